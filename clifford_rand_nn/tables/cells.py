@@ -171,16 +171,17 @@ def amount_of(column: Any) -> Amount:
         return Amount()
     counts = column.dropna().astype(object).map(as_word).value_counts()
     texts = [text.strip() for text in counts.index]
-    commas = {text: count for text, count in zip(texts, counts, strict=True) if _parts(text, _ONLY_COMMA)}
-    points = {text: count for text, count in zip(texts, counts, strict=True) if _FRACTION.fullmatch(text)}
+    every = list(zip(texts, counts.tolist(), strict=True))
+    commas = {t: count for t, count in every if ("," in t or t.count(".") > 1) and _parts(t, _ONLY_COMMA)}
+    points = {t: count for t, count in every if "." in t and _FRACTION.fullmatch(t)} if commas else {}
     sure = any("." in text for text in commas) or not is_rare(sum(commas.values()), sum(points.values()))
     comma = bool(commas) and sure and all(_DOTS.search(text) for text in points)
     units: dict[str, int] = {}
     bare = {""}
-    for text, count in zip(texts, counts, strict=True):
+    for text, count in every:
         parts = _parts(text, _COMMA if comma else _POINT)
         if parts is not None:
-            units[parts[1]] = units.get(parts[1], 0) + int(count)
+            units[parts[1]] = units.get(parts[1], 0) + count
             bare |= {parts[1]} if parts[2] else set()
     unit = max((one for one in units if one), key=lambda one: units[one], default="")
     if unit not in bare and units[unit] <= units.get("", 0):
@@ -198,7 +199,7 @@ def with_point(cell: object) -> object:
 def _parts(text: str, form: re.Pattern[str]) -> tuple[float, str, bool] | None:
     """Return the number of a cell, its unit, and whether that is a currency; None if it is none."""
     text = text.strip()
-    enclosed = _NEGATIVE.fullmatch(text)
+    enclosed = _NEGATIVE.fullmatch(text) if "(" in text else None
     match = form.fullmatch("".join(enclosed.groups()).strip() if enclosed else text)
     if match is None:
         return None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clifford_rand._checks import quantity
 from clifford_rand._optional import require
@@ -100,7 +101,7 @@ def _found(name: str, column: Any, supervised: bool) -> tuple[str, str]:
     if types.is_numeric_dtype(column.dtype):
         if getattr(column.dtype, "kind", "f") == "c":
             return "left out", "complex numbers"
-        return _numeric(name, column)
+        return _numeric(name, column, numbers(column)[0])
     values = distinct(column)
     if values is None:
         return "left out", f"cells such as {_shown(there.iloc[0])} are neither numbers nor text"
@@ -112,9 +113,8 @@ def _several(low: Any, high: Any, every: bool) -> tuple[str, str] | None:
     return ("left out", f"every cell is {_shown(low)}") if low == high and every else None
 
 
-def _numeric(name: str, column: Any) -> tuple[str, str]:
+def _numeric(name: str, column: Any, cells: NDArray[np.float64]) -> tuple[str, str]:
     """Tell numbers from identifiers and from 0 and 1."""
-    cells, _ = numbers(column)
     gone = np.isnan(cells)
     values = cells[~gone]
     if not len(values):
@@ -145,14 +145,16 @@ def _of_texts(name: str, column: Any, values: Any, supervised: bool) -> tuple[st
     said_truth = _truths(words)
     if said_truth:
         return said_truth
-    found, odd = numbers(column)
-    n, bad = len(column) - int(column.isna().sum()), int(column.map(as_word).isin(odd).sum())
+    amount = amount_of(column)
+    found, odd = numbers(column, amount)
+    n = len(column) - int(column.isna().sum())
+    bad = int(column.map(as_word).isin(odd).sum()) if 2 * len(odd) <= n else n
     distinct_numbers = len(np.unique(found[~np.isnan(found)]))
     # a text that recurs beside few numbers is a category as these are
-    dated = bool(amount_of(column).unit) and bool(date_formats(column))  # Jan 2020
+    dated = bool(amount.unit) and bool(date_formats(column))  # Jan 2020
     if not (dated or has_codes(words)) and is_rare(bad, n) and (bad == len(odd) or distinct_numbers > _FEW):
         marks = ", ".join(repr(mark) for mark in [*said, *odd[:1]] if mark)
-        kind, why = _numeric(name, column)
+        kind, why = _numeric(name, column, found)
         return (kind, f"{why}, and {marks} where there is none") if marks else (kind, why)
     formats = date_formats(column)
     example = _shown(next((word for word in words if any(mark.isdigit() for mark in word)), words[0]))
@@ -166,11 +168,11 @@ def _of_texts(name: str, column: Any, values: Any, supervised: bool) -> tuple[st
         odd = next(v for v in values if not isinstance(v, str | bytes | bool | int | float | np.generic))
         return "left out", f"cells such as {_shown(odd)} are neither numbers nor text"
     kind, why = _texts(words, n, every, supervised)
-    if kind != "category" and 2 * bad <= n and not has_codes(words):
+    if kind != "category" and 0 < bad <= n / 2 and not has_codes(words):
         why += (
-            f", numbers but for {bad} cells such as {_shown(odd[0])}: correct them, give all cells one unit, or name "
+            f", numbers but for {bad} cells such as {_shown(odd[0])}: correct them, give all one unit, or name marks "
         )
-        why += "marks of missing cells (--missing, in Python missing=[...])"
+        why += "of missing cells (--missing, in Python missing=[...])"
     return kind, why
 
 

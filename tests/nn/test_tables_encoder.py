@@ -497,6 +497,14 @@ def test_years_of_two_digits_are_no_guess():
     assert "day, month or year first? --date day=%d.%m.%y says so" in kind.why
 
 
+def test_one_month_in_every_cell():
+    kinds = find_kinds(pd.DataFrame({"a": ["Jan 2020"] * 30, "b": ["Jan 2020", None] * 15}), {})
+    assert [(kind.kind, kind.why) for kind in kinds] == [
+        ("left out", "every cell is 'Jan 2020'"),
+        ("category", "'Jan 2020' or nothing"),
+    ]
+
+
 def test_codes_and_identifiers_are_no_numbers():
     frame = pd.DataFrame(
         {"zip": ["01234", "10115", "04109"] * 10, "Kunden-ID": range(1001, 1031), "n": ["7", "8", "?"] * 10}
