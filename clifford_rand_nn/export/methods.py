@@ -25,6 +25,8 @@ class Exported:
     def to_torch(self) -> Any:
         """Return the model as a `torch.nn.Module` of float64, which can be trained on; needs the extra "torch".
 
+        After ``.float()``, ``.half()`` or ``.to(dtype)`` the results are of that precision, computed in float64.
+
         Called with rows (n, d) it gives what `decision_function` of a classifier, and `predict` of a regressor or a
         network gives; ``module.probabilities(x)`` gives what `predict_proba` gives, ``module.labels(x)`` the index of
         the label in ``module.classes``, ``module.outputs(x)`` the outputs (n, C) of the network before calibration. Its

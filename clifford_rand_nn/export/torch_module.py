@@ -55,7 +55,10 @@ _CALLS: dict[str, Callable[..., Tensor]] = {
 
 
 class ProgramModule(nn.Module):
-    """What a fitted model computes, float64; see the method `to_torch` of the models.
+    """What a fitted model computes; see `to_torch` of the models.
+
+    The constants stay in float64, as sums over the rows of a kernel lose four digits in float32: ``.float()`` and
+    ``.half()`` change the precision of the results alone.
 
     Attributes
     ----------
@@ -67,7 +70,7 @@ class ProgramModule(nn.Module):
 
     def __init__(self, program: Program) -> None:
         super().__init__()
-        self._program = program
+        self._program, self._dtype = program, torch.float64  # of the results
         self.classes = None if program.classes is None else program.classes.tolist()
         self.columns = program.columns
         self._steps = {name: _steps(end) for name, end in program.results.items()}
@@ -128,7 +131,15 @@ class ProgramModule(nn.Module):
             else:
                 found.append(_CALLS[op](*[found[one] if isinstance(one, int) else one for one in operands]))
         result: Tensor = found[-1]
-        return result
+        return result.to(self._dtype) if result.is_floating_point() else result
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
+        def keep_precision(tensor: Tensor) -> Tensor:
+            self._dtype = fn(torch.zeros(1, dtype=self._dtype, device=tensor.device)).dtype
+            moved = fn(torch.zeros(1, dtype=tensor.dtype, device=tensor.device))
+            return fn(tensor) if moved.dtype == tensor.dtype else tensor.to(moved.device)
+
+        return super()._apply(keep_precision, recurse)
 
 
 _Step = tuple[str, str, list[int | float]]

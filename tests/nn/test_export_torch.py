@@ -38,6 +38,22 @@ def test_a_module_says_what_the_model_says(kind):
             module.probabilities(x)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_results_are_of_the_precision_of_the_module(kind):
+    """Computed in float64: sums over the rows of a kernel lose four digits in float32."""
+    model, X = fitted(kind), rows_of(kind).astype(np.float16)
+    wanted = model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
+    module = model.to_torch()
+    for dtype, tol in ((torch.float16, 1e-3), (torch.float32, 1e-6), (torch.float64, 1e-9)):
+        module, x = module.to(dtype).to("cpu"), torch.tensor(X).to(dtype)
+        results = [module(x), *([module.probabilities(x)] if hasattr(model, "predict_proba") else [])]
+        assert {one.dtype for one in results} == {dtype}
+        np.testing.assert_allclose(said(results[0]), wanted, rtol=tol, atol=tol)
+        assert module.penalty().dtype == dtype
+    if hasattr(model, "classes_"):
+        assert not module.labels(x).is_floating_point()
+
+
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "search"])
 def test_loss_and_penalty_are_the_objective_that_was_minimised(kind):
     model = fitted(kind)
