@@ -3,7 +3,7 @@
 import copy
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -182,7 +182,7 @@ class ConvexNetwork(Parameters):
 
     def beta_max(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Least beta with which `fit` finds a network without neurons."""
-        model: Self = clone(self)
+        model: Self = clone(self).set_params(max_time=None)
         if model.beta == "auto":
             model.beta = 1.0  # it has no say
         task = model._task(X, y, sample_weight)
@@ -199,6 +199,11 @@ class ConvexNetwork(Parameters):
         """Return the beta of which those that are tried are shares."""
         self.beta_ = 1.0  # a problem has one; this has no say
         return float(self._beta_max(task))
+
+    def _late(self, task: Task) -> Callable[[], bool] | None:
+        """Return whether the largest beta has had its share of ``max_time``, a quarter, as a function; or None."""
+        limit = self.max_time
+        return None if limit is None else lambda: task.seconds > limit / 4
 
     def _units(self, task: Task) -> Units:
         targets = task.targets if task.classes is None else None

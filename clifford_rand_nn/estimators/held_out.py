@@ -87,7 +87,7 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
         size = max(float(abs(task.X).max()), task.feature or 0.0) * float(np.abs(task.targets).max())
         if top <= _NOTHING * size:  # what a constant target leaves is rounding
             return 1.0, [], settings, None
-        if not held:
+        if not held or (not tried and limit is not None and task.seconds > limit):  # no rows, or no time, to compare by
             return float(top * shares[_BLIND]), [], settings, None
         scores, done, outputs = _scores(one, task, held, top * shares, limit)
         tried, held = [*tried, (scores, settings, outputs)], held[:done]

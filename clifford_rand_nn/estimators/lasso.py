@@ -269,7 +269,8 @@ class CrossProductLasso(ConvexNetwork):
 
     def _beta_max(self, task: Task) -> float:
         pricer = self._family(task)[2]
-        return beta_max_over(task.rows, task.targets, pricer, owner=type(self).__name__, **self._options(task))
+        owner, late = type(self).__name__, self._late(task)
+        return beta_max_over(task.rows, task.targets, pricer, owner=owner, late=late, **self._options(task))
 
     def _solve_columns(self, task: Task, problem: LassoProblem) -> Result[Weights]:
         if self.solver == "homotopy":

@@ -236,9 +236,8 @@ class ConvexReLU(GatedFamily):
     def _beta_max(self, task: Task) -> float:
         sampled, family = self._candidates(task)
         if self._by_columns(task.targets):
-            return beta_max_over(
-                task.rows, task.targets, family.pricer(task.X), owner=type(self).__name__, **self._options(task)
-            )
+            owner, pricer, late = type(self).__name__, family.pricer(task.X), self._late(task)
+            return beta_max_over(task.rows, task.targets, pricer, owner=owner, late=late, **self._options(task))
         return self._problem(task, (sampled or self._task_patterns(task)).patterns).beta_max()
 
     def _candidates(self, task: Task) -> tuple[ActivationPatterns | None, Family]:

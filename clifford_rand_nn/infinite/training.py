@@ -14,14 +14,14 @@ from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.learned.frame import SHAPES, KernelRidge, LearnedGates, learn_frame
 from clifford_rand_nn.infinite.learned.rounds import LearnedRounds, learned_rounds
 from clifford_rand_nn.infinite.many.landmarks import spread_rows
-from clifford_rand_nn.infinite.many.rows import solve_many
+from clifford_rand_nn.infinite.many.rows import ManyRowsSolution, solve_many
 from clifford_rand_nn.infinite.many.tiles import KernelTiles
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.infinite.row_span import RowSpan, is_wide
 from clifford_rand_nn.infinite.squared_gap import Judged, judge, null_value
 from clifford_rand_nn.infinite.targets import level
 from clifford_rand_nn.problems.duality import rounding_of_form
-from clifford_rand_nn.solvers.base import HistoryRow, Status
+from clifford_rand_nn.solvers.base import SOONEST, HistoryRow, Status
 
 COMPARED = 1000  # rows on which candidates are compared, if there are more
 DECOMPOSED = 3000  # rows up to which every beta comes from one eigendecomposition
@@ -129,8 +129,7 @@ def _train(problem: Problem, choices: Choices) -> Trained:
                 best = compare(problem, best.candidate.scaling, best.candidate.bias, choices.beta)
                 table = [best.candidate, *table]
             return _few(problem, best, table, choices, began)
-    left = None if choices.max_time is None else max(choices.max_time - (time.perf_counter() - began), 1e-3)
-    return _many(problem, few, best, table, replace(choices, max_time=left))
+    return _many(problem, few, best, table, choices, began)
 
 
 def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choices, began: float) -> Trained:
@@ -138,6 +137,8 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
     n, beta = problem.X.shape[0], best.candidate.beta
     weights = np.ones(n) if problem.weights is None else problem.weights
     outputs, honest = best.loo.predictions(np.array([beta]))[0], np.ones(n, dtype=bool)
+    if _is_short(choices, began):
+        choices = replace(choices, rounds=0)
     if isinstance(best.standard, RowSpan):  # whose coordinates are no columns: half of an off-diagonal means nothing
         choices = replace(choices, shapes=SHAPES[:1])
     rounds, learned = _learned(best.kernel, best.rows, problem, beta, choices, np.arange(n))
@@ -189,14 +190,27 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
     )
 
 
+def _is_short(choices: Choices, began: float) -> bool:
+    """Whether less time is left than the comparison took: learning gates takes several times as long."""
+    return choices.max_time is not None and 2 * (time.perf_counter() - began) > choices.max_time
+
+
 def _many(
-    problem: Problem, compared: NDArray[np.intp], best: Compared, table: list[Candidate], choices: Choices
+    problem: Problem,
+    compared: NDArray[np.intp],
+    best: Compared,
+    table: list[Candidate],
+    choices: Choices,
+    began: float,
 ) -> Trained:
-    """Train where there are too many rows for eigenvectors; beta is carried from the rows that were compared."""
+    """Train where there are too many rows for eigenvectors; beta is carried from the rows that were compared.
+
+    Where ``max_time`` ends the solver, the fit to these rows alone is the network if its objective is lower.
+    """
     n, chosen = problem.X.shape[0], best.candidate
     standard, rows, kernel = problem.kernel_rows(chosen.scaling, chosen.bias)
     wide = is_wide(*problem.X.shape)
-    if wide:  # the law of the gates would be a square of the columns
+    if wide or _is_short(choices, began):  # of wide rows the metric of the gates would be a square of the columns
         choices = replace(choices, rounds=0)
     beta = chosen.beta * chosen.n / n if choices.beta is None else choices.beta  # n·beta changes slowly with n
     few = np.sort(spread_rows(n, _LEARNED))
@@ -212,9 +226,11 @@ def _many(
         problem.targets,
         problem.weights,
         given,
-        max_time=choices.max_time,
+        max_time=None if choices.max_time is None else max(choices.max_time - (time.perf_counter() - began), SOONEST),
         max_memory=choices.max_memory,
     )
+    if found.status is Status.MAX_TIME:
+        found = _at_least(found, kernel, rows, compared, problem, beta)
     outputs, honest = found.fitted.copy(), np.zeros(n, dtype=bool)
     outputs[found.unseen_rows], honest[found.unseen_rows] = found.unseen, True
     honest &= unlearned
@@ -246,6 +262,43 @@ def _many(
         message=found.message if lost or found.status.ends_all else "",
         history=found.history,
         status=found.status,
+    )
+
+
+def _at_least(
+    found: ManyRowsSolution,
+    kernel: GateKernel,
+    rows: Array,
+    few: NDArray[np.intp],
+    problem: Problem,
+    beta: float,
+) -> ManyRowsSolution:
+    """Return a solution, or the fit to a few rows with a kernel and beta where its objective for all rows is lower."""
+    n, part = len(rows), problem.take(few)
+    alpha = np.zeros(problem.targets.shape)
+    alpha[few] = KernelRidge(kernel(rows[few]), part.weights).fit(part.targets, n * beta)[0]
+    fitted = KernelTiles(kernel, rows[few]).multiply_from(rows, alpha[few])
+    weights = np.ones(n) if problem.weights is None else problem.weights
+    judged = judge(fitted, alpha, problem.targets, weights, beta, kernel.diagonal(rows))
+    if judged.objective >= found.objective:
+        return found
+    gap = max(judged.objective - judged.bound.value, 0.0)
+    return replace(
+        found,
+        centres=few,
+        alpha=alpha[few],
+        intercept=judged.intercept,
+        beta=beta,
+        fitted=fitted + judged.intercept,
+        unseen_rows=few[:0],
+        unseen=problem.targets[:0],
+        objective=judged.objective,
+        duality_gap=gap,
+        relative_gap=gap / judged.objective,
+        dual_point=judged.bound.theta,
+        way="few rows",
+        reason=f"a fit to {len(few):,} rows: max_time was over before one to all {n:,}",
+        message=f"max_time was over: the network is a fit to {len(few):,} of {n:,} rows; try a larger max_time",
     )
 
 

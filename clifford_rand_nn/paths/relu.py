@@ -18,6 +18,8 @@ from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.paths.path import RegularizationPath, Walk, beta_grid, documented, walked
 from clifford_rand_nn.pricing.base import Pricer
+from clifford_rand_nn.pricing.blocks import BlockPricer
+from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.duality import Centered, constant_columns
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
@@ -251,12 +253,19 @@ def beta_max_over(
     huber_delta: float | None,
     owner: str,
     sample_weight: ArrayLike | None = None,
+    late: Callable[[], bool] | None = None,
 ) -> float:
-    r"""Return the least beta whose optimum has no neuron: the largest :math:`|k^T\theta_0|/n` of a unit neuron k."""
+    r"""Return the least beta whose optimum has no neuron: the largest :math:`|k^T\theta_0|/n` of a unit neuron k.
+
+    When ``late`` says that time is over it is an upper bound.
+    """
     datafit = make_datafit(loss, y, len(X), owner, huber_delta, sample_weight)
     Q = constant_columns(len(X), fit_intercept)
     theta = datafit.balance(datafit.residual(unpenalised_fit(datafit, Q)), Q)
-    return pricer.price(theta, 1).size / len(X)
+    limits = {} if late is None or not isinstance(pricer, ConePricer | BlockPricer) else {"late": late}
+    priced = pricer.price(theta, 1, **limits)  # type: ignore[call-arg]
+    bound = float(pricer.reach @ np.linalg.norm(theta, axis=1))  # by the sizes of the rows, when no time was left
+    return min(priced.size, bound) / len(X)
 
 
 def _by_columns(

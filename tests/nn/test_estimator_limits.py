@@ -138,3 +138,22 @@ def test_the_best_point_of_a_hard_problem_comes_back():
     assert model.result_.converged or model.result_.status in (Status.STALLED, Status.MAX_TIME)
     assert model.result_.message
     assert model.score(rows, rows[:, 0] * rows[:, 1] > 0.1) == 1.0
+
+
+@pytest.mark.parametrize("kind", [ConvexReLUClassifier, GatedReLUClassifier, CrossProductLassoClassifier])
+def test_no_beta_is_compared_when_the_largest_one_takes_the_time(kind, monkeypatch):
+    """A fit by all patterns or columns that has no time left trains once, on all rows, at a share of the largest."""
+    rng = np.random.default_rng(0)
+    X, fits = rng.standard_normal((40, 2)), []
+    options = {"subsample": None} if kind is CrossProductLassoClassifier else {"gates": "exhaustive"}
+    train = kind._train
+    monkeypatch.setattr(kind, "_train", lambda self, task, kept: (fits.append(len(task.X)), train(self, task, kept)))
+    model = kind(max_time=1e-6, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, X[:, 0] > 0)
+    assert fits == [40]
+    assert model.candidates_ == []
+    exact = kind(**options, loss=model.loss_).beta_max(X, X[:, 0] > 0)
+    assert kind(max_time=1e-6, **options, loss=model.loss_).beta_max(X, X[:, 0] > 0) == exact
+    assert model.beta_ >= exact / 2**5 * (1 - 1e-12)

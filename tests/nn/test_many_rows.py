@@ -4,8 +4,10 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn import ConvexNetworkRegressor
 from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.many.choice import choose
 from clifford_rand_nn.infinite.many.rows import solve_many
@@ -274,3 +276,18 @@ def test_gradients_end_where_single_precision_is_not_enough(kind, beta):
     assert found.objective <= 0.5 * y.var() * (1 + 1e-12)
     assert found.objective - found.duality_gap <= best.objective * (1 + 1e-9)
     assert (found.status == "optimal") == (kind == 1e-12 and beta == 1e-3)
+
+
+@pytest.mark.parametrize("weights", [None, np.random.default_rng(1).uniform(0.5, 2.0, 3100)])
+def test_a_time_limit_that_the_choices_take_leaves_the_fit_to_the_compared_rows(weights):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (3100, 3))
+    y = np.abs(X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(3100)
+    with pytest.warns(ConvergenceWarning, match="a fit to 1,000 of 3,100 rows; try a larger max_time"):
+        model = ConvexNetworkRegressor(max_time=1e-6).fit(X, y, weights)
+    assert model.score(X, y) > 0.9
+    assert model.loo_score_ > 0.9
+    assert model.rounds_ is None
+    proof = model.certificate_.verify(X, y)
+    assert 0 < proof.relative_gap < 1
+    assert proof.relative_gap == pytest.approx(model.certificate_.relative_gap, rel=1e-6)
