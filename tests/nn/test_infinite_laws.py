@@ -8,7 +8,7 @@ from clifford_rand import cross_many
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import sample_gates
 from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.laws import LineKernel, elliptical_law
+from support.gate_laws import LineKernel, elliptical_law
 
 
 def _shares(on):
