@@ -198,18 +198,19 @@ def unpenalised_fit(datafit: Datafit, Q: Array) -> Array:
     found = minimize(value_and_slope, start, jac=True, method="L-BFGS-B", options=options, callback=stop_far_out)
     c = np.asarray(found.x)
     if c.size <= _SMALL:
-        c = _newton(lambda c: value_and_slope(c)[1], c)
+        unit = 1.0 if datafit.loss.labels is not None else float(np.abs(y).max())
+        c = _newton(lambda c: value_and_slope(c)[1], c, unit)
     return np.asarray(scale * (Q @ c.reshape(q, C)))
 
 
-def _newton(slope: Callable[[Array], Array], c: Array) -> Array:
-    """Newton steps as long as they shrink the gradient."""
+def _newton(slope: Callable[[Array], Array], c: Array, unit: float) -> Array:
+    """Newton steps as long as they shrink the gradient, from coefficients c of predictions in a unit."""
     g = slope(c)
     for _ in range(_NEWTON_STEPS):
-        h = _DIFFERENCE * (1 + np.abs(c).max())
+        h = _DIFFERENCE * (unit + np.abs(c).max())
         H = np.stack([(slope(c + h * e) - slope(c - h * e)) / (2 * h) for e in np.eye(c.size)])
         new = c - np.linalg.lstsq(H, g, rcond=None)[0]  # a softmax has a flat direction
-        if not np.abs(new).max() <= _FAR * (1 + np.abs(c).max()):
+        if not np.abs(new).max() <= _FAR * (unit + np.abs(c).max()):
             break  # the loss has no minimum, only an infimum
         g_new = slope(new)
         if not np.linalg.norm(g_new) < np.linalg.norm(g):

@@ -9,6 +9,7 @@ import pytest
 
 from clifford_rand_nn import ConvexReLUClassifier, ConvexReLURegressor, CrossProductLassoRegressor, GatedReLURegressor
 from clifford_rand_nn.datafits import choice
+from clifford_rand_nn.datafits.datafit import unpenalised_fit
 from support.problems import REAL_LOSSES
 
 _FITS = {
@@ -56,6 +57,20 @@ def test_the_augmented_lagrangian_begins_in_the_units_of_the_loss(loss, scale):
     solver = {"solver": "augmented_lagrangian", "tol": 1e-2, "max_iter": 2000, "random_state": 0}
     model = ConvexReLURegressor(n_gates=5, loss=loss, beta=beta, **solver).fit(X, y)
     assert model.certificate_.relative_gap <= 1e-2, model.result_.message
+
+
+@pytest.mark.parametrize("loss", REAL_LOSSES)
+def test_the_unpenalised_fit_knows_no_unit(loss):
+    """Its slope vanishes to rounding, and powers of two move no digit that counts."""
+    rng = np.random.default_rng(0)
+    y = rng.standard_normal((41, 1))
+    Q = np.linalg.qr(np.column_stack([np.ones(41), rng.standard_normal((41, 2))]))[0]
+    for delta in (1e-2, 1.0, 100.0) if choice.has_delta(loss) else (None,):
+        for scale in (2.0**-30, 1.0, 2.0**30):
+            size = None if delta is None else delta * scale
+            datafit = choice.make_datafit(loss, scale * y, 41, "test", size)
+            theta = datafit.residual(unpenalised_fit(datafit, Q))
+            assert np.abs(Q.T @ theta).max() <= 1e-14 * np.linalg.norm(theta)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
