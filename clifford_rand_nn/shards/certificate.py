@@ -114,16 +114,16 @@ class ShardCertificate:
             network, targets = network._replace(t=0 * network.t), targets._replace(offset=network.t)
         terms = targets, claim.feature
         *sums, zero, rows = runs.sum(Verify(network, *terms, self.scale, claim.gates))
-        found = Judged(*sums).mean(self.n)
-        value = float(found.loss)
-        if self.fit_intercept and imbalance(found.balance, found.size) > EQUALITY_TOL:
+        judged = Judged(*sums).mean(self.n)
+        value = float(judged.loss)
+        if self.fit_intercept and imbalance(judged.balance, judged.size) > EQUALITY_TOL:
             t = balanced(lambda t: runs.sum(Balance(network, *terms, t).deciding(claim.gates)), network.t)
             best = Judge(network._replace(t=t), *terms, np.array([self.scale]), np.float64)
-            found = Judged(*runs.sum(best.deciding(claim.gates))).mean(self.n)
+            judged = Judged(*runs.sum(best.deciding(claim.gates))).mean(self.n)
         norms = np.sqrt(np.einsum("dpc,dpc->p", network.U, network.U))
         primal = value + self.beta * float(0.5 * norms @ norms if claim.squared else norms.sum())
-        norms = self.scale * np.sqrt(np.einsum("dpc,dpc->p", found.gradient, found.gradient))
-        dual = found.bound(self.scale, float(found.duals[0]), norms, self.beta, claim.squared, self.fit_intercept)
+        norms = self.scale * np.sqrt(np.einsum("dpc,dpc->p", judged.gradient, judged.gradient))
+        dual = judged.bound(self.scale, float(judged.duals[0]), norms, self.beta, claim.squared, self.fit_intercept)
         return Values(primal, dual, float(zero) / self.n, float(rows))
 
     def __str__(self) -> str:

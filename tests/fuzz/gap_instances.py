@@ -117,44 +117,44 @@ def _model(rng, family, kind, loss, share, scale, unit, delta):
     return getattr(cn, "ConvexReLU" + side)(penalty=penalty, **gates, **options)
 
 
-def judged(one):
+def judged(case):
     """Fit, and return (what differs from the exact values in the fit and in `verify`, the exact relative gap)."""
-    shards = "shards" in one.family
-    data = (_shards(one),) if shards else (one.X, one.y)
-    model = one.model.fit(*data, *(() if shards or one.weights is None else (one.weights,)))
+    shards = "shards" in case.family
+    data = (_shards(case),) if shards else (case.X, case.y)
+    model = case.model.fit(*data, *(() if shards or case.weights is None else (case.weights,)))
     proof = model.certificate_
-    primal, dual = values(one, model)
-    found, said = [], [("fit", proof)]
+    primal, dual = values(case, model)
+    differences, said = [], [("fit", proof)]
     try:
         said.append(("verify", proof.verify(*data)))
     except ArgumentError as error:
-        found.append(f"verify of the training data: {error}")
+        differences.append(f"verify of the training data: {error}")
     if dual > primal * (1 + 1e-12):
-        found.append(f"this check: bound {float(dual):.12g} above the network's {float(primal):.12g}")
+        differences.append(f"this check: bound {float(dual):.12g} above the network's {float(primal):.12g}")
     gap = (primal - dual) / primal if primal > 0 else 0 * primal
     for name, claim in said:
         if abs(claim.primal - primal) > TOL * primal:
-            found.append(f"{name}: primal {claim.primal:.15g}, exactly {float(primal):.15g}")
+            differences.append(f"{name}: primal {claim.primal:.15g}, exactly {float(primal):.15g}")
         if claim.dual > dual + TOL * primal:
-            found.append(f"{name}: bound {claim.dual:.15g}, exactly {float(dual):.15g}, of {float(primal):.15g}")
+            differences.append(f"{name}: bound {claim.dual:.15g}, exactly {float(dual):.15g}, of {float(primal):.15g}")
         if claim.relative_gap < gap - 2 * TOL:
-            found.append(f"{name}: gap {claim.relative_gap:.3g}, exactly {float(gap):.3g}")
-    return found, float(gap)
+            differences.append(f"{name}: gap {claim.relative_gap:.3g}, exactly {float(gap):.3g}")
+    return differences, float(gap)
 
 
-def _shards(one):
-    parts = np.array_split(np.arange(len(one.X)), 3)
-    weights = None if one.weights is None else [one.weights[rows] for rows in parts]
-    return cn.Shards([one.X[rows] for rows in parts], [one.y[rows] for rows in parts], sample_weight=weights)
+def _shards(case):
+    parts = np.array_split(np.arange(len(case.X)), 3)
+    weights = None if case.weights is None else [case.weights[rows] for rows in parts]
+    return cn.Shards([case.X[rows] for rows in parts], [case.y[rows] for rows in parts], sample_weight=weights)
 
 
-def values(one, model):
+def values(case, model):
     """Return the exact objective of the stored network, and the exact bound of the stored dual point."""
     proof = model.certificate_
-    data = exact_gaps.Data.of(one.X, one.y_loss, one.weights, one.loss, one.delta)
+    data = exact_gaps.Data.of(case.X, case.y_loss, case.weights, case.loss, case.delta)
     if isinstance(proof.claim, GatedClaim):
-        C = one.y_loss.shape[1]
-        P, d = len(proof.claim.gates), one.X.shape[1]
+        C = case.y_loss.shape[1]
+        P, d = len(proof.claim.gates), case.X.shape[1]
         stored = (
             np.reshape(model.coef_, (C, P, d)),
             np.reshape(model.gate_intercept_, (C, P)),

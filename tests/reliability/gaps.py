@@ -28,18 +28,18 @@ def run(budget):
         return instance(budget.seed, number(i))
 
     for trial in trials(budget, SHORT if budget.short else WHOLE, draw, judged):
-        one = trial.instance
-        constant += one is None
+        case = trial.instance
+        constant += case is None
         refused += bool(trial.refusal)
-        if one is None or trial.refusal:
+        if case is None or trial.refusal:
             continue
-        found, gap = trial.result or (trial.faults, 0.0)
-        told = any(issubclass(word.category, ConvergenceWarning) for word in trial.warnings)
-        if "shards" not in one.family and one.offset < _FAR * one.scale:  # on shards the tolerance is 1e-3
-            silent += gap > _SILENT and not told
+        differences, gap = trial.result or (trial.faults, 0.0)
+        warned = any(issubclass(word.category, ConvergenceWarning) for word in trial.warnings)
+        if "shards" not in case.family and case.offset < _FAR * case.scale:  # on shards the tolerance is 1e-3
+            silent += gap > _SILENT and not warned
         for name in ("family", "loss", "offset", "scale"):
-            counts[name][getattr(one, name), bool(found)] += 1
-        faults += [f"seed {budget.seed}, {number(trial.k)}: {one.words}: {fault}" for fault in found]
+            counts[name][getattr(case, name), bool(differences)] += 1
+        faults += [f"seed {budget.seed}, {number(trial.k)}: {case.words}: {fault}" for fault in differences]
     done = sum(counts["family"].values())
     wrong = sum(count for (_, fault), count in counts["family"].items() if fault)
     figure = f"{done} instances, {wrong} with a fault, {constant} of constant targets or one class left out, "
