@@ -112,6 +112,24 @@ def residual_at_best_intercept(data, f, intercept):
     return theta
 
 
+def mixed_residual(data, f):
+    """Residual of a classifier mixed with one distribution for all rows, so that it is balanced: the least such share.
+
+    Residuals are y - p. Of q = (1 - τ) p + τ m, m a distribution, Σ ω (y - q) = 0.
+    """
+    theta, y = residual(data, f), data.y
+    off = theta.sum(axis=0)
+    p = data.weights * (y - theta / data.weights if data.loss == "softmax" else (1 + y) / 2 - theta / data.weights)
+    mass = p.sum(axis=0)
+    if data.loss != "softmax":
+        off, mass = np.append(off, -off), np.append(mass, data.weights.sum() - mass)
+    share = max(-off / mass)  # the least τ with m = (mass + off / τ) / Σ ω >= 0
+    if share <= 0:
+        return theta
+    m = ((mass + off / share) / data.weights.sum())[: y.shape[1]]
+    return theta + share * (p - data.weights * m)
+
+
 def dual_value(data, theta):
     """Mean of minus the weighted conjugates at a feasible point."""
     y, delta, a = data.y, data.delta, theta / data.weights
@@ -292,14 +310,15 @@ def _of_atoms(points, family, theta, on):
     every = np.vstack([points, basis])
     index = [s for s in itertools.combinations(range(len(every)), D - 1) if not family.bias or s[0] < n]
     index = np.array(index, dtype=int).reshape(len(index), D - 1)
-    V = np.concatenate([found := _normals(every[index]), -found])
+    unit = every / np.linalg.norm(every, axis=1, keepdims=True)
+    V = np.concatenate([found := _normals(unit[index]), -found])
     index = np.concatenate([index, index])
     norms = np.linalg.norm(V[:, : D - family.bias], ord=family.p, axis=1)
     inside = points @ V.T
     for place in index.T:
         data = np.flatnonzero(place < n)
         inside[place[data], data] = 0
-    live = norms > 1e-12 * np.linalg.norm(V, axis=1).max(initial=0.0)
+    live = norms > 1e-13  # else the rows of length 1 are dependent
     if on is not None:
         tol = 1e-12 * np.abs(points) @ np.abs(V).T
         signs = (inside >= -tol, inside <= tol)
@@ -438,7 +457,7 @@ def _best(values):
     if not values.size:
         return []
     order = np.argsort(-values, kind="stable")[:6]
-    return order[values[order] >= (1 - _NEAR) * values[order[0]]] if values[order[0]] > 0 else order[:1]
+    return order[values[order] >= (1 - _NEAR) * max(values[order[0]], 1e-300)]
 
 
 # ---- networks with infinitely many gates
