@@ -423,11 +423,11 @@ class Algebra(Space):
         """
         return geometry.linear_maps.from_right_matrix(self, M, rtol)
 
-    def from_spinor_matrix(self, M: ArrayLike, rtol: float = 1e-9) -> Multivector:
-        """Return A with ``A.spinor_matrix()`` equal to M: (..., 2^m, 2^m) for d = 2m, two blocks for d = 2m + 1.
+    def from_spinor_matrix(self, M: ArrayLike, rtol: float = 1e-9, *, basis: str | None = None) -> Multivector:
+        """Return A with ``A.spinor_matrix(basis)`` equal to M, of the shape that it has.
 
-        Every complex matrix is one. The coefficients are real where their imaginary parts are at most ``rtol`` of the
-        largest, in the whole batch, and complex otherwise.
+        Every complex matrix is one. The coefficients are real where I is i, and where their imaginary parts are at most
+        ``rtol`` of the largest, in the whole batch; complex otherwise.
 
         Raises
         ------
@@ -441,4 +441,4 @@ class Algebra(Space):
         >>> alg.from_spinor_matrix((1 + 2 * alg.e12).spinor_matrix()).sparse()
         1.0 + 2.0*e12
         """
-        return geometry.linear_maps.from_spinor_matrix(self, M, rtol)
+        return geometry.spinors.from_spinor_matrix(self, M, rtol, basis)

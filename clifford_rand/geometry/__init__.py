@@ -2,6 +2,6 @@
 
 import lazy_loader as lazy
 
-_MODULES = "embedding factors linear_maps projections subspaces versors"  # loaded on first use
+_MODULES = "embedding factors linear_maps projections spinors subspaces versors"  # loaded on first use
 
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submodules=_MODULES.split())

@@ -10,9 +10,7 @@ from clifford_rand._checks import as_array, check_tolerance, describe, fail, one
 from clifford_rand.basis.coefficients import INT, as_coefficients, in_integers, largest
 from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_grades
 from clifford_rand.basis.rules import is_odd_swap
-from clifford_rand.functions.norms import as_inexact
 from clifford_rand.kernels.outermorphism import move_components
-from clifford_rand.kernels.representation import from_matrices, representation_of, to_matrices
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
@@ -222,71 +220,3 @@ def _from_matrix(algebra: Any, M: ArrayLike, rtol: float, owner: str, matrix: An
     if not same:
         raise fail("M", owner, f"the matrix of a product {product}", describe("another matrix"))
     return A
-
-
-def from_spinor_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9) -> Any:
-    """Return A with spinor_matrix(A) = M, real where the imaginary parts of its coefficients are rounding."""
-    _check_spinors(algebra, "from_spinor_matrix")
-    d, rtol = algebra.d, check_tolerance(rtol, 1e-9, "from_spinor_matrix")
-    array = as_array(M, "M", "from_spinor_matrix")
-    if array.dtype.kind not in "biufc":
-        raise fail("M", "from_spinor_matrix", "a numeric array", describe(f"dtype {array.dtype}"))
-    size = 1 << d // 2
-    wanted = (2, size, size) if d % 2 else (size, size)
-    if array.shape[-len(wanted) :] != wanted:
-        rule = f"an array of shape (..., {', '.join(map(str, wanted))})"
-        raise fail("M", "from_spinor_matrix", rule, describe(f"shape {array.shape}"))
-    narrow = array.dtype in (np.float32, np.complex64)
-    blocks: NDArray[Any] = array.astype(np.complex64 if narrow else np.complex128)
-    blocks = blocks if d % 2 else blocks[..., None, :, :]
-    keys = dense_keys(d)
-    values: NDArray[Any] = from_matrices(blocks, representation_of(_signs(algebra.form)))[..., keys.masks]
-    limit = max(rtol, 256 * float(np.finfo(values.dtype).eps)) * np.abs(values).max(axis=-1, initial=0.0)
-    if (np.abs(values.imag).max(axis=-1, initial=0.0) <= limit).all():
-        values = values.real
-    return algebra.multivector(values)
-
-
-def _signs(metric: Any) -> tuple[int, ...]:
-    return tuple(int(sign) for sign in np.diag(metric.gram).tolist())
-
-
-def _check_spinors(algebra: Any, owner: str) -> None:
-    if not algebra.form.is_unit or algebra.form.is_degenerate:
-        rule = "of an algebra whose basis vectors are orthogonal with squares 1 and -1"
-        raise fail("A", owner, rule, describe(repr(algebra)), "Use left_matrix.")
-
-
-def spinor_matrix(A: "Multivector") -> NDArray[Any]:
-    """Return A as a complex matrix on spinors: products become matrix products.
-
-    (..., 2^m, 2^m) for d = 2m. For d = 2m + 1 two blocks (..., 2, 2^m, 2^m), one for each value of the central I.
-
-    Raises
-    ------
-    ArgumentError
-        If the basis is not orthogonal with squares 1 and -1.
-
-    Examples
-    --------
-    >>> import clifford_rand as cr
-    >>> alg = cr.Algebra(4)
-    >>> product = alg.e1.spinor_matrix() @ alg.e2.spinor_matrix()
-    >>> product.shape, bool((product == alg.e12.spinor_matrix()).all())
-    ((4, 4), True)
-    """
-    metric = A.algebra.form
-    _check_spinors(A.algebra, "spinor_matrix")
-    if A.coefficients.dtype == object:
-        raise fail("A", "spinor_matrix", "numeric", describe("fractions or symbols"), "Convert with astype(float).")
-    d = metric.d
-    check_size(2**d * max(1, int(np.prod(A.shape))), "spinor_matrix", "the matrix")
-    A = as_inexact(A)
-    dense = np.zeros((*A.shape, 1 << d), dtype=A.coefficients.dtype)
-    dense[..., A.keys.masks] = A.coefficients
-    tables = representation_of(_signs(metric))
-    size = 1 << d // 2
-    shape = (*A.shape, 2, size, size) if d % 2 else (*A.shape, size, size)
-    if not dense.size:
-        return np.zeros(shape, dtype=np.result_type(dense, np.complex64))
-    return to_matrices(dense, tables).reshape(shape)

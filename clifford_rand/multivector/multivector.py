@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from clifford_rand.geometry import factors as _factors
     from clifford_rand.geometry import linear_maps as _linear_maps
     from clifford_rand.geometry import projections as _projections
+    from clifford_rand.geometry import spinors as _spinors
     from clifford_rand.geometry import subspaces as _subspaces
     from clifford_rand.geometry import versors as _versors
     from clifford_rand.multivector import array_functions as _array_functions
@@ -46,6 +47,7 @@ else:
     _factors = methods_of("clifford_rand.geometry.factors")
     _linear_maps = methods_of("clifford_rand.geometry.linear_maps")
     _projections = methods_of("clifford_rand.geometry.projections")
+    _spinors = methods_of("clifford_rand.geometry.spinors")
     _subspaces = methods_of("clifford_rand.geometry.subspaces")
     _versors = methods_of("clifford_rand.geometry.versors")
     _array_functions = methods_of("clifford_rand.multivector.array_functions")
@@ -380,7 +382,7 @@ class Multivector(BladeAttributes):
     outermorphism = _linear_maps.outermorphism
     left_matrix = _linear_maps.left_matrix
     right_matrix = _linear_maps.right_matrix
-    spinor_matrix = _linear_maps.spinor_matrix
+    spinor_matrix = _spinors.spinor_matrix
 
     # ---- symbolic coefficients
 

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import clifford_rand as cr
 from support.metrics import algebras, vectors
@@ -144,12 +145,53 @@ def test_spinor_matrices_are_a_representation():
         A, B = alg.random_multivector(rng, (2,)), alg.random_multivector(rng)
         product = A.spinor_matrix() @ B.spinor_matrix()
         m = alg.d // 2
-        assert product.shape == ((2, 2**m, 2**m) if alg.d % 2 == 0 else (2, 2, 2**m, 2**m))
+        blocks = (2,) if alg.d % 2 and (alg.I * alg.I)["1"] > 0 else ()
+        assert product.shape == (2, *blocks, 2**m, 2**m)
         np.testing.assert_allclose((A * B).spinor_matrix(), product, rtol=1e-11, atol=1e-11)
         np.testing.assert_allclose((2 * A + B).spinor_matrix(), 2 * A.spinor_matrix() + B.spinor_matrix(), atol=1e-12)
         distinct = {alg.blade(name).spinor_matrix().tobytes() for name in alg.blades}
         assert len(distinct) == 2**alg.d
     assert cr.Algebra(3).e1.astype(np.float32).spinor_matrix().dtype == np.complex64
+
+
+SIGMA = [np.array(rows) for rows in ([[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]])]
+DIRAC = [np.diag([1, 1, -1, -1]), *(np.block([[0 * s, s], [-s, 0 * s]]) for s in SIGMA)]
+WEYL = [np.eye(4)[[2, 3, 0, 1]], *DIRAC[1:]]
+
+
+def test_pauli_and_dirac_matrices():
+    space, st = cr.Algebra(3), cr.Algebra.sta()
+    assert [(a.spinor_matrix() == b).all() for a, b in zip(space.basis_vectors(), SIGMA, strict=True)] == [True] * 3
+    assert (space.I.spinor_matrix() == 1j * np.eye(2)).all()
+    assert [(a.spinor_matrix() == b).all() for a, b in zip(st.basis_vectors(), DIRAC, strict=True)] == [True] * 4
+    assert [(a.spinor_matrix("weyl") == b).all() for a, b in zip(st.basis_vectors(), WEYL, strict=True)] == [True] * 4
+    assert all(not a.spinor_matrix("majorana").real.any() for a in st.basis_vectors())
+    with pytest.raises(cr.ArgumentError, match=r"'basis' .* but in Algebra.sta"):
+        space.e1.spinor_matrix("dirac")
+    with pytest.raises(cr.ArgumentError, match=r"real, as I is i in one block.*basis='blocks'"):
+        (1j * space.e1).spinor_matrix()
+
+
+@pytest.mark.parametrize("basis", [None, "blocks", "dirac", "weyl", "majorana"])
+@pytest.mark.parametrize("signature", [(1, 3), (3, 0), (2, 0), (0, 3), (1, 2), (5, 0), (2, 3)])
+def test_every_basis_of_spinors_is_a_representation(signature, basis):
+    alg, rng = cr.Algebra(*signature), np.random.default_rng(3)
+    if basis in ("dirac", "weyl", "majorana") and signature != (1, 3):
+        return
+    A, B = alg.random_multivector(rng, (2,)), alg.random_multivector(rng, (3, 1))
+    np.testing.assert_allclose(
+        (A * B).spinor_matrix(basis), A.spinor_matrix(basis) @ B.spinor_matrix(basis), atol=1e-12
+    )
+    assert alg.from_spinor_matrix(B.spinor_matrix(basis), basis=basis).isclose(B, rtol=1e-13).all()
+    assert alg.scalar(1.0).spinor_matrix(basis).trace(axis1=-2, axis2=-1).min() == 2 ** (alg.d // 2)
+    if alg.d % 2 == 0:
+        C = A + 1j * alg.random_multivector(rng, (2,))
+        assert alg.from_spinor_matrix(C.spinor_matrix(basis), basis=basis).isclose(C, rtol=1e-13).all()
+    p = alg.symbols("p", grades=(1, 2))
+    values = dict(zip(p.symbols_used(), rng.standard_normal(p.keys.size), strict=True))
+    matrix = p.spinor_matrix(basis)
+    numbers = np.vectorize(lambda entry: complex(sp.sympify(entry).subs(values)))(matrix)
+    np.testing.assert_allclose(numbers, p.subs(values).to_numeric().spinor_matrix(basis), atol=1e-12)
 
 
 def test_failures():
@@ -190,13 +232,14 @@ def test_matrices_back_to_multivectors():
         alg = cr.Algebra(p, q)
         for dtype in (np.float64, np.complex128, np.float32):
             A = alg.random_multivector(rng, (2, 3), dtype=dtype)
-            again = alg.from_spinor_matrix(A.spinor_matrix())
+            basis = "blocks" if dtype == np.complex128 and alg.d % 2 else None
+            again = alg.from_spinor_matrix(A.spinor_matrix(basis), basis=basis)
             assert again.dtype == dtype
             assert again.isclose(A, rtol=1e-12 if dtype != np.float32 else 1e-5).all()
             assert (alg.from_right_matrix(A.right_matrix()) == A).all()
             assert (alg.from_left_matrix(A.left_matrix()) == A).all()
     alg = cr.Algebra(3)
-    with pytest.raises(cr.ArgumentError, match=r"from_spinor_matrix must be an array of shape \(..., 2, 2, 2\)"):
+    with pytest.raises(cr.ArgumentError, match=r"from_spinor_matrix must be an array of shape \(..., 2, 2\)"):
         alg.from_spinor_matrix(np.eye(4))
     with pytest.raises(cr.ArgumentError, match="numeric"):
         alg.from_spinor_matrix(np.full((2, 2, 2), None))

@@ -249,7 +249,7 @@ def test_empty_batches():
     assert none.is_versor().shape == none.is_blade().shape == (0,)
     assert none.join(alg.e1).shape == none.project(alg.e12).shape == (0,)
     assert none.left_matrix().shape == (0, 8, 8)
-    assert none.spinor_matrix().shape == (0, 2, 2, 2)
+    assert none.spinor_matrix().shape == (0, 2, 2)
 
 
 @pytest.mark.parametrize("load", [0, 2**60], ids=["kernel", "general"])
