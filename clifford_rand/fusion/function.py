@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import sys
 import types
 import warnings
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from typing import Any, overload
 import numpy as np
 
 from clifford_rand._checks import check_callable, check_choice, check_listed, describe, fail
+from clifford_rand._threads import cached_property
 from clifford_rand.fusion.array_function import ArrayFunction
 from clifford_rand.fusion.emit import Operations
 from clifford_rand.fusion.kernel import FusedKernel
@@ -59,6 +61,26 @@ class FusedFunction:
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
+
+    @cached_property
+    def _alias(self) -> Any:
+        """The plain function by a name under which pickle finds it in its module, where its own is this object's."""
+        f = self.function
+        alias = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+        alias.__kwdefaults__, alias.__module__ = f.__kwdefaults__, f.__module__
+        alias.__qualname__ = f"{f.__qualname__}._alias"
+        return alias
+
+    def __reduce__(self) -> Any:
+        """Pickle by name what a module has by this name; else by the function, which cloudpickle takes by its code."""
+        found: Any = sys.modules.get(self.function.__module__)
+        for name in self.function.__qualname__.split("."):
+            found = getattr(found, name, None)
+        if found is not self:
+            return _unpickled, (self.function, self.backend, self._static)
+        if self.function.__module__ != "__main__":
+            return str(self.function.__qualname__)
+        return _unpickled, (self._alias, self.backend, self._static)  # which other processes may have or not
 
     def __repr__(self) -> str:
         return f"<fused function {self.function.__qualname__}{self._signature}: {len(self.compiled_for)} compiled>"
@@ -209,6 +231,12 @@ class FusedFunction:
             text = f"{self.function.__qualname__} runs as it is, not fused: {reason}."
             warnings.warn(text, FusionWarning, stacklevel=3)
         return result
+
+
+@functools.lru_cache(maxsize=64)
+def _unpickled(function: Callable[..., Any], backend: str, static: tuple[str, ...]) -> FusedFunction:
+    """Return the fused function, the same for all tasks of a process that unpickles one function by name."""
+    return FusedFunction(function, backend, static)
 
 
 @overload
