@@ -23,10 +23,8 @@ LARGEST_GROWTH = {np.float32: 40.0, np.float64: 300.0}  # exponents of which two
 
 def norm(A: Any) -> TracedScalar:
     """Return √|⟨A ~A⟩_0|."""
-    graph = A.trace.graph
-    square = A.norm_squared().ref
     _guard_range(A)
-    return A.scalar(graph.call("sqrt", graph.call("abs", square)))
+    return abs(A.norm_squared()).call("sqrt")
 
 
 def normalized(A: Any) -> Any:

@@ -65,7 +65,7 @@ class FusedKernel:
         self.operations: Operations = count_operations(program)
         moved = sum(len(one.labels) for one in program.inputs) + sum(one.size for one in results)
         self._least = max(1, THREADS_FROM // (sum(self.operations) // 8 + moved) // TOGETHER)
-        real = all(dtype.kind == "f" for dtype in dtypes)
+        real = all(dtype.kind == "f" for dtype in (*dtypes, *(one.dtype for one in results)))
         self.function: Any
         if backend == "numpy":
             self.function = ArrayLoop(self.source)

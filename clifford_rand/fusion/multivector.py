@@ -11,7 +11,7 @@ from clifford_rand.basis.keys import Keys, keys_of_masks
 from clifford_rand.basis.rules import is_odd_swap, reverse_is_negative
 from clifford_rand.basis.table import product_table
 from clifford_rand.fusion import analysis, projections, rotors
-from clifford_rand.fusion.scalar import Trace, TracedScalar, TraceError, apply_ufunc, is_number
+from clifford_rand.fusion.scalar import COMPLEX, Trace, TracedScalar, TraceError, apply_ufunc, is_number
 from clifford_rand.fusion.untraced import REASONS
 from clifford_rand.multivector.components import called
 
@@ -448,11 +448,11 @@ def lift_constant(trace: Trace, algebra: "Algebra", value: Any) -> TracedMultive
     if value.ndim or value.dtype.kind == "O":
         what = "a batch" if value.ndim else "a multivector of fractions or symbols"
         raise TraceError(f"it holds {what} that is no argument of it; pass it as one")
-    refs = map(trace.graph.constant, value.coefficients.tolist())
-    return TracedMultivector(trace, algebra, dict(zip(map(int, value.keys.masks), refs, strict=True)), 0)
+    refs = dict(zip(map(int, value.keys.masks), map(trace.graph.constant, value.coefficients.tolist()), strict=True))
+    return TracedMultivector(trace, algebra, refs, COMPLEX if value.dtype.kind == "c" else 0)
 
 
 def trace_input(trace: Trace, algebra: "Algebra", keys: Keys, argument: int, real: bool) -> TracedMultivector:
     """Return the multivector that stands for an argument."""
     refs = {int(mask): trace.graph.input(argument, i, real) for i, mask in enumerate(keys.masks)}
-    return TracedMultivector(trace, algebra, refs, 1 << argument)
+    return TracedMultivector(trace, algebra, refs, 1 << argument | COMPLEX * (not real))

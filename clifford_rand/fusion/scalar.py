@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand.fusion.graph import FUNCTIONS, Graph
+from clifford_rand.fusion.graph import COMPARISONS, FUNCTIONS, Graph
+
+COMPLEX = 1 << 256  # a bit of ``shape_from``, beyond those of arguments: the plain function's value is complex
 
 
 class TraceError(TypeError, AttributeError):
@@ -42,7 +44,7 @@ class Trace:
             raise TraceError(f"an array of shape {value.shape} is no argument of it; pass it as one")
         if isinstance(value, np.generic | np.ndarray):
             value = value.item()
-        return TracedScalar(self, self.graph.constant(value), 0)
+        return TracedScalar(self, self.graph.constant(value), COMPLEX if isinstance(value, complex) else 0)
 
 
 def is_number(value: object) -> bool:
@@ -55,7 +57,7 @@ def is_number(value: object) -> bool:
 class TracedScalar:
     """A scalar of a traced function: arithmetic, comparisons for `numpy.where`, and NumPy's functions of one number.
 
-    ``shape_from`` has the bits of the arguments whose batch axes it has.
+    ``shape_from`` has the bits of the arguments whose batch axes it has, and `COMPLEX`.
     """
 
     __slots__ = ("ref", "shape_from", "trace")
@@ -77,7 +79,8 @@ class TracedScalar:
             ref = graph.mul(a, graph.call("reciprocal", b))
         else:
             ref = graph.call(name, a, b)
-        return TracedScalar(self.trace, ref, self.shape_from | same.shape_from)
+        shape_from = self.shape_from | same.shape_from
+        return TracedScalar(self.trace, ref, shape_from & ~COMPLEX if name in COMPARISONS else shape_from)
 
     def _with_multivector(self, other: Any, name: str, swap: bool) -> Any:
         """Return a sum, product or quotient with a multivector that the function holds as a constant."""
@@ -98,7 +101,8 @@ class TracedScalar:
 
     def call(self, name: str, *others: int) -> "TracedScalar":
         """Return a function of it."""
-        return TracedScalar(self.trace, self.trace.graph.call(name, self.ref, *others), self.shape_from)
+        shape_from = self.shape_from & ~COMPLEX if name == "abs" else self.shape_from
+        return TracedScalar(self.trace, self.trace.graph.call(name, self.ref, *others), shape_from)
 
     def __add__(self, other: Any) -> Any:
         return self._with(other, "add")

@@ -10,7 +10,7 @@ from clifford_rand.fusion.emit import Input, Output, Program
 from clifford_rand.fusion.kernel import FusedKernel, Result
 from clifford_rand.fusion.linear import by_coefficients
 from clifford_rand.fusion.multivector import TracedMultivector, trace_input
-from clifford_rand.fusion.scalar import Trace, TracedScalar, TraceError
+from clifford_rand.fusion.scalar import COMPLEX, Trace, TracedScalar, TraceError
 from clifford_rand.multivector.multivector import Multivector
 
 _NUMBERS = (float, int, complex)
@@ -97,7 +97,7 @@ class Tracing:
 
     def _result(self, part: Any) -> Result:
         refs, real = _refs(part), self.trace.graph.real
-        dtype = self._dtype(all(real[abs(ref)] for ref in refs))
+        dtype = self._dtype(not part.shape_from & COMPLEX and all(real[abs(ref)] for ref in refs))
         if isinstance(part, TracedScalar):
             return Result(None, None, 1, dtype, part.shape_from)
         return Result(part.algebra, part.keys, len(refs), dtype, part.shape_from)
@@ -128,7 +128,7 @@ class Tracing:
         real = array.dtype.kind != "c"
         self._inputs.append(Input((self._label(name),), array.ndim > 0, array.ndim == 0, True))
         self._dtypes.append(self._dtype(real))
-        return TracedScalar(self.trace, self.trace.graph.input(number, 0, real), 1 << number)
+        return TracedScalar(self.trace, self.trace.graph.input(number, 0, real), 1 << number | COMPLEX * (not real))
 
     def _label(self, name: str) -> str:
         """Return a variable's name that no other component has, and that the code itself does not use."""

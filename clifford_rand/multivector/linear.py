@@ -170,7 +170,10 @@ def dual(A: "Multivector") -> "Multivector":
     e3
     """
     _need_metric(A, "dual", "left_complement")
-    return _mapped("dual", A) if A.algebra.form.is_unit else A * A.algebra.inverse_I
+    if A.algebra.form.is_unit:
+        return _mapped("dual", A)
+    inverse = A.algebra.inverse_I
+    return A * (inverse.astype(A.dtype) if inverse.dtype.kind == "f" and A.dtype.kind in "fc" else inverse)
 
 
 def undual(A: "Multivector") -> "Multivector":

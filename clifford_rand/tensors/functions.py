@@ -187,9 +187,9 @@ DEGREE = 16
 
 @constant_of_a_trace
 def _sizes(metric: Metric, keys: str) -> tuple[float, ...]:
-    """Return λ^{k/2} for components of grade k, λ ≥ 1 and Σ_j |G_ij|: of these sizes, |A B| is about |A| |B|."""
-    largest = np.abs(metric.gram.astype(np.float64)).sum(axis=0).max(initial=1.0)
-    return tuple((largest ** (keys_labelled(keys).grade_of / 2)).tolist())
+    """Return Π |e_i| over the vectors of each blade, in an orthonormal basis; so |A B| is about |A| |B| or less."""
+    lengths = np.linalg.norm(metric.congruence[1], axis=1)
+    return tuple((lengths ** (keys_labelled(keys).masks[:, None] >> np.arange(metric.d) & 1)).prod(axis=1).tolist())
 
 
 def _by_squaring(B: Any) -> Any:

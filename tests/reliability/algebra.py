@@ -163,7 +163,7 @@ def wedge(ref, vectors):
 def on_vectors(ref, vector):
     found = ref.blade(0) * 0
     for i, value in enumerate(vector):
-        found[1 << i] = Fraction(int(value))
+        found[1 << i] = int(value)
     return found
 
 
@@ -171,18 +171,20 @@ def on_vectors(ref, vector):
 
 
 def function_faults(rng, alg, ref):
-    for function in (sandwich_faults, norm_faults, inverse_faults, exponential_faults):
+    every = (sandwich_faults, norm_faults, inverse_faults, exponential_faults)
+    for function in every if alg.d < 5 else [every[rng.integers(len(every))]]:
         yield from function(rng, alg, ref)
 
 
 def ways(name, *operands):
     """Yield (path, result or error) of one function for an element, a batch of one, a fused function and a tensor."""
     fused = cr.fused(lambda *some: apply(name, *some), backend="numpy")
+    few = operands[0].keys.size <= 20  # with more, tracing takes a second and ends with the plain function
     for path, function, change in (
         ("element", apply, lambda A: A.astype(float)),
         ("batch (1,)", apply, lambda A: A.astype(float).reshape(1)),
         ("batch (1, 1)", apply, lambda A: A.astype(float).reshape(1, 1)),
-        ("fused", lambda name, *some: fused(*some), lambda A: A.astype(float)),
+        ("fused", lambda name, *some: fused(*some) if few else apply(name, *some), lambda A: A.astype(float)),
         ("torch", apply, lambda A: tensor(A, "torch")),
     ):
         try:

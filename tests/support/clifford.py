@@ -20,7 +20,7 @@ class Reference:
         self.masks = np.arange(self.size)
         self.grade = np.array([mask.bit_count() for mask in range(self.size)])
         change, self.squares = congruence(self.gram)
-        self.weight = np.array([self._weight(mask) for mask in range(self.size)], dtype=object)
+        self.weight = np.array([plain(self._weight(mask)) for mask in range(self.size)], dtype=object)
         self.sign = np.array([[swaps(a, b) for b in range(self.size)] for a in range(self.size)], dtype=object)
         diagonal = all(change[i][j] == (i == j) for i in range(d) for j in range(d))
         self.there = None if diagonal else self._minors(change)
@@ -35,8 +35,8 @@ class Reference:
 
     def _minors(self, change):
         """Return the matrix whose row S holds the components of the image of e_S."""
-        rows = np.full((self.size, self.size), Fraction(0), dtype=object)
-        rows[0, 0] = Fraction(1)
+        rows = np.full((self.size, self.size), 0, dtype=object)
+        rows[0, 0] = 1
         for mask in range(1, self.size):
             i = (mask & -mask).bit_length() - 1
             for other in np.flatnonzero(rows[mask & (mask - 1)]):
@@ -44,14 +44,14 @@ class Reference:
                     if change[i][j] and not other >> j & 1:
                         term = swaps(1 << j, int(other)) * change[i][j] * rows[mask & (mask - 1), other]
                         rows[mask, other | 1 << j] += term
-        return rows
+        return np.array([plain(value) for value in rows.flat], dtype=object).reshape(rows.shape)
 
     # ---- products
 
     def parts(self, a, b):
         """Return ⟨⟨a⟩_r ⟨b⟩_s⟩ as an array (d+1, d+1, 2^d), in the orthogonal basis."""
         a, b = (x if self.there is None else x @ self.there for x in (a, b))
-        found = np.full((self.d + 1, self.d + 1, self.size), Fraction(0), dtype=object)
+        found = np.full((self.d + 1, self.d + 1, self.size), 0, dtype=object)
         held = np.flatnonzero(b != 0)
         for left in np.flatnonzero(a != 0):
             terms = a[left] * b[held] * (self.sign[left, held] * self.weight[left & held])
@@ -61,7 +61,7 @@ class Reference:
     def product(self, a, b, keep=lambda r, s, t: True):
         """Return Σ ⟨⟨a⟩_r ⟨b⟩_s⟩_t over the grades with ``keep(r, s, t)``."""
         parts, every = self.parts(a, b), range(self.d + 1)
-        total = np.full(self.size, Fraction(0), dtype=object)
+        total = np.full(self.size, 0, dtype=object)
         for r in every:
             for s in every:
                 kept = np.array([bool(keep(r, s, t)) for t in every])[self.grade]
@@ -79,20 +79,25 @@ class Reference:
         return self.signed(a, lambda k: (-1) ** (k * (k - 1) // 2))
 
     def blade(self, mask):
-        found = np.full(self.size, Fraction(0), dtype=object)
-        found[mask] = Fraction(1)
+        found = np.full(self.size, 0, dtype=object)
+        found[mask] = 1
         return found
 
     def complement(self, a, *, left):
         """Return the linear map with LC(e_S) ∧ e_S = I, or e_S ∧ RC(e_S) = I."""
         other = self.full ^ self.masks
         signs = np.array([swaps(int(o), m) if left else swaps(m, int(o)) for m, o in enumerate(other)], dtype=object)
-        found = np.full(self.size, Fraction(0), dtype=object)
+        found = np.full(self.size, 0, dtype=object)
         found[other] = a * signs
         return found
 
     def vee(self, a, b):
         return self.complement(self.wedge(*(self.complement(x, left=False) for x in (a, b))), left=True)
+
+
+def plain(number):
+    """Return an integer as such: fractions take ten times as long."""
+    return int(number) if number == int(number) else number
 
 
 def swaps(a, b):

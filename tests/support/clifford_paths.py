@@ -99,15 +99,16 @@ def batch(A, B, shape):
     return A._make(A.keys, rows[index]), index
 
 
-def tensor(A, library):
+def tensor(A, library, dtype=float):
+    array = A.coefficients.astype(dtype)
     if library == "torch":
         import torch
 
-        return multivector_of(A.algebra, A.keys, torch.tensor(A.coefficients.astype(float)))
+        return multivector_of(A.algebra, A.keys, torch.tensor(array))
     import jax
 
     jax.config.update("jax_enable_x64", True)
-    return multivector_of(A.algebra, A.keys, jax.numpy.asarray(A.coefficients.astype(float)))
+    return multivector_of(A.algebra, A.keys, jax.numpy.asarray(array))
 
 
 SHAPES = ((), (1,), (0,), (1, 1), (3,), (2, 0), (2, 1))

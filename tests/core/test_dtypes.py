@@ -1,0 +1,102 @@
+"""The dtype of a result is NumPy's common one of its operands on every path, also where the result vanishes."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+from clifford_rand.errors import ArgumentError
+from support.clifford_paths import MAPS, NEEDS_INVERSE, PRODUCTS, apply, tensor
+
+DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
+ALGEBRAS = {
+    "Cl(3)": cr.Algebra(3),
+    "PGA": cr.Algebra.pga(2),
+    "all null": cr.Algebra(0, 0, 2),
+    "2, 0, -1/2": cr.Algebra(metric=np.diag([2, 0, -0.5])),
+    "2, 3": cr.Algebra(metric=np.diag([2, 3])),
+    "null basis": cr.Algebra(metric=[[0, 1], [1, 0]]),
+}
+FUNCTIONS = ("norm", "normalized", "inv", "exp", "outerexp")
+
+
+def result_type(name, *operands):
+    common = np.result_type(*(A.dtype for A in operands))
+    return np.zeros(0, common).real.dtype if name == "norm" else common
+
+
+def pairs(alg):
+    """Yield names and operands of all dtypes: of all blades, of grades that vanish in some products, and of one."""
+    for a, b in itertools.product((None, 0, 1, alg.d), repeat=2):
+        for one, other in itertools.product(DTYPES, repeat=2):
+            A, B = alg.random_multivector(0, (), a, one), alg.random_multivector(1, (), b, other)
+            yield (*PRODUCTS, "sandwich"), (A, B)
+            if b is None and other is np.float64:
+                yield (*MAPS, *FUNCTIONS), (A,)
+
+
+def outcome(name, *operands):
+    """Return the dtype of a result; None where there is no result in this algebra."""
+    try:
+        return str(apply(name, *operands).dtype).removeprefix("torch.")
+    except ArgumentError:
+        return None
+
+
+@pytest.mark.parametrize("name", ALGEBRAS)
+def test_elements_batches_and_tensors(name):
+    pytest.importorskip("torch")
+    for names, operands in pairs(ALGEBRAS[name]):
+        stacks = [
+            [A.reshape(shape) * np.ones(count, np.float32) for A in operands] for shape, count in ((1, 1), (1, 3))
+        ]
+        tensors = [tensor(A, "torch", A.dtype) for A in operands]
+        for method, some in itertools.product(names, (operands, *stacks, tensors)):
+            if method == "outerexp" and some is tensors:
+                continue
+            found = outcome(method, *some)
+            assert found in (None, str(result_type(method, *operands))), (method, operands, some)
+
+
+@pytest.mark.parametrize("name", ALGEBRAS)
+def test_fused_functions_keep_the_dtype_of_the_plain_one(name):
+    """Also of sums of a part that cancels and one that is real, and of constants that are complex."""
+    alg = ALGEBRAS[name]
+    for names, operands in pairs(alg):
+        singles = {A.dtype in (np.float32, np.complex64) for A in operands}
+        if len(singles) > 1:  # one precision for a whole function
+            continue
+        kept = [one for one in names if not (one in NEEDS_INVERSE and alg.form.is_degenerate)]
+        kept = [one for one in kept if outcome(one, *operands)]
+
+        def function(*some, kept=kept):
+            return tuple(apply(one, *some) for one in kept)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cr.FusionWarning)
+            found = cr.fused(function, backend="numpy")(*operands)
+        for one, result in zip(kept, found, strict=True):
+            assert result.dtype == result_type(one, *operands), (one, operands)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("shape", [(), (1,), (5,)])
+def test_fused_sums_and_constants(shape, backend):
+    alg = cr.Algebra(2)
+    A, B = alg.random_multivector(0, shape, 1, np.complex128), alg.random_multivector(1, shape, 1)
+    functions = (
+        lambda A, B: A - A,
+        lambda A, B: (A - A) + B,
+        lambda A, B: (B * 1j) * -1j,
+        lambda A, B: B ^ B,
+        lambda A, B: abs((A ^ A)["1"]) * B,
+        lambda A, B: ((A - A) | B)["1"],
+        lambda A, B: A.norm() * B,
+    )
+    for plain in functions:
+        found, wanted = cr.fused(plain, backend=backend)(A, B), plain(A, B)
+        assert found.dtype == wanted.dtype
+        difference = found - wanted
+        assert np.all(np.abs(getattr(difference, "coefficients", difference)) < 1e-12)
