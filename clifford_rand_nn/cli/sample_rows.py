@@ -54,7 +54,7 @@ def _table(encoder: TableEncoder, rows: NDArray[np.float64], rng: np.random.Gene
         elif isinstance(reader, BooleanReader):
             cells = rng.choice(np.array(["yes", "no"] if reader.words else [1.0, 0.0], dtype=object), len(rows))
         elif isinstance(reader, DateReader):
-            ticks = reader.start + made[f"{name} (days)"] * 86_400e6
+            ticks = reader.start + made[reader.part("days")] * 86_400e6
             column = pandas.Series(ticks.astype("int64").astype("datetime64[us]"))
             columns[name] = column.mask(gone)
             continue

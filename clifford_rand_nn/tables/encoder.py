@@ -17,7 +17,7 @@ from clifford_rand_nn.tables.cells import without_marks
 from clifford_rand_nn.tables.files import closest, listed
 from clifford_rand_nn.tables.kinds import ColumnKind, find_kinds
 from clifford_rand_nn.tables.notes import Notes, TableNote, column_names
-from clifford_rand_nn.tables.readers import READERS, TEXT, WORD, Reader, Unread
+from clifford_rand_nn.tables.readers import READERS, TEXT, WORD, DateReader, Reader, Unread
 from clifford_rand_nn.tables.steps import Steps
 
 _OWNER = "TableEncoder"
@@ -231,6 +231,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if not readers:
             reasons = "; ".join(f"{kind.name!r}: {kind.why}" for kind in kinds[:3])
             raise fail("X", _OWNER, "a table with a column that can be used", describe(reasons))
+        columns = {reader.name for reader in readers}
+        readers = tuple(r.apart_from(columns) if isinstance(r, DateReader) else r for r in readers)
         steps, transformer, out_of_fold = Steps.learned(readers, read_cells(readers, frame, {}), self, y)
         self._learn(kinds, readers, (steps, transformer), named)
         return out_of_fold

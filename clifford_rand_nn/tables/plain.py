@@ -64,6 +64,7 @@ def encoder_from_plain(encoder: Any, arrays: Mapping[str, NDArray[Any]], meta: M
     _agree(len(set(names)) == len(names) and all(kind.kind in KINDS for kind in kinds))
     _agree([(kind.name, kind.kind) for kind in kinds if kind.kind != "left out"] == [(r.name, r.kind) for r in readers])
     family, origin = families(readers)
+    _agree(len(family) == sum(len(reader.families) for reader in readers))
     of = {kind: [name for name, its in family.items() if its == kind] for kind in (NUMBER, TRUTH, WORD, TEXT)}
     values = [np.asarray(arrays[name], dtype=np.float64) for name in ("fill", "truths")]
     _agree(all(one.ndim == 1 and np.isfinite(one).all() for one in values))

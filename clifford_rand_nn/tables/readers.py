@@ -1,5 +1,7 @@
 """How the cells of one column are read at every time: as plain values that a file can hold."""
 
+import itertools
+from collections.abc import Set
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
@@ -12,6 +14,7 @@ from clifford_rand_nn.tables.dates import date_cells, date_formats, moments, use
 
 # What is done with cells of a family: a median or the most frequent value for those that are missing; one column each.
 NUMBER, TRUTH, WORD, TEXT = "number", "boolean", "category", "text"
+_EARLIER = (("zone", "UTC"), ("label", ""))  # what files of earlier versions do not have
 Unread = dict[str, tuple[int, str, Any]]  # of a column: cells that could not be read, the first one, and its row
 
 
@@ -195,12 +198,15 @@ class DateReader(Reader):
     parts : tuple of str
     zone : str
         Time zone of the column, or "": moments are read off the clock there.
+    label : str
+        Name of the parts, where that of the column with a part, such as "t (days)", is another column's; else "".
     """
 
     format: str = "ISO8601"
     start: int = 0
     parts: tuple[str, ...] = ("days",)
     zone: str = "UTC"  # as earlier versions had it for every column
+    label: str = ""
     kind: ClassVar[str] = "date"
 
     @classmethod
@@ -222,16 +228,25 @@ class DateReader(Reader):
     def families(self) -> dict[str, str]:
         """Names of the cells that come out, such as "when (days)", and what family they are of."""
         some = date_cells(np.zeros(1, dtype="datetime64[us]"), 0, self.parts)
-        return {f"{self.name} ({part})": WORD if part == "weekday" else NUMBER for part in some}
+        return {self.part(part): WORD if part == "weekday" else NUMBER for part in some}
+
+    def part(self, part: str) -> str:
+        """Return the name of the cells of a part."""
+        return f"{self.label or self.name} ({part})"
+
+    def apart_from(self, names: Set[str]) -> "DateReader":
+        """Return the reader whose parts have other names than some columns."""
+        labels = (replace(self, label=f"{self.name} ({i})") for i in itertools.count(2))
+        return next(one for one in itertools.chain([self], labels) if not one.families.keys() & names)
 
     def read(self, column: Any, unread: Unread) -> dict[str, NDArray[Any]]:
         """Return the parts of dates as numbers and names of days."""
         cells = date_cells(self.moments(column, unread), self.start, self.parts)
-        return {f"{self.name} ({part})": values for part, values in cells.items()}
+        return {self.part(part): values for part, values in cells.items()}
 
     def plain(self) -> dict[str, Any]:
         """Return the kind and all that the reader is made of, as JSON can hold it."""
-        return {name: value for name, value in super().plain().items() if (name, value) != ("zone", "UTC")}
+        return {name: value for name, value in super().plain().items() if (name, value) not in _EARLIER}
 
     def moments(self, column: Any, unread: Unread) -> NDArray[np.datetime64]:
         """Return the cells as moments on the clock of the time zone."""

@@ -105,15 +105,17 @@ def _date(reader: Reader, inputs: list[Value], numbers: dict[str, Value], tests:
     days = column("days", reader.name)
     inputs.append(days)
     for part in reader.parts:
-        name = f"{reader.name} ({part}"
         if part == "days":
-            numbers[f"{name})"] = days - reader.start / _DAY
+            numbers[reader.part(part)] = days - reader.start / _DAY
         elif part == "weekday":
-            tests[f"{name})"] = _numbers_as_words(_modulo(apply("floor", days) + 3.0, 7.0), WEEKDAYS.index)
+            tests[reader.part(part)] = _numbers_as_words(_modulo(apply("floor", days) + 3.0, 7.0), WEEKDAYS.index)
         else:
             turn = _of_the_year(days) if part == "season" else days - apply("floor", days)
             angle = turn * (2 * math.pi)
-            numbers[f"{name} sin)"], numbers[f"{name} cos)"] = apply("sin", angle), apply("cos", angle)
+            numbers[reader.part(f"{part} sin")], numbers[reader.part(f"{part} cos")] = (
+                apply("sin", angle),
+                apply("cos", angle),
+            )
 
 
 _READ: dict[type[Reader], Callable[..., None]] = {

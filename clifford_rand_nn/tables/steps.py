@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._optional import require
-from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.tables.readers import NUMBER, TEXT, TRUTH, WORD, Reader
 from clifford_rand_nn.tables.target_means import FEWEST, TargetMeans, indicators, target_means
 
@@ -212,8 +211,6 @@ def families(readers: Sequence[Reader]) -> tuple[dict[str, str], dict[str, str]]
     origin: dict[str, str] = {}
     for reader in readers:
         for name, kind in reader.families.items():
-            if name in family:
-                raise ArgumentError(f"{name!r} is the name of a column and of a part of a date; rename the column.")
             family[name], origin[name] = kind, reader.name
     return family, origin
 

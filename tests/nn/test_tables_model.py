@@ -263,6 +263,22 @@ def test_target_means_of_noise_say_nothing():
     assert TableEncoder().fit(few[["user"]], few["y"]).get_feature_names_out().tolist() == ["user (share of b)"]
 
 
+def test_parts_of_dates_have_names_of_their_own():
+    days = pd.date_range("2020-01-01 07:00", periods=40, freq="31h")
+    frame = pd.DataFrame(
+        {"t": days, "t (days)": np.arange(40) % 9, "t (hour sin)": np.arange(40) % 5, "y": ["a", "b"] * 20}
+    )
+    encoder = TableEncoder().fit(frame[["t", "t (days)", "t (hour sin)"]])
+    names = encoder.get_feature_names_out().tolist()
+    assert names[:5] == ["t (2) (days)", "t (2) (hour sin)", "t (2) (hour cos)", "t (days)", "t (hour sin)"]
+    plain = TableEncoder().fit_transform(frame.set_axis(["t", "a", "b", "y"], axis=1)[["t", "a", "b"]])
+    again = TableEncoder.from_plain(*encoder.to_plain())
+    np.testing.assert_array_equal(again.encode(frame)[0], plain)
+    model, module = table_model(frame, "y"), {}
+    exec(export_source(model), module)
+    np.testing.assert_allclose(module["predict_proba"](frame), model.predict_proba(frame), rtol=1e-9)
+
+
 def test_texts_that_are_each_there_once_are_no_classes():
     with pytest.raises(ArgumentError, match="30 different ones in 30 rows, such as 'n0': neither classes nor numbers"):
         choose_task(np.array([f"n{i}" for i in range(30)]))
