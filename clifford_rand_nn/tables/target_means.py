@@ -50,6 +50,7 @@ def indicators(y: Any, n: int) -> tuple[tuple[str, ...], NDArray[np.float64]] | 
     None where there is no such target: it is missing in places, has several columns, or more classes than that.
     """
     target = np.asarray(y)
+    target = target[:, 0] if target.shape == (n, 1) else target
     if target.shape != (n,) or (target.dtype.kind == "f" and not np.isfinite(target).all()):
         return None
     target = target.astype(str) if target.dtype.kind == "O" else target
@@ -88,4 +89,6 @@ def _means(rows: NDArray[Any], targets: NDArray[np.float64], new: NDArray[Any]) 
     from sklearn.preprocessing import TargetEncoder
 
     encoders = [TargetEncoder(target_type="continuous").fit(rows, target) for target in targets.T]
-    return np.column_stack([encoder.transform(new)[:, 0] for encoder in encoders])
+    return np.hstack(
+        [np.asarray(encoder.transform(new)) for encoder in encoders]
+    )  # frames by scikit-learn's set_config

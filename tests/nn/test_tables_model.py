@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -232,6 +233,8 @@ def test_categories_that_are_mostly_rare_are_encoded_by_the_target(target, colum
     assert model.score(frame, y) > 0.5
     again = TableEncoder.from_plain(*encoder.to_plain())
     np.testing.assert_array_equal(again.transform(frame), encoder.transform(frame))
+    with config_context(transform_output="pandas"):
+        np.testing.assert_array_equal(encoder.fit_transform(frame, pd.DataFrame({"y": y})), fitted)
     assert again.get_feature_names_out().tolist() == encoder.get_feature_names_out().tolist()
 
 
