@@ -36,7 +36,7 @@ Encoding = Annotated[
     typer.Option(
         metavar="<name>",
         help="Of a text table that is not UTF-8, such as cp1252 (Windows, Excel) or latin-1.",
-        show_default="UTF-8, or UTF-16 by its mark",
+        show_default="UTF-8, or UTF-16 or UTF-32 by its mark",
         rich_help_panel=_TABLE,
     ),
 ]

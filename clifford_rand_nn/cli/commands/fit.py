@@ -38,7 +38,7 @@ def fit(
     train: Annotated[
         Path | None,
         typer.Argument(
-            help="Table to train on: .csv, .tsv (.gz too), .parquet, .arff, or .npz (X and the target).",
+            help="Table to train on: .csv, .tsv, .txt (.gz, .zip), .xlsx, .parquet, .arff, or .npz (X and the target).",
             show_default="--shards",
         ),
     ] = None,

@@ -25,7 +25,7 @@ def predict(
     new: Annotated[
         Path | None,
         typer.Argument(
-            help="Table with the feature columns: .csv, .tsv (.gz too), .parquet, .arff or .npz.",
+            help="Table with the feature columns: .csv, .tsv, .txt (.gz, .zip too), .xlsx, .parquet, .arff or .npz.",
             show_default="--shards",
         ),
     ] = None,
