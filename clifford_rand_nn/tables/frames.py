@@ -124,7 +124,7 @@ def _read_parquet(file: Path) -> Any:
 def _read_excel(file: Path, header: bool) -> Any:
     """Read the first sheet of an Excel file; texts such as 007 stay texts."""
     pandas = require("pandas", extra="app", purpose="reading an Excel table")
-    require("openpyxl", extra="excel", purpose="reading an Excel table")
+    require("openpyxl", extra="app", purpose="reading an Excel table")
     try:
         frame = pandas.read_excel(file, header=None, dtype=object, engine="openpyxl").dropna(how="all")
     except Exception as error:  # openpyxl raises whatever the parsers of XML and zip do
