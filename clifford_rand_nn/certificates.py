@@ -1,5 +1,6 @@
 """What is proved of a solution, and how to check it from the data alone."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -31,6 +32,8 @@ from clifford_rand_nn.problems.duality import (
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.sparse_rows import as_rows_or_csr, is_large_sparse, row_lengths
 from clifford_rand_nn.units import Units
+
+_FELT = 1e-11  # of the objective: where rounding moves it by more, residuals are added up exactly
 
 
 class GatedClaim(NamedTuple):
@@ -69,9 +72,20 @@ class GatedClaim(NamedTuple):
         return f, penalty
 
     def rounding_of_predictions(self, X: Any) -> float:
-        r"""Return what rounding of the coefficients may move a prediction by, :math:`\epsilon\max|x|\sum_i||U_i||`."""
-        size = float(np.linalg.norm(self.coefficients.coef, axis=2).sum())
-        return float(np.finfo(np.float64).eps * row_lengths(X).max(initial=0.0)) * size
+        r"""Return what rounding may move a prediction by, :math:`\epsilon(\max|x|\sum_i||U_i||+\sum_i|b_i|+|t|)`."""
+        U, b, t = self.coefficients
+        size = row_lengths(X).max(initial=0.0) * np.linalg.norm(U, axis=2).sum() + np.abs(b).sum() + np.abs(t).max()
+        return float(np.finfo(np.float64).eps * size)
+
+    def residuals(self, X: Any, targets: Array) -> Array:
+        """Return predictions less targets (n, C); biases, intercept and target are added up exactly, as they cancel."""
+        U, b, t = self.coefficients
+        linear = self._replace(coefficients=Coefficients(U, 0 * b, 0 * t)).predictions_and_penalty(X)[0]
+        sums = [
+            [math.fsum([part, *b[c, on], t[c], -y]) for c, (part, y) in enumerate(zip(*row, strict=True))]
+            for on, *row in zip(self.gates.on(X), linear, targets, strict=True)
+        ]
+        return np.array(sums).reshape(targets.shape)
 
     def dual_norm(self, X: Any, theta: Array) -> float:
         r"""Return :math:`\max_i||X^TD_i\theta||_F`, no less by rounding; a squared penalty bounds nothing."""
@@ -171,7 +185,7 @@ Claim = GatedClaim | NetworkClaim | KernelClaim
 def proved(primal: float, bound: DualBound, balanced: bool) -> dict[str, Any]:
     """Return the values of a `Certificate`: the bound is at least 0, and sums of a ``balanced`` point are exactly 0."""
     value, theta = bound
-    theta = zero_sums(theta) if balanced and value > 0 else theta * (value > 0)
+    theta = (zero_sums(theta) if balanced else theta) if value > 0 else np.zeros_like(theta)
     dual = max(value, 0.0)
     return {"primal": primal, "dual": dual, "relative_gap": stated_gap(primal, dual), "dual_point": theta}
 
@@ -385,7 +399,8 @@ class Certificate:
         missed = float(np.abs(columns.T @ theta).sum() * np.abs(targets).max()) / n
         penalty = claim.dual_penalty(X, theta) / (n**2 * self.beta)
         gains = weights * loss.stated_dual_value(theta / weights[:, None], targets)
-        value = float(np.mean(gains)) - missed - penalty
+        lost = 2 * np.finfo(np.float64).eps * float(np.abs(theta * targets).sum()) / n  # to cancellation in the gains
+        value = float(np.mean(gains)) - missed - penalty - lost
         return DualBound(0.0, 0 * theta) if value <= 0 else DualBound(value, theta)
 
     def _stays_sparse(self, X: Any) -> bool:
@@ -433,7 +448,13 @@ class Certificate:
 
     def _primal(self, X: Any, targets: Array, weights: Array) -> float:
         f, penalty = self.claim.predictions_and_penalty(X)
-        return self._mean_loss(f, targets, weights) + self.beta * penalty
+        primal = self._mean_loss(f, targets, weights) + self.beta * penalty
+        if isinstance(self.claim, GatedClaim) and (self._loss.is_quadratic or self._loss.even):
+            e = self.claim.rounding_of_predictions(X) + np.finfo(np.float64).eps * np.abs(targets).max(initial=0.0)
+            if e * np.abs(f - targets).mean() > _FELT * primal:
+                r = self.claim.residuals(X, targets)
+                return self._mean_loss(r, 0 * targets, weights) + self.beta * penalty
+        return primal
 
     def _mean_loss(self, f: Array, y: Array, weights: Array) -> float:
         return float(np.mean(weights * self._loss.stated_value(f, y)))

@@ -442,11 +442,11 @@ class ConvexNetwork(Parameters):
 
 
 def _rounds(claim: Claim, task: Task, result: Result[Any]) -> bool:
-    r"""Whether rounding e of weights and residuals moves the objective, by the mean of :math:`e\,|\theta|`."""
+    """Whether rounding e of weights and residuals r = f - y moves the objective, by the mean of e|r|."""
     if not isinstance(claim, GatedClaim):
         return isinstance(claim, NetworkClaim)
     e = claim.rounding_of_predictions(task.X) + np.finfo(np.float64).eps * np.abs(task.targets).max(initial=0.0)
-    return bool(e * np.abs(result.dual_point).mean() > _FELT * result.objective)
+    return bool(e * np.abs(result.fitted - task.targets).mean() > _FELT * result.objective)
 
 
 def _task_in(units: Units, task: Task) -> Task:

@@ -183,3 +183,16 @@ def test_a_fit_states_no_better_bound_than_verify_where_rounding_of_norms_is_fel
     options = {"subsample": 40, "penalty": "l1", "fit_intercept": False, "bias": False, "random_state": 0}
     c = CrossProductLassoRegressor(beta=1.7e-3, **options).fit(rows, y).certificate_
     assert c.dual <= c.verify(rows, y).dual + 1e-3 * c.primal
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e5])
+def test_objectives_of_rounding_size_are_exact(offset):
+    """As many free biases as rows fit the targets to rounding: the objective is that of the sums of the biases."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        rows, z = rng.standard_normal((6, 2)), rng.standard_normal(6)
+        model = GatedReLURegressor(30, beta=1.0, bias="free", random_state=0).fit(rows, z + offset)
+        primal, _ = exact_values(model, rows, z + offset)
+        again = model.certificate_.verify(rows, z + offset)
+        assert abs(model.certificate_.primal - primal) <= TOL * primal
+        assert abs(again.primal - primal) <= TOL * primal
