@@ -15,9 +15,7 @@ LOSSES = ("squared", "huber", "log_cosh", "squared", "huber", "log_cosh", "logis
 OFFSETS = (0.0, 1.0, *(10.0**k for k in range(3, 13)))
 SCALES = tuple(10.0**k for k in range(-9, 10))
 TOL = 1e-9  # of the objective: by which an objective or a bound may miss its exact value
-_SQUARED_ROUNDING = (
-    2.0**-100
-)  # of the squared scale: what interpolating networks leave, which float64 predicts by chance
+_SQUARED_ROUNDING = 2.0**-100  # of the squared scale: an interpolating network predicts no digit of less
 _CLASSES = ("logistic", "squared_hinge", "softmax")
 
 
