@@ -18,6 +18,7 @@ from clifford_rand.plans.choice import keep
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
+LARGEST_STUDY = 128  # components from which the product A ~A costs more than all the rest of a normalization
 FEW = 64  # components that a Python loop in C sums up sooner than NumPy, its warnings held back
 
 
@@ -117,7 +118,9 @@ def normalized(A: "Multivector", rtol: float | None = None) -> "Multivector":
     """
     unit = _divided(A, rtol)
     grades = {k for k in A.grades if k}
-    if A.algebra.d < 4 or not grades or max(grades) < 2 or unit.dtype.kind != "f" or len({k % 2 for k in A.grades}) > 1:
+    if A.algebra.d < 4 or not max(grades, default=0) >= 2 or A.keys.size > LARGEST_STUDY or unit.dtype.kind != "f":
+        return unit
+    if len({k % 2 for k in A.grades}) > 1:
         return unit
     once = _without_study_part(unit)
     return unit if once is unit else _without_study_part(once)  # which removes what the first has rounded
@@ -128,6 +131,8 @@ def _without_study_part(A: "Multivector") -> "Multivector":
     square = A * ~A
     q = square._select(keys_of_grades(square.keys.d, tuple(range(4, square.keys.d + 1, 4))))
     size = (A.coefficients * A.coefficients).sum(axis=-1)
+    if A.algebra.form.is_unit and A.algebra.r == 1:  # no term of A ~A has two blades with the null vector
+        size = np.sqrt(size_squared(A) * size)
     limit = 4 * eps_of(A.dtype) * size
     far = (np.abs(q.coefficients) > limit[..., None]).any(axis=-1)
     if not far.any():

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from clifford_rand.functions.norms import LARGEST_STUDY
 from clifford_rand.fusion.elementary import NEAR, SLOPE, cosh_and_sinhc, grown, polynomial, sinhc_derivative
 from clifford_rand.fusion.scalar import TracedScalar, TraceError
 
@@ -34,9 +35,10 @@ def normalized(A: Any) -> Any:
     if not square:
         raise TraceError("it normalizes a multivector whose norm is zero")
     guard_divisor(A, square, scalar_terms(A))
-    product = A * ~A
+    mixed = len({k % 2 for k in A.grades}) > 1 or len(A.refs) > LARGEST_STUDY
+    product = A.of({}) if mixed else A * ~A
     q = product.grade(*(k for k in product.grades if k and k % 4 == 0))
-    if not q.refs or len({k % 2 for k in A.grades}) > 1:
+    if not q.refs:
         return A.times(graph.call("reciprocal", graph.call("sqrt", graph.call("abs", square))))
     s, q, t = _split_square(q + product.grade(0), "its norm")
     apart = graph.add(graph.mul(s, s), -t)

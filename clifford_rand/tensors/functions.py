@@ -13,6 +13,7 @@ from clifford_rand.basis.arrays import Tensor, beside, constant_of_a_trace, name
 from clifford_rand.basis.keys import Keys, keys_labelled
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.matrix_inverse import inverse_grades
+from clifford_rand.functions.norms import LARGEST_STUDY
 from clifford_rand.tensors import study
 from clifford_rand.tensors.places import keys_of, union_of
 
@@ -38,11 +39,11 @@ def root(xp: Any, x: Tensor) -> Tensor:
 def normalized(A: Any) -> Any:
     """Return (A ~A)^{-1/2} A as `Multivector.normalized`, else A / norm(A); infinite or NaN where the norm is zero."""
     xp = namespace(A.coefficients)
-    square = A * A.reverse()
+    mixed = len({k % 2 for k in A.keys.grades}) > 1 or A.keys.size > LARGEST_STUDY
+    square = A.grade() if mixed or not xp.isdtype(A.dtype, "real floating") else A * A.reverse()
     q = square.grade(*(k for k in square.keys.grades if k and k % 4 == 0))
     fourth = q.anticommutator(q)
-    plain = not q.keys.size or not _is_scalar(fourth) or len({k % 2 for k in A.keys.grades}) > 1
-    if plain or not xp.isdtype(A.dtype, "real floating"):
+    if not q.keys.size or not _is_scalar(fourth):
         return A._make(A.keys, A.coefficients / xp.sqrt(xp.abs(norm_squared(A)))[..., None])
     s = square["1"]
     apart = s * s - fourth["1"]

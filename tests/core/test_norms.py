@@ -151,3 +151,12 @@ def test_a_bivector_of_two_equal_planes_keeps_its_direction():
     alg = cr.Algebra(4)
     A = alg("1.0*e12 + e34")
     assert A.normalized().isclose(A / 2**0.5, rtol=1e-15)
+
+
+def test_a_drifted_motor_far_away():
+    alg = cr.Algebra.pga(3)
+    for size in (1e3, 1e6, 1e9):
+        M = (1 + size * alg("e01 + 2*e03")) * (0.3 * alg.e12 + 0.4 * alg.e13).exp()
+        for U in ((M * (1 + 0.009 * alg.I)).normalized(), (M * (2 + 1e-7 * alg.I)).normalized()):
+            assert U.isclose(M, rtol=1e-14)
+            assert abs((U * ~U)["e0123"]) <= 1e-15 * size
