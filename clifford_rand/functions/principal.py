@@ -28,7 +28,7 @@ from clifford_rand.functions.norms import as_inexact, multiplied, power_of_two
 from clifford_rand.functions.orthogonal_log import principal_log, square_root
 from clifford_rand.functions.spectral import coefficients, matrices_of, of_eigenvalues
 from clifford_rand.functions.two_eigenvalues import by_two_eigenvalues
-from clifford_rand.functions.unit_form import full_form, unit_form
+from clifford_rand.functions.unit_form import full_form, span_form, unit_form
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 REAL = 1e-6  # imaginary parts below this share of the result are those of rounding, at half of the digits
 PRECISE = 1e-13  # relative error of exp(log A) beyond which the values without eigenvectors are tried
 WEDGE = 0.05  # angle to the negative axis within which eigenvalues may be negative numbers and rounding
-LARGEST_FULL = 6  # dimensions of the algebra up to which J is any multivector, not of A's own basis vectors only
+LARGEST_FULL = 6  # basis vectors among which J is sought: all, or those of A and up to two more of each sign
 TRIES = 40  # random multivectors that commute with A, of which one in four or more has no real eigenvalue where any has
 
 
@@ -111,7 +111,7 @@ def _of_batch(A: "Multivector", one: InverseFunction, owner: str) -> "Multivecto
 
 def _of_one(A: "Multivector", one: InverseFunction, owner: str) -> "Multivector":
     """Return f(A) without eigenvectors; X + J Y where f is that of e^{-iθ} A, whose eigenvalues are off the cut."""
-    form = full_form(A) if A.algebra.d <= LARGEST_FULL else unit_form(A, owner)
+    form = full_form(A) if A.algebra.d <= LARGEST_FULL else span_form(A, LARGEST_FULL) or unit_form(A, owner)
     U = form.take(A)
     M, signature = matrices_of(U), tuple(U.algebra.signature)
     values = np.linalg.eigvals(M).ravel()
