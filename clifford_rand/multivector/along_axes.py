@@ -156,9 +156,14 @@ def _axis(A: Any, axis: Any, name: str) -> int:
     return int(axis) % A.ndim
 
 
-def diff(A: Any, n: int = 1, axis: int = -1) -> Any:
-    """Return the n-th differences A[i + 1] - A[i] along a batch axis."""
-    along = (slice(None),) * _axis(A, axis, "diff")
+def diff(A: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Return the n-th differences A[i + 1] - A[i] along a batch axis, of more elements before and after."""
+    place = _axis(A, axis, "diff")
+    ends = [None if end is None else operand(A, end) for end in (prepend, append)]
+    shape = (*A.shape[:place], 1, *A.shape[place + 1 :])
+    first, last = ([] if end is None else [end if end.ndim else np.broadcast_to(end, shape)] for end in ends)
+    A = np.concatenate([*first, A, *last], axis=place) if first or last else A
+    along = (slice(None),) * place
     for _ in range(n):
         A = A[(*along, slice(1, None))] - A[(*along, slice(None, -1))]
     return A
@@ -299,6 +304,7 @@ OWN: dict[Any, Callable[..., Any]] = {
     np.prod: prod,
     np.cumsum: cumsum,
     np.cumprod: cumprod,
+    **({np.cumulative_sum: cumsum, np.cumulative_prod: cumprod} if hasattr(np, "cumulative_sum") else {}),
     np.trapezoid: trapezoid,
     np.gradient: gradient,
     np.interp: interp,

@@ -251,6 +251,19 @@ def test_integrals_and_differences_are_those_of_each_coefficient(axis):
     assert np.all(both[axis].isclose(np.gradient(A, axis=axis)))
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+def test_differences_and_sums_undo_each_other(axis):
+    start = np.take(A, [0], axis=axis)
+    assert np.all(np.cumsum(np.diff(A, axis=axis, prepend=0), axis=axis).isclose(A))
+    assert np.all(np.diff(A, axis=axis, prepend=2 * start) == np.concatenate([-start, np.diff(A, axis=axis)], axis))
+    ends = np.diff(A, axis=axis, append=ALG.e1)
+    assert np.all(np.take(ends, -1, axis=axis).isclose(ALG.e1 - np.take(A, -1, axis=axis)))
+    assert np.all(np.diff(A, 2, axis=1).isclose(A[:, 2:] - 2 * A[:, 1:-1] + A[:, :-2], atol=1e-14))
+    if hasattr(np, "cumulative_prod"):
+        assert np.all(np.cumulative_prod(A, axis=axis) == np.cumprod(A, axis=axis))
+        assert np.all(np.cumulative_sum(A, axis=axis) == np.cumsum(A, axis=axis))
+
+
 def test_interpolation_is_the_line_between_two():
     x = np.array([[0.0, 0.25, 1.5], [2.0, 3.0, 9.0]])
     found = np.interp(x, np.arange(4.0), V)
