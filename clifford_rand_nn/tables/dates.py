@@ -125,28 +125,31 @@ def moments(column: Any, format: str, zone: str = "UTC") -> NDArray[np.datetime6
     They are read off a clock in ``zone``; without a zone, and where a cell has no offset from UTC, as they are written.
     """
     pandas = require("pandas", extra="app", purpose="encoding a table")
-    if not pandas.api.types.is_datetime64_any_dtype(column.dtype) or isinstance(column.dtype, pandas.ArrowDtype):
-        values = column.astype(object)
+    if pandas.api.types.is_datetime64_any_dtype(column.dtype) and not isinstance(column.dtype, pandas.ArrowDtype):
+        if column.dt.tz is not None:
+            column = (column.dt.tz_convert(zone) if zone else column).dt.tz_localize(None)
+        return _microseconds(column)
+    values = column.astype(object).map(_stripped)
+    if "%z" in format:
+        values = values.map(lambda cell: _moment(cell, format))
+    texts = values.where(values.map(lambda cell: isinstance(cell, str)))
+    times = values.where(values.notna() & values.map(lambda cell: hasattr(cell, "isocalendar")))
+    aware = values.map(_offset) != ""
+    plain = times.map(lambda cell: cell.replace(tzinfo=None) if getattr(cell, "tzinfo", None) else cell)
+    found = _microseconds(pandas.to_datetime(plain, errors="coerce"))
+    if texts.notna().any():
         if format == NATIVE:  # a CSV of what once was a Parquet
-            format = ISO if all(isinstance(value, str) for value in values.dropna()) else format
-        values = values.map(_stripped)
-        if "%z" in format:
-            values, format = values.map(lambda cell: _moment(cell, format)), NATIVE
-        aware = values.map(_offset) != ""
-        if format == NATIVE:
-            times = values.map(lambda cell: dt.datetime.combine(_FIRST, cell) if isinstance(cell, dt.time) else cell)
-            written = times.where(~aware, times[aware].map(lambda cell: cell.replace(tzinfo=None)))
-            written = pandas.to_datetime(written, errors="coerce")
-        else:
-            written = _parsed(values.where(values.map(lambda cell: isinstance(cell, str))), format)
-            aware &= (format == ISO) & written.notna()
-        if zone and aware.any():
-            moved = pandas.to_datetime(values[aware], utc=True, errors="coerce", format=ISO if format == ISO else None)
-            written = written.where(~aware, moved.dt.tz_convert(zone).dt.tz_localize(None))
-        column = written
-    elif column.dt.tz is not None:
-        column = (column.dt.tz_convert(zone) if zone else column).dt.tz_localize(None)
-    found: NDArray[np.datetime64] = column.to_numpy().astype("datetime64[us]")
+            format = (date_formats(texts) or [ISO])[0]
+        found = np.where(texts.isna(), found, _microseconds(_parsed(texts, format)))
+        aware &= times.notna() | ((format == ISO) & ~np.isnat(found))
+    if zone and aware.any():
+        moved = pandas.to_datetime(values[aware], utc=True, errors="coerce", format=ISO)
+        found[aware] = _microseconds(moved.dt.tz_convert(zone).dt.tz_localize(None))
+    return found
+
+
+def _microseconds(times: Any) -> NDArray[np.datetime64]:
+    found: NDArray[np.datetime64] = times.to_numpy().astype("datetime64[us]")
     return found
 
 
@@ -159,9 +162,14 @@ def _moment(cell: object, format: str) -> dt.datetime | None:
 
 
 def _stripped(cell: object) -> object:
-    """Return a cell as text if it is one, or a number, of which a format such as "%Y%m%d" may make a date."""
+    """Return a cell as text if it is one, or a number, of which a format such as "%Y%m%d" may make a date.
+
+    A time of the day is a moment of the first day of 1970.
+    """
     if isinstance(cell, str):
         return cell.strip()
+    if isinstance(cell, dt.time):
+        return dt.datetime.combine(_FIRST, cell)
     return as_word(cell) if isinstance(cell, int | float | np.number) and cell == cell else cell
 
 

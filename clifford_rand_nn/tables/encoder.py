@@ -217,7 +217,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any) -> dict[str, NDArray[np.float64]]:
         self._check_parameters()
         frame, named = as_frame(X)
-        frame = without_marks(frame, column_names(self.missing, "missing", _OWNER))
+        frame = without_marks(frame, column_names(self.missing, "missing", _OWNER, "marks of missing cells"))
         there = [str(name) for name in frame.columns]
         if len(frame) < 2:
             raise fail("X", _OWNER, "of two rows or more, so that columns can differ", describe("one sample"))
@@ -280,7 +280,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 hint = f"X has {given} features, but {_OWNER} is expecting {wanted} features as input."
                 raise fail("X", _OWNER, f"of {wanted} columns, as in training", describe(f"{given}"), hint)
             frame.columns = list(self._names)
-        frame = without_marks(frame, column_names(self.missing, "missing", _OWNER))
+        frame = without_marks(frame, column_names(self.missing, "missing", _OWNER, "marks of missing cells"))
         there = set(frame.columns)
         missing = [reader.name for reader in self._readers if reader.name not in there]
         if missing:

@@ -97,7 +97,7 @@ class Notes:
         return said
 
 
-def column_names(given: str | Iterable[str], name: str, owner: str) -> list[str]:
+def column_names(given: str | Iterable[str], name: str, owner: str, rule: str = "names of columns") -> list[str]:
     """Return names of columns, of which one may be given as it is.
 
     Raises
@@ -108,5 +108,5 @@ def column_names(given: str | Iterable[str], name: str, owner: str) -> list[str]
     if isinstance(given, str):
         return [given]
     if not isinstance(given, Iterable) or isinstance(given, bytes | type):
-        raise fail(name, owner, "names of columns", given)
+        raise fail(name, owner, rule, given)
     return [str(one) for one in given]

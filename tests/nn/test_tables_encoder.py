@@ -355,6 +355,21 @@ def test_hours_and_weekdays_are_those_of_the_time_zone(case):
         np.testing.assert_array_equal(again.transform(frame.assign(t=other)), expected)
 
 
+def test_moments_and_texts_are_alike_in_new_tables():
+    forms = {
+        "days": (list(DAYS.date), DAYS.strftime("%Y-%m-%d")),
+        "times": ([day.time() for day in DAYS], DAYS.strftime("%H:%M:%S")),
+        "moments": (list(DAYS), DAYS.strftime("%Y-%m-%d %H:%M")),
+    }
+    for name, (cells, texts) in forms.items():
+        frames = [pd.DataFrame({name: pd.Series(list(one), dtype=object)}) for one in (cells, texts)]
+        frames.append(pd.concat([frames[0][:30], frames[1][30:]]))
+        for frame in frames[:2]:
+            encoder = TableEncoder().fit(frame)
+            for other in frames:
+                np.testing.assert_array_equal(encoder.transform(other), encoder.transform(frame))
+
+
 def test_hours_of_summer_time_are_those_on_the_clock():
     noon = pd.Series(pd.date_range("2020-03-20 12:00", periods=20, freq="D", tz="Europe/Oslo"))
     for times in (noon, noon.map(lambda time: time.isoformat())):
