@@ -22,9 +22,9 @@ from clifford_rand_nn._archives import FAULTS, read_npz
 from clifford_rand_nn.saved import estimator, pipeline, steps
 from clifford_rand_nn.saved.parts import FORMAT, ForeignPartError
 
-VERSION = 10  # raised when a reader of the old layout could not read the new one
+VERSION = 11  # raised when a reader of the old layout could not read the new one
 # 1 knew gated networks only, 2 no sample weights, 3 neither `BetaCV` nor bias="penalised", 4 no infinitely many gates,
-# 7 no pipelines, 8 no rows by their products, 9 no shards.
+# 7 no pipelines, 8 no rows by their products, 9 no shards, 10 no standardized rows of finitely many neurons.
 # Models without what is new are written so that older readers read them.
 _READABLE = tuple(range(1, VERSION + 1))
 

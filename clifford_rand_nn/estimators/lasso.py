@@ -1,6 +1,7 @@
 """ReLU networks trained as a Lasso over a dictionary of cross products, as scikit-learn estimators."""
 
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.followed import FollowedLasso
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.gates.fitted import fitted_gates, fitted_neurons
+from clifford_rand_nn.infinite.standard import Standardisation
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.paths.relu import beta_max_over
@@ -63,10 +65,12 @@ class CrossProductLasso(ConvexNetwork):
     penalty : {"auto", "l1", "l2"}, default "auto"
         Norm in which directions have length 1. "l1": the exact dictionary, of subsets of the rows of [X; I]. "l2": the
         paper's, of subsets of the rows of X, which bounds the optimum but does not reach it. "auto" is "l1", unless
-        ``beta`` and ``subsample`` are "auto" and columns have to be drawn: then nothing is exact, and "l2" also serves
-        rows whose columns all say a little. ``penalty_`` says which.
+        ``beta`` is "auto" and columns are drawn: then nothing is exact, and "l2" also serves rows whose columns all
+        say a little. Features are then standardized, and the certificate is of standardized rows. ``penalty_`` says
+        which.
     subsample : int, "auto" or None, default "auto"
-        Number of hyperplanes to draw from the dictionary, each with both sides; None takes all of them. "auto" takes
+        Number of hyperplanes to draw from the dictionary, each with both sides, with "auto" for ``beta`` and
+        ``penalty`` in the shares that "auto" has here; None takes all of them. "auto" takes
         all where they are few (five million entries of the matrix of columns), and else as many of the rows of [X; I]
         as take some seconds: the columns of X themselves, where they are at most half of all, then planes through one
         row of data in half of the cases, two in a quarter, and so on; the certificate says so.
@@ -116,6 +120,7 @@ class CrossProductLasso(ConvexNetwork):
 
     _chosen = False  # whether this fit began with beta="auto"
     _beside = False  # whether linear models stand beside columns, where "auto" decides
+    _standard = cast(Standardisation | None, None)  # of the rows that columns are drawn from
     _draws = False  # whether columns are drawn for it, in the norm that is not exact
     _penalties = ("auto", "l1", "l2")
     _solvers = ("auto", "working_set", "interior_point", "homotopy", "cvxpy")
@@ -136,10 +141,22 @@ class CrossProductLasso(ConvexNetwork):
 
     def _settled(self, task: Task) -> Task:
         self._chosen, self._draws, self._beside = isinstance(self.beta, str), False, False
-        if self._chosen and self.penalty == "auto" and self.subsample == "auto":
-            self._draws = self._few(task.rows, task.targets.shape[1]) is not None
-        self.penalty_ = self._norm
+        if self._chosen and self.penalty == "auto" and self.subsample is not None:
+            self._draws = self._drawn(task.rows, task.targets.shape[1]) is not None
+        self.penalty_, self._standard = self._norm, None
+        if self._draws:  # no column is of the exact dictionary, and the length of a neuron is then one choice of many
+            self._standard = Standardisation.of(task.X, "column", task.weights)
+            task = self._with_feature(task._replace(X=self._standard.rows(task.X)))
         return super()._settled(task)
+
+    def _choose_and_train(self, task: Task, shared: list[Any] | None) -> None:
+        super()._choose_and_train(task, shared)
+        if self._standard is not None:
+            claim = self.certificate_.claim
+            assert isinstance(claim, NetworkClaim)
+            claim = claim._replace(standard=self._standard)
+            self.certificate_ = replace(self.certificate_, claim=claim)
+            self._set_network(claim.network_on_rows(), "cross")
 
     def _train(self, task: Task, shared: list[Any] | None) -> None:
         X = task.rows
@@ -198,8 +215,8 @@ class CrossProductLasso(ConvexNetwork):
         """Return the dictionary, what it stands for and its pricer; ask for a limit where that takes long."""
         owner, X = type(self).__name__, task.rows
         rng = as_generator(self.random_state, owner, "random_state")
-        drawn = self._few(X, task.targets.shape[1]) if isinstance(self.subsample, str) else self.subsample
-        graded = isinstance(self.subsample, str) and drawn is not None
+        drawn = self._drawn(X, task.targets.shape[1])
+        graded = drawn is not None and (self._draws or isinstance(self.subsample, str))
         dictionary = cross_product_dictionary(
             X,
             self._norm,
@@ -243,10 +260,13 @@ class CrossProductLasso(ConvexNetwork):
         k = dictionary.neurons().rows.shape[1]
         return fitted_neurons(gates, dictionary.p, task.feature, self._free_bias, k)
 
-    def _few(self, X: Array, outputs: int) -> int | None:
-        """Return the number of hyperplanes that "auto" draws, or None for all of them."""
+    def _drawn(self, X: Array, outputs: int) -> int | None:
+        """Return the number of hyperplanes to draw, or None for all of them."""
         n, d = X.shape
         mixed = 2 * count_subsets(n, d, "mixed", self._free_bias)
+        if not isinstance(self.subsample, str):
+            all_of_them = self._chosen and self.subsample is not None and 2 * self.subsample >= mixed
+            return None if all_of_them else self.subsample
         total = mixed if self._draws or self._norm == "l1" else 2 * count_subsets(n, d, "rows", self._free_bias)
         if not self._draws and (n * total <= _ALL_ENTRIES or (d <= 2 and n * total <= _PLANE_ENTRIES)):
             return None

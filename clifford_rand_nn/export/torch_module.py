@@ -139,7 +139,7 @@ class ProgramModule(nn.Module):
             moved = fn(torch.zeros(1, dtype=tensor.dtype, device=tensor.device))
             return fn(tensor) if moved.dtype == tensor.dtype else tensor.to(moved.device)
 
-        return super()._apply(keep_precision, recurse)
+        return super()._apply(keep_precision, recurse)  # type: ignore[no-untyped-call]
 
 
 _Step = tuple[str, str, list[int | float]]

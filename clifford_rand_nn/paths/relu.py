@@ -263,7 +263,7 @@ def beta_max_over(
     Q = constant_columns(len(X), fit_intercept)
     theta = datafit.balance(datafit.residual(unpenalised_fit(datafit, Q)), Q)
     limits = {} if late is None or not isinstance(pricer, ConePricer | BlockPricer) else {"late": late}
-    priced = pricer.price(theta, 1, **limits)  # type: ignore[call-arg]
+    priced = pricer.price(theta, 1, **limits)
     bound = float(pricer.reach @ np.linalg.norm(theta, axis=1))  # by the sizes of the rows, when no time was left
     return min(priced.size, bound) / len(X)
 

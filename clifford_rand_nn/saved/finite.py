@@ -14,6 +14,7 @@ from clifford_rand_nn.estimators.relu import ConvexReLUClassifier, ConvexReLUReg
 from clifford_rand_nn.estimators.targets import NetworkClassifier
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.infinite.calibration import Calibration
+from clifford_rand_nn.infinite.standard import Standardisation
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.family import Family
@@ -48,7 +49,7 @@ Network = (
 )
 ESTIMATORS: dict[str, Any] = {estimator.__name__: estimator for estimator in get_args(Network)}
 # Models without what is new are written so that older readers can read them.
-_UNWEIGHTED, _WEIGHTED, _PENALISED, _SETTLED, _UNSPANNED, _CLASSES_WEIGHTED = 2, 3, 4, 6, 7, 8
+_UNWEIGHTED, _WEIGHTED, _PENALISED, _SETTLED, _UNSPANNED, _CLASSES_WEIGHTED, _STANDARDIZED = 2, 3, 4, 6, 7, 8, 11
 _LATER = {
     "loss": "auto",
     "linear": "auto",
@@ -118,6 +119,8 @@ def pack_neurons(arrays: dict[str, NDArray[Any]], claim: NetworkClaim) -> dict[s
     """Add the arrays of a network and its family; return the rest of the family."""
     network, family = claim.network, claim.family
     arrays |= {"W1": network.W1, "b1": network.b1, "w2": network.w2, "b2": network.b2}
+    if claim.standard is not None:
+        arrays |= {"standard_mean": claim.standard.mean, "standard_rate": claim.standard.rate}
     meta: dict[str, Any] = {"kind": family.kind, "p": family.p, "bias": bool(family.bias), "members": None}
     if isinstance(family.members, Gates):
         meta["members"] = _pack_gates(arrays, "members", family.members)
@@ -128,13 +131,20 @@ def pack_neurons(arrays: dict[str, NDArray[Any]], claim: NetworkClaim) -> dict[s
 
 def read_neurons(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], d: int, feature: float | None) -> NetworkClaim:
     """Return the network and its family from what `pack_neurons` made."""
-    return NetworkClaim(_network(arrays, d), _family(arrays, meta, d, feature))
+    standard = None
+    if "standard_mean" in arrays:
+        standard = Standardisation(arrays["standard_mean"], arrays["standard_rate"])
+        fits = standard.mean.shape == standard.rate.shape == (d,) and bool((standard.rate >= 0).all())
+        agree(fits, "the standardization does not fit the rows")
+    return NetworkClaim(_network(arrays, d), _family(arrays, meta, d, feature), standard)
 
 
 def _version(model: Any) -> int:
     """Return the least version of the format that can hold an estimator."""
     if isinstance(model.certificate_, ShardCertificate):
         return shards.VERSION
+    if getattr(model.certificate_.claim, "standard", None) is not None:
+        return _STANDARDIZED
     if isinstance(model.certificate_.claim, KernelClaim):
         known = kernel.version(model.certificate_.claim.network)
         return known if getattr(model, "class_weight", None) is None else max(known, _CLASSES_WEIGHTED)
@@ -181,7 +191,7 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
         claim = read_neurons(arrays, meta["family"], d, feature)
         if isinstance(model, CrossProductLasso):
             model.penalty_ = f"l{claim.family.p}"
-        model._set_network(claim.network, str(meta["gates"]["method"]))
+        model._set_network(claim.network_on_rows(), str(meta["gates"]["method"]))
         outputs = len(claim.network.b2)
     elif "kernel" in meta:
         claim = KernelClaim(kernel.read_network(arrays, meta["kernel"], d))

@@ -14,7 +14,6 @@ from clifford_rand_nn.infinite.calibration import Calibration
 from clifford_rand_nn.infinite.choice import Candidate
 from clifford_rand_nn.infinite.intervals import Intervals
 from clifford_rand_nn.infinite.learned.rounds import LearnedRounds, Trial
-from clifford_rand_nn.infinite.standard import Standardisation
 from clifford_rand_nn.saved import shards
 from clifford_rand_nn.saved.finite import pack_neurons, read_neurons
 from clifford_rand_nn.saved.kernel import pack_network, read_network, version
@@ -224,9 +223,7 @@ def _read_labels(arrays: dict[str, NDArray[Any]], told: list[dict[str, Any]], mo
 
 def _pack_few(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], model: Any, claim: NetworkClaim) -> None:
     """Add what is known of a network of few neurons, on standardised rows."""
-    assert claim.standard is not None
     family = pack_neurons(arrays, claim)
-    arrays |= {"standard_mean": claim.standard.mean, "standard_rate": claim.standard.rate}
     meta["few"] = {"family": family, "feature": claim.family.feature, "path": [_values(one) for one in model.path_]}
     chosen, told = model.selection_certificate_, getattr(model, "_selection", None)
     if chosen is not None:  # its dual point and its neurons are not kept
@@ -239,9 +236,8 @@ def _pack_few(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], model: Any,
 
 def _read_few(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], model: Any, d: int) -> NetworkClaim:
     feature = None if meta["feature"] is None else number(meta["feature"])
-    mean, rate = arrays["standard_mean"], arrays["standard_rate"]
-    agree(mean.shape == rate.shape == (d,) and bool((rate >= 0).all()), "the standardisation does not fit the rows")
-    claim = read_neurons(arrays, meta["family"], d, feature)._replace(standard=Standardisation(mean, rate))
+    claim = read_neurons(arrays, meta["family"], d, feature)
+    agree(claim.standard is not None, "the standardization is missing")
     model.path_ = [_record(NeuronScore, one) for one in meta["path"]]
     if "selection" in meta:
         model._selection = {name: _READ[kind](meta["selection"][name]) for name, kind in _PROVED.items()}

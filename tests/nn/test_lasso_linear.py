@@ -64,7 +64,7 @@ def test_more_columns_have_no_larger_optimum():
     [
         {"beta": 0.3},
         pytest.param({"penalty": "l1"}, marks=pytest.mark.slow),
-        {"subsample": 50},
+        {"subsample": 50, "penalty": "l1"},
         pytest.param({"linear": False}, marks=pytest.mark.slow),
     ],
 )
@@ -132,3 +132,25 @@ def test_linear_models_are_there_where_held_out_rows_are_better_off(better, monk
 def test_linear_is_a_truth_value_or_auto():
     with pytest.raises(ArgumentError, match="'linear'"):
         CrossProductLassoRegressor(linear="both").fit(WIDE, DENSE)
+
+
+@pytest.mark.parametrize("subsample", [60, "auto"])
+def test_drawn_columns_are_of_standardized_rows(subsample, tmp_path):
+    """Where beta is chosen, units and offsets of the features decide nothing; forms of the model agree, and proofs."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = X[::4, ::3], y[::4]
+    model = CrossProductLassoClassifier(subsample=subsample, random_state=0).fit(X, y)
+    assert model.penalty_ == "l2"
+    other = X * 2.0 ** np.arange(-5, 5) + 64 * np.abs(X).max(axis=0).round()
+    again = CrossProductLassoClassifier(subsample=subsample, random_state=0).fit(other, y)
+    np.testing.assert_allclose(again.predict_proba(other), model.predict_proba(X), atol=0.02)
+    assert model.certificate_.verify(X, y).relative_gap <= 2e-6
+    f = model.coef_ @ X.T + model.gate_intercept_[:, None]
+    np.testing.assert_allclose((f * model.patterns_.T).sum(axis=0) + model.intercept_, model.decision_function(X))
+    save_model(tmp_path / "model.npz", model)
+    back = load_model(tmp_path / "model.npz")
+    np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
+    assert back.certificate_.verify(X, y).relative_gap <= 2e-6
+    module: dict = {}
+    exec(model.to_source(), module)
+    np.testing.assert_allclose(module["predict_proba"](X), model.predict_proba(X), rtol=1e-9)

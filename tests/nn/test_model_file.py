@@ -223,8 +223,8 @@ def _rewritten(tmp_path, change):
 
 DAMAGE = {
     "newer": (
-        lambda arrays, meta: meta.update(version=11, library="9.9"),
-        r"version 11 of the format \(clifford-rand 9.9",
+        lambda arrays, meta: meta.update(version=12, library="9.9"),
+        r"version 12 of the format \(clifford-rand 9.9",
     ),
     "other": (lambda arrays, meta: meta.update(format="scnn"), "file of format 'scnn', not 'clifford-rand-model'"),
     "no meta": (lambda arrays, meta: arrays.pop("meta"), "not a model file of clifford-rand"),

@@ -1,6 +1,6 @@
 """Golden model files: small ones of every kind, with what their models say of new rows; all later versions load them.
 
-    PYTHONPATH=.:tests python -m support.golden tests/nn/golden/10
+    PYTHONPATH=.:tests python -m support.golden tests/nn/golden/11
 
 writes a set; docs/contributing.md says when. A set is never written again: its files are what people have on disk.
 """
@@ -21,6 +21,7 @@ from clifford_rand_nn import (
     ConvexNetworkClassifier,
     ConvexNetworkRegressor,
     ConvexReLUClassifier,
+    CrossProductLassoClassifier,
     CrossProductLassoRegressor,
     GatedReLUClassifier,
     GatedReLURegressor,
@@ -72,6 +73,7 @@ def models() -> dict[str, Callable[[], Any]]:
         "relu": lambda: ConvexReLUClassifier(3, loss="logistic", **fixed).fit(X, side > 0),
         "lasso": lambda: CrossProductLassoRegressor(subsample=12, **fixed).fit(X, real),
         "lasso_rows": lambda: CrossProductLassoRegressor(beta=1e-2, bias="free", penalty="l2").fit(X, real),
+        "lasso_drawn": lambda: CrossProductLassoClassifier(subsample=9, random_state=0).fit(X, side > 0),
         "infinite": lambda: ConvexNetworkClassifier().fit(X, words),
         "infinite_binary": lambda: ConvexNetworkClassifier(loss="logistic", rounds=0).fit(X, side > 0),
         "infinite_regressor": lambda: ConvexNetworkRegressor(rounds=0).fit(X, real, sample_weight=weights),

@@ -162,7 +162,7 @@ class GatedDesign:
         def times(tile: slice) -> NDArray[Any]:
             each = rows[tile] @ U
             each = each.reshape(len(each), C, self.P)
-            return np.einsum("ncp,np->nc", each, mask[tile]) + Q[tile] @ free
+            return np.asarray(np.einsum("ncp,np->nc", each, mask[tile]) + Q[tile] @ free)
 
         return times
 
