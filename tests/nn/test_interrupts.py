@@ -26,7 +26,6 @@ from clifford_rand_nn.estimators.front import Front
 from clifford_rand_nn.estimators.network import few
 from clifford_rand_nn.estimators.network import sharded as network_shards
 from clifford_rand_nn.estimators.network.distinct import Distinct
-from clifford_rand_nn.solvers.arrays.fista import solve_array
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.interrupts import Interrupts, Keeper, handed_over, held, raise_held
@@ -94,7 +93,7 @@ def _below(kind):
 def test_every_solver_path_and_refinement_hands_over():
     solvers = [one for one in _below(Limits) if "solve" in vars(one)]
     assert len(solvers) >= 11
-    calls = [one.solve for one in solvers] + [gated_path, relu_path, lasso_path, homotopy, refine_gates, solve_array]
+    calls = [one.solve for one in solvers] + [gated_path, relu_path, lasso_path, homotopy, refine_gates]
     code = handed_over(lambda: None).__code__
     assert [one.__qualname__ for one in calls if one.__code__ is not code] == []
 

@@ -19,7 +19,6 @@ from clifford_rand_nn import (
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
-from clifford_rand_nn.solvers.arrays.fista import solve_array
 from clifford_rand_nn.solvers.base import Status
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
@@ -202,10 +201,8 @@ HUGE = np.concatenate([X[:15], X[15:] * 1e70])  # rows of sizes that no one scal
         lambda: AugmentedLagrangian(max_iter=300).solve(ConvexReLUProblem(HUGE, Y, GATES.on(X), BETA)),
         lambda: InteriorPoint().solve(LassoProblem(HUGE, Y, BETA)),
         lambda: WorkingSet().solve_columns(LassoProblem(HUGE, Y, BETA)),
-        lambda: solve_array(HUGE, Y, GATES.on(X), BETA, max_iter=300),
-        lambda: solve_array(HUGE, Y, GATES.on(X), BETA, solver="kernel"),
     ],
-    ids=["fista", "gates", "kernel", "cone", "lagrangian", "interior", "columns", "array", "array kernel"],
+    ids=["fista", "gates", "kernel", "cone", "lagrangian", "interior", "columns"],
 )
 def test_a_solver_ends_on_rows_of_many_sizes(solve):
     result = solve()

@@ -18,7 +18,6 @@ from clifford_rand_nn import (
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
-from clifford_rand_nn.solvers.arrays.fista import solve_array
 from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.fista import Fista
@@ -47,13 +46,6 @@ RELU = ConvexReLUProblem(X, Y, PATTERNS, BETA)
 LASSO = LassoProblem(K, SIGNS, BETA, loss="logistic")
 
 
-def on_arrays(solver):
-    def solve(**limits):
-        return solve_array(X, Y, PATTERNS, BETA, bias=False, solver=solver, **limits)
-
-    return solve
-
-
 SOLVERS = {
     "fista": (GATED, lambda **limits: Fista(**limits, check_every=2).solve(GATED)),
     "gate working set": (GATED, lambda **limits: GateWorkingSet(**limits).solve(GATED)),
@@ -66,8 +58,6 @@ SOLVERS = {
     "cone": (RELU, lambda **limits: ConeInteriorPoint(**limits).solve(RELU)),
     "lagrangian": (RELU, lambda **limits: AugmentedLagrangian(**limits, check_every=2).solve(RELU)),
     "cvxpy": (RELU, lambda **limits: CvxpyReference(**limits).solve(RELU)),
-    "array, fista": (None, on_arrays("fista")),
-    "array, kernel": (None, on_arrays("kernel")),
 }
 
 
