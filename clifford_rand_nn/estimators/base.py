@@ -409,7 +409,7 @@ class ConvexNetwork(Parameters):
             if not message and self.certificate_.relative_gap > _ROUNDED * max(self._tolerance(), result.relative_gap):
                 gap = f"{self.certificate_.relative_gap:.1e}"
                 message = (
-                    f"the rounding of its weights leaves a relative gap of {gap}; rows and targets nearer to 0 do not"
+                    f"the rounding of its weights leaves a relative gap of {gap}; rows nearer to the origin do not"
                 )
         if message:
             self._warn(message, 6)
