@@ -10,7 +10,9 @@ from clifford_rand.basis.coefficients import exact_quotient
 from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.norms import as_inexact, expand, no_tensors
+from clifford_rand.plans.choice import keep
 
+CANCELLATION = 64  # |R|² relative to R ~R from which two products of sandwiches are more exact
 LEAST = 256  # times eps: the least relative tolerance that makes sense for data of that precision
 
 
@@ -74,6 +76,20 @@ def blade_weights(metric: Metric, keys: Keys) -> NDArray[np.float64] | None:
         held = np.asarray((keys.masks >> i & 1) != 0, dtype=bool)
         weights[held] *= root[i]
     return weights
+
+
+def cancels(R: Any) -> bool:
+    """Tell whether R ~R is a small difference of squares: a quadratic form in R has the rounding of |R|²."""
+    metric = R.algebra.form
+    if not metric.is_unit or not metric.negative or not R.coefficients.size:
+        return False
+    r, weights = R.coefficients, metric.plans.get(R.keys)
+    if weights is None:
+        weights = keep(metric, R.keys, metric.weight(R.keys.masks).astype(np.float64))
+    if r.ndim == 1:
+        return bool(r.dot(r) > CANCELLATION * abs((r * r).dot(weights)))
+    square = r * r
+    return bool((square.sum(axis=-1) > CANCELLATION * abs(square.dot(weights))).any())
 
 
 def homogeneous(A: Any, name: str, owner: str, rtol: float = 1e-9) -> tuple[int, Any]:

@@ -18,7 +18,7 @@ from clifford_rand.functions.bivector_matrix import (
     upper,
 )
 from clifford_rand.functions.norms import as_inexact, expand, is_exact
-from clifford_rand.geometry.coordinates import blade_weights, quotient, relative, scaled
+from clifford_rand.geometry.coordinates import blade_weights, cancels, quotient, relative, scaled
 from clifford_rand.plans.sandwich import ALWAYS, sandwich_plan
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def sandwich(R: "Multivector", X: Any) -> "Multivector":
         return X._coerced(R).sandwich(X)
     r, x = R.coefficients, X.coefficients
     if r.dtype.kind == "f" and (x.dtype is r.dtype or x.dtype.kind == "i"):
-        plan = sandwich_plan(R.algebra.form, R.keys, X.keys)
+        plan = None if cancels(R) else sandwich_plan(R.algebra.form, R.keys, X.keys)
         found = None if plan is None else plan(r, x.astype(r.dtype, copy=False))
         if found is not None:
             return R._make(X.keys, found)

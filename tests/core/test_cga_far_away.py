@@ -101,3 +101,17 @@ def test_a_radius_that_c_squared_loses_is_refused(null):
             make([8e6, 1e6, 0], 0.5)
         with pytest.raises(cr.ArgumentError, match=r"'centre' .* within 8\.4e\+06 of the origin"):
             make([3e7, 0, 0], 1.0)
+
+
+@pytest.mark.parametrize(("null", "distance"), [(False, 1e2), (False, 1e3), (True, 1e2), (True, 1e4), (True, 1e6)])
+def test_screws_about_far_axes_move_points_as_matrices_do(null, distance):
+    """In the basis of e4 and e5 the terms of R P ~R are c² times P, so R P comes first: it has rounding c times P."""
+    alg, rng = cr.Algebra.cga(3, null_basis=null), np.random.default_rng(5)
+    for _ in range(20):
+        c, u = scene(3, distance)[0] + rng.standard_normal(3), rng.standard_normal(3)
+        u, angle = u / np.linalg.norm(u), rng.uniform(0.1, 3)
+        R = cga.motor(alg, cga.line(alg, c, u), angle, 0.5)
+        x = rng.standard_normal((4, 3))  # about c
+        turned = np.cos(angle) * x + np.sin(angle) * np.cross(u, x) + (1 - np.cos(angle)) * np.outer(x @ u, u)
+        for moved in (cga.down(R >> cga.up(alg, c + x)), [cga.down(R >> cga.up(alg, c + one)) for one in x]):
+            assert abs(moved - (c + turned + 0.5 * u)).max() <= 2e-9 * distance
