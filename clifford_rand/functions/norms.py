@@ -131,7 +131,7 @@ def _without_study_part(A: "Multivector") -> "Multivector":
     square = A * ~A
     q = square._select(keys_of_grades(square.keys.d, tuple(range(4, square.keys.d + 1, 4))))
     size = (A.coefficients * A.coefficients).sum(axis=-1)
-    if A.algebra.form.is_unit and A.algebra.r == 1:  # no term of A ~A has two blades with the null vector
+    if A.algebra.form.is_unit and A.algebra.form.counts[2] == 1:  # no term of A ~A has two blades with the null vector
         size = np.sqrt(size_squared(A) * size)
     limit = 4 * eps_of(A.dtype) * size
     far = (np.abs(q.coefficients) > limit[..., None]).any(axis=-1)

@@ -160,3 +160,9 @@ def test_a_drifted_motor_far_away():
         for U in ((M * (1 + 0.009 * alg.I)).normalized(), (M * (2 + 1e-7 * alg.I)).normalized()):
             assert U.isclose(M, rtol=1e-14)
             assert abs((U * ~U)["e0123"]) <= 1e-15 * size
+
+
+def test_names_of_basis_vectors_decide_nothing():
+    plain, named = cr.Algebra.pga(3), cr.Algebra(signature=[0, 1, 1, 1], names=["r", "p", "q", "z"])
+    one, other = (2 + 0.3 * A.basis_vectors()[1] * A.basis_vectors()[2] + 0.02 * A.I for A in (plain, named))
+    np.testing.assert_array_equal(one.normalized().dense().coefficients, other.normalized().dense().coefficients)
