@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from clifford_rand._checks import describe, fail
+from clifford_rand_nn.datafits.functions import peak
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.fista import Fista
@@ -219,16 +220,29 @@ class AutoSolver(Limits):
             kernel += own[known:]
         if not result.stuck or result.n_iter >= self.max_iter:
             return replace(result, reason=reason)
-        more = Fista(**self.after(result.seconds, max_iter=self.max_iter - result.n_iter).shared())
+        left = self.after(result.seconds, max_iter=self.max_iter - result.n_iter).shared()
+        more: Any = Fista(**left)
+        # of the ridge penalty, only the kernel method has multipliers of the ends of a loss that is linear far off
+        if sums and problem.datafit.loss.even and isinstance(problem, GatedRidgeProblem) and not _is_rounding(problem):
+            most = _memory() * _SHARE_OF_MEMORY if self.max_memory is None else self.max_memory
+            more = KernelNewton(**left) if KernelNewton.memory(problem) <= most else more
         better = _merged(problem, result, more.solve(problem, problem.point(result.coefficients)), self.tol)
         name = "Newton's method on the sums" if sums else "the kernel method"
-        return replace(better, reason=f"{reason}; {name} ended by rounding, FISTA went on")
+        other = "FISTA" if isinstance(more, Fista) else "the kernel method"
+        return replace(better, reason=f"{reason}; {name} ended by rounding, {other} went on")
 
 
 def _is_rounding(problem: GatedTask) -> bool:
-    """Whether rounding of the largest entry of the kernel is more than a small share of n times beta."""
+    """Whether rounding of the largest entry of the kernel is a share of what stands beside it, n beta over curvature.
+
+    The curvature is 1, and for a loss that is linear far off that of a dual point over its residual.
+    """
     largest = float(row_squares(problem.map.rows).max(initial=0.0)) * problem.map.n_patterns
-    return bool(largest * np.finfo(np.float64).eps > _SOUND * problem.n * problem.beta)
+    datafit, softness = problem.datafit, 1.0
+    if datafit.loss.even and not datafit.loss.is_quadratic:
+        null = problem.null_predictions
+        softness = max(peak(datafit.y - null) / (peak(datafit.residual(null)) or 1.0), 1.0)
+    return bool(largest * np.finfo(np.float64).eps > _SOUND * problem.n * problem.beta * softness)
 
 
 def _merged(
@@ -250,7 +264,7 @@ def _merged(
         n_iter=first.n_iter + second.n_iter,
         seconds=first.seconds + second.seconds,
         history=first.history + later,
-        solver=f"{first.solver}, fista",
+        solver=f"{first.solver}, {second.solver}",
     )
 
 

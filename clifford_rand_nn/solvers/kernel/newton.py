@@ -11,6 +11,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Result, Status
+from clifford_rand_nn.solvers.interior.loss_term import LossTerm
 from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS, KernelSystem, SummedKernel
 from clifford_rand_nn.solvers.kernel.method import ADVICE, KernelMethod, sparse_numbers
 from clifford_rand_nn.solvers.watch import Watch
@@ -19,6 +20,8 @@ _ARMIJO = 1e-4
 _SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
 _SINGLE = 1e-3  # a gap above which single precision is enough for the next step
 _ROUGH = 1e-5  # a gap that a step in single precision reaches
+_EVEN_STEPS = 12  # of Newton's method on a loss that is linear far off; it needs 4 to 8 unless most rows are there
+_CENTER, _TO_BOUNDARY = 0.1, 0.99  # share of the mean product that a primal-dual step aims at, and of the way it goes
 _STALLED = 3  # steps in a row that lower neither the gap nor the objective by the next share
 _NO_LESS = 1e-13
 
@@ -71,6 +74,19 @@ class NewtonStep:
         bounded = self._full(state.f, shift, self._majorised(state.f), single)
         best = bounded if shortened is None or bounded.objective < shortened.objective else shortened
         return best if best.objective < state.objective else None
+
+    def primal_dual(self, state: State, term: LossTerm, target: float) -> tuple[State, float]:
+        """Return the state after a step in network and dual point towards products of that size, and its length."""
+        term.linearise(state.f)
+        term.pull(target, False)
+        shift = state.f - state.image / self._radius
+        new = self._full(state.f + term.q, shift, _Model(term.theta, 1 / term.W, False), False)
+        theta, image, f = new.theta - state.theta, new.image - state.image, new.f - state.f
+        term.turn(f)
+        size = min(1.0, _TO_BOUNDARY * term.limit())
+        term.advance(size)
+        theta, image, f = state.theta + size * theta, state.image + size * image, state.f + size * f
+        return State(theta, image, f, self._objective(theta, image, f)), size
 
     def _shortened(self, state: State, new: State, slope: float) -> State | None:
         """Return the first of the halved steps that lowers the objective enough."""
@@ -235,13 +251,35 @@ class KernelNewton(KernelMethod[GatedRidgeProblem, SummedKernel]):
                 found = newton.step(state, ahead if k == 1 else None, watch.gap > enough)
             except np.linalg.LinAlgError:
                 found = None
-            if found is None:
-                return watch.stop(Status.STALLED)
+            even = newton.problem.datafit.loss.even and not newton.problem.datafit.loss.is_quadratic
+            if found is None or (even and k > _EVEN_STEPS):
+                return self._with_bounds(newton, state, watch) if even else watch.stop(Status.STALLED)
             state = found
             watch.check(k, state.objective, newton.bound(state.f), state.theta, state.f)
             if watch.status is not None:
                 return None
             since = 0 if watch.gap < gap or state.objective < least else since + 1
             if since >= _STALLED:
+                return self._with_bounds(newton, state, watch) if even else watch.stop(Status.STALLED)
+        return None
+
+    @staticmethod
+    def _with_bounds(newton: NewtonStep, state: State, watch: Watch[Array]) -> None:
+        """Take primal-dual steps with multipliers of the bounds of theta, to where most rows are on linear pieces."""
+        datafit, least, since = newton.problem.datafit, np.inf, 0
+        away = np.abs(datafit.residual(state.f)) * np.abs(datafit.y - state.f)
+        term = LossTerm(datafit, state.f, float(away.mean()))
+        for k in count(watch.n_iter + 1):
+            mu = term.product() / term.count
+            try:
+                state, length = newton.primal_dual(state, term, _CENTER * mu)
+            except np.linalg.LinAlgError:
+                return watch.stop(Status.STALLED)
+            bound = newton.bound(datafit.predictions_at(term.theta))
+            watch.check(k, state.objective, bound, state.theta, state.f)
+            since, least = (0, mu) if mu < 0.9 * least else (since + 1, least)
+            if watch.status is not None:
+                return None
+            if since >= _EVEN_STEPS or not length > _SHORTEST:
                 return watch.stop(Status.STALLED)
         return None

@@ -12,8 +12,9 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.interior.complementarity import longest_step
+from clifford_rand_nn.solvers.interior.loss_term import LossTerm
 from clifford_rand_nn.solvers.interrupts import handed_over
-from clifford_rand_nn.solvers.relu.norm_cones import AbsoluteValues, LossTerm, SecondOrderCones
+from clifford_rand_nn.solvers.relu.norm_cones import AbsoluteValues, SecondOrderCones
 from clifford_rand_nn.solvers.relu.program import ReLUProgram, UnitBlocks
 from clifford_rand_nn.solvers.watch import Watch
 
