@@ -1,12 +1,19 @@
-"""A Lasso over columns in memory, followed from beta to beta by coordinate descent: near enough to judge beta by."""
+"""A Lasso over columns in memory, followed from beta to beta by coordinate descent, or by its exact path."""
+
+from typing import Any
 
 import numpy as np
 from sklearn.linear_model import enet_path
 
+from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit, unpenalised_fit
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.problems.duality import constant_columns
+from clifford_rand_nn.problems.lasso import LassoProblem, Weights
+from clifford_rand_nn.solvers.base import Limits, Result
+from clifford_rand_nn.solvers.lasso.path import solution_at
+from clifford_rand_nn.solvers.lasso.path_following import MAX_BREAKPOINTS, homotopy
 
 _TOL, _PASSES = 1e-4, 300  # gap as a share of the squared targets, passes over the columns
 # Steps of other losses, passes of each, and the share of the objective that the last one gains, of Newton's method and
@@ -109,3 +116,21 @@ class FollowedLasso:
         theta = loss.residual(self._f, datafit.y)
         rows = loss.row_curvature_at(theta, datafit.y)[:, 0]
         return np.asarray(weights * np.maximum(rows, _FLAT * loss.curvature))
+
+
+def on_exact_path(model: Any, task: Any, problem: LassoProblem) -> Result[Weights]:
+    """Return the solution at the beta of an estimator, read from the exact path of its problem."""
+    if not problem.datafit.loss.is_quadratic or problem.outputs > 1:
+        rule = "'homotopy' only for loss='squared' and one output"
+        value = describe(f"loss={problem.loss!r}, {problem.outputs} outputs")
+        raise fail("solver", type(model).__name__, rule, value, "Use solver='auto'.")
+    path = homotopy(
+        problem.K,
+        problem.datafit.y,
+        beta_min=model.beta_,
+        max_breakpoints=model.max_iter or MAX_BREAKPOINTS,
+        max_time=Limits(max_time=model.max_time).after(task.seconds).max_time,
+        fit_intercept=problem.fit_intercept,
+        sample_weight=problem.datafit.sample_weight,
+    )
+    return solution_at(path, problem, model._tolerance())

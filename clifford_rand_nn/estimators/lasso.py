@@ -5,7 +5,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from clifford_rand._checks import as_generator, check_choice, check_integer, describe, fail
+from clifford_rand._checks import as_generator, check_choice, check_integer, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.bias import with_feature
 from clifford_rand_nn.certificates import NetworkClaim
@@ -13,7 +13,7 @@ from clifford_rand_nn.datafits.choice import loss_lines, make_datafit
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.dictionaries.subsets import count_subsets
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
-from clifford_rand_nn.estimators.followed import FollowedLasso
+from clifford_rand_nn.estimators.followed import FollowedLasso, on_exact_path
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.gates.fitted import fitted_gates, fitted_neurons
 from clifford_rand_nn.infinite.standard import Standardisation
@@ -26,8 +26,6 @@ from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import SOONEST, Limits, Result, check_memory
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso.path import solution_at
-from clifford_rand_nn.solvers.lasso.path_following import MAX_BREAKPOINTS, homotopy
 from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 
@@ -152,9 +150,7 @@ class CrossProductLasso(ConvexNetwork):
     def _choose_and_train(self, task: Task, shared: list[Any] | None) -> None:
         super()._choose_and_train(task, shared)
         if self._standard is not None:
-            claim = self.certificate_.claim
-            assert isinstance(claim, NetworkClaim)
-            claim = claim._replace(standard=self._standard)
+            claim = cast(NetworkClaim, self.certificate_.claim)._replace(standard=self._standard)
             self.certificate_ = replace(self.certificate_, claim=claim)
             self._set_network(claim.network_on_rows(), "cross")
 
@@ -294,7 +290,7 @@ class CrossProductLasso(ConvexNetwork):
 
     def _solve_columns(self, task: Task, problem: LassoProblem) -> Result[Weights]:
         if self.solver == "homotopy":
-            return self._follow(task, problem)
+            return on_exact_path(self, task, problem)
         result: Result[Weights]
         columns = problem.K.shape[1]
         few = columns <= min(_FEWER * problem.n, _MOST)
@@ -308,23 +304,6 @@ class CrossProductLasso(ConvexNetwork):
             with self._limited("cvxpy" if self.solver == "cvxpy" else InteriorPoint, task) as solver:
                 result = solver.solve(problem)
         return result
-
-    def _follow(self, task: Task, problem: LassoProblem) -> Result[Weights]:
-        """Read the solution at beta from the exact path."""
-        if not problem.datafit.loss.is_quadratic or problem.outputs > 1:
-            rule = "'homotopy' only for loss='squared' and one output"
-            value = describe(f"loss={problem.loss!r}, {problem.outputs} outputs")
-            raise fail("solver", type(self).__name__, rule, value, "Use solver='auto'.")
-        path = homotopy(
-            problem.K,
-            problem.datafit.y,
-            beta_min=self.beta_,
-            max_breakpoints=self.max_iter or MAX_BREAKPOINTS,
-            max_time=Limits(max_time=self.max_time).after(task.seconds).max_time,
-            fit_intercept=problem.fit_intercept,
-            sample_weight=problem.datafit.sample_weight,
-        )
-        return solution_at(path, problem, self._tolerance())
 
 
 class CrossProductLassoClassifier(CrossProductLasso, LossChoosingClassifier):

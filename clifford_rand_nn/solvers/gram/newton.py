@@ -1,5 +1,6 @@
 """The gated problem by Newton's method on sums over its rows: for more rows than gates times features."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -284,10 +285,7 @@ class _Run:
         slope = max(float(np.vdot(linear.right, move)), 0.0)
         here = self.smooth.value + terms.value(self.x)
         allowed = here + _NOISE * abs(here)
-
-        def merit(length: float) -> float:
-            return value(length) + terms.value(self.x + length * move)
-
+        merit: Callable[[float], float] = lambda share: value(share) + terms.value(self.x + share * move)  # noqa: E731
         length, ahead = 1.0, merit(1.0)
         while not ahead <= allowed - _ARMIJO * length * slope:
             length /= 2
