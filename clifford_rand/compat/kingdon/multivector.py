@@ -402,7 +402,7 @@ class MultiVector:
 
     def polarity(self) -> "MultiVector":
         """Return A I⁻¹; a `ZeroDivisionError` where I has no inverse."""
-        if self.algebra.form.counts[2]:
+        if self.algebra.r:
             raise ZeroDivisionError("I has no inverse in a degenerate metric: dual() is the Hodge dual there.")
         return of(self.algebra, self.inner.dual() * self._orientation)
 
@@ -413,7 +413,7 @@ class MultiVector:
     def _by_kind(self, kind: str, metric: Callable[[], Any], complement: Callable[[], Any]) -> Any:
         if kind not in ("auto", "polarity", "hodge"):
             raise fail("kind", "dual", '"auto", "polarity" or "hodge"', kind)
-        return metric() if kind == "polarity" or (kind == "auto" and not self.algebra.form.counts[2]) else complement()
+        return metric() if kind == "polarity" or (kind == "auto" and not self.algebra.r) else complement()
 
     def dual(self, kind: str = "auto") -> Any:
         """Return `polarity`, or `hodge` where the metric is degenerate."""
