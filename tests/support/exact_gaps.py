@@ -100,15 +100,19 @@ def residual_at_best_intercept(data, f, intercept):
     theta = residual(data, f)
     if not intercept or data.loss not in ("squared", "huber", "log_cosh"):
         return theta
-    for _ in range(_MOST_STEPS):
-        share = theta / data.weights
+    low, high = (data.y - f).min(axis=0), (data.y - f).max(axis=0)  # what the intercept moves by lies between
+    move = 0 * low
+    for _ in range(5 * _MOST_STEPS):  # Newton's method, and bisection where it leaves the bracket
+        theta = residual(data, f + move)
+        off, share = theta.sum(axis=0), theta / data.weights
+        if (abs(off) <= _ROUNDED * abs(theta).sum(axis=0)).all():
+            break
         inside = 1 + 0 * share if data.loss == "squared" else abs(share) < data.delta
         bend = inside if data.loss != "log_cosh" else 1 - (share / data.delta) ** 2
-        off, curved = theta.sum(axis=0), (data.weights * bend).sum(axis=0)
-        if (abs(off) <= _ROUNDED * abs(theta).sum(axis=0)).all() or not curved.all():
-            break
-        f = f + off / curved
-        theta = residual(data, f)
+        low, high = np.where(off > 0, move, low), np.where(off > 0, high, move)
+        curved = (data.weights * bend).sum(axis=0)
+        new = move + off / np.where(curved > 0, curved, exact(1e-300))
+        move = np.where((new > low) & (new < high), new, (low + high) / 2)
     return theta
 
 
