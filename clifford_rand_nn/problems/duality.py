@@ -65,10 +65,7 @@ def dual_bound(
 
 
 def imbalance(sums: Array, sizes: Array) -> float:
-    r"""Return the share by which entries of one sign are lessened so that all sums vanish.
-
-    Of one output it is :math:`|e|/S`, e the sum of the entries and S that of those of its sign.
-    """
+    r"""Return the share :math:`|e|/S` by which entries of one sign, of sum S, are lessened so that sums e vanish."""
     off = np.abs(sums)
     return float(np.divide(2 * off, off + sizes, out=np.zeros_like(off), where=off > 0).max(initial=0.0))
 
