@@ -83,6 +83,29 @@ def test_velocities_add_as_boosts_compose():
     close(sta.time_and_space((R >> other).grade(1))[1], sta.add_velocities(u, v), 1e-8)
 
 
+@pytest.mark.parametrize("v", [0.9, 0.9999, 0.999999, 0.9999999])
+def test_matrices_of_fast_boosts_come_back(v):
+    """To γ eps of the entries, γ that of both boosts together: the difference of M ~M (6e-3 before at v = .9999999)."""
+    for a, b, n, angle in zip(gaussian(1, 8, 3), gaussian(2, 8, 3), gaussian(3, 8, 3), 3 * gaussian(4, 8), strict=True):
+        V = sta.boost(STA, v * a / np.linalg.norm(a)) * sta.boost(STA, v * b / np.linalg.norm(b))
+        V = V * sta.rotation(STA, n, angle)
+        F = sta.lorentz_matrix(V)
+        W = sta.from_lorentz_matrix(STA, F)
+        limit = 8 * np.finfo(float).eps * F[0, 0]
+        assert W.scalar_part() >= 0
+        assert min(abs((W - V).values).max(), abs((W + V).values).max()) <= limit * abs(V.values).max()
+        close(sta.lorentz_matrix(W) / F[0, 0], F / F[0, 0], limit)
+
+
+@pytest.mark.parametrize("turn", ["g12", "g13", "g23"])
+def test_matrices_of_half_turns_and_of_boosts_beside_them(turn):
+    for V in (1.0 * STA(turn), sta.boost(STA, [0.3, -0.5, 0.6]) * STA(turn)):
+        F = sta.lorentz_matrix(V)
+        W = sta.from_lorentz_matrix(STA, np.stack([F, F]))[1]
+        assert min(abs((W - V).values).max(), abs((W + V).values).max()) < 1e-14
+        assert sta.from_lorentz_matrix(STA, F.astype(np.float32)).dtype == np.float32
+
+
 @pytest.mark.parametrize("reverse", ["", "space", "time", "both"])
 def test_matrices_come_back(reverse):
     v, n, angle = velocities(1, 8), gaussian(2, 8, 3), 3 * gaussian(3, 8)

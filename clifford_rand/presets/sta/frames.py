@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_real, check_tolerance, describe, fail, one_batch
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.geometry.rotation_matrix import rotor_of
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import (
     coordinates_of,
@@ -309,13 +308,7 @@ def from_lorentz_matrix(alg: Algebra, F: ArrayLike, *, rtol: float | None = None
     space = np.where(proper == future, 1, -1)  # what C does to space, and to time
     time = np.where(future, 1, -1)
     kept = matrix * np.stack([time, space, space, space], axis=-1)[..., None, :]
-    L = boost_to(alg.vector(_on_the_shell(kept[..., :, 0])))
-    rest = (lorentz_matrix(~L) @ kept)[..., 1:, 1:]
-    left, _, right = np.linalg.svd(rest)  # the nearest rotation
-    turn = rotor_of(Algebra(3), left @ right)
-    values = turn._on(keys_of_grades(3, (0, 2))).coefficients
-    relative = np.concatenate([np.zeros_like(values[..., 1:]), -values[..., 1:]], axis=-1)  # e_ij is σ_i σ_j = -g_i g_j
-    V = L * (alg.scalar(values[..., 0]) + alg.bivector(relative))
+    V = _rotor_of(alg, kept)
     if (future & proper).all():
         return V
     total = V * 0
@@ -331,7 +324,22 @@ def from_lorentz_matrix(alg: Algebra, F: ArrayLike, *, rtol: float | None = None
     return total.sparse()
 
 
-def _on_the_shell(u: NDArray[Any]) -> NDArray[Any]:
-    """Return u with the time that makes it a unit vector: a printed matrix has rounding."""
-    size = np.asarray(lengths(u[..., 1:]))
-    return np.concatenate([np.sqrt(1 + size**2)[..., None], u[..., 1:]], axis=-1)
+def _rotor_of(alg: Algebra, F: NDArray[Any]) -> Multivector:
+    """Return V of proper orthochronous F from M = Σ F(g_μ) g^μ = 4 V z, z = s - p I for V = s + B + p I, M ~M = 16 z².
+
+    |z|² = tr(F)/4. F is first turned by the half turn W in a plane g_ij, or none, for which |z| is largest: |V|/2 at
+    least. M ~M cancels to |V|² eps, which is γ eps for a boost.
+    """
+    halves = np.array([[1, 1, 1, 1], [1, -1, -1, 1], [1, -1, 1, -1], [1, 1, -1, -1]], dtype=F.dtype)  # 1, g12, g13, g23
+    best = (np.diagonal(F, axis1=-2, axis2=-1) @ halves).argmax(axis=-1)
+    columns = alg.vector(np.moveaxis(F * halves[best][..., None, :], -1, 0))
+    M = (columns * alg.vector(np.diag(np.array(SIGNATURE, dtype=F.dtype))).reshape(4, *[1] * best.ndim)).sum(axis=0)
+    even = keys_of_grades(4, (0, 2, 4))
+    square = (M * ~M)._on(even).coefficients
+    over = 1 / np.sqrt(square[..., 0] + 1j * square[..., -1])
+    W = np.eye(7, dtype=F.dtype)[np.array([0, 4, 5, 6])[best]]
+    back = alg.scalar(W[..., 0]) - alg.bivector(W[..., 1:])
+    V = (M * back * (alg.scalar(over.real) + alg.I * over.imag))._on(even)
+    s, turn = V.coefficients[..., 0], (V * back).scalar_part()
+    noise = 8 * np.finfo(F.dtype).eps * np.abs(V.coefficients).max(axis=-1, initial=0)
+    return V * np.where(np.where(np.abs(s) > noise, s, turn) < 0, -1, 1).astype(F.dtype)
