@@ -117,8 +117,8 @@ def _of_both(R: "Multivector", name: str, owner: str, of_versors: Any) -> "Multi
     return _merged(R, right, principal(_parted(R, right)[0], name, owner), _parted(result, right)[1])
 
 
-def _versor_logs(even: "Multivector", dtype: Any, owner: str) -> "tuple[Multivector, Array]":
-    """Return log s and B of even versors, and a mask of where s exp(B) is the element."""
+def _versor_logs(even: "Multivector", dtype: Any, owner: str, stored: Any = None) -> "tuple[Multivector, Array]":
+    """Return log s and B of even versors, in the dtype ``stored``, and a mask of where s exp(B) is the element."""
     kept = even.dtype if even.dtype.kind in "fc" else dtype
     result, done = closed_form(even, kept)
     if result is not None and done.all():
@@ -142,8 +142,9 @@ def _versor_logs(even: "Multivector", dtype: Any, owner: str) -> "tuple[Multivec
             right[i] = False
         else:
             scalars[i], parts[i] = one
-    B = frame.leave(frame.bivector(parts.reshape(*even.shape, frame.bivectors.size)), even, kept)
-    made = B if d > 1 and not scalars.any() else B + scalars.reshape(even.shape).astype(kept)
+    stored = stored or kept
+    B = frame.leave(frame.bivector(parts.reshape(*even.shape, frame.bivectors.size)), even, stored)
+    made = B if d > 1 and not scalars.any() else B + scalars.reshape(even.shape).astype(stored)
     if result is not None:
         made = _merged(even, done, _parted(made, done)[0], _parted(result, done)[1])
     return made, right.reshape(even.shape)
@@ -157,7 +158,8 @@ def _versor_roots(even: "Multivector", dtype: Any, owner: str) -> "tuple[Multive
         return result, done
     flat = even.coefficients.reshape(math.prod(even.shape), even.keys.size)
     left = np.flatnonzero(~done.reshape(-1) & flat.any(axis=1))  # zero is its own root, without a logarithm
-    logs, found = _versor_logs(even._make(even.keys, flat[left]), dtype, owner)
+    # in double precision: near minus one half a large log would lose float32's digits
+    logs, found = _versor_logs(even._make(even.keys, flat[left]), dtype, owner, dtype)
     right = np.ones(len(flat), dtype=bool)
     right[left] = found
     others = (logs / 2).exp()

@@ -72,7 +72,7 @@ class UnitForm:
 
     def __init__(self, algebra: Any, used: int) -> None:
         metric: Metric = algebra.form
-        vectors = bits_of(used) or [0]  # for a scalar any one vector will do
+        vectors = bits_of(used) or [0][: metric.d]  # for a scalar any one vector will do
         if metric.diagonal is None:
             metric = metric_of_gram(metric.gram[np.ix_(vectors, vectors)])
             diagonal = metric.diagonal

@@ -192,9 +192,12 @@ def _polished(frame: Frame, R: "Multivector", scalar: float, B: Array, unit: boo
         if not now or (now <= 2 * _EPS * scale and np.abs(B).max() > 1e-3):
             break
         ad = 2 * frame.bivector(B).commutator(basis)._select(frame.bivectors).coefficients.T
-        columns = (E * basis)._on(frame.even).coefficients.T @ _phi1(-ad)
+        with np.errstate(over="ignore", invalid="ignore"):
+            columns = (E * basis)._on(frame.even).coefficients.T @ _phi1(-ad)
         if not unit:
             columns = np.concatenate([columns, E.coefficients[:, None]], axis=1)
+        if not np.isfinite(columns).all():  # φ1 overflows where B is large and nearly null
+            break
         step, *_ = np.linalg.lstsq(columns, F, rcond=1e-10)
         new = scalar if unit else scalar + step[-1], B + step[: len(B)]
         E, F, after = image(*new)

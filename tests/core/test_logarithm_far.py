@@ -64,6 +64,27 @@ def test_conformal_motors_with_nearly_full_turns(angle):
         check(R, R.log())
 
 
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize(("deviation", "size"), [(1e-8, 1e-9), (1e-8, 1.0), (1e-5, 1.0), (1e-3, 1.0), (1e-3, 30.0)])
+def test_conformal_motors_that_are_nearly_minus_a_translation(n, deviation, size):
+    """The derivative of exp overflows at candidates there: LinAlgError before."""
+    alg = cr.Algebra.cga(n)
+    R = cga.translator(alg, size * np.arange(1.0, n + 1)) * cga.rotor(alg, alg.e12, 2 * np.pi - deviation)
+    single = R.astype(np.float32)
+    assert single.log().dtype == single.sqrt().dtype == np.float32
+    for A, image in ((R.log(), R.log().exp()), (R.sqrt(), R.sqrt() ** 2)):
+        scale = max(1e-4 * abs(R.values).max(), 16 * EPS * abs(A.values).max() ** 2)
+        assert abs((image - R).values).max() <= scale
+
+
+def test_roots_in_single_precision_have_logarithms_in_double():
+    alg = cr.Algebra(3, 0, 2)
+    R = (alg.e13 + 0.5 * alg.e25).exp() * (-(np.pi - 5e-13) * alg.e34).exp()
+    S = R.astype(np.float32).sqrt()
+    assert S.dtype == np.float32
+    assert abs((S * S - R).values).max() < 1e-3  # 2e5 before: a logarithm of size 1e12 with π to 24 bits
+
+
 def test_a_turn_beside_a_large_boost_in_every_metric_of_six_dimensions_that_has_both():
     for p in range(2, 7):
         for q in range(1, 7 - p):
