@@ -16,6 +16,7 @@ from clifford_rand_nn.datafits.choice import as_loss, labels_of, normalised
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.infinite.calibration import Calibration, fit_calibration
+from clifford_rand_nn.solvers.base import Status
 
 FOLDS = 5
 _ENOUGH = 500  # held-out rows: a share of one half is then known to two points; fewer rows take further folds
@@ -135,8 +136,11 @@ class DeferredCalibration:
 
 
 def _held_out(model: Any, task: Any) -> HeldOut:
-    """Return outputs at ``beta_`` for the rows of each fold; for the training set where no rows can be held out."""
-    held = _validation_sets(task)
+    """Return outputs at ``beta_`` for the rows of each fold.
+
+    They are those for the training set where no rows can be held out, and after Ctrl-C, when nothing more is trained.
+    """
+    held = [] if model.result_.status is Status.INTERRUPTED else _validation_sets(task)
     if held:
         return _scores(model, task, held, np.array([model.beta_]), model.max_time)[2][0]
     weights = np.ones(len(task.targets)) if task.weights is None else task.weights
