@@ -179,6 +179,16 @@ def _order_of(masks: NDArray[Any], d: int) -> NDArray[np.int64]:
     return order
 
 
+def _storage_order(masks: NDArray[Any], d: int) -> NDArray[np.int64]:
+    """Return the indices that sort masks as keys are sorted, in many dimensions too."""
+    if d <= WORD - 6:
+        return np.argsort(_order_of(masks, d))
+    size = -(-d // 8)
+    octets = np.frombuffer(b"".join([mask.to_bytes(size, "little") for mask in masks.tolist()]), dtype=np.uint8)
+    bits = np.unpackbits(octets.reshape(-1, size), axis=1, bitorder="little")
+    return np.lexsort((*np.packbits(bits ^ 1, axis=1).T[::-1], bit_count(masks)))  # the last is compared first
+
+
 @lru_cache(maxsize=32)
 def dense_order(d: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return all masks in storage order, and the grade of every mask."""
@@ -221,7 +231,9 @@ def keys_of_array(d: int, masks: NDArray[Any]) -> tuple[Keys, NDArray[np.int64]]
         keys = keys_of_grades(d, grades)
     else:
         keys = keys_of_masks(d, tuple(int(mask) for mask in distinct))
-    return keys, keys.positions(distinct)[inverse.ravel()]
+    places = np.empty(len(distinct), dtype=np.int64)
+    places[_storage_order(distinct, d)] = np.arange(len(distinct))
+    return keys, places[inverse.ravel()]
 
 
 @lru_cache(maxsize=4096)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from clifford_rand.basis.coefficients import INT, narrowed
 from clifford_rand.basis.keys import Keys, check_size, keys_of_array, keys_of_grades
 from clifford_rand.basis.metric import Metric
-from clifford_rand.basis.rules import METRIC_FREE, RULES, SCALAR, as_masks, bit_count, is_odd_swap
+from clifford_rand.basis.rules import METRIC_FREE, RULES, SCALAR, as_masks, bit_count, is_odd_swap, parity_above
 
 
 class ProductTable(NamedTuple):
@@ -72,9 +72,10 @@ def _of_pairs(metric: Metric, rule: str, a: Keys, b: Keys) -> tuple[NDArray[Any]
         if metric.is_unit:
             kept &= np.asarray(shared & metric.null == 0, dtype=bool)
     left, right = np.nonzero(kept)
+    above = parity_above(mask_a, d).ravel()[left]  # once for each blade of a, as masks may be Python's integers
     mask_a, mask_b = mask_a.ravel()[left], mask_b.ravel()[right]
     masks = mask_a ^ mask_b
-    sign = np.where(is_odd_swap(mask_a, mask_b, d), -1, 1).astype(np.int8)
+    sign = np.where(bit_count(above & mask_b) % 2 == 1, -1, 1).astype(np.int8)
     if rule == "vee":  # LC(RC A ^ RC B), with A ^ RC(A) = I and LC(X) ^ X = I
         result = full ^ masks
         for first, second in ((full ^ mask_a, mask_a), (full ^ mask_b, mask_b), (result, masks)):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import clifford_rand as cr
-from clifford_rand.basis.rules import RULES
+from clifford_rand.basis.keys import keys_of_array
+from clifford_rand.basis.rules import RULES, as_masks, bits_of
 from clifford_rand.kernels.subsets import wedge_products
 from clifford_rand.multivector.products import multiply, named
 from clifford_rand.plans import choice, table_plan
@@ -433,3 +434,18 @@ def test_a_new_product_of_too_many_blades_is_an_error(monkeypatch):
     a = cr.Algebra(16).random_multivector(0)
     with pytest.raises(cr.ArgumentError, match="at most 2"):
         named("rising", a, a)
+
+
+@pytest.mark.parametrize("d", [40, 57, 63, 100])
+def test_a_rotor_times_a_vector_in_many_dimensions(d):
+    """x y z = (x·y) z + (y·z) x - (x·z) y + x∧y∧z, and blades sorted by grade, then by their indices."""
+    rng = np.random.default_rng(d)
+    alg = cr.Algebra(d)
+    x, y, z = alg.vector(rng.standard_normal((3, d)))
+    product = (x * y) * z
+    assert product.grades == (1, 3)
+    assert product.isclose((x | y) * z + (y | z) * x - (x | z) * y + (x ^ y ^ z), rtol=1e-12)
+    masks = as_masks([sum(1 << int(i) for i in rng.choice(d, k, replace=False)) for k in rng.integers(0, 6, 200)], d)
+    keys, places = keys_of_array(d, masks)
+    assert keys.masks[places].tolist() == masks.tolist()
+    assert keys.masks.tolist() == sorted(set(masks.tolist()), key=lambda mask: (mask.bit_count(), bits_of(mask)))
