@@ -136,7 +136,8 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """Return Σ_k a_k v_{n-k}, the factors of each geometric product in this order; modes as NumPy's."""
     if all(not is_multivector(one) or one.grades in ((), (0,)) for one in (a, v)):
         return np.convolve(*(as_numbers(one, "numpy.convolve") for one in (a, v)), mode)  # type: ignore[call-overload]
-    a, v = (operand(a if is_multivector(a) else v, one) for one in (a, v))
+    like = a if is_multivector(a) else v
+    a, v = (operand(like, one if is_multivector(one) else np.asarray(one)) for one in (a, v))
     if a.ndim != 1 or v.ndim != 1 or not (a.shape[0] and v.shape[0]):
         raise fail("a", "convolve", "not empty, of one batch axis like v", describe(f"shapes {a.shape}, {v.shape}"))
     n, m = a.shape[0], v.shape[0]

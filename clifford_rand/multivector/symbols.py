@@ -30,8 +30,8 @@ def symbols_used(A: "Multivector") -> tuple[Any, ...]:
     return symbols_in(A.coefficients)
 
 
-def diff(A: "Multivector", symbol: Any, n: int = 1) -> "Multivector":
-    """Return the n-th partial derivative of every coefficient.
+def diff(A: "Multivector", symbol: Any, n: Any = 1, *others: Any) -> "Multivector":
+    """Return the n-th partial derivative of every coefficient; more symbols follow as in `sympy.diff`: x, y, 2.
 
     Parameters
     ----------
@@ -59,9 +59,12 @@ def diff(A: "Multivector", symbol: Any, n: int = 1) -> "Multivector":
     """
     from clifford_rand.symbolic import derivative, find_symbol
 
-    n = check_integer(n, "n", "diff")
+    if isinstance(n, str) or getattr(n, "is_Symbol", False):
+        n, others = 1, (n, *others)
+    n = check_integer(int(n) if getattr(n, "is_Integer", False) else n, "n", "diff")
     found = find_symbol(symbol, A.symbols_used(), "symbol", "diff")
-    return A._make(A.keys, derivative(A.coefficients, found, n))
+    derived = A._make(A.keys, derivative(A.coefficients, found, n))
+    return diff(derived, *others) if others else derived
 
 
 def subs(A: "Multivector", *replacements: Any, **options: Any) -> "Multivector":

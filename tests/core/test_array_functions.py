@@ -401,3 +401,10 @@ def test_batches_without_any_blade_have_a_text():
     assert f"{none:.2f}".endswith("0")
     assert "array" in none._repr_latex_()
     assert "[3] 0" in none._repr_html_()
+
+
+def test_convolve_takes_lists():
+    X = ALG.vector(np.eye(ALG.d))
+    expected = np.convolve(X, np.array([1, 2]))
+    assert (np.convolve(X, [1, 2]) == expected).all()
+    assert (np.convolve([1, 2], X) == expected).all()

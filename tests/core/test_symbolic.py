@@ -445,3 +445,35 @@ def test_sympify_takes_scalars_as_numbers_and_others_as_they_are():
     assert x == alg.scalar(x)
     assert x + A == A + x == alg.scalar(x) + A
     assert sp.Integer(2) * A == 2 * A
+
+
+def test_functions_of_sympy_that_take_expressions_apart_name_the_remedy():
+    x = sp.Symbol("x", real=True)
+    A = (x**2 - 1) / (x - 1) * cr.Algebra(3).e1
+    for f in (
+        sp.cancel,
+        sp.nsimplify,
+        sp.series,
+        sp.conjugate,
+        sp.re,
+        sp.sin,
+        lambda A: sp.collect(A, x),
+        lambda A: sp.limit(A, x, 0),
+        lambda A: sp.solve(A, x),
+        lambda A: sp.apart(A, x),
+        lambda A: sp.Poly(A, x),
+        lambda A: sp.summation(A, (x, 0, 3)),
+    ):
+        with pytest.raises(AttributeError, match=r"A\.simplify\(f\) applies a function f"):
+            f(A)
+    assert A.simplify(sp.cancel) == (x + 1) * cr.Algebra(3).e1
+    assert sp.limit(x * cr.Algebra(3).scalar(1), x, 2) == 2  # a scalar is an expression
+
+
+def test_derivatives_by_several_symbols():
+    x, y = sp.symbols("x y", real=True)
+    alg = cr.Algebra(2)
+    A = x**3 * y**2 * alg.e1
+    for derivative in (sp.diff(A, x, y), A.diff("x", "y"), A.diff(x, 1, y), sp.diff(A, x, sp.Integer(1), y)):
+        assert derivative == 6 * x**2 * y * alg.e1
+    assert sp.diff(A, x, x, y, 2) == 12 * x * alg.e1
