@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand import __version__
 from clifford_rand._files import replaced
 from clifford_rand._optional import require
+from clifford_rand_nn._words import printable_lines
 from clifford_rand_nn.reporting.facts import Facts, Rows
 from clifford_rand_nn.reporting.influence import find_influence
 from clifford_rand_nn.reporting.page_columns import columns_section, hardest_section, influence_section
@@ -56,7 +57,7 @@ def report_page(facts: Facts, model: Any, rows: Rows) -> str:
         warnings.simplefilter("ignore", ConvergenceWarning)  # fits to some rows, that are only looked at
         found = _sections(facts, model, rows)
     template = files("clifford_rand_nn.reporting").joinpath("report.html.jinja").read_text(encoding="utf-8")
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_visible)
     return str(
         environment.from_string(template).render(
             title=f"What this model can do: {facts.target or 'the target'}",
@@ -67,6 +68,13 @@ def report_page(facts: Facts, model: Any, rows: Rows) -> str:
             version=__version__,
         )
     )
+
+
+def _visible(value: Any) -> Any:
+    """Return a text of the page, of which names and cells may be a part, without controls and marks of direction."""
+    if not isinstance(value, str) or hasattr(value, "__html__"):
+        return value
+    return "\xa0".join(map(printable_lines, value.split("\xa0")))  # the space between a number and its unit
 
 
 def _sections(facts: Facts, model: Any, rows: Rows) -> list[Section | None]:

@@ -78,6 +78,17 @@ def test_predictions_on_a_terminal_are_escaped(monkeypatch, capsys):
     assert printed.splitlines()[-1].strip('"') == "b"
 
 
+def test_the_report_holds_no_control_characters(files, tmp_path):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
+    page = tmp_path / "report.html"
+    done = CliRunner().invoke(app, ["fit", files["TABLE"], "--target", files["TARGET"], "--report", str(page)])
+    assert done.exit_code == 0, done.output
+    text = page.read_text(encoding="utf-8").replace("\n", " ").replace("\xa0", " ")
+    assert sorted({char for char in text if not char.isprintable()}) == []
+    assert "x\\x1b[2J" in text
+
+
 def test_explanations_and_notes_are_escaped():
     frame, target = evil_table(), f"y{EVIL}"
     model, rows = table_model(frame, target), frame.drop(columns=target)
