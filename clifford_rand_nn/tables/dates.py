@@ -12,18 +12,19 @@ from numpy.typing import NDArray
 from clifford_rand._optional import require
 from clifford_rand_nn.tables.cells import MISSING, as_word, is_missing, is_rare
 
-NATIVE, ISO, QUARTER = "native", "ISO8601", "quarter"  # moments of the file itself; 2020-01-31T12:00; 2020Q1 or Q1 2020
+NATIVE, ISO, QUARTER = "native", "ISO8601", "quarter"  # moments of the file; 2020-01-31T12:00; 2020Q1, Q1 2020, 1Q20
 _OFFSET = r"\s*(?:Z|[+-]\d{2}:?\d{2})$"
 _ISO_TEXT = r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?\s*(?:Z|[+-]\d{2}:?\d{2})?)?"
-_QUARTER = r"(?i:(\d{4})[ /-]?Q([1-4])|Q([1-4])[ /-]?(\d{4}))"
+_QUARTER = r"(?i:(\d{4})[ /-]?Q([1-4])|Q([1-4])(?:[ /-]?(\d{4})| ?'(\d{2}))|([1-4])Q[ /'-]?(\d{4}|\d{2}))"
 _CLOCK_TEXT = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:\s?[AaPp][Mm])?"
 _BEGINNING = re.compile(
-    rf"\d{{1,4}}[./-]\d{{1,2}}|\d{{1,2}}[ -][A-Za-z]{{3,}}|[A-Za-z]{{3,}}[ -]\d{{1,4}}|{_QUARTER}|{_CLOCK_TEXT}"
+    rf"\d{{1,4}}[./-]\d{{1,2}}|\d{{1,2}}\.?[ -][A-Za-z]{{3,}}|[A-Za-z]{{3,}}[ -]\d{{1,4}}|{_QUARTER}|{_CLOCK_TEXT}"
 )
 _DAYS = (
     *("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d"),
     *("%Y-%m", "%b %Y", "%B %Y", "%b-%Y", "%m/%Y", "%d %b %Y", "%d %B %Y", "%d-%b-%Y"),
-    *("%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y"),
+    *("%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y", "%d. %b %Y", "%d. %B %Y"),
+    *("%d-%b-%y", "%d %b %y"),  # of Excel and Oracle; May-19 may be a day or a year
 )
 _SHORT = ("%d.%m.%y", "%y.%m.%d", "%d/%m/%y", "%m/%d/%y", "%y/%m/%d", "%d-%m-%y", "%m-%d-%y", "%y-%m-%d")
 _SHORT_YEAR = r"\d{2}([./-])\d{2}\1\d{2}(?: .*)?"  # 1.2.10 is a version
@@ -91,7 +92,11 @@ def _parsed(values: Any, format: str) -> Any:
 def _quarter(cell: Any) -> str | None:
     """Return the first month of a quarter."""
     found = re.fullmatch(_QUARTER, cell) if isinstance(cell, str) else None
-    return found and f"{found[1] or found[4]}-{3 * int(found[2] or found[3]) - 2:02d}"
+    if found is None:
+        return None
+    quarter, year = sorted(filter(None, found.groups()), key=len)
+    century = dt.datetime.strptime(year, "%y").year - int(year) if len(year) == 2 else 0
+    return f"{int(year) + century:04d}-{3 * int(quarter) - 2:02d}"
 
 
 def zone_of(column: Any, format: str) -> str:

@@ -285,10 +285,11 @@ DAYS = pd.date_range("2019-01-03 07:15", periods=60, freq="11D9h")
 FORMS = {
     **{form: (form, DAYS.strftime(form)) for form in ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M%p", "%b %Y", "%B %Y")},
     **{form: (form, DAYS.strftime(form)) for form in ("%b-%Y", "%m/%Y", "%d.%m.%Y", "%d/%m/%Y %H:%M", "%d %b %Y")},
+    **{form: (form, DAYS.strftime(form)) for form in ("%d-%b-%y", "%d %b %y", "%d-%b-%y %H:%M", "%d. %B %Y")},
     "ISO": ("ISO8601", DAYS.strftime("%Y-%m-%dT%H:%M:%S")),
     **{
-        form: ("quarter", [form.format(y=day.year, q=day.quarter) for day in DAYS])
-        for form in ("{y}Q{q}", "{y}-Q{q}", "Q{q} {y}", "q{q}/{y}")
+        form: ("quarter", [form.format(y=day.year, q=day.quarter, s=day.year % 100) for day in DAYS])
+        for form in ("{y}Q{q}", "{y}-Q{q}", "Q{q} {y}", "q{q}/{y}", "{q}Q{y}", "{q}Q{s}", "Q{q} '{s}", "{q}q-{y}")
     },
     "times": ("native", [day.time() for day in DAYS]),
     "far ahead": ("ISO8601", [*DAYS.strftime("%Y-%m-%d")[:-1], "9999-12-31"]),
