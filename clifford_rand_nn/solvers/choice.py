@@ -72,6 +72,7 @@ def estimate_kernel(problem: GatedReLUProblem) -> Estimate:
     sides = a.n_patterns + a.Q.shape[1] * C
     step = cubes * n**3 + n * n * (_SOLVE * sides * C + _SUM * a.n_patterns)
     step += _PRODUCTS * _product(problem) * a.n_patterns * C + _STEP
+    step += _FACTOR * sides**3 + _SUMS * n * C * sides**2  # the border of the Newton system
     return Estimate(loss.interior_steps * step, KernelInteriorPoint.memory(problem))
 
 

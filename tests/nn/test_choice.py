@@ -252,3 +252,9 @@ def test_bad_parameters(parameters, message):
     X, y = spiral()
     with pytest.raises(ArgumentError, match=message):
         GatedReLUClassifier(**({"beta": 1e-3, "bias": True} | parameters)).fit(X, y)
+
+
+def test_thousands_of_gates_do_not_go_to_a_matrix_of_their_order():
+    problem = GatedReLUProblem(*data(40, 3, 4000), 1e-3)
+    assert not isinstance(AutoSolver().choose(problem)[0], KernelInteriorPoint)
+    assert estimate_kernel(problem).bytes > 8 * 4000**2

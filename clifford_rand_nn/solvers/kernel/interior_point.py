@@ -79,8 +79,9 @@ class KernelInteriorPoint(KernelMethod[GatedReLUProblem, GatedKernel]):
             square += 2
         elif n >= MANY_ROWS:
             square *= 1.5
+        border = C * problem.map.Q.shape[1] + problem.map.n_patterns  # order of a matrix, with its factor
         gates = 4 * C * (problem.map.n_patterns + problem.map.Q.shape[1])
-        return float(8 * (n * (n * square + gates) + _CORRELATIONS * sparse_numbers(problem)))
+        return float(8 * (n * (n * square + gates) + 2 * border**2 + _CORRELATIONS * sparse_numbers(problem)))
 
     def _solve(self, problem: GatedReLUProblem, start: Point | None, kernel: list[GatedKernel]) -> Result[Coefficients]:
         watch = Watch[Point](self, problem.relative_gap, ADVICE)
