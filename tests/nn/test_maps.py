@@ -5,6 +5,7 @@ import pytest
 
 from clifford_rand_nn import activation_patterns, sample_gates
 from clifford_rand_nn.problems import coordinates as coordinates_module
+from clifford_rand_nn.problems import maps
 from clifford_rand_nn.problems.coordinates import coordinates, masked_product, masked_transpose, unpenalised_basis
 from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
 from clifford_rand_nn.problems.maps import GatedMap
@@ -253,3 +254,11 @@ def test_points_keep_their_objective_through_coefficients_of_float32_data():
     z = Point(RNG(0).standard_normal(low.start().U.shape), RNG(1).standard_normal(low.start().c.shape))
     back = low.point(low.coefficients(z))
     assert low.objective(back) == pytest.approx(low.objective(z), rel=1e-11)
+
+
+@pytest.mark.parametrize(("bias", "intercept"), [(False, False), (False, True)])
+def test_the_norm_of_very_many_gates_is_estimated_from_some(bias, intercept, monkeypatch):
+    X, mask, *_ = data(60, 4, 3000, 1)
+    exact = GatedMap(X, mask.T, bias, intercept).sigma
+    monkeypatch.setattr(maps, "_SAMPLED_GATES", 300)
+    assert GatedMap(X, mask.T, bias, intercept).sigma == pytest.approx(exact, rel=0.1)
