@@ -1,5 +1,6 @@
 """The central arrangement of unit vectors that the data make, and an interior point of each of its chambers."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -132,7 +133,7 @@ def _unlike(R: int) -> Array:
     return np.asarray((np.arange(1, R + 1) * (np.sqrt(5) - 1) / 2) % 1 - 0.5)
 
 
-def half_of_the_chambers(Z: Array, error: Array) -> Array:
+def half_of_the_chambers(Z: Array, error: Array, late: Callable[[], bool] | None = None) -> Array:
     r"""Return a point inside each chamber :math:`\{w : \mathrm{sign}(z_i^Tw) = s_i\}` with :math:`s_0 = 1`.
 
     They are the columns of an (R, P/2) array; the other half are the negatives. Z (n, R), n ≥ 1, are unit vectors
@@ -144,6 +145,9 @@ def half_of_the_chambers(Z: Array, error: Array) -> Array:
     A chamber that no later plane cuts keeps this distance to all later planes, since its ball of radius ε is cut by
     none. So points that come nearer to a later plane are dropped, and every chamber still has the point that
     the last plane to cut it gave. Duplicates go by their signs; the widest margin stays.
+
+    Once ``late`` says that time is over, no further plane or block of faces is begun: the chambers are then some of
+    those of the planes so far, and a point may lie on a plane that was left out.
     """
     n, R = Z.shape
     if n == 1:
@@ -154,8 +158,8 @@ def half_of_the_chambers(Z: Array, error: Array) -> Array:
         U, singular, Vt = np.linalg.svd(Z, full_matrices=False)
         if singular[-1] > _WELL_CONDITIONED:
             return _unit((Vt.T / singular) @ (U.T @ _signs(n)))
-    faces = _faces_in_space(Z, error) if R == 3 else _faces(Z, error)
-    return _chambers(faces)
+    faces = _faces_in_space(Z, error) if R == 3 else _faces(Z, error, late)
+    return _chambers(faces, late)
 
 
 class _Faces(NamedTuple):
@@ -225,12 +229,15 @@ def _faces_in_space(Z: Array, error: Array) -> _Faces:
     return _Faces(Z, points, plane + 1)
 
 
-def _faces(Z: Array, error: Array) -> _Faces:
+def _faces(Z: Array, error: Array, late: Callable[[], bool] | None) -> _Faces:
     """Return the faces for any R, plane by plane."""
     kept = np.zeros(len(Z), dtype=np.intp)
     m = 1
-    points, plane = [], []
+    points: list[Array] = []
+    plane = []
     for k in range(1, len(Z)):
+        if points and late is not None and late():
+            break
         before = kept[:m]
         base = _complements(Z[k : k + 1])[0]
         Y = Z[before] @ base
@@ -238,7 +245,7 @@ def _faces(Z: Array, error: Array) -> _Faces:
         noise = error[before] + error[k]
         if (length <= noise).any():
             continue  # parallel to a plane before it
-        points.append(base @ half_of_the_chambers(Y / length[:, None], noise / length))
+        points.append(base @ half_of_the_chambers(Y / length[:, None], noise / length, late))
         plane.append(np.full(points[-1].shape[1], m))
         kept[m] = k
         m += 1
@@ -247,15 +254,18 @@ def _faces(Z: Array, error: Array) -> _Faces:
     return _Faces(Z[kept[:m]], np.concatenate(points, axis=1), np.concatenate(plane))
 
 
-def _chambers(faces: _Faces) -> Array:
+def _chambers(faces: _Faces, late: Callable[[], bool] | None) -> Array:
     """Return one point for every chamber on either side of the faces."""
     Z, F, plane = faces
     if not plane.size:
         return Z[:1].T.copy()
     step = max(1, _BLOCK // len(Z))
     gram = Z @ Z.T
-    points, keys, margins = [], [], []
+    points: list[Array] = []
+    keys, margins = [], []
     for start in range(0, plane.size, step):
+        if points and late is not None and late():
+            break
         block = slice(start, start + step)
         for found, key, margin in _two_sides(Z, gram, F[:, block], plane[block]):
             points.append(found)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from clifford_rand_nn.gates.sampling import METHODS
 _EPS = float(np.finfo(np.float64).eps)
 _MOST_BYTES = 4 * 2**30  # of patterns and gates: sorting them takes twice that, and common machines have 16 GiB
 _BLOCK = 2**22  # entries of a block of margins
+_MOST_PATTERNS = 1_000_000
 Draw = Callable[[str], Gates]
 
 
@@ -81,7 +83,7 @@ def pattern_count(n: int, d: int, bias: bool = True, rank: int | None = None) ->
     return central_count(int(n), int(r) + bool(bias))
 
 
-def enumerate_patterns(X: ArrayLike, bias: bool = True, *, max_patterns: int = 1_000_000) -> NDArray[np.bool_]:
+def enumerate_patterns(X: ArrayLike, bias: bool = True, *, max_patterns: int = _MOST_PATTERNS) -> NDArray[np.bool_]:
     r"""Return every activation pattern :math:`1(Xh + c \ge 0)` of a full-dimensional chamber, each once.
 
     The same as ``exhaustive_gates(X, bias).patterns``, see there.
@@ -113,7 +115,7 @@ def enumerate_patterns(X: ArrayLike, bias: bool = True, *, max_patterns: int = 1
     return _every(X, bias, max_patterns, "enumerate_patterns").patterns
 
 
-def exhaustive_gates(X: ArrayLike, bias: bool = True, *, max_patterns: int = 1_000_000) -> ActivationPatterns:
+def exhaustive_gates(X: ArrayLike, bias: bool = True, *, max_patterns: int = _MOST_PATTERNS) -> ActivationPatterns:
     r"""Return every activation pattern :math:`1(Xh + c \ge 0)`, each with a gate strictly inside its chamber.
 
     In general position there are :math:`2\sum_{k<r}\binom{n-1}{k}` of them without bias and
@@ -160,11 +162,13 @@ def exhaustive_gates(X: ArrayLike, bias: bool = True, *, max_patterns: int = 1_0
     return _every(X, bias, max_patterns, "exhaustive_gates")
 
 
-def _every(X: ArrayLike, bias: bool, max_patterns: int, owner: str) -> ActivationPatterns:
+def _every(
+    X: ArrayLike, bias: bool, max_patterns: int, owner: str, late: Callable[[], bool] | None = None
+) -> ActivationPatterns:
     data: Any = as_rows(X, owner)
     check_choice(bias, "bias", owner, (True, False))
     max_patterns = check_integer(max_patterns, "max_patterns", owner)
-    reduced = reduce_rows(data, bias)
+    reduced, cut = reduce_rows(data, bias), ""
     if reduced.rank == 0:  # all rows are zero, without bias: on for every gate
         none = Gates.without_incidence(np.zeros((data.shape[1], 1)), np.zeros(1), "exhaustive")
         return ActivationPatterns(none.on(data), none)
@@ -178,8 +182,11 @@ def _every(X: ArrayLike, bias: bool, max_patterns: int, owner: str) -> Activatio
         kept = distinct(reduced.unit, reduced.error, most)
         m = kept.size if kept.size <= most else len(reduced.unit)  # too many: then not all were compared
         _check_size(central_count(m, reduced.rank), max_patterns, data.shape, reduced.rank - bias, owner)
-        W = half_of_the_chambers(reduced.unit[kept], reduced.error[kept])
-    return _ordered(data, *reduced.gates(W), np.zeros(len(data), dtype=bool) if bias else ~data.any(axis=1))
+        W = half_of_the_chambers(reduced.unit[kept], reduced.error[kept], late)
+        if late is not None and late() and 2 * W.shape[1] < central_count(m, reduced.rank):
+            cut = f"of up to {central_count(m, reduced.rank):,} patterns there was time to enumerate {2 * W.shape[1]:,}"
+    found = _ordered(data, *reduced.gates(W), np.zeros(len(data), dtype=bool) if bias else ~data.any(axis=1))
+    return ActivationPatterns(found.patterns, replace(found.gates, method="enumerated", notes=(cut,))) if cut else found
 
 
 def _check_size(count: int, most: int, shape: tuple[int, int], rank: int, owner: str) -> None:
@@ -218,7 +225,12 @@ def _ordered(X: Array, H: Array, c: Array, still: NDArray[np.bool_]) -> Activati
 
 
 def chosen_patterns(
-    X: NDArray[Any], gates: Any, bias: bool, owner: str, draw: Draw | None = None
+    X: NDArray[Any],
+    gates: Any,
+    bias: bool,
+    owner: str,
+    draw: Draw | None = None,
+    late: Callable[[], bool] | None = None,
 ) -> ActivationPatterns:
     """Return the distinct patterns on X, none all off, and a gate of each, as a user's ``gates`` say.
 
@@ -232,6 +244,8 @@ def chosen_patterns(
         Whose parameter it is, for the errors.
     draw : callable, optional
         Samples the gates of a method.
+    late : callable, optional
+        Ends the enumeration of "exhaustive" where it says yes: the gates are then "enumerated", with a note.
 
     Raises
     ------
@@ -239,7 +253,7 @@ def chosen_patterns(
         Something else is given, or hyperplanes that do not fit X.
     """
     if isinstance(gates, str) and gates == "exhaustive":
-        every = exhaustive_gates(X, bias)
+        every = _every(X, bias, _MOST_PATTERNS, "exhaustive_gates", late)
         some = np.flatnonzero(every.patterns.any(axis=0))  # the all-off pattern has no neuron
         return ActivationPatterns(np.ascontiguousarray(every.patterns[:, some]), every.gates.take(some))
     if draw is not None and isinstance(gates, str) and gates in METHODS:

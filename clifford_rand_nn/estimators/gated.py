@@ -1,5 +1,6 @@
 """Gated-ReLU networks as scikit-learn estimators."""
 
+import time
 from dataclasses import field, replace
 from typing import Any, ClassVar, Self
 
@@ -39,6 +40,7 @@ _REFINE_TOL = 1e-5  # relative gap of the rounds of a refinement, which lower th
 _LONG = 1.2  # seconds that a fit with the logistic loss is expected to take, beyond which "auto" is the squared one
 _GATE_COPIES, _OUTPUT_COPIES = 8, 8  # numbers for each gate and column, and for each output too, at the peak of a fit
 _BY_COLUMNS = ("auto", "kernel", "fista")  # solvers that take sparse rows column by column
+_ENUMERATION, _WHEN_CHOSEN = 0.3, 0.15  # of max_time for all patterns; what is made of them takes as long again
 _FEW = 1024  # gates that cost nothing to draw: as many as asked for, even if there are fewer patterns
 
 
@@ -51,6 +53,7 @@ class GatedFamily(ConvexNetwork):
     penalty: str = "group_l2"
 
     _chosen = False  # whether this fit began with beta="auto"
+    _every: list[tuple[Any, ActivationPatterns]] | None = None  # of a fit: rows, and their patterns
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -70,8 +73,30 @@ class GatedFamily(ConvexNetwork):
         self._chosen = isinstance(self.beta, str)
         return super()._settled(task)
 
+    def _choose_and_train(self, task: Task, shared: list[Any] | None) -> None:
+        self._every = []  # copies that choose beta share it
+        super()._choose_and_train(task, shared)
+        self._every = None
+
+    def _enumerated(self, X: Any) -> ActivationPatterns:
+        """Return all patterns on X, once for a fit; where they take a share of ``max_time``, some, with a warning."""
+        for rows, known in self._every or ():
+            if rows is X:
+                return known
+        limit, began = self.max_time, time.perf_counter()
+        share = _WHEN_CHOSEN if self._chosen else _ENUMERATION
+        late = None if limit is None else lambda: time.perf_counter() - began > share * limit
+        found = chosen_patterns(X, "exhaustive", self._offset, type(self).__name__, late=late)
+        if found.gates.notes:
+            self._warn(f"{found.gates.notes[0]}; the network and its bound are of these. Try a larger max_time", 6)
+        if self._every is not None:
+            self._every.append((X, found))
+        return found
+
     def _gate_patterns(self, X: Any, targets: NDArray[np.float64]) -> ActivationPatterns:
         """Distinct patterns on X, and a gate of each, as the parameters say."""
+        if self._exhaustive:
+            return self._enumerated(X)
         return chosen_patterns(
             X, self.gates, self._offset, type(self).__name__, lambda how: self._drawn(X, targets, how)
         )

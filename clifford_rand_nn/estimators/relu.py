@@ -22,7 +22,7 @@ from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.paths.relu import beta_max_over
 from clifford_rand_nn.pricing.base import Pricer
-from clifford_rand_nn.pricing.family import Family, gate_scope
+from clifford_rand_nn.pricing.family import SWEEP_D, Family, gate_scope
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.pruning import pruned
@@ -35,6 +35,7 @@ from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 _SHARE = 0.5  # of max_time, as the other half is for the choice of beta
 _SOON = 2.5  # seconds that training should take where how many gates there are is nobody's wish
 _STEPS = 14  # factors of two to each side of the beta that is tried first
+_SOME = 200  # neurons to begin with where time is short: their weights take some hundredths of a second
 _OWN = 1e-3  # relative gap of the weights of the gates' own neurons
 _LONG = 10.0  # seconds that nobody should wait for without having asked
 
@@ -121,7 +122,7 @@ class ConvexReLU(GatedFamily):
             note = f"0 of {self.n_gates:,} gates: beside so many columns they add nothing to a linear model"
             return activation_patterns(task.X, replace(self._planes(task), notes=(note,)))
         found = self._gate_patterns(task.X, task.targets)
-        if found.gates.method == "exhaustive" or not self._linear:
+        if self._exhaustive or not self._linear:
             return found
         fitted, gates = self._planes(task), found.gates
         if self._chosen and self._samples and self.solver == "auto":
@@ -236,17 +237,28 @@ class ConvexReLU(GatedFamily):
     def _beta_max(self, task: Task) -> float:
         sampled, family = self._candidates(task)
         if self._by_columns(task.targets):
-            owner, pricer, late = type(self).__name__, family.pricer(task.X), self._late(task)
+            owner, pricer, late = type(self).__name__, self._pricer(family, task, task.X), self._late(task)
             return beta_max_over(task.rows, task.targets, pricer, owner=owner, late=late, **self._options(task))
         return self._problem(task, (sampled or self._task_patterns(task)).patterns).beta_max()
 
     def _candidates(self, task: Task) -> tuple[ActivationPatterns | None, Family]:
         """Return the sampled gates, or None for all patterns, and the family of neurons they stand for."""
         p = 1 if self.penalty == "group_l1" else 2
-        if self._exhaustive:
+        if self._exhaustive and (not self._listed(p, task) or not self._enumerated(task.X).gates.notes):
             return None, Family("all", p, self._free_bias, feature=task.feature)
         sampled = self._task_patterns(task)
         return sampled, Family("gates", p, self._free_bias, sampled.gates, task.feature)
+
+    @staticmethod
+    def _listed(p: int, task: Task) -> bool:
+        """Whether all neurons are priced by a list of their patterns."""
+        return p == 2 and task.rows.shape[1] > SWEEP_D
+
+    def _pricer(self, family: Family, task: Task, X: Array) -> Pricer:
+        """Return the family's pricer on the distinct rows X; a list of all patterns is made once for a fit."""
+        if family.kind == "all" and self._listed(family.p, task):
+            family = replace(family, kind="gates", members=self._enumerated(task.X).gates)
+        return family.pricer(X)
 
     def _by_columns(self, targets: Array) -> bool:
         """Whether the network is grown by column generation, the only way to several outputs."""
@@ -275,7 +287,7 @@ class ConvexReLU(GatedFamily):
     ) -> tuple[Result[WeightedNeurons], Pricer]:
         """Solve on the distinct rows, and bring back what all rows have; the lifted ones have their feature last."""
         distinct = DistinctRows(task.rows, task.targets, task.weights)
-        pricer = family.pricer(distinct.X[:, : task.X.shape[1]])
+        pricer = self._pricer(family, task, distinct.X[:, : task.X.shape[1]])
         start = shared.pop() if shared else self._first(family)
         options = self._options(task) | {"sample_weight": distinct.weights}
         with self._limited(WorkingSet, task) as solver:
@@ -285,8 +297,11 @@ class ConvexReLU(GatedFamily):
         return distinct.restored(found), pricer
 
     def _first(self, family: Family) -> Neurons | None:
-        """Return the neurons of the gates themselves where linear models are among them."""
+        """Return the gates' own neurons where linear models are among them, or some where time allowed some gates."""
         gates = family.members
+        if isinstance(gates, Gates) and gates.method == "enumerated":
+            some = np.unique(np.linspace(0, len(gates) - 1, _SOME).astype(np.intp))
+            return own_neurons(replace(family, members=gates.take(some)))
         return own_neurons(family) if isinstance(gates, Gates) and gates.method == "fitted" else None
 
     def _at_least(self, result: Result[WeightedNeurons], task: Task, family: Family) -> Result[WeightedNeurons]:

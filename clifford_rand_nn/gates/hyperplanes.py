@@ -35,8 +35,8 @@ class Gates:
     n_dependent : (m,) int
         Further rows that lie on the plane because they depend on the incident ones; their side follows from theirs.
     method : str
-        That of `sample_gates`; "given", "exhaustive", "refined", "neurons" for those of a trained ReLU network, or
-        "fitted" if some are of linear models.
+        That of `sample_gates`; "given", "exhaustive", "enumerated" where time allowed some of those, "refined",
+        "neurons" for those of a trained ReLU network, or "fitted" if some are of linear models.
     sketch_dim : int or None
         Rows of the sketch in which the cross products were taken; None if they are exact.
     notes : tuple of str

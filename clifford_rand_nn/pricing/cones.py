@@ -25,7 +25,8 @@ _ON_PLANE = 1e-9  # of |x|_max |v|_1: active rows of a residual that is more tha
 _ON = 64 * 2.0**-52  # of the same: what a direction moved onto its rows is within; they count as on the hyperplane
 _ROUNDING = 1e-13  # sizes below this share of Σ|θ||x| are rounding
 _CLOSE = 1e-3  # a relaxation this near to what is reached is taken as it is
-_PART = 1e9  # rows times squared columns of the projections after which the time is looked at, a second or less
+_PART = 2e7  # rows times squared columns of the projections after which the time is looked at, half a second or less
+_BLOCK = 1 << 21  # rows times patterns that are multiplied at a time, 16 MB
 _RELAXED = 1 << 21  # numbers of a batch of relaxations, 16 MB
 _STEPS = 10  # least-squares problems for each row and dimension; random data takes fewer than 3 d
 
@@ -134,8 +135,9 @@ class ConePricer:
         d, r = self.X.shape[1], values.shape[1]
         if r == 0 or not len(self._on):
             return Priced(0.0, nothing(d))
-        G = np.stack([(self._on * column) @ self._data for column in values.T], axis=2)
-        c = np.where(everywhere[:, None], 0.0, self._on @ values) if self.bias else np.zeros((len(G), r))
+        G, cut = self._products(values, late)
+        everywhere = everywhere[: len(G)]
+        c = np.where(everywhere[:, None], 0.0, self._on[: len(G)] @ values) if self.bias else np.zeros((len(G), r))
         if r > 1:  # a chamber's outputs have no more dimensions than its neurons
             axes = np.linalg.svd(np.concatenate([G, c[:, None, :]], axis=1)[:, : d + self.bias], full_matrices=False)[2]
             G, c, r = G @ axes.transpose(0, 2, 1), np.einsum("pr,psr->ps", c, axes), axes.shape[1]
@@ -160,8 +162,21 @@ class ConePricer:
             )
             v, on = self._moved(v, rows)
             neurons = best_of(self._neurons(v[on], rows[on]), point, self.X, most)[1] if on.any() else neurons
-        infinite = self.bias and bool(everywhere.any()) and unbalanced(point)
+        infinite = cut or (self.bias and bool(everywhere.any()) and unbalanced(point))
         return Priced(np.inf if infinite else size, neurons)
+
+    def _products(self, values: Array, late: Callable[[], bool] | None) -> tuple[Array, bool]:
+        """Return the products (P, d, r) of the rows and values that each pattern keeps; fewer if it got late."""
+        (n, d), r = self._data.shape, values.shape[1]
+        sides = (self._data[:, :, None] * values[:, None, :]).reshape(n, d * r)
+        step = max(1, _BLOCK // n)
+        parts: list[Array] = []
+        for start in range(0, len(self._on), step):
+            if parts and late is not None and late():
+                break
+            parts.append(self._on[start : start + step].astype(np.float64) @ sides)
+        G = np.concatenate(parts).reshape(-1, d, r)
+        return G, len(G) < len(self._on)
 
     def _uncut(self, G: Array) -> float:
         """Return what the longest outputs would be without cones: a bound, infinite where an offset costs nothing."""
@@ -181,17 +196,29 @@ class ConePricer:
         pattern: NDArray[np.intp],
         a: Array,
     ) -> Answers:
-        """Answer in parts, between which the time is looked at; all answers are kept in ``found``."""
+        """Answer in parts, the largest bounds without cones first; ``found`` keeps these answers.
+
+        Between them the time is looked at. Without an offset the questions that are left have the bounds without cones.
+        """
         n, d = self._data.shape
         size = len(pattern) if late is None else max(1, int(_PART / (n * d**2)))
-        parts = []
+        goals = np.einsum("qdr,qr->qd", G[pattern], a)
+        reach = np.linalg.norm(goals, ord=2 if self.p == 2 else np.inf, axis=1)
+        order = np.arange(len(pattern)) if late is None else np.argsort(-reach, kind="stable")
+        parts: list[Answers] = []
         for first in range(0, len(pattern), size):
+            part = order[first : first + size]
             if late is not None and late():
-                raise _LateError
-            part = slice(first, first + size)
+                if self.bias or not parts:
+                    raise _LateError
+                part, none = order[first:], np.zeros((len(order) - first, d))
+                rows, images = np.full((len(part), d + 1), -1), np.zeros((len(part), a.shape[1]))
+                parts.append(Answers(pattern[part], reach[part], goals[part], none, rows, images))
+                break
             parts.append(self._answers(G, c, rounding, wanted, late, pattern[part], a[part]))
             found.append(parts[-1])
-        return Answers(*(np.concatenate(one) for one in zip(*parts, strict=True)))
+        place = np.argsort(order)
+        return Answers(*(np.concatenate(one)[place] for one in zip(*parts, strict=True)))
 
     def _answers(
         self,

@@ -19,7 +19,7 @@ from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.pricing.sweep import SweepPricer
 
 _MOST_COLUMNS = 10**9  # half an hour a pricing at some 10⁶ columns a second: beyond, a wait without end
-_SWEEP_D = 2  # dimensions in which every neuron is priced without a list of them
+SWEEP_D = 2  # dimensions in which every neuron is priced without a list of them
 _MEMBERS: dict[str, type] = {"all": NoneType, "cross": NoneType, "neurons": Neurons, "gates": Gates}  # of each kind
 
 
@@ -105,7 +105,7 @@ class Family:
             return BlockPricer(X, self.members, _column_scope(self.members))
         if self.kind == "cross":
             return BlockPricer(X, _counted(cross_product_dictionary(X, "l1" if self.p == 1 else "l2", bias=self.bias)))
-        if X.shape[1] <= _SWEEP_D:
+        if X.shape[1] <= SWEEP_D:
             return SweepPricer(X, self.p, self.bias)
         if self.p == 1:
             every = _counted(cross_product_dictionary(X, "l1", bias=self.bias))
@@ -144,4 +144,5 @@ def gate_scope(gates: Gates) -> str:
         return f"global: all {count} patterns enumerated{also}"
     if gates.method == "fitted":
         return f"over the {count} patterns, those of linear models among them{also}"
-    return f"over the {count} {'given' if gates.method == 'given' else 'sampled'} patterns{also}"
+    how = gates.method if gates.method in ("given", "enumerated") else "sampled"
+    return f"over the {count} {how} patterns{also}"

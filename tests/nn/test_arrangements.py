@@ -12,8 +12,9 @@ from scipy.optimize import linprog
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import activation_patterns, sample_gates
+from clifford_rand_nn.arrangements import cells
 from clifford_rand_nn.arrangements.cells import half_of_the_chambers
-from clifford_rand_nn.arrangements.every import enumerate_patterns, exhaustive_gates, pattern_count
+from clifford_rand_nn.arrangements.every import chosen_patterns, enumerate_patterns, exhaustive_gates, pattern_count
 
 
 def rank(rows):
@@ -302,3 +303,28 @@ def test_too_many_are_refused_before_the_work():
         exhaustive_gates(X, bias="yes")
     with pytest.raises(ArgumentError, match="'max_patterns' parameter of exhaustive_gates must be an integer ≥ 1"):
         exhaustive_gates(X, max_patterns=0)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("d", [2, 3, 4])
+def test_an_enumeration_that_is_cut_gives_some_of_all_patterns(d, bias, monkeypatch):
+    monkeypatch.setattr(cells, "_BLOCK", 200)
+    X, asked = np.random.default_rng(d).standard_normal((14, d)), []
+    whole = {column.tobytes() for column in exhaustive_gates(X, bias).patterns.T if column.any()}
+    sizes = []
+    for calls in (0, 3, 10**9):
+        asked.clear()
+        late = lambda n=calls: asked.append(0) is None and len(asked) > n  # noqa: E731
+        some = chosen_patterns(X, "exhaustive", bias, "here", late=late)
+        columns = {column.tobytes() for column in some.patterns.T}
+        assert columns <= whole
+        assert len(columns) == some.patterns.shape[1]
+        assert {column.tobytes() for column in ~some.patterns.T if column.any()} <= columns
+        np.testing.assert_array_equal(some.gates.on(X), some.patterns)
+        assert (some.gates.method == "exhaustive") == (not some.gates.notes) == (columns == whole)
+        sizes.append(len(columns))
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == len(whole)
+    assert sizes[0] > 0
+    if d + bias > 2:  # in the plane a sort has all
+        assert sizes[0] < len(whole)

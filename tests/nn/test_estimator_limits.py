@@ -16,6 +16,8 @@ from clifford_rand_nn import (
     GatedReLUClassifier,
     GatedReLURegressor,
 )
+from clifford_rand_nn.arrangements import cells
+from clifford_rand_nn.estimators import gated
 from clifford_rand_nn.solvers.base import Status
 
 RNG = np.random.default_rng(5)
@@ -157,3 +159,25 @@ def test_no_beta_is_compared_when_the_largest_one_takes_the_time(kind, monkeypat
     exact = kind(**options, loss=model.loss_).beta_max(X, X[:, 0] > 0)
     assert kind(max_time=1e-6, **options, loss=model.loss_).beta_max(X, X[:, 0] > 0) == exact
     assert model.beta_ >= exact / 2**5 * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("kind", [ConvexReLURegressor, GatedReLURegressor])
+@pytest.mark.parametrize("beta", [1e-3, "auto"])
+def test_all_patterns_are_enumerated_once_and_no_longer_than_there_is_time(kind, beta, monkeypatch):
+    """Cut short, the network is one of the patterns there are; its certificate is true and names them."""
+    monkeypatch.setattr(cells, "_BLOCK", 1000)
+    rng, sizes = np.random.default_rng(0), []
+    X = rng.standard_normal((20, 2))
+    y = np.abs(X[:, 0]) + 0.1 * rng.standard_normal(20)
+    enumerated = gated.chosen_patterns
+    monkeypatch.setattr(gated, "chosen_patterns", lambda X, *a, **b: (sizes.append(len(X)), enumerated(X, *a, **b))[1])
+    whole = kind(gates="exhaustive", beta=beta, tol=1e-2).fit(X, y)
+    assert sizes.count(20) == 1
+    assert whole.certificate_.scope.startswith("global: all")
+    with pytest.warns(ConvergenceWarning, match=r"of up to 382 patterns there was time to enumerate \d+; .* max_time"):
+        cut = kind(gates="exhaustive", beta=beta, max_time=1e-9).fit(X, y)
+    assert "enumerated patterns" in cut.certificate_.scope
+    assert "global" not in cut.certificate_.scope
+    again = cut.certificate_.verify(X, y)  # raises where the primal value is below the dual one
+    assert again.relative_gap <= cut.certificate_.relative_gap + 1e-9
+    assert beta == "auto" or cut.result_.objective >= whole.certificate_.dual * (1 - 1e-9)

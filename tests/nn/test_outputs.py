@@ -231,6 +231,28 @@ def test_late_answers_bound_the_supremum_and_end_the_work(p, C):
     assert pricer.price(theta, 3, lambda: False).size == pytest.approx(size, rel=1e-12)
 
 
+@pytest.mark.parametrize("p", [1, 2])
+def test_time_between_projections_leaves_the_largest_bounds_asked_first(p, monkeypatch):
+    """What is left out has its bound without cones, so the size is a bound, and at most the rough one."""
+    full, X, theta = chambers(4, 1, P=60)
+    pricer = ConePricer(X, full._on.T, p, False)
+    size, rough = pricer.price(theta, 3).size, pricer.price(theta, 3, lambda: True).size
+    monkeypatch.setattr(cones, "_PART", 40 * 16 * 5)  # five questions
+    sizes = []
+    for calls in (1, 4, 12, 10**9):
+        asked = []
+        some = pricer.price(theta, 3, lambda n=calls, a=asked: a.append(0) is None and len(a) > n)
+        values = np.linalg.norm(some.neurons.columns(X).T @ theta, axis=1)
+        assert 0 < values.max() <= size * (1 + 1e-9)
+        assert size * (1 - 1e-12) <= some.size <= rough * (1 + 1e-12)
+        sizes.append(some.size)
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] == pytest.approx(size, rel=1e-12)
+    monkeypatch.setattr(cones, "_BLOCK", 40 * 7)  # seven patterns
+    part = pricer.price(theta, 3, lambda a=[]: a.append(0) is None and len(a) > 2)
+    assert part.size == np.inf
+
+
 @pytest.mark.parametrize("C", [2, 3, 6])
 def test_a_value_that_is_enough_ends_the_search(C):
     pricer, X, theta = chambers(5, C)
