@@ -2,6 +2,7 @@
 
 Each fit runs in a process of its own, after a small one that compiles what is needed. Time is that of the process's
 clock on an idle machine, CPU seconds where other work runs beside it; memory is the growth of the largest resident set.
+Limits of time are of the clock, so a model is judged only where the process had half of the clock's time.
 A fit may take `max_time` for its work, and what one step, the bound and the network take beyond it.
 """
 
@@ -97,7 +98,9 @@ def _judged(name, estimator, parameters, n, d, limit):
         faults.append(f"{line}: too long")
     if "max_memory" in limit and peak > limit["max_memory"] + _BASE:
         faults.append(f"{line}: too much memory")
-    if score < (0.5 if "Classifier" in estimator else _LEAST_R2):
+    if "max_time" in limit and cpu < seconds / 2:
+        line += ", not judged: the time went to other processes"
+    elif score < (0.5 if "Classifier" in estimator else _LEAST_R2):
         faults.append(f"{line}: no useful model")
     return line, faults
 
