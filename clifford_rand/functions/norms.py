@@ -189,11 +189,12 @@ def _divided(A: "Multivector", rtol: float | None) -> "Multivector":
 def _by_code(A: "Multivector", name: str) -> NDArray[Any] | None:
     """Return the rows that `NormCode` gives, None where there is none or its conditions fail."""
     metric, array = A.algebra.form, A.coefficients
-    code: Any = metric.plans.get((name, A.keys), False)
+    key = (name, A.keys, array.dtype)
+    code: Any = metric.plans.get(key, False)
     if code is False:
         squares = _squares(metric, A.keys, array.dtype)
         made = None if squares is None or not A.keys.size else NormCode(squares, name != "norm", eps_of, safe_range)
-        code = keep(metric, (name, A.keys), made)
+        code = keep(metric, key, made)
     return None if code is None or not array.size else code(layout.components(array))
 
 

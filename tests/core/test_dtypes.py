@@ -100,3 +100,11 @@ def test_fused_sums_and_constants(shape, backend):
         assert found.dtype == wanted.dtype
         difference = found - wanted
         assert np.all(np.abs(getattr(difference, "coefficients", difference)) < 1e-12)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_dtype_does_not_depend_on_earlier_calls(name):
+    alg = cr.Algebra(1, 5, 1)  # no other test's, so that nothing is compiled for it
+    A = alg.random_multivector(0, (5,), 1)
+    for dtype in (np.float64, np.float32):
+        assert getattr(A.astype(dtype), name)().dtype == dtype
