@@ -273,7 +273,8 @@ class CrossProductLasso(ConvexNetwork):
         """Tell whether the columns are held as a matrix: always by some solvers, by "auto" where that is faster."""
         if self.solver != "auto":
             return self.solver != "working_set"
-        most = min(_HELD_BYTES, np.inf if self.max_memory is None else self.max_memory)
+        soon = 8.0 * (self.max_time or np.inf) * _ENTRIES_A_SECOND / _ROUNDS  # making a matrix takes some five passes
+        most = min(_HELD_BYTES, self.max_memory or np.inf, soon)
         return isinstance(pricer, BlockPricer) and 8.0 * len(pricer.X) * pricer.n_atoms <= most
 
     def _columns(self, X: Array, family: Family) -> tuple[Neurons, Array]:
