@@ -251,7 +251,7 @@ class GatedMap:
         # M F = 0, where biases explain everything, comes out as rounding of F F^T, whose norm is at most P |Y|^2.
         entries = part._Y.data if issparse(part._Y) else part._Y
         negligible = size <= np.finfo(v.dtype).eps * part.n_patterns * np.linalg.norm(entries) ** 2
-        share = part.n * part.n_patterns / (self.n * self.n_patterns)
+        share = part.n * part.n_patterns / max(1, self.n * self.n_patterns)
         return 1.0 if negligible else float(np.sqrt(_POWER_SAFETY * size / share))
 
     def _some_gates(self) -> "GatedMap":
