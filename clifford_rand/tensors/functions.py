@@ -58,7 +58,7 @@ def normalized(A: Any) -> Any:
 
 
 def inverse(A: Any) -> Any:
-    """Return A⁻¹; infinite or NaN where there is none, as no value is looked at.
+    """Return A⁻¹; where there is none, infinite or NaN for d ≤ 5, as no value is looked at, and an error beyond.
 
     ~A/(A ~A) where the keys say that this is a scalar; for d ≤ 5 by involutions in any metric (Hitzer and Sangwine,
     "Multivector and multivector matrix inverses in real Clifford algebras", Applied Mathematics and Computation 311,
@@ -122,7 +122,12 @@ def _by_solving(A: Any) -> Any:
     matrix = _matrix(A, unknown, given, left=True)
     right = xp.eye(unknown.size, **beside(A.coefficients))[:, :1]  # 1 is the first of the even blades
     right = xp.broadcast_to(right, (*matrix.shape[:-2], unknown.size, 1))
-    solved = A._make(unknown, xp.linalg.solve(matrix, right)[..., 0])
+    try:
+        solved = A._make(unknown, xp.linalg.solve(matrix, right)[..., 0])
+    except Exception as error:
+        if not type(error).__name__.endswith("LinAlgError"):  # each library has its own
+            raise
+        raise fail("A", "inv", "invertible", describe("a singular multivector")) from error
     return _kept(solved, _possible(A.keys, d))
 
 

@@ -140,7 +140,8 @@ def _held_out(model: Any, task: Any) -> HeldOut:
 
     They are those for the training set where no rows can be held out, and after Ctrl-C, when nothing more is trained.
     """
-    held = [] if model.result_.status is Status.INTERRUPTED else _validation_sets(task)
+    status = getattr(getattr(model, "result_", None), "status", None)  # fits to shards have none
+    held = [] if status is Status.INTERRUPTED else _validation_sets(task)
     if held:
         return _scores(model, task, held, np.array([model.beta_]), model.max_time)[2][0]
     weights = np.ones(len(task.targets)) if task.weights is None else task.weights

@@ -135,7 +135,7 @@ class RowSum:
         if self._each is not None and dtype is np.float32:
             self._each = self._each or [self._gram(weights, dtype) for weights in each.T]
             return self._each
-        if self._made is not None:
+        if self._made is not None and self._made[0].any():  # all zero where every row is on a linear piece
             of, G = self._made
             factor = float(mean.sum()) / float(of.sum())
             if G.dtype == dtype and float(np.abs(mean - factor * of).sum()) <= _ALIKE * float(mean.sum()):
