@@ -385,15 +385,14 @@ def test_the_factors_of_the_classes_solve_their_systems(kind):
     assert len(smooth.model(False, np.float64)) == 1
 
 
-@pytest.mark.parametrize(("kind", "beta"), [("squares", 1e-6), ("norms", 1e-5)])
-def test_a_small_beta_of_a_softmax_is_reached_by_whole_steps(kind, beta, monkeypatch):
+def test_a_small_beta_of_a_softmax_is_reached_by_whole_steps(monkeypatch):
     """Rows that gates separate: a radius that is aimed at from the start needs steps of a sixteenth."""
     lengths, own = [], _Run._length
     monkeypatch.setattr(_Run, "_length", lambda self, *given: (lengths.append(own(self, *given)), lengths[-1])[1])
     rng = np.random.default_rng(0)
     y = rng.integers(0, 5, 1500)
     X = 1.5 * rng.standard_normal((5, 10))[y] + rng.standard_normal((1500, 10))
-    problem = KINDS[kind][0](X, np.eye(5)[y], X @ rng.standard_normal((10, 40)) > 0, beta, loss="softmax")
+    problem = GatedRidgeProblem(X, np.eye(5)[y], X @ rng.standard_normal((10, 40)) > 0, 1e-6, loss="softmax")
     found = GramNewton(tol=1e-5, max_iter=25).solve(problem)
     assert found.converged
     assert min(lengths) >= 0.5

@@ -40,7 +40,6 @@ _ROUGH = 0.1  # to this gap, which leaves 8 steps of 14 with all gates,
 _SHARED = 0.3  # and the others begin with this share of the mean weight
 _NEARLY = 10.0  # times the tolerance: a gap from which a step needs no new second derivatives
 _RAISED: dict[Status, type[BaseException]] = {Status.INTERRUPTED: KeyboardInterrupt, Status.MAX_MEMORY: MemoryError}
-_NEVER = 1e-9  # of the radius of norms: squared norms that precede them do not arrive there
 _ADVICE = "try a larger tol, or Fista"
 
 
@@ -133,14 +132,14 @@ class _Run:
         self, limits: GramNewton, problem: GatedProblem, design: GatedDesign, watch: Watch[Array], spare: float
     ) -> None:
         self.limits, self.problem, self.design, self.watch, self.spare = limits, problem, design, watch, spare
+        self.k = 0
         self.short = True  # whether a bound of the curvature is wanted: at the start, and after a short step
-        self.k, self.since, self.least = 0, 0, np.inf
+        self.since, self.least = 0, np.inf
         self.weights: Weights | None = None
         self.first: Array | None = None  # weights of the gates to begin with
         self.again = False  # whether the last step in the weights took the second derivatives of the one before
         self.trail: list[Sizes] = []
-        self.kept: Preconditioner | None = None  # the last one
-        self.norms: Norms | None = None  # what follows where squared norms are followed down first
+        self.kept: Any = None  # the last preconditioner, with its Gram matrices and radius
         self.some = False  # whether a network of some gates is the first step
         self.seen: tuple[Array, Array] | None = None  # coefficients and their predictions
 
@@ -176,8 +175,6 @@ class _Run:
             self.first = self._first_weights(radius)
         wide = design.P >= _MANY and _WIDE * design.n <= design.N
         self.some = isinstance(self.terms, Norms) and not quadratic and wide and not known and start is None
-        if isinstance(self.terms, Norms) and not (datafit.loss.separable or known or self.some) and start is None:
-            self.norms, self.terms = self.terms, Squares(design, _NEVER * radius, self.smooth.slope)
         self._judge()
 
     def leave(self) -> None:
@@ -268,15 +265,17 @@ class _Run:
     def _move(self) -> float:
         """Move along Newton's direction; return the share of it that was taken."""
         smooth, terms, design, dtype = self.smooth, self.terms, self.design, self.dtype
+        loss, radius = self.problem.datafit.loss, terms.radius
         linear = terms.linearise(self.x, smooth.slope)
         grams = smooth.model(self.short, dtype)
-        if self.kept is None or not self.kept.serves(grams, linear):
-            self.kept = Preconditioner(design, grams, linear, not self.problem.datafit.loss.separable)
+        if self.kept is None or self.kept[0] is not grams or linear.directions is not None or self.kept[1] != radius:
+            self.kept = grams, radius, Preconditioner(design, grams, linear, not loss.separable)
+        solve = self.kept[2]
 
         def product(p: Array) -> Array:
             return smooth.product(p, dtype) + penalty_product(design, linear, p)
 
-        move, products = conjugate_gradients(product, self.kept, linear.right, _SHARE, _MOST)
+        move, products = conjugate_gradients(product, solve, linear.right, _SHARE, _MOST)
         smooth.count(products, self.spare)
         length = self._length(move, linear)
         if not length > 0:
@@ -286,9 +285,6 @@ class _Run:
         smooth.move_to(self.x)
         floor = _FLOOR * self.limits.tol * self.problem.n * self.watch.objective / max(design.P, 1)
         terms.advance(self.x, smooth.slope, length, floor)
-        if self.norms is not None and (self.short or self.norms.takes_over(terms.radius, self.x)):
-            self.terms, self.norms = self.norms, None
-            self.terms.restart(self.problem.n * self.problem.beta, self.x, smooth.slope)
         return length
 
     def _length(self, move: Array, linear: Linearised) -> float:
@@ -319,8 +315,10 @@ class _Run:
             if self.gap > self.limits.tol and self.k and not self.watch.last(self.k) and self.since < _STALLED - 1:
                 return
         f = self._predictions(x)
-        bound = lower_bound(problem, self.design, smooth, self.x, f, self.limits.tol)
-        objective = problem.datafit.value(f) + penalty
+        bound, objective = (
+            lower_bound(problem, self.design, smooth, self.x, f, self.limits.tol),
+            problem.datafit.value(f) + penalty,
+        )
         good = problem.relative_gap(objective, bound.value) <= self.limits.tol
         if good and isinstance(self.terms, Norms) and self.first is None:
             x, f, objective = self._without_idle(x, f, objective, bound)

@@ -42,18 +42,12 @@ class Preconditioner:
 
     def __init__(self, design: GatedDesign, grams: list[NDArray[Any]], terms: Linearised, balanced: bool) -> None:
         self._kind: Any = np.float32 if grams[0].dtype == np.float32 else np.float64
-        self._balanced, self._made_of = balanced, (grams, terms)
+        self._balanced = balanced
         scales, self._factors = zip(*(self._factorised(design, G, terms) for G in grams), strict=True)
         self._scale = np.concatenate(scales, axis=1)
         self._Y: NDArray[Any] | None = None
         if terms.directions is not None and terms.directions.any():
             self._take(design, terms.directions)
-
-    def serves(self, grams: list[NDArray[Any]], terms: Linearised) -> bool:
-        """Tell whether this is the inverse for these matrices and a penalty without directions."""
-        of, made = self._made_of
-        alike = terms.directions is None and made.directions is None
-        return alike and of is grams and np.array_equal(terms.diagonal, made.diagonal)
 
     def _factorised(self, design: GatedDesign, G: NDArray[Any], terms: Linearised) -> tuple[Any, Any]:
         """Return S and L."""

@@ -20,7 +20,6 @@ _HOLD = 0.5
 # for a small radius that needed 35, most of a sixteenth, if aimed at from the start; 13 for 10 where it is easy.
 _FIRST_SQUARES = 1e-3
 _FIRST = 0.3  # the first radius, as a share of the largest useful one, where it is followed down;
-_EASY = 0.2  # after squared norms, whose last radius gave slopes of twice λ: 12 whole steps for 20
 _FOLLOW = 0.1  # it falls to this share after a good step: 15 to 20 steps where 18 to 30 were needed from the last one
 _WARM = 0.01  # least slack and least weight, as shares of the largest and the mean, where another solution is the start
 _ROUNDING = 1e-13
@@ -88,8 +87,7 @@ class Norms:
     tenths.
 
     Where the loss has infimum 0, λ is followed down from where the problem is easy: far from the optimum of a small λ a
-    loss that is nearly 0 has no curvature to go by. Of a softmax squared norms are followed down instead until all
-    slopes are about λ, and their gates are the start.
+    loss that is nearly 0 has no curvature to go by.
 
     References
     ----------
@@ -120,10 +118,6 @@ class Norms:
         a = np.maximum(size, least * float(size.sum()) / max(size.size, 1)) / radius
         slack = np.maximum(0.5 * (self._square - self._design.squares(slope)), 0.5 * least * self._square)
         self._mu = max(float(np.sum(a * slack)) / max(size.size, 1), _TINY)
-
-    def takes_over(self, squared: float, x: Array) -> bool:
-        """Tell whether slopes of squared norms with that radius, about U times it, are within a share of λ."""
-        return squared * float(np.sqrt(self._design.squares(x).max(initial=0.0))) <= _EASY * self._target
 
     @property
     def arrived(self) -> bool:
