@@ -100,15 +100,16 @@ class GatedDesign:
 
     def gram(self, weights: Array, dtype: Any) -> NDArray[Any]:
         """Return Aᵀ diag(weights) A, (N + q, N + q), in a precision; weights (n,) are ≥ 0."""
-        some = np.flatnonzero(weights)
-        roots = np.sqrt(weights[some]).astype(dtype)[:, None]
+        roots = np.sqrt(weights).astype(dtype)[:, None]
         self._keep(dtype)
 
-        def work(part: slice) -> NDArray[Any]:
-            scaled = self._tile(part if len(some) == self.n else some[part], dtype) * roots[part]
+        def work(tile: slice) -> NDArray[Any]:
+            some = np.flatnonzero(roots[tile])
+            A = self._tile(tile, dtype)
+            scaled = (A if len(some) == len(A) else A[some]) * roots[tile][some]
             return np.asarray(scaled.T @ scaled)  # one triangle is computed, which NumPy notices
 
-        return self._summed((self.N + self.q, self.N + self.q), dtype, work, _MANY * _TILE, len(some))
+        return self._summed((self.N + self.q, self.N + self.q), dtype, work, tile=_MANY * _TILE)
 
     def drop(self, columns: NDArray[np.intp]) -> None:
         """Take penalised columns for zero from now on."""
@@ -180,10 +181,8 @@ class GatedDesign:
 
         return adjoint
 
-    def _summed(
-        self, shape: Any, dtype: Any, part: Callable[[slice], Any], tile: int = _TILE, n: int | None = None
-    ) -> NDArray[Any]:
-        """Sum over tiles of n rows, all unless given, in an order that their number alone decides."""
+    def _summed(self, shape: Any, dtype: Any, part: Callable[[slice], Any], tile: int = _TILE) -> NDArray[Any]:
+        """Sum over tiles of rows, in an order that their number alone decides."""
 
         def term(rows: slice) -> NDArray[Any]:
             total = np.zeros(shape, dtype)
@@ -191,12 +190,12 @@ class GatedDesign:
                 total += part(one)
             return total
 
-        return sum_of_parts(term, self.n if n is None else n, least=self._least(), step=_TILE)
+        return sum_of_parts(term, self.n, least=self._least(), step=_TILE)
 
     def _least(self) -> int:
         return max(_TILE, -(-_THREADED // (self.N + self.q + 1)))
 
-    def _tile(self, tile: Any, dtype: Any) -> NDArray[Any]:
+    def _tile(self, tile: slice, dtype: Any) -> NDArray[Any]:
         """Return the columns on some rows."""
         return self._kept[dtype][tile] if self._keeps else self._made(tile).astype(dtype, copy=False)
 
@@ -213,7 +212,7 @@ class GatedDesign:
         for_each_part(work, self.n, least=self._least(), step=_TILE)
         self._kept[dtype] = whole
 
-    def _made(self, tile: Any) -> Array:
+    def _made(self, tile: slice) -> Array:
         rows, Q = self._rows[tile], self.Q[tile]
         F = (self._mask[tile, :, None] * rows[:, None, :]).reshape(len(rows), self.N)
         F -= Q @ self._explained

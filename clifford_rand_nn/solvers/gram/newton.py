@@ -16,13 +16,13 @@ from clifford_rand_nn.solvers.gate_working_set import restricted
 from clifford_rand_nn.solvers.gram.bounds import dual_without_rows, lower_bound, penalty_value
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.smooth import QuadraticSum, RowSum
-from clifford_rand_nn.solvers.gram.system import Preconditioner, conjugate_gradients, penalty_product
+from clifford_rand_nn.solvers.gram.system import Preconditioner, conjugate_gradients
 from clifford_rand_nn.solvers.gram.terms import Linearised, Norms, Squares, equal_weight
 from clifford_rand_nn.solvers.gram.weights import Sizes, Weights, predicted
 from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.watch import Watch
 
-_KEPT = 2.0**30  # bytes of columns and of classes that are kept, where no limit of memory is given
+_KEPT = 2.0**30  # bytes of columns that are kept, where no limit of memory is given
 _SMALL = 700  # columns up to which a factorisation takes some milliseconds, in one thread rather than in two that wait
 _SHARE = 0.1  # of the residual that conjugate gradients leave: each step shrinks the error by ten
 _MOST = 200  # of their steps
@@ -50,8 +50,7 @@ class GramNewton(Limits):
     With A the n × N columns of the network, N = gates × features, a step solves a system of order N for all outputs at
     once. For the squared loss :math:`A^TA` is all that is left of the rows: one pass makes it, for every beta. Of
     other losses a step makes :math:`A^T\mathrm{diag}(h)A` with the mean curvature h of each row, whose factor then
-    preconditions conjugate gradients on the true Hessian, one pass over the rows each. Where these take long, each
-    class of a softmax has a matrix of its own curvature, for several steps. Norms of the squared loss are a
+    preconditions conjugate gradients on the true Hessian, one pass over the rows each. Norms of the squared loss are a
     problem in one weight a gate, see `Weights`; of other losses, and where steps in the weights fail, they are brought
     to the optimum along the central path, see `Norms`. Squared norms need neither.
 
@@ -73,7 +72,7 @@ class GramNewton(Limits):
 
     @staticmethod
     def memory(problem: GatedProblem) -> float:
-        """Return the bytes of the matrices of a solve, without the columns and the classes, which need not be kept."""
+        """Return the bytes of the matrices of a solve, without the columns, which need not be kept."""
         C, P = problem.outputs, problem.map.n_patterns
         size = P * problem.map.d + problem.map.Q.shape[1]
         matrices = float(8 * (size * (4 * size + C * (2 * P + 12)) + problem.n * (12 * C + problem.map.d)))
@@ -117,7 +116,7 @@ class GramNewton(Limits):
         with watch, np.errstate(all="ignore"):  # what overflows is not finite afterwards, and is judged then
             if not kernel:
                 kernel.append(GatedDesign(problem, most))
-            run = _Run(self, problem, kernel[0], watch, most - GatedDesign.bytes(problem))
+            run = _Run(self, problem, kernel[0], watch)
             run.begin(start)
             while watch.status is None:
                 run.step()
@@ -128,10 +127,8 @@ class GramNewton(Limits):
 class _Run:
     """One solve: the coefficients, the loss and the penalty there, and what has been tried."""
 
-    def __init__(
-        self, limits: GramNewton, problem: GatedProblem, design: GatedDesign, watch: Watch[Array], spare: float
-    ) -> None:
-        self.limits, self.problem, self.design, self.watch, self.spare = limits, problem, design, watch, spare
+    def __init__(self, limits: GramNewton, problem: GatedProblem, design: GatedDesign, watch: Watch[Array]) -> None:
+        self.limits, self.problem, self.design, self.watch = limits, problem, design, watch
         self.k = 0
         self.short = True  # whether a bound of the curvature is wanted: at the start, and after a short step
         self.since, self.least = 0, np.inf
@@ -139,7 +136,6 @@ class _Run:
         self.first: Array | None = None  # weights of the gates to begin with
         self.again = False  # whether the last step in the weights took the second derivatives of the one before
         self.trail: list[Sizes] = []
-        self.kept: Any = None  # the last preconditioner, with its Gram matrices and radius
         self.some = False  # whether a network of some gates is the first step
         self.seen: tuple[Array, Array] | None = None  # coefficients and their predictions
 
@@ -161,8 +157,7 @@ class _Run:
         self.smooth.move_to(self.x)
         self.terms: Squares | Norms
         if isinstance(problem, GatedRidgeProblem):
-            follows = not datafit.loss.separable and not known and start is None
-            self.terms = Squares(design, radius, self.smooth.slope if follows else None)
+            self.terms = Squares(design, radius)
         else:
             theta = datafit.residual(problem.null_predictions)
             self.terms = Norms(design, radius, theta, self.smooth.slope, quadratic)
@@ -265,18 +260,15 @@ class _Run:
     def _move(self) -> float:
         """Move along Newton's direction; return the share of it that was taken."""
         smooth, terms, design, dtype = self.smooth, self.terms, self.design, self.dtype
-        loss, radius = self.problem.datafit.loss, terms.radius
+        loss = self.problem.datafit.loss
         linear = terms.linearise(self.x, smooth.slope)
-        grams = smooth.model(self.short, dtype)
-        if self.kept is None or self.kept[0] is not grams or linear.directions is not None or self.kept[1] != radius:
-            self.kept = grams, radius, Preconditioner(design, grams, linear, not loss.separable)
-        solve = self.kept[2]
+        G = smooth.model(self.short, dtype)
+        solve = Preconditioner(design, G, linear, not loss.separable)
 
         def product(p: Array) -> Array:
-            return smooth.product(p, dtype) + penalty_product(design, linear, p)
+            return smooth.product(p, dtype) + _penalty_product(design, linear, p)
 
-        move, products = conjugate_gradients(product, solve, linear.right, _SHARE, _MOST)
-        smooth.count(products, self.spare)
+        move, _ = conjugate_gradients(product, solve, linear.right, _SHARE, _MOST)
         length = self._length(move, linear)
         if not length > 0:
             return 0.0
@@ -346,3 +338,13 @@ class _Run:
         less = problem.datafit.value(f_sparse) + penalty_value(problem, design, sparse)
         good = problem.relative_gap(less, bound.value) <= self.limits.tol
         return (sparse, f_sparse, less) if good else (x, f, objective)
+
+
+def _penalty_product(design: GatedDesign, linear: Linearised, p: Array) -> Array:
+    """Return what the penalty's part of the system makes of p (N + q, C)."""
+    out = np.zeros_like(p)
+    blocks, to = design.blocks(p), design.blocks(out)
+    np.multiply(blocks, linear.diagonal[:, None, None], out=to)
+    if linear.directions is not None:
+        to -= linear.directions * np.einsum("prc,prc->p", linear.directions, blocks)[:, None, None]
+    return out

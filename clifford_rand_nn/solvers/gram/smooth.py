@@ -11,10 +11,6 @@ from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 
 _LEAST = 0.03  # of the mean weight of a row in a preconditioner: rows below it are left out
-_PRODUCT = 10.8  # a product takes the time of so many multiplications by the Gram matrix for a row, column and output
-_PAYS = 0.25  # Gram matrices of the classes are made where a step's products took this share of their time,
-_FEW = 20  # and more than these; and again
-_WORN = 2.0  # from this times the products of the first step on
 _ROUNDINGS = 10  # of the sums over rows, and of a product with them
 _ALIKE = (
     0.6  # weights that differ by this share in the mean, up to a factor, need no new Gram matrix, only more CG steps
@@ -46,12 +42,9 @@ class QuadraticSum:
         self._dot = float(np.vdot(self.H, x))
         self.value = 0.5 * (self._square + float(np.vdot(x, turned))) - self._dot
 
-    def model(self, bounded: bool, dtype: Any) -> list[NDArray[Any]]:
+    def model(self, bounded: bool, dtype: Any) -> NDArray[Any]:
         """Return G itself."""
-        return [self.G]
-
-    def count(self, products: int, spare: float) -> None:
-        """Keep to G."""
+        return self.G
 
     def product(self, p: Array, dtype: Any) -> Array:
         """Return G p."""
@@ -82,8 +75,6 @@ class RowSum:
         self.datafit, self._design = datafit, design
         self._turn: dict[Any, Any] = {}
         self._made: tuple[Array, NDArray[Any]] | None = None  # the last Gram matrix, and what weighted it
-        self._each: list[NDArray[Any]] | None = None  # of each class,
-        self._fresh = 0.0  # and the products of the first step with them
 
     def move_to(self, x: Array) -> None:
         """Go to coefficients: two passes."""
@@ -92,59 +83,28 @@ class RowSum:
         self.slope = self._design.adjoint(self.theta)
         self.value = self._design.n * self.datafit.value(self.f)
 
-    def count(self, products: int, spare: float) -> None:
-        """Ask for a Gram matrix of each class, or for new ones, where so many products take longer than a share of it.
-
-        ``spare`` is the memory that there is, in bytes.
-        """
-        n, order, C = self._design.n, self._design.N + self._design.q, self.theta.shape[1]
-        if self.datafit.loss.separable or 8 * C * order**2 > spare:
-            return
-        weights = self._of_classes()
-        rows = int(np.count_nonzero(weights >= _LEAST * weights.mean(axis=0)))
-        cost = order * (rows + C * order / 3) / (_PRODUCT * n * C)
-        if products > max(_PAYS * cost, _FEW, _WORN * self._fresh):
-            self.take_classes()
-        elif not np.isfinite(self._fresh):
-            self._fresh = products
-
-    def take_classes(self) -> None:
-        """Make a Gram matrix for each class of a softmax, once, from the next model in single precision on."""
-        self._each, self._fresh = [], np.inf
-
-    def _of_classes(self) -> Array:
-        """Return p(1 - p), (n, C)."""
-        return np.asarray(self._mass * (1 - self._mass / self.datafit.weights))
-
-    def model(self, bounded: bool, dtype: Any) -> list[NDArray[Any]]:
+    def model(self, bounded: bool, dtype: Any) -> NDArray[Any]:
         r"""Fix the curvature of every row, or a bound of it; return the Gram matrix weighted by its mean over outputs.
 
         Of a softmax the Hessian of a row is :math:`\mathrm{diag}(p) - pp^T`, whose trace is shared by C - 1 directions.
-        `take_classes` gives each output its own weights :math:`p(1-p)`.
         """
         datafit, theta = self.datafit, self.theta
         self._turn = {}
         C = theta.shape[1]
         if not datafit.loss.separable:
             self._mass, self._h = datafit.weights * datafit.y - theta, None
-            each = self._of_classes()
-            mean = each.sum(axis=1) / max(C - 1, 1)
+            p = self._mass / datafit.weights
+            mean = (self._mass * (1 - p)).sum(axis=1) / max(C - 1, 1)
         else:
-            self._h = each = _bounded(datafit, self.f, theta) if bounded else _curvature(datafit, theta)
+            self._h = _bounded(datafit, self.f, theta) if bounded else _curvature(datafit, theta)
             mean = self._h.mean(axis=1)
-        if self._each is not None and dtype is np.float32:
-            self._each = self._each or [self._gram(weights, dtype) for weights in each.T]
-            return self._each
         if self._made is not None and self._made[0].any():  # all zero where every row is on a linear piece
             of, G = self._made
             factor = float(mean.sum()) / float(of.sum())
             if G.dtype == dtype and float(np.abs(mean - factor * of).sum()) <= _ALIKE * float(mean.sum()):
-                return [np.asarray(G * dtype(factor))]
-        self._made = mean, self._gram(mean, dtype)
-        return [self._made[1]]
-
-    def _gram(self, weights: Array, dtype: Any) -> NDArray[Any]:
-        return self._design.gram(np.where(weights < _LEAST * float(weights.mean()), 0.0, weights), dtype)
+                return np.asarray(G * dtype(factor))
+        self._made = mean, self._design.gram(np.where(mean < _LEAST * float(mean.mean()), 0.0, mean), dtype)
+        return self._made[1]
 
     def product(self, p: Array, dtype: Any) -> Array:
         """Return AᵀH A p in one pass, in a precision."""

@@ -16,9 +16,6 @@ _EXACT_FALL = 0.03
 _NEAR = 2.0
 _RISE = 4.0
 _HOLD = 0.5
-# The first radius of squared norms of a softmax, as a share of the curvature of squares along the slope: 14 whole steps
-# for a small radius that needed 35, most of a sixteenth, if aimed at from the start; 13 for 10 where it is easy.
-_FIRST_SQUARES = 1e-3
 _FIRST = 0.3  # the first radius, as a share of the largest useful one, where it is followed down;
 _FOLLOW = 0.1  # it falls to this share after a good step: 15 to 20 steps where 18 to 30 were needed from the last one
 _WARM = 0.01  # least slack and least weight, as shares of the largest and the mean, where another solution is the start
@@ -35,33 +32,25 @@ class Linearised(NamedTuple):
 
 
 class Squares:
-    r"""Half the squared norms, :math:`\frac\lambda2||U||^2`; λ is followed down if there is a first slope."""
+    r"""Half the squared norms, :math:`\frac\lambda2||U||^2`."""
 
-    def __init__(self, design: GatedDesign, radius: float, slope: Array | None) -> None:
-        self._design, self._target, self.radius = design, radius, radius
-        if slope is not None and slope.any():
-            ahead = design.forward(slope / np.linalg.norm(slope))
-            self.radius = max(radius, _FIRST_SQUARES * float(np.vdot(ahead, ahead)))
+    arrived = True
 
-    @property
-    def arrived(self) -> bool:
-        """Whether λ is that of the problem."""
-        return self.radius == self._target
+    def __init__(self, design: GatedDesign, radius: float) -> None:
+        self._design, self._radius = design, radius
 
     def linearise(self, x: Array, slope: Array) -> Linearised:
         """Return the system at x, for a loss with that downhill slope."""
         right = slope.copy()
-        right[: self._design.N] -= self.radius * x[: self._design.N]
-        return Linearised(np.full(self._design.P, self.radius), None, right)
+        right[: self._design.N] -= self._radius * x[: self._design.N]
+        return Linearised(np.full(self._design.P, self._radius), None, right)
 
     def value(self, x: Array) -> float:
         """Return the penalty."""
-        return 0.5 * self.radius * float(self._design.squares(x).sum())
+        return 0.5 * self._radius * float(self._design.squares(x).sum())
 
     def advance(self, x: Array, slope: Array, length: float, floor: float) -> None:
-        """Let λ fall after a good step."""
-        if length >= _HOLD:
-            self.radius = max(self._target, _FOLLOW * self.radius)
+        """There is nothing else to move."""
 
 
 def equal_weight(theta: Array, squares: Array, radius: float) -> float:
@@ -103,8 +92,8 @@ class Norms:
         self._design, self._target = design, radius
         self._fall = _EXACT_FALL if exact else _FALL
         squares = design.squares(slope)
-        self.radius = max(radius, _FIRST * float(np.sqrt(squares.max(initial=0.0)))) if not exact else radius
-        self._mu = 0.5 * self._square * equal_weight(theta, squares, self.radius)
+        self._radius = max(radius, _FIRST * float(np.sqrt(squares.max(initial=0.0)))) if not exact else radius
+        self._mu = 0.5 * self._square * equal_weight(theta, squares, self._radius)
 
     def restart(self, radius: float, x: Array, slope: Array, least: float = _WARM) -> None:
         """Go on from the solution x of another radius or with fewer gates, unless it has none.
@@ -114,7 +103,7 @@ class Norms:
         size = np.sqrt(self._design.squares(x))
         if not size.any():
             return
-        self._target = self.radius = radius
+        self._target = self._radius = radius
         a = np.maximum(size, least * float(size.sum()) / max(size.size, 1)) / radius
         slack = np.maximum(0.5 * (self._square - self._design.squares(slope)), 0.5 * least * self._square)
         self._mu = max(float(np.sum(a * slack)) / max(size.size, 1), _TINY)
@@ -122,16 +111,16 @@ class Norms:
     @property
     def arrived(self) -> bool:
         """Whether λ is that of the problem."""
-        return self.radius == self._target
+        return self._radius == self._target
 
     @property
     def _square(self) -> float:
         """The square of λ; inf where it overflows, for which the power of a float raises."""
-        return self.radius * self.radius
+        return self._radius * self._radius
 
     def _weights(self, x: Array) -> Array:
         sizes = np.sqrt(self._design.squares(x))
-        return np.asarray((self._mu + np.hypot(self._mu, self.radius * sizes)) / self._square)
+        return np.asarray((self._mu + np.hypot(self._mu, self._radius * sizes)) / self._square)
 
     def _slacks(self, a: Array, slope: Array) -> Array:
         """Return the slack of every slope that is within λ, and that of the central path where it is not."""
@@ -142,7 +131,7 @@ class Norms:
         """Return the system at x, for a loss with that downhill slope."""
         design, a = self._design, self._weights(x)
         sizes = np.sqrt(design.squares(slope))
-        share = shrinkage(sizes, self.radius)
+        share = shrinkage(sizes, self._radius)
         whole = self._slacks(a, slope) + (share * sizes) ** 2
         right = slope.copy()
         right[: design.N] -= (design.blocks(x) / a[:, None, None]).reshape(design.N, x.shape[1])
@@ -159,9 +148,9 @@ class Norms:
         a = self._weights(x)
         slack = self._slacks(a, slope)
         if not self.arrived and length >= _HOLD:
-            fall = max(_FOLLOW, self._target / self.radius)
-            nearly = self.radius * fall <= self._target * (1 + _ROUNDING)
-            self.radius = self._target if nearly else self.radius * fall
+            fall = max(_FOLLOW, self._target / self._radius)
+            nearly = self._radius * fall <= self._target * (1 + _ROUNDING)
+            self._radius = self._target if nearly else self._radius * fall
             slack, a = slack * fall**2, a / fall
         near = float(self._design.squares(slope).max(initial=0.0)) < _NEAR * _NEAR * self._square
         change = _RISE if length < _HOLD else self._fall if near else 1.0
