@@ -307,7 +307,8 @@ def from_lorentz_matrix(alg: Algebra, F: ArrayLike, *, rtol: float | None = None
     proper = np.linalg.det(matrix) > 0
     space = np.where(proper == future, 1, -1)  # what C does to space, and to time
     time = np.where(future, 1, -1)
-    kept = matrix * np.stack([time, space, space, space], axis=-1)[..., None, :]
+    signs = np.stack([time, space, space, space], axis=-1).astype(matrix.dtype)
+    kept = matrix * signs[..., None, :]
     V = _rotor_of(alg, kept)
     if (future & proper).all():
         return V
