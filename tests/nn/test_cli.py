@@ -26,7 +26,7 @@ rng = np.random.default_rng(5)
 X = rng.standard_normal((90, 3))
 KIND = np.array(["low", "mid", "high"])[(X[:, 0] > -0.4).astype(int) + (X[:, 0] > 0.4)]
 QUICK = ("--model", "gated", "--n-gates", "6", "--tol", "1e-2", "--no-compare")
-SQUARED = (*QUICK, "--loss", "squared")  # scores instead of probabilities
+SQUARED = (*QUICK, "--loss", "squared")
 
 
 @pytest.fixture
@@ -96,9 +96,9 @@ def test_fit_and_predict_classes(folder):
     assert result.stdout == "30 predictions written to p.csv\n"
     assert result.stderr == "note: test.csv: column 'kind' is not used by the model\n"
     rows = read("p.csv")
-    assert list(rows[0]) == ["prediction", "score_high", "score_low", "score_mid"]
+    assert list(rows[0]) == ["prediction", "probability_high", "probability_low", "probability_mid"]
     assert [row["prediction"] for row in rows] == model.predict(frame).tolist()
-    assert [float(row["score_low"]) for row in rows] == model.decision_function(frame)[:, 1].tolist()
+    assert [float(row["probability_low"]) for row in rows] == model.predict_proba(frame)[:, 1].tolist()
 
 
 def test_columns_are_matched_by_name(folder):
@@ -123,8 +123,8 @@ def test_score_of_two_classes_and_npz_without_names(folder):
     run("fit", "two.npz", "--target", "y", "--out", "m.npz", *SQUARED)
     run("predict", "m.npz", "two.npz", "--out", "p.parquet")
     frame = pd.read_parquet("p.parquet")
-    assert list(frame) == ["prediction", "score"]
-    assert (frame["prediction"] == (frame["score"] > 0)).all()
+    assert list(frame) == ["prediction", "probability_False", "probability_True"]
+    np.testing.assert_allclose(frame["probability_False"] + frame["probability_True"], 1)
     message = error_of("predict", "m.npz", "value.parquet", "--out", "p.csv")
     assert "value.parquet: there are 4 feature columns, the model wants 3" in message
 
@@ -346,18 +346,17 @@ def test_every_model_goes_from_a_table_to_a_file_to_predictions(plane, case, tar
     run("predict", "m.npz", f"{target}.csv", "--out", "p.csv")
     back = read_csv("p.csv")
     assert back["prediction"].tolist() == model.predict(features.to_numpy()).tolist()
-    columns = {"logistic": ["probability_no", "probability_yes"]}.get(loss, ["score"])
-    assert list(back) == ["prediction", *(columns if target == "kind" else [])]
+    assert list(back) == ["prediction", *(["probability_no", "probability_yes"] if target == "kind" else [])]
 
 
 def test_several_classes_with_relu_neurons(folder):
-    for model, out in ((("relu", "--n-gates", "6"), "probability"), (("lasso", "--subsample", "20"), "score")):
+    for model in (("relu", "--n-gates", "6"), ("lasso", "--subsample", "20")):
         run(
             "fit", "train.csv", "--target", "kind", "--out", "m.npz", "--tol", "1e-2", "--no-compare", "--model", *model
         )
         run("predict", "m.npz", "test.csv", "--out", "p.csv")
         rows = read("p.csv")
-        assert list(rows[0]) == ["prediction", *(f"{out}_{kind}" for kind in ("high", "low", "mid"))]
+        assert list(rows[0]) == ["prediction", *(f"probability_{kind}" for kind in ("high", "low", "mid"))]
         assert np.mean([row["prediction"] for row in rows] == KIND[60:]) > 0.6
 
 

@@ -343,4 +343,5 @@ def _rotor_of(alg: Algebra, F: NDArray[Any]) -> Multivector:
     V = (M * back * (alg.scalar(over.real) + alg.I * over.imag))._on(even)
     s, turn = V.coefficients[..., 0], (V * back).scalar_part()
     noise = 8 * np.finfo(F.dtype).eps * np.abs(V.coefficients).max(axis=-1, initial=0)
-    return V * np.where(np.where(np.abs(s) > noise, s, turn) < 0, -1, 1).astype(F.dtype)
+    signs = np.where(np.where(np.abs(s) > noise, s, turn) < 0, -1, 1)
+    return (V * signs).astype(F.dtype)  # integers of the basis would widen single precision
