@@ -2,12 +2,12 @@
 
 import ast
 import inspect
-import re
 from pathlib import Path
 
 import clifford_rand as cr
 import clifford_rand_nn as nn
 from clifford_rand.calculus.operators import DifferentialOperator
+from clifford_rand.multivector.blade_attributes import BladeAttributes
 from clifford_rand.presets import cga, pga, sta
 
 ROOT = Path(cr.__file__).parent
@@ -91,7 +91,7 @@ def _methods(owner, properties):
     for name in dir(owner):
         if name[0] == "_" or name in fields or name in _OF_SCIKIT_LEARN or name.endswith("_request"):
             continue
-        if owner is cr.Multivector and re.fullmatch(r"e\d+", name):
+        if owner is cr.Multivector and name in vars(BladeAttributes):
             continue
         held = inspect.getattr_static(owner, name)
         if inspect.isroutine(held) or (properties and (isinstance(held, property) or hasattr(held, "__set_name__"))):

@@ -176,6 +176,7 @@ CALLS = {
     "nn.TableEncoder.fit_transform": [through(lambda frame: nn.TableEncoder().fit_transform(frame), _features)],
     "nn.TableEncoder.transform": [good(ENCODER, thing(FEATURES))],
     "nn.TableEncoder.encode": [good(ENCODER, thing(FEATURES))],
+    "nn.TableEncoder.fit_encode": [through(lambda frame: nn.TableEncoder().fit_encode(frame)[0], _features)],
     "nn.TableEncoder.get_feature_names_out": [good(ENCODER, names(None, missing="right", every="right"))],
     "nn.export_torch": [good(thing(made("GatedReLURegressor")), path("e.pt2"))],
 }
