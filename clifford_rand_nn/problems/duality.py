@@ -216,7 +216,7 @@ def gap_above(primal: float, dual: float, zero: float, share: float = _MET) -> f
 
 def stated_gap(primal: float, dual: float) -> float:
     """Return (primal - dual) / primal, with nothing for rounding; 0 where the bound is not below."""
-    return 1 - dual / primal if primal > dual else 0.0
+    return float(1 - dual / primal) if primal > dual else 0.0
 
 
 class Centered(NamedTuple):
