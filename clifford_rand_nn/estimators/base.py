@@ -193,7 +193,7 @@ class ConvexNetwork(Parameters):
         there = model._in(units)
         there.beta_ = 1.0
         found = float(there._beta_max(there._with_feature(_task_in(units, task))))
-        return units.inverse().beta(found, self.penalty == "ridge", type(self).__name__)
+        return units.inverse().beta(found, self.penalty == "ridge", type(self).__name__) if found > 0 else 0.0
 
     def _top(self, task: Task) -> float:
         """Return the beta of which those that are tried are shares."""

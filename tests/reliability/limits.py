@@ -19,6 +19,7 @@ from reliability.promise import Outcome
 
 _SLACK = 1.0  # seconds beyond max_time, with as much again as max_time
 _LEAST_R2 = 0.3  # of regressors on new rows, where always the mean has 0
+_FEW = 1000  # training rows below which no score is expected of these targets
 _BASE = 100e6  # bytes beyond max_memory: copies of the rows, and what libraries load
 _RUN = 240  # seconds after which a fit hangs
 
@@ -100,7 +101,7 @@ def _judged(name, estimator, parameters, n, d, limit):
         faults.append(f"{line}: too much memory")
     if "max_time" in limit and cpu < seconds / 2:
         line += ", not judged: the time went to other processes"
-    elif score < (0.5 if "Classifier" in estimator else _LEAST_R2):
+    elif n >= _FEW and score < (0.5 if "Classifier" in estimator else _LEAST_R2):
         faults.append(f"{line}: no useful model")
     return line, faults
 
