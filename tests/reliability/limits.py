@@ -20,7 +20,7 @@ from reliability.promise import Outcome
 _SLACK = 1.0  # seconds beyond max_time, with as much again as max_time
 _LEAST_R2 = 0.3  # of regressors on new rows, where always the mean has 0
 _FEW = 1000  # training rows below which no score is expected of these targets
-_BASE = 100e6  # bytes beyond max_memory: copies of the rows, and what libraries load
+_BASE = 400e6  # bytes beyond max_memory: copies of the rows, buffers of BLAS a thread, and what libraries load
 _RUN = 240  # seconds after which a fit hangs
 
 
