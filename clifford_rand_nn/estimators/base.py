@@ -183,17 +183,17 @@ class ConvexNetwork(Parameters):
     def beta_max(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Least beta with which `fit` finds a network without neurons."""
         model: Self = clone(self).set_params(max_time=None)
-        if model.beta == "auto":
-            model.beta = 1.0  # it has no say
         task = model._task(X, y, sample_weight)
         units = model._units(task)
-        if units.plain:
-            model.beta_ = 1.0  # a problem has one; this has no say
-            return float(model._beta_max(model._with_feature(task)))
-        there = model._in(units)
-        there.beta_ = 1.0
-        found = float(there._beta_max(there._with_feature(_task_in(units, task))))
-        return units.inverse().beta(found, self.penalty == "ridge", type(self).__name__) if found > 0 else 0.0
+        there = model if units.plain else model._in(units)
+        top = there._top(there._drawing_rows(there._with_feature(task if units.plain else _task_in(units, task))))
+        if units.plain or not top > 0:
+            return top
+        return units.inverse().beta(top, self.penalty == "ridge", type(self).__name__)
+
+    def _drawing_rows(self, task: Task) -> Task:
+        """Return the task on the rows that neurons are sought for: those that were given, unless a family says."""
+        return task
 
     def _top(self, task: Task) -> float:
         """Return the beta of which those that are tried are shares."""

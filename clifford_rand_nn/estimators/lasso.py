@@ -138,6 +138,9 @@ class CrossProductLasso(ConvexNetwork):
         return self.penalty
 
     def _settled(self, task: Task) -> Task:
+        return super()._settled(self._drawing_rows(task))
+
+    def _drawing_rows(self, task: Task) -> Task:
         self._chosen, self._draws, self._beside = isinstance(self.beta, str), False, False
         if self._chosen and self.penalty == "auto" and self.subsample is not None:
             self._draws = self._drawn(task.rows, task.targets.shape[1]) is not None
@@ -145,7 +148,7 @@ class CrossProductLasso(ConvexNetwork):
         if self._draws:  # no column is of the exact dictionary, and the length of a neuron is then one choice of many
             self._standard = Standardisation.of(task.X, "column", task.weights)
             task = self._with_feature(task._replace(X=self._standard.rows(task.X)))
-        return super()._settled(task)
+        return task
 
     def _choose_and_train(self, task: Task, shared: list[Any] | None) -> None:
         super()._choose_and_train(task, shared)
