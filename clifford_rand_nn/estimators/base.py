@@ -189,7 +189,11 @@ class ConvexNetwork(Parameters):
         top = there._top(there._drawing_rows(there._with_feature(task if units.plain else _task_in(units, task))))
         if units.plain or not top > 0:
             return top
-        return units.inverse().beta(top, self.penalty == "ridge", type(self).__name__)
+        return there._drawing_units(units).inverse().beta(top, self.penalty == "ridge", type(self).__name__)
+
+    def _drawing_units(self, units: Units) -> Units:
+        """Return the units of the rows that neurons are sought for, see `_drawing_rows`."""
+        return units
 
     def _drawing_rows(self, task: Task) -> Task:
         """Return the task on the rows that neurons are sought for: those that were given, unless a family says."""
@@ -226,8 +230,9 @@ class ConvexNetwork(Parameters):
         """Take over what was fitted in units."""
         slope = units.y - units.x
         exponents = {"coef_": slope, "gate_intercept_": units.y}
-        self.bias_feature_ = units.back(there.bias_feature_)
-        back, squared, owner = units.inverse(), self.penalty == "ridge", type(self).__name__
+        drawn = there._drawing_units(units)
+        self.bias_feature_ = drawn.back(there.bias_feature_)
+        back, squared, owner = drawn.inverse(), self.penalty == "ridge", type(self).__name__
         self.beta_ = back.beta(there.beta_, squared, owner)
         self.candidates_ = there.candidates_ and [
             score._replace(
@@ -251,7 +256,7 @@ class ConvexNetwork(Parameters):
             elif name == "certificate_":
                 value = value.rescaled(units)
             elif not isinstance(value, int | str | np.ndarray | None):  # steps, patterns, rows
-                value = units.back(value)
+                value = (drawn if name == "dictionary_" else units).back(value)
             setattr(self, name, value)
 
     def _task(self, X: Any, y: Any, sample_weight: Any = None) -> Task:

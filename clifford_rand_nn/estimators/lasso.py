@@ -28,6 +28,7 @@ from clifford_rand_nn.solvers.base import SOONEST, Limits, Result, check_memory
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.units import Units
 
 # Measured on one core, on 60 rows in R^3 and on iris: planes are made and evaluated at some 3e7 entries a second, a fit
 # takes some 12 rounds; and a matrix of columns priced in memory instead takes a third to a tenth of that time.
@@ -139,6 +140,9 @@ class CrossProductLasso(ConvexNetwork):
 
     def _settled(self, task: Task) -> Task:
         return super()._settled(self._drawing_rows(task))
+
+    def _drawing_units(self, units: Units) -> Units:
+        return units if self._standard is None else units._replace(x=0)  # standardized rows know no units
 
     def _drawing_rows(self, task: Task) -> Task:
         self._chosen, self._draws, self._beside = isinstance(self.beta, str), False, False
