@@ -9,6 +9,8 @@ import clifford_rand as cr
 from support.clifford import Reference
 from support.clifford_paths import MAPS, PRODUCTS, SHAPES, faults
 
+pytest.importorskip("torch")  # tensors are one of the paths
+
 ENTRIES = (0, 1, -1, 2, -4)
 SMALL = [np.diag(entries) for d in (1, 2, 3) for entries in itertools.product(ENTRIES, repeat=d)]
 LARGER = [
