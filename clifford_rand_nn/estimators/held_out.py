@@ -20,7 +20,7 @@ from clifford_rand_nn.solvers.base import Status
 
 FOLDS = 5
 _ENOUGH = 500  # held-out rows: a share of one half is then known to two points; fewer rows take further folds
-_TOL = 1e-4  # relative gap of a fit that is only judged
+_TOL = 1e-4  # relative gap of a fit that only chooses beta
 PATIENCE = 2  # betas in a row that are worse than the best one, after which smaller ones are not tried
 _SHARE = 0.5  # of the time that there is
 _NOTHING = 1e-13
@@ -35,6 +35,12 @@ class HeldOut(NamedTuple):
     outputs: Array
     targets: Array
     weights: Array
+
+    @classmethod
+    def of(cls, outputs: Array, X: Any, targets: Array, weights: Array) -> "HeldOut":
+        """Return those of the unique rows: copies are one observation, as a row with their weight is."""
+        first, copy_of = _unique_rows(X, targets)
+        return cls(outputs[first], targets[first], np.bincount(copy_of, weights))
 
 
 class BetaScore(NamedTuple):
@@ -90,13 +96,11 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
             return 1.0, [], settings, None
         if not held or (not tried and limit is not None and task.seconds > limit):  # no rows, or no time, to compare by
             return float(top * shares[_BLIND]), [], settings, None
-        scores, done, outputs = _scores(one, task, held, top * shares, limit)
+        rough = max(model._tolerance(), _TOL)
+        scores, done, outputs = _scores(one, task, held, top * shares, limit, rough)
         tried, held = [*tried, (scores, settings, outputs)], held[:done]
-    told = np.any(held, axis=0)
-    weights = np.ones(np.count_nonzero(told)) if task.weights is None else task.weights[told]
-    best = best_score(
-        [score for scores, _, _ in tried for score in scores], float(weights.sum() ** 2 / (weights @ weights))
-    )
+    mass = tried[-1][2][0].weights
+    best = best_score([score for scores, _, _ in tried for score in scores], float(mass.sum() ** 2 / (mass @ mass)))
     scores, settings, outputs = next(one for one in tried if any(score is best for score in one[0]))
     return best.beta, scores, settings, next(out for out, score in zip(outputs, scores, strict=True) if score is best)
 
@@ -143,9 +147,9 @@ def _held_out(model: Any, task: Any) -> HeldOut:
     status = getattr(getattr(model, "result_", None), "status", None)  # fits to shards have none
     held = [] if status is Status.INTERRUPTED else _validation_sets(task)
     if held:
-        return _scores(model, task, held, np.array([model.beta_]), model.max_time)[2][0]
+        return _scores(model, task, held, np.array([model.beta_]), model.max_time, model._tolerance())[2][0]
     weights = np.ones(len(task.targets)) if task.weights is None else task.weights
-    return HeldOut(model._predicted(task.X), task.targets, weights)
+    return HeldOut.of(model._predicted(task.X), task.X, task.targets, weights)
 
 
 def _validation_sets(task: Any) -> list[NDArray[np.bool_]]:
@@ -155,15 +159,17 @@ def _validation_sets(task: Any) -> list[NDArray[np.bool_]]:
 
 
 def _scores(
-    model: Any, task: Any, held: list[NDArray[np.bool_]], betas: Array, limit: float | None
+    model: Any, task: Any, held: list[NDArray[np.bool_]], betas: Array, limit: float | None, tol: float
 ) -> tuple[list[BetaScore], int, list[HeldOut]]:
-    """Return what falling betas come to on held-out rows, until the loss has risen twice or time is up.
+    """Return what falling betas come to on held-out rows, until the loss has risen twice or ``limit`` seconds are over.
+
+    Networks are trained to a relative gap of ``tol``.
 
     Also the number of folds that this is of: where time is up at the first beta, those that there was time for; and
     the outputs at each beta.
     """
     began = time.perf_counter()
-    parts = [_Part(model, task, rows) for rows in held]
+    parts = [_Part(model, task, rows, tol) for rows in held]
     scores: list[BetaScore] = []
     outputs: list[HeldOut] = []
     for beta in betas:
@@ -182,9 +188,8 @@ def _scores(
         wrong = None
         if task.classes is not None:
             wrong = round(float(weights @ np.concatenate([f[3] for f in found]) / weights.sum()), _DIGITS)
-        outputs.append(
-            HeldOut(np.concatenate([f[4] for f in found]), np.concatenate([part.targets for part in parts]), weights)
-        )
+        apart = [HeldOut.of(f[4], part.X, part.targets, part.weights) for f, part in zip(found, parts, strict=True)]
+        outputs.append(HeldOut(*map(np.concatenate, zip(*apart, strict=True))))
         scores.append(BetaScore(float(beta), mean, error, float(np.mean([f[2] for f in found])), wrong))
         best = min(range(len(scores)), key=lambda i: scores[i].loss)
         if len(scores) - 1 - best >= PATIENCE:
@@ -217,8 +222,7 @@ def folds(X: Any, targets: Array, classes: bool) -> NDArray[np.intp]:
     >>> np.bincount(place).tolist(), np.bincount(place[:10]).tolist()
     ([4, 4, 4, 4, 4], [2, 2, 2, 2, 2])
     """
-    both = hstack([X, targets], format="csr") if issparse(X) else np.hstack([np.asarray(X, dtype=np.float64), targets])
-    first, copy_of = merged_rows(both)
+    first, copy_of = _unique_rows(X, targets)
     rng = np.random.default_rng(_SEED)
     place = np.full(len(first), -1)
     some = targets[first]
@@ -233,6 +237,12 @@ def folds(X: Any, targets: Array, classes: bool) -> NDArray[np.intp]:
             stretch = order[begin : begin + FOLDS]
             place[stretch] = rng.permutation(FOLDS)[: len(stretch)]
     return place[copy_of]
+
+
+def _unique_rows(X: Any, targets: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return `merged_rows` of rows beside their targets."""
+    both = hstack([X, targets], format="csr") if issparse(X) else np.hstack([np.asarray(X, dtype=np.float64), targets])
+    return merged_rows(both)
 
 
 def n_folds(n: int) -> int:
@@ -250,12 +260,12 @@ def _classes(targets: Array) -> Iterator[NDArray[np.intp]]:
 class _Part:
     """One fold: the estimator that is trained on the other rows, from beta to beta, and the rows it is judged on."""
 
-    def __init__(self, model: Any, task: Any, held: NDArray[np.bool_]) -> None:
+    def __init__(self, model: Any, task: Any, held: NDArray[np.bool_], tol: float) -> None:
         self.model = copy.copy(model)
         seeded = isinstance(model.random_state, int | np.integer)
         self.model.set_params(**model._when_judged(), verbose=0)
         self.model.random_state = model.random_state if seeded else _SEED
-        self.model.tol = max(model._tolerance(), _TOL)
+        self.model.tol = tol
         self.owner = type(model).__name__
         weights = None if task.weights is None else normalised(task.weights[~held], int((~held).sum()), self.owner)
         X = task.X[~held] if issparse(task.X) else np.ascontiguousarray(task.X[~held])
