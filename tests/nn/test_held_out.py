@@ -47,7 +47,7 @@ def test_time_holds_while_columns_are_made_and_folds_begin(monkeypatch):
     assert model.dictionary_.notes == ("only 1 of 60 subsets: there was no time for more",)
     assert model.certificate_.scope == "over 2 columns of the dictionary and 6 of linear models"
     judged.clear()
-    model.set_params(max_time=1e3).fit(X, Y)
+    model.set_params(max_time=1e3, penalty="l1").fit(X, Y)  # one kind of columns, so one list of candidates
     assert len(judged) == 5 * len(model.candidates_) > 5
 
 
@@ -85,10 +85,12 @@ def test_neither_order_nor_copies_nor_a_seed_choose(kind):
     model = kind(random_state=0, **options).fit(X, LABELS)
     order, w = RNG.permutation(90), RNG.integers(1, 3, 90)
     moved = kind(random_state=0, **options).fit(X[order], LABELS[order])
-    assert moved.beta_ == pytest.approx(model.beta_, rel=1e-9)
+    # convex ReLU takes beta from a linear model that is solved to a gap of 1e-12, so to 1e-6 of its coefficients
+    near = 1e-6 if kind is ConvexReLUClassifier else 1e-9
+    assert moved.beta_ == pytest.approx(model.beta_, rel=near)
     weighted = kind(random_state=0, **options).fit(X, LABELS, w)
     copied = kind(random_state=0, **options).fit(np.repeat(X, w, axis=0), np.repeat(LABELS, w))
-    assert copied.beta_ == pytest.approx(weighted.beta_, rel=1e-9)
+    assert copied.beta_ == pytest.approx(weighted.beta_, rel=near)
     np.testing.assert_allclose(
         [score.loss for score in copied.candidates_], [score.loss for score in weighted.candidates_], rtol=1e-3
     )
