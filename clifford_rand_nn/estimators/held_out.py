@@ -40,7 +40,7 @@ class HeldOut(NamedTuple):
     def of(cls, outputs: Array, X: Any, targets: Array, weights: Array) -> "HeldOut":
         """Return those of the unique rows: copies are one observation, as a row with their weight is."""
         first, copy_of = _unique_rows(X, targets)
-        return cls(outputs[first], targets[first], np.bincount(copy_of, weights))
+        return cls(outputs[first], targets[first], np.bincount(copy_of, weights).astype(np.float64))
 
 
 class BetaScore(NamedTuple):
