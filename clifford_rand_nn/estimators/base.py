@@ -24,7 +24,7 @@ from clifford_rand._checks import (
 from clifford_rand._typing import Array
 from clifford_rand_nn.bias import Bias, bias_feature, check_bias, with_feature
 from clifford_rand_nn.certificates import Certificate, Claim, GatedClaim, KernelClaim, NetworkClaim, proved
-from clifford_rand_nn.datafits.choice import has_delta, split_weights
+from clifford_rand_nn.datafits.choice import has_delta, make_datafit, split_weights
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.estimators.held_out import HeldOut, chosen_beta
 from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, progress_line
@@ -33,7 +33,7 @@ from clifford_rand_nn.gates.hyperplanes import Gates, as_gates
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
 from clifford_rand_nn.problems.csr_rows import CsrRows
-from clifford_rand_nn.problems.duality import DualBound, rounding_of_norm
+from clifford_rand_nn.problems.duality import DualBound, relative_gap, rounding_of_norm
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.solvers.base import Limits, Result, Status, check_limits
 from clifford_rand_nn.solvers.interrupts import Interrupts, unless_interrupted
@@ -411,10 +411,13 @@ class ConvexNetwork(Parameters):
         )
         if lost or _rounds(claim, task, result):
             self.certificate_ = self.certificate_.of_its_network(task.X, task.targets, task.weights, lost)
-            if not message and self.certificate_.relative_gap > _ROUNDED * max(self._tolerance(), result.relative_gap):
-                gap = f"{self.certificate_.relative_gap:.1e}"
+            stated, owner = self.certificate_, type(self).__name__
+            datafit = make_datafit(task.loss, task.targets, len(task.targets), owner, self._own_delta, task.weights)
+            gap = relative_gap(datafit, stated.primal, stated.dual)  # a fit that is exact to rounding has none
+            if not message and gap > _ROUNDED * max(self._tolerance(), result.relative_gap):
                 message = (
-                    f"the rounding of its weights leaves a relative gap of {gap}; rows nearer to the origin do not"
+                    f"its weights, rounded to double precision, have a relative gap of {stated.relative_gap:.1e}; "
+                    "subtract the means of the columns and of the targets to lose less"
                 )
         if message:
             self._warn(message, 6)
