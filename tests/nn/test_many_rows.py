@@ -124,6 +124,16 @@ def test_landmarks_keep_no_features_of_all_rows():
     assert peak < 4.0 * len(X) * len(found.centres)  # bytes of the features in single precision
 
 
+def test_beta_is_compared_in_the_memory_that_there_is():
+    X, y, _ = made(4000, d=2, outputs=1)
+    solve_many(KERNEL, X[:200], y[:200], None, None, "gradients")
+    tracemalloc.start()
+    solve_many(KERNEL, X, y, None, None, "gradients", max_memory=40e6, max_time=0.1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * 40e6  # of a factor, one triangle is touched: its whole array counts here
+
+
 def test_landmarks_that_nearly_depend_are_solved_for_as_others():
     """Gates learned along one line leave rows next to nothing else that differs: single precision ends at 8e-2."""
     X, y, _ = made(400)

@@ -90,7 +90,7 @@ class NetworkWithoutKnobs(Planned, Parameters):
         taken that is expected to end in time; up to there a fit takes seconds, and is finished.
     max_memory : float or None
         Bytes beside the data; None is half of the machine's. As ``max_time`` it decides how many rows are solved for:
-        all of them, or landmarks.
+        all of them, or landmarks. What is chosen on at most 2,000 rows takes up to 150 MB, whatever the limit is.
     verbose : int, default 0
         1 shows one line with what was chosen.
 

@@ -13,7 +13,7 @@ from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.learned.turning import turning_inplace
 
 _LEAST = 64  # rows of a kernel matrix that are worth a thread
-_BLOCK = 2**22  # entries of a block of the kernel matrix: 32 MB
+_BLOCK = 2**19  # entries of a block of the kernel matrix: 4 MB, within a cache
 _COLUMNS = 512  # of a product with the kernel matrix, which is read once for all of them
 
 

@@ -28,6 +28,19 @@ class _Factored(NamedTuple):
     precision: str
 
 
+def factor_bytes(n: int) -> float:
+    """Return the memory of a factor in double precision, of which one triangle is touched, and of its leave-one-out."""
+    return 4.0 * n**2 + 8.0 * min(n, _JUDGED) ** 2
+
+
+def factor_rows(max_memory: float | None) -> float:
+    """Return the largest order of a factor whose `factor_bytes` are at most ``max_memory``."""
+    if max_memory is None:
+        return np.inf
+    few = (max_memory / 12.0) ** 0.5
+    return int(few if few <= _JUDGED else (max_memory / 4.0 - 2.0 * _JUDGED**2) ** 0.5)
+
+
 def by_factor(problem: ManyRows, limits: Limits, began: float, beta: float | None) -> Found:
     """Solve by a factor of order n; with beta None for the best of three, by leave-one-out of some of the rows.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from clifford_rand_nn.infinite.many.by_factor import compare
+from clifford_rand_nn.infinite.many.by_factor import compare, factor_rows
 from clifford_rand_nn.infinite.many.certified import solve_certified
 from clifford_rand_nn.infinite.many.landmarks import LandmarkFeatures
 from clifford_rand_nn.infinite.many.nystrom import Nystrom
@@ -29,7 +29,8 @@ def by_gradients(problem: ManyRows, limits: Limits, began: float, beta: float | 
         part = problem.leading(problem.n - held)
         radius, first = part.subset_radius()
         end = np.inf if limits.max_time is None else began + _SHARE * limits.max_time
-        best, tried = compare(part.leading(_COMPARED), radius, problem.n, end)[:2]  # its factor goes
+        some = part.leading(int(min(_COMPARED, factor_rows(limits.max_memory))))
+        best, tried = compare(some, radius, problem.n, end)[:2]  # its factor goes
         tried.insert(0, first._replace(beta=radius / problem.n))
         radius = best
     regression = problem.regression(radius)
@@ -41,12 +42,12 @@ def by_gradients(problem: ManyRows, limits: Limits, began: float, beta: float | 
         )
         rest = problem.n - held
         early_part = problem.regression(radius, rest)
-        some = KernelTiles(problem.kernel, problem.X[:rest], np.float32)
+        early_tiles = KernelTiles(problem.kernel, problem.X[:rest], np.float32)
         seconds = None if limits.max_time is None else watch.seconds + _SHARE * (limits.max_time - watch.seconds)
         sooner = Limits(tol=max(_FIRST_GAP, limits.tol), max_iter=limits.max_iter, max_time=seconds)
         early = early_part.watch(sooner, began)
-        solve_certified(early_part, some.multiply, whole.without_last(held), early, sooner)
-        unseen = some.multiply_from(problem.X[rest:], early.point.alpha) + early.point.intercept
+        solve_certified(early_part, early_tiles.multiply, whole.without_last(held), early, sooner)
+        unseen = early_tiles.multiply_from(problem.X[rest:], early.point.alpha) + early.point.intercept
         tried.append(Tried(radius / problem.n, problem.loss(unseen), held, "rows held out"))
         used = early.n_iter
         start = np.concatenate([early.point.alpha, np.zeros((held, problem.targets.shape[1]))])

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from clifford_rand._checks import describe, fail, machine_memory, quantity
+from clifford_rand_nn.infinite.many.by_factor import factor_bytes
 
 WAYS = ("eigenvectors", "factor", "gradients", "landmarks")
 PATIENCE = 120.0  # seconds that a way may take, if no limit is given, where another one is left
@@ -56,7 +57,7 @@ def estimates(n: int, width: int, outputs: int, most: float, seconds: float) -> 
     m, few = (max(count, min(100, n // 2)) for count in (m, few))
     return {
         "eigenvectors": Way("eigenvectors", _EIGEN * n**3, 8.0 * 5 * n * n, 0, ""),
-        "factor": Way("factor", _SUBSET + _FACTORS * _FACTOR * n**3 + 3 * judged, 4.0 * n * n + own, 0, ""),
+        "factor": Way("factor", _SUBSET + _FACTORS * _FACTOR * n**3 + 3 * judged, factor_bytes(n) + own, 0, ""),
         "gradients": Way(
             "gradients",
             _SUBSET + _COMPARED + _FEATURES * n * m * m + _STEPS * _product(n, width, outputs) + 2 * judged,

@@ -60,17 +60,23 @@ class KernelFactor:
         All rows overwrite the factor by its inverse, with which `solve` goes on.
         """
         if last is not None:
-            block = np.asfortranarray(np.tril(self._A.T[self.n - last :, self.n - last :]), dtype=np.float64)
+            with np.errstate(invalid="ignore"):  # of the triangle that holds nothing
+                block = np.array(self._A.T[self.n - last :, self.n - last :], dtype=np.float64, order="F")
             inverse, _ = dtrtri(block, lower=1, overwrite_c=1)
-            return np.asarray(np.einsum("ki,ki->i", inverse, inverse))
+            return _squares_of_rows(inverse.T)
         if not self._inverted:
             inverse, _ = (strtri if self._single else dtrtri)(self._A.T, lower=1, overwrite_c=1)
             self._A, self._inverted = inverse.T, True
-        out = np.empty(self.n)
-        for i in range(0, self.n, _STRIP):
-            strip = np.triu(self._A[i : i + _STRIP, i:])
-            out[i : i + _STRIP] = np.einsum("ik,ik->i", strip, strip, dtype=np.float64)
-        return out
+        return _squares_of_rows(self._A)
+
+
+def _squares_of_rows(U: NDArray[np.floating]) -> Array:
+    """Return the squared norms of the rows of the upper triangle of U, a strip of them at a time."""
+    out = np.empty(len(U))
+    for i in range(0, len(U), _STRIP):
+        strip = np.triu(U[i : i + _STRIP, i:])
+        out[i : i + _STRIP] = np.einsum("ik,ik->i", strip, strip, dtype=np.float64)
+    return out
 
 
 def left_out(alpha: Array, diagonal: Array, ones: Array) -> Array:
