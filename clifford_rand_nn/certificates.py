@@ -131,6 +131,18 @@ class NetworkClaim(NamedTuple):
         penalty = self.network.penalty(self.family.p, self.family.feature)
         return self.network.predict(self.rows(X)).reshape(len(X), -1), penalty
 
+    def rounding_of_predictions(self, X: Array) -> float:
+        r"""Return :math:`\epsilon(\max|x|\sum_i||W_i|||\alpha_i|+\sum_i|b_i||\alpha_i|+|t|)`."""
+        W1, b1, w2, b2 = (np.abs(part) for part in (self.network.W1, self.network.b1, self.network.w2, self.network.b2))
+        each = row_lengths(self.rows(X)).max(initial=0.0) * np.linalg.norm(W1, axis=1) + b1
+        return float(np.finfo(np.float64).eps * (each @ w2 + b2).max())
+
+    def residuals(self, X: Array, targets: Array) -> Array:
+        """Return predictions less targets (n, C), in the extended precision that the processor has."""
+        network, rows = self.network, self.rows(X).astype(np.longdouble)
+        hidden = np.maximum(rows @ network.W1.T.astype(np.longdouble) + network.b1, 0)
+        return np.asarray(hidden @ network.w2 + network.b2 - targets, dtype=np.float64)
+
     def dual_norm(self, X: Array, theta: Array) -> float:
         """Return the largest correlation of ``theta`` with a unit neuron of the family, no less by rounding."""
         pricer = self.family.pricer(self.rows(X))
@@ -169,6 +181,16 @@ class KernelClaim(NamedTuple):
     def predictions_and_penalty(self, X: Array) -> tuple[Array, float]:
         r"""Predictions and :math:`\frac12||f||_K^2`."""
         return self.network.predict(X), self.network.penalty()
+
+    def rounding_of_predictions(self, X: Array) -> float:
+        r"""Return what adding the intercept may round off, :math:`\epsilon|t|`."""
+        return float(np.finfo(np.float64).eps * np.abs(self.network.intercept).max())
+
+    def residuals(self, X: Array, targets: Array) -> Array:
+        """Return predictions less targets (n, C), to which intercept and targets add their difference."""
+        network = replace(self.network, intercept=0 * self.network.intercept)
+        between = self.network.intercept.astype(np.longdouble) - targets
+        return np.asarray(network.predict(X) + between, dtype=np.float64)
 
     def dual_norm(self, X: Array, theta: Array) -> float:
         """Return 0: a squared penalty bounds nothing."""
@@ -449,7 +471,7 @@ class Certificate:
     def _primal(self, X: Any, targets: Array, weights: Array) -> float:
         f, penalty = self.claim.predictions_and_penalty(X)
         primal = self._mean_loss(f, targets, weights) + self.beta * penalty
-        if isinstance(self.claim, GatedClaim) and (self._loss.is_quadratic or self._loss.even):
+        if self._loss.is_quadratic or self._loss.even:
             e = self.claim.rounding_of_predictions(X) + np.finfo(np.float64).eps * np.abs(targets).max(initial=0.0)
             if e * np.abs(f - targets).mean() > _FELT * primal:
                 r = self.claim.residuals(X, targets)

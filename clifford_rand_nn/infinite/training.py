@@ -13,6 +13,7 @@ from clifford_rand_nn.infinite.choice import Candidate, Compared, Problem, choos
 from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.learned.frame import SHAPES, KernelRidge, LearnedGates, learn_frame
 from clifford_rand_nn.infinite.learned.rounds import LearnedRounds, learned_rounds
+from clifford_rand_nn.infinite.leave_one_out import LeaveOneOut
 from clifford_rand_nn.infinite.many.landmarks import spread_rows
 from clifford_rand_nn.infinite.many.rows import ManyRowsSolution, solve_many
 from clifford_rand_nn.infinite.many.tiles import KernelTiles
@@ -158,10 +159,11 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
         return alpha, judge(tiles.multiply(alpha), alpha, problem.targets, weights, beta, diagonal)
 
     alpha, judged = judged_by_products(alpha)
-    if learned is None and beta * rounding_of_form(diagonal, alpha).sum() > _LOST * judged.objective:
+    if beta * rounding_of_form(diagonal, alpha).sum() > _LOST * judged.objective:
         # the residual over beta in the null space of K is most of alpha, and K alpha is the rounding of it
         bound = judged.bound
-        alpha, judged = judged_by_products(best.loo.fit(beta, _NULL)[0])
+        loo = best.loo if learned is None else LeaveOneOut(kernel(best.rows), problem.targets, problem.weights)
+        alpha, judged = judged_by_products(loo.fit(beta, _NULL)[0])
         judged = judged._replace(bound=bound)
     zero = null_value(problem.targets, weights)
     end, gap = judged.objective, max(judged.objective - judged.bound.value, 0.0)

@@ -1,8 +1,11 @@
 """Certificates in 60-digit arithmetic on the stored numbers: targets with offsets, of all scales, with weights."""
 
+import warnings
+
 import mpmath as mp
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand_nn import (
     ConvexNetworkRegressor,
@@ -162,16 +165,32 @@ def test_the_certificate_is_exact_for_targets_of_any_offset_and_scale(name, weig
                     assert max(c.relative_gap, again.relative_gap) <= 1e-4, where
 
 
+@pytest.mark.parametrize("rounds", [0, 3])
 @pytest.mark.parametrize("seed", [2, 24, 54])
-def test_a_kernel_of_low_rank_has_no_part_of_alpha_that_only_rounds(seed):
+def test_a_kernel_of_low_rank_has_no_part_of_alpha_that_only_rounds(seed, rounds):
     """In one column without a constant feature the kernel has rank 2: the residual over n beta would be most of it."""
     rng = np.random.default_rng(seed)
     rows = rng.standard_normal((14, 1))
     y = np.abs(rows[:, 0]) + 0.1 * rng.standard_normal(14)
-    model = ConvexNetworkRegressor(rounds=0).fit(rows, y)
+    model = ConvexNetworkRegressor(rounds=rounds).fit(rows, y)
     primal, dual = exact_values(model, rows, y)
     assert abs(model.certificate_.primal - primal) <= TOL * primal
     assert model.certificate_.dual <= dual + TOL * primal
+    assert np.abs(model.network_.alpha).max() < 100
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_objectives_of_relu_networks_are_exact_where_predictions_cancel_targets(seed):
+    """Targets of 1e7 without an intercept leave residuals of 1: their sums in double precision are off by 1e-9."""
+    rng = np.random.default_rng(seed)
+    rows, z = rng.standard_normal((13, 2)), rng.standard_normal(13)
+    y = 1e7 * (np.abs(rows @ [1.0, 2.0]) + np.abs(rows @ [3.0, -1.0])) + z
+    options = {"penalty": "l2", "fit_intercept": False, "bias": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = CrossProductLassoRegressor(beta=1e-9, **options).fit(rows, y)
+    primal, _ = exact_values(model, rows, y)
+    assert abs(model.certificate_.verify(rows, y).primal - primal) <= 0.1 * TOL * primal
 
 
 @pytest.mark.parametrize("seed", [2, 13, 18])
