@@ -18,7 +18,7 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._typing import Array
-from clifford_rand_nn.arrangements.every import chosen_patterns
+from clifford_rand_nn.arrangements.every import chosen_patterns, enumeration_limit
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, activation_patterns
 from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.pricing.gate_candidates import GatePrices, climbed, price_gates, removal_costs
@@ -195,7 +195,8 @@ def refine_gates(
         None if value is None else check_integer(value, name, owner)
         for value, name in ((n_candidates, "n_candidates"), (per_round, "per_round"), (max_gates, "max_gates"))
     )
-    first = chosen_patterns(data, gates, bias, owner)
+    ends = None if max_time is None else time.perf_counter() + max_time
+    first = chosen_patterns(data, gates, bias, owner, late=enumeration_limit(max_time))
     if callback is not None and not callable(callback):
         raise fail("callback", owner, "None or a function of a RefinementRound", callback)
     if solver is not None and not callable(getattr(solver, "solve", None)):
@@ -216,7 +217,7 @@ def refine_gates(
         max_gates=max_gates,
         rng=as_generator(rng, owner),
         solver=Fista(tol=_SOLVER_TOL) if solver is None else solver,
-        ends=None if max_time is None else time.perf_counter() + max_time,
+        ends=ends,
     )  # fmt: skip
     return search.run(first, max_rounds, tol, callback)
 
@@ -299,7 +300,10 @@ class _Search:
             raise_held()
             if model.result.interrupted:
                 raise KeyboardInterrupt
-            offered = self._candidates(model)
+            if self._late():  # where the first solution took all of the time
+                status = Status.MAX_TIME
+            else:
+                offered = self._candidates(model)
             while status is None:
                 prices = self._prices(model, offered.patterns)
                 price, gain = float(prices.price.max(initial=0.0)), float(prices.gain.max(initial=0.0))
@@ -310,7 +314,7 @@ class _Search:
                 elif undone == _PATIENCE:
                     status = Status.STALLED
                     message = f"stopped after {undone} rounds in a row without a lower objective"
-                elif self.ends is not None and time.perf_counter() >= self.ends:
+                elif self._late():
                     status = Status.MAX_TIME
                 if status:
                     break
@@ -325,12 +329,15 @@ class _Search:
         assert status is not None
         gap, seconds = model.result.relative_gap, time.perf_counter() - began
         message = message or explain(status, len(rounds) - 1, seconds, gap)
-        both = self._problem(np.hstack([model.patterns, offered.patterns]))
+        both = self._problem(np.hstack([model.patterns, offered.patterns])) if len(offered.gates) else model.problem
         bound = both.dual_bound(model.result.fitted).value
         gap = both.relative_gap(model.result.objective, bound)
         return Refinement(
             model.gates, model.patterns, model.result, bound, gap, offered.gates, tuple(rounds), status, message
         )
+
+    def _late(self) -> bool:
+        return self.ends is not None and time.perf_counter() >= self.ends
 
     def _problem(self, patterns: NDArray[np.bool_]) -> GatedReLUProblem:
         return GatedReLUProblem(self.X, self.y, np.ascontiguousarray(patterns), **self.options)

@@ -1,12 +1,15 @@
 """Every activation pattern of the rows, how many there are, a gate inside each chamber, and those a user chooses."""
 
 import math
+import time
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._checks import as_rows, check_choice, check_integer, describe, fail
 from clifford_rand._typing import Array
@@ -18,6 +21,7 @@ _EPS = float(np.finfo(np.float64).eps)
 _MOST_BYTES = 4 * 2**30  # of patterns and gates: sorting them takes twice that, and common machines have 16 GiB
 _BLOCK = 2**22  # entries of a block of margins
 _MOST_PATTERNS = 1_000_000
+_ENUMERATION = 0.3  # of max_time for all patterns; what is made of them takes as long again
 Draw = Callable[[str], Gates]
 
 
@@ -224,6 +228,12 @@ def _ordered(X: Array, H: Array, c: Array, still: NDArray[np.bool_]) -> Activati
     return ActivationPatterns(on[:, order], gates)
 
 
+def enumeration_limit(max_time: float | None, share: float = _ENUMERATION) -> Callable[[], bool] | None:
+    """Return whether a share of ``max_time`` seconds is over, from now on, as a function; None without a limit."""
+    began = time.perf_counter()
+    return None if max_time is None else lambda: time.perf_counter() - began > share * max_time
+
+
 def chosen_patterns(
     X: NDArray[Any],
     gates: Any,
@@ -245,7 +255,8 @@ def chosen_patterns(
     draw : callable, optional
         Samples the gates of a method.
     late : callable, optional
-        Ends the enumeration of "exhaustive" where it says yes: the gates are then "enumerated", with a note.
+        Ends the enumeration of "exhaustive" where it says yes: the gates are then "enumerated", with a note, and a
+        `ConvergenceWarning` says so.
 
     Raises
     ------
@@ -254,6 +265,9 @@ def chosen_patterns(
     """
     if isinstance(gates, str) and gates == "exhaustive":
         every = _every(X, bias, _MOST_PATTERNS, "exhaustive_gates", late)
+        for note in every.gates.notes:
+            message = f"{owner}: {note}; the network and its bound are of these. Try a larger max_time."
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)
         some = np.flatnonzero(every.patterns.any(axis=0))  # the all-off pattern has no neuron
         return ActivationPatterns(np.ascontiguousarray(every.patterns[:, some]), every.gates.take(some))
     if draw is not None and isinstance(gates, str) and gates in METHODS:

@@ -1,6 +1,5 @@
 """Gated-ReLU networks as scikit-learn estimators."""
 
-import time
 from dataclasses import field, replace
 from typing import Any, ClassVar, Self
 
@@ -10,7 +9,7 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from clifford_rand._checks import as_generator, check_choice, check_integer, check_positive, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.arrangements.every import central_count, chosen_patterns
+from clifford_rand_nn.arrangements.every import central_count, chosen_patterns, enumeration_limit
 from clifford_rand_nn.certificates import GatedClaim
 from clifford_rand_nn.datafits.choice import loss_lines
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
@@ -40,7 +39,7 @@ _REFINE_TOL = 1e-5  # relative gap of the rounds of a refinement, which lower th
 _LONG = 1.2  # seconds that a fit with the logistic loss is expected to take, beyond which "auto" is the squared one
 _GATE_COPIES, _OUTPUT_COPIES = 8, 8  # numbers for each gate and column, and for each output too, at the peak of a fit
 _BY_COLUMNS = ("auto", "kernel", "fista")  # solvers that take sparse rows column by column
-_ENUMERATION, _WHEN_CHOSEN = 0.3, 0.15  # of max_time for all patterns; what is made of them takes as long again
+_WHEN_CHOSEN = 0.15  # of max_time for all patterns, where beta is chosen
 _FEW = 1024  # gates that cost nothing to draw: as many as asked for, even if there are fewer patterns
 
 
@@ -83,12 +82,8 @@ class GatedFamily(ConvexNetwork):
         for rows, known in self._every or ():
             if rows is X:
                 return known
-        limit, began = self.max_time, time.perf_counter()
-        share = _WHEN_CHOSEN if self._chosen else _ENUMERATION
-        late = None if limit is None else lambda: time.perf_counter() - began > share * limit
+        late = enumeration_limit(self.max_time, *([_WHEN_CHOSEN] if self._chosen else []))
         found = chosen_patterns(X, "exhaustive", self._offset, type(self).__name__, late=late)
-        if found.gates.notes:
-            self._warn(f"{found.gates.notes[0]}; the network and its bound are of these. Try a larger max_time", 6)
         if self._every is not None:
             self._every.append((X, found))
         return found

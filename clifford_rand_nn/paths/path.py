@@ -23,7 +23,7 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._typing import Array
-from clifford_rand_nn.arrangements.every import chosen_patterns
+from clifford_rand_nn.arrangements.every import chosen_patterns, enumeration_limit
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.problems.duality import Centered, stated_gap
@@ -290,7 +290,8 @@ def gated_path(
     check_choice(penalty, "penalty", owner, ("group_l2", "ridge"))
     bias = check_bool(bias, "bias", owner)
     limits = Limits.of(owner, tol=tol, max_iter=max_iter, max_time=max_time, max_memory=max_memory, callback=callback)
-    patterns, kept = chosen_patterns(as_rows(X, owner), gates, bias, owner)
+    began = time.perf_counter()
+    patterns, kept = chosen_patterns(as_rows(X, owner), gates, bias, owner, late=enumeration_limit(max_time))
     kind = GatedRidgeProblem if penalty == "ridge" else GatedReLUProblem
     options: dict[str, Any] = {"loss": loss, "huber_delta": huber_delta, "sample_weight": sample_weight}
     problem: GatedReLUProblem | GatedRidgeProblem = kind(
@@ -308,6 +309,6 @@ def gated_path(
         last = AutoSolver(**left.shared()).solve(problem, last, kernel)
         return last
 
-    walk = walked(beta_grid(betas, n_betas, eps, top, owner), limits, solve)
+    walk = walked(beta_grid(betas, n_betas, eps, top, owner), limits.after(time.perf_counter() - began), solve)
     networks = [TwoLayerNetwork.from_gated(result.coefficients, kept) for result in walk.results]
     return RegularizationPath.of(walk, top, networks, f"over the {len(kept)} patterns", centered)

@@ -1,5 +1,6 @@
 """Paths of ReLU networks: by column generation that keeps its neurons from beta to beta, or exact for the Lasso."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from clifford_rand._checks import as_rows, check_bool, check_choice, check_size
 from clifford_rand._typing import Array
-from clifford_rand_nn.arrangements.every import chosen_patterns
+from clifford_rand_nn.arrangements.every import chosen_patterns, enumeration_limit
 from clifford_rand_nn.datafits.choice import as_loss, make_datafit
 from clifford_rand_nn.datafits.datafit import unpenalised_fit
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
@@ -20,7 +21,7 @@ from clifford_rand_nn.paths.path import RegularizationPath, Walk, beta_grid, doc
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.blocks import BlockPricer
 from clifford_rand_nn.pricing.cones import ConePricer
-from clifford_rand_nn.pricing.family import Family
+from clifford_rand_nn.pricing.family import SWEEP_D, Family
 from clifford_rand_nn.problems.duality import Centered, constant_columns
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.pruning import pruned
@@ -32,6 +33,7 @@ from clifford_rand_nn.solvers.lasso.path_following import MAX_BREAKPOINTS, homot
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 
 _MOST_BYTES = 2**30  # of a matrix whose path is followed exactly
+_FIRST = 0.25  # of max_time for the largest beta, which estimators take, too
 
 
 @documented
@@ -106,10 +108,15 @@ def relu_path(
     limits = Limits.of(owner, tol=tol, max_iter=most, max_time=max_time, max_memory=max_memory, callback=callback)
     rows = _distinct(X, y, loss, huber_delta, sample_weight, owner)
     p = 1 if penalty == "group_l1" else 2
-    if gates is None or (isinstance(gates, str) and gates == "exhaustive"):
-        kind = Family("all", p, check_bool(bias, "bias", owner))
-    else:
+    every = gates is None or (isinstance(gates, str) and gates == "exhaustive")
+    kind = Family("all", p, check_bool(bias, "bias", owner))
+    began = time.perf_counter()
+    if not every:
         kind = Family("gates", p, bias, chosen_patterns(rows.X, gates, bias, owner).gates)
+    elif max_time is not None and p == 2 and rows.X.shape[1] > SWEEP_D:  # they are listed to price them
+        listed = chosen_patterns(rows.X, "exhaustive", bias, owner, late=enumeration_limit(max_time)).gates
+        kind = Family("gates", p, bias, listed) if listed.notes else kind
+    limits = limits.after(time.perf_counter() - began)
     options = {"loss": loss, "fit_intercept": bias, "huber_delta": huber_delta, "sample_weight": rows.weights}
     return _by_columns(rows.X, rows.y, kind, (betas, n_betas, eps), limits, owner, options, merge=True)
 
@@ -288,7 +295,8 @@ def _by_columns(
     centered = Centered.of(datafit, options["fit_intercept"])
     datafit = centered.datafit
     y = datafit.y
-    top = beta_max_over(X, y, pricer, owner=owner, **options)
+    began = time.perf_counter()
+    top = beta_max_over(X, y, pricer, owner=owner, late=enumeration_limit(limits.max_time, _FIRST), **options)
     start: Neurons | None = None
 
     def solve(beta: float, left: Limits) -> Result[Any]:
@@ -299,6 +307,6 @@ def _by_columns(
             return result
         return pruned(result, X, datafit, beta, family.p, options["fit_intercept"], limits.tol)
 
-    walk = walked(beta_grid(*grid, top, owner), limits, solve)
+    walk = walked(beta_grid(*grid, top, owner), limits.after(time.perf_counter() - began), solve)
     networks = [TwoLayerNetwork.from_neurons(result.coefficients, family.p) for result in walk.results]
     return RegularizationPath.of(walk, top, networks, pricer.scope, centered)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -315,7 +316,10 @@ def test_an_enumeration_that_is_cut_gives_some_of_all_patterns(d, bias, monkeypa
     for calls in (0, 3, 10**9):
         asked.clear()
         late = lambda n=calls: asked.append(0) is None and len(asked) > n  # noqa: E731
-        some = chosen_patterns(X, "exhaustive", bias, "here", late=late)
+        with warnings.catch_warnings(record=True) as words:
+            warnings.simplefilter("always")
+            some = chosen_patterns(X, "exhaustive", bias, "here", late=late)
+        assert [str(word.message).startswith("here: of up to") for word in words] == [True] * len(some.gates.notes)
         columns = {column.tobytes() for column in some.patterns.T}
         assert columns <= whole
         assert len(columns) == some.patterns.shape[1]

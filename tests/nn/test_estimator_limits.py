@@ -15,6 +15,9 @@ from clifford_rand_nn import (
     CrossProductLassoRegressor,
     GatedReLUClassifier,
     GatedReLURegressor,
+    gated_path,
+    refine_gates,
+    relu_path,
 )
 from clifford_rand_nn.arrangements import cells
 from clifford_rand_nn.estimators import gated
@@ -159,6 +162,22 @@ def test_no_beta_is_compared_when_the_largest_one_takes_the_time(kind, monkeypat
     exact = kind(**options, loss=model.loss_).beta_max(X, X[:, 0] > 0)
     assert kind(max_time=1e-6, **options, loss=model.loss_).beta_max(X, X[:, 0] > 0) == exact
     assert model.beta_ >= exact / 2**5 * (1 - 1e-12)
+
+
+PATHS = {
+    "gated_path": lambda X, y, **limit: gated_path(X, y, "exhaustive", bias=False, **limit),
+    "relu_path": relu_path,
+    "refine_gates": lambda X, y, **limit: refine_gates(X, y, "exhaustive", beta=1e-3, **limit),
+}
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_paths_and_refinement_enumerate_no_longer_than_there_is_time(name, monkeypatch):
+    monkeypatch.setattr(cells, "_BLOCK", 1000)
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    with pytest.warns(ConvergenceWarning, match=r"of up to [\d,]+ patterns there was time to enumerate"):
+        found = PATHS[name](X, np.abs(X[:, 0]), max_time=1e-9)
+    assert found.status == "max_time"
 
 
 @pytest.mark.parametrize("kind", [ConvexReLURegressor, GatedReLURegressor])
