@@ -90,9 +90,9 @@ def test_the_optimum_is_that_of_the_same_rows_in_memory(case):
     assert model.result_.objective >= exact.result_.objective * (1 - 1e-7)
     assert model.result_.objective <= exact.result_.objective * (1 + 1e-4) + 1e-12
     assert model.certificate_.dual <= exact.result_.objective * (1 + 1e-9)
-    if hasattr(model, "predict_proba"):  # calibrated on other folds than in memory
-        assert np.abs(model.decision_function(X) - exact.decision_function(X)).max() < 0.1
-        assert np.abs(model.predict_proba(X) - exact.predict_proba(X)).max() < 0.2
+    if hasattr(model, "predict_proba"):  # calibrated on folds that draw gates of their own
+        assert np.abs(model.decision_function(X) - exact.decision_function(X)).max() < 0.05
+        assert np.abs(model.predict_proba(X) - exact.predict_proba(X)).max() < 0.1
     assert model.score(X, y) == pytest.approx(exact.score(X, y), abs=0.02)
 
 
