@@ -110,7 +110,7 @@ def test_newton_system_against_dense(loss, penalty, n, m):
     root = rng.standard_normal((G, program.rank, program.rank))
     root = root + root.transpose(0, 2, 1)
     f = rng.standard_normal((n, 1))
-    R = LossTerm(program.problem.datafit, f, 1.0).linearise(f)
+    R = LossTerm(program.problem.datafit, f, 1.0).linearize(f)
     blocks = UnitBlocks(program, root, ratio, R, 1e-8)
     assert (blocks.Q is None) == (n == 8)
     r, e = rng.standard_normal((G, program.width)), rng.standard_normal(1)
@@ -123,16 +123,16 @@ def test_newton_system_against_dense(loss, penalty, n, m):
 
 
 @pytest.mark.parametrize("loss", ONE_OUTPUT)
-def test_loss_terms_linearise_their_own_equations(loss):
-    """A step is the pull W q, for fixed predictions, and such steps end at the residual of the predictions."""
+def test_loss_terms_linearize_their_own_equations(loss):
+    """With fixed predictions a step is W q, and such steps end at the residual of the predictions."""
     datafit = make_relu(loss).datafit
     f = np.random.default_rng(0).standard_normal(datafit.y.shape)
     term = LossTerm(datafit, f + 0.3 * np.sin(7 * f), 0.1)
     for _ in range(25):
-        R = term.linearise(f)
-        Wq = term.pull(max(0.1 * term.product() / max(term.count, 1), 1e-9), False)
+        R = term.linearize(f)
+        Wq = term.right_hand_side(max(0.1 * term.product() / max(term.count, 1), 1e-9), False)
         before = np.array(term.theta)
-        term.turn(np.zeros_like(f))
+        term.set_direction(np.zeros_like(f))
         step = min(1.0, 0.99 * term.limit())
         term.advance(step)
         np.testing.assert_allclose(term.theta - before, step * Wq, atol=1e-9)
@@ -141,14 +141,14 @@ def test_loss_terms_linearise_their_own_equations(loss):
 
 
 @pytest.mark.parametrize("kind", [SecondOrderCones, AbsoluteValues])
-def test_norm_cones_stay_inside_and_linearise(kind):
+def test_norm_cones_stay_inside_and_linearize(kind):
     rng = np.random.default_rng(0)
     cones = kind(5, 3, 2.0, 1.0)
     for _ in range(4):
         root = cones.root()
-        q = cones.pull(0.1, False)
+        q = cones.right_hand_side(0.1, False)
         du = rng.standard_normal((5, 3))
-        cones.turn(du)
+        cones.set_direction(du)
         expected = np.einsum("gij,gj->gi", root @ root, q - du)
         np.testing.assert_allclose(cones.dz, expected, atol=1e-10)
         limit = cones.limit()

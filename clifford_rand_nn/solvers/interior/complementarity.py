@@ -1,8 +1,8 @@
 """Inequalities of an interior-point method with their multipliers, and the smooth part of a dual, the conjugates.
 
-Each kind keeps its slacks s > 0 and multipliers p > 0, linearises s·p = target, and tells how far a direction can go.
-The unknown that moves them is U = K^T theta (N, C), or theta itself for the box. ``aim`` fixes the target of the next
-direction, ``curvature`` and ``pull`` are what the inequality adds to the normal matrix and to its right-hand side.
+Each kind keeps its slacks s > 0 and multipliers p > 0, linearizes s·p = target, and bounds the step along a direction.
+The unknown that moves them is U = K^T theta (N, C), or theta itself for the box. ``curvature`` and
+``right_hand_side`` (for a target) are the terms of the inequality in the normal matrix and its right-hand side.
 """
 
 import numpy as np
@@ -70,13 +70,13 @@ class TwoSided(Linear):
         """Blocks (N, C, C) that K couples into the normal matrix: z+/s+ + z-/s-."""
         return np.asarray((self.z / self.s).sum(axis=0)[:, None, None])
 
-    def aim(self, target: float, second_order: bool) -> Array:
-        """Set the target, return the pull (N, C), r+/s+ - r-/s-; ``second_order`` uses the direction found last."""
-        pull = self.residual(target, second_order) / self.s
-        return np.asarray((pull[0] - pull[1])[:, None])
+    def right_hand_side(self, target: float, second_order: bool) -> Array:
+        """Set the target; return r+/s+ - r-/s- (N, C), with ``second_order`` corrected by the previous direction."""
+        sides = self.residual(target, second_order) / self.s
+        return np.asarray((sides[0] - sides[1])[:, None])
 
-    def turn(self, dU: Array) -> None:
-        """Fix the direction that follows from dU: ds = -+dU."""
+    def set_direction(self, dU: Array) -> None:
+        """Set the direction that follows from dU: ds = -+dU."""
         self.move(-self.signs * dU[:, 0])
 
 
@@ -111,7 +111,7 @@ class Discs:
         blocks[:, diagonal, diagonal] += self.p[:, None]
         return np.asarray(blocks)
 
-    def aim(self, target: float, second_order: bool) -> Array:
+    def right_hand_side(self, target: float, second_order: bool) -> Array:
         """Return U r/s - bend with the residual r = sp + dp ds - p|dU|²/2 - target and the bend dp dU."""
         self.rc = self.s * self.p - target
         self.bend = np.zeros_like(self.U)
@@ -121,7 +121,7 @@ class Discs:
             self.bend = self.dp[:, None] * self.dU
         return np.asarray(self.U * (self.rc / self.s)[:, None] - self.bend)
 
-    def turn(self, dU: Array) -> None:
+    def set_direction(self, dU: Array) -> None:
         """Set dp = (p U·dU - r)/s."""
         self.dU = dU
         self.dp = (self.p * np.einsum("jc,jc->j", self.U, dU) - self.rc) / self.s
@@ -176,16 +176,16 @@ class Box(Linear):
         """Return the sum of z/s, (n, C)."""
         return self._spread(self.z / self.s)
 
-    def aim(self, target: float, second_order: bool) -> Array:
+    def right_hand_side(self, target: float, second_order: bool) -> Array:
         """Set the target; return minus the sum of r/s, signed, (n, C)."""
         return self._spread(-self.sign * self.residual(target, second_order) / self.s)
 
-    def turn(self, dtheta: Array) -> None:
-        """Fix the direction that follows from dtheta: ds = ±dtheta."""
+    def set_direction(self, dtheta: Array) -> None:
+        """Set the direction that follows from dtheta: ds = ±dtheta."""
         self.move(self.sign * dtheta[tuple(self.where)])
 
     def shorten(self, length: float) -> None:
-        """Scale the direction found last."""
+        """Scale the direction."""
         self.ds, self.dz = length * self.ds, length * self.dz
 
 

@@ -208,12 +208,12 @@ class KernelPath:
             dtheta = first - (solved @ x).reshape(first.shape)
             deta, dc = x[:P], x[P:].reshape(self.c.shape)
             ds = -(border[:, :P].T @ dtheta.ravel()) - excess
-            box.turn(dtheta)
+            box.set_direction(dtheta)
             inside = min(box.limit(), terms.limit(self.theta, dtheta, spare))
             longest = min(inside, longest_step(self.eta, deta), longest_step(self.s, ds))
             return dtheta, deta, dc, ds, longest
 
-        dtheta, deta, _, ds, longest = turn(away + box.aim(0.0, False), excess, -self.eta * self.s)
+        dtheta, deta, _, ds, longest = turn(away + box.right_hand_side(0.0, False), excess, -self.eta * self.s)
         length = min(1.0, longest)
         reached = float((self.eta + length * deta) @ (self.s + length * ds)) + box.product(length)
         share = 1.0 if length < _SHORT else min(max(reached / (count * mu), 0.0), 1.0) ** 3
@@ -223,7 +223,7 @@ class KernelPath:
             box.shorten(length)
         turned = kernel.correlations(dtheta)
         excess = excess + np.einsum("rpc,rpc->p", turned, turned) / (2 * radius)
-        away = away + box.aim(target, True) - kernel.predictions(turned * (deta / radius)[:, None])
+        away = away + box.right_hand_side(target, True) - kernel.predictions(turned * (deta / radius)[:, None])
         dtheta, deta, dc, ds, longest = turn(away, excess, target - self.eta * self.s - deta * ds)
         length = min(1.0, max(BOUNDARY, 1 - gap) * longest)  # the last steps go further, as the gap closes
         self.theta = self.theta + terms.held(self.theta, length * dtheta, spare)

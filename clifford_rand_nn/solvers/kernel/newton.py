@@ -77,12 +77,12 @@ class NewtonStep:
 
     def primal_dual(self, state: State, term: LossTerm, target: float) -> tuple[State, float]:
         """Return the state after a step in network and dual point towards products of that size, and its length."""
-        term.linearise(state.f)
-        term.pull(target, False)
+        term.linearize(state.f)
+        term.right_hand_side(target, False)
         shift = state.f - state.image / self._radius
         new = self._full(state.f + term.q, shift, _Model(term.theta, 1 / term.W, False), False)
         theta, image, f = new.theta - state.theta, new.image - state.image, new.f - state.f
-        term.turn(f)
+        term.set_direction(f)
         size = min(1.0, _TO_BOUNDARY * term.limit())
         term.advance(size)
         theta, image, f = state.theta + size * theta, state.image + size * image, state.f + size * f

@@ -224,13 +224,13 @@ class CentralPath:
         )
 
         def turn(target: float, second_order: bool) -> tuple[Array, Array, float]:
-            pull = self.problem.K @ cones.aim(target, second_order) + box.aim(target, second_order)
-            found, dt, dU = matrix.solve(away + pull, excess)
+            q = self.problem.K @ cones.right_hand_side(target, second_order) + box.right_hand_side(target, second_order)
+            found, dt, dU = matrix.solve(away + q, excess)
             dtheta = terms.held(self.theta, found, spare)
             if dtheta is not found:
                 dU = self.problem.K.T @ dtheta
-            cones.turn(dU)
-            box.turn(dtheta)
+            cones.set_direction(dU)
+            box.set_direction(dtheta)
             return dtheta, dt, min(cones.limit(), box.limit(), terms.limit(self.theta, dtheta, spare))
 
         length = min(1.0, turn(0.0, False)[2])

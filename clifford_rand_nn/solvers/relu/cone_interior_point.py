@@ -159,7 +159,7 @@ class _Point:
         """Take a predictor-corrector step; False if rounding has made that impossible."""
         program, norms, loss, s, z = self.program, self.norms, self.loss, self.s, self.z
         f = program.forward(self.U) + self.t
-        roots = loss.linearise(f)
+        roots = loss.linearize(f)
         error = self._mismatch()
         count = max(norms.count + loss.count + s.size, 1)
         mu = self._products() / count
@@ -176,13 +176,13 @@ class _Point:
         def direction(target: float, ds: Array | float, dz: Array | float) -> tuple[Array, Array, Array, Array]:
             second_order = bool(np.ndim(ds))
             c = target - s * z - ds * dz
-            theta = loss.theta + loss.pull(target, second_order)
+            theta = loss.theta + loss.right_hand_side(target, second_order)
             r = program.adjoint(theta) + program.cones_adjoint(z + (c - z * error) / s)
-            q = norms.pull(target, second_order)[:, :, None]
+            q = norms.right_hand_side(target, second_order)[:, :, None]
             r[:, : program.rank] += norms.z + np.matmul(root, np.matmul(root, q))[:, :, 0]
             dU, dt = blocks.solve(r, theta.sum(axis=0))
-            norms.turn(dU[:, : program.rank])
-            loss.turn(program.forward(dU) + dt)
+            norms.set_direction(dU[:, : program.rank])
+            loss.set_direction(program.forward(dU) + dt)
             ds = program.cones(dU) + error
             return dU, dt, ds, (c - z * ds) / s
 

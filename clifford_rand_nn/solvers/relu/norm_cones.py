@@ -10,7 +10,7 @@ class SecondOrderCones:
     r"""p = 2: :math:`(\tau_g, u_g)` in the second-order cone, its dual :math:`(\kappa, z_g)`, Nesterov-Todd scaling.
 
     The penalty :math:`\kappa\sum_g||u_g||` of U (G, m) has the dual z (G, m), :math:`z = -\kappa\,u/||u||`. Linearised:
-    :math:`\Delta z = S(q-\Delta u)`, with blocks S (G, m, m) and the pull q for a target complementarity.
+    :math:`\Delta z = S(q-\Delta u)`, with blocks S (G, m, m) and the right-hand side q of a target complementarity.
 
     With the scaling point w (unit hyperbolic norm) and :math:`\eta`, :math:`W^{-2} = \eta^{-2}(2(Jw)(Jw)^T-J)`. As the
     first entry of the dual stays :math:`\kappa`, :math:`\tau` is eliminated:
@@ -57,8 +57,8 @@ class SecondOrderCones:
         S[:, range(m), range(m)] += 1
         return np.asarray(S / self.eta[:, None, None])
 
-    def pull(self, target: float, second_order: bool) -> Array:
-        """Return q (G, m) for a target; ``second_order`` corrects by the direction found last."""
+    def right_hand_side(self, target: float, second_order: bool) -> Array:
+        """Return q (G, m) for a target; ``second_order`` corrects by the previous direction."""
         # W (lambda \ d), d = target e - lambda∘lambda - (W^-1 ds)∘(W dz)
         l0, l1 = self.lam0, self.lam1
         d0 = target - l0**2 - np.einsum("gm,gm->g", l1, l1)
@@ -75,8 +75,8 @@ class SecondOrderCones:
         # elimination of tau: S (q1 - du) is all that is left, with q0 moving tau
         return self.q1
 
-    def turn(self, du: Array) -> None:
-        """Fix the direction that follows from du."""
+    def set_direction(self, du: Array) -> None:
+        """Set the direction that follows from du."""
         rest = self.q1 - du
         along = np.einsum("gm,gm->g", self.w1, rest)
         self.du = du
@@ -122,8 +122,8 @@ class AbsoluteValues:
         S[:, range(m), range(m)] = 1 / np.sqrt(self._spread())
         return S
 
-    def pull(self, target: float, second_order: bool) -> Array:
-        """Return the pull of the target."""
+    def right_hand_side(self, target: float, second_order: bool) -> Array:
+        """Return q (G, m) for a target; ``second_order`` corrects by the previous direction."""
         a = self._duals()
         c = target - self.parts * a
         if second_order:
@@ -131,8 +131,8 @@ class AbsoluteValues:
         self.c = c / a
         return np.asarray(self.c[0] - self.c[1])
 
-    def turn(self, du: Array) -> None:
-        """Fix the direction."""
+    def set_direction(self, du: Array) -> None:
+        """Set the direction."""
         self.dz = (self.c[0] - self.c[1] - du) / self._spread()
         self.dparts = self.c - self.parts / self._duals() * self.sign * self.dz
 
