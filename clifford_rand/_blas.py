@@ -1,4 +1,4 @@
-"""BLAS threads: one a call for stacks of small matrices and while threads of our own share a batch; one for NumPy's."""
+"""Limits on BLAS threads: for stacks of small matrices, for batches shared among threads, for NumPy beside SciPy."""
 
 import math
 import os
@@ -30,7 +30,7 @@ class _Library:
         me = threading.get_ident()
         if self._holders[me] > 1:
             self._holders[me] -= 1
-        elif me in self._holders:  # not one that was loaded since
+        elif me in self._holders:  # a library that was loaded since is not held
             self._drop(me)
 
     def keep_only(self, thread: int) -> None:
@@ -61,8 +61,8 @@ def _libraries() -> list[_Library]:
 
 
 @cache
-def _add_late() -> None:
-    """Add the library that SciPy loaded after the others were found, once."""
+def _add_scipy() -> None:
+    """Add the BLAS library of SciPy, which may be loaded after that of NumPy, once."""
     known = {library.path for library in _libraries()}
     _libraries().extend(library for library in _libraries.__wrapped__() if library.path not in known)
 
@@ -86,7 +86,7 @@ class _OneBlasThread(ContextDecorator):
     def _each(self, act: Any) -> None:
         with _lock:
             if "scipy.linalg" in sys.modules:
-                _add_late()
+                _add_scipy()
             for library in _libraries():
                 if self._part in library.path:
                     act(library)

@@ -149,7 +149,7 @@ def check_broadcast(name: str, owner: str, shape: tuple[int, ...], other: tuple[
         np.broadcast_shapes(shape, other)
     except ValueError:
         rule = f"of a batch shape that broadcasts with {shape}"
-        hint = "Axes are matched from the last; A[:, None] has a new one."
+        hint = "Axes are matched from the last; A[:, None] adds one."
         raise fail(name, owner, rule, describe(f"batch shape {other}"), hint) from None
 
 
@@ -161,7 +161,7 @@ def _shape_of(value: Any) -> tuple[int, ...]:
 
 
 def one_batch(function: _Function) -> _Function:
-    """Let a function say in the library's sentence that batch shapes do not broadcast, where NumPy has found it."""
+    """Return the function with the library's error where NumPy raises that batch shapes do not broadcast."""
 
     @functools.wraps(function)
     def checked(*arguments: Any, **options: Any) -> Any:
@@ -172,7 +172,7 @@ def one_batch(function: _Function) -> _Function:
                 raise
             shapes = ", ".join(str(shape) for shape in map(_shape_of, (*arguments, *options.values())) if shape)
             rule = "such that their batch shapes broadcast"
-            hint = "Axes are matched from the last; A[:, None] has a new one."
+            hint = "Axes are matched from the last; A[:, None] adds one."
             raise fail("arguments", function.__name__, rule, describe(f"shapes {shapes}"), hint) from None
 
     return cast(_Function, checked)

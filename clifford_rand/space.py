@@ -58,7 +58,7 @@ class Space:
         )
 
     def _check_attributes(self) -> None:
-        """Refuse blades with the names of attributes, which would hide them; p, q and r give way to blades."""
+        """Refuse blades named like attributes, which would hide them; p, q and r give way to blades."""
         for name in {*dir(type(self)), "d", "form", "names", "keys", "items", "grade"} - {"p", "q", "r"}:
             if not name.startswith("_") and self.names.parse(name) is not None:
                 hint = f"Choose another name, as e{name}."

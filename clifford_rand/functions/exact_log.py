@@ -19,8 +19,8 @@ def exact_log(R: "Multivector", owner: str) -> "Multivector":
     sigma, B, s = scalar_square(R.sparse(), owner)
     scalar, factor = (np.asarray(x, dtype=object) for x in np.frompyfunc(logarithm_of_rotor, 2, 2)(sigma, s))
     if any(x is None for x in np.ravel(factor)):
-        found = describe("minus one, or σ + B with an eigenvalue σ - √(B²) ≤ 0")
-        raise fail("A", owner, "with a principal logarithm", found)
+        received = describe("minus one, or σ + B with an eigenvalue σ - √(B²) ≤ 0")
+        raise fail("A", owner, "with a principal logarithm", received)
     result = B._make(B.keys, np.asarray(B.coefficients * factor[..., None], dtype=object))
     return result if all(is_exact_zero(x) for x in np.ravel(scalar)) else result + scalar
 
@@ -34,8 +34,8 @@ def exact_sqrt(R: "Multivector") -> "Multivector":
     nothing = _all_zero(sigma[..., None]) & _all_zero(B.coefficients)
     scalar, factor = (np.where(nothing, 0, x) for x in (scalar, factor))
     if any(x is None for x in np.ravel(factor)):
-        found = describe("minus one, or σ + B with an eigenvalue σ - √(B²) ≤ 0")
-        raise fail("A", "sqrt", "zero, or with a principal logarithm", found)
+        received = describe("minus one, or σ + B with an eigenvalue σ - √(B²) ≤ 0")
+        raise fail("A", "sqrt", "zero, or with a principal logarithm", received)
     return B._make(B.keys, np.asarray(B.coefficients * factor[..., None], dtype=object)) + scalar
 
 

@@ -217,8 +217,8 @@ def _exact_part(B: "Multivector") -> "Multivector":
     square = expand(q.anticommutator(q))
     if not _is_scalar(square):
         rule = "a scalar plus commuting parts with squares s + q and scalars q², for fractions or symbols"
-        found = describe(f"a multivector with a part of grades {', '.join(map(str, B.grades))} that is of another form")
-        raise fail("A", "exp", rule, found, "Substitute numbers first, or convert with astype(float).")
+        received = describe(f"another part of grades {', '.join(map(str, B.grades))}")
+        raise fail("A", "exp", rule, received, "Substitute numbers first, or convert with astype(float).")
     t = without_scalar(square)[0]
     C0, C1, S0, S1 = (np.asarray(x, dtype=object)[..., None] for x in np.frompyfunc(exponential_of_pair, 2, 4)(s, t))
     result = B._make(B.keys, np.asarray(B.coefficients * S0, dtype=object)) + C0[..., 0]
@@ -235,12 +235,12 @@ def _is_scalar(A: "Multivector") -> bool:
 
 
 def _commuting_parts(B: "Multivector") -> "list[Multivector]":
-    """Return parts of B that commute: the blades of each are linked by blades that do not."""
+    """Return parts of B that commute with each other: blades that do not commute are in one part."""
     blades = [B._make(B.keys, row) for row in np.eye(B.keys.size, dtype=np.int64)]
     linked = np.array([[bool(a.commutator(b).coefficients.any()) for b in blades] for a in blades], dtype=bool)
     held = np.array([not _is_scalar(B._make(B.keys, B.coefficients * row)) for row in np.eye(B.keys.size, dtype=int)])
     linked &= held & held[:, None]
-    for _ in range(B.keys.size.bit_length()):  # the links of links, twice as far each time
+    for _ in range(B.keys.size.bit_length()):  # the transitive closure, by squaring
         linked = linked | ((linked.astype(np.int64) @ linked) > 0)
     groups = {tuple(np.flatnonzero(linked[i] | (np.arange(len(held)) == i)).tolist()) for i in np.flatnonzero(held)}
     masks = (np.isin(np.arange(len(held)), group) for group in sorted(groups))

@@ -102,10 +102,10 @@ class Frame:
 
 
 def null_exponents(A: "Multivector") -> Array | None:
-    """Return n per element of the batch such that e_i ↦ 2^-n e_i of null vectors e_i leaves no component above others.
+    """Return n for each element: e_i ↦ 2^-n e_i for null vectors e_i takes their components below the largest other.
 
-    These maps keep the product, so functions of A may be computed there; large translations lose no digits then. The
-    components with null vectors come below the largest without. None where they already are, or there are none such.
+    The map keeps the geometric product, so functions of A may be computed on the image, and large translations lose no
+    digits. None where these components are below already, or the metric has no null vectors.
     """
     null = _null_counts(A.keys, A.algebra.form)
     if null is None or not A.coefficients.size:

@@ -230,49 +230,49 @@ def _inverse(A: "Multivector", name: str, owner: str = "") -> "Multivector":
     A = as_inexact(A)
     if not np.isfinite(A.coefficients).all():
         raise fail("A", owner, "finite", describe("NaN or infinite coefficients"))
-    one = _INVERSES[name]
+    inverse = _INVERSES[name]
     kept, wide = A.dtype, np.dtype(np.complex128 if A.dtype.kind == "c" else np.float64)
     A = A.astype(wide)
     with np.errstate(all="ignore"):
-        result = _closed(A, one, owner)
+        result = _closed(A, inverse, owner)
         if result is None:
-            result = _general(A, one, owner)
+            result = _general(A, inverse, owner)
     return result.astype(kept)
 
 
-def _undefined(one: InverseFunction, owner: str, A: "Multivector") -> Exception:
+def _undefined(inverse: InverseFunction, owner: str, A: "Multivector") -> Exception:
     hint = "" if A.dtype.kind == "c" else f"A.astype(complex).{owner}() is defined unless it is infinite."
-    found = describe("a multivector that has no such value to rounding")
-    return fail("A", owner, f"a multivector {one.domain}", found, hint)
+    received = describe("a multivector that has no such value to rounding")
+    return fail("A", owner, f"a multivector {inverse.domain}", received, hint)
 
 
-def _checked(parts: Array, A: "Multivector", one: InverseFunction, owner: str) -> NDArray[Any]:
+def _checked(parts: Array, A: "Multivector", inverse: InverseFunction, owner: str) -> NDArray[Any]:
     """Return the result's coefficients, real for real A, or raise."""
     if not np.isfinite(parts).all():
-        raise _undefined(one, owner, A)
+        raise _undefined(inverse, owner, A)
     if A.dtype.kind == "c":
         return parts
     size = np.abs(parts).max(axis=-1, initial=0.0)
     if (np.abs(parts.imag).max(axis=-1, initial=0.0) > 1e-2 * size).any():
-        raise _undefined(one, owner, A)
+        raise _undefined(inverse, owner, A)
     return parts.real.copy()
 
 
 # ---- B² a number
 
 
-def _closed(A: "Multivector", one: InverseFunction, owner: str) -> "Multivector | None":
+def _closed(A: "Multivector", inverse: InverseFunction, owner: str) -> "Multivector | None":
     """Return f(σ + B) by the two eigenvalues σ ± √s, None where the keys do not say that B² = s."""
-    found = by_two_eigenvalues(A, one.at, one.derivative, one.distance)
-    if found is None:
+    values_on_keys = by_two_eigenvalues(A, inverse.at, inverse.derivative, inverse.distance)
+    if values_on_keys is None:
         return None
-    scalars = found[1][..., 0]
+    scalars = values_on_keys[1][..., 0]
     rounding = np.sqrt(
         2 * ROUNDING * np.maximum(1, np.abs(A.coefficients).max(axis=-1, initial=0))
     )  # at a branch point
     if A.dtype.kind == "f" and (np.abs(scalars.imag) > rounding * np.maximum(1, np.abs(scalars))).any():
-        raise _undefined(one, owner, A)
-    keys, values = found[0], _checked(found[1], A, one, owner)
+        raise _undefined(inverse, owner, A)
+    keys, values = values_on_keys[0], _checked(values_on_keys[1], A, inverse, owner)
     if A.keys.find(0) < 0 and not values[..., 0].any():  # odd functions, off their cuts
         return A._make(without_first(keys), layout.own(values[..., 1:]))
     return A._make(keys, layout.own(values))
@@ -281,14 +281,14 @@ def _closed(A: "Multivector", one: InverseFunction, owner: str) -> "Multivector 
 # ---- any multivector
 
 
-def _general(A: "Multivector", one: InverseFunction, owner: str) -> "Multivector":
+def _general(A: "Multivector", inverse: InverseFunction, owner: str) -> "Multivector":
     """Return f(A) from the eigenvalues, improved by Newton's method where that is not right to rounding."""
     form = unit_form(A, owner)
     U = form.take(A)
     keys = closed_keys(U)
-    best, error = improved(U, keys, _checked(of_eigenvalues(U, keys, one.at), A, one, owner), one, owner)
+    best, error = improved(U, keys, _checked(of_eigenvalues(U, keys, inverse.at), A, inverse, owner), inverse, owner)
     if not (error <= ACCEPTED).all():
-        raise _undefined(one, owner, A)
+        raise _undefined(inverse, owner, A)
     return form.give(U._make(keys, best.reshape(*U.shape, keys.size)), A)
 
 

@@ -54,32 +54,32 @@ def closed_keys(U: "Multivector") -> Keys:
 
 
 def improved(
-    U: "Multivector", keys: Keys, start: NDArray[Any], one: InverseFunction, owner: str
+    U: "Multivector", keys: Keys, start: NDArray[Any], inverse: InverseFunction, owner: str
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return Y (n, K) after Newton's method from ``start`` for the elements of U, and max|image - U| / max|U|."""
     target = U._on(keys).coefficients.reshape(-1, keys.size)
     best = start.reshape(-1, keys.size).copy()
     now, error = best.copy(), np.full(len(best), np.inf)
     scale = np.abs(target).max(axis=-1)
-    if one.f is np.arccosh:
+    if inverse.f is np.arccosh:
         scale = np.maximum(scale, 1.0)
-    left = np.flatnonzero(np.isfinite(now).all(axis=-1))
+    active = np.flatnonzero(np.isfinite(now).all(axis=-1))
     for step in range(STEPS):
-        if not left.size:
+        if not active.size:
             break
-        Y, wanted = U._make(keys, now[left]), U._make(keys, target[left])
+        Y, wanted = U._make(keys, now[active]), U._make(keys, target[active])
         try:
-            C, S = one.parts(Y, owner)
-            found = np.abs((wanted - one.image(C, S))._on(keys).coefficients).max(axis=-1)
-            better = found < error[left]
-            best[left[better]], error[left[better]] = now[left[better]], found[better]
-            going = better & ~(found <= ROUNDING / 16 * scale[left])
-            if not going.any() or step == STEPS - 1:
+            C, S = inverse.parts(Y, owner)
+            distance = np.abs((wanted - inverse.image(C, S))._on(keys).coefficients).max(axis=-1)
+            better = distance < error[active]
+            best[active[better]], error[active[better]] = now[active[better]], distance[better]
+            continued = better & ~(distance <= ROUNDING / 16 * scale[active])
+            if not continued.any() or step == STEPS - 1:
                 break
-            left = left[going]
+            active = active[continued]
             W, C, S = (part._on(keys) for part in (wanted, C, S))
-            move = one.step(*(part._make(keys, part.coefficients[going].copy()) for part in (W, C, S)))
+            move = inverse.step(*(part._make(keys, part.coefficients[continued].copy()) for part in (W, C, S)))
         except ArgumentError:
-            break  # a singular derivative, or no value there: the best value is compared with A below
-        now[left] = now[left] + move._on(keys).coefficients
+            break  # a singular derivative, or no value there: the best value is returned with its error
+        now[active] = now[active] + move._on(keys).coefficients
     return best, error / np.where(scale > 0, scale, 1)

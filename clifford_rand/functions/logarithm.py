@@ -131,9 +131,9 @@ def _versor_logs(even: "Multivector", dtype: Any, owner: str, stored: Any = None
     right = np.ones(len(flat), dtype=bool)
     left = np.flatnonzero(~done.reshape(-1))
     if frame.d > 1 and (frame.signs == frame.signs[0]).all() and frame.signs[0] and len(left):
-        scalars[left], parts[left], found = planes_log(frame, flat[left], float(np.finfo(kept).eps))
-        left = left[~found]
-    # minus one is often there many times
+        scalars[left], parts[left], is_done = planes_log(frame, flat[left], float(np.finfo(kept).eps))
+        left = left[~is_done]
+    # a batch often has -1 many times
     different, same = np.unique(flat[left], axis=0, return_inverse=True)
     logs = [log_of_one(frame, values, float(np.finfo(kept).eps)) for values in different]
     for i, k in zip(left, same.reshape(-1), strict=True):
@@ -144,10 +144,10 @@ def _versor_logs(even: "Multivector", dtype: Any, owner: str, stored: Any = None
             scalars[i], parts[i] = one
     stored = stored or kept
     B = frame.leave(frame.bivector(parts.reshape(*even.shape, frame.bivectors.size)), even, stored)
-    made = B if d > 1 and not scalars.any() else B + scalars.reshape(even.shape).astype(stored)
+    logarithms = B if d > 1 and not scalars.any() else B + scalars.reshape(even.shape).astype(stored)
     if result is not None:
-        made = _merged(even, done, _parted(made, done)[0], _parted(result, done)[1])
-    return made, right.reshape(even.shape)
+        logarithms = _merged(even, done, _parted(logarithms, done)[0], _parted(result, done)[1])
+    return logarithms, right.reshape(even.shape)
 
 
 def _versor_roots(even: "Multivector", dtype: Any, owner: str) -> "tuple[Multivector, Array]":
@@ -158,16 +158,16 @@ def _versor_roots(even: "Multivector", dtype: Any, owner: str) -> "tuple[Multive
         return result, done
     flat = even.coefficients.reshape(math.prod(even.shape), even.keys.size)
     left = np.flatnonzero(~done.reshape(-1) & flat.any(axis=1))  # zero is its own root, without a logarithm
-    # in double precision: near minus one half a large log would lose float32's digits
-    logs, found = _versor_logs(even._make(even.keys, flat[left]), dtype, owner, dtype)
+    # in double precision: half of a large logarithm near -1 would lose the digits of float32
+    logs, has_log = _versor_logs(even._make(even.keys, flat[left]), dtype, owner, dtype)
     right = np.ones(len(flat), dtype=bool)
-    right[left] = found
-    others = (logs / 2).exp()
-    keys = others.keys if result is None else result.keys
+    right[left] = has_log
+    roots = (logs / 2).exp()
+    keys = roots.keys if result is None else result.keys
     parts = np.zeros((keys.size, len(flat)), dtype=kept)
     if result is not None:
         parts[:, done.reshape(-1)] = layout.components(result.coefficients)[:, done.reshape(-1)]
-    parts[:, left] = layout.components(others._on(keys).coefficients)
+    parts[:, left] = layout.components(roots._on(keys).coefficients)
     return even._make(keys, layout.coefficients(parts, even.shape)), right.reshape(even.shape)
 
 
@@ -182,9 +182,9 @@ def _parted(A: "Multivector", where: Array) -> "tuple[Multivector, Multivector]"
     return A._make(A.keys, flat[~where.reshape(-1)]), A._make(A.keys, flat[where.reshape(-1)])
 
 
-def _merged(R: "Multivector", where: Array, others: "Multivector", those: "Multivector") -> "Multivector":
+def _merged(R: "Multivector", where: Array, unmasked: "Multivector", masked: "Multivector") -> "Multivector":
     """Return a batch of the shape of R of ``those`` where the mask is True, of ``others`` elsewhere."""
-    keys = union(others.keys, those.keys)
-    parts = np.zeros((where.size, keys.size), dtype=np.result_type(others.dtype, those.dtype))
-    parts[~where.reshape(-1)], parts[where.reshape(-1)] = others._on(keys).coefficients, those._on(keys).coefficients
+    keys = union(unmasked.keys, masked.keys)
+    parts = np.zeros((where.size, keys.size), dtype=np.result_type(unmasked.dtype, masked.dtype))
+    parts[~where.reshape(-1)], parts[where.reshape(-1)] = unmasked._on(keys).coefficients, masked._on(keys).coefficients
     return R._make(keys, parts.reshape(*R.shape, keys.size))

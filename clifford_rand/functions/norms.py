@@ -94,8 +94,8 @@ def norm(A: "Multivector") -> Any:
 def normalized(A: "Multivector", rtol: float | None = None) -> "Multivector":
     """Return (A ~A)^{-1/2} A for even and odd A with A ~A = s + q, q² = t a scalar < s²; else A / norm(A).
 
-    So A ~A is 1, or -1 where s < 0: of a motor that has drifted the motor, of a versor A / norm(A). With n = √(s² - t)
-    and c = √((|s| + n)/2) the factor is (c ∓ q/(2c))/n. Exact and complex A are divided by norm(A).
+    So U ~U of the result U is 1, or -1 where s < 0: a drifted motor becomes a motor, a versor A / norm(A). With
+    n = √(s² - t) and c = √((|s| + n)/2) the factor is (c ∓ q/(2c))/n. Exact and complex A are divided by norm(A).
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def normalized(A: "Multivector", rtol: float | None = None) -> "Multivector":
     if len({k % 2 for k in A.grades}) > 1:
         return unit
     once = _without_study_part(unit)
-    return unit if once is unit else _without_study_part(once)  # which removes what the first has rounded
+    return unit if once is unit else _without_study_part(once)  # the second removes the rounding of the first
 
 
 def _without_study_part(A: "Multivector") -> "Multivector":
@@ -325,7 +325,7 @@ def is_exact(*multivectors: "Multivector") -> bool:
 
 
 def no_tensors(name: str, owner: str) -> Exception:
-    """Return the error of a function that looks at values, which those of tensors may not be there for."""
+    """Return the error of a function that needs values: tensors that are traced have none."""
     hint = "A.to_numpy() is one, without a gradient."
     return fail(name, owner, "a multivector of NumPy arrays", describe("a multivector of tensors"), hint)
 

@@ -33,11 +33,11 @@ from clifford_rand.functions.unit_form import full_form, span_form, unit_form
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
-REAL = 1e-6  # imaginary parts below this share of the result are those of rounding, at half of the digits
+REAL = 1e-6  # share of the result below which imaginary parts are round-off: half of the digits
 PRECISE = 1e-13  # relative error of exp(log A) beyond which the values without eigenvectors are tried
 WEDGE = 0.05  # angle to the negative axis within which eigenvalues may be negative numbers and rounding
 LARGEST_FULL = 6  # basis vectors among which J is sought: all, or those of A and up to two more of each sign
-TRIES = 40  # random multivectors that commute with A, of which one in four or more has no real eigenvalue where any has
+TRIES = 40  # random multivectors that commute with A: if some have no real eigenvalue, one in four or more has none
 
 
 def _exponentials(Y: "Multivector", owner: str) -> Pair:
@@ -73,11 +73,11 @@ _FUNCTIONS = {
 def principal(A: "Multivector", name: str, owner: str) -> "Multivector":
     """Return the logarithms, or the roots, of a batch of multivectors in numbers; an error where one has none."""
     A = as_inexact(A) if A.keys.size else as_inexact(A)._on(keys_of_grades(A.algebra.d, (0,)))
-    one, exponent = _FUNCTIONS[name], power_of_two(A.coefficients)
+    inverse, exponent = _FUNCTIONS[name], power_of_two(A.coefficients)
     exponent += exponent & 1  # a power of 4
     scaled = multiplied(A.astype(np.complex128 if A.dtype.kind == "c" else np.float64), -exponent)
     with np.errstate(all="ignore"):
-        result = _of_batch(scaled, one, owner)
+        result = _of_batch(scaled, inverse, owner)
     if name == "sqrt":
         result = multiplied(result, exponent // 2)
     elif exponent.any():
@@ -85,38 +85,38 @@ def principal(A: "Multivector", name: str, owner: str) -> "Multivector":
     return result.astype(A.dtype)
 
 
-def _of_batch(A: "Multivector", one: InverseFunction, owner: str) -> "Multivector":
+def _of_batch(A: "Multivector", inverse: InverseFunction, owner: str) -> "Multivector":
     form = unit_form(A, owner)
     U = form.take(A)
     keys = closed_keys(U)
-    found = by_two_eigenvalues(U, one.at, one.derivative, one.distance)
-    values = of_eigenvalues(U, keys, one.at) if found is None else U._make(*found)._on(keys).coefficients
+    closed = by_two_eigenvalues(U, inverse.at, inverse.derivative, inverse.distance)
+    values = of_eigenvalues(U, keys, inverse.at) if closed is None else U._make(*closed)._on(keys).coefficients
     values = values.reshape(-1, keys.size)
     right = np.ones(len(values), dtype=bool)
     if A.dtype.kind != "c":
         right = np.abs(values.imag).max(axis=-1, initial=0) <= REAL * np.abs(values).max(axis=-1, initial=0)
         values = values.real
-    best, error = improved(U, keys, values, one, owner)
+    best, error = improved(U, keys, values, inverse, owner)
     result = form.give(U._make(keys, best.reshape(*A.shape, keys.size)), A)
     left = np.flatnonzero(~(right & (error <= PRECISE)))
     if not left.size:
         return result
     flat = A._make(A.keys, A.coefficients.reshape(-1, A.keys.size))
-    others = [_of_one(flat[int(i)], one, owner) for i in left]
-    keys = keys_of_grades(A.algebra.d, tuple(sorted({k for B in (*others, result) for k in B.grades})))
+    singles = [_of_one(flat[int(i)], inverse, owner) for i in left]
+    keys = keys_of_grades(A.algebra.d, tuple(sorted({k for B in (*singles, result) for k in B.grades})))
     parts = result._on(keys).coefficients.reshape(-1, keys.size).copy()
-    parts[left] = [B._on(keys).coefficients for B in others]
+    parts[left] = [B._on(keys).coefficients for B in singles]
     return A._make(keys, parts.reshape(*A.shape, keys.size))
 
 
-def _of_one(A: "Multivector", one: InverseFunction, owner: str) -> "Multivector":
+def _of_one(A: "Multivector", inverse: InverseFunction, owner: str) -> "Multivector":
     """Return f(A) without eigenvectors; X + J Y where f is that of e^{-iθ} A, whose eigenvalues are off the cut."""
     form = full_form(A) if A.algebra.d <= LARGEST_FULL else span_form(A, LARGEST_FULL) or unit_form(A, owner)
     U = form.take(A)
     M, signature = matrices_of(U), tuple(U.algebra.signature)
     values = np.linalg.eigvals(M).ravel()
-    if not (root := one.f is np.sqrt) and np.abs(values).min() <= ROUNDING * np.abs(values).max():
-        raise _undefined(A, values, one, owner)
+    if not (root := inverse.f is np.sqrt) and np.abs(values).min() <= ROUNDING * np.abs(values).max():
+        raise _undefined(A, values, inverse, owner)
     away = np.pi - np.abs(np.angle(values))
     turns = [0.0, float(away[away > WEDGE].min(initial=np.pi)) / 2] if away.min() <= WEDGE else [0.0]
     for keys, turn in itertools.product((closed_keys(U), keys_of_grades(U.algebra.d, range(U.algebra.d + 1))), turns):
@@ -130,10 +130,10 @@ def _of_one(A: "Multivector", one: InverseFunction, owner: str) -> "Multivector"
         else:
             L[0] += 1j * turn
         for start in [L] if A.dtype.kind == "c" else _real_values(U, keys, L):
-            best, error = improved(U, keys, start, one, owner)
+            best, error = improved(U, keys, start, inverse, owner)
             if error.max() <= ACCEPTED:
                 return form.give(U._make(keys, best[0]), A)
-    raise _undefined(A, values, one, owner)
+    raise _undefined(A, values, inverse, owner)
 
 
 def _root(M: Array) -> Array:
@@ -154,21 +154,19 @@ def _real_values(U: "Multivector", keys: Keys, values: Array) -> Iterator[NDArra
         yield X
         return
     basis = U._make(keys, np.eye(keys.size))
-    off = np.abs((basis * U - U * basis).coefficients).max(axis=-1)
+    commutators = (basis * U - U * basis).coefficients
+    off = np.abs(commutators).max(axis=-1)
     squares = (basis * basis)._select(keys_of_grades(keys.d, (0,))).coefficients[:, 0]
     for i in np.flatnonzero((off <= ROUNDING) & (squares < 0)):
         yield X + (basis[int(i)] * Y)._on(keys).coefficients
         return
-    commutators = (basis * U - U * basis).coefficients
     left, sizes, _ = np.linalg.svd(commutators)
     sizes = np.concatenate([sizes, np.zeros(len(left) - len(sizes))])
     commuting = left[:, sizes <= 1e-9].T
     rng = np.random.default_rng(0)
     for _ in range(TRIES):
         Z = U._make(keys, rng.standard_normal(len(commuting)) @ commuting)
-        J = U._make(
-            keys, of_eigenvalues(Z * Y, keys, lambda z: 1j * np.sign(np.where(np.abs(z) > 1e-6, z.imag, 0))).real
-        )
+        J = U._make(keys, of_eigenvalues(Z * Y, keys, _side).real)
         if (J * J * Y + Y).isclose(0, atol=1e-6):
             yield X + (J * Y)._on(keys).coefficients
             return
@@ -179,13 +177,13 @@ def _side(z: Array) -> Array:
     return np.asarray(1j * np.sign(np.where(np.abs(z) > REAL, z.imag, 0)))
 
 
-def _undefined(A: "Multivector", z: NDArray[Any], one: InverseFunction, owner: str) -> Exception:
+def _undefined(A: "Multivector", z: NDArray[Any], inverse: InverseFunction, owner: str) -> Exception:
     small, size = np.abs(z).min(), np.abs(z).max()
     if small <= 1e-7 * size or not size:
-        found = describe(f"a multivector with an eigenvalue of size {small:.1g} beside one of {size:.3g}")
-        return fail("A", owner, f"a multivector {one.domain}", found)
+        received = describe(f"a multivector with an eigenvalue of size {small:.1g} beside one of {size:.3g}")
+        return fail("A", owner, f"a multivector {inverse.domain}", received)
     if (np.pi - np.abs(np.angle(z)) <= WEDGE).any() and A.dtype.kind != "c":
         rule = "a multivector without negative eigenvalues, unless a root of -1 commutes with it"
         hint = f"A.astype(complex).{owner}() is defined."
         return fail("A", owner, rule, describe("a multivector with a negative eigenvalue"), hint)
-    return fail("A", owner, "a multivector whose value rounding leaves right", describe("another"))
+    return fail("A", owner, "a multivector with an accurate value", describe(f"one with an error above {ACCEPTED:g}"))

@@ -72,7 +72,7 @@ class UnitForm:
 
     def __init__(self, algebra: Any, used: int) -> None:
         metric: Metric = algebra.form
-        vectors = bits_of(used) or [0][: metric.d]  # for a scalar any one vector will do
+        vectors = bits_of(used) or [0][: metric.d]  # a scalar needs any one vector
         if metric.diagonal is None:
             metric = metric_of_gram(metric.gram[np.ix_(vectors, vectors)])
             diagonal = metric.diagonal

@@ -26,7 +26,7 @@ def log_of_one(frame: Frame, values: Array, eps: float) -> tuple[Any, Array] | N
     square = (R * ~R).coefficients
     size = float((np.abs(R.coefficients) ** 2).sum())
     squared = square[0].real
-    if not largest or squared <= 64 * eps * size or np.abs(square[1:]).max(initial=0.0) > _loose(eps) * size:
+    if not largest or squared <= 64 * eps * size or np.abs(square[1:]).max(initial=0.0) > _tolerance(eps) * size:
         return None
     # within the rounding of A ~A no scale is seen, and to divide by it would only spoil a large boost
     unit = bool(largest < 1e100 and abs(squared * largest**2 - 1) <= 64 * eps * size * largest**2)
@@ -35,12 +35,12 @@ def log_of_one(frame: Frame, values: Array, eps: float) -> tuple[Any, Array] | N
     best: Any = None
     least = np.inf
     for B in _candidates(frame, R, eps):
-        *found, residual = _polished(frame, R, 0.0, B, unit)
+        *candidate, residual = _polished(frame, R, 0.0, B, unit)
         if residual < least:
-            best, least = found, residual
+            best, least = candidate, residual
         if least <= 500 * eps * scale:
             break
-    limit = _loose(eps) * scale
+    limit = _tolerance(eps) * scale
     if best is not None and limit < least <= LARGEST_ERROR * scale:
         limit = _rounding(frame, best[1], eps)
     if best is None or not least <= limit:
@@ -49,8 +49,8 @@ def log_of_one(frame: Frame, values: Array, eps: float) -> tuple[Any, Array] | N
     return (0.0 if unit else float(np.log(largest) + np.log(squared) / 2) + shift), B
 
 
-def _loose(eps: float) -> float:
-    """Return how far, relative to max|R|, R may be from a versor and exp(log R) from R: nothing worse is returned."""
+def _tolerance(eps: float) -> float:
+    """Return the largest accepted error relative to max|R|: of R as a versor, and of exp(log R)."""
     return max(1e-9, 500 * eps)  # 6e-5 for float32
 
 
@@ -72,7 +72,7 @@ def _candidates(frame: Frame, R: "Multivector", eps: float) -> Any:
     if np.abs(moved.coefficients).max() and moved.keys.grades != (1,):
         outside = [k for k in moved.grades if k != 1]
         wrong = np.abs(moved.grade(*outside).coefficients).max(initial=0.0)
-        if wrong > _loose(eps) * float((np.abs(R.coefficients) ** 2).sum()):
+        if wrong > _tolerance(eps) * float((np.abs(R.coefficients) ** 2).sum()):
             return
     M = moved._select(vectors.keys).coefficients.T
     M0, T = M[np.ix_(live, live)], M[np.ix_(null, live)]

@@ -41,9 +41,9 @@ def normalized(A: Any) -> Any:
     if not q.refs:
         return A.times(graph.call("reciprocal", graph.call("sqrt", graph.call("abs", square))))
     s, q, t = _split_square(q + product.grade(0), "its norm")
-    apart = graph.add(graph.mul(s, s), -t)
-    trace.need("lt", graph.mul(graph.constant(EXACT), graph.mul(s, s)), apart)
-    root = graph.call("sqrt", apart)
+    n_squared = graph.add(graph.mul(s, s), -t)
+    trace.need("lt", graph.mul(graph.constant(EXACT), graph.mul(s, s)), n_squared)
+    root = graph.call("sqrt", n_squared)
     c = graph.call("sqrt", graph.mul(graph.constant(Fraction(1, 2)), graph.add(graph.call("abs", s), root)))
     sign = graph.call("where", graph.call("lt", s, 0), graph.constant(2), graph.constant(-2))
     part = graph.call("reciprocal", graph.mul(sign, graph.mul(c, root)))

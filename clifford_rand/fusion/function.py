@@ -64,7 +64,7 @@ class FusedFunction:
 
     @cached_property
     def _alias(self) -> Any:
-        """The plain function by a name under which pickle finds it in its module, where its own is this object's."""
+        """The plain function as ``f._alias``, where pickle finds it: its own name is that of this object."""
         f = self.function
         alias = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
         alias.__kwdefaults__, alias.__module__ = f.__kwdefaults__, f.__module__
@@ -72,15 +72,16 @@ class FusedFunction:
         return alias
 
     def __reduce__(self) -> Any:
-        """Pickle by name what a module has by this name; else by the function, which cloudpickle takes by its code."""
-        found: Any = sys.modules.get(self.function.__module__)
+        """Pickle by name where its module has this object by this name; else by the plain function."""
+        global_value: Any = sys.modules.get(self.function.__module__)
         for name in self.function.__qualname__.split("."):
-            found = getattr(found, name, None)
-        if found is not self:
+            global_value = getattr(global_value, name, None)
+        if global_value is not self:
             return _unpickled, (self.function, self.backend, self._static)
         if self.function.__module__ != "__main__":
             return str(self.function.__qualname__)
-        return _unpickled, (self._alias, self.backend, self._static)  # which other processes may have or not
+        # a process that has not run the script gets its code from cloudpickle
+        return _unpickled, (self._alias, self.backend, self._static)
 
     def __repr__(self) -> str:
         return f"<fused function {self.function.__qualname__}{self._signature}: {len(self.compiled_for)} compiled>"

@@ -22,10 +22,10 @@ _SIGMA = (np.eye(2), np.array([[0, 1], [1, 0]]), np.array([[0, -1j], [1j, 0]]), 
 
 def _generators(basis: str) -> list[NDArray[Any]]:
     """Return γ_0 to γ_3: C. Itzykson and J.-B. Zuber, Quantum Field Theory, 1980, appendix A-2."""
-    one, *s = _SIGMA
+    I2, *s = _SIGMA
     if basis == "majorana":
-        return [np.kron(s[0], s[1]), 1j * np.kron(one, s[2]), -1j * np.kron(s[1], s[1]), -1j * np.kron(one, s[0])]
-    first = np.kron(s[2], one) if basis == "dirac" else np.kron(s[0], one)
+        return [np.kron(s[0], s[1]), 1j * np.kron(I2, s[2]), -1j * np.kron(s[1], s[1]), -1j * np.kron(I2, s[0])]
+    first = np.kron(s[2], I2) if basis == "dirac" else np.kron(s[0], I2)
     return [first, *(np.kron(1j * s[1], sigma) for sigma in s)]
 
 
@@ -34,11 +34,11 @@ def _blades(signature: tuple[int, ...], basis: str | None) -> NDArray[np.complex
     """Return the unitary matrices (2^d, …, 2^m, 2^m) of the basis blades, in the order of their masks."""
     d, size = len(signature), 1 << len(signature) // 2
     if basis in (None, "blocks"):
-        found = np.asarray(to_matrices(np.eye(1 << d), representation_of(signature)), dtype=np.complex128)
-        return found if basis and d % 2 else found[:, 0]
+        blocks = np.asarray(to_matrices(np.eye(1 << d), representation_of(signature)), dtype=np.complex128)
+        return blocks if basis and d % 2 else blocks[:, 0]
     gammas = _generators(str(basis))
     factors = ([gammas[i] for i in range(d) if mask >> i & 1] for mask in range(1 << d))
-    return np.stack([reduce(np.matmul, one, np.eye(size, dtype=complex)) for one in factors])
+    return np.stack([reduce(np.matmul, gammas_of_blade, np.eye(size, dtype=complex)) for gammas_of_blade in factors])
 
 
 def _layout(algebra: Any, basis: object, owner: str) -> tuple[tuple[int, ...], str | None, tuple[int, ...]]:
@@ -51,7 +51,7 @@ def _layout(algebra: Any, basis: object, owner: str) -> tuple[tuple[int, ...], s
     chosen: Any = check_choice(basis, "basis", owner, BASES)
     chosen = "dirac" if chosen is None and signature == SPACE_TIME else chosen
     if chosen in BASES[2:] and signature != SPACE_TIME:
-        raise fail("basis", owner, "None or 'blocks' but in Algebra.sta()", chosen)
+        raise fail("basis", owner, "None or 'blocks' outside Algebra.sta()", chosen)
     d, size = algebra.d, 1 << algebra.d // 2
     if chosen is None and (d % 2 == 0 or (d * (d - 1) // 2 + signature.count(-1)) % 2 == 0):
         chosen = "blocks"  # one block for even d, and two where I² = 1

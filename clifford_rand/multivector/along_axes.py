@@ -108,11 +108,11 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 def gradient(A: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Return NumPy's central differences of the coefficients along batch axes, a list of them for several."""
     axes = range(A.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    axes = tuple(_axis(A, one, "gradient") for one in axes)
+    axes = tuple(_axis(A, index, "gradient") for index in axes)
     array = A.coefficients.astype(np.float64) if A.dtype.kind == "i" else A.coefficients
     differences: Any = np.gradient
-    found = differences(array, *spacing, axis=axes, edge_order=edge_order)
-    parts = [A._make(A.keys, layout.own(part)) for part in (found if isinstance(found, list | tuple) else [found])]
+    arrays = differences(array, *spacing, axis=axes, edge_order=edge_order)
+    parts = [A._make(A.keys, layout.own(part)) for part in (arrays if isinstance(arrays, list | tuple) else [arrays])]
     return parts if len(axes) > 1 else parts[0]
 
 
@@ -121,7 +121,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     line: Any = np.interp
     x, xp = as_numbers(x, "numpy.interp"), as_numbers(xp, "numpy.interp")
     if not is_multivector(fp) or fp.grades in ((), (0,)):
-        return line(x, xp, *(as_numbers(one, "numpy.interp") for one in (fp, left, right)), period)
+        return line(x, xp, *(as_numbers(value, "numpy.interp") for value in (fp, left, right)), period)
     if fp.ndim != 1:
         raise fail("fp", "interp", "multivectors of batch shape (n,)", describe(f"batch shape {fp.shape}"))
     ends = [None if end is None else operand(fp, end)._on(fp.keys).coefficients for end in (left, right)]
@@ -134,10 +134,10 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """Return Σ_k a_k v_{n-k}, the factors of each geometric product in this order; modes as NumPy's."""
-    if all(not is_multivector(one) or one.grades in ((), (0,)) for one in (a, v)):
-        return np.convolve(*(as_numbers(one, "numpy.convolve") for one in (a, v)), mode)  # type: ignore[call-overload]
+    if all(not is_multivector(factor) or factor.grades in ((), (0,)) for factor in (a, v)):
+        return np.convolve(*(as_numbers(factor, "numpy.convolve") for factor in (a, v)), mode)  # type: ignore[call-overload]
     like = a if is_multivector(a) else v
-    a, v = (operand(like, one if is_multivector(one) else np.asarray(one)) for one in (a, v))
+    a, v = (operand(like, factor if is_multivector(factor) else np.asarray(factor)) for factor in (a, v))
     if a.ndim != 1 or v.ndim != 1 or not (a.shape[0] and v.shape[0]):
         raise fail("a", "convolve", "not empty, of one batch axis like v", describe(f"shapes {a.shape}, {v.shape}"))
     n, m = a.shape[0], v.shape[0]

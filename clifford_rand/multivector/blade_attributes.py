@@ -1,4 +1,4 @@
-"""Errors of ``A.e12`` and of attributes that SymPy asks of an expression: they name ``A["e12"]``, ``A.simplify(f)``.
+"""Attributes that multivectors do not have, ``A.e12`` and those of SymPy's expressions: their errors name the remedy.
 
 A method `__getattr__` would do it for every name, and would make each attribute of every multivector five times as slow
 to read (Python 3.11: 19 ns for 3.4), some ten of which are read in each operation.
@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 
-class _Taught:
+class _Missing:
     """An attribute that no multivector has, and what to write instead."""
 
     __slots__ = ("name", "remedy")
@@ -36,13 +36,14 @@ _OF_EXPRESSIONS = "atoms has is_Add is_Number is_Poly is_Relational is_extended_
 
 
 class BladeAttributes:
-    """Names of basis blades, and of what expressions have, as attributes that say what to write."""
+    """Names of basis blades and of attributes of expressions; their errors say what to write."""
 
     __slots__ = ()
 
 
 for _name in _names():
-    setattr(BladeAttributes, _name, _Taught(_name, f". Its coefficient is A[{_name!r}], the blade itself alg.{_name}."))
+    _remedy = f". Its coefficient is A[{_name!r}], the blade itself alg.{_name}."
+    setattr(BladeAttributes, _name, _Missing(_name, _remedy))
 for _name in _OF_EXPRESSIONS.split():
     _remedy = ", as SymPy's expressions have. A.simplify(f) applies a function f of expressions to each coefficient."
-    setattr(BladeAttributes, _name, _Taught(_name, _remedy))
+    setattr(BladeAttributes, _name, _Missing(_name, _remedy))

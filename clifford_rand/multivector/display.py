@@ -154,9 +154,9 @@ def _text(mv: "Multivector", number: Number, finish: Callable[[str], str] = str)
 
 
 def formatted_text(mv: "Multivector", specification: str) -> str:
-    """Return text in a format of the user's, ``f"{A:+.3f}"``, which is read as that of a complex number.
+    """Return text in a format such as ``f"{A:+.3f}"``, which is read as for a complex number.
 
-    Precision and type are those of each number, the sign is that of the first term, and width and alignment those of
+    Precision and type are those of each number, the sign is that of the first term, width and alignment are those of
     the whole. A scalar has the format of its number.
     """
     if not specification:

@@ -38,7 +38,8 @@ _NOT_FINITE = {  # as repr writes them; with capitals where a blade has such a n
     for word in ("inf", "nan", "Inf", "NaN")
     for part in ("", "j")
 }
-TRAP = re.compile(r"(?<![\d_.])(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE]\d[\d_]*j?|[jJ])")  # 0.5e12: half of e12, or 5e+11
+# 0.5e12: half of e12, or 5e+11
+AMBIGUOUS = re.compile(r"(?<![\d_.])(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE]\d[\d_]*j?|[jJ])")
 LONGEST = 10**6  # characters; far above any sum that a person writes
 _HIGHEST_POWER = 10**4  # so that a text cannot ask for 9**9**9
 _LARGEST_NUMBER = 4300  # digits: Python reads and writes no longer integers (sys.set_int_max_str_digits)
@@ -50,7 +51,7 @@ class _Parser:
     def __init__(self, algebra: "Algebra", text: str, names: Mapping[str, Any], exact: bool) -> None:
         self.algebra, self.text, self.names = algebra, text, names
         self.line = text.encode()  # one line, in which nodes have their places in bytes
-        self.suspect = TRAP.search(text) is not None
+        self.suspect = AMBIGUOUS.search(text) is not None
         self.exact = exact or any(_is_exact(value) for value in names.values())
 
     def error(self, rule: str, what: str, hint: str = "") -> Exception:
@@ -92,10 +93,11 @@ class _Parser:
 
     def number(self, node: ast.Constant) -> Any:
         literal = self.source(node) if self.suspect else ""
-        trap = TRAP.fullmatch(literal)
-        if trap is not None:
-            factor, name = trap[1], trap[2] if trap[2] in "jJ" else trap[2].rstrip("j")
-            blade = next((one for one in (name, name.swapcase()) if self.algebra.names.parse(one) is not None), None)
+        match = AMBIGUOUS.fullmatch(literal)
+        if match is not None:
+            factor, name = match[1], match[2] if match[2] in "jJ" else match[2].rstrip("j")
+            spelled = (word for word in (name, name.swapcase()) if self.algebra.names.parse(word) is not None)
+            blade = next(spelled, None)
             if blade is not None and (name not in "jJ" or blade == name):
                 number = f"{factor}{name.swapcase()}" if name in "jJ" else f"{factor}e+{name[1:]}"
                 hint = f"Write {factor}*{blade} for the blade, {number} for the number."

@@ -30,7 +30,7 @@ def symbols_used(A: "Multivector") -> tuple[Any, ...]:
     return symbols_in(A.coefficients)
 
 
-def diff(A: "Multivector", symbol: Any, n: Any = 1, *others: Any) -> "Multivector":
+def diff(A: "Multivector", symbol: Any, n: Any = 1, *more: Any) -> "Multivector":
     """Return the n-th partial derivative of every coefficient; more symbols follow as in `sympy.diff`: x, y, 2.
 
     Parameters
@@ -60,11 +60,11 @@ def diff(A: "Multivector", symbol: Any, n: Any = 1, *others: Any) -> "Multivecto
     from clifford_rand.symbolic import derivative, find_symbol
 
     if isinstance(n, str) or getattr(n, "is_Symbol", False):
-        n, others = 1, (n, *others)
+        n, more = 1, (n, *more)
     n = check_integer(int(n) if getattr(n, "is_Integer", False) else n, "n", "diff")
     found = find_symbol(symbol, A.symbols_used(), "symbol", "diff")
     derived = A._make(A.keys, derivative(A.coefficients, found, n))
-    return diff(derived, *others) if others else derived
+    return diff(derived, *more) if more else derived
 
 
 def subs(A: "Multivector", *replacements: Any, **options: Any) -> "Multivector":
@@ -209,7 +209,7 @@ def rebuilt(A: "Multivector", *values: Any) -> "Multivector":
 
 
 def is_sympy(A: "Multivector") -> bool:
-    """Let `sympify` take a multivector as it is, which False says, but a scalar as its number, by `as_sympy`."""
+    """Return False, for which `sympify` keeps a multivector; a scalar lacks the attribute, and becomes its number."""
     if A.keys.grades == (0,) and A.keys.size and not A.ndim:
         raise AttributeError("__sympy__")
     return False

@@ -24,7 +24,7 @@ def floats(array: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
 
 
 def is_symbolic(array: Any) -> bool:
-    """Tell whether coefficients, or a multivector's, have symbols, of which there are roots and cosines but no size."""
+    """Tell whether an array, or the coefficients of a multivector, have symbols, which have no size."""
     array = array.coefficients if isinstance(array, Multivector) else array
     if is_tensor(array) or array.dtype != object:
         return False

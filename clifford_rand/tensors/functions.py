@@ -46,9 +46,9 @@ def normalized(A: Any) -> Any:
     if not q.keys.size or not _is_scalar(fourth):
         return A._make(A.keys, A.coefficients / xp.sqrt(xp.abs(norm_squared(A)))[..., None])
     s = square["1"]
-    apart = s * s - fourth["1"]
-    definite = apart > 1e-12 * s * s
-    n = xp.where(definite, xp.sqrt(xp.where(definite, apart, xp.ones_like(s))), xp.abs(s))
+    n_squared = s * s - fourth["1"]
+    definite = n_squared > 1e-12 * s * s
+    n = xp.where(definite, xp.sqrt(xp.where(definite, n_squared, xp.ones_like(s))), xp.abs(s))
     c = xp.sqrt((xp.abs(s) + n) / 2)
     part = xp.where(definite, -xp.sign(s) / (2 * c * n), xp.zeros_like(s))
     return (q._make(q.keys, q.coefficients * part[..., None]) + c / n) * A

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand.multivector.parse import TRAP
+from clifford_rand.multivector.parse import AMBIGUOUS
 
 _TOO_LONG = 10**4300  # Python writes no integers of so many digits (sys.set_int_max_str_digits)
 _TOKEN = re.compile(
@@ -107,9 +107,9 @@ class _Reader:
         raise self.error("a number or the name of a blade")
 
     def number(self) -> complex:
-        trap = TRAP.fullmatch(self.token)
-        if trap is not None and trap[2] in self.masks:
-            raise self.error(f"{trap[1]}*{trap[2]} for the blade or {trap[1]}e+{trap[2][1:]} for the number")
+        match = AMBIGUOUS.fullmatch(self.token)
+        if match is not None and match[2] in self.masks:
+            raise self.error(f"{match[1]}*{match[2]} for the blade or {match[1]}e+{match[2][1:]} for the number")
         if self.token.endswith("j"):
             return complex(self.token)
         try:

@@ -33,8 +33,8 @@ def assemble(described: Any, alg: Algebra) -> Multivector:
         for one in np.unique(kind[grade == k]):
             at = np.flatnonzero((grade == k) & (kind == one))
             part = E._make(E.keys, rows[at] * weight[at, None])._select(keys_of_grades(n, (k - DROP[str(one)],)))
-            made = _with_parameters(str(one), k, part, centres[at], rho[at], null)
-            array[at] += joined(alg, null, k, made)._on(keys).coefficients
+            parts = _with_parameters(str(one), k, part, centres[at], rho[at], null)
+            array[at] += joined(alg, null, k, parts)._on(keys).coefficients
     return alg._new(keys, layout.own(array.reshape(*shape, keys.size)))
 
 

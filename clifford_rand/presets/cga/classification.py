@@ -248,7 +248,7 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
     Raises
     ------
     ArgumentError
-        For zero, for what is clearly no blade, for complex or exact coefficients, and for rounds whose coefficients
+        For zero, for what is clearly not a blade, for complex or exact coefficients, and for rounds whose coefficients
         are too inexact to tell from a tangent: wedges of points far from the origin.
 
     Examples
@@ -315,14 +315,14 @@ def _of_one_grade(X: Any, null: bool, eps: float) -> list[Any]:
             continue
         parts = split(scaled[at], null)
         if kind == ROUND:
-            found = round_of(scaled[at], parts, null, factor[at])
-            tangent = abs(found.radius_squared) <= eps * found.top + found.excess
-            if k > 1 and not found.is_known(tangent).all():
+            rounds = round_of(scaled[at], parts, null, factor[at])
+            tangent = abs(rounds.radius_squared) <= eps * rounds.top + rounds.excess
+            if k > 1 and not rounds.is_known(tangent).all():
                 raise imprecise("classify")
-            for one, which in ((ROUND, ~tangent), (TANGENT, tangent)):
+            for subkind, which in ((ROUND, ~tangent), (TANGENT, tangent)):
                 if which.any():
-                    square = found.radius_squared[which] * (one == ROUND)
-                    groups.append((one, at[which], found.E[which], found.c[which], square, found.weight[which]))
+                    square = rounds.radius_squared[which] * (subkind == ROUND)
+                    groups.append((subkind, at[which], rounds.E[which], rounds.c[which], square, rounds.weight[which]))
             continue
         sign = -1 if k % 2 else 1
         E = {FLAT: parts.M * sign, FREE: parts.I * -sign, DUAL_FLAT: parts.A}[kind]

@@ -93,5 +93,5 @@ def round_about(
     shape = np.broadcast_shapes(E.shape, c.shape[:-1], r.shape)
     E = E._make(E.keys, np.broadcast_to(E.coefficients, (*shape, E.keys.size)))
     middle = euclidean(n).vector(np.broadcast_to(c, (*shape, n)))
-    made = joined(alg, null, m + 1, round_parts(E, middle, np.broadcast_to(r * r, shape), null))
-    return made.dual() if is_dual(dual) else made
+    rounds = joined(alg, null, m + 1, round_parts(E, middle, np.broadcast_to(r * r, shape), null))
+    return rounds.dual() if is_dual(dual) else rounds

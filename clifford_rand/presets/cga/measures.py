@@ -120,7 +120,7 @@ def squared(E: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
 
 
 def half_power(c: NDArray[Any], r: NDArray[Any], owner: str) -> NDArray[Any]:
-    """Return (c² - r²)/2 of centres (..., n), or the error that 1 or r² would be lost in the rounding of c²."""
+    """Return (c² - r²)/2 of centres (..., n), refused where 1 or r² would be lost in the rounding of c²."""
     square, power = squared(c, "centre", owner), np.asarray(r * r)
     if square.dtype.kind == power.dtype.kind == "f":
         least, hint = _rounding(None, square.dtype), "Take coordinates about a local origin."

@@ -27,8 +27,8 @@ def sphere(alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike, *, 
     n, null = model_of(alg, "sphere")
     c = coordinates_of(centre, n, "centre", "sphere")
     r = numbers_of(radius, c.dtype, "radius", "sphere")
-    made = from_parts(alg, null, c, np.ones((), dtype=c.dtype), half_power(c, r, "sphere"))
-    return made if is_dual(dual) else made.undual()
+    spheres = from_parts(alg, null, c, np.ones((), dtype=c.dtype), half_power(c, r, "sphere"))
+    return spheres if is_dual(dual) else spheres.undual()
 
 
 @one_batch
@@ -48,8 +48,8 @@ def plane(alg: Algebra, normal: ArrayLike | Multivector, offset: ArrayLike = 0.0
     n, null = model_of(alg, "plane")
     N = coordinates_of(normal, n, "normal", "plane")
     i = numbers_of(offset, N.dtype, "offset", "plane")
-    made = from_parts(alg, null, N, np.zeros((), dtype=N.dtype), i)
-    return made if is_dual(dual) else made.undual()
+    planes = from_parts(alg, null, N, np.zeros((), dtype=N.dtype), i)
+    return planes if is_dual(dual) else planes.undual()
 
 
 @one_batch
@@ -87,8 +87,8 @@ def circle(
     r = numbers_of(radius, c.dtype, "radius", "circle")
     half_power(c, r, "circle")
     E = euclidean(n).vector(N).undual()
-    made = joined(alg, null, n, round_parts(E if null else -E, euclidean(n).vector(c), r * r, null))
-    return made.dual() if is_dual(dual) else made
+    circles = joined(alg, null, n, round_parts(E if null else -E, euclidean(n).vector(c), r * r, null))
+    return circles.dual() if is_dual(dual) else circles
 
 
 @one_batch
@@ -106,8 +106,8 @@ def line(alg: Algebra, through: ArrayLike, direction: ArrayLike, *, dual: bool =
     n, null = model_of(alg, "line")
     D = coordinates_of(direction, n, "direction", "line")
     c = coordinates_of(through, n, "through", "line")
-    made = joined(alg, null, 3, flat_parts(euclidean(n).vector(D), euclidean(n).vector(c), 3))
-    return made.dual() if is_dual(dual) else made
+    lines = joined(alg, null, 3, flat_parts(euclidean(n).vector(D), euclidean(n).vector(c), 3))
+    return lines.dual() if is_dual(dual) else lines
 
 
 @one_batch
@@ -128,5 +128,5 @@ def point_pair(
     a, b = (coordinates_of(X, n, name, "point_pair") for X, name in ((A, "A"), (B, "B")))
     step, middle = euclidean(n).vector(b - a), euclidean(n).vector(halved(np.asarray(a + b)))
     square = halved(halved(np.asarray(((b - a) ** 2).sum(axis=-1))))
-    made = joined(alg, null, 2, round_parts(step, middle, square, null))
-    return made.dual() if is_dual(dual) else made
+    pairs = joined(alg, null, 2, round_parts(step, middle, square, null))
+    return pairs.dual() if is_dual(dual) else pairs

@@ -13,8 +13,8 @@ from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import halved, largest, lengths
 
-_ROUNDING = 4  # units of the largest component, X²/2: its own rounding, and that of the sums that take it away
-_CHANCE = 16  # times a single component, which may be small by chance
+_ROUNDING = 4  # units of rounding of the largest component, X²/2: its own, and those of the sums that cancel it
+_CHANCE = 16  # factor for a single component, which may be small by chance
 
 
 class Parts(NamedTuple):
@@ -107,7 +107,7 @@ class Round(NamedTuple):
     top: NDArray[Any]
     """The largest component of weight 1, about c²/2."""
     excess: NDArray[Any]
-    """Error of radius² as X ~X tells it, which is a number for a blade."""
+    """Error of radius² by the grades of X ~X that vanish for a blade."""
 
     def is_known(self, tangent: Any = False, *, rounding: float = _ROUNDING) -> NDArray[np.bool_]:
         """Tell whether the radius is known to 5e-9 of the distance from the origin, or to 6e-6 of itself."""
@@ -120,10 +120,10 @@ class Round(NamedTuple):
 
 
 def imprecise(owner: str) -> Exception:
-    """Return the error of rounds whose coefficients have lost their radius."""
+    """Return the error of rounds whose coefficients do not determine the radius."""
     hint = "Subtract the centre of the data from the points first, or fit them with fit_round."
-    found = "a round so far from the origin that its coefficients do not tell"
-    return fail("X", owner, "a round with a known centre and radius", describe(found), hint)
+    received = "a round so far from the origin that rounding hides them"
+    return fail("X", owner, "a round with a known centre and radius", describe(received), hint)
 
 
 def round_of(X: Any, parts: Parts, null: bool, factor: Any) -> Round:
@@ -152,9 +152,9 @@ def round_of(X: Any, parts: Parts, null: bool, factor: Any) -> Round:
 
 
 def _excess_of_vectors(k: int, null: bool, weight: Any, rho: Any, top: Any) -> Any:
-    """Return a bound of what points and spheres have lost where X ~X, a number, does not tell.
+    """Return a bound on the error of radius² of points and spheres, of which X ~X is a number in any case.
 
-    A weight of 1 as the constructors give it, or near a power of two, tells its own error δ, and c² has 2 δ c². Any
+    A weight of 1 as the constructors give it, or near a power of two, shows its own error δ, and c² has 2 δ c². Any
     other is that of the wedge of n + 1 points, of the order distance/radius more than its rounding.
     """
     once = _ROUNDING * float(np.finfo(np.asarray(rho).dtype).eps) * top * (1 if null else 1 + top)

@@ -11,7 +11,7 @@ from clifford_rand.presets.cga.measures import direct_blade, model_of, parts_of,
 from clifford_rand.presets.cga.parts import Round, imprecise, round_of, split
 from clifford_rand.presets.inputs import largest, lengths, unit_scale
 
-_BLADE = 1e-6  # X ~X beside its number, for components ≤ 1, from which X is no blade with rounding
+_BLADE = 1e-6  # of X ~X above grade 0, for components ≤ 1: more than the rounding of a blade
 
 
 def centre(X: Multivector, *, rtol: float | None = None) -> NDArray[Any]:
@@ -37,11 +37,11 @@ def _round(X: Any, owner: str, dual: bool, rtol: float | None) -> Round:
     check_blades(X, owner)
     null = model_of(X.algebra, owner)[1]
     parts = split(X, null)
-    _refuse_none(largest(parts.O.coefficients), owner)
-    found = round_of(X, parts, null, factor)
-    if not (found.is_known(rounding=0) if owner == "centre" else found.is_known()).all():
+    _refuse_zero(largest(parts.O.coefficients), owner)
+    parameters = round_of(X, parts, null, factor)
+    if not (parameters.is_known(rounding=0) if owner == "centre" else parameters.is_known()).all():
         raise imprecise(owner)
-    return found
+    return parameters
 
 
 def radius_squared(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
@@ -68,21 +68,21 @@ def radius_squared(X: Multivector, *, dual: bool = False, rtol: float | None = N
 
 
 def check_blades(X: Any, owner: str) -> None:
-    """Refuse multivectors of one grade that are no blades: X ~X of a blade is a number, up to n = 3 of no other."""
+    """Refuse multivectors of one grade other than blades: X ~X of a blade is a number, up to n = 3 of no other."""
     if 2 <= X.grades[0] <= X.algebra.d - 2:
         scaled = unit_scale(X)
         square = scaled * ~scaled
         if (largest(square.coefficients[..., square.keys.grade_of > 0]) > _BLADE).any():
-            found = describe(f"a multivector of grade {X.grades[0]} whose X ~X is no number")
-            hint = "A sum of two blades is one only if they share all but a vector."
-            raise fail("X", owner, "blades", found, hint)
+            received = describe(f"a multivector of grade {X.grades[0]} whose X ~X is not a number")
+            hint = "A sum of two blades is a blade only if they share all but a vector."
+            raise fail("X", owner, "blades", received, hint)
 
 
-def _refuse_none(size: NDArray[Any], owner: str) -> None:
-    """Refuse what has no direction: multivectors of a round's grade that are no blades."""
+def _refuse_zero(size: NDArray[Any], owner: str) -> None:
+    """Refuse directions of length 0: those of multivectors that are not blades."""
     if (size == 0).any():
-        hint = "Coefficients that were rounded or changed by hand seldom are."
-        raise fail("X", owner, "a blade of a round or a flat", describe("a multivector that is none"), hint)
+        hint = "Rounded or edited coefficients are seldom those of a blade."
+        raise fail("X", owner, "a blade of a round or a flat", describe("a multivector that is not a blade"), hint)
 
 
 def radius(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
@@ -113,10 +113,10 @@ def carrier(X: Multivector, *, dual: bool = False, rtol: float | None = None) ->
     >>> cga.classify(cga.carrier(cga.circle(alg, [1, 2, 3], 2, [0, 0, 1])))
     Classified(plane, direction=-1.0*e12, location=[0.0, 0.0, 3.0])
     """
-    _, made, flat = direct_blade(X, "carrier", dual, rtol)
+    _, carriers, flat = direct_blade(X, "carrier", dual, rtol)
     if flat.any():
         raise fail("X", "carrier", "round", describe("a flat"), "It is its own carrier.")
-    return made
+    return carriers
 
 
 def normal(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> NDArray[Any]:
@@ -130,14 +130,14 @@ def normal(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> 
     >>> (cga.normal(cga.circle(alg, [1, 2, 3], 2, [0, 3, 4])).round(12) + 0.0).tolist()
     [0.0, 0.6, 0.8]
     """
-    X, made, flat = direct_blade(X, "normal", dual, rtol)
+    X, carriers, flat = direct_blade(X, "normal", dual, rtol)
     n, null = model_of(X.algebra, "normal")
     is_plane = X.grades == (n + 1,) and flat.all()
     if not is_plane and (X.grades != (n,) or flat.any()):
         raise fail("X", "normal", "a hyperplane, or a round in one", describe(f"a blade of grade {X.grades[0]}"))
-    E, _, _ = parts_of((X if is_plane else made).dual(), null)
+    E, _, _ = parts_of((X if is_plane else carriers).dual(), null)
     size = np.asarray(lengths(E))
-    _refuse_none(size, "normal")
+    _refuse_zero(size, "normal")
     return np.asarray(E / size[..., None])
 
 
@@ -157,9 +157,9 @@ def split_point_pair(
     X, _, flat = direct_blade(X, "split_point_pair", dual, rtol)
     if X.grades != (2,) or flat.any():
         raise fail("X", "split_point_pair", "a pair of two finite points", describe(f"a blade of grade {X.grades[0]}"))
-    found = _round(X, "split_point_pair", False, rtol)
-    square = found.radius_squared
+    parameters = _round(X, "split_point_pair", False, rtol)
+    square = parameters.radius_squared
     if (square <= 0).any():
-        raise fail("X", "split_point_pair", "a real pair", describe("X² ≤ 0"), "centre and radius_squared tell more.")
-    half = np.sqrt(square)[..., None] * found.E.coefficients
-    return up(X.algebra, found.c - half), up(X.algebra, found.c + half)
+        raise fail("X", "split_point_pair", "a real pair", describe("X² ≤ 0"), "Use centre and radius_squared.")
+    half = np.sqrt(square)[..., None] * parameters.E.coefficients
+    return up(X.algebra, parameters.c - half), up(X.algebra, parameters.c + half)

@@ -60,7 +60,7 @@ def timelike(p: Any, name: str, owner: str) -> tuple[NDArray[Any], NDArray[Any]]
     size = lengths(values[..., 1:])
     square = (values[..., 0] - size) * (values[..., 0] + size)
     unit = abs(square - 1) <= 8 * float(np.finfo(values.dtype).eps) * values[..., 0] ** 2
-    square = np.where(unit, 1, square).astype(values.dtype)  # 1 to rounding is 1: what cancels is γ² times as inexact
+    square = np.where(unit, 1, square).astype(values.dtype)  # 1 to rounding is 1: the difference has an error of γ² eps
     if (square <= 0).any():
         raise fail(name, owner, "timelike, with a positive square", describe("a lightlike or spacelike vector"))
     return values, np.sqrt(square)
