@@ -39,7 +39,7 @@ _NOT_FINITE = {  # as repr writes them; with capitals where a blade has such a n
     for part in ("", "j")
 }
 # 0.5e12: half of e12, or 5e+11
-AMBIGUOUS = re.compile(r"(?<![\d_.])(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE]\d[\d_]*j?|[jJ])")
+AMBIGUOUS = re.compile(r"(?<![\d_.])(\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)([eE]\d[\d_]*j?|[jJ])")
 LONGEST = 10**6  # characters; far above any sum that a person writes
 _HIGHEST_POWER = 10**4  # so that a text cannot ask for 9**9**9
 _LARGEST_NUMBER = 4300  # digits: Python reads and writes no longer integers (sys.set_int_max_str_digits)
