@@ -12,6 +12,7 @@ from clifford_rand_nn.infinite.calibration import Calibration
 
 FORMAT = "clifford-rand-model"
 _SCALES = ("share", "scale", "loss")  # of a calibration
+_ENDED = "object, each with a full stop at its end"  # dtype of labels one of which ends with NUL
 
 
 class ForeignPartError(ValueError):
@@ -131,13 +132,17 @@ def plain_classes(classes: NDArray[Any]) -> tuple[NDArray[Any], str]:
     if classes.dtype != object and classes.dtype.kind in "biufUS":
         return classes, classes.dtype.str
     if all(isinstance(label, str) for label in classes):
+        if any(label.endswith("\0") for label in classes):  # NumPy drops a NUL at the end of a text
+            return np.array([f"{label}." for label in classes]), _ENDED
         return classes.astype(str), "object"
     raise fail("model", "save_model", "fitted to labels of one kind: text, integers, booleans or floats", classes)
 
 
 def read_classes(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], outputs: int) -> NDArray[Any]:
     """Return the labels of a classifier with so many outputs."""
-    classes = arrays["classes"].astype(object) if meta["classes_dtype"] == "object" else arrays["classes"]
+    classes = arrays["classes"].astype(object) if meta["classes_dtype"] in ("object", _ENDED) else arrays["classes"]
+    if meta["classes_dtype"] == _ENDED:
+        classes[:] = [label[:-1] for label in classes]
     agree(len(classes) == max(2, outputs), "the classes do not fit the arrays")
     return classes
 

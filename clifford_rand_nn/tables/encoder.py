@@ -252,7 +252,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.feature_names_in_ = np.array(self._names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self.origin_ = np.array(steps.origins)
+        self.origin_ = np.array(steps.origins, dtype=object)
 
     def _asked(self, there: list[str]) -> dict[str, str]:
         """Return the kinds that were given, by name."""

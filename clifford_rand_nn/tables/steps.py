@@ -90,8 +90,10 @@ class Steps:
         transformer = _column_transformer(family, marked, words, encoder.text_features)
         transformer.fit(_frame(cells))
         made = transformer.named_transformers_
-        fill = dict(zip(*_filled(transformer, "numbers"), strict=True))
-        truths = dict(zip(*_filled(transformer, "booleans"), strict=True))
+        fill, truths = (
+            dict(zip((name for name in numeric if family[name] == kind), _filled(transformer, step), strict=True))
+            for kind, step in ((NUMBER, "numbers"), (TRUTH, "booleans"))
+        )
         categories = {name: _categories(made[f"category{i}"]) for i, name in enumerate(words)}
         texts = tuple(name for name, kind in family.items() if kind == TEXT)
         whole = tuple(name for name in numeric if not gone[name])
@@ -224,36 +226,35 @@ def _column_transformer(
     from sklearn.impute import MissingIndicator, SimpleImputer
     from sklearn.preprocessing import OneHotEncoder
 
-    of = {kind: [name for name, its in family.items() if its == kind] for kind in (NUMBER, TRUTH, TEXT)}
+    place = {name: i for i, name in enumerate(family)}  # names are data: NumPy drops a NUL at the end, "" is no column
+    of = {kind: [place[name] for name, its in family.items() if its == kind] for kind in (NUMBER, TRUTH, TEXT)}
     steps: list[tuple[str, Any, Any]] = [
         ("numbers", SimpleImputer(strategy="median", keep_empty_features=True), of[NUMBER]),
         ("booleans", SimpleImputer(strategy="most_frequent", keep_empty_features=True), of[TRUTH]),
-        ("missing", MissingIndicator(features="all"), list(marked)),
+        ("missing", MissingIndicator(features="all"), [place[name] for name in marked]),
     ]
-    for i, (name, options) in enumerate(words.items()):  # names of columns are data, and may be no names of steps
+    for i, (name, options) in enumerate(words.items()):
         encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", sparse_output=False, **options)
-        steps.append((f"category{i}", encoder, [name]))
-    for i, name in enumerate(of[TEXT]):
+        steps.append((f"category{i}", encoder, [place[name]]))
+    for i, column in enumerate(of[TEXT]):
         hashing = HashingVectorizer(n_features=text_features, ngram_range=(1, 2), norm="l2")
-        steps.append((f"text{i}", hashing, list(family).index(name)))  # by place: "" would be no column
+        steps.append((f"text{i}", hashing, column))
     return ColumnTransformer(steps, sparse_threshold=0.0)
 
 
 def _frame(cells: Cells) -> Any:
     pandas = require("pandas", extra="app", purpose="encoding a table")
     columns = {  # pandas would make its own texts of objects
-        name: pandas.Series(values, dtype=object) if values.dtype == object else values
-        for name, values in cells.items()
+        i: pandas.Series(values, dtype=object) if values.dtype == object else values
+        for i, values in enumerate(cells.values())
     }
     return pandas.DataFrame(columns)
 
 
-def _filled(transformer: Any, step: str) -> tuple[list[str], list[float]]:
-    """Return names of cells and what stands for missing ones."""
-    names = next(names for one, _, names in transformer.transformers if one == step)
-    if not names:
-        return [], []
-    return names, [float(value) for value in transformer.named_transformers_[step].statistics_]
+def _filled(transformer: Any, step: str) -> list[float]:
+    """Return what stands for missing cells."""
+    made = transformer.named_transformers_[step]
+    return [float(value) for value in getattr(made, "statistics_", ())]
 
 
 def _categories(encoder: Any) -> Categories:

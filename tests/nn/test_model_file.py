@@ -36,6 +36,7 @@ def _classifier(y, **params):
 LABELS = {
     "text": np.array(["no", "yes", "mayb é"])[SIDE],
     "object": np.array(["no", "yes", "maybe"], dtype=object)[SIDE],
+    "objects that end with NUL": np.array(["no", "no\0", "no\0\0"], dtype=object)[SIDE],
     "integers": SIDE.astype(np.int32) - 7,
     "booleans": SIDE > 0,
     "floats": SIDE * 2.0 - 1,

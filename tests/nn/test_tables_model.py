@@ -115,7 +115,7 @@ def test_targets_of_money_and_of_digits_are_numbers():
 
 
 NAMES = ["a__b", "missing", "numbers", "booleans", "verbose", "n_jobs", "remainder", "transformers", "passthrough", ""]
-NAMES += ["a\nb", "category0", "text0", "label", "index", "equal_7", 0, None, ("a", "b")]
+NAMES += ["a\nb", "size\0", "category0", "text0", "label", "index", "equal_7", 0, None, ("a", "b")]
 
 
 @pytest.mark.parametrize("name", NAMES, ids=repr)
