@@ -19,21 +19,25 @@ _SYMBOL = "[$\u00a2-\u00a5\u058f\u060b\u09f2\u09f3\u0e3f\u20a0-\u20cf]"  # curre
 # R$, US$, EUR, and kr, Rs. or S/ with a space or a mark: u17 is a label. After a number come up to two words: "Mio. €".
 _BEFORE = rf"[^\W\d_]{{0,3}}{_SYMBOL}[^\W\d_]{{0,2}}|[A-Z]{{3}}|[^\W\d_]{{1,3}}(?:[./]{{1,2}}|(?=\s))"
 _WORD = rf"(?:[^\W\d_]|{_SYMBOL}|[%‰°²³/.'′″·])"
-_AMOUNT = rf"(?P<sign>[+\-−]?)\s*(?P<before>{_BEFORE})?\s*(?P<minus>[+\-−]?)\s*(?P<number>{{}})"
+# No two parts of a pattern match the same characters in a row: a cell of 100,000 digits takes no more than its length.
+_AMOUNT = rf"(?P<sign>[+\-−]?)\s*(?:(?P<before>{_BEFORE})\s*)?(?:(?P<minus>[+\-−])\s*)?(?P<number>{{}})"
 # 5- as accountants write, and 5.– and 5,-- without cents
 _AMOUNT += rf"(?P<last>(?<=\d)[-−](?!-))?(?:[.,:][-–—]{{1,2}})?\s*(?P<after>{_WORD}{{1,12}}(?:\s{_WORD}{{1,12}})?)?"
-_NEGATIVE = re.compile(r"([^()\d]*)\(([^()]*\d[^()]*)\)([^()\d]*)")  # (1,234.50)
+_NEGATIVE = re.compile(r"([^()\d]*)\(([^()\d]*\d[^()]*)\)([^()\d]*)")  # (1,234.50)
 RARE = 10  # in a column of numbers or dates a tenth of the cells may be something else: they are missing
 _MONEY = re.compile(rf"(?:[A-Z]{{0,2}}{_SYMBOL}|[A-Z]{{3}})?\|(?:{_SYMBOL}|[A-Z]{{3}})?")
 _SAME_UNIT = {"$": "usd", "us$": "usd", "€": "eur", "£": "gbp", "₹": "inr"}
 _SPACED = r"[1-9]\d{0,2}(?:[ '’\u00a0\u202f]\d{3})+"  # 1 234 and 1'234, as in French and in Switzerland
 _GROUPED = rf"(?:\d{{1,3}}(?:,\d{{3}})+|\d{{1,2}}(?:,\d{{2}})+,\d{{3}}|{_SPACED})(?:\.\d*)?"  # 12,34,567 in India
-_POINT = re.compile(_AMOUNT.replace("{}", rf"{_GROUPED}|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"))  # 1,234.50
+_POINT = re.compile(_AMOUNT.replace("{}", rf"{_GROUPED}|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"))  # 1,234.50
 _COMMA = re.compile(
-    _AMOUNT.replace("{}", rf"(?:\d{{1,3}}(?:\.\d{{3}})+|{_SPACED})(?:,\d*)?|\d+(?:,\d*)?|,\d+")
+    _AMOUNT.replace("{}", rf"(?:\d{{1,3}}(?:\.\d{{3}})+|{_SPACED})(?:,\d*)?|(?:\d+(?:,\d*)?|,\d+)(?:[eE][+-]?\d+)?")
 )  # 1.234,50
 _ONLY_COMMA = re.compile(
-    _AMOUNT.replace("{}", rf"(?:\d{{1,3}}(?:\.\d{{3}})+|{_SPACED}),\d*|\d{{1,3}}(?:\.\d{{3}}){{2,}}|\d*,\d{{1,2}}")
+    _AMOUNT.replace(
+        "{}",
+        rf"(?:\d{{1,3}}(?:\.\d{{3}})+|{_SPACED}),\d*|\d{{1,3}}(?:\.\d{{3}}){{2,}}|\d*,\d{{1,2}}|\d+,\d*[eE][+-]?\d+",
+    )
 )
 _MARKS = str.maketrans("", "", " '’\u00a0\u202f")
 _DOTS = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+")
@@ -203,7 +207,7 @@ def _parts(text: str, form: re.Pattern[str]) -> tuple[float, str, bool] | None:
     match = form.fullmatch("".join(enclosed.groups()).strip() if enclosed else text)
     if match is None:
         return None
-    signs = match["sign"] + match["minus"] + (match["last"] or "") + "-" * bool(enclosed)
+    signs = match["sign"] + (match["minus"] or "") + (match["last"] or "") + "-" * bool(enclosed)
     if len(signs) > 1:
         return None
     digits = match["number"].translate(_MARKS)

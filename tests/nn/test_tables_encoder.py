@@ -15,6 +15,7 @@ from clifford_rand_nn.tables import TableEncoder, TableNote
 from clifford_rand_nn.tables.cells import numbers
 from clifford_rand_nn.tables.dates import date_formats
 from clifford_rand_nn.tables.kinds import find_kinds
+from support.clock import within
 
 pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")
@@ -443,6 +444,7 @@ UNITS = {
         ["u17", "Q1", "#3", "Room 5", "<0.5", "90+", "1-2"],
         ["u17", "Q1", "#3", "Room 5", "<0.5", "90+", "1-2"],
     ),
+    "comma and exponent": (["1,234E+03", "-2,5e-1", "7"], [1234, -0.25, 7]),
     "one comma": (["1.234", "0.512", "7.25", "1,5"], [1.234, 0.512, 7.25, "1,5"]),
     "rare comma": (["1.234"] * 11 + ["1,5"], [1.234] * 11 + ["1,5"]),
     "estimate": (["1.234", "0.512", "1,5 (est.)"], [1.234, 0.512, "1,5 (est.)"]),
@@ -455,6 +457,14 @@ def test_numbers_with_units(case):
     found, odd = numbers(pd.Series(cells))
     np.testing.assert_array_equal(found, [np.nan if isinstance(cell, str) else cell for cell in expected])
     assert odd == [cell for cell in expected if isinstance(cell, str)]
+
+
+@pytest.mark.parametrize("start", ["7", "-7", "(7", "- ", "1.7", "abc "])
+def test_long_cells_are_read_in_linear_time(start):
+    """Ten such cells took 100 s, for every split of the digits, or of the spaces, into two parts of a pattern."""
+    cells = [f"{start}{' ' * 20_000 if start[-1] == ' ' else '7' * 20_000}x{i}" for i in range(10)]
+    with within(5.0):
+        assert numbers(pd.Series(cells))[1] == cells
 
 
 @pytest.mark.parametrize(("bad", "row"), [("#DIV/0!", 17), ("n.d.", 0), ("<0.5", 59), ("1,5 (est.)", 30), ("err", 1)])
