@@ -101,7 +101,7 @@ class Units(NamedTuple):
         return Units(-self.x, -self.y, tuple(-float(np.ldexp(offset, -self.y)) for offset in self.offset))
 
     def level(self, value: Any) -> Any:
-        """Return intercepts or predictions (…, C) in these units, or a number of one output, for the data as they are.
+        """Return intercepts or predictions (…, C) in these units, or a number of one output, for the original data.
 
         A difference t - o is exact again for the t that is stored, as o has few digits (`exact_offsets`).
         """
@@ -116,8 +116,8 @@ class Units(NamedTuple):
                 return Coefficients(np.ldexp(coef, slope), np.ldexp(gate_intercept, bias), self.level(intercept))
             case ReLUCoefficients():
                 scaled = {name: slope if name.startswith("coef") else bias for name in value._fields}
-                found = {name: np.ldexp(getattr(value, name), by) for name, by in scaled.items()}
-                return ReLUCoefficients(**found | {"intercept": self.level(value.intercept)})
+                fields = {name: np.ldexp(getattr(value, name), by) for name, by in scaled.items()}
+                return ReLUCoefficients(**fields | {"intercept": self.level(value.intercept)})
             case Weights(columns, values, intercept):
                 return Weights(columns, np.ldexp(values, slope), self.level(intercept))
             case WeightedNeurons(neurons, values, intercept):

@@ -146,8 +146,8 @@ def half_of_the_chambers(Z: Array, error: Array, late: Callable[[], bool] | None
     none. So points that come nearer to a later plane are dropped, and every chamber still has the point that
     the last plane to cut it gave. Duplicates go by their signs; the widest margin stays.
 
-    Once ``late`` says that time is over, no further plane or block of faces is begun: the chambers are then some of
-    those of the planes so far, and a point may lie on a plane that was left out.
+    Once ``late()`` is true, no further plane or block of faces is started: the chambers are then some of those of the
+    planes so far, and a point may lie on a plane that was omitted.
     """
     n, R = Z.shape
     if n == 1:

@@ -188,9 +188,11 @@ def _every(
         _check_size(central_count(m, reduced.rank), max_patterns, data.shape, reduced.rank - bias, owner)
         W = half_of_the_chambers(reduced.unit[kept], reduced.error[kept], late)
         if late is not None and late() and 2 * W.shape[1] < central_count(m, reduced.rank):
-            cut = f"of up to {central_count(m, reduced.rank):,} patterns there was time to enumerate {2 * W.shape[1]:,}"
-    found = _ordered(data, *reduced.gates(W), np.zeros(len(data), dtype=bool) if bias else ~data.any(axis=1))
-    return ActivationPatterns(found.patterns, replace(found.gates, method="enumerated", notes=(cut,))) if cut else found
+            cut = f"max_time ended at {2 * W.shape[1]:,} of up to {central_count(m, reduced.rank):,} patterns"
+    ordered = _ordered(data, *reduced.gates(W), np.zeros(len(data), dtype=bool) if bias else ~data.any(axis=1))
+    if not cut:
+        return ordered
+    return ActivationPatterns(ordered.patterns, replace(ordered.gates, method="enumerated", notes=(cut,)))
 
 
 def _check_size(count: int, most: int, shape: tuple[int, int], rank: int, owner: str) -> None:
@@ -255,8 +257,8 @@ def chosen_patterns(
     draw : callable, optional
         Samples the gates of a method.
     late : callable, optional
-        Ends the enumeration of "exhaustive" where it says yes: the gates are then "enumerated", with a note, and a
-        `ConvergenceWarning` says so.
+        Whether time is over: it ends the enumeration of "exhaustive". The gates are then "enumerated", with a note,
+        and a `ConvergenceWarning` says so.
 
     Raises
     ------
@@ -266,7 +268,7 @@ def chosen_patterns(
     if isinstance(gates, str) and gates == "exhaustive":
         every = _every(X, bias, _MOST_PATTERNS, "exhaustive_gates", late)
         for note in every.gates.notes:
-            message = f"{owner}: {note}; the network and its bound are of these. Try a larger max_time."
+            message = f"{owner}: {note}; network and bound are over these. Try a larger max_time."
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
         some = np.flatnonzero(every.patterns.any(axis=0))  # the all-off pattern has no neuron
         return ActivationPatterns(np.ascontiguousarray(every.patterns[:, some]), every.gates.take(some))

@@ -1,4 +1,4 @@
-"""How the command line speaks: tables on a terminal, plain text in a pipe, one line for an error or a warning."""
+"""Output of the command line: tables on a terminal, plain text in a pipe, one line for an error or a warning."""
 
 import json
 import re

@@ -54,7 +54,7 @@ def run_predict(
 
 
 def _is_formula(label: Any) -> bool:
-    """Whether a spreadsheet that opens a CSV file takes a class for a formula: a text, no number, that starts so.
+    """Whether a spreadsheet takes a class in a CSV file for a formula: by its first character, unless it is a number.
 
     Classes are written as they are, since other programs compare them with the training data.
     """

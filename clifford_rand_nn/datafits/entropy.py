@@ -114,9 +114,9 @@ class Softmax(Loss):
     def value(self, f: Any, y: Any) -> Any:
         """Return log(1 + sum exp(f_c - f_y)) over the other classes c, (n, 1), exact also where the sum is small."""
         xp = library(f)
-        others = xp.where(y > 0, xp.zeros_like(f) - float("inf"), f - xp.sum(f * y, axis=1, keepdims=True))
-        largest = xp.max(others, axis=1, keepdims=True)
-        return softplus(largest + xp.log(xp.sum(xp.exp(others - largest), axis=1, keepdims=True)))
+        margins = xp.where(y > 0, xp.zeros_like(f) - float("inf"), f - xp.sum(f * y, axis=1, keepdims=True))
+        largest = xp.max(margins, axis=1, keepdims=True)
+        return softplus(largest + xp.log(xp.sum(xp.exp(margins - largest), axis=1, keepdims=True)))
 
     def residual(self, f: Any, y: Any) -> Any:
         """Return y - softmax(f)."""
@@ -139,7 +139,7 @@ class Softmax(Loss):
         return y - theta
 
     def hessian_product(self, theta: Any, y: Any, v: Any) -> Any:
-        """Return (diag(p) - ppᵀ)v, without cancellation in v less that of the true class: a shift changes nothing."""
+        """Return (diag(p) - ppᵀ)v, by v less its entry of the true class: shifts change nothing."""
         xp, p = library(v), y - theta
         part = p * (v - xp.sum(y * v, axis=1, keepdims=True))
         return part - p * xp.sum(part, axis=1, keepdims=True)

@@ -12,7 +12,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import library
 
 _ROUNDING = 16.0  # roundings of the terms of the prox's equation, at which its residual is noise
-# By this share a stored dual point may lie beyond a bound, and counts as there; by so much may its rows miss sums of 0.
+# A stored dual point is clipped where it exceeds a bound by this share; its rows may miss sums of 0 by as much.
 _AT_BOUND = 1e-9
 _PROX_STEPS = 200  # of Newton's method or bisection; it needs 4 to 8
 

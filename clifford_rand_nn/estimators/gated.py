@@ -39,7 +39,7 @@ _REFINE_TOL = 1e-5  # relative gap of the rounds of a refinement, which lower th
 _LONG = 1.2  # seconds that a fit with the logistic loss is expected to take, beyond which "auto" is the squared one
 _GATE_COPIES, _OUTPUT_COPIES = 8, 8  # numbers for each gate and column, and for each output too, at the peak of a fit
 _BY_COLUMNS = ("auto", "kernel", "fista")  # solvers that take sparse rows column by column
-_WHEN_CHOSEN = 0.15  # of max_time for all patterns, where beta is chosen
+_WHEN_CHOSEN = 0.15  # share of max_time for the enumeration where beta is selected
 _FEW = 1024  # gates that cost nothing to draw: as many as asked for, even if there are fewer patterns
 
 
@@ -78,15 +78,15 @@ class GatedFamily(ConvexNetwork):
         self._every = None
 
     def _enumerated(self, X: Any) -> ActivationPatterns:
-        """Return all patterns on X, once for a fit; where they take a share of ``max_time``, some, with a warning."""
-        for rows, known in self._every or ():
+        """Return all patterns on X, enumerated once a fit; some, with a warning, where time is short."""
+        for rows, cached in self._every or ():
             if rows is X:
-                return known
+                return cached
         late = enumeration_limit(self.max_time, *([_WHEN_CHOSEN] if self._chosen else []))
-        found = chosen_patterns(X, "exhaustive", self._offset, type(self).__name__, late=late)
+        patterns = chosen_patterns(X, "exhaustive", self._offset, type(self).__name__, late=late)
         if self._every is not None:
-            self._every.append((X, found))
-        return found
+            self._every.append((X, patterns))
+        return patterns
 
     def _gate_patterns(self, X: Any, targets: NDArray[np.float64]) -> ActivationPatterns:
         """Distinct patterns on X, and a gate of each, as the parameters say."""

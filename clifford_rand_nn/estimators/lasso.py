@@ -64,9 +64,8 @@ class CrossProductLasso(ConvexNetwork):
     penalty : {"auto", "l1", "l2"}, default "auto"
         Norm in which directions have length 1. "l1": the exact dictionary, of subsets of the rows of [X; I]. "l2": the
         paper's, of subsets of the rows of X, which bounds the optimum but does not reach it. "auto" is "l1", unless
-        ``beta`` is "auto" and columns are drawn: then nothing is exact, and "l2" also serves rows whose columns all
-        say a little. Features are then standardized, and the certificate is of standardized rows. ``penalty_`` says
-        which.
+        ``beta`` is "auto" and columns are drawn: then nothing is exact, "l2" suits many weak features too, features are
+        standardized, and the certificate is of the standardized rows. ``penalty_`` is the norm in use.
     subsample : int, "auto" or None, default "auto"
         Number of hyperplanes to draw from the dictionary, each with both sides, with "auto" for ``beta`` and
         ``penalty`` in the shares that "auto" has here; None takes all of them. "auto" takes
@@ -142,14 +141,14 @@ class CrossProductLasso(ConvexNetwork):
         return super()._settled(self._drawing_rows(task))
 
     def _drawing_units(self, units: Units) -> Units:
-        return units if self._standard is None else units._replace(x=0)  # standardized rows know no units
+        return units if self._standard is None else units._replace(x=0)  # standardized rows have no units
 
     def _drawing_rows(self, task: Task) -> Task:
         self._chosen, self._draws, self._beside = isinstance(self.beta, str), False, False
         if self._chosen and self.penalty == "auto" and self.subsample is not None:
             self._draws = self._drawn(task.rows, task.targets.shape[1]) is not None
         self.penalty_, self._standard = self._norm, None
-        if self._draws:  # no column is of the exact dictionary, and the length of a neuron is then one choice of many
+        if self._draws:  # no column is of the exact dictionary, so the unit of length is a convention
             self._standard = Standardisation.of(task.X, "column", task.weights)
             task = self._with_feature(task._replace(X=self._standard.rows(task.X)))
         return task
@@ -280,8 +279,8 @@ class CrossProductLasso(ConvexNetwork):
         """Tell whether the columns are held as a matrix: always by some solvers, by "auto" where that is faster."""
         if self.solver != "auto":
             return self.solver != "working_set"
-        soon = 8.0 * (self.max_time or np.inf) * _ENTRIES_A_SECOND / _ROUNDS  # making a matrix takes some five passes
-        most = min(_HELD_BYTES, self.max_memory or np.inf, soon)
+        in_time = 8.0 * (self.max_time or np.inf) * _ENTRIES_A_SECOND / _ROUNDS  # a matrix takes some five passes
+        most = min(_HELD_BYTES, self.max_memory or np.inf, in_time)
         return isinstance(pricer, BlockPricer) and 8.0 * len(pricer.X) * pricer.n_atoms <= most
 
     def _columns(self, X: Array, family: Family) -> tuple[Neurons, Array]:

@@ -35,7 +35,7 @@ from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 _SHARE = 0.5  # of max_time, as the other half is for the choice of beta
 _SOON = 2.5  # seconds that training should take where how many gates there are is nobody's wish
 _STEPS = 14  # factors of two to each side of the beta that is tried first
-_SOME = 200  # neurons to begin with where time is short: their weights take some hundredths of a second
+_STARTING_NEURONS = 200  # where time is short: their weights take some hundredths of a second
 _OWN = 1e-3  # relative gap of the weights of the gates' own neurons
 _LONG = 10.0  # seconds that nobody should wait for without having asked
 
@@ -297,10 +297,10 @@ class ConvexReLU(GatedFamily):
         return distinct.restored(found), pricer
 
     def _first(self, family: Family) -> Neurons | None:
-        """Return the gates' own neurons where linear models are among them, or some where time allowed some gates."""
+        """Return own neurons of the gates: of all with linear models among them, of some if the enumeration was cut."""
         gates = family.members
         if isinstance(gates, Gates) and gates.method == "enumerated":
-            some = np.unique(np.linspace(0, len(gates) - 1, _SOME).astype(np.intp))
+            some = np.unique(np.linspace(0, len(gates) - 1, _STARTING_NEURONS).astype(np.intp))
             return own_neurons(replace(family, members=gates.take(some)))
         return own_neurons(family) if isinstance(gates, Gates) and gates.method == "fitted" else None
 

@@ -196,15 +196,15 @@ def _few(task: Task) -> Task:
 def _targets(model: Any, facts: Facts) -> Targets:
     """Return how stored targets are read; for classifiers set ``classes_``."""
     owner = type(model).__name__
-    found = stored_targets(model, facts, as_loss(model.loss_, owner, model._own_delta))
-    if found.offset is not None and _LEAST_RANGE < found.exponent < 0:
-        found = found._replace(exponent=0)
-    if found.exponent:
-        size = describe(f"entries of about 2^{found.exponent}")
+    targets = stored_targets(model, facts, as_loss(model.loss_, owner, model._own_delta))
+    if targets.offset is not None and _LEAST_RANGE < targets.exponent < 0:
+        targets = targets._replace(exponent=0)
+    if targets.exponent:
+        size = describe(f"entries of about 2^{targets.exponent}")
         raise fail("y", owner, "of usual size with Shards", size, "Divide the targets when the shards are written.")
-    if found.classes is not None:
-        model.classes_ = found.classes
-    return found
+    if targets.classes is not None:
+        model.classes_ = targets.classes
+    return targets
 
 
 def _held(facts: Facts, targets: Targets) -> Held:

@@ -85,10 +85,10 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
     def calibration_(self) -> Calibration:
         """The map from outputs to probabilities."""
         check_is_fitted(self, "network_")
-        found = self._calibration
-        if found is None:
+        calibration = self._calibration
+        if calibration is None:
             raise AttributeError(f"this {type(self).__name__} is from a file without a calibration; fit it again")
-        return found.fitted() if isinstance(found, DeferredCalibration) else found
+        return calibration.fitted() if isinstance(calibration, DeferredCalibration) else calibration
 
     def _calibrate_on(self, held_out: HeldOut | None, task: Task) -> None:
         fitted: Any = copy.copy(self)

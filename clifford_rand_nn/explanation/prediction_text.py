@@ -111,7 +111,7 @@ def _calibration_lines(one: "PredictionExplanation") -> list[str]:
         if one.probabilities is None:
             return []
         return [f"The probability is {'1/(1 + exp(-output))' if single else 'the softmax of the outputs'}."]
-    text = "Probabilities are calibrated on outputs for rows that were left out of training: "
+    text = "Probabilities are calibrated on outputs for held-out rows: "
     text += "they rise with the output" if single else "a larger output is more probable"
     if not found.keeps_order:
         text += ", from a border of its own" if single else ", less a constant of each class"

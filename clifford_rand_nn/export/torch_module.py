@@ -55,7 +55,7 @@ _CALLS: dict[str, Callable[..., Tensor]] = {
 
 
 class ProgramModule(nn.Module):
-    """What a fitted model computes; see `to_torch` of the models.
+    """A fitted model as a module; see `to_torch` of the models.
 
     The constants stay in float64, as sums over the rows of a kernel lose four digits in float32: ``.float()`` and
     ``.half()`` change the precision of the results alone.

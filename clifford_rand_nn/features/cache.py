@@ -25,7 +25,7 @@ _TABLES = ("about", "vectors")
 _SCHEMA = {("table", name, name) for name in _TABLES} | {
     ("index", f"sqlite_autoindex_{name}_1", name) for name in _TABLES
 }
-_STEPS = 100_000  # of SQLite's virtual machine between two looks for Ctrl-C: about a millisecond
+_STEPS = 100_000  # of SQLite's virtual machine between two checks for Ctrl-C: about a millisecond
 _SLUG = 40  # characters of the key that make the name of a file readable; its hash makes it unique
 
 

@@ -154,7 +154,7 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
     diagonal, tiles = kernel.diagonal(best.rows), KernelTiles(kernel, best.rows)
 
     def judged_by_products(alpha: Array) -> tuple[Array, Judged]:
-        # by K alpha as the network predicts: what an eigendecomposition loses, n roundings of K's norm, is in no bound
+        # by K alpha, as the network predicts: no bound includes the error of an eigendecomposition, n eps |K|
         alpha = alpha - alpha.mean(axis=0)
         return alpha, judge(tiles.multiply(alpha), alpha, problem.targets, weights, beta, diagonal)
 
@@ -222,7 +222,7 @@ def _many(
         kernel, metric = learned.kernel, learned.metric
         unlearned[few] = False
     given = beta if problem.groups is not None and choices.beta is None else choices.beta
-    found = solve_many(
+    solution = solve_many(
         kernel,
         rows,
         problem.targets,
@@ -231,10 +231,10 @@ def _many(
         max_time=None if choices.max_time is None else max(choices.max_time - (time.perf_counter() - began), SOONEST),
         max_memory=choices.max_memory,
     )
-    if found.status is Status.MAX_TIME:
-        found = _at_least(found, kernel, rows, compared, problem, beta)
-    outputs, honest = found.fitted.copy(), np.zeros(n, dtype=bool)
-    outputs[found.unseen_rows], honest[found.unseen_rows] = found.unseen, True
+    if solution.status is Status.MAX_TIME:
+        solution = _better_fit(solution, kernel, rows, compared, problem, beta)
+    outputs, honest = solution.fitted.copy(), np.zeros(n, dtype=bool)
+    outputs[solution.unseen_rows], honest[solution.unseen_rows] = solution.unseen, True
     honest &= unlearned
     if problem.groups is not None or honest.sum() < _TOLD:  # other rows of their group were seen, or too few are left
         honest[:] = False
@@ -242,16 +242,16 @@ def _many(
             outputs[rounds.rows], honest[rounds.rows] = rounds.predictions, True
         else:
             outputs[compared], honest[compared] = best.loo.predictions(np.array([chosen.beta]))[0], True
-    landmarks = found.way == "landmarks"
+    landmarks = solution.way == "landmarks"
     zero = null_value(problem.targets, np.ones(n) if problem.weights is None else problem.weights)
-    lost = _is_lost(found.duality_gap, found.objective, zero)
+    lost = _is_lost(solution.duality_gap, solution.objective, zero)
     return Trained(
-        network=KernelNetwork(standard, kernel, rows[found.centres], found.alpha, found.intercept),
-        rows=found.centres,
-        beta=found.beta,
-        primal=found.objective,
-        dual=found.objective - found.duality_gap,
-        dual_point=found.dual_point,
+        network=KernelNetwork(standard, kernel, rows[solution.centres], solution.alpha, solution.intercept),
+        rows=solution.centres,
+        beta=solution.beta,
+        primal=solution.objective,
+        dual=solution.objective - solution.duality_gap,
+        dual_point=solution.dual_point,
         landmarks=landmarks,
         outputs=outputs,
         honest=honest,
@@ -259,34 +259,35 @@ def _many(
         candidates=table,
         rounds=rounds,
         metric=metric,
-        scope=found.scope if landmarks else _ALL,
-        reason=f"{found.reason}. No gates were learned for so many columns" if wide else found.reason,
-        message=found.message if lost or found.status.ends_all else "",
-        history=found.history,
-        status=found.status,
+        scope=solution.scope if landmarks else _ALL,
+        reason=f"{solution.reason}. No gates were learned for so many columns" if wide else solution.reason,
+        message=solution.message if lost or solution.status.ends_all else "",
+        history=solution.history,
+        status=solution.status,
     )
 
 
-def _at_least(
-    found: ManyRowsSolution,
+def _better_fit(
+    solution: ManyRowsSolution,
     kernel: GateKernel,
     rows: Array,
     few: NDArray[np.intp],
     problem: Problem,
     beta: float,
 ) -> ManyRowsSolution:
-    """Return a solution, or the fit to a few rows with a kernel and beta where its objective for all rows is lower."""
+    """Return a solution, or the direct fit to a few rows where its objective for all rows is lower."""
     n, part = len(rows), problem.take(few)
     alpha = np.zeros(problem.targets.shape)
     alpha[few] = KernelRidge(kernel(rows[few]), part.weights).fit(part.targets, n * beta)[0]
     fitted = KernelTiles(kernel, rows[few]).multiply_from(rows, alpha[few])
     weights = np.ones(n) if problem.weights is None else problem.weights
     judged = judge(fitted, alpha, problem.targets, weights, beta, kernel.diagonal(rows))
-    if judged.objective >= found.objective:
-        return found
+    if judged.objective >= solution.objective:
+        return solution
     gap = max(judged.objective - judged.bound.value, 0.0)
+    fit = f"a direct fit to {len(few):,} of {n:,} rows" if len(few) < n else f"a direct fit to all {n:,} rows"
     return replace(
-        found,
+        solution,
         centres=few,
         alpha=alpha[few],
         intercept=judged.intercept,
@@ -299,8 +300,8 @@ def _at_least(
         relative_gap=gap / judged.objective,
         dual_point=judged.bound.theta,
         way="few rows",
-        reason=f"a fit to {len(few):,} rows: max_time was over before one to all {n:,}",
-        message=f"max_time was over: the network is a fit to {len(few):,} of {n:,} rows; try a larger max_time",
+        reason=f"{fit}, as max_time was over",
+        message=f"max_time was over: the network is {fit}; try a larger max_time",
     )
 
 

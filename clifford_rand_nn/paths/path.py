@@ -122,14 +122,14 @@ class RegularizationPath:
     ) -> "RegularizationPath":
         """Return the path of a walk, whose solutions for centered targets are these networks."""
         results = walk.results
-        raised = [centered.back(one.b2, result.fitted) for one, result in zip(networks, results, strict=True)]
+        raised = [centered.back(network.b2, result.fitted) for network, result in zip(networks, results, strict=True)]
         objectives = np.array([result.objective for result in results])
         bounds = np.maximum(objectives - [result.duality_gap for result in results], 0.0)
         objectives = objectives + [change for _, change in raised]
         return cls(
             betas=walk.betas[: len(results)],
             beta_max=beta_max,
-            networks=tuple(replace(one, b2=b2) for one, (b2, _) in zip(networks, raised, strict=True)),
+            networks=tuple(replace(network, b2=b2) for network, (b2, _) in zip(networks, raised, strict=True)),
             objectives=objectives,
             bounds=bounds,
             relative_gaps=np.array(list(map(stated_gap, objectives, bounds))),

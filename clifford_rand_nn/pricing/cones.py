@@ -25,7 +25,7 @@ _ON_PLANE = 1e-9  # of |x|_max |v|_1: active rows of a residual that is more tha
 _ON = 64 * 2.0**-52  # of the same: what a direction moved onto its rows is within; they count as on the hyperplane
 _ROUNDING = 1e-13  # sizes below this share of Σ|θ||x| are rounding
 _CLOSE = 1e-3  # a relaxation this near to what is reached is taken as it is
-_PART = 2e7  # rows times squared columns of the projections after which the time is looked at, half a second or less
+_PART = 2e7  # rows times squared columns of the projections between two checks of the time, half a second or less
 _BLOCK = 1 << 21  # rows times patterns that are multiplied at a time, 16 MB
 _RELAXED = 1 << 21  # numbers of a batch of relaxations, 16 MB
 _STEPS = 10  # least-squares problems for each row and dimension; random data takes fewer than 3 d
@@ -198,7 +198,7 @@ class ConePricer:
     ) -> Answers:
         """Answer in parts, the largest bounds without cones first; ``found`` keeps these answers.
 
-        Between them the time is looked at. Without an offset the questions that are left have the bounds without cones.
+        When time is over between parts, the others keep their bounds without cones, which are finite without an offset.
         """
         n, d = self._data.shape
         size = len(pattern) if late is None else max(1, int(_PART / (n * d**2)))
@@ -218,7 +218,7 @@ class ConePricer:
             parts.append(self._answers(G, c, rounding, wanted, late, pattern[part], a[part]))
             found.append(parts[-1])
         place = np.argsort(order)
-        return Answers(*(np.concatenate(one)[place] for one in zip(*parts, strict=True)))
+        return Answers(*(np.concatenate(field)[place] for field in zip(*parts, strict=True)))
 
     def _answers(
         self,

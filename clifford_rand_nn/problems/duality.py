@@ -215,7 +215,7 @@ def gap_above(primal: float, dual: float, zero: float, share: float = _MET) -> f
 
 
 def stated_gap(primal: float, dual: float) -> float:
-    """Return (primal - dual) / primal, with nothing for rounding; 0 where the bound is not below."""
+    """Return (primal - dual) / primal, without an allowance for rounding; 0 where the bound is not below."""
     return float(1 - dual / primal) if primal > dual else 0.0
 
 
@@ -235,7 +235,7 @@ class Centered(NamedTuple):
         return cls(Datafit(datafit.loss, datafit.y - np.array(offset), datafit.sample_weight), offset)
 
     def back(self, intercept: Array, fitted: Array) -> tuple[Array, float]:
-        """Return the intercept (C,) for the targets as they are, and what its rounding adds to the objective."""
+        """Return the intercept (C,) for the original targets, and what its rounding adds to the objective."""
         if not self.offset:
             return intercept, 0.0
         raised = intercept + self.offset

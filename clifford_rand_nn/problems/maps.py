@@ -255,7 +255,7 @@ class GatedMap:
         return 1.0 if negligible else float(np.sqrt(_POWER_SAFETY * size / share))
 
     def _some_gates(self) -> "GatedMap":
-        """Map of some of very many gates, else this one; Q is that of all."""
+        """Map of a sample of very many gates, else this map; Q is that of all gates."""
         if self.n_patterns < 2 * _SAMPLED_GATES:
             return self
         part = copy(self)

@@ -71,7 +71,7 @@ def report_page(facts: Facts, model: Any, rows: Rows) -> str:
 
 
 def _visible(value: Any) -> Any:
-    """Return a text of the page, of which names and cells may be a part, without controls and marks of direction."""
+    """Return a text of the page, which may quote names and cells, with control characters escaped."""
     if not isinstance(value, str) or hasattr(value, "__html__"):
         return value
     return "\xa0".join(map(printable_lines, value.split("\xa0")))  # the space between a number and its unit

@@ -203,10 +203,10 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
 def _pack_labels(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], model: Any) -> None:
     """Add the calibration of each of several labels a row, and which a row would have without it."""
     each = model.calibration_.calibrations
-    arrays["label_slopes"] = np.stack([one.slopes for one in each])
-    arrays["label_offsets"] = np.stack([one.offsets for one in each])
+    arrays["label_slopes"] = np.stack([calibration.slopes for calibration in each])
+    arrays["label_offsets"] = np.stack([calibration.offsets for calibration in each])
     arrays["loo_labels"] = model.loo_predictions_
-    meta["labels"] = [scales(one) for one in each]
+    meta["labels"] = [scales(calibration) for calibration in each]
 
 
 def _read_labels(arrays: dict[str, NDArray[Any]], told: list[dict[str, Any]], model: Any, n_rows: int) -> None:

@@ -147,28 +147,29 @@ def read_classes(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], outputs:
     return classes
 
 
-def pack_calibration(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], found: Calibration) -> None:
+def pack_calibration(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], calibration: Calibration) -> None:
     """Add the calibration of a classifier."""
-    arrays |= {"calibration_slopes": found.slopes, "calibration_offsets": found.offsets}
-    meta["calibration"] = scales(found)
+    arrays |= {"calibration_slopes": calibration.slopes, "calibration_offsets": calibration.offsets}
+    meta["calibration"] = scales(calibration)
 
 
 def read_calibration(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], n_classes: int) -> Calibration:
     """Return the calibration of a classifier."""
-    found = Calibration(arrays["calibration_slopes"], arrays["calibration_offsets"], **read_scales(meta["calibration"]))
-    agree(len(found.offsets) == n_classes, "the calibration does not fit the classes")
-    return found
+    slopes, offsets = arrays["calibration_slopes"], arrays["calibration_offsets"]
+    calibration = Calibration(slopes, offsets, **read_scales(meta["calibration"]))
+    agree(len(calibration.offsets) == n_classes, "the calibration does not fit the classes")
+    return calibration
 
 
-def scales(found: Calibration) -> dict[str, float]:
+def scales(calibration: Calibration) -> dict[str, float]:
     """Return the numbers of a calibration beside its arrays."""
-    return {name: float(getattr(found, name)) for name in _SCALES}
+    return {name: float(getattr(calibration, name)) for name in _SCALES}
 
 
-def read_scales(told: dict[str, Any]) -> dict[str, float]:
-    """Return these numbers, all of them."""
-    agree(sorted(told) == sorted(_SCALES), "the calibration")  # one that is lost is not the default
-    return {name: number(told[name]) for name in _SCALES}
+def read_scales(values: dict[str, Any]) -> dict[str, float]:
+    """Return the numbers that `scales` wrote; each is required."""
+    agree(sorted(values) == sorted(_SCALES), "the calibration")  # a missing one is not the default
+    return {name: number(values[name]) for name in _SCALES}
 
 
 def read_target_ndim(meta: dict[str, Any], outputs: int) -> int:

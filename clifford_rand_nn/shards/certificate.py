@@ -93,7 +93,7 @@ class ShardCertificate:
             return self.judged(runs, owner)
 
     def judged(self, runs: Engine, owner: str) -> "ShardCertificate":
-        """Do what `verify` does, by an engine that has the shards. Reals are less the intercept of the network."""
+        """Verify by an engine that has the shards. The intercept of the network is subtracted from real targets."""
         if isinstance(self.claim, KernelClaim):
             scale = np.asarray(self.scale)
             primal, dual, zero, rows = values_in_span(self.claim.network, scale, self.beta, self.targets, runs)

@@ -223,20 +223,20 @@ class AutoSolver(Limits):
             return replace(result, reason=reason)
         left = self.after(result.seconds, max_iter=self.max_iter - result.n_iter).shared()
         more: Any = Fista(**left)
-        # of the ridge penalty, only the kernel method has multipliers of the ends of a loss that is linear far off
+        # with the ridge penalty, only the kernel method has multipliers of the bounds of a loss with linear tails
         if sums and problem.datafit.loss.even and isinstance(problem, GatedRidgeProblem) and not _is_rounding(problem):
             most = _memory() * _SHARE_OF_MEMORY if self.max_memory is None else self.max_memory
             more = KernelNewton(**left) if KernelNewton.memory(problem) <= most else more
         better = _merged(problem, result, more.solve(problem, problem.point(result.coefficients)), self.tol)
         name = "Newton's method on the sums" if sums else "the kernel method"
-        other = "FISTA" if isinstance(more, Fista) else "the kernel method"
-        return replace(better, reason=f"{reason}; {name} ended by rounding, {other} went on")
+        fallback = "FISTA" if isinstance(more, Fista) else "the kernel method"
+        return replace(better, reason=f"{reason}; {name} stalled by rounding, {fallback} continued")
 
 
 def _is_rounding(problem: GatedTask) -> bool:
-    """Whether rounding of the largest entry of the kernel is a share of what stands beside it, n beta over curvature.
+    """Whether rounding of the largest entry of the kernel is a share of n beta over the curvature beside it.
 
-    The curvature is 1, and for a loss that is linear far off that of a dual point over its residual.
+    The curvature is 1, and for a loss with linear tails the largest dual entry over the largest residual.
     """
     largest = float(row_squares(problem.map.rows).max(initial=0.0)) * problem.map.n_patterns
     datafit, softness = problem.datafit, 1.0

@@ -98,10 +98,10 @@ def without_marks(frame: Any, marks: Iterable[str]) -> Any:
 
 
 def numbers(column: Any, amount: "Amount | None" = None) -> tuple[NDArray[np.float64], list[Any]]:
-    """Return a column as numbers, NaN where they are missing or infinite, and the distinct cells that are no numbers.
+    """Return a column as numbers, NaN where they are missing or infinite, and the distinct cells that are not numbers.
 
     Of "$1,234.50", "(1,234.50)", "1.234,50 €", "1 234,50" and "70 kg" it is the number. ``amount`` is how the cells
-    are written, None as most of them are: a cell with another unit is no number.
+    are written, by default as most of them are: a cell with another unit is not a number.
 
     Examples
     --------
@@ -112,35 +112,35 @@ def numbers(column: Any, amount: "Amount | None" = None) -> tuple[NDArray[np.flo
     pandas = require("pandas", extra="app", purpose="encoding a table")
     plain = amount is None or amount.bare
     if plain and column.dtype == np.float64:
-        found = column.to_numpy()
-        return (found if np.isfinite(found).all() else np.where(np.isinf(found), np.nan, found)), []
+        values = column.to_numpy()
+        return (values if np.isfinite(values).all() else np.where(np.isinf(values), np.nan, values)), []
     types, odd = pandas.api.types, []
     if types.is_timedelta64_dtype(column.dtype):
-        found = (column / pandas.Timedelta(days=1)).to_numpy(dtype=np.float64)
+        values = (column / pandas.Timedelta(days=1)).to_numpy(dtype=np.float64)
     elif plain and types.is_numeric_dtype(column.dtype) and getattr(column.dtype, "kind", "f") != "c":
-        found = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     else:
         cells = column.astype(object)
-        found = np.array(pandas.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
+        values = np.array(pandas.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
         if amount is None:
             amount = amount_of(column)
-        place = (cells.notna() & np.isnan(found)).to_numpy()
+        place = (cells.notna() & np.isnan(values)).to_numpy()
         if amount.comma:  # "1.234" is of a thousand, too
             place = place | np.array([isinstance(cell, str) and bool(_DOTS.fullmatch(cell.strip())) for cell in cells])
         if not amount.bare:
-            place = cells.notna().to_numpy() & ~np.isinf(found)
+            place = cells.notna().to_numpy() & ~np.isinf(values)
         if place.any():
             texts = cells[place].map(as_word)
             read = {text: amount.read(text) for text in pandas.unique(texts)}
             odd = [text for text, value in read.items() if value is None and not is_missing(text)]
-            found[place] = texts.map(read).to_numpy(dtype=np.float64)
-    infinite = np.isinf(found)
-    return (np.where(infinite, np.nan, found) if infinite.any() else found), odd
+            values[place] = texts.map(read).to_numpy(dtype=np.float64)
+    infinite = np.isinf(values)
+    return (np.where(infinite, np.nan, values) if infinite.any() else values), odd
 
 
 @dataclass(frozen=True)
 class Amount:
-    """How the numbers of a column are written.
+    """Notation of the numbers of a column.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ class Amount:
     bare: bool = True
 
     def read(self, text: str) -> float | None:
-        """Return the number of a cell, or None if it is none in this unit."""
+        """Return the number of a cell, or None if it is not a number in this unit."""
         parts = _parts(text, _COMMA if self.comma else _POINT)
         if parts is None or not (parts[1] == self.unit or (self.bare and not parts[1])):
             return None
@@ -187,7 +187,7 @@ def amount_of(column: Any) -> Amount:
         if parts is not None:
             units[parts[1]] = units.get(parts[1], 0) + count
             bare |= {parts[1]} if parts[2] else set()
-    unit = max((one for one in units if one), key=lambda one: units[one], default="")
+    unit = max((name for name in units if name), key=lambda name: units[name], default="")
     if unit not in bare and units[unit] <= units.get("", 0):
         unit = ""
     return Amount(comma, unit, unit in bare)
@@ -201,7 +201,7 @@ def with_point(cell: object) -> object:
 
 
 def _parts(text: str, form: re.Pattern[str]) -> tuple[float, str, bool] | None:
-    """Return the number of a cell, its unit, and whether that is a currency; None if it is none."""
+    """Return the number of a cell, its unit, and whether that is a currency; None for another text."""
     text = text.strip()
     enclosed = _NEGATIVE.fullmatch(text) if "(" in text else None
     match = form.fullmatch("".join(enclosed.groups()).strip() if enclosed else text)
@@ -212,11 +212,11 @@ def _parts(text: str, form: re.Pattern[str]) -> tuple[float, str, bool] | None:
         return None
     digits = match["number"].translate(_MARKS)
     digits = digits.replace(",", "") if form is _POINT else digits.replace(".", "").replace(",", ".")
-    given = f"{match['before'] or ''}|{match['after'] or ''}"
-    word = "".join(given.split()).replace("|", "").rstrip(".")
-    word = _PLURAL.sub("", word.casefold()) if len(word) > 1 else word  # m is no M
+    affixes = f"{match['before'] or ''}|{match['after'] or ''}"
+    word = "".join(affixes.split()).replace("|", "").rstrip(".")
+    word = _PLURAL.sub("", word.casefold()) if len(word) > 1 else word  # m is not M
     value = float(digits)
-    return -value if signs in ("-", "−") else value, _SAME_UNIT.get(word, word), bool(_MONEY.fullmatch(given))
+    return -value if signs in ("-", "−") else value, _SAME_UNIT.get(word, word), bool(_MONEY.fullmatch(affixes))
 
 
 def has_codes(words: Iterable[str]) -> bool:

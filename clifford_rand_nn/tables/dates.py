@@ -71,10 +71,10 @@ def date_formats(column: Any) -> list[str]:
         return []
     texts = pandas.Series(likely.index, dtype=object)
     formats = _TWO_DIGITS if texts.str.fullmatch(_SHORT_YEAR).mean() > 0.5 else _FORMATS
-    formats = tuple(one for one in formats if _parsed(texts[:_TRIED], one).notna().any())
-    found = {one: int(likely[_parsed(texts, one).notna().to_numpy()].sum()) for one in formats}
-    best = max(found.values(), default=0)
-    return [one for one, count in found.items() if count == best and is_rare(n - best, n)]
+    formats = tuple(form for form in formats if _parsed(texts[:_TRIED], form).notna().any())
+    parsed = {form: int(likely[_parsed(texts, form).notna().to_numpy()].sum()) for form in formats}
+    best = max(parsed.values(), default=0)
+    return [form for form, count in parsed.items() if count == best and is_rare(n - best, n)]
 
 
 def _parsed(values: Any, format: str) -> Any:
@@ -91,10 +91,10 @@ def _parsed(values: Any, format: str) -> Any:
 
 def _quarter(cell: Any) -> str | None:
     """Return the first month of a quarter."""
-    found = re.fullmatch(_QUARTER, cell) if isinstance(cell, str) else None
-    if found is None:
+    match = re.fullmatch(_QUARTER, cell) if isinstance(cell, str) else None
+    if match is None:
         return None
-    quarter, year = sorted(filter(None, found.groups()), key=len)
+    quarter, year = sorted(filter(None, match.groups()), key=len)
     century = dt.datetime.strptime(year, "%y").year - int(year) if len(year) == 2 else 0
     return f"{int(year) + century:04d}-{3 * int(quarter) - 2:02d}"
 
@@ -119,8 +119,8 @@ def _offset(cell: Any) -> str:
     """Return the time zone of a moment, or the offset that a text ends with, such as "UTC+02:00"; else ""."""
     if not isinstance(cell, str):
         return str(getattr(cell, "tzinfo", None) or "")
-    found = re.search(_OFFSET, cell.strip())
-    text = found[0].strip().replace(":", "") if found and ":" in cell else ""
+    match = re.search(_OFFSET, cell.strip())
+    text = match[0].strip().replace(":", "") if match and ":" in cell else ""
     return "UTC" if text == "Z" else text and f"UTC{text[:3]}:{text[3:]}"
 
 
@@ -141,21 +141,21 @@ def moments(column: Any, format: str, zone: str = "UTC") -> NDArray[np.datetime6
     times = values.where(values.notna() & values.map(lambda cell: hasattr(cell, "isocalendar")))
     aware = values.map(_offset) != ""
     plain = times.map(lambda cell: cell.replace(tzinfo=None) if getattr(cell, "tzinfo", None) else cell)
-    found = _microseconds(pandas.to_datetime(plain, errors="coerce"))
+    result = _microseconds(pandas.to_datetime(plain, errors="coerce"))
     if texts.notna().any():
         if format == NATIVE:  # a CSV of what once was a Parquet
             format = (date_formats(texts) or [ISO])[0]
-        found = np.where(texts.isna(), found, _microseconds(_parsed(texts, format)))
-        aware &= times.notna() | ((format == ISO) & ~np.isnat(found))
+        result = np.where(texts.isna(), result, _microseconds(_parsed(texts, format)))
+        aware &= times.notna() | ((format == ISO) & ~np.isnat(result))
     if zone and aware.any():
         moved = pandas.to_datetime(values[aware], utc=True, errors="coerce", format=ISO)
-        found[aware] = _microseconds(moved.dt.tz_convert(zone).dt.tz_localize(None))
-    return found
+        result[aware] = _microseconds(moved.dt.tz_convert(zone).dt.tz_localize(None))
+    return result
 
 
 def _microseconds(times: Any) -> NDArray[np.datetime64]:
-    found: NDArray[np.datetime64] = times.to_numpy().astype("datetime64[us]")
-    return found
+    result: NDArray[np.datetime64] = times.to_numpy().astype("datetime64[us]")
+    return result
 
 
 def _moment(cell: object, format: str) -> dt.datetime | None:

@@ -54,9 +54,9 @@ def _read(file: Path, options: dict[str, Any]) -> Any:
 
 
 def late_codes(file: Path, dialect: Dialect, names: Iterable[str]) -> list[str]:
-    """Return those of some columns that have cells such as 01234, and no fractions, below where the dialect was found.
+    """Return the columns that have cells such as 01234, and no fractions, below the lines that gave the dialect.
 
-    Bytes are looked through for digits after a 0 that begins a cell; only if there are some, cells are.
+    Bytes are searched for digits after a 0 that begins a cell; cells are read only if there are some.
     """
     if dialect.whole or (dialect.encoding.startswith("utf-8") and not _zeros(file)) or not (names := list(names)):
         return []
@@ -72,7 +72,7 @@ def late_codes(file: Path, dialect: Dialect, names: Iterable[str]) -> list[str]:
 
 
 def _zeros(file: Path) -> bool:
-    """Return whether a text has digits that begin with 0 and are a cell, between whichever marks."""
+    """Return whether a cell of a text is digits that begin with 0, whatever the separator."""
     with open_bytes(file) as stream:
         end = b""
         while piece := stream.read(_PIECE):
@@ -89,8 +89,8 @@ def _zeros(file: Path) -> bool:
 def without_thousands(frame: Any, dialect: Dialect, as_text: Sequence[str] = (), as_number: Sequence[str] = ()) -> Any:
     """Return a frame in which 12.000 is twelve thousand, where decimals are written with a comma.
 
-    So are "1.234,5 kg" and "0,512" beside a cell that is no number: then they have a decimal point. Not by pandas' own
-    option: it takes 31.12.2020 for a number too.
+    So are "1.234,5 kg" and "0,512" beside a cell that is not a number: then they have a decimal point. pandas' own
+    option takes 31.12.2020 for a number too.
     """
     if dialect.decimal != ",":
         return frame
@@ -101,8 +101,8 @@ def without_thousands(frame: Any, dialect: Dialect, as_text: Sequence[str] = (),
             continue
         cells = cells.astype(object)
         read = cells.map(with_point)
-        others = cells.notna() & read.isna()
-        if name in as_number or is_rare(int(others.sum()), int(cells.notna().sum())):
+        unread = cells.notna() & read.isna()
+        if name in as_number or is_rare(int(unread.sum()), int(cells.notna().sum())):
             known = pandas.to_numeric(read, errors="coerce")
             frame[name] = known if (known.notna() | cells.isna()).all() else read.where(read.notna(), cells)
     return frame

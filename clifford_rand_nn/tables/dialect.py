@@ -136,8 +136,8 @@ def find_dialect(
     coded = {i for row in cells for i, cell in enumerate(row) if CODE.fullmatch(cell)}
     codes = tuple(name for i, name in enumerate(first) if i in coded)
     named = header and not commented
-    found = (separator, decimal, named, spaces, tuple(first), left_out, codes, tuple(notes), skipped, whole)
-    return Dialect(encoding, *found)
+    fields = (separator, decimal, named, spaces, tuple(first), left_out, codes, tuple(notes), skipped, whole)
+    return Dialect(encoding, *fields)
 
 
 def open_bytes(file: Path) -> IO[bytes]:
@@ -148,7 +148,7 @@ def open_bytes(file: Path) -> IO[bytes]:
         return open(file, "rb")
     try:
         archive = zipfile.ZipFile(file)
-        names = [one for one in archive.namelist() if not one.endswith("/") and not one.startswith("__MACOSX/")]
+        names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
         if len(names) == 1:
             return archive.open(names[0])
     except (zipfile.BadZipFile, RuntimeError) as error:  # RuntimeError: encrypted
@@ -249,7 +249,7 @@ def _has_numbers(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _without_comments(text: str) -> tuple[int, str, bool]:
-    """Return how many lines before the table are comments (#), the text below, and whether it begins with the last one.
+    """Return the number of comment lines (#) above a table, the text below, and whether that begins with the last one.
 
     The last line is that of the names if it has as many cells as the next one, and that has numbers, as NumPy's
     savetxt writes it, or there is no space after the mark, as in #CHROM.
@@ -261,11 +261,11 @@ def _without_comments(text: str) -> tuple[int, str, bool]:
         return 0, text, False
     names, below = lines[last].lstrip("# "), "".join(lines[first:])
     separator = _separator(names + below, ",")
-    one, two = (_parsed(part, separator)[:1] or [[]] for part in (names, lines[first]))
-    if len(one[0]) == len(two[0]) > 1:
+    names_row, first_row = (_parsed(part, separator)[:1] or [[]] for part in (names, lines[first]))
+    if len(names_row[0]) == len(first_row[0]) > 1:
         if lines[last][1:2].strip():
             return last, "".join(lines[last:]), False
-        if any(_NUMBER.fullmatch(cell) for cell in two[0]):
+        if any(_NUMBER.fullmatch(cell) for cell in first_row[0]):
             return first, names + below, True
     return first, below, False
 

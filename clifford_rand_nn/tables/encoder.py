@@ -126,7 +126,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.text_features = text_features
 
     def fit(self, X: Any, y: Any = None) -> "TableEncoder":
-        """Find out what the columns of a data frame are, and learn medians, categories and target means.
+        """Determine the kinds of the columns of a data frame, and learn medians, categories and target means.
 
         A `TableNote` warns of columns that are left out, and of cells that could not be read.
         """
@@ -140,7 +140,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return rows
 
     def fit_encode(self, X: Any, y: Any = None) -> tuple[NDArray[np.float64], Notes]:
-        """Fit, and return the rows of the same frame as numbers (n, d), and what there is to say of it."""
+        """Fit, and return the rows of the same frame as numbers (n, d), and notes on it."""
         out_of_fold = self._fit(X, y)
         rows, notes = self.encode(X, out_of_fold)
         left_out = tuple(f"{c.name!r} ({c.why})" for c in self.columns_ if c.kind == "left out" and not c.asked)
@@ -159,7 +159,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def encode(
         self, X: Any, out_of_fold: Mapping[str, NDArray[np.float64]] | None = None
     ) -> tuple[NDArray[np.float64], Notes]:
-        """Return the rows of a data frame as numbers (n, d), and what there is to say of it; for tables in blocks.
+        """Return the rows of a data frame as numbers (n, d), and notes on it; for tables in blocks.
 
         ``out_of_fold`` are the target means of rows of training, by `fit_encode`.
         """
@@ -304,8 +304,8 @@ def as_frame(X: Any) -> tuple[Any, bool]:
         X = X.to_pandas()
     lazy = next((name for name in _COMPUTED if hasattr(type(X), name) and hasattr(type(X), "columns")), None)
     if lazy is not None:
-        found = describe(f"a {type(X).__module__.partition('.')[0]} {type(X).__name__}, which is computed lazily")
-        raise fail("X", _OWNER, "a table in memory", found, f"Give X.{lazy}() instead.")
+        received = describe(f"a {type(X).__module__.partition('.')[0]} {type(X).__name__}, which is computed lazily")
+        raise fail("X", _OWNER, "a table in memory", received, f"Give X.{lazy}() instead.")
     if isinstance(X, pandas.DataFrame):
         names = [str(name) for name in X.columns]
         if len(set(names)) < len(names):
@@ -343,6 +343,6 @@ def read_cells(readers: Iterable[Reader], frame: Any, unread: Unread) -> dict[st
 
 
 def _warn(notes: Notes) -> None:
-    """Warn once of what a fit noticed."""
+    """Warn once of the notes of a fit."""
     if notes.lines():
         warnings.warn("; ".join(notes.lines()), TableNote, stacklevel=3)

@@ -146,15 +146,15 @@ def _of_texts(name: str, column: Any, values: Any, supervised: bool) -> tuple[st
     if said_truth:
         return said_truth
     amount = amount_of(column)
-    found, odd = numbers(column, amount)
+    parsed, odd = numbers(column, amount)
     n = len(column) - int(column.isna().sum())
     bad = int(column.map(as_word).isin(odd).sum()) if 2 * len(odd) <= n else n
-    distinct_numbers = len(np.unique(found[~np.isnan(found)]))
-    # a text that recurs beside few numbers is a category as these are
+    distinct_numbers = len(np.unique(parsed[~np.isnan(parsed)]))
+    # a repeated text beside few distinct numbers is a category, and so are these
     dated = bool(amount.unit) and bool(date_formats(column))  # Jan 2020
     if not (dated or has_codes(words)) and is_rare(bad, n) and (bad == len(odd) or distinct_numbers > _FEW):
         marks = ", ".join(repr(mark) for mark in [*said, *odd[:1]] if mark)
-        kind, why = _numeric(name, column, found)
+        kind, why = _numeric(name, column, parsed)
         return (kind, f"{why}, and {marks} where there is none") if marks else (kind, why)
     formats = date_formats(column)
     example = _shown(next((word for word in words if any(mark.isdigit() for mark in word)), words[0]))

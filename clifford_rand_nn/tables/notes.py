@@ -97,7 +97,7 @@ class Notes:
         return said
 
 
-def column_names(given: str | Iterable[str], name: str, owner: str, rule: str = "names of columns") -> list[str]:
+def column_names(names: str | Iterable[str], name: str, owner: str, rule: str = "names of columns") -> list[str]:
     """Return names of columns, of which one may be given as it is.
 
     Raises
@@ -105,8 +105,8 @@ def column_names(given: str | Iterable[str], name: str, owner: str, rule: str = 
     ArgumentError
         They are no names: what cannot be listed, or bytes.
     """
-    if isinstance(given, str):
-        return [given]
-    if not isinstance(given, Iterable) or isinstance(given, bytes | type):
-        raise fail(name, owner, rule, given)
-    return [str(one) for one in given]
+    if isinstance(names, str):
+        return [names]
+    if not isinstance(names, Iterable) or isinstance(names, bytes | type):
+        raise fail(name, owner, rule, names)
+    return [str(one) for one in names]

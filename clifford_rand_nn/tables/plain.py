@@ -87,12 +87,12 @@ def encoder_from_plain(encoder: Any, arrays: Mapping[str, NDArray[Any]], meta: M
     return encoder
 
 
-def _read_means(values: NDArray[Any], told: Mapping[str, Any]) -> dict[str, TargetMeans]:
+def _read_means(values: NDArray[Any], stored: Mapping[str, Any]) -> dict[str, TargetMeans]:
     """Return the target means of columns from one array."""
     means = {}
     _agree(values.ndim == 1 and bool(np.isfinite(values).all()))
-    for name, one in told.items():
-        words, labels = tuple(one["words"]), tuple(one["labels"])
+    for name, entry in stored.items():
+        words, labels = tuple(entry["words"]), tuple(entry["labels"])
         size = (len(words) + 1) * len(labels)
         _agree(len(words) == len(set(words)) and len(labels) > 0 and len(values) >= size and _are_texts(labels))
         _agree(all(word is None or isinstance(word, str) for word in words))

@@ -107,11 +107,11 @@ class NumberReader(Reader):
         if self.known:  # 1.5 is not 1.5 k, but $1.5
             unit = amount.unit if amount.bare and not self.unit else self.unit
             amount = Amount(self.comma or amount.comma, unit, self.bare)
-        found, odd = numbers(column, amount)
+        values, odd = numbers(column, amount)
         what = "numbers" if amount.bare else f"numbers with the unit {self.unit!r}"
         remedy = "correct them, leave them empty, or name a mark of missing cells (--missing, in Python missing=[...])"
         self._set_aside(column, odd, unread, what, remedy)
-        return {self.name: found}
+        return {self.name: values}
 
     def plain(self) -> dict[str, Any]:
         """Return the kind and all that the reader is made of; of a file of an earlier version as that has it."""
@@ -219,10 +219,10 @@ class DateReader(Reader):
             hint = f"--date {name}=%d/%m/%Y says how to read them, in Python dates={{{name!r}: '%d/%m/%Y'}}"
             raise ArgumentError(f"column {name!r}: cells such as {example!r} {why}; {hint}.")
         reader = cls(name, formats[0], zone=zone_of(column, formats[0]))
-        found = reader.moments(column, {})
-        if np.isnat(found).all():
+        times = reader.moments(column, {})
+        if np.isnat(times).all():
             raise ArgumentError(f"column {name!r} is to hold dates, but every cell is empty; leave it out.")
-        return replace(reader, start=int(found[~np.isnat(found)].min().astype(np.int64)), parts=useful_parts(found))
+        return replace(reader, start=int(times[~np.isnat(times)].min().astype(np.int64)), parts=useful_parts(times))
 
     @property
     def families(self) -> dict[str, str]:
@@ -234,10 +234,10 @@ class DateReader(Reader):
         """Return the name of the cells of a part."""
         return f"{self.label or self.name} ({part})"
 
-    def apart_from(self, names: Set[str]) -> "DateReader":
-        """Return the reader whose parts have other names than some columns."""
+    def apart_from(self, taken: Set[str]) -> "DateReader":
+        """Return the reader whose parts have other names than the columns ``taken``."""
         labels = (replace(self, label=f"{self.name} ({i})") for i in itertools.count(2))
-        return next(one for one in itertools.chain([self], labels) if not one.families.keys() & names)
+        return next(reader for reader in itertools.chain([self], labels) if not reader.families.keys() & taken)
 
     def read(self, column: Any, unread: Unread) -> dict[str, NDArray[Any]]:
         """Return the parts of dates as numbers and names of days."""
@@ -250,12 +250,12 @@ class DateReader(Reader):
 
     def moments(self, column: Any, unread: Unread) -> NDArray[np.datetime64]:
         """Return the cells as moments on the clock of the time zone."""
-        found = moments(column, self.format, self.zone)
-        others = column[np.isnat(found) & column.notna().to_numpy()].map(as_word)
-        odd = [cell for cell in dict.fromkeys(others) if not is_missing(cell)]
+        times = moments(column, self.format, self.zone)
+        unread_cells = column[np.isnat(times) & column.notna().to_numpy()].map(as_word)
+        odd = [cell for cell in dict.fromkeys(unread_cells) if not is_missing(cell)]
         form = {"native": "moments of time", "ISO8601": "dates such as 2020-01-31"}.get(self.format, self.format)
         self._set_aside(column, odd, unread, f"dates ({form})", "write them alike, or leave them empty")
-        return found
+        return times
 
 
 @dataclass(frozen=True)

@@ -85,8 +85,8 @@ class Steps:
         rare = {"min_frequency": encoder.min_frequency, "max_categories": encoder.max_categories}
         target = indicators(y, len(next(iter(cells.values()))))
         many = [name for name, kind in family.items() if kind == WORD and _mostly_rare(cells[name], encoder)]
-        found = {name: target_means(cells[name], *target) for name in many} if target is not None else {}
-        words = {name: rare for name, kind in family.items() if kind == WORD and name not in found}
+        encoded = {name: target_means(cells[name], *target) for name in many} if target is not None else {}
+        words = {name: rare for name, kind in family.items() if kind == WORD and name not in encoded}
         transformer = _column_transformer(family, marked, words, encoder.text_features)
         transformer.fit(_frame(cells))
         made = transformer.named_transformers_
@@ -97,9 +97,9 @@ class Steps:
         categories = {name: _categories(made[f"category{i}"]) for i, name in enumerate(words)}
         texts = tuple(name for name, kind in family.items() if kind == TEXT)
         whole = tuple(name for name in numeric if not gone[name])
-        means = {name: means for name, (means, _) in found.items()}
+        means = {name: means for name, (means, _) in encoded.items()}
         steps = cls(origin, fill, truths, marked, whole, categories, texts, encoder.text_features, means)
-        return steps, transformer, {name: rows for name, (_, rows) in found.items()}
+        return steps, transformer, {name: rows for name, (_, rows) in encoded.items()}
 
     def transformer(self, readers: Sequence[Reader]) -> Any:
         """Return a ColumnTransformer that does what the first one did: fitted to a table of which the same is learned.
@@ -145,10 +145,9 @@ class Steps:
                 rows[:, i] = cells[name]
         else:
             rows = np.asarray(transformer.transform(_frame(cells)), dtype=np.float64)
-        found = (
-            [means(cells[name]) for name, means in self.means.items()] if out_of_fold is None else out_of_fold.values()
-        )
-        return np.hstack([rows, *found]) if self.means else rows
+        if out_of_fold is None:
+            out_of_fold = {name: means(cells[name]) for name, means in self.means.items()}
+        return np.hstack([rows, *out_of_fold.values()]) if self.means else rows
 
     def compare(self, cells: Cells, gaps: Mapping[str, int]) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
         """Return the categories that were not there in training, and how many cells are missing where none was."""
@@ -176,9 +175,10 @@ class Steps:
         """Cells and the names of the columns that they become, in their order."""
         single = [(name, [name]) for name in self._numeric]
         missing = [(name, [f"{self.origin[name]} (missing)"]) for name in self.marked]
-        words = [(name, one.names(name)) for name, one in self.categories.items()]
+        words = [(name, encoding.names(name)) for name, encoding in self.categories.items()]
         texts = [(name, [f"{name} #{i + 1}" for i in range(self.text_features)]) for name in self.texts]
-        return [*single, *missing, *words, *texts, *((name, one.names(name)) for name, one in self.means.items())]
+        means = [(name, encoding.names(name)) for name, encoding in self.means.items()]
+        return [*single, *missing, *words, *texts, *means]
 
     def words(self, name: str) -> list[str]:
         """Return the categories of a column, without that of missing cells."""
@@ -201,7 +201,7 @@ class Steps:
 
 
 def _mostly_rare(cells: NDArray[Any], encoder: Any) -> bool:
-    """Return whether most rows have categories that would share a column, of many."""
+    """Return whether a column has many categories, and most rows have rare ones, which would share a column."""
     counts = require("pandas", extra="app", purpose="encoding a table").Series(cells, dtype=object).value_counts()
     own = counts[: encoder.max_categories - 1]
     return len(counts) > FEWEST and 2 * own[own >= encoder.min_frequency].sum() < counts.sum()

@@ -45,9 +45,9 @@ class TargetMeans:
 
 
 def indicators(y: Any, n: int) -> tuple[tuple[str, ...], NDArray[np.float64]] | None:
-    """Return a target of n rows as columns: itself, or 0 and 1 for each class, of two for the second one only.
+    """Return a target of n rows as columns: itself, or 0 and 1 for each class, of two classes for the second only.
 
-    None where there is no such target: it is missing in places, has several columns, or more classes than that.
+    None where cells of it are missing, it has several columns, or too many classes.
     """
     target = np.asarray(y)
     target = target[:, 0] if target.shape == (n, 1) else target
@@ -85,7 +85,7 @@ def target_means(
 
 
 def _means(rows: NDArray[Any], targets: NDArray[np.float64], new: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the means of each target at new rows by those of others."""
+    """Return the means of each target for the categories of new rows, learned from other rows."""
     from sklearn.preprocessing import TargetEncoder
 
     encoders = [TargetEncoder(target_type="continuous").fit(rows, target) for target in targets.T]

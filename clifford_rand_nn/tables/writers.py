@@ -51,7 +51,7 @@ def written_columns(path: Path | None) -> Iterator[Write]:
 
 
 class _Terminal(io.RawIOBase):
-    """Standard output on a terminal: what could control it is escaped; a pipe gets characters as they are."""
+    """Standard output on a terminal, control characters escaped; a pipe gets them unchanged."""
 
     def writable(self) -> bool:
         return True

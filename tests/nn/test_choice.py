@@ -111,7 +111,7 @@ def test_first_order_goes_on_where_the_kernel_ends_by_rounding(monkeypatch):
     result = AutoSolver().solve(problem)
     assert result.status == "optimal"
     assert result.solver == "kernel, fista"
-    assert "FISTA went on" in result.reason
+    assert "FISTA continued" in result.reason
     assert [row.n_iter for row in result.history] == sorted(row.n_iter for row in result.history)
     assert abs(result.objective - Fista(tol=1e-9).solve(problem).objective) <= 2e-6 * result.objective
     monkeypatch.undo()

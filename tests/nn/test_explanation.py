@@ -350,7 +350,7 @@ def test_words_for_classes_and_calibration(fitted):
     assert text.startswith(f"Prediction: {str(model.predict(NEW[:1])[0])!r}; probabilities ")
     p = model.predict_proba(NEW[:1])[0]
     assert all(f"{str(label)!r} {share:.2f}" in text for label, share in zip(model.classes_, p, strict=True))
-    assert "Probabilities are calibrated on outputs for rows" in text
+    assert "Probabilities are calibrated on outputs for held-out rows" in text
     assert text.count("together") == 2
     several = explain(fitted("infinite, three classes")[0], NEW)
     assert "… and 3 more" in str(several)

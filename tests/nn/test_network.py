@@ -319,7 +319,7 @@ def test_a_fit_that_time_ends_says_so(monkeypatch):
     X, y = make_friedman1(600, noise=1.0, random_state=0)
     monkeypatch.setattr("clifford_rand_nn.infinite.training.DECOMPOSED", 400)
     monkeypatch.setattr("clifford_rand_nn.infinite.training.solve_many", partial(solve_many, way="gradients"))
-    with pytest.warns(ConvergenceWarning, match="max_time was over"):
+    with pytest.warns(ConvergenceWarning, match="max_time was over: the network is a direct fit to all 600 rows"):
         model = ConvexNetworkRegressor(rounds=0, max_time=1e-3).fit(X, y)
     assert np.isfinite(model.predict(X)).all()
     assert model.certificate_.verify(X, y).dual <= model.certificate_.primal

@@ -104,7 +104,7 @@ def fit(
     missing: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="<mark>", help="Cells such as n.d. or -999 are missing; may be repeated.", rich_help_panel=_TABLE
+            metavar="<mark>", help="Take cells such as n.d. or -999 as missing (repeatable).", rich_help_panel=_TABLE
         ),
     ] = None,
     separator: Separator = None,

@@ -290,7 +290,7 @@ class NetworkWithoutKnobs(Planned, Parameters):
             warnings.warn(f"{type(self).__name__}: {message}.", ConvergenceWarning, stacklevel=3)
 
     def _rescale(self, units: Units, data: Data) -> None:
-        """Bring network and certificates back from targets in units, to data; the intercept is rounded there."""
+        """Map network and certificates from targets in units back to ``data``, where the intercept is rounded."""
         same = self.selection_certificate_ is self.certificate_
 
         def back(certificate: Certificate) -> Certificate:

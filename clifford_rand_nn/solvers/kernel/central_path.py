@@ -83,7 +83,7 @@ class KernelPath:
             self.radius = max(self.radius, _FIRST * largest)
         self.theta = theta
         own = float(np.vdot(theta, theta))
-        if terms.datafit.loss.even:  # the residual, of which theta is a part where it is beyond the domain
+        if terms.datafit.loss.even:  # by the residual, of which theta is the part within the domain
             own = float(np.vdot(terms.null_theta, terms.datafit.y - terms.null))
         self.eta = np.full(squares.size, largest * own / float(squares.sum()))
         f = terms.null - (terms.null[:, -1:] if self._balanced else 0.0)
@@ -198,7 +198,7 @@ class KernelPath:
 
         spare = SPARE * min(gap, 1.0) * self.problem.datafit.weights
 
-        def turn(right: Array, excess: Array, product: Array) -> tuple[Array, Array, Array, Array, float]:
+        def direction(right: Array, excess: Array, product: Array) -> tuple[Array, Array, Array, Array, float]:
             """Solve for the direction with these right-hand sides; return it and the largest step along it."""
             first = system.solve(right[:, :, None])[:, :, 0]
             rhs = border.T @ first.ravel()
@@ -213,7 +213,7 @@ class KernelPath:
             longest = min(inside, longest_step(self.eta, deta), longest_step(self.s, ds))
             return dtheta, deta, dc, ds, longest
 
-        dtheta, deta, _, ds, longest = turn(away + box.right_hand_side(0.0, False), excess, -self.eta * self.s)
+        dtheta, deta, _, ds, longest = direction(away + box.right_hand_side(0.0, False), excess, -self.eta * self.s)
         length = min(1.0, longest)
         reached = float((self.eta + length * deta) @ (self.s + length * ds)) + box.product(length)
         share = 1.0 if length < _SHORT else min(max(reached / (count * mu), 0.0), 1.0) ** 3
@@ -224,7 +224,7 @@ class KernelPath:
         turned = kernel.correlations(dtheta)
         excess = excess + np.einsum("rpc,rpc->p", turned, turned) / (2 * radius)
         away = away + box.right_hand_side(target, True) - kernel.predictions(turned * (deta / radius)[:, None])
-        dtheta, deta, dc, ds, longest = turn(away, excess, target - self.eta * self.s - deta * ds)
+        dtheta, deta, dc, ds, longest = direction(away, excess, target - self.eta * self.s - deta * ds)
         length = min(1.0, max(BOUNDARY, 1 - gap) * longest)  # the last steps go further, as the gap closes
         self.theta = self.theta + terms.held(self.theta, length * dtheta, spare)
         self.eta = self.eta + length * deta

@@ -21,7 +21,7 @@ _SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
 _SINGLE = 1e-3  # a gap above which single precision is enough for the next step
 _ROUGH = 1e-5  # a gap that a step in single precision reaches
 _EVEN_STEPS = 12  # of Newton's method on a loss that is linear far off; it needs 4 to 8 unless most rows are there
-_CENTER, _TO_BOUNDARY = 0.1, 0.99  # share of the mean product that a primal-dual step aims at, and of the way it goes
+_CENTER, _TO_BOUNDARY = 0.1, 0.99  # target of a primal-dual step by the mean product; share of the way to a bound
 _STALLED = 3  # steps in a row that lower neither the gap nor the objective by the next share
 _NO_LESS = 1e-13
 

@@ -223,19 +223,19 @@ class CentralPath:
             self.problem.fit_intercept,
         )
 
-        def turn(target: float, second_order: bool) -> tuple[Array, Array, float]:
+        def direction(target: float, second_order: bool) -> tuple[Array, Array, float]:
             q = self.problem.K @ cones.right_hand_side(target, second_order) + box.right_hand_side(target, second_order)
-            found, dt, dU = matrix.solve(away + q, excess)
-            dtheta = terms.held(self.theta, found, spare)
-            if dtheta is not found:
+            unbounded, dt, dU = matrix.solve(away + q, excess)
+            dtheta = terms.held(self.theta, unbounded, spare)
+            if dtheta is not unbounded:
                 dU = self.problem.K.T @ dtheta
             cones.set_direction(dU)
             box.set_direction(dtheta)
             return dtheta, dt, min(cones.limit(), box.limit(), terms.limit(self.theta, dtheta, spare))
 
-        length = min(1.0, turn(0.0, False)[2])
+        length = min(1.0, direction(0.0, False)[2])
         reached = (cones.product(length) + box.product(length)) / total
-        dtheta, dt, limit = turn(max(min(max(reached / mu, 0.0), 1.0) ** 3 * mu, floor), True)
+        dtheta, dt, limit = direction(max(min(max(reached / mu, 0.0), 1.0) ** 3 * mu, floor), True)
         length = min(1.0, BOUNDARY * limit)
         if not length > _SHORTEST:
             return False

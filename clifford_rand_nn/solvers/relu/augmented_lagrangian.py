@@ -154,9 +154,9 @@ class _State:
         self.x = _Split(U[:, :rank], self.Z, program.forward(U) + self.t)
         self.m = _Split(np.zeros((2 * P, rank)), np.zeros((n, 2 * P)), np.zeros((n, 1)))
         datafit = program.problem.datafit
-        force = float(np.abs(datafit.residual(program.scale * np.tile(self.t, (n, 1)))).max()) / program.scale
-        # a loss that is linear far off pushes with δ, whatever the size of the targets
-        self.weights = [weight * (min(force, 1.0) if datafit.loss.even else 1.0) for weight in _START]
+        gradient = float(np.abs(datafit.residual(program.scale * np.tile(self.t, (n, 1)))).max()) / program.scale
+        # the gradient of a loss with linear tails is at most δ, whatever the size of the targets
+        self.weights = [weight * (min(gradient, 1.0) if datafit.loss.even else 1.0) for weight in _START]
         values, vectors = np.linalg.eigh(program.Y[:, :rank].T @ program.Y[:, :rank])
         self.values, self.vectors = np.maximum(values, 0), vectors
         self.overlap = 2 * (program.mask @ program.mask.T)

@@ -25,7 +25,7 @@ _TO_BOUNDARY = 0.99  # share of the way to the boundary that a step takes
 # Proximal term: a unit that its cone leaves free has no curvature of its own, and without one the last system cannot be
 # factored. In proportion to mu it vanishes at the optimum; 1 µ costs 5 iterations more than 0.1 µ.
 _RIDGE, _LEAST_RIDGE = 0.1, 1e-11
-_STALLED = 40  # iterations without a smaller gap after which rounding has won: with 12, two of 15 outliers ended early
+_STALLED = 40  # iterations without a smaller gap: with 12, two of 15 fits with outliers ended early
 # The best cone multipliers take a least-squares problem a unit: they replace those of the iteration only where the
 # complementarity is this many times tol or less, and the work is small (flops, roughly; 1e9 take a second or two).
 _NEAR, _EXACT_WORK = 3.0, 1e9
