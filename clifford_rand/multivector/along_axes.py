@@ -1,5 +1,6 @@
 """Sums and other linear functions of NumPy along batch axes, comparison, shapes, and batches of the same kind."""
 
+import functools
 import itertools
 import operator
 from collections.abc import Callable
@@ -7,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand._checks import check_choice, describe, fail
+from clifford_rand._checks import check_choice, check_integer, describe, fail
 from clifford_rand.basis import layout
 from clifford_rand.basis.coefficients import common_dtype, in_integers, largest
 from clifford_rand.basis.keys import keys_of_grades, union
@@ -99,8 +100,9 @@ def cumprod(A: Any, axis: int | None = None, dtype: Any = None, out: Any = None)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """Return Σ (x_{i+1} - x_i) (y_i + y_{i+1})/2 along a batch axis."""
     along = _axis(y, axis, "trapezoid")
-    step = np.asarray(dx if x is None else np.diff(x, axis=along if np.ndim(x) > 1 else -1))
-    step = step.reshape(-1, *(1,) * (y.ndim - 1 - along)) if step.ndim == 1 else step
+    x, dx = as_numbers(x, "numpy.trapezoid"), as_numbers(dx, "numpy.trapezoid")
+    step = dx if x is None else np.diff(x, axis=along if np.ndim(x) > 1 else -1)
+    step = np.reshape(step, (-1, *(1,) * (y.ndim - 1 - along))) if np.ndim(step) == 1 else step
     before = (slice(None),) * along
     return ((y[(*before, slice(1, None))] + y[(*before, slice(None, -1))]) * (step / 2)).sum(along)
 
@@ -108,10 +110,12 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 def gradient(A: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Return NumPy's central differences of the coefficients along batch axes, a list of them for several."""
     axes = range(A.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    axes = tuple(_axis(A, index, "gradient") for index in axes)
-    array = A.coefficients.astype(np.float64) if A.dtype.kind == "i" else A.coefficients
+    axes = tuple(_axis(A, one, "gradient") for one in axes)
+    if not axes:
+        raise fail("axis", "gradient", "a batch axis, or several", axis if A.ndim else describe("a single multivector"))
+    array = A.coefficients.astype(np.float64) if A.dtype.kind == "i" else _numeric(A).coefficients
     differences: Any = np.gradient
-    arrays = differences(array, *spacing, axis=axes, edge_order=edge_order)
+    arrays = differences(array, *as_numbers(spacing, "numpy.gradient"), axis=axes, edge_order=edge_order)
     parts = [A._make(A.keys, layout.own(part)) for part in (arrays if isinstance(arrays, list | tuple) else [arrays])]
     return parts if len(axes) > 1 else parts[0]
 
@@ -120,16 +124,27 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     """Return the values at x, real, of the line through (xp_i, fp_i), fp multivectors along one batch axis."""
     line: Any = np.interp
     x, xp = as_numbers(x, "numpy.interp"), as_numbers(xp, "numpy.interp")
-    if not is_multivector(fp) or fp.grades in ((), (0,)):
-        return line(x, xp, *(as_numbers(value, "numpy.interp") for value in (fp, left, right)), period)
-    if fp.ndim != 1:
-        raise fail("fp", "interp", "multivectors of batch shape (n,)", describe(f"batch shape {fp.shape}"))
-    ends = [None if end is None else operand(fp, end)._on(fp.keys).coefficients for end in (left, right)]
+    like = next((one for one in (fp, left, right) if is_multivector(one) and one.grades not in ((), (0,))), None)
+    if like is None:
+        return line(x, xp, *(as_numbers(one, "numpy.interp") for one in (fp, left, right)), period)
+    given = {"fp": fp, "left": left, "right": right}
+    values = {name: _numeric(operand(like, one)) for name, one in given.items() if one is not None}
+    for name, one in values.items():
+        if one.ndim != (name == "fp"):
+            rule = "multivectors of batch shape (n,)" if name == "fp" else "one multivector"
+            raise fail(name, "interp", rule, describe(f"batch shape {one.shape}"))
+    keys = functools.reduce(union, (one.keys for one in values.values()))
+    arrays = {name: np.moveaxis(one._on(keys).coefficients, -1, 0) for name, one in values.items()}
     columns = [
-        line(x, xp, column, *(None if end is None else end[k] for end in ends), period=period)
-        for k, column in enumerate(np.moveaxis(fp.coefficients, -1, 0))
+        line(x, xp, fp=column, period=period, **{name: array[k] for name, array in arrays.items() if name != "fp"})
+        for k, column in enumerate(arrays["fp"])
     ]
-    return fp._make(fp.keys, np.stack(columns, axis=-1) if columns else np.zeros((*np.shape(x), 0)))
+    return like._make(keys, np.stack(columns, axis=-1))
+
+
+def _numeric(A: Any) -> Any:
+    """Return fractions and symbols with a value as floats."""
+    return A.to_numeric() if A.dtype.kind == "O" else A
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
@@ -159,7 +174,7 @@ def _axis(A: Any, axis: Any, name: str) -> int:
 
 def diff(A: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Return the n-th differences A[i + 1] - A[i] along a batch axis, of more elements before and after."""
-    place = _axis(A, axis, "diff")
+    place, n = _axis(A, axis, "diff"), check_integer(n, "n", "diff", low=0)
     ends = [None if end is None else operand(A, end) for end in (prepend, append)]
     shape = (*A.shape[:place], 1, *A.shape[place + 1 :])
     first, last = ([] if end is None else [end if end.ndim else np.broadcast_to(end, shape)] for end in ends)

@@ -128,6 +128,8 @@ class _Parser:
             return operation(*values)
         except OverflowError:
             raise self.error("within the range of float64", repr(self.source(node))) from None
+        except ZeroDivisionError:
+            raise self.error("free of divisions by zero", repr(self.source(node))) from None
         except TypeError as error:  # of what a name stands for: a function that is not called, a list
             raise self.error("made of operations that its values have", repr(self.source(node)), f"{error}.") from None
 

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import sympy
 
 import clifford_rand as cr
 
@@ -273,8 +274,39 @@ def test_interpolation_is_the_line_between_two():
         assert found[index].isclose(V[i] * (1 - part) + V[i + 1] * part)
     assert np.interp(-1.0, np.arange(4.0), V, left=5 * V[3]).isclose(5 * V[3])
     assert np.interp(0.5, [0, 1], ALG.vector([[0, 2, 0], [4, 0, 0]])) == 2.0 * ALG.e1 + ALG.e2
-    with pytest.raises(cr.ArgumentError, match="batch shape"):
-        np.interp(0.5, np.arange(4.0), A)
+    assert (
+        np.interp([-1.0, 9.0], np.arange(4.0), V, left=ALG.e12, right=5)
+        .isclose(cr.stack([ALG.e12, ALG.scalar(5.0)]))
+        .all()
+    )
+    assert np.interp(-1.0, [0, 1], ALG.scalar([2.0, 3.0]), left=ALG.e1).isclose(ALG.e1)
+    thirds = ALG.vector(np.array([[Fraction(1, 3), 0, 0], [0, Fraction(1, 2), 0]], dtype=object))
+    assert np.interp(0.5, [0, 1], thirds).isclose(ALG.e1 / 6 + ALG.e2 / 4)
+    for left, fp in ((None, A), (V, V)):
+        with pytest.raises(cr.ArgumentError, match="batch shape"):
+            np.interp(0.5, np.arange(4.0), fp, left=left)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda symbols: np.interp(0.5, [0, 1], symbols), "free of symbols"),
+        (lambda symbols: np.gradient(symbols), "free of symbols"),
+        (lambda symbols: np.gradient(ALG.e1), "a batch axis, or several. Got a single multivector"),
+        (lambda symbols: np.diff(V, -1), "integer ≥ 0. Got -1"),
+    ],
+)
+def test_what_differences_refuse(function, message):
+    symbols = ALG.vector(np.array([list(sympy.symbols("a b c"))] * 2, dtype=object))
+    with pytest.raises(cr.ArgumentError, match=message):
+        function(symbols)
+
+
+def test_numbers_beside_multivectors_are_none_of_these():
+    for function in (lambda: np.gradient(V, ALG.e1), lambda: np.trapezoid(V, dx=ALG.e1)):
+        with pytest.raises(TypeError, match="needs a scalar"):
+            function()
+    assert np.trapezoid(V.astype(np.float32)).dtype == np.float32
 
 
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
