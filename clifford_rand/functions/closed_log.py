@@ -179,7 +179,7 @@ class RotorCode:
         image = np.empty_like(u.rows)
         if not self.exponential.of_rows(result[1:], image):
             return result, np.zeros_like(fine)
-        return result, fine & self._agrees(image, u, eps)
+        return result, fine & self._agrees(image, u, eps, np.abs(result[1:]).max(axis=0))
 
     def sqrt(self, rows: Rows, eps: float, like: "Multivector") -> tuple[Rows, NDArray[np.bool_]]:
         """Return the rows of the roots, and where their squares agree with R."""
@@ -195,7 +195,7 @@ class RotorCode:
         fine = u.fine & np.isfinite(root).all(axis=0)
         root = np.where(fine, root, 0.0)
         (squared,) = self.squared(root)
-        fine &= self._agrees(self._rows(squared, root), u, eps)
+        fine &= self._agrees(self._rows(squared, root), u, eps, 0.0)
         return root * np.exp(u.scale / 2), fine
 
     # ---- one rotor, in Python numbers; None where the way of the batches must look
@@ -240,13 +240,19 @@ class RotorCode:
             if image is None:
                 return None
         error = max([abs(x - y) for x, y in zip(image, r, strict=True)])
-        if not error <= AGREES * eps * max(max(r), -min(r)):
+        if not error <= self._limit(max(max(r), -min(r)), 0.0 if root else max(map(abs, result)), eps):
             return None
         return result, scale
 
-    def _agrees(self, image: Rows, u: Unit, eps: float) -> NDArray[np.bool_]:
+    def _agrees(self, image: Rows, u: Unit, eps: float, largest: Any) -> NDArray[np.bool_]:
         error = np.abs(image - u.rows).max(axis=0)
-        return np.asarray(error <= AGREES * eps * np.abs(u.rows).max(axis=0))
+        return np.asarray(error <= self._limit(np.abs(u.rows).max(axis=0), largest, eps))
+
+    @staticmethod
+    def _limit(of_rotor: Any, of_bivector: Any, eps: float) -> Any:
+        """Return the accepted error, given max|R| and max|log R|, whose own rounding moves exp(log R)."""
+        most = max(eps, 1e-12) / eps  # a null direction has components far above its effect
+        return eps * (AGREES * of_rotor + np.minimum(UNIT * of_bivector, AGREES * most * of_rotor))
 
 
 def rotor_code(metric: Metric) -> RotorCode:

@@ -64,6 +64,15 @@ def test_conformal_motors_with_nearly_full_turns(angle):
         check(R, R.log())
 
 
+@pytest.mark.parametrize("size", [500.0, 1900.0, 1e6])
+def test_conformal_screws_far_away_in_a_null_basis(size):
+    """log M has components of 1e6 and more in null directions: their rounding moves exp(log M) more than M's does."""
+    alg = cr.Algebra.cga(3, null_basis=True)
+    R = cga.translator(alg, size * np.array([0.3, 0.4, 1.0])) * cga.rotor(alg, alg.e12, 2 * np.pi - 1e-3)
+    check(R, R.log())
+    assert np.abs((R.log().exp() - R).values).max() <= 1e-11 * np.abs(R.values).max()
+
+
 @pytest.mark.parametrize("n", [2, 3])
 @pytest.mark.parametrize(("deviation", "size"), [(1e-8, 1e-9), (1e-8, 1.0), (1e-5, 1.0), (1e-3, 1.0), (1e-3, 30.0)])
 def test_conformal_motors_that_are_nearly_minus_a_translation(n, deviation, size):
