@@ -224,7 +224,7 @@ def _separator(text: str, usual: str) -> str:
     best, chosen = (0.0, 0.0, 0, 0), usual
     for one in (usual, *(other for other in SEPARATORS if other != usual)):
         try:
-            rows = _parsed(text, one)[:_ROWS]
+            rows = _sample(text, one)
         except csv.Error:
             continue
         if not rows or len(rows[0]) < 2:
@@ -236,11 +236,18 @@ def _separator(text: str, usual: str) -> str:
         score = (alike, entire / len(cells), len(rows[0]), 0)
         if score > best:
             best, chosen = score, one
-    rows = _parsed(text, SPACES)[:_ROWS]
+    rows = _sample(text, SPACES)
     even = len(rows) > 1 and len({len(row) for row in rows}) == 1 < len(rows[0])
-    if even and _has_numbers(rows) and (best[0] < 1 or not _has_numbers(_parsed(text, chosen)[:_ROWS])):
+    if even and _has_numbers(rows) and (best[0] < 1 or not _has_numbers(_sample(text, chosen))):
         return SPACES
     return chosen
+
+
+def _sample(text: str, separator: str) -> list[list[str]]:
+    """Return the first rows of cells, where a mark of quotation after a space begins a cell if names do so."""
+    rows = _parsed(text, separator)[:_ROWS]
+    spaces = rows and any(cell.startswith(" ") for cell in rows[0])
+    return _parsed(text, separator, True)[:_ROWS] if spaces else rows
 
 
 def _has_numbers(rows: Sequence[Sequence[str]]) -> bool:

@@ -41,6 +41,8 @@ FILES = {
     ),
     "quotes": ("t.csv", '"a";"b"\n1,5;"x\n;z"\n2;"y ""u"""\n', [[1.5, 2], ["x\n;z", 'y "u"']], "semicolons|comma"),
     "spaces": ("t.csv", "a, b\n1.5, x\n2, y\n", [[1.5, 2], ["x", "y"]], ""),
+    "quotes after spaces": ("t.csv", 'a, b\n1.5, "x, z"\n2, "y"\n', [[1.5, 2], ["x, z", "y"]], ""),
+    "names in quotes after spaces": ("t.csv", '"a"; "b"\n1,5; "x; z"\n2; y\n', [[1.5, 2], ["x; z", "y"]], "s|c"),
     "blank lines": ("t.csv", "\n\na,b\n1.5,x\n\n2,y\n", [[1.5, 2], ["x", "y"]], ""),
     "thousands": (
         "t.csv",
