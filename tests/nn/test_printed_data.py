@@ -1,6 +1,7 @@
 """Names, classes and cells of tables and model files never control a terminal, nor break exported source."""
 
 import ast
+import functools
 import json
 import warnings
 
@@ -51,6 +52,32 @@ def files(tmp_path_factory):
     names = {"MODEL": "m.npz", "TABLE": "t.parquet", "SOURCE": "s.py"}
     paths = {key: str(folder / name) for key, name in names.items()}
     return paths | {"TARGET": target, "ID": f"x{EVIL}", "MISSING": EVIL}
+
+
+def places(value, path=()):
+    """Return the paths of all entries of what JSON can hold."""
+    if not isinstance(value, dict | list):
+        return [path]
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    return [path] * bool(path) + [below for key, one in pairs for below in places(one, (*path, key))]
+
+
+@pytest.mark.parametrize("odd", [None, EVIL, -1, [], "lost"], ids=repr)
+def test_info_shows_or_refuses_what_else_a_model_file_says(odd, files, tmp_path):
+    """It ended with KeyError, ValueError or StopIteration where the model could be read, but not what is beside it."""
+    arrays = dict(np.load(files["MODEL"]))
+    text = arrays["meta"].tobytes().decode()
+    for *above, last in places(json.loads(text))[::2]:
+        meta = json.loads(text)
+        held = functools.reduce(lambda one, key: one[key], above, meta)
+        if odd == "lost":
+            del held[last]
+        else:
+            held[last] = odd
+        np.savez(tmp_path / "m.npz", **arrays | {"meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)})
+        done = CliRunner().invoke(app, ["info", str(tmp_path / "m.npz")])
+        assert isinstance(done.exception, SystemExit | None), (above, last, done.exception)
+        assert done.output.replace("\n", "").isprintable()
 
 
 @pytest.mark.parametrize("command", COMMANDS)
