@@ -130,7 +130,7 @@ def blade_faults(rng, alg, ref):
     rows = rng.integers(-3, 4, (2, k, d)), rng.integers(-3, 4, (2, m, d))
     batch = rng.random() < 0.5
     A, B = (cr.Blade((vectors if batch else vectors[0]).astype(float), alg) for vectors in rows)
-    a, b = (np.stack([wedge(ref, one) for one in vectors[: 1 + batch]]) for vectors in rows)
+    a, b = (np.stack([product_of(ref, one, ref.wedge) for one in vectors[: 1 + batch]]) for vectors in rows)
     lengths = [np.linalg.norm(vectors, axis=-1).prod(axis=-1).max() for vectors in rows]
     size, gram = max(lengths[0] * lengths[1], lengths[0] ** 2, lengths[0]), np.array(ref.gram, dtype=float)
     for name in (*BLADE_PRODUCTS, *BLADE_MAPS):
@@ -153,18 +153,14 @@ def blade_faults(rng, alg, ref):
             yield f"Blade {name} of {rows[0].tolist()}, {rows[1].tolist()}: {line}"
 
 
-def wedge(ref, vectors):
+def product_of(ref, vectors, product):
+    """Return a product of vectors, given by their components, as an array by mask."""
     total = ref.blade(0)
     for vector in vectors:
-        total = ref.wedge(total, on_vectors(ref, vector))
+        factor = ref.blade(0) * 0
+        factor[1 << np.arange(ref.d)] = [int(value) for value in vector]
+        total = product(total, factor)
     return total
-
-
-def on_vectors(ref, vector):
-    found = ref.blade(0) * 0
-    for i, value in enumerate(vector):
-        found[1 << i] = int(value)
-    return found
 
 
 # ---- functions: the sandwich, the norm, the inverse, the exponential
@@ -199,7 +195,7 @@ def ways(name, *operands):
 def sandwich_faults(rng, alg, ref):
     """R X R⁻¹ of a product R of vectors to 1e-12 of the terms."""
     vectors = [rng.integers(-2, 3, alg.d) for _ in range(rng.integers(1, 3))]
-    R, X = versor_of(ref, vectors), numbers(rng, alg, blades(rng, alg))
+    R, X = product_of(ref, vectors, ref.product), numbers(rng, alg, blades(rng, alg))
     square = ref.product(R, ref.reverse(R))[0]
     if square == 0:
         return
@@ -207,17 +203,7 @@ def sandwich_faults(rng, alg, ref):
     wanted = ref.product(ref.product(R, x), ref.reverse(R)) / square
     scale = float(np.abs(R).sum()) ** 2 * float(np.abs(x).max(initial=0)) * largest_weight(ref) / abs(float(square))
     versor = alg.multivector({alg.names.blade(int(mask)): float(R[mask]) for mask in np.flatnonzero(R)})
-    for path, result in ways("sandwich", versor, X):
-        line = compared(result, wanted, ref, scale, 1e-12)
-        if line:
-            yield f"{path} sandwich of {versor} and {X}: {line}"
-
-
-def versor_of(ref, vectors):
-    total = ref.blade(0)
-    for vector in vectors:
-        total = ref.product(total, on_vectors(ref, vector))
-    return total
+    yield from differences("sandwich", (versor, X), wanted, ref, scale, 1e-12)
 
 
 def largest_weight(ref):
@@ -225,11 +211,16 @@ def largest_weight(ref):
     return float(np.prod([max(1.0, *map(float, np.abs(row))) for row in np.array(ref.gram)]))
 
 
-def compared(result, wanted, ref, scale, rtol):
-    if isinstance(result, Exception):
-        return f"{type(result).__name__}: {result}"
-    found = dense(result, ref.size)
-    return differs(found, np.broadcast_to(wanted, found.shape), approximate=True, rtol=rtol, scale=scale)
+def differences(name, operands, wanted, ref, scale, rtol):
+    """Yield a line for each path on which a function differs from the wanted value, or raises."""
+    for path, result in ways(name, *operands):
+        if isinstance(result, Exception):
+            line = f"{type(result).__name__}: {result}"
+        else:
+            values = dense(result, ref.size)
+            line = differs(values, np.broadcast_to(wanted, values.shape), approximate=True, rtol=rtol, scale=scale)
+        if line:
+            yield f"{path} {name} of {' and '.join(map(str, operands))}: {line}"
 
 
 def norm_faults(rng, alg, ref):
@@ -239,21 +230,16 @@ def norm_faults(rng, alg, ref):
     square = MAPS["norm_squared"](ref, a)[0]
     scale = np.sqrt(float(np.abs(a * a).sum()) * largest_weight(ref))
     wanted = ref.blade(0) * Fraction(np.sqrt(abs(float(square))))
-    for path, result in ways("norm", A):
-        line = compared(result, wanted, ref, scale, 1e-12 if square else 1e-7)
-        if line:
-            yield f"{path} norm of {A}: {line}"
+    yield from differences("norm", (A,), wanted, ref, scale, 1e-12 if square else 1e-7)
     v = alg.vector(rng.integers(-3, 4, alg.d))
     square = MAPS["norm_squared"](ref, dense(v, ref.size))[0]
-    for path, result in ways("normalized", v):
-        if square == 0:
-            if not isinstance(result, Exception) and path != "torch":
-                yield f"{path} normalized of the null vector {v}: {result}"
-            continue
+    if square:
         wanted = dense(v, ref.size) / Fraction(np.sqrt(abs(float(square))))
-        line = compared(result, wanted, ref, largest_weight(ref), 1e-12)
-        if line:
-            yield f"{path} normalized of {v}: {line}"
+        yield from differences("normalized", (v,), wanted, ref, largest_weight(ref), 1e-12)
+        return
+    for path, result in ways("normalized", v):
+        if not isinstance(result, Exception) and path != "torch":
+            yield f"{path} normalized of the null vector {v}: {result}"
 
 
 def inverse_faults(rng, alg, ref):
@@ -286,10 +272,7 @@ def exponential_faults(rng, alg, ref):
     matrix = left_matrix(ref, dense(A, ref.size))
     wanted = scipy.linalg.expm(matrix)[:, 0].astype(object)
     scale = float(np.abs(scipy.linalg.expm(np.abs(matrix))[:, 0]).max())
-    for path, result in ways("exp", A):
-        line = compared(result, wanted, ref, scale, 1e-11)
-        if line:
-            yield f"{path} exp of {A}: {line}"
+    yield from differences("exp", (A,), wanted, ref, scale, 1e-11)
 
 
 def left_matrix(ref, a):

@@ -26,7 +26,6 @@ _EXTRAS = ("app", "torch", "onnx", "skops", "dask", "shards", "text", "mteb", "e
 # Distributions of modules that are not named alike, for extras that are not installed here.
 _NAMES = {"PIL": "pillow", "arff": "liac-arff", "sklearn": "scikit-learn", "IPython": "ipython"}
 _OF_EXTRA = {"clifford_rand/layers.py": "torch", "clifford_rand_nn/export/torch_module.py": "torch"}  # whole modules
-_BESIDE = {"cupyx"}  # arrays of a library that a user brings along
 _TESTS = {  # what uses the libraries, of every part
     "core": (
         "array_functions", "blas", "compat_clifford", "cross_many", "display", "fused", "layers", "public_names",
@@ -72,7 +71,7 @@ def _not_declared(parts):
     faults = []
     for file, module, extra, at_import in _imports():
         top = module.partition(".")[0]
-        if top in sys.stdlib_module_names or top in _PACKAGES or top in _BESIDE:
+        if top in sys.stdlib_module_names or top in _PACKAGES:
             continue
         names = {canonicalize_name(one) for one in own.get(top, [_NAMES.get(top, top)])}
         extra = extra or _OF_EXTRA.get(file.as_posix())
