@@ -13,7 +13,7 @@ from clifford_rand._optional import require
 from clifford_rand_nn.tables.cells import MISSING, as_word, is_missing, is_rare
 
 NATIVE, ISO, QUARTER = "native", "ISO8601", "quarter"  # moments of the file; 2020-01-31T12:00; 2020Q1, Q1 2020, 1Q20
-_OFFSET = r"\s*(?:Z|[+-]\d{2}:?\d{2})$"
+_OFFSET = r"(?<!\s)\s*(?:Z|[+-]\d{2}:?\d{2})$"
 _ISO_TEXT = r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?\s*(?:Z|[+-]\d{2}:?\d{2})?)?"
 _QUARTER = r"(?i:(\d{4})[ /-]?Q([1-4])|Q([1-4])(?:[ /-]?(\d{4})| ?'(\d{2}))|([1-4])Q[ /'-]?(\d{4}|\d{2}))"
 _CLOCK_TEXT = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:\s?[AaPp][Mm])?"

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.tables import TableEncoder, TableNote
 from clifford_rand_nn.tables.cells import numbers
-from clifford_rand_nn.tables.dates import date_formats
+from clifford_rand_nn.tables.dates import date_formats, moments
 from clifford_rand_nn.tables.kinds import find_kinds
 from support.clock import within
 
@@ -465,6 +465,7 @@ def test_long_cells_are_read_in_linear_time(start):
     cells = [f"{start}{' ' * 20_000 if start[-1] == ' ' else '7' * 20_000}x{i}" for i in range(10)]
     with within(5.0):
         assert numbers(pd.Series(cells))[1] == cells
+        assert np.isnat(moments(pd.Series(cells), "ISO8601")).all()
 
 
 @pytest.mark.parametrize(("bad", "row"), [("#DIV/0!", 17), ("n.d.", 0), ("<0.5", 59), ("1,5 (est.)", 30), ("err", 1)])
