@@ -10,6 +10,7 @@ from clifford_rand_nn.cli.console import complain, print_json, refused_data, say
 from clifford_rand_nn.cli.models import LoadedModel, read_model
 from clifford_rand_nn.cli.outputs import check_out
 from clifford_rand_nn.tables import read_frame, training_rows
+from clifford_rand_nn.tables.cells import without_marks
 
 _PICTURES = (".png", ".svg", ".pdf")
 _TOP = 50  # rows of training and neurons in JSON
@@ -83,7 +84,7 @@ def _whole(loaded: LoadedModel) -> Any:
 
 def _read_training(loaded: LoadedModel, train: Path, target: str | None, dialect: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return the rows of a table and their targets, those left out that have none, as in a fit."""
-    frame = read_frame(train, **dialect)
+    frame = without_marks(read_frame(train, **dialect), loaded.encoder.missing if loaded.encoder else ())
     last = str(frame.columns[-1])
     if target is None and last not in (loaded.names or ()):
         target = last

@@ -79,6 +79,8 @@ def is_missing(word: object) -> bool:
 def without_marks(frame: Any, marks: Iterable[str]) -> Any:
     """Return a frame in which cells that are one of some marks are missing; -999 is one for numbers, too.
 
+    A column whose other cells are plain numbers is of numbers then, as if these cells of its file had been empty.
+
     Examples
     --------
     >>> import pandas as pd
@@ -93,7 +95,11 @@ def without_marks(frame: Any, marks: Iterable[str]) -> Any:
         gone = [value for value in values if as_word(value).strip().casefold() in known] if values is not None else []
         if gone:
             frame = frame.copy(deep=False)
-            frame[name] = frame[name].mask(frame[name].isin(gone))
+            frame[name] = column = frame[name].mask(frame[name].isin(gone))
+            left = [value for value in values if value not in gone]
+            if any(isinstance(value, str) for value in left) and not has_codes(map(as_word, left)):
+                plain = require("pandas", extra="app", purpose="encoding a table").to_numeric(column, errors="coerce")
+                frame[name] = plain if (plain.isna() == column.isna()).all() else column
     return frame
 
 

@@ -13,11 +13,11 @@ from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._words import shortened
 from clifford_rand_nn.tables.arrays import column_target, column_weights
-from clifford_rand_nn.tables.cells import without_marks
+from clifford_rand_nn.tables.cells import distinct, is_rare, numbers, without_marks
 from clifford_rand_nn.tables.encoder import TableEncoder, as_frame
 from clifford_rand_nn.tables.files import listed
 from clifford_rand_nn.tables.notes import TableNote, column_names
-from clifford_rand_nn.tables.task import choose_task
+from clifford_rand_nn.tables.task import MOST_CLASSES, choose_task
 
 _LONGEST = 100  # characters of a name that is not there
 
@@ -76,6 +76,7 @@ def training_rows(
             said = repr(shortened(name, _LONGEST))
             raise ArgumentError(f"{what}: there is no column {said}; the columns are {listed(there, name)}.")
     y = _column(frame, target, "target", "target")
+    y = _without_bad_cells(y, what)
     known = y.notna()
     if not known.any():
         raise ArgumentError(f"{what}: the target {y.name!r} has no value at all; name another column.")
@@ -157,6 +158,20 @@ def table_model(
     pipeline = Pipeline([("table", TableEncoder(**kinds)), ("model", model)])
     given = {"model__sample_weight": rows.weights, "model__groups": rows.groups}
     return pipeline.fit(rows.features, rows.target, **{key: value for key, value in given.items() if value is not None})
+
+
+def _without_bad_cells(y: Any, what: str) -> Any:
+    """Return a target of texts as numbers where rare cells are none: these are missing, and a `TableNote` says so."""
+    counts = distinct(y)
+    if counts is None or len(counts) <= MOST_CLASSES or not isinstance(counts[0], str):
+        return y
+    found, odd = numbers(y)
+    bad = y.isin(odd).to_numpy()
+    if not odd or not is_rare(int(bad.sum()), len(y)):
+        return y
+    said = f"{int(bad.sum())} of {len(y)} cells could not be read (such as {shortened(odd[0], _LONGEST)!r} in row "
+    warnings.warn(f"{what}: the target {y.name!r}: {said}{y.index[bad][0]}); they count as missing", TableNote, 3)
+    return require("pandas", extra="app", purpose="encoding a table").Series(found, index=y.index, name=y.name)
 
 
 def _name(given: Any, otherwise: str) -> str:

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._checks import describe, fail
+from clifford_rand._optional import require
 from clifford_rand_nn.export.program import Value, apply, beside, column, constant, equals, where
-from clifford_rand_nn.tables.cells import TRUTH
+from clifford_rand_nn.tables.cells import TRUTH, Amount, as_word
+from clifford_rand_nn.tables.cells import numbers as numbers_of
 from clifford_rand_nn.tables.dates import WEEKDAYS
+from clifford_rand_nn.tables.notes import column_names
 from clifford_rand_nn.tables.readers import BooleanReader, CategoryReader, DateReader, NumberReader, Reader
 
 _DAY = 86_400_000_000  # microseconds
@@ -20,6 +23,8 @@ _FALSE = (
 )
 
 _Tests = Callable[[list[str], str], Value]  # which of some words cells are, (n, k) of 1 and 0; of "" those not there
+_Numbers = dict[str, Value]  # by the names of cells, as the tests of words
+_Words = dict[str, _Tests]
 
 
 def stated_table(encoder: Any) -> tuple[Value, tuple[Value, ...]]:
@@ -35,10 +40,11 @@ def stated_table(encoder: Any) -> tuple[Value, tuple[Value, ...]]:
         hint = "Leave it out, or put features of it into columns of their own (clifford-rand embed)."
         raise fail("model", "export", "without texts of which words are hashed", describe(steps.texts[0]), hint)
     inputs: list[Value] = []
-    numbers: dict[str, Value] = {}
-    tests: dict[str, _Tests] = {}
+    numbers: _Numbers = {}
+    tests: _Words = {}
+    marks = column_names(encoder.missing, "missing", "TableEncoder")
     for reader in encoder._readers:
-        _READ[type(reader)](reader, inputs, numbers, tests)
+        _READ[type(reader)](reader, inputs, numbers, tests, marks)
     parts = [where(_there(numbers[name]), numbers[name], fill) for name, fill in (steps.fill | steps.truths).items()]
     parts += [where(_there(numbers[name]), 0.0, 1.0) for name in steps.marked]
     for name, categories in steps.categories.items():
@@ -76,15 +82,24 @@ def _there(a: Value) -> Value:
     return apply("abs", a) < math.inf
 
 
-def _number(reader: Reader, inputs: list[Value], numbers: dict[str, Value], tests: dict[str, _Tests]) -> None:
+def _number(reader: Reader, inputs: list[Value], numbers: _Numbers, tests: _Words, marks: list[str]) -> None:
     inputs.append(column("numbers", reader.name))
-    numbers[reader.name] = inputs[-1]
+    numbers[reader.name] = _unmarked(inputs[-1], marks)
 
 
-def _boolean(reader: Reader, inputs: list[Value], numbers: dict[str, Value], tests: dict[str, _Tests]) -> None:
+def _unmarked(a: Value, marks: list[str]) -> Value:
+    """Return numbers, infinite where they are one of the marks of missing cells."""
+    pandas = require("pandas", extra="app", purpose="encoding a table")
+    words = [mark.strip() for mark in marks]
+    found, _ = numbers_of(pandas.Series(words, dtype=object), Amount())
+    gone = [number for word, number in zip(words, found.tolist(), strict=True) if as_word(number) == word != "nan"]
+    return where(apply("row_sums", equals(a, gone, f"marks of {a.name}")) < 0.5, a, math.inf) if gone else a
+
+
+def _boolean(reader: Reader, inputs: list[Value], numbers: _Numbers, tests: _Words, marks: list[str]) -> None:
     assert isinstance(reader, BooleanReader)
     if not reader.words:
-        _number(reader, inputs, numbers, tests)
+        _number(reader, inputs, numbers, tests, marks)
         return
     inputs.append(column("words", reader.name))
     true, false = (
@@ -94,13 +109,14 @@ def _boolean(reader: Reader, inputs: list[Value], numbers: dict[str, Value], tes
     numbers[reader.name] = where(true + false < 0.5, math.inf, true)  # other words are missing
 
 
-def _category(reader: Reader, inputs: list[Value], numbers: dict[str, Value], tests: dict[str, _Tests]) -> None:
+def _category(reader: Reader, inputs: list[Value], numbers: _Numbers, tests: _Words, marks: list[str]) -> None:
     assert isinstance(reader, CategoryReader)
     inputs.append(column("numbers" if reader.numeric else "words", reader.name))
-    tests[reader.name] = _numbers_as_words(inputs[-1], float) if reader.numeric else _words(inputs[-1])
+    cells = inputs[-1]
+    tests[reader.name] = _numbers_as_words(_unmarked(cells, marks), float) if reader.numeric else _words(cells, marks)
 
 
-def _date(reader: Reader, inputs: list[Value], numbers: dict[str, Value], tests: dict[str, _Tests]) -> None:
+def _date(reader: Reader, inputs: list[Value], numbers: _Numbers, tests: _Words, marks: list[str]) -> None:
     assert isinstance(reader, DateReader)
     days = column("days", reader.name)
     inputs.append(days)
@@ -126,8 +142,13 @@ _READ: dict[type[Reader], Callable[..., None]] = {
 }
 
 
-def _words(a: Value) -> _Tests:
-    return lambda words, name: equals(a, words, name)
+def _words(a: Value, marks: list[str]) -> _Tests:
+    gone = dict.fromkeys(case(mark) for mark in marks for case in (str.strip, str.lower, str.upper, str.capitalize))
+
+    def test(words: list[str], name: str) -> Value:
+        return apply("row_sums", equals(a, ["", *gone], name)) if words == [""] and gone else equals(a, words, name)
+
+    return test
 
 
 def _numbers_as_words(a: Value, number_of: Callable[[str], float]) -> _Tests:

@@ -154,6 +154,27 @@ def test_every_row_of_a_rare_column_and_one_without_words():
     np.testing.assert_allclose(module["predict"](frame), model.predict(frame), rtol=1e-9)
 
 
+def test_marks_of_missing_cells_are_missing_in_exports_too(tmp_path):
+    """They were numbers, and new words: a cell of -999 was off by 999 in a prediction."""
+    pytest.importorskip("onnx")
+    n = np.arange(60)
+    frame = pandas.DataFrame(
+        {"x": n * 37 % 61 / 8, "zip": n % 4 * 111, "flag": n % 2, "word": np.array(["u", "v"])[n % 2]}
+    )
+    frame["word"] = frame["word"].astype(object).mask(n % 7 == 0, "n.d.")
+    frame = frame.mask((n[:, None] + np.arange(4)) % 9 == 0, -999)
+    model = GatedReLURegressor(3, beta=1e-3, random_state=0)
+    marks, kinds = ["n.d.", "-999", " 12 "], {"categorical": ["zip"], "boolean": ["flag"]}
+    model = table_model(frame.assign(y=n * 37 % 61 / 8 + n % 2), "y", model=model, missing=marks, **kinds)
+    new = frame.astype({"x": float, "zip": float, "flag": float}).assign(word=["u", "n.d.", "N.D.", "", "w", "v"] * 10)
+    new.loc[5, "x"] = 12.0
+    module = {}
+    exec(export_source(model), module)
+    np.testing.assert_allclose(module["predict"](new), model.predict(new), rtol=1e-9)
+    out = run(export_onnx(model, tmp_path / "m.onnx", dtype="float64"), lambda session: onnx_inputs(session, new))
+    np.testing.assert_allclose(out["variable"][:, 0], model.predict(new), rtol=1e-9)
+
+
 def test_texts_whose_words_are_hashed_are_refused():
     words = ["a long text of words", "another text that has words", "third one", "and so on it goes"]
     frame = pandas.DataFrame({"text": [f"{word} {k}" for k, word in enumerate(words * 5)], "x": np.arange(20.0)})

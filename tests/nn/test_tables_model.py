@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn import config_context
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import TargetEncoder as SkTargetEncoder
@@ -112,6 +112,24 @@ def test_targets_of_money_and_of_digits_are_numbers():
     )
     assert training_rows(frame, "price").target.tolist() == [1200, 950.5, 3, 4]
     assert training_rows(frame, "code").target.tolist() == [7, 10, 7, 10]
+
+
+def test_a_target_of_numbers_beside_marks_and_bad_cells_is_of_numbers():
+    cells = [f"{value:.2f}" for value in np.arange(60) * 37 % 61 / 8]
+    cells[3], cells[40] = "#DIV/0!", "-999"
+    frame = pd.DataFrame({"x": np.arange(60) * 7 % 11, "y": cells})
+    numbers = np.delete(np.arange(60) * 37 % 61 / 8, [3, 40]).round(2)
+    model = table_model(frame, "y", model=LinearRegression(), missing=["-999", "#DIV/0!"])
+    np.testing.assert_allclose(
+        model.predict(frame).mean(),
+        LinearRegression().fit(frame[["x"]].drop([3, 40]), numbers).predict(frame[["x"]]).mean(),
+    )
+    with pytest.warns(
+        TableNote, match="the target 'y': 1 of 60 cells could not be read .such as '#DIV/0!' in row 3.; they"
+    ):
+        rows = training_rows(frame.replace("-999", None), "y")
+    np.testing.assert_array_equal(rows.target, numbers)
+    assert rows.left_out == 2
 
 
 NAMES = ["a__b", "missing", "numbers", "booleans", "verbose", "n_jobs", "remainder", "transformers", "passthrough", ""]
