@@ -92,7 +92,7 @@ def norm(A: "Multivector") -> Any:
 
 
 def normalized(A: "Multivector", rtol: float | None = None) -> "Multivector":
-    """Return (A ~A)^{-1/2} A for even and odd A with A ~A = s + q, q² = t a scalar < s²; else A / norm(A).
+    """Return (A ~A)^{-1/2} A where A ~A = s + q, q of grades 4, 8, …, and q² = t a scalar < s²; else A / norm(A).
 
     So U ~U of the result U is 1, or -1 where s < 0: a drifted motor becomes a motor, a versor A / norm(A). With
     n = √(s² - t) and c = √((|s| + n)/2) the factor is (c ∓ q/(2c))/n. Exact and complex A are divided by norm(A).
@@ -120,8 +120,6 @@ def normalized(A: "Multivector", rtol: float | None = None) -> "Multivector":
     grades = {k for k in A.grades if k}
     if A.algebra.d < 4 or not max(grades, default=0) >= 2 or A.keys.size > LARGEST_STUDY or unit.dtype.kind != "f":
         return unit
-    if len({k % 2 for k in A.grades}) > 1:
-        return unit
     once = _without_study_part(unit)
     return unit if once is unit else _without_study_part(once)  # the second removes the rounding of the first
 
@@ -141,6 +139,8 @@ def _without_study_part(A: "Multivector") -> "Multivector":
     s, power = square._select(scalar).coefficients[..., 0], q * q
     t = power._select(scalar).coefficients[..., 0]
     rest = np.abs(power.coefficients).sum(axis=-1) - np.abs(t)
+    odd = square.grade(*(k for k in square.grades if k % 4 == 1))  # none of even and odd A, whatever blades A holds
+    far &= (np.abs(odd.coefficients) <= limit[..., None]).all(axis=-1)
     far &= (rest <= 4 * limit) & (s * s - t > 4 * limit * np.abs(s))
     root = np.sqrt(np.where(far, s * s - t, 1))
     c = np.sqrt((np.abs(s) + root) / 2)

@@ -35,11 +35,12 @@ def normalized(A: Any) -> Any:
     if not square:
         raise TraceError("it normalizes a multivector whose norm is zero")
     guard_divisor(A, square, scalar_terms(A))
-    mixed = len({k % 2 for k in A.grades}) > 1 or len(A.refs) > LARGEST_STUDY
-    product = A.of({}) if mixed else A * ~A
+    product = A * ~A if len(A.refs) <= LARGEST_STUDY else A.of({})
     q = product.grade(*(k for k in product.grades if k and k % 4 == 0))
     if not q.refs:
         return A.times(graph.call("reciprocal", graph.call("sqrt", graph.call("abs", square))))
+    if product.grade(*(k for k in product.grades if k % 4 == 1)).refs:
+        raise TraceError("it normalizes a multivector of even and odd grades, and values decide how")
     s, q, t = _split_square(q + product.grade(0), "its norm")
     n_squared = graph.add(graph.mul(s, s), -t)
     trace.need("lt", graph.mul(graph.constant(EXACT), graph.mul(s, s)), n_squared)

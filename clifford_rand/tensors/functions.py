@@ -39,15 +39,17 @@ def root(xp: Any, x: Tensor) -> Tensor:
 def normalized(A: Any) -> Any:
     """Return (A ~A)^{-1/2} A as `Multivector.normalized`, else A / norm(A); infinite or NaN where the norm is zero."""
     xp = namespace(A.coefficients)
-    mixed = len({k % 2 for k in A.keys.grades}) > 1 or A.keys.size > LARGEST_STUDY
-    square = A.grade() if mixed or not xp.isdtype(A.dtype, "real floating") else A * A.reverse()
+    is_large = A.keys.size > LARGEST_STUDY
+    square = A.grade() if is_large or not xp.isdtype(A.dtype, "real floating") else A * A.reverse()
     q = square.grade(*(k for k in square.keys.grades if k and k % 4 == 0))
     fourth = q.anticommutator(q)
     if not q.keys.size or not _is_scalar(fourth):
         return A._make(A.keys, A.coefficients / xp.sqrt(xp.abs(norm_squared(A)))[..., None])
     s = square["1"]
     n_squared = s * s - fourth["1"]
-    definite = n_squared > 1e-12 * s * s
+    # even A and odd A have no such grades, whatever blades A holds
+    mixed = square.grade(*(k for k in square.keys.grades if k % 4 == 1))
+    definite = (n_squared > 1e-12 * s * s) & (xp.sum(mixed.coefficients**2, axis=-1) <= 1e-28 * s * s)
     n = xp.where(definite, xp.sqrt(xp.where(definite, n_squared, xp.ones_like(s))), xp.abs(s))
     c = xp.sqrt((xp.abs(s) + n) / 2)
     part = xp.where(definite, -xp.sign(s) / (2 * c * n), xp.zeros_like(s))

@@ -142,8 +142,19 @@ def test_drifted_versors_by_every_path(signature):
         rest = U * ~U - (U * ~U).grade(0)
         np.testing.assert_allclose(rest.values, 0, atol=1e-12 * size)
         tensor = alg.multivector(torch.tensor(drifted.values.copy()), drifted.grades).normalized().to_numpy()
-        for other in (fused(drifted), tensor, cr.stack([one.normalized() for one in drifted])):
-            assert other.isclose(U, rtol=1e-10, atol=1e-11 * size).all()
+        full = drifted.dense()  # which also holds blades of the other parity, all of them zero
+        whole = alg.multivector(torch.tensor(full.values.copy())).normalized().to_numpy()
+        every = (full.normalized(), full[0].normalized(), fused(full), whole)
+        for other in (fused(drifted), tensor, cr.stack([one.normalized() for one in drifted]), *every):
+            assert np.all(other.isclose(U if other.ndim else U[0], rtol=1e-10, atol=1e-11 * size))
+
+
+def test_sums_of_even_and_odd_versors_are_divided_by_their_norm():
+    torch = pytest.importorskip("torch")
+    A = cr.Algebra.pga(3).random_multivector(0, (5,))
+    whole = A.algebra.multivector(torch.tensor(A.values.copy()))
+    for U in (A.normalized(), whole.normalized().to_numpy(), cr.fused(lambda A: A.normalized())(A)):
+        assert U.isclose(A / A.algebra.scalar(A.norm()), rtol=1e-13).all()
 
 
 def test_a_bivector_of_two_equal_planes_keeps_its_direction():
