@@ -468,6 +468,14 @@ def test_long_cells_are_read_in_linear_time(start):
         assert np.isnat(moments(pd.Series(cells), "ISO8601")).all()
 
 
+def test_long_cells_that_are_not_numbers_take_linear_time():
+    cells = [f"{begin}{filling * 100_000}!" for begin in ("", "-", "$", "- $") for filling in " 9"]
+    assert numbers(pd.Series(cells))[1] == cells
+    days = TableEncoder(dates={"day": "ISO8601"}).fit(pd.DataFrame({"day": DAYS.strftime("%Y-%m-%d")}))
+    with pytest.warns(TableNote, match="1 of 60 cells could not be read"):
+        days.transform(pd.DataFrame({"day": [*DAYS.strftime("%Y-%m-%d")[1:], f"2020{' ' * 100_000}Z!"]}))
+
+
 @pytest.mark.parametrize(("bad", "row"), [("#DIV/0!", 17), ("n.d.", 0), ("<0.5", 59), ("1,5 (est.)", 30), ("err", 1)])
 @pytest.mark.parametrize("written", ["{}", "{} kg", "${}"])
 def test_a_bad_cell_in_a_column_of_numbers_is_missing(bad, row, written):
