@@ -34,7 +34,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from clifford_rand_nn import ConvexNetworkClassifier
-from clifford_rand_nn.datasets import load_feature_folder
+from examples.paper.datasets.feature_files import load_feature_folder
 
 PROBES = {"logistic": LogisticRegression(max_iter=100), "network": ConvexNetworkClassifier(rounds=0)}
 

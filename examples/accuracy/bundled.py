@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from sklearn import datasets
 
 from clifford_rand._optional import available
-from clifford_rand_nn.datasets import FeatureSet
 from examples.accuracy.problems import Problem, classification, regression
+from examples.paper.datasets.feature_files import FeatureSet
 from examples.paper.datasets.labelled import stratified
 
 __all__ = ["bundled_classification", "bundled_regression"]

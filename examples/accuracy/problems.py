@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.datasets import FeatureSet
+from examples.paper.datasets.feature_files import FeatureSet
 from examples.paper.datasets.labelled import stratified
 from examples.paper.protocol import data_hash
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from clifford_rand._checks import check_choice, fail
 from clifford_rand._optional import available
-from clifford_rand_nn.datasets import load_feature_folder
 from examples.accuracy.bundled import bundled_classification, bundled_regression
 from examples.accuracy.clock import one_thread
 from examples.accuracy.figure import difference_figure
@@ -18,6 +17,7 @@ from examples.accuracy.methods.base import Method
 from examples.accuracy.problems import Problem, Task, classification
 from examples.accuracy.report import report
 from examples.paper.about import write_about
+from examples.paper.datasets.feature_files import load_feature_folder
 from examples.paper.page import filled
 from examples.paper.rows import ResultRows
 from examples.paper.settings import Settings

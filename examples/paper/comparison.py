@@ -6,8 +6,8 @@ from typing import Any
 
 from clifford_rand._checks import fail
 from clifford_rand._optional import available
-from clifford_rand_nn.datasets import FeatureSet, load_feature_folder
 from examples.paper.about import write_about
+from examples.paper.datasets.feature_files import FeatureSet, load_feature_folder
 from examples.paper.methods.base import Method
 from examples.paper.protocol import PROTOCOL, Binary, Choice, Trial, data_hash
 from examples.paper.settings import Settings

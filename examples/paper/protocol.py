@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.datasets import FeatureSet
+from examples.paper.datasets.feature_files import FeatureSet
 from examples.paper.datasets.labelled import stratified
 from examples.paper.methods.base import Array, Labels, Method, Model
 

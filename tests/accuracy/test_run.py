@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.datasets import save_features
 from examples.accuracy import run as runner
 from examples.accuracy.methods.base import Method
 from examples.accuracy.problems import classification, regression
 from examples.accuracy.run import Plan, gather, run
+from examples.paper.datasets.feature_files import save_features
 
 rng = np.random.default_rng(5)
 X = rng.standard_normal((150, 3)).astype(np.float32)
@@ -99,7 +99,7 @@ def test_halves_are_of_the_training_part_and_folds_are_a_partition(folder):
 
 
 def test_a_class_with_few_rows_is_refused():
-    from clifford_rand_nn.datasets import FeatureSet
+    from examples.paper.datasets.feature_files import FeatureSet
 
     y = np.array([0] * 40 + [1] * 9 + [1] * 9)
     split = np.arange(58) < 49

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import examples.paper.__main__ as experiment
-from clifford_rand_nn.datasets import save_features
+from examples.paper.datasets.feature_files import save_features
 
 pytest.importorskip("matplotlib")
 

@@ -9,9 +9,9 @@ from scipy import stats
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import sample_gates
-from clifford_rand_nn.datasets import load_features, save_features
 from examples.paper import ablations, gate_rules
 from examples.paper.ablations_report import ablations_report
+from examples.paper.datasets.feature_files import load_features, save_features
 from examples.paper.gate_rules_report import rules_panels, rules_report
 from examples.paper.methods.convex import ConvexGated
 from examples.paper.methods.refined import ConvexRefined

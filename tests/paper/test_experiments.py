@@ -9,10 +9,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.datasets import load_features, save_features
 from clifford_rand_nn.solvers.base import Status
 from examples.paper import accuracy as experiment_accuracy
 from examples.paper import protocol, summary, timing
+from examples.paper.datasets.feature_files import load_features, save_features
 from examples.paper.methods import registry
 from examples.paper.methods.adamw import AdamW
 from examples.paper.methods.base import Method, Model
