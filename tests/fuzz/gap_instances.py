@@ -7,7 +7,7 @@ import numpy as np
 
 import clifford_rand_nn as cn
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.certificates import GatedClaim, KernelClaim
+from clifford_rand_nn.certificates import GatedClaim, KernelClaim, NetworkClaim
 from support import exact_gaps
 
 FAMILIES = ("gated", "relu", "lasso", "network", "infinite", "gated shards", "network shards")
@@ -153,7 +153,8 @@ def _shards(case):
 def values(case, model):
     """Return the exact objective of the stored network, and the exact bound of the stored dual point."""
     proof = model.certificate_
-    data = exact_gaps.Data.of(case.X, case.y_loss, case.weights, case.loss, case.delta)
+    rows = proof.claim.rows(case.X) if isinstance(proof.claim, NetworkClaim) else case.X
+    data = exact_gaps.Data.of(rows, case.y_loss, case.weights, case.loss, case.delta)
     if isinstance(proof.claim, GatedClaim):
         C = case.y_loss.shape[1]
         P, d = len(proof.claim.gates), case.X.shape[1]
@@ -166,7 +167,7 @@ def values(case, model):
     elif isinstance(proof.claim, KernelClaim):
         primal, f, sup = exact_gaps.kernel(data, proof, model.network_)
     else:
-        primal, f, sup = exact_gaps.relu(data, proof, model.network_)
+        primal, f, sup = exact_gaps.relu(data, proof, proof.claim.network)
     theta = getattr(proof, "dual_point", None)
     if theta is None and case.family == "network shards" and case.loss != "squared":
         theta = exact_gaps.mixed_residual(data, f)
