@@ -20,6 +20,7 @@ ALGEBRAS = {
     "null basis": cr.Algebra(metric=[[0, 1], [1, 0]]),
 }
 FUNCTIONS = ("norm", "normalized", "inv", "exp", "outerexp")
+REFUSED = {*NEEDS_INVERSE, "sandwich", "normalized", "inv"}  # of some elements, as those without an inverse
 
 
 def result_type(name, *operands):
@@ -56,8 +57,8 @@ def test_elements_batches_and_tensors(name):
         for method, some in itertools.product(names, (operands, *stacks, tensors)):
             if method == "outerexp" and some is tensors:
                 continue
-            found = outcome(method, *some)
-            assert found in (None, str(result_type(method, *operands))), (method, operands, some)
+            wanted = {str(result_type(method, *operands)), *([None] if method in REFUSED else [])}
+            assert outcome(method, *some) in wanted, (method, operands, some)
 
 
 @pytest.mark.parametrize("name", ALGEBRAS)

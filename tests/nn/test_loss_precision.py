@@ -133,12 +133,9 @@ def test_value_and_gradient(name, delta):
     loss, (f, y) = _loss(name, delta), _points(name)
     at = list(zip(f.ravel(), y.ravel(), strict=True))
     value = [_exact_value(name, delta, *point) for point in at]
-    kept = np.array([v < np.finfo(float).max for v in value])[:, None]
-    f, y = np.where(kept, f, y), y  # the others are beyond float64
-    at, value = (
-        list(zip(f.ravel(), y.ravel(), strict=True)),
-        [_exact_value(name, delta, *p) for p in zip(f.ravel(), y.ravel(), strict=True)],
-    )
+    kept = np.array([v < np.finfo(float).max for v in value])  # the others are beyond float64
+    f, y = f[kept], y[kept]
+    at, value = ([v for v, k in zip(some, kept, strict=True) if k] for some in (at, value))
     _hold(loss.value(f, y), value)
     _hold(loss.stated_value(f, y), value)
     _hold(loss.residual(f, y), [_exact_residual(name, delta, *point) for point in at])

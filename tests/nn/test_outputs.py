@@ -233,10 +233,10 @@ def test_late_answers_bound_the_supremum_and_end_the_work(p, C):
 
 @pytest.mark.parametrize("p", [1, 2])
 def test_time_between_projections_leaves_the_largest_bounds_asked_first(p, monkeypatch):
-    """What is left out has its bound without cones, so the size is a bound, and at most the rough one."""
+    """What is left out has its bound without cones, so the size is a bound, and at most the one without all cones."""
     full, X, theta = chambers(4, 1, P=60)
     pricer = ConePricer(X, full._on.T, p, False)
-    size, rough = pricer.price(theta, 3).size, pricer.price(theta, 3, lambda: True).size
+    size, uncut = pricer.price(theta, 3).size, pricer.price(theta, 3, lambda: True).size
     monkeypatch.setattr(cones, "_PART", 40 * 16 * 5)  # five questions
     sizes = []
     for calls in (1, 4, 12, 10**9):
@@ -244,7 +244,7 @@ def test_time_between_projections_leaves_the_largest_bounds_asked_first(p, monke
         some = pricer.price(theta, 3, lambda n=calls, a=asked: a.append(0) is None and len(a) > n)
         values = np.linalg.norm(some.neurons.columns(X).T @ theta, axis=1)
         assert 0 < values.max() <= size * (1 + 1e-9)
-        assert size * (1 - 1e-12) <= some.size <= rough * (1 + 1e-12)
+        assert size * (1 - 1e-12) <= some.size <= uncut * (1 + 1e-12)
         sizes.append(some.size)
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] == pytest.approx(size, rel=1e-12)
