@@ -123,7 +123,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     if "meta" not in arrays:
         holds = ", ".join(there[:8]) or "nothing"
         raise ArgumentError(f"{name}: this is not a model file of clifford-rand; it holds {holds}.")
-    with damage_told(name):
+    with damage_as_error(name):
         _check_arrays(arrays)
         meta = json.loads(arrays["meta"].tobytes().decode(), parse_constant=float)
         json.dumps(meta, ensure_ascii=False).encode()  # an escape such as \ud800 alone is no text, nor could be saved
@@ -135,7 +135,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
             f"{name}: the file has version {version} of the format (clifford-rand {meta.get('library')}), this "
             f"clifford-rand {__version__} reads versions up to {VERSION}; update it or save the model again."
         )
-    with damage_told(name):
+    with damage_as_error(name):
         return pipeline.unpack(arrays, meta) if "pipeline" in meta else estimator.unpack(arrays, meta)
 
 
@@ -147,7 +147,7 @@ def _item(value: object) -> Any:
 
 
 @contextmanager
-def damage_told(name: str) -> Iterator[None]:
+def damage_as_error(name: str) -> Iterator[None]:
     """Turn whatever the content of a file raises into the one error."""
     try:
         yield

@@ -137,11 +137,11 @@ def _versor_logs(even: "Multivector", dtype: Any, owner: str, stored: Any = None
     different, same = np.unique(flat[left], axis=0, return_inverse=True)
     logs = [log_of_one(frame, values, float(np.finfo(kept).eps)) for values in different]
     for i, k in zip(left, same.reshape(-1), strict=True):
-        one = logs[k]
-        if one is None:
+        pair = logs[k]
+        if pair is None:
             right[i] = False
         else:
-            scalars[i], parts[i] = one
+            scalars[i], parts[i] = pair
     stored = stored or kept
     B = frame.leave(frame.bivector(parts.reshape(*even.shape, frame.bivectors.size)), even, stored)
     logarithms = B if d > 1 and not scalars.any() else B + scalars.reshape(even.shape).astype(stored)

@@ -110,7 +110,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 def gradient(A: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Return NumPy's central differences of the coefficients along batch axes, a list of them for several."""
     axes = range(A.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    axes = tuple(_axis(A, one, "gradient") for one in axes)
+    axes = tuple(_axis(A, index, "gradient") for index in axes)
     if not axes:
         raise fail("axis", "gradient", "a batch axis, or several", axis if A.ndim else describe("a single multivector"))
     array = A.coefficients.astype(np.float64) if A.dtype.kind == "i" else _numeric(A).coefficients
@@ -124,17 +124,17 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     """Return the values at x, real, of the line through (xp_i, fp_i), fp multivectors along one batch axis."""
     line: Any = np.interp
     x, xp = as_numbers(x, "numpy.interp"), as_numbers(xp, "numpy.interp")
-    like = next((one for one in (fp, left, right) if is_multivector(one) and one.grades not in ((), (0,))), None)
+    like = next((A for A in (fp, left, right) if is_multivector(A) and A.grades not in ((), (0,))), None)
     if like is None:
-        return line(x, xp, *(as_numbers(one, "numpy.interp") for one in (fp, left, right)), period)
-    given = {"fp": fp, "left": left, "right": right}
-    values = {name: _numeric(operand(like, one)) for name, one in given.items() if one is not None}
-    for name, one in values.items():
-        if one.ndim != (name == "fp"):
+        return line(x, xp, *(as_numbers(value, "numpy.interp") for value in (fp, left, right)), period)
+    arguments = {"fp": fp, "left": left, "right": right}
+    values = {name: _numeric(operand(like, value)) for name, value in arguments.items() if value is not None}
+    for name, value in values.items():
+        if value.ndim != (name == "fp"):
             rule = "multivectors of batch shape (n,)" if name == "fp" else "one multivector"
-            raise fail(name, "interp", rule, describe(f"batch shape {one.shape}"))
-    keys = functools.reduce(union, (one.keys for one in values.values()))
-    arrays = {name: np.moveaxis(one._on(keys).coefficients, -1, 0) for name, one in values.items()}
+            raise fail(name, "interp", rule, describe(f"batch shape {value.shape}"))
+    keys = functools.reduce(union, (value.keys for value in values.values()))
+    arrays = {name: np.moveaxis(value._on(keys).coefficients, -1, 0) for name, value in values.items()}
     columns = [
         line(x, xp, fp=column, period=period, **{name: array[k] for name, array in arrays.items() if name != "fp"})
         for k, column in enumerate(arrays["fp"])

@@ -11,7 +11,7 @@ from clifford_rand_nn.cli.console import print_json, say, show_pairs
 from clifford_rand_nn.cli.facts import show_kinds
 from clifford_rand_nn.cli.models import LoadedModel, read_model
 from clifford_rand_nn.infinite.network import KernelNetwork
-from clifford_rand_nn.model_file import damage_told
+from clifford_rand_nn.model_file import damage_as_error
 from clifford_rand_nn.reporting.chosen import choices, describe_model, prove
 
 _SHOWN = 12  # names in one line
@@ -22,7 +22,7 @@ def run_info(path: Path, as_json: bool) -> None:
     loaded = read_model(path)
     arrays, _ = read_npz(path, ("meta",), what="this model file", stored=True)
     meta = json.loads(arrays["meta"].tobytes().decode(), parse_constant=float)
-    with damage_told(str(path)):  # that a model predicts says nothing of words and numbers beside it
+    with damage_as_error(str(path)):  # numbers that no prediction needs may be damaged
         plain, pairs, chosen = _plain(path, loaded, meta), _pairs(path, loaded, meta), choices(loaded.model)
     if as_json:
         print_json(plain)

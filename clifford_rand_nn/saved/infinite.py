@@ -209,15 +209,15 @@ def _pack_labels(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], model: A
     meta["labels"] = [scales(calibration) for calibration in each]
 
 
-def _read_labels(arrays: dict[str, NDArray[Any]], told: list[dict[str, Any]], model: Any, n_rows: int) -> None:
+def _read_labels(arrays: dict[str, NDArray[Any]], stored: list[dict[str, Any]], model: Any, n_rows: int) -> None:
     slopes, offsets, left = (arrays[name] for name in ("label_slopes", "label_offsets", "loo_labels"))
     outputs = len(model.classes_)
-    agree(len(told) == len(slopes) == len(offsets) == outputs and offsets.shape[1] == 2, "the labels")
+    agree(len(stored) == len(slopes) == len(offsets) == outputs and offsets.shape[1] == 2, "the labels")
     agree(model.classes_.tolist() == list(range(outputs)), "the labels")
     agree(left.shape == (n_rows, outputs) and _within(left, 2), "the predictions")
-    scales = [read_scales(one) for one in told]
+    scales = [read_scales(values) for values in stored]
     each = zip(slopes, offsets, scales, strict=True)
-    model.calibration_ = EachLabel(tuple(Calibration(a, b, **one) for a, b, one in each))
+    model.calibration_ = EachLabel(tuple(Calibration(a, b, **values) for a, b, values in each))
     model.loo_predictions_ = left
 
 

@@ -165,13 +165,13 @@ def _without_bad_cells(y: Any, what: str) -> Any:
     counts = distinct(y)
     if counts is None or len(counts) <= MOST_CLASSES or not isinstance(counts[0], str):
         return y
-    found, odd = numbers(y)
+    values, odd = numbers(y)
     bad = y.isin(odd).to_numpy()
     if not odd or not is_rare(int(bad.sum()), len(y)):
         return y
     said = f"{int(bad.sum())} of {len(y)} cells could not be read (such as {shortened(odd[0], _LONGEST)!r} in row "
     warnings.warn(f"{what}: the target {y.name!r}: {said}{y.index[bad][0]}); they count as missing", TableNote, 3)
-    return require("pandas", extra="app", purpose="encoding a table").Series(found, index=y.index, name=y.name)
+    return require("pandas", extra="app", purpose="encoding a table").Series(values, index=y.index, name=y.name)
 
 
 def _name(given: Any, otherwise: str) -> str:

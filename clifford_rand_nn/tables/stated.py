@@ -91,8 +91,8 @@ def _unmarked(a: Value, marks: list[str]) -> Value:
     """Return numbers, infinite where they are one of the marks of missing cells."""
     pandas = require("pandas", extra="app", purpose="encoding a table")
     words = [mark.strip() for mark in marks]
-    found, _ = numbers_of(pandas.Series(words, dtype=object), Amount())
-    gone = [number for word, number in zip(words, found.tolist(), strict=True) if as_word(number) == word != "nan"]
+    values, _ = numbers_of(pandas.Series(words, dtype=object), Amount())
+    gone = [number for word, number in zip(words, values.tolist(), strict=True) if as_word(number) == word != "nan"]
     return where(apply("row_sums", equals(a, gone, f"marks of {a.name}")) < 0.5, a, math.inf) if gone else a
 
 

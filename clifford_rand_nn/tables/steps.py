@@ -191,7 +191,7 @@ class Steps:
         unique: dict[str, None] = {}
         for name in (name for _, names in self._blocks for name in names):
             numbered = (f"{name} ({i})" for i in itertools.count(2))
-            unique[next(one for one in itertools.chain([name], numbered) if one not in unique)] = None
+            unique[next(candidate for candidate in itertools.chain([name], numbered) if candidate not in unique)] = None
         return list(unique)
 
     @property
