@@ -86,7 +86,7 @@ def call(name, good, changed):
 
 @pytest.mark.parametrize("name", sorted(CALLS))
 @pytest.mark.filterwarnings("ignore")
-def test_a_value_or_one_sentence(name):
+def test_other_arguments_give_a_value_or_an_argument_error(name):
     for good in CALLS[name]:
         attacked = [(place, plain(argument)) for place, argument in good.attacked()]
         for place, value in attacked:
@@ -142,7 +142,7 @@ def test_symbolic_rotors_are_rotors():
             pga.rotor(P, axis, t)
 
 
-def test_a_matrix_of_sympy_is_no_scalar():
+def test_a_matrix_of_sympy_is_not_a_scalar():
     for work in (lambda: sympy.Matrix([[1, 2]]) * P.e1, lambda: P.e1 * sympy.eye(2), lambda: P.e1 + sympy.eye(2)):
         with pytest.raises(cr.ArgumentError, match=r"Got a matrix of SymPy instead. np.array\(M\)"):
             work()

@@ -177,8 +177,8 @@ def test_stacks_of_small_matrices_take_one_thread(name):
     assert whole - own <= 0.1 * own
 
 
-def test_a_library_that_is_loaded_late_is_held_too():
-    """SciPy's BLAS is loaded after NumPy's was found; it is held from the next entry on, and all come back."""
+def test_a_library_that_is_loaded_later_is_limited_too():
+    """SciPy's BLAS is loaded after that of NumPy; it is limited from the next entry on, and all limits are lifted."""
     code = """if True:
         import sys
         from threadpoolctl import ThreadpoolController

@@ -87,7 +87,7 @@ def test_wedges_of_points_are_right_or_refused(null):
 
 
 @pytest.mark.parametrize("null", [False, True])
-def test_a_radius_that_c_squared_loses_is_refused(null):
+def test_a_radius_below_the_rounding_of_c_squared_is_refused(null):
     alg = cr.Algebra.cga(3, null_basis=null)
     assert cga.radius(cga.sphere(alg, [1e6, 0, 0], 1.0)) == 1
     assert cga.classify(cga.sphere(alg, [1e6, 0, 0], 1.0)).radius == 1

@@ -360,7 +360,7 @@ def test_an_empty_batch_has_empty_factors():
     assert {size.shape, *(factor.shape for factor in factors)} == {(0,)}
 
 
-def test_round_off_of_a_change_of_basis_is_no_inverse():
+def test_round_off_of_a_change_of_basis_is_not_inverted():
     """Of a multivector of null directions alone, the rest is some eps after the change to an orthogonal basis."""
     gram = np.array([[-1, 1, 1, 1], [1, 0, -2, -1], [1, -2, 0, -1], [1, -1, -1, -1]])
     alg = cr.Algebra(metric=gram)

@@ -34,7 +34,7 @@ def _exact():
         yield
 
 
-def test_every_registered_loss_is_held():
+def test_every_registered_loss_is_covered():
     assert {name for name, _ in _REAL + _LABELED} | {"softmax"} == set(choice.LOSSES)
 
 

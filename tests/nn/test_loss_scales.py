@@ -58,7 +58,7 @@ def test_the_augmented_lagrangian_begins_in_the_units_of_the_loss(loss, scale):
 
 
 @pytest.mark.parametrize("loss", REAL_LOSSES)
-def test_the_unpenalised_fit_knows_no_unit(loss):
+def test_the_fit_without_penalty_does_not_depend_on_units(loss):
     """Its slope vanishes to rounding, and powers of two move no digit that counts."""
     rng = np.random.default_rng(0)
     y = rng.standard_normal((41, 1))

@@ -63,7 +63,7 @@ def places(value, path=()):
 
 
 @pytest.mark.parametrize("odd", [None, EVIL, -1, [], "lost"], ids=repr)
-def test_info_shows_or_refuses_what_else_a_model_file_says(odd, files, tmp_path):
+def test_info_shows_or_refuses_the_other_contents_of_a_model_file(odd, files, tmp_path):
     """It ended with KeyError, ValueError or StopIteration where the model could be read, but not what is beside it."""
     arrays = dict(np.load(files["MODEL"]))
     text = arrays["meta"].tobytes().decode()

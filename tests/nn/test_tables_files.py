@@ -166,7 +166,7 @@ def test_decimal_commas_beside_units_and_bad_cells(tmp_path):
         assert notes.unread == {"a": (1, "n.d.", 39)}
 
 
-def test_marks_of_comments_that_are_none(tmp_path):
+def test_comment_marks_that_begin_names(tmp_path):
     path = _write(tmp_path / "t.tsv", "##version 4\n#CHROM\tname\nchr1\tx\n")
     assert read_frame(path).to_dict("list") == {"#CHROM": ["chr1"], "name": ["x"]}
     path = _write(tmp_path / "t.csv", "#id,name\nu1,x\nu2,y\n")
