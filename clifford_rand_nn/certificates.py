@@ -414,10 +414,10 @@ class Certificate:
         basis = basis[:, sizes > n * np.finfo(np.float64).eps * sizes.max(initial=0.0)]
         datafit = Datafit(loss, targets, None if (weights == weights[0]).all() else weights)
         theta = datafit.dual_point(self.dual_point, basis)
-        if self.fit_intercept and self.classes is None:
-            theta = zero_sums(theta)
         largest = claim.dual_norm(X, theta)
         theta = theta * min(1.0, n * self.beta / largest) if largest > 0 else theta
+        if self.fit_intercept and self.classes is None:
+            theta = zero_sums(theta)
         missed = float(np.abs(columns.T @ theta).sum() * np.abs(targets).max()) / n
         penalty = claim.dual_penalty(X, theta) / (n**2 * self.beta)
         gains = weights * loss.stated_dual_value(theta / weights[:, None], targets)

@@ -114,6 +114,20 @@ def test_objectives_of_relu_networks_are_exact_where_predictions_cancel_targets(
     assert abs(model.certificate_.verify(rows, y).primal - primal) <= 0.1 * TOL * primal
 
 
+@pytest.mark.parametrize("weight", [1e-9, 1e-14])
+@pytest.mark.parametrize("name", ["gated, huber", "gated, log-cosh", "gated", "relu, huber", "network"])
+def test_bounds_are_exact_beside_a_far_target_of_little_weight(name, weight):
+    """Rounding of the sum of the dual point, times 1e12, was up to 2e-4 of the bound."""
+    y, weights = Z.copy(), np.ones(16)
+    y[3], weights[3] = 1e12, weight
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = FAMILIES[name](1.0).fit(X, y, weights)
+    primal, dual = exact_values(model, X, y)
+    assert abs(model.certificate_.primal - primal) <= TOL * primal
+    assert model.certificate_.dual <= dual + TOL * primal
+
+
 @pytest.mark.parametrize("seed", [2, 13, 18])
 def test_a_fit_reports_no_better_bound_than_verify_where_norms_are_rounding(seed):
     """Without an intercept an offset of the targets stays: correlations have terms of 1e12, and are n beta at most."""
