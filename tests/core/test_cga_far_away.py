@@ -86,6 +86,23 @@ def test_wedges_of_points_are_right_or_refused(null):
     assert kept > 40
 
 
+@pytest.mark.parametrize("size", [1.0, 3.0])
+@pytest.mark.parametrize("corner", [(1, 0), (0, 1), (1, 1)])
+def test_wedges_of_three_points_in_a_coordinate_plane_have_a_radius_or_none(corner, size):
+    """No grade of X ~X tells what is lost there: from 1e5 on the radius was 9e7 and more for .7."""
+    alg, answers = cr.Algebra.cga(3), 0
+    for distance in 10.0 ** np.arange(0, 7):
+        points = distance * np.array([*corner, 0.0]) + size * np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]])
+        try:
+            radius = cga.radius(functools.reduce(operator.xor, cga.up(alg, points)))
+        except cr.ArgumentError:
+            assert distance > 30
+            continue
+        assert radius == pytest.approx(size * 0.5**0.5, rel=1e-3)
+        answers += 1
+    assert answers >= 2
+
+
 @pytest.mark.parametrize("null", [False, True])
 def test_a_radius_below_the_rounding_of_c_squared_is_refused(null):
     alg = cr.Algebra.cga(3, null_basis=null)

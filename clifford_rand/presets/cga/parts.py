@@ -14,6 +14,7 @@ from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import halved, largest, lengths
 
 _ROUNDING = 4  # units of rounding of the largest component, X²/2: its own, and those of the sums that cancel it
+_CLEAR = 1e3  # units of rounding of a weight, from which a power of two is no chance
 _CHANCE = 16  # factor for a single component, which may be small by chance
 
 
@@ -146,20 +147,32 @@ def round_of(X: Any, parts: Parts, null: bool, factor: Any) -> Round:
         if not null:  # beyond the rounding of the constructors, sums of products of X²/2 have lost the weight
             lost = _ROUNDING * eps * top * (1 + top) / np.maximum(ratio, 1e-3)
             excess = np.where(excess > _CHANCE * _ROUNDING * eps * top, np.maximum(excess, lost), excess)
+        # in a plane of k - 1 axes X is the dual of a vector, whose square is a number whatever has been lost
+        excess = np.where(_axes(parts) < k, _excess_of_vectors(k, null, weight * factor, rho, top), excess)
     else:
         excess = _excess_of_vectors(k, null, weight * factor, rho, top)
     return Round(E, c, rho, weight * factor, top, excess)
+
+
+def _axes(parts: Parts) -> NDArray[np.int64]:
+    """Return how many Euclidean basis vectors the parts of each element contain."""
+    n = parts.O.algebra.d
+    used = [[(P.coefficients[..., (P.keys.masks >> i & 1) == 1] != 0).any(axis=-1) for P in parts] for i in range(n)]
+    return np.asarray(sum(np.any(each, axis=0).astype(np.int64) for each in used))
 
 
 def _excess_of_vectors(k: int, null: bool, weight: Any, rho: Any, top: Any) -> Any:
     """Return a bound on the error of radius² of points and spheres, of which X ~X is a number in any case.
 
     A weight of 1 as the constructors give it, or near a power of two, shows its own error δ, and c² has 2 δ c². Any
-    other is that of the wedge of n + 1 points, of the order distance/radius more than its rounding.
+    other is that of the wedge of n + 1 points, of the order distance/radius more than its rounding. In the basis of
+    e_{n+1} and e_{n+2} a weight of few units of rounding of c² is often a power of two by chance.
     """
-    once = _ROUNDING * float(np.finfo(np.asarray(rho).dtype).eps) * top * (1 if null else 1 + top)
+    eps = float(np.finfo(np.asarray(rho).dtype).eps)
+    once = _ROUNDING * eps * top * (1 if null else 1 + top)
     if k == 1:
         return once * (not null)
     delta = abs(weight / np.exp2(np.rint(np.log2(weight))) - 1)
     ratio = np.sqrt(top / np.maximum(abs(rho), np.where(top > 0, 1e-6 * top, 1)))
-    return np.where(delta <= 1e-7, 4 * delta * top, once * ratio)
+    clean = (delta <= 1e-7) & (null | (_CLEAR * eps * top <= 1))
+    return np.where(clean, 4 * delta * top, once * ratio)
