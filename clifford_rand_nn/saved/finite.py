@@ -207,6 +207,7 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
         classes = model.classes_ = read_classes(arrays, meta, outputs)
         if "calibration" in meta:
             model._calibration = read_calibration(arrays, meta, len(classes))
+            agree(not model._calibration.share, "the calibration is by variances, which a network of few neurons lacks")
         elif as_loss(model.loss_, "load_model").probabilistic:
             model._calibration = Calibration.softmax(len(classes))
     else:

@@ -236,6 +236,7 @@ DAMAGE = {
     "names": (lambda arrays, meta: meta.update(feature_names=["a"]), "the feature names do not fit"),
     "estimator": (lambda arrays, meta: meta.update(estimator="os.system"), "damaged"),
     "params": (lambda arrays, meta: meta["params"].update(evil=1), "damaged.*evil"),
+    "share": (lambda arrays, meta: meta["calibration"].update(share=0.5), "damaged.*by variances"),
     "weights": (lambda arrays, meta: meta["params"].update(class_weight=[["no", "neurons"]]), "damaged.*no numbers"),
     "surrogate": (lambda arrays, meta: meta["params"].update(verbose="\ud800"), "damaged.*surrogates"),
     "pickle": (lambda arrays, meta: arrays.update(coef=np.array([None, 1])), "not a model file|damaged"),
