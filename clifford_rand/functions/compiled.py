@@ -114,7 +114,7 @@ def lambdify(A: Any, *arguments: Any, backend: str = "numpy") -> CompiledFunctio
 
     Parameters
     ----------
-    *arguments : symbol, str, or multivector of distinct symbols
+    *arguments : symbol, str, or multivector of distinct symbols, or a list of them
         What the function takes, in this order. For a multivector of symbols it takes a multivector, or an array
         (..., n) of its components.
     backend : {"numpy", "numba"}
@@ -140,7 +140,8 @@ def lambdify(A: Any, *arguments: Any, backend: str = "numpy") -> CompiledFunctio
     >>> product(alg.vector([1.0, 2.0]), alg.vector([3.0, 4.0]))
     11.0 - 2.0*e12
     """
-    return compile_function(A, arguments, backend)
+    several = len(arguments) == 1 and isinstance(arguments[0], list | tuple)  # as sympy.lambdify takes them
+    return compile_function(A, arguments[0] if several else arguments, backend)
 
 
 def compile_function(mv: Any, arguments: Sequence[Any], backend: str) -> CompiledFunction:

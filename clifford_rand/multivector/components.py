@@ -42,6 +42,9 @@ def replace(A: "Multivector", coefficients: Any, at: Any = None) -> "Multivector
     >>> A.replace({"e1": 7}, at=slice(1, None)).values[:, 0].tolist()
     [1, 7, 7]
     """
+    if callable(coefficients):  # sympy.lambdify, sympy.ccode
+        hint = "SymPy's printers take no multivector: A.lambdify(x, y) is a function of its symbols."
+        raise fail("coefficients", "replace", "a dict {blade: coefficient}", describe("a function"), hint)
     if at is not None:
         return _replaced_at(A, coefficients, at)
     if not isinstance(coefficients, Mapping):

@@ -221,6 +221,14 @@ def test_compiled_division_by_zero_is_infinite():
     assert f.array(np.zeros(2)).tolist() == [[np.inf], [np.inf]]
 
 
+def test_lists_of_symbols_are_taken_and_sympys_lambdify_names_ours():
+    M = A * cr.Algebra(2).e1 + B
+    assert M.lambdify([A, B])(2.0, 3.0) == M.lambdify(A, B)(2.0, 3.0)
+    for function in (lambda: sp.lambdify([A, B], M), lambda: sp.ccode(M)):
+        with pytest.raises(cr.ArgumentError, match=r"take no multivector: A.lambdify"):
+            function()
+
+
 def test_lambdify_says_what_is_wrong():
     alg = cr.Algebra(2)
     M = A * alg.e1 + B
