@@ -84,7 +84,7 @@ def _whole(loaded: LoadedModel) -> Any:
 
 def _read_training(loaded: LoadedModel, train: Path, target: str | None, dialect: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return the rows of a table and their targets, those left out that have none, as in a fit."""
-    frame = without_marks(read_frame(train, **dialect), loaded.encoder.missing if loaded.encoder else ())
+    frame = read_frame(train, **dialect)
     last = str(frame.columns[-1])
     if target is None and last not in (loaded.names or ()):
         target = last
@@ -92,7 +92,8 @@ def _read_training(loaded: LoadedModel, train: Path, target: str | None, dialect
     if target is None:
         complain("note", f"{train}: no column is left for the truth; what a lost column costs is not told")
         return loaded.columns_of(train, frame), None
-    parts = training_rows(frame, target, what=str(train))
+    marks = loaded.encoder.missing if loaded.encoder else ()
+    parts = training_rows(without_marks(frame, marks, target), target, what=str(train))
     if parts.left_out:
         complain("note", f"{train}: rows are counted without the {parts.left_out} that have no {target!r}, as in fit")
     return loaded.columns_of(train, parts.features), parts.target

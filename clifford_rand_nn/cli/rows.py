@@ -75,7 +75,9 @@ def read_other(path: Path, reading: Reading, encoder: TableEncoder | None, names
         assert table.target is not None
         note_ignored(str(path), table.ignored)
         return Rows(table.X, table.target, table.weights, path=str(path), target=reading.target)
-    frame = without_marks(_read(path, reading), column_names(encoder.missing, "missing", "TableEncoder"))
+    frame = without_marks(
+        _read(path, reading), column_names(encoder.missing, "missing", "TableEncoder"), reading.target
+    )
     there = set(map(str, frame.columns))
     weights = reading.weights if reading.weights in there else None
     apart = [reading.groups] if reading.groups in there else []
@@ -98,7 +100,7 @@ def told_of(path: Path) -> Iterator[None]:
 
 
 def _read(path: Path, reading: Reading) -> Any:
-    frame = without_marks(read_frame(path, **reading.dialect), reading.kinds.get("missing", ()))
+    frame = without_marks(read_frame(path, **reading.dialect), reading.kinds.get("missing", ()), reading.target)
     for note in frame.attrs.get("notes", ()):
         complain("note", f"{path}: {note}")
     if len(frame) == 0:

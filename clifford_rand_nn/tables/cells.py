@@ -76,10 +76,10 @@ def is_missing(word: object) -> bool:
     return isinstance(word, str) and word.strip().casefold() in MISSING
 
 
-def without_marks(frame: Any, marks: Iterable[str]) -> Any:
+def without_marks(frame: Any, marks: Iterable[str], target: Any = None) -> Any:
     """Return a frame in which cells that are one of some marks are missing; -999 is one for numbers, too.
 
-    A column whose other cells are plain numbers is of numbers then, as if these cells of its file had been empty.
+    A target whose other cells are plain numbers is of numbers then, as if these cells of its file had been empty.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def without_marks(frame: Any, marks: Iterable[str]) -> Any:
             frame = frame.copy(deep=False)
             frame[name] = column = frame[name].mask(frame[name].isin(gone))
             left = [value for value in values if value not in gone]
-            if any(isinstance(value, str) for value in left) and not has_codes(map(as_word, left)):
+            if name == target and any(isinstance(value, str) for value in left) and not has_codes(map(as_word, left)):
                 plain = require("pandas", extra="app", purpose="encoding a table").to_numeric(column, errors="coerce")
                 frame[name] = plain if (plain.isna() == column.isna()).all() else column
     return frame

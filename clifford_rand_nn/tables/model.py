@@ -145,7 +145,7 @@ def table_model(
     from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
 
     marks = column_names(kinds.get("missing", ()), "missing", "table_model", "marks of missing cells")
-    frame = without_marks(as_frame(frame)[0], marks)
+    frame = without_marks(as_frame(frame)[0], marks, target if isinstance(target, str) else None)
     rows = training_rows(frame, target, weights=sample_weight, groups=groups)
     if rows.left_out:
         some = f"{rows.left_out} of {rows.left_out + len(rows.target)} rows"

@@ -132,6 +132,12 @@ def test_a_target_of_numbers_beside_marks_and_bad_cells_is_of_numbers():
     assert rows.left_out == 2
 
 
+def test_words_are_as_they_are_written_with_and_without_marks():
+    frame = pd.DataFrame({"price": ["1.50", "2.50", "n.d."] * 8, "x": np.arange(24) % 5})
+    encoder = TableEncoder(categorical=["price"], missing=["n.d."]).fit(frame)
+    assert encoder.transform(frame.iloc[:2])[0].tolist() == encoder.transform(frame.iloc[:3])[0].tolist()
+
+
 NAMES = ["a__b", "missing", "numbers", "booleans", "verbose", "n_jobs", "remainder", "transformers", "passthrough", ""]
 NAMES += ["a\nb", "size\0", "category0", "text0", "label", "index", "equal_7", 0, None, ("a", "b")]
 
