@@ -41,7 +41,7 @@ def stated_network(model: Any) -> Stated:
         outputs, penalty, kernel = claim.network.stated(X)
         return Stated(outputs, penalty, len(claim.network.rows), kernel)
     if isinstance(claim, NetworkClaim):
-        Z = X if claim.standard is None else claim.standard.stated(X)
+        Z = X if claim.standard is None else claim.standard.stated(X, clips=False)
         network, p, squared, feature = claim.network, claim.family.p, False, claim.family.feature
     else:
         assert isinstance(claim, GatedClaim)
@@ -49,11 +49,13 @@ def stated_network(model: Any) -> Stated:
     return Stated(*two_layers(Z, network, p, feature, squared), len(network.b1))
 
 
-def classifier_program(model: Any, network: Stated, scores: Value, decision: Value, probabilistic: bool) -> Program:
-    """Return the program of a classifier whose labels are those of the largest score."""
+def classifier_program(
+    model: Any, network: Stated, scores: Value, decision: Value, calibrated: Value | None
+) -> Program:
+    """Return the program of a classifier whose labels are those of the largest score; probabilities are calibrated."""
     results = {"outputs": network.outputs, "scores": scores, "decision_function": decision}
-    if probabilistic:
-        results["predict_proba"] = apply("exp", log_softmax(scores))
+    if calibrated is not None:
+        results["predict_proba"] = apply("exp", log_softmax(calibrated))
     results["index"] = apply("argmax", scores)
     return _program(model, network, results, model.classes_)
 
@@ -75,7 +77,7 @@ def regressor_program(model: Any, network: Stated, single: bool, ends: tuple[Val
 
 def two_sided(outputs: Value) -> Value:
     """Return the scores (n, 2) of an output (n, 1) that is > 0 for the second class, and its log-odds if it has any."""
-    return outputs @ constant([[0.0, 1.0]], "sides")
+    return outputs @ constant([[0.0, 1.0]], "second")
 
 
 def _program(model: Any, network: Stated, results: dict[str, Value], classes: NDArray[Any] | None = None) -> Program:

@@ -114,9 +114,8 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
         several = len(self.classes_) > 2
         scores = network.outputs if several else two_sided(network.outputs)
         decision = network.outputs if several else apply("first", network.outputs)
-        if self._calibration is not None:
-            scores = self.calibration_.stated(network.outputs, None)
-        return classifier_program(self, network, scores, decision, self._calibration is not None)
+        calibrated = None if self._calibration is None else self.calibration_.stated(network.outputs, None)
+        return classifier_program(self, network, scores, decision, calibrated)
 
 
 class LossChoosingClassifier(NetworkClassifier):

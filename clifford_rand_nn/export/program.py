@@ -159,6 +159,11 @@ def maximum(a: Value, b: Value | float) -> Value:
     return Value("maximum", (a, b))
 
 
+def clipped(a: Value, far: float) -> Value:
+    """Return the nearest entries from -far to far."""
+    return 0.0 - maximum(0.0 - maximum(a, -far), -far)
+
+
 def where(condition: Value, a: Value | float, b: Value | float) -> Value:
     """Return a where the condition holds, else b."""
     return Value("where", (condition, a, b))

@@ -11,7 +11,7 @@ from clifford_rand._checks import as_array, as_real, check_array, check_integer,
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import normalised
 from clifford_rand_nn.datafits.functions import solve
-from clifford_rand_nn.export.program import Value, apply, constant, maximum, softplus, where
+from clifford_rand_nn.export.program import Value, apply, clipped, constant, maximum, softplus, where
 from clifford_rand_nn.infinite.variance import as_variances
 
 _OWNER = "Calibration"
@@ -123,7 +123,7 @@ class Calibration:
         if self.share:
             assert variance is not None
             g = g / apply("sqrt", variance * (self.share / self.scale) + 1.0)
-        g = g.named("shrunk")
+        g = clipped(g, _FAR).named("shrunk")
         terms = [float(a[0]) * g] if a[0] else []
         if a[1]:
             terms.append(float(a[1]) * (g * apply("abs", g)))

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.export.program import Value, apply, constant
+from clifford_rand_nn.export.program import Value, apply, clipped, constant
 
 SCALINGS = ("column", "soft", "common")
 _CONSTANT = 64.0  # roundings of a column's largest entry: a deviation below is none
@@ -63,12 +63,13 @@ class Standardisation(NamedTuple):
             out /= np.hypot(1.0, out / self.bound)
         return out
 
-    def stated(self, X: Value) -> Value:
-        """Return what `rows` does, as operations of a program."""
+    def stated(self, X: Value, clips: bool = True) -> Value:
+        """Return what `rows` does, as operations of a program; a network of neurons clips no far entries."""
         if (self.mean == 0).all() and (self.rate == 1).all():
             z = X
         else:
-            z = ((X - constant(self.mean, "mean")) * constant(self.rate, "rate")).named("z")
+            z = (X - constant(self.mean, "mean")) * constant(self.rate, "rate")
+        z = clipped(z, _FAR).named("z") if clips else z
         if self.bound:
             inside = (z / self.bound).named("inside")
             z = (z / apply("sqrt", inside * inside + 1.0)).named("bounded")

@@ -59,6 +59,19 @@ def test_source_says_what_the_model_says(kind):
             assert "predict_interval" not in run_source(model.to_source(coverage=None))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+def test_source_says_it_of_rows_that_are_nothing_like_those_of_training(kind):
+    """From 1e150 on predictions were those of clipped rows and outputs, and exports of neither; NaN from 1e308 on."""
+    model = fitted(kind)
+    module, Z = run_source(model.to_source()), np.random.default_rng(0).normal(size=(7, model.n_features_in_))
+    for far in (1e100, 1e150, 1e160, 1e200, -1e250):
+        if "predict_proba" in module:
+            np.testing.assert_allclose(module["predict_proba"](far * Z), model.predict_proba(far * Z), rtol=1e-8)
+        said, wanted = module["predict"](far * Z), model.predict(far * Z)
+        assert (said == wanted).all() if "CLASSES" in module else np.allclose(said, wanted, rtol=1e-8)
+
+
 def test_source_runs_where_there_is_nothing_but_numpy(tmp_path):
     model = fitted("network, two classes")
     model.to_source(tmp_path / "model.py")

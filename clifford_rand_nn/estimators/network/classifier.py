@@ -334,7 +334,7 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
             return labels_program(self, network, scores)
         logs = log_softmax(scores)
         decision = apply("first", scores @ constant([[-1.0], [1.0]], "odds")) if len(self.classes_) == 2 else logs
-        return classifier_program(self, network, scores, decision, probabilistic=True)
+        return classifier_program(self, network, scores, decision, scores)
 
     def _labels(self, logs: Array) -> NDArray[Any]:
         if self._several:
