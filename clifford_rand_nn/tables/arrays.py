@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -220,6 +221,8 @@ def column_target(file: str | Path, name: str, column: Any, what: str = "target"
     if kind.is_float_dtype(column):
         return checked_target(file, name, column.to_numpy(dtype=np.float64), what)
     values = column.to_numpy(dtype=object)
+    if all(isinstance(value, Decimal) for value in values):  # of databases
+        return checked_target(file, name, values.astype(np.float64), what)
     if not all(isinstance(value, str) for value in values):
         example = next(value for value in values if not isinstance(value, str))
         raise ArgumentError(f"{file}: the {what} {name!r} must be numbers, text or booleans; it has {example!r}.")

@@ -1,5 +1,7 @@
 """From a data frame with a target to a fitted pipeline."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from sklearn import config_context
@@ -172,6 +174,7 @@ TARGETS = {
     "integers": ([1, None, 0, pd.NA], [1, 0]),
     "floats": ([1.5, None, 0, 2], [1.5, 0.0, 2.0]),
     "nullable": (pd.array([True, None, False, True], "boolean"), [True, False, True]),
+    "decimals": ([Decimal("1.5"), None, Decimal(0), Decimal(2)], [1.5, 0.0, 2.0]),
     "categories": (pd.Categorical([True, None, False, True]), [True, False, True]),
     "codes": (pd.Categorical([3, None, 4, 3]), [3, 4, 3]),
 }
