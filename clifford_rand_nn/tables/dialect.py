@@ -108,7 +108,10 @@ def find_dialect(
     notes = [f"{skipped} lines of comments are left out"] if skipped else []
     if separator is None:
         separator = _separator(text, "\t" if read_ending(file).startswith(".tsv") else ",")
-        if header:
+        sample = _sample(text, SPACES)
+        if header and separator not in text.split("\n")[0] and _has_row_names(sample) and _has_numbers(sample):
+            separator = SPACES
+        elif header:
             _refuse_title(file, text, separator)
         if separator != ("\t" if read_ending(file).startswith(".tsv") else ","):
             notes.append(f"the cells are separated by {SEPARATORS.get(separator, 'spaces')}")
@@ -119,6 +122,8 @@ def find_dialect(
     if spaces:  # then a mark of quotation after one begins a cell, as for pandas
         rows = _rows(file, text, separator, whole, spaces)
     first = rows[0]
+    if separator == SPACES and header and _has_row_names(rows):
+        first = ["", *first]
     cells = rows[1:] if header else rows
     if decimal is None:
         decimal, thousands = _marks(cells) if separator != "," else (".", False)
@@ -248,6 +253,11 @@ def _sample(text: str, separator: str) -> list[list[str]]:
     rows = _parsed(text, separator)[:_ROWS]
     spaces = rows and any(cell.startswith(" ") for cell in rows[0])
     return _parsed(text, separator, True)[:_ROWS] if spaces else rows
+
+
+def _has_row_names(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether there is a name for all cells of a row but the first, as R's write.table has it."""
+    return len(rows) > 1 and {len(row) for row in rows[1:]} == {len(rows[0]) + 1} != {2}
 
 
 def _has_numbers(rows: Sequence[Sequence[str]]) -> bool:

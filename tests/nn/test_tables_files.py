@@ -43,6 +43,7 @@ FILES = {
     "spaces": ("t.csv", "a, b\n1.5, x\n2, y\n", [[1.5, 2], ["x", "y"]], ""),
     "quotes after spaces": ("t.csv", 'a, b\n1.5, "x, z"\n2, "y"\n', [[1.5, 2], ["x, z", "y"]], ""),
     "names in quotes after spaces": ("t.csv", '"a"; "b"\n1,5; "x; z"\n2; y\n', [[1.5, 2], ["x; z", "y"]], "s|c"),
+    "R": ("t.txt", '"a" "b"\n"Mazda RX4" 1.5 "x"\n"Fiat" 2 "y"\n', [[1.5, 2], ["x", "y"]], "by spaces|row index"),
     "blank lines": ("t.csv", "\n\na,b\n1.5,x\n\n2,y\n", [[1.5, 2], ["x", "y"]], ""),
     "thousands": (
         "t.csv",
