@@ -13,9 +13,10 @@ from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gram.design import GatedDesign
-from clifford_rand_nn.solvers.gram.newton import GramNewton
+from clifford_rand_nn.solvers.gram.newton import GramNewton, _Run
 from clifford_rand_nn.solvers.gram.smooth import QuadraticSum, RowSum
-from clifford_rand_nn.solvers.gram.terms import Norms
+from clifford_rand_nn.solvers.gram.system import Preconditioner
+from clifford_rand_nn.solvers.gram.terms import Norms, Squares
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 from support.pairwise import pairwise
@@ -333,9 +334,10 @@ def test_products_are_those_with_the_columns(fit_intercept, outputs):
 
 @pytest.mark.parametrize("kind", ["norms", "ridge"])
 def test_a_softmax_needs_few_gram_matrices_and_steps(kind, monkeypatch):
-    """Six classes in twelve columns: a Gram matrix serves several steps, and 25 of these reach a gap of 1e-5."""
+    """Six classes in twelve columns: all rows of Gram matrices serve several steps, 25 of which reach a gap of 1e-5."""
     made, gram = [], GatedDesign.gram
-    monkeypatch.setattr(GatedDesign, "gram", lambda self, *given: (made.append(1), gram(self, *given))[1])
+    rows = lambda weights: np.count_nonzero(weights) / 3000  # noqa: E731
+    monkeypatch.setattr(GatedDesign, "gram", lambda self, *given: (made.append(rows(given[0])), gram(self, *given))[1])
     rng = np.random.default_rng(0)
     centres, y = 3 * rng.standard_normal((6, 12)), rng.integers(0, 6, 3000)
     X = centres[y] + 1.5 * rng.standard_normal((3000, 12))
@@ -345,4 +347,85 @@ def test_a_softmax_needs_few_gram_matrices_and_steps(kind, monkeypatch):
     )
     result = GramNewton(tol=1e-5, max_iter=25).solve(problem)
     assert result.converged
-    assert len(made) <= result.n_iter / 2
+    assert sum(made) <= result.n_iter / 2
+
+
+def softmax_system(kind, seed=0):
+    """A softmax away from its optimum, with Newton's system there."""
+    problem = problem_of(kind, "softmax", 0.05, n=200, d=3, m=4, seed=seed)
+    design = GatedDesign(problem, np.inf)
+    rng = np.random.default_rng(seed)
+    smooth = RowSum(design, problem.datafit)
+    x = rng.standard_normal((design.N + design.q, problem.outputs))
+    smooth.move_to(x - x.mean(axis=1, keepdims=True))
+    theta = problem.datafit.residual(problem.null_predictions)
+    terms = Squares(design, 2.0, None) if kind == "squares" else Norms(design, 2.0, theta, smooth.slope, False)
+    return design, smooth, terms.linearise(x, smooth.slope)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_factors_of_the_classes_solve_their_systems(kind):
+    """Blocks of the classes less the directions of the gates, which couple them: as the dense matrix is solved."""
+    design, smooth, linear = softmax_system(kind)
+    C, order = smooth.theta.shape[1], design.N + design.q
+    smooth.products = 10**9  # which took longer than Gram matrices
+    grams = smooth.model(False, np.float32)
+    assert len(grams) == C
+    whole = np.zeros((order, C, order, C))
+    for c, G in enumerate(grams):
+        whole[:, c, :, c] = G + np.diag(np.concatenate([np.repeat(linear.diagonal, design.r), np.zeros(design.q)]))
+    for i in range(design.P if linear.directions is not None else 0):
+        own = slice(i * design.r, (i + 1) * design.r)
+        whole[own, :, own] -= np.multiply.outer(linear.directions[i], linear.directions[i])
+    b = np.random.default_rng(1).standard_normal((order, C))
+    expected = np.linalg.solve(whole.reshape(order * C, -1), b.ravel()).reshape(b.shape)
+    found = Preconditioner(design, grams, linear, False)(b)
+    np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
+    assert smooth.model(False, np.float32) is grams
+    assert len(smooth.model(False, np.float64)) == 1
+
+
+def separated(kind, beta, scale=1.0):
+    """Five classes in 1,500 rows, which gates with free biases separate, in another unit of the features."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 5, 1500)
+    X = 1.5 * rng.standard_normal((5, 10))[y] + rng.standard_normal((1500, 10))
+    patterns = X @ rng.standard_normal((10, 40)) > 0
+    unit = scale if kind == "norms" else scale**2
+    return KINDS[kind][0](scale * X, np.eye(5)[y], patterns, unit * beta, loss="softmax")
+
+
+@pytest.mark.parametrize(("kind", "beta"), [("squares", 1e-6), ("norms", 1e-5)])
+def test_a_small_beta_of_a_softmax_is_reached_by_whole_steps(kind, beta, monkeypatch):
+    """Steps of a sixteenth if the radius of the problem is aimed at from the start; the same steps in every unit."""
+    lengths, own, kinds = [], _Run._length, []
+
+    def length(self, *given):
+        lengths.append(own(self, *given))
+        kinds.append(self.dtype)
+        return lengths[-1]
+
+    monkeypatch.setattr(_Run, "_length", length)
+    steps = {GramNewton(tol=1e-5, max_iter=12).solve(separated(kind, beta, s)).n_iter for s in (1.0, 2.0**-30, 2.0**30)}
+    assert len(steps) == 1
+    assert max(steps) < 12
+    assert min(lengths) >= 0.5
+    assert set(kinds) == {np.float32}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_preconditioner_is_positive_definite_where_biases_have_no_curvature(dtype):
+    """All but a few rows are fitted to 1e-9: the columns of 41 biases depend on each other, up to rounding."""
+    problem = separated("squares", 1e-6)
+    design, rng = GatedDesign(problem, np.inf), np.random.default_rng(1)
+    weights = np.where(np.arange(problem.n) < 30, 1.0, 1e-9 * rng.random(problem.n))
+    gram = design.gram(weights, dtype)
+    order = design.N + design.q
+    terms = Squares(design, 1e-3, None).linearise(np.zeros((order, 1)), np.zeros((order, 1)))
+    factor = Preconditioner(design, [gram], terms, False)
+    inverse = np.column_stack([factor(column[:, None])[:, 0] for column in np.eye(order)[:: order // 60]])
+    part = inverse[:: order // 60]
+    np.testing.assert_allclose(part, part.T, atol=1e-2 * np.abs(part).max())
+    assert np.linalg.eigvalsh(part + part.T).min() > 0
+    free = np.eye(order)[:, design.N :] @ rng.standard_normal((design.q, 1))
+    assert np.abs(factor(free)[design.N :]).max() * gram.diagonal()[design.N :].min() <= 1e6 * np.abs(free).max()

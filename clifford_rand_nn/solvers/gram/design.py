@@ -34,6 +34,8 @@ class GatedDesign:
     Attributes
     ----------
     n, N, q, P, r : int
+    spare : float
+        Bytes of ``most`` that the columns leave.
     rounding : (N,)
         What rounding leaves of each column of F in A where Q explains it all.
     last : object
@@ -56,7 +58,7 @@ class GatedDesign:
         self._noise = np.zeros(0, dtype=np.intp)
         self._kept: dict[Any, NDArray[Any]] = {}
         self._typed: dict[Any, tuple[NDArray[Any], ...]] = {}
-        self._keeps = self.bytes(problem) <= most
+        self.spare = most - self.bytes(problem)
 
     @staticmethod
     def bytes(problem: GatedProblem) -> float:
@@ -197,11 +199,11 @@ class GatedDesign:
 
     def _tile(self, tile: slice, dtype: Any) -> NDArray[Any]:
         """Return the columns on some rows."""
-        return self._kept[dtype][tile] if self._keeps else self._made(tile).astype(dtype, copy=False)
+        return self._kept[dtype][tile] if self.spare >= 0 else self._made(tile).astype(dtype, copy=False)
 
     def _keep(self, dtype: Any) -> None:
         """Make the columns in a precision, before threads share them."""
-        if not self._keeps or dtype in self._kept:
+        if self.spare < 0 or dtype in self._kept:
             return
         whole = np.empty((self.n, self.N + self.q), dtype)
 

@@ -16,13 +16,13 @@ from clifford_rand_nn.solvers.gate_working_set import restricted
 from clifford_rand_nn.solvers.gram.bounds import dual_without_rows, lower_bound, penalty_value
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.smooth import QuadraticSum, RowSum
-from clifford_rand_nn.solvers.gram.system import Preconditioner, conjugate_gradients
+from clifford_rand_nn.solvers.gram.system import Preconditioner, conjugate_gradients, penalty_product
 from clifford_rand_nn.solvers.gram.terms import Linearised, Norms, Squares, equal_weight
 from clifford_rand_nn.solvers.gram.weights import Sizes, Weights, predicted
 from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.watch import Watch
 
-_KEPT = 2.0**30  # bytes of columns that are kept, where no limit of memory is given
+_KEPT = 2.0**30  # bytes of columns and of classes that are kept, where no limit of memory is given
 _SMALL = 700  # columns up to which a factorisation takes some milliseconds, in one thread rather than in two that wait
 _SHARE = 0.1  # of the residual that conjugate gradients leave: each step shrinks the error by ten
 _MOST = 200  # of their steps
@@ -30,7 +30,8 @@ _SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
 _ARMIJO = 1e-4
 _NOISE = 1e-13  # of the merit: differences below it are rounding
 _FLOOR = 1e-3  # of the tolerance: products of weight and slack below it are not aimed at
-_SLOW = 0.9  # a gap that is not below this share of the last
+_SLOW = 0.9  # a gap that is not below this share of the least one, while the merit falls by less than
+_FALL = 1e-3  # this share of it, is slow progress
 _ROUNDED = 4  # for so many steps in a row ends single precision,
 _STALLED = 12  # and for so many the run
 _EVERY = 3  # gate: of these a network is fitted first, where there are at least so many gates
@@ -50,7 +51,8 @@ class GramNewton(Limits):
     With A the n × N columns of the network, N = gates × features, a step solves a system of order N for all outputs at
     once. For the squared loss :math:`A^TA` is all that is left of the rows: one pass makes it, for every beta. Of
     other losses a step makes :math:`A^T\mathrm{diag}(h)A` with the mean curvature h of each row, whose factor then
-    preconditions conjugate gradients on the true Hessian, one pass over the rows each. Norms of the squared loss are a
+    preconditions conjugate gradients on the true Hessian, one pass over the rows each. Where these take long, each
+    class of a softmax has a matrix of its own curvature, for several steps. Norms of the squared loss are a
     problem in one weight a gate, see `Weights`; of other losses, and where steps in the weights fail, they are brought
     to the optimum along the central path, see `Norms`. Squared norms need neither.
 
@@ -72,7 +74,7 @@ class GramNewton(Limits):
 
     @staticmethod
     def memory(problem: GatedProblem) -> float:
-        """Return the bytes of the matrices of a solve, without the columns, which need not be kept."""
+        """Return the bytes of the matrices of a solve, without the columns and the classes, which need not be kept."""
         C, P = problem.outputs, problem.map.n_patterns
         size = P * problem.map.d + problem.map.Q.shape[1]
         matrices = float(8 * (size * (4 * size + C * (2 * P + 12)) + problem.n * (12 * C + problem.map.d)))
@@ -129,13 +131,14 @@ class _Run:
 
     def __init__(self, limits: GramNewton, problem: GatedProblem, design: GatedDesign, watch: Watch[Array]) -> None:
         self.limits, self.problem, self.design, self.watch = limits, problem, design, watch
-        self.k = 0
         self.short = True  # whether a bound of the curvature is wanted: at the start, and after a short step
-        self.since, self.least = 0, np.inf
+        self.k, self.since, self.least, self.falls = 0, 0, np.inf, False
         self.weights: Weights | None = None
         self.first: Array | None = None  # weights of the gates to begin with
         self.again = False  # whether the last step in the weights took the second derivatives of the one before
         self.trail: list[Sizes] = []
+        self.kept: Preconditioner | None = None  # the last one
+        self.norms: Norms | None = None  # what follows where squared norms are followed down first
         self.some = False  # whether a network of some gates is the first step
         self.seen: tuple[Array, Array] | None = None  # coefficients and their predictions
 
@@ -156,8 +159,9 @@ class _Run:
             self.x[design.N :] = design.Q.T @ problem.null_predictions
         self.smooth.move_to(self.x)
         self.terms: Squares | Norms
+        fresh = not datafit.loss.separable and not known and start is None
         if isinstance(problem, GatedRidgeProblem):
-            self.terms = Squares(design, radius)
+            self.terms = Squares(design, radius, self.smooth.slope if fresh else None)
         else:
             theta = datafit.residual(problem.null_predictions)
             self.terms = Norms(design, radius, theta, self.smooth.slope, quadratic)
@@ -170,6 +174,8 @@ class _Run:
             self.first = self._first_weights(radius)
         wide = design.P >= _MANY and _WIDE * design.n <= design.N
         self.some = isinstance(self.terms, Norms) and not quadratic and wide and not known and start is None
+        if isinstance(self.terms, Norms) and fresh and not self.some and self.smooth.slope[: design.N].any():
+            self.norms, self.terms = self.terms, Squares(design, 0.0, self.smooth.slope)
         self._judge()
 
     def leave(self) -> None:
@@ -202,7 +208,7 @@ class _Run:
             self._judge()
         if self.watch.status is not None:
             return None
-        slow = not self.gap < _SLOW * self.least and self.terms.arrived
+        slow = not self.gap < _SLOW * self.least and self.terms.arrived and not self.falls
         self.since, self.least = (self.since + 1, self.least) if slow else (0, self.gap)
         single = self.dtype is np.float32
         if self.first is not None:
@@ -260,15 +266,15 @@ class _Run:
     def _move(self) -> float:
         """Move along Newton's direction; return the share of it that was taken."""
         smooth, terms, design, dtype = self.smooth, self.terms, self.design, self.dtype
-        loss = self.problem.datafit.loss
-        linear = terms.linearise(self.x, smooth.slope)
-        G = smooth.model(self.short, dtype)
-        solve = Preconditioner(design, G, linear, not loss.separable)
+        loss, linear = self.problem.datafit.loss, terms.linearise(self.x, smooth.slope)
+        grams = smooth.model(self.short, dtype)
+        if self.kept is None or not self.kept.serves(grams, linear):
+            self.kept = Preconditioner(design, grams, linear, not loss.separable)
 
         def product(p: Array) -> Array:
-            return smooth.product(p, dtype) + _penalty_product(design, linear, p)
+            return smooth.product(p, dtype) + penalty_product(design, linear, p)
 
-        move, _ = conjugate_gradients(product, solve, linear.right, _SHARE, _MOST)
+        move, _ = conjugate_gradients(product, self.kept, linear.right, _SHARE, _MOST)
         length = self._length(move, linear)
         if not length > 0:
             return 0.0
@@ -277,6 +283,10 @@ class _Run:
         smooth.move_to(self.x)
         floor = _FLOOR * self.limits.tol * self.problem.n * self.watch.objective / max(design.P, 1)
         terms.advance(self.x, smooth.slope, length, floor)
+        if self.norms is not None and (self.short or self.norms.takes_over(terms.radius, self.x)):
+            self.terms, self.norms = self.norms, None
+            first = float(np.sqrt(design.squares(smooth.slope).max(initial=0.0))) if self.short else 0.0
+            self.terms.restart(self.problem.n * self.problem.beta, self.x, smooth.slope, first=first)
         return length
 
     def _length(self, move: Array, linear: Linearised) -> float:
@@ -292,9 +302,10 @@ class _Run:
             if length <= _SHORTEST:
                 return 0.0
             ahead = merit(length)
-        # the first direction is that of least squares, of which the scale of the odds is many times
-        while self.k == 1 and length >= 1 and (further := merit(2 * length)) < ahead:
+        # Newton's step divides the loss of rows that are separated by e only
+        while length >= 1 and (further := merit(2 * length)) < ahead:
             length, ahead = 2 * length, further
+        self.falls = here - ahead > _FALL * abs(here)
         return length
 
     def _judge(self) -> None:
@@ -307,10 +318,8 @@ class _Run:
             if self.gap > self.limits.tol and self.k and not self.watch.last(self.k) and self.since < _STALLED - 1:
                 return
         f = self._predictions(x)
-        bound, objective = (
-            lower_bound(problem, self.design, smooth, self.x, f, self.limits.tol),
-            problem.datafit.value(f) + penalty,
-        )
+        bound = lower_bound(problem, self.design, smooth, self.x, f, self.limits.tol)
+        objective = problem.datafit.value(f) + penalty
         good = problem.relative_gap(objective, bound.value) <= self.limits.tol
         if good and isinstance(self.terms, Norms) and self.first is None:
             x, f, objective = self._without_idle(x, f, objective, bound)
@@ -338,13 +347,3 @@ class _Run:
         less = problem.datafit.value(f_sparse) + penalty_value(problem, design, sparse)
         good = problem.relative_gap(less, bound.value) <= self.limits.tol
         return (sparse, f_sparse, less) if good else (x, f, objective)
-
-
-def _penalty_product(design: GatedDesign, linear: Linearised, p: Array) -> Array:
-    """Return what the penalty's part of the system makes of p (N + q, C)."""
-    out = np.zeros_like(p)
-    blocks, to = design.blocks(p), design.blocks(out)
-    np.multiply(blocks, linear.diagonal[:, None, None], out=to)
-    if linear.directions is not None:
-        to -= linear.directions * np.einsum("prc,prc->p", linear.directions, blocks)[:, None, None]
-    return out

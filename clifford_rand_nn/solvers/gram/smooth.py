@@ -11,10 +11,12 @@ from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 
 _LEAST = 0.03  # of the mean weight of a row in a preconditioner: rows below it are left out
+_PRODUCT = 10.8  # a product takes the time of so many multiplications by the Gram matrix for a row, column and output
+_PAYS = 0.15  # Gram matrices of the classes are made where the products of a step took this share of their time,
+_FEW = 20  # and are more than these; new ones where they are more than
+_WORN = 2.0  # times those of the first step with them
 _ROUNDINGS = 10  # of the sums over rows, and of a product with them
-_ALIKE = (
-    0.6  # weights that differ by this share in the mean, up to a factor, need no new Gram matrix, only more CG steps
-)
+_ALIKE = 0.6  # weights that differ by this share in the mean, up to a factor, need no new Gram matrix, but more CG
 
 
 class QuadraticSum:
@@ -42,9 +44,9 @@ class QuadraticSum:
         self._dot = float(np.vdot(self.H, x))
         self.value = 0.5 * (self._square + float(np.vdot(x, turned))) - self._dot
 
-    def model(self, bounded: bool, dtype: Any) -> NDArray[Any]:
+    def model(self, bounded: bool, dtype: Any) -> list[NDArray[Any]]:
         """Return G itself."""
-        return self.G
+        return [self.G]
 
     def product(self, p: Array, dtype: Any) -> Array:
         """Return G p."""
@@ -75,6 +77,8 @@ class RowSum:
         self.datafit, self._design = datafit, design
         self._turn: dict[Any, Any] = {}
         self._made: tuple[Array, NDArray[Any]] | None = None  # the last Gram matrix, and what weighted it
+        self._each: list[NDArray[Any]] | None = None  # Gram matrices of the classes; empty if new ones are required
+        self.products, self._fresh = 0, 0.0  # of this step, and of the first with these matrices
 
     def move_to(self, x: Array) -> None:
         """Go to coefficients: two passes."""
@@ -83,43 +87,53 @@ class RowSum:
         self.slope = self._design.adjoint(self.theta)
         self.value = self._design.n * self.datafit.value(self.f)
 
-    def model(self, bounded: bool, dtype: Any) -> NDArray[Any]:
+    def model(self, bounded: bool, dtype: Any) -> list[NDArray[Any]]:
         r"""Fix the curvature of every row, or a bound of it; return the Gram matrix weighted by its mean over outputs.
 
         Of a softmax the Hessian of a row is :math:`\mathrm{diag}(p) - pp^T`, whose trace is shared by C - 1 directions.
+        Where the products of the last step took long, each output has its own weights :math:`p(1-p)`.
         """
         datafit, theta = self.datafit, self.theta
         self._turn = {}
         C = theta.shape[1]
-        if not datafit.loss.separable:
-            self._mass, self._h = datafit.weights * datafit.y - theta, None
-            p = self._mass / datafit.weights
-            mean = (self._mass * (1 - p)).sum(axis=1) / max(C - 1, 1)
-        else:
-            self._h = _bounded(datafit, self.f, theta) if bounded else _curvature(datafit, theta)
+        if datafit.loss.separable:
+            self._h = each = _bounded(datafit, self.f, theta) if bounded else _curvature(datafit, theta)
             mean = self._h.mean(axis=1)
+        else:
+            size = np.abs(theta)  # p, and 1 - p of the true class without cancellation
+            self._h, each = datafit.weights, size * (1 - size / datafit.weights)
+            mean = each.sum(axis=1) / max(C - 1, 1)
+            n, order = self._design.n, self._design.N + self._design.q
+            cost = order * (n + order / 3) / (_PRODUCT * n)  # of the matrices and their factors, in products
+            if 8 * C * order**2 <= self._design.spare and self.products > max(_PAYS * cost, _FEW, _WORN * self._fresh):
+                self._each, self._fresh = [], np.inf
+            elif not np.isfinite(self._fresh):
+                self._fresh = self.products
+        self.products = 0
+        if self._each is not None and dtype is np.float32:
+            self._each = self._each or [self._gram(weights, dtype) for weights in each.T]
+            return self._each
         if self._made is not None and self._made[0].any():  # all zero where every row is on a linear piece
             of, G = self._made
             factor = float(mean.sum()) / float(of.sum())
             if G.dtype == dtype and float(np.abs(mean - factor * of).sum()) <= _ALIKE * float(mean.sum()):
-                return np.asarray(G * dtype(factor))
-        self._made = mean, self._design.gram(np.where(mean < _LEAST * float(mean.mean()), 0.0, mean), dtype)
-        return self._made[1]
+                return [np.asarray(G * dtype(factor))]
+        self._made = mean, self._gram(mean, dtype)
+        return [self._made[1]]
+
+    def _gram(self, weights: Array, dtype: Any) -> NDArray[Any]:
+        return self._design.gram(np.where(weights < _LEAST * float(weights.mean()), 0.0, weights), dtype)
 
     def product(self, p: Array, dtype: Any) -> Array:
         """Return AᵀH A p in one pass, in a precision."""
+        self.products += 1
         if dtype not in self._turn:
-            if self._h is not None:
-                h = self._h.astype(dtype)
+            loss, parts = self.datafit.loss, (self._h, self.theta / self.datafit.weights, self.datafit.y)
+            h, theta, y = (np.broadcast_to(np.asarray(part, dtype), self.theta.shape) for part in parts)
+            if loss.separable:
                 self._turn[dtype] = lambda rows, u: h[rows] * u
             else:
-                mass = self._mass.astype(dtype)
-                share = (self._mass / self.datafit.weights).astype(dtype)
-
-                def turn(rows: slice, u: Any) -> Any:
-                    return mass[rows] * (u - np.einsum("nc,nc->n", share[rows], u)[:, None])
-
-                self._turn[dtype] = turn
+                self._turn[dtype] = lambda rows, u: h[rows] * loss.hessian_product(theta[rows], y[rows], u)
         return self._design.turned(p, self._turn[dtype], dtype).astype(np.float64, copy=False)
 
     def along(self, p: Array) -> Callable[[float], float]:

@@ -16,7 +16,9 @@ _EXACT_FALL = 0.03
 _NEAR = 2.0
 _RISE = 4.0
 _HOLD = 0.5
+_FIRST_SQUARES = 1e-3  # first radius of squared norms of a softmax, as a share of the curvature along the slope
 _FIRST = 0.3  # the first radius, as a share of the largest useful one, where it is followed down;
+_EASY = 0.5  # share of λ below which slopes of squared norms end these: 11 steps for 15 at 0.2, 17 at 2
 _FOLLOW = 0.1  # it falls to this share after a good step: 15 to 20 steps where 18 to 30 were needed from the last one
 _WARM = 0.01  # least slack and least weight, as shares of the largest and the mean, where another solution is the start
 _ROUNDING = 1e-13
@@ -32,25 +34,33 @@ class Linearised(NamedTuple):
 
 
 class Squares:
-    r"""Half the squared norms, :math:`\frac\lambda2||U||^2`."""
+    r"""Half the squared norms, :math:`\frac\lambda2||U||^2`; λ is followed down if there is a first slope."""
 
-    arrived = True
+    def __init__(self, design: GatedDesign, radius: float, slope: Array | None) -> None:
+        self._design, self._target, self.radius = design, radius, radius
+        if slope is not None and (size := float(np.linalg.norm(slope[: design.N]))) > 0:
+            ahead = design.forward(np.pad(slope[: design.N] / size, ((0, design.q), (0, 0))))
+            self.radius = max(radius, _FIRST_SQUARES * float(np.vdot(ahead, ahead)))
 
-    def __init__(self, design: GatedDesign, radius: float) -> None:
-        self._design, self._radius = design, radius
+    @property
+    def arrived(self) -> bool:
+        """Whether λ is that of the problem."""
+        return self.radius == self._target
 
     def linearise(self, x: Array, slope: Array) -> Linearised:
         """Return the system at x, for a loss with that downhill slope."""
         right = slope.copy()
-        right[: self._design.N] -= self._radius * x[: self._design.N]
-        return Linearised(np.full(self._design.P, self._radius), None, right)
+        right[: self._design.N] -= self.radius * x[: self._design.N]
+        return Linearised(np.full(self._design.P, self.radius), None, right)
 
     def value(self, x: Array) -> float:
         """Return the penalty."""
-        return 0.5 * self._radius * float(self._design.squares(x).sum())
+        return 0.5 * self.radius * float(self._design.squares(x).sum())
 
     def advance(self, x: Array, slope: Array, length: float, floor: float) -> None:
-        """There is nothing else to move."""
+        """Let λ fall after a good step."""
+        if length >= _HOLD:
+            self.radius = max(self._target, _FOLLOW * self.radius)
 
 
 def equal_weight(theta: Array, squares: Array, radius: float) -> float:
@@ -76,7 +86,7 @@ class Norms:
     tenths.
 
     Where the loss has infimum 0, λ is followed down from where the problem is easy: far from the optimum of a small λ a
-    loss that is nearly 0 has no curvature to go by.
+    loss that is nearly 0 has no curvature to go by. Of a softmax squared norms come first, until `takes_over`.
 
     References
     ----------
@@ -92,35 +102,39 @@ class Norms:
         self._design, self._target = design, radius
         self._fall = _EXACT_FALL if exact else _FALL
         squares = design.squares(slope)
-        self._radius = max(radius, _FIRST * float(np.sqrt(squares.max(initial=0.0)))) if not exact else radius
-        self._mu = 0.5 * self._square * equal_weight(theta, squares, self._radius)
+        self.radius = max(radius, _FIRST * float(np.sqrt(squares.max(initial=0.0)))) if not exact else radius
+        self._mu = 0.5 * self._square * equal_weight(theta, squares, self.radius)
 
-    def restart(self, radius: float, x: Array, slope: Array, least: float = _WARM) -> None:
+    def restart(self, radius: float, x: Array, slope: Array, least: float = _WARM, first: float = 0.0) -> None:
         """Go on from the solution x of another radius or with fewer gates, unless it has none.
 
-        ``least`` is that of slacks and weights, as shares of the largest and of the mean.
+        ``least`` is that of slacks and weights, as shares of the largest and of the mean; λ falls from ``first``.
         """
         size = np.sqrt(self._design.squares(x))
         if not size.any():
             return
-        self._target = self._radius = radius
-        a = np.maximum(size, least * float(size.sum()) / max(size.size, 1)) / radius
+        self._target, self.radius = radius, max(radius, first)
+        a = np.maximum(size, least * float(size.sum()) / max(size.size, 1)) / self.radius
         slack = np.maximum(0.5 * (self._square - self._design.squares(slope)), 0.5 * least * self._square)
         self._mu = max(float(np.sum(a * slack)) / max(size.size, 1), _TINY)
+
+    def takes_over(self, squared: float, x: Array) -> bool:
+        """Tell whether slopes of squared norms with that radius, about U times it, are within a share of λ."""
+        return squared * float(np.sqrt(self._design.squares(x).max(initial=0.0))) <= _EASY * self._target
 
     @property
     def arrived(self) -> bool:
         """Whether λ is that of the problem."""
-        return self._radius == self._target
+        return self.radius == self._target
 
     @property
     def _square(self) -> float:
         """The square of λ; inf where it overflows, for which the power of a float raises."""
-        return self._radius * self._radius
+        return self.radius * self.radius
 
     def _weights(self, x: Array) -> Array:
         sizes = np.sqrt(self._design.squares(x))
-        return np.asarray((self._mu + np.hypot(self._mu, self._radius * sizes)) / self._square)
+        return np.asarray((self._mu + np.hypot(self._mu, self.radius * sizes)) / self._square)
 
     def _slacks(self, a: Array, slope: Array) -> Array:
         """Return the slack of every slope that is within λ, and that of the central path where it is not."""
@@ -131,7 +145,7 @@ class Norms:
         """Return the system at x, for a loss with that downhill slope."""
         design, a = self._design, self._weights(x)
         sizes = np.sqrt(design.squares(slope))
-        share = shrinkage(sizes, self._radius)
+        share = shrinkage(sizes, self.radius)
         whole = self._slacks(a, slope) + (share * sizes) ** 2
         right = slope.copy()
         right[: design.N] -= (design.blocks(x) / a[:, None, None]).reshape(design.N, x.shape[1])
@@ -148,9 +162,9 @@ class Norms:
         a = self._weights(x)
         slack = self._slacks(a, slope)
         if not self.arrived and length >= _HOLD:
-            fall = max(_FOLLOW, self._target / self._radius)
-            nearly = self._radius * fall <= self._target * (1 + _ROUNDING)
-            self._radius = self._target if nearly else self._radius * fall
+            fall = max(_FOLLOW, self._target / self.radius)
+            nearly = self.radius * fall <= self._target * (1 + _ROUNDING)
+            self.radius = self._target if nearly else self.radius * fall
             slack, a = slack * fall**2, a / fall
         near = float(self._design.squares(slope).max(initial=0.0)) < _NEAR * _NEAR * self._square
         change = _RISE if length < _HOLD else self._fall if near else 1.0
