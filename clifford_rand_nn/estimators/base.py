@@ -406,10 +406,10 @@ class ConvexNetwork(Parameters):
         self._certify(claim, task.classes, scope=scope, n_patterns=n_patterns, **self._proof(result, task))
         message = "" if result.converged else result.message
         theta = result.dual_point
-        lost = self.penalty != "ridge" and task.rounding_of_norm(theta) > _LOST * len(theta) * self.beta_
+        lost = bool(self.penalty != "ridge" and task.rounding_of_norm(theta) > _LOST * len(theta) * self.beta_)
         if task.classes is None and self.fit_intercept:  # rounding of the sum of theta moves the bound by the targets
             moved = np.finfo(np.float64).eps * float(np.abs(theta).sum(axis=0) @ np.ptp(task.targets, axis=0))
-            lost = lost or moved > _LOST * len(theta) * result.objective
+            lost = lost or bool(moved > _LOST * len(theta) * result.objective)
         if lost or _rounds(claim, task, result):
             self.certificate_ = self.certificate_.of_its_network(task.X, task.targets, task.weights, lost)
             stated, owner = self.certificate_, type(self).__name__
