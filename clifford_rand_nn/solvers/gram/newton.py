@@ -24,7 +24,7 @@ from clifford_rand_nn.solvers.watch import Watch
 
 _KEPT = 2.0**30  # bytes of columns and of classes that are kept, where no limit of memory is given
 _SMALL = 700  # columns up to which a factorisation takes some milliseconds, in one thread rather than in two that wait
-_SHARE = 0.1  # of the residual that conjugate gradients leave: each step shrinks the error by ten
+_SHARE, _CLOSE = 0.1, 0.03  # of the residual that conjugate gradients leave; the latter within 100 times the tolerance
 _MOST = 200  # of their steps
 _SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
 _ARMIJO = 1e-4
@@ -274,7 +274,8 @@ class _Run:
         def product(p: Array) -> Array:
             return smooth.product(p, dtype) + penalty_product(design, linear, p)
 
-        move, _ = conjugate_gradients(product, self.kept, linear.right, _SHARE, _MOST)
+        share = _SHARE if self.gap > 100 * self.limits.tol else _CLOSE
+        move, _ = conjugate_gradients(product, self.kept, linear.right, share, _MOST)
         length = self._length(move, linear)
         if not length > 0:
             return 0.0

@@ -13,7 +13,7 @@ from clifford_rand_nn.solvers.gram.design import GatedDesign
 _LEAST = 0.03  # of the mean weight of a row in a preconditioner: rows below it are left out
 _PRODUCT = 10.8  # a product takes the time of so many multiplications by the Gram matrix for a row, column and output
 _PAYS = 0.15  # Gram matrices of the classes are made where the products of a step took this share of their time,
-_FEW = 20  # and are more than these; new ones where they are more than
+_FEW = 25  # and are more than these; new ones where they are more than
 _WORN = 2.0  # times those of the first step with them
 _ROUNDINGS = 10  # of the sums over rows, and of a product with them
 _ALIKE = 0.6  # weights that differ by this share in the mean, up to a factor, need no new Gram matrix, but more CG

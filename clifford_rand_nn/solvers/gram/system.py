@@ -12,8 +12,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.terms import Linearised
 
-# Least squared pivot of a free column of unit diagonal. Biases of separable rows have no curvature: with 1e-13 their
-# step is rounding noise times 1e13, of which the line search leaves nothing.
+# Least squared pivot of a free column of unit diagonal: without curvature a step is rounding noise over the pivot.
 _DAMPING = 1e-6
 _GROUPS = 8  # of gates, whose columns are solved together
 _ROOM = {np.float32: 1e-5, np.float64: 1e-12}
