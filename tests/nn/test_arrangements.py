@@ -319,7 +319,9 @@ def test_an_enumeration_that_is_cut_gives_some_of_all_patterns(d, bias, monkeypa
         with warnings.catch_warnings(record=True) as words:
             warnings.simplefilter("always")
             some = chosen_patterns(X, "exhaustive", bias, "here", late=late)
-        assert [str(word.message).startswith("here: of up to") for word in words] == [True] * len(some.gates.notes)
+        assert [str(word.message).startswith("here: max_time ended at") for word in words] == [True] * len(
+            some.gates.notes
+        )
         columns = {column.tobytes() for column in some.patterns.T}
         assert columns <= whole
         assert len(columns) == some.patterns.shape[1]
