@@ -25,6 +25,7 @@ PATIENCE = 2  # betas in a row that are worse than the best one, after which sma
 _SHARE = 0.5  # of the time that there is
 _NOTHING = 1e-13
 _BLIND = 4  # place of the share that is taken where no rows can be held out
+_GUESSED = "a smaller one is taken, which is not selected. Try a larger max_time"
 _DIGITS = 12  # of a share of rows: equal sums of weights in another order are equal
 _SEED = 0  # of the folds, and of what is drawn where the estimator has no seed of its own
 
@@ -94,7 +95,10 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
         size = max(float(abs(task.X).max()), task.feature or 0.0) * float(np.abs(task.targets).max())
         if top <= _NOTHING * size:  # what a constant target leaves is rounding
             return 1.0, [], settings, None
-        if not held or (not tried and limit is not None and task.seconds > limit):  # no rows, or no time, to compare by
+        late = not tried and limit is not None and task.seconds > limit
+        if late:
+            model._warn(f"max_time was over before beta was compared; {_GUESSED}", 6)
+        if not held or late:  # no rows, or no time, to compare by
             return float(top * shares[_BLIND]), [], settings, None
         rough = max(model._tolerance(), _TOL)
         scores, done, outputs = _scores(one, task, held, top * shares, limit, rough)
@@ -102,6 +106,11 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
     mass = tried[-1][2][0].weights
     best = best_score([score for scores, _, _ in tried for score in scores], float(mass.sum() ** 2 / (mass @ mass)))
     scores, settings, outputs = next(one for one in tried if any(score is best for score in one[0]))
+    if (
+        best is scores[-1] and len(scores) <= _BLIND and (np.diff(shares) < 0).all()
+    ):  # time ended while loss was falling
+        model._warn(f"max_time was over while beta was compared, {len(scores)} of {len(shares)} values; {_GUESSED}", 6)
+        return float(best.beta * shares[_BLIND] / shares[len(scores) - 1]), scores, settings, None
     return best.beta, scores, settings, next(out for out, score in zip(outputs, scores, strict=True) if score is best)
 
 

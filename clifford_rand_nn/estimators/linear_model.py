@@ -65,6 +65,9 @@ def _model(owner: Any, task: Task) -> Any:
 class _Traced:
     """The first weight is the largest eigenvalue that there can be; weights of rows are so many copies."""
 
+    def _warn(self, message: str, level: int) -> None:
+        """Say nothing: the owner has the same limits, and warns of them."""
+
     def _shares(self) -> Array:
         return 0.25 ** np.array(_POWERS)
 

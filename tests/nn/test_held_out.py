@@ -19,6 +19,7 @@ from clifford_rand_nn import (
     sample_gates,
     save_model,
 )
+from clifford_rand_nn.estimators import held_out
 from clifford_rand_nn.estimators.held_out import BetaScore, best_score, folds
 from support.clock import within
 
@@ -140,7 +141,20 @@ def test_limits_hold_for_the_choice_too():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = GatedReLUClassifier(n_gates=80, max_time=0.5, tol=1e-9, random_state=0).fit(rows, y)
     assert model.candidates_
-    assert model.beta_ in [score.beta for score in model.candidates_]
+    assert 0 < model.beta_ <= model.candidates_[0].beta
+
+
+@pytest.mark.parametrize("kind", [GatedReLURegressor, CrossProductLassoRegressor])
+def test_time_that_ends_while_the_loss_falls_takes_a_smaller_beta_and_says_so(kind, monkeypatch):
+    """The first betas give a constant network, which was returned with a gap of 0 and without a word."""
+    scores = held_out._scores
+    cut = lambda model, task, held, betas, *rest: scores(model, task, held, betas[:1], *rest)  # noqa: E731
+    monkeypatch.setattr(held_out, "_scores", cut)
+    model = kind(random_state=0, penalty="group_l2" if kind is GatedReLURegressor else "l1")
+    with pytest.warns(ConvergenceWarning, match="max_time was over while beta was compared, 1 of"):
+        model.fit(X, Y)
+    assert model.beta_ < 0.1 * model.candidates_[0].beta
+    assert np.ptp(model.predict(X)) > 0.1
 
 
 def test_an_interrupt_of_the_choice_is_one(monkeypatch):
