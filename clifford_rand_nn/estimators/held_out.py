@@ -106,9 +106,8 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
     mass = tried[-1][2][0].weights
     best = best_score([score for scores, _, _ in tried for score in scores], float(mass.sum() ** 2 / (mass @ mass)))
     scores, settings, outputs = next(one for one in tried if any(score is best for score in one[0]))
-    if (
-        best is scores[-1] and len(scores) <= _BLIND and (np.diff(shares) < 0).all()
-    ):  # time ended while loss was falling
+    # time ended while the loss was falling
+    if best is scores[-1] and len(scores) <= _BLIND and (np.diff(shares) < 0).all():
         model._warn(f"max_time was over while beta was compared, {len(scores)} of {len(shares)} values; {_GUESSED}", 6)
         return float(best.beta * shares[_BLIND] / shares[len(scores) - 1]), scores, settings, None
     return best.beta, scores, settings, next(out for out, score in zip(outputs, scores, strict=True) if score is best)
