@@ -25,7 +25,7 @@ PATIENCE = 2  # betas in a row that are worse than the best one, after which sma
 _SHARE = 0.5  # of the time that there is
 _NOTHING = 1e-13
 _BLIND = 4  # place of the share that is taken where no rows can be held out
-_GUESSED = "a smaller one is taken, which is not selected. Try a larger max_time"
+_GUESSED = "the fit takes a value that was not compared. Try a larger max_time"
 _DIGITS = 12  # of a share of rows: equal sums of weights in another order are equal
 _SEED = 0  # of the folds, and of what is drawn where the estimator has no seed of its own
 
@@ -97,7 +97,7 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
             return 1.0, [], settings, None
         late = not tried and limit is not None and task.seconds > limit
         if late:
-            model._warn(f"max_time was over before beta was compared; {_GUESSED}", 6)
+            model._warn(f"max_time was over before beta was selected; {_GUESSED}", 6)
         if not held or late:  # no rows, or no time, to compare by
             return float(top * shares[_BLIND]), [], settings, None
         rough = max(model._tolerance(), _TOL)
@@ -108,7 +108,7 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
     scores, settings, outputs = next(one for one in tried if any(score is best for score in one[0]))
     # time ended while the loss was falling
     if best is scores[-1] and len(scores) <= _BLIND and (np.diff(shares) < 0).all():
-        model._warn(f"max_time was over while beta was compared, {len(scores)} of {len(shares)} values; {_GUESSED}", 6)
+        model._warn(f"max_time ended the selection of beta after {len(scores)} of {len(shares)} values; {_GUESSED}", 6)
         return float(best.beta * shares[_BLIND] / shares[len(scores) - 1]), scores, settings, None
     return best.beta, scores, settings, next(out for out, score in zip(outputs, scores, strict=True) if score is best)
 

@@ -151,7 +151,7 @@ def test_time_that_ends_while_the_loss_falls_takes_a_smaller_beta_and_says_so(ki
     cut = lambda model, task, held, betas, *rest: scores(model, task, held, betas[:1], *rest)  # noqa: E731
     monkeypatch.setattr(held_out, "_scores", cut)
     model = kind(random_state=0, penalty="group_l2" if kind is GatedReLURegressor else "l1")
-    with pytest.warns(ConvergenceWarning, match="max_time was over while beta was compared, 1 of"):
+    with pytest.warns(ConvergenceWarning, match="max_time ended the selection of beta after 1 of"):
         model.fit(X, Y)
     assert model.beta_ < 0.1 * model.candidates_[0].beta
     assert np.ptp(model.predict(X)) > 0.1
