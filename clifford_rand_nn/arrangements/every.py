@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._checks import as_rows, check_choice, check_integer, describe, fail
 from clifford_rand._typing import Array
@@ -243,6 +242,7 @@ def chosen_patterns(
     owner: str,
     draw: Draw | None = None,
     late: Callable[[], bool] | None = None,
+    category: type[Warning] = UserWarning,
 ) -> ActivationPatterns:
     """Return the distinct patterns on X, none all off, and a gate of each, as a user's ``gates`` say.
 
@@ -258,7 +258,7 @@ def chosen_patterns(
         Samples the gates of a method.
     late : callable, optional
         Whether time is over: it ends the enumeration of "exhaustive". The gates are then "enumerated", with a note,
-        and a `ConvergenceWarning` says so.
+        and a warning of this ``category`` says so.
 
     Raises
     ------
@@ -269,7 +269,7 @@ def chosen_patterns(
         every = _every(X, bias, _MOST_PATTERNS, "exhaustive_gates", late)
         for note in every.gates.notes:
             message = f"{owner}: {note}; network and bound are over these. Try a larger max_time."
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+            warnings.warn(message, category, stacklevel=4)
         some = np.flatnonzero(every.patterns.any(axis=0))  # the all-off pattern has no neuron
         return ActivationPatterns(np.ascontiguousarray(every.patterns[:, some]), every.gates.take(some))
     if draw is not None and isinstance(gates, str) and gates in METHODS:

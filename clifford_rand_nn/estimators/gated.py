@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metadata_routing import UNUSED
 
 from clifford_rand._checks import as_generator, check_choice, check_integer, check_positive, fail
@@ -83,7 +84,8 @@ class GatedFamily(ConvexNetwork):
             if rows is X:
                 return cached
         late = enumeration_limit(self.max_time, *([_WHEN_CHOSEN] if self._chosen else []))
-        patterns = chosen_patterns(X, "exhaustive", self._offset, type(self).__name__, late=late)
+        owner, category = type(self).__name__, ConvergenceWarning
+        patterns = chosen_patterns(X, "exhaustive", self._offset, owner, late=late, category=category)
         if self._every is not None:
             self._every.append((X, patterns))
         return patterns

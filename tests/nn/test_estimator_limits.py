@@ -175,7 +175,7 @@ PATHS = {
 def test_paths_and_refinement_enumerate_no_longer_than_there_is_time(name, monkeypatch):
     monkeypatch.setattr(cells, "_BLOCK", 1000)
     X = np.random.default_rng(0).standard_normal((20, 3))
-    with pytest.warns(ConvergenceWarning, match=r"max_time ended at [\d,]+ of up to [\d,]+ patterns"):
+    with pytest.warns(UserWarning, match=r"max_time ended at [\d,]+ of up to [\d,]+ patterns"):
         found = PATHS[name](X, np.abs(X[:, 0]), max_time=1e-9)
     assert found.status == "max_time"
 
