@@ -175,7 +175,8 @@ class Units(NamedTuple):
 
     def square(self, value: float) -> float:
         """Return an objective, found in these units, for the data as they are."""
-        return float(np.ldexp(value, 2 * self.y))
+        with np.errstate(over="ignore"):  # of targets beyond 1e154
+            return float(np.ldexp(value, 2 * self.y))
 
     def size(self, value: float) -> float:
         """Return a number of the size of targets, given in these units, for the data as they are."""

@@ -266,7 +266,7 @@ def exact_offsets(targets: Array) -> tuple[float, ...]:
     low, high = targets.min(axis=0), targets.max(axis=0)
     span = high - low
     grid = np.ldexp(1.0, np.frexp(span)[1] - 1 - _FINER)
-    with np.errstate(over="ignore"):  # a grid below the spacing of the numbers leaves them as they are
+    with np.errstate(all="ignore"):  # a grid below the spacing of the numbers, or 0, leaves them as they are
         middle = low + 0.5 * span
         rounded = np.where(span > 0, grid * np.round(middle / grid), low)
     rounded = np.where(np.isfinite(rounded), rounded, middle)

@@ -59,7 +59,10 @@ def distinct(column: Any) -> Any:
         column = column.cat.remove_unused_categories()
         return column.cat.categories.to_numpy()
     try:
-        return pandas.unique(column.dropna().to_numpy() if column.dtype != object else column.dropna())
+        if column.dtype == object:
+            return pandas.unique(column.dropna())
+        values = column.dropna().to_numpy()  # pandas takes numbers in the order of this machine's bytes only
+        return pandas.unique(values.astype(values.dtype.newbyteorder("="), copy=False))
     except TypeError:  # unhashable
         return None
 

@@ -163,7 +163,12 @@ def open_bytes(file: Path) -> IO[bytes]:
 
 def open_text(file: Path, encoding: str) -> TextIO:
     """Open a file of text, compressed or not."""
-    return io.TextIOWrapper(open_bytes(file), encoding=encoding, newline="")
+    stream = open_bytes(file)
+    try:
+        return io.TextIOWrapper(stream, encoding=encoding, newline="")
+    except LookupError:  # an unknown encoding
+        stream.close()
+        raise
 
 
 def not_text(file: Path, encoding: str | None = None) -> ArgumentError:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from clifford_rand._checks import refuse_unreal
+from clifford_rand._checks import as_real, refuse_unreal
 from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.determination import determination
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
@@ -97,7 +97,7 @@ class ConvexNetworkRegressor(RegressorMixin, NetworkWithoutKnobs):
         rows = self._training_rows(rows)
         self._target_ndim = given.ndim
         kept, weights = self._weighted(rows, sample_weight)
-        targets = np.asarray(given[kept], dtype=np.float64).reshape(int(kept.sum()), -1)
+        targets = as_real(np.asarray(given[kept], dtype=np.float64), "y", owner).reshape(int(kept.sum()), -1)
         units = Units.of(np.ones((1, 1)), targets, owner, intercept=True)
         data = Data(rows[kept], units.targets(targets), weights, self._grouped(groups, kept))
         left = self._train(data, None)

@@ -55,7 +55,7 @@ class QuadraticSum:
     def along(self, p: Array) -> Callable[[float], float]:
         """Return the parabola."""
         fall, bend = float(np.vdot(self.slope, p)), float(np.vdot(p, self.G @ p))
-        return lambda share: self.value - share * fall + 0.5 * share**2 * bend
+        return lambda share: self.value - share * fall + 0.5 * share * (share * bend)  # share**2 would raise
 
     def rounding(self, x: Array) -> float:
         """Return by how much rounding may have changed the norm of a slope at x."""
