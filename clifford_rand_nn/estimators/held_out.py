@@ -37,11 +37,10 @@ class HeldOut(NamedTuple):
     targets: Array
     weights: Array
 
-    @classmethod
-    def of(cls, outputs: Array, X: Any, targets: Array, weights: Array) -> "HeldOut":
-        """Return those of the unique rows: copies are one observation, as a row with their weight is."""
-        first, copy_of = _unique_rows(X, targets)
-        return cls(outputs[first], targets[first], np.bincount(copy_of, weights).astype(np.float64))
+    def merged(self, first: NDArray[np.intp], copy_of: NDArray[np.intp]) -> "HeldOut":
+        """Return those of the unique rows, as `_unique_rows` gives them: copies are one row with their weight."""
+        weights = np.bincount(copy_of, self.weights).astype(np.float64)
+        return HeldOut(self.outputs[first], self.targets[first], weights)
 
 
 class BetaScore(NamedTuple):
@@ -157,7 +156,7 @@ def _held_out(model: Any, task: Any) -> HeldOut:
     if held:
         return _scores(model, task, held, np.array([model.beta_]), model.max_time, model._tolerance())[2][0]
     weights = np.ones(len(task.targets)) if task.weights is None else task.weights
-    return HeldOut.of(model._predicted(task.X), task.X, task.targets, weights)
+    return HeldOut(model._predicted(task.X), task.targets, weights).merged(*_unique_rows(task.X, task.targets))
 
 
 def _validation_sets(task: Any) -> list[NDArray[np.bool_]]:
@@ -196,8 +195,10 @@ def _scores(
         wrong = None
         if task.classes is not None:
             wrong = round(float(weights @ np.concatenate([f[3] for f in found]) / weights.sum()), _DIGITS)
-        apart = [HeldOut.of(f[4], part.X, part.targets, part.weights) for f, part in zip(found, parts, strict=True)]
-        outputs.append(HeldOut(*map(np.concatenate, zip(*apart, strict=True))))
+        merged = [
+            HeldOut(f[4], part.targets, part.weights).merged(*part.unique) for f, part in zip(found, parts, strict=True)
+        ]
+        outputs.append(HeldOut(*map(np.concatenate, zip(*merged, strict=True))))
         scores.append(BetaScore(float(beta), mean, error, float(np.mean([f[2] for f in found])), wrong))
         best = min(range(len(scores)), key=lambda i: scores[i].loss)
         if len(scores) - 1 - best >= PATIENCE:
@@ -280,6 +281,7 @@ class _Part:
         part = task._replace(X=X, targets=task.targets[~held], weights=weights)
         self.task = self.model._with_feature(part)
         self.X, self.targets = task.X[held], task.targets[held]
+        self.unique = _unique_rows(self.X, self.targets)
         self.weights = np.ones(self.X.shape[0]) if task.weights is None else task.weights[held]
         self.loss: Loss = as_loss(task.loss, self.owner, model._own_delta)
         self.shared: list[Any] = []
