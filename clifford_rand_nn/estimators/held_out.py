@@ -84,7 +84,7 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
     """
     limit = None if model.max_time is None else task.seconds + (model.max_time - task.seconds) * _SHARE
     held = _validation_sets(task)
-    tried: list[tuple[list[BetaScore], dict[str, Any], list[HeldOut]]] = []
+    tried: list[tuple[list[BetaScore], dict[str, Any], list[HeldOut], Array]] = []
     for settings in model._alternatives():
         if tried and limit is not None and task.seconds > limit:
             break
@@ -101,14 +101,14 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
             return float(top * shares[_BLIND]), [], settings, None
         rough = max(model._tolerance(), _TOL)
         scores, done, outputs = _scores(one, task, held, top * shares, limit, rough)
-        tried, held = [*tried, (scores, settings, outputs)], held[:done]
+        tried, held = [*tried, (scores, settings, outputs, top * shares)], held[:done]
     mass = tried[-1][2][0].weights
-    best = best_score([score for scores, _, _ in tried for score in scores], float(mass.sum() ** 2 / (mass @ mass)))
-    scores, settings, outputs = next(one for one in tried if any(score is best for score in one[0]))
+    best = best_score([score for each in tried for score in each[0]], float(mass.sum() ** 2 / (mass @ mass)))
+    scores, settings, outputs, betas = next(each for each in tried if any(score is best for score in each[0]))
     # time ended while the loss was falling
-    if best is scores[-1] and len(scores) <= _BLIND and (np.diff(shares) < 0).all():
-        model._warn(f"max_time ended the selection of beta after {len(scores)} of {len(shares)} values; {_GUESSED}", 6)
-        return float(best.beta * shares[_BLIND] / shares[len(scores) - 1]), scores, settings, None
+    if best is scores[-1] and len(scores) <= _BLIND and (np.diff(betas) < 0).all():
+        model._warn(f"max_time ended the selection of beta after {len(scores)} of {len(betas)} values; {_GUESSED}", 6)
+        return float(betas[_BLIND]), scores, settings, None
     return best.beta, scores, settings, next(out for out, score in zip(outputs, scores, strict=True) if score is best)
 
 
