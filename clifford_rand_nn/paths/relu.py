@@ -269,15 +269,15 @@ def beta_max_over(
     datafit = make_datafit(loss, y, len(X), owner, huber_delta, sample_weight)
     Q = constant_columns(len(X), fit_intercept)
     theta = datafit.balance(datafit.residual(unpenalised_fit(datafit, Q)), Q)
-    limits = {} if late is None or not isinstance(pricer, ConePricer | BlockPricer) else {"late": late}
-    priced = pricer.price(theta, 1, **limits)
+    timed = pricer if late is not None and isinstance(pricer, ConePricer | BlockPricer) else None
+    priced = pricer.price(theta, 1) if timed is None else timed.price(theta, 1, late=late)
     size = np.linalg.norm(theta, axis=1)
     bound = float(pricer.reach @ size)  # by the sizes of the rows, when no time was left
-    if fit_intercept and isinstance(pricer, ConePricer | BlockPricer) and size.any():
+    if timed is not None and late is not None and late() and fit_intercept and size.any():
         # sum theta (z)_+ = (sum theta z + sum theta |z|) / 2 where theta sums to 0; |z| deviates no more than z does
-        centered = pricer.X - np.average(pricer.X, axis=0, weights=size)
+        centered = timed.X - np.average(timed.X, axis=0, weights=size)
         spread = size.sum() * (size @ (centered**2).sum(axis=1))
-        bound = min(bound, 0.5 * float(np.linalg.norm(pricer.X.T @ theta) + np.sqrt(spread)))
+        bound = min(bound, 0.5 * float(np.linalg.norm(timed.X.T @ theta) + np.sqrt(spread)))
     return min(priced.size, bound) / len(X)
 
 
