@@ -18,7 +18,7 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._typing import Array
-from clifford_rand_nn.arrangements.every import chosen_patterns, enumeration_limit
+from clifford_rand_nn.arrangements.every import chosen_patterns, deadline
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, activation_patterns
 from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.pricing.gate_candidates import GatePrices, climbed, price_gates, removal_costs
@@ -196,7 +196,7 @@ def refine_gates(
         for value, name in ((n_candidates, "n_candidates"), (per_round, "per_round"), (max_gates, "max_gates"))
     )
     ends = None if max_time is None else time.perf_counter() + max_time
-    first = chosen_patterns(data, gates, bias, owner, late=enumeration_limit(max_time))
+    first = chosen_patterns(data, gates, bias, owner, late=deadline(max_time))
     if callback is not None and not callable(callback):
         raise fail("callback", owner, "None or a function of a RefinementRound", callback)
     if solver is not None and not callable(getattr(solver, "solve", None)):

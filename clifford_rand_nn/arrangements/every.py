@@ -229,10 +229,15 @@ def _ordered(X: Array, H: Array, c: Array, still: NDArray[np.bool_]) -> Activati
     return ActivationPatterns(on[:, order], gates)
 
 
-def enumeration_limit(max_time: float | None, share: float = _ENUMERATION) -> Callable[[], bool] | None:
-    """Return whether a share of ``max_time`` seconds is over, from now on, as a function; None without a limit."""
-    began = time.perf_counter()
-    return None if max_time is None else lambda: time.perf_counter() - began > share * max_time
+def deadline(
+    max_time: float | None, share: float = _ENUMERATION, began: float | None = None
+) -> Callable[[], bool] | None:
+    """Return a function that tells whether a share of ``max_time`` is over; None without a limit.
+
+    ``began`` is when the time began, of `time.perf_counter`; now, if None.
+    """
+    start = time.perf_counter() if began is None else began
+    return None if max_time is None else lambda: time.perf_counter() - start > share * max_time
 
 
 def chosen_patterns(

@@ -22,6 +22,7 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._typing import Array
+from clifford_rand_nn.arrangements.every import deadline
 from clifford_rand_nn.bias import Bias, bias_feature, check_bias, with_feature
 from clifford_rand_nn.certificates import Certificate, Claim, GatedClaim, KernelClaim, NetworkClaim, proved
 from clifford_rand_nn.datafits.choice import has_delta, make_datafit, split_weights
@@ -32,6 +33,7 @@ from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, new
 from clifford_rand_nn.gates.hyperplanes import Gates, as_gates
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
+from clifford_rand_nn.paths.relu import FIRST_SHARE
 from clifford_rand_nn.problems.csr_rows import CsrRows
 from clifford_rand_nn.problems.duality import DualBound, relative_gap, rounding_of_norm
 from clifford_rand_nn.problems.gated import Coefficients
@@ -205,9 +207,8 @@ class ConvexNetwork(Parameters):
         return float(self._beta_max(task))
 
     def _late(self, task: Task) -> Callable[[], bool] | None:
-        """Return whether the largest beta has had its share of ``max_time``, a quarter, as a function; or None."""
-        limit = self.max_time
-        return None if limit is None else lambda: task.seconds > limit / 4
+        """Return whether the largest beta has had its share of ``max_time``, as a function; or None."""
+        return deadline(self.max_time, FIRST_SHARE, task.began)
 
     def _units(self, task: Task) -> Units:
         targets = task.targets if task.classes is None else None

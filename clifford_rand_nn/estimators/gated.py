@@ -10,7 +10,7 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from clifford_rand._checks import as_generator, check_choice, check_integer, check_positive, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.arrangements.every import central_count, chosen_patterns, enumeration_limit
+from clifford_rand_nn.arrangements.every import central_count, chosen_patterns, deadline
 from clifford_rand_nn.certificates import GatedClaim
 from clifford_rand_nn.datafits.choice import loss_lines
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
@@ -83,7 +83,7 @@ class GatedFamily(ConvexNetwork):
         for rows, cached in self._every or ():
             if rows is X:
                 return cached
-        late = enumeration_limit(self.max_time, *([_WHEN_CHOSEN] if self._chosen else []))
+        late = deadline(self.max_time, *([_WHEN_CHOSEN] if self._chosen else []))
         owner, category = type(self).__name__, ConvergenceWarning
         patterns = chosen_patterns(X, "exhaustive", self._offset, owner, late=late, category=category)
         if self._every is not None:

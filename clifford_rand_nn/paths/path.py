@@ -23,7 +23,7 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._typing import Array
-from clifford_rand_nn.arrangements.every import chosen_patterns, enumeration_limit
+from clifford_rand_nn.arrangements.every import chosen_patterns, deadline
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.problems.duality import Centered, stated_gap
@@ -291,7 +291,7 @@ def gated_path(
     bias = check_bool(bias, "bias", owner)
     limits = Limits.of(owner, tol=tol, max_iter=max_iter, max_time=max_time, max_memory=max_memory, callback=callback)
     began = time.perf_counter()
-    patterns, kept = chosen_patterns(as_rows(X, owner), gates, bias, owner, late=enumeration_limit(max_time))
+    patterns, kept = chosen_patterns(as_rows(X, owner), gates, bias, owner, late=deadline(max_time))
     kind = GatedRidgeProblem if penalty == "ridge" else GatedReLUProblem
     options: dict[str, Any] = {"loss": loss, "huber_delta": huber_delta, "sample_weight": sample_weight}
     problem: GatedReLUProblem | GatedRidgeProblem = kind(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from clifford_rand._checks import as_rows, check_bool, check_choice, check_size
 from clifford_rand._typing import Array
-from clifford_rand_nn.arrangements.every import chosen_patterns, enumeration_limit
+from clifford_rand_nn.arrangements.every import chosen_patterns, deadline
 from clifford_rand_nn.datafits.choice import as_loss, make_datafit
 from clifford_rand_nn.datafits.datafit import unpenalised_fit
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
@@ -33,7 +33,7 @@ from clifford_rand_nn.solvers.lasso.path_following import MAX_BREAKPOINTS, homot
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 
 _MOST_BYTES = 2**30  # of a matrix whose path is followed exactly
-_FIRST = 0.25  # of max_time for the largest beta, which estimators take, too
+FIRST_SHARE = 0.25  # of max_time for the largest beta
 
 
 @documented
@@ -114,7 +114,7 @@ def relu_path(
     if not every:
         kind = Family("gates", p, bias, chosen_patterns(rows.X, gates, bias, owner).gates)
     elif max_time is not None and p == 2 and rows.X.shape[1] > SWEEP_D:  # they are listed to price them
-        listed = chosen_patterns(rows.X, "exhaustive", bias, owner, late=enumeration_limit(max_time)).gates
+        listed = chosen_patterns(rows.X, "exhaustive", bias, owner, late=deadline(max_time)).gates
         kind = Family("gates", p, bias, listed) if listed.notes else kind
     limits = limits.after(time.perf_counter() - began)
     options = {"loss": loss, "fit_intercept": bias, "huber_delta": huber_delta, "sample_weight": rows.weights}
@@ -302,7 +302,7 @@ def _by_columns(
     datafit = centered.datafit
     y = datafit.y
     began = time.perf_counter()
-    top = beta_max_over(X, y, pricer, owner=owner, late=enumeration_limit(limits.max_time, _FIRST), **options)
+    top = beta_max_over(X, y, pricer, owner=owner, late=deadline(limits.max_time, FIRST_SHARE), **options)
     start: Neurons | None = None
 
     def solve(beta: float, left: Limits) -> Result[Any]:

@@ -14,7 +14,7 @@ from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import halved, largest, lengths
 
 _ROUNDING = 4  # units of rounding of the largest component, X²/2: its own, and those of the sums that cancel it
-_CLEAR = 1e3  # units of rounding of a weight, from which a power of two is no chance
+_CLEAR = 1e3  # units of rounding of c² in a weight, from which a power of two is not by chance
 _CHANCE = 16  # factor for a single component, which may be small by chance
 
 
