@@ -7,8 +7,8 @@ import pytest
 from clifford_rand import ArgumentError
 from clifford_rand_nn import BetaCV, ConvexNetworkRegressor, GatedReLURegressor
 from clifford_rand_nn.problems.duality import exact_offsets
+from clifford_rand_nn.tables import dialect
 from clifford_rand_nn.tables.cells import distinct
-from clifford_rand_nn.tables.dialect import open_text
 
 X = np.random.default_rng(0).standard_normal((30, 2))
 
@@ -34,7 +34,10 @@ def test_numbers_of_the_other_byte_order_are_distinct_values():
     assert distinct(pd.Series(np.array([3, 1, 3], dtype=">i4"))).tolist() == [3, 1]
 
 
-def test_an_unknown_encoding_leaves_no_file_open(tmp_path):
+def test_an_unknown_encoding_leaves_no_file_open(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("a\n1\n")
+    streams = []
+    monkeypatch.setattr(dialect, "open_bytes", lambda file: streams.append(open(file, "rb")) or streams[-1])
     with pytest.raises(LookupError):
-        open_text(tmp_path / "a.csv", "no such encoding")
+        dialect.open_text(tmp_path / "a.csv", "no such encoding")
+    assert [stream.closed for stream in streams] == [True]
