@@ -37,7 +37,7 @@ def test_numbers_of_the_other_byte_order_are_distinct_values():
 def test_an_unknown_encoding_leaves_no_file_open(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("a\n1\n")
     streams = []
-    monkeypatch.setattr(dialect, "open_bytes", lambda file: streams.append(open(file, "rb")) or streams[-1])
+    monkeypatch.setattr(dialect, "open_bytes", lambda file: streams.append(file.open("rb")) or streams[-1])
     with pytest.raises(LookupError):
         dialect.open_text(tmp_path / "a.csv", "no such encoding")
     assert [stream.closed for stream in streams] == [True]
