@@ -146,10 +146,12 @@ def _finite(model: Any) -> tuple[Choice, ...]:
     if not model.candidates_:
         return ()
     betas = [score.beta for score in model.candidates_]
-    best = next(score for score in model.candidates_ if score.beta == model.beta_)
-    by = f"mean loss of held-out rows, {best.loss:.3g}"
-    if best.wrong is not None:
-        by += f", with {best.wrong:.1%} wrong labels"
+    best = next((score for score in model.candidates_ if score.beta == model.beta_), None)
+    if best is None:
+        by = "max_time, which ended the comparison: its loss is not known"
+    else:
+        by = f"mean loss of held-out rows, {best.loss:.3g}"
+        by += "" if best.wrong is None else f", with {best.wrong:.1%} wrong labels"
     among = f"{len(betas)} values from {max(betas):.2g} to {min(betas):.2g}"
     if len(betas) == 1:
         among = "one value: there was no time for more, or nothing to learn"
