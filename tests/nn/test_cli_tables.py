@@ -245,7 +245,7 @@ def test_a_model_of_named_arrays_is_used_without_a_word_of_names():
     run("fit", "named.npz", "-q", "--out", "named_model.npz", "--model", "gated", "--n-gates", "4", "--beta", "0.1")
     pd.DataFrame(X[:5, ::-1], columns=["q", "p"]).to_csv("named.csv", index=False)
     done = run("predict", "named_model.npz", "named.csv")
-    assert done.stderr == ""
+    assert done.stderr == "", done.stderr
     assert done.stdout.count("\n") == 6
     assert run("evaluate", "named_model.npz", "named.npz").stderr == ""
 
