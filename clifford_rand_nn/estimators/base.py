@@ -44,7 +44,7 @@ from clifford_rand_nn.units import Units
 
 _ROUNDED = 10.0  # times the gap that was asked for, beyond which a network's own is told
 _FELT = 1e-12  # of the objective: one that rounding of coefficients moves by more is computed again from the network
-_LOST = 1e-10  # of the radius of a dual norm: where rounding of sums takes more, the norm is computed again
+_LOST = 1e-10  # of the radius of a dual norm, or the objective: where rounding takes more, the bound is computed again
 
 
 class Task(NamedTuple):
