@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dtrsm, dtrsv, strsm, strsv
 from scipy.linalg.lapack import dpotrf, spotrf
 
+from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.terms import Linearised
@@ -113,6 +114,7 @@ class Preconditioner:
         return np.asarray(x - x.mean(axis=1, keepdims=True) if self._balanced else x)
 
 
+@ONE_BLAS_THREAD  # its threads spin after a call: products, in threads of ours, took up to twice the time
 def conjugate_gradients(
     product: Callable[[Array], Array], precondition: Callable[[Array], Array], b: Array, share: float, most: int
 ) -> tuple[Array, int]:
