@@ -42,26 +42,10 @@ class Made(NamedTuple):
         return Made(self.places[step.places], step.rate * rate, step.rate * level + step.level)
 
 
-def origins_of(step: Any, names: Sequence[str]) -> Places | None:
-    """Return for each column that comes out of a fitted transformer the place of the one it was made of.
+def made_of(step: Any, names: Sequence[str]) -> Made | None:
+    """Return what each column is made of that comes out of a fitted transformer.
 
     None where a column is made of several, as a principal component is, or where that cannot be told.
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import OneHotEncoder, StandardScaler
-    >>> origins_of(OneHotEncoder().fit([["a", 1], ["b", 2], ["c", 1]]), ["x", "y"]).tolist()
-    [0, 0, 0, 1, 1]
-    >>> origins_of(StandardScaler().fit([[1.0, 2.0], [2.0, 5.0]]), ["x", "y"]).tolist()
-    [0, 1]
-    """
-    made = made_of(step, names)
-    return None if made is None else made.places
-
-
-def made_of(step: Any, names: Sequence[str]) -> Made | None:
-    """Return what each column is made of that comes out of a fitted transformer, as `origins_of` does, with its rate.
-
     A transformer says it itself by ``origin_``, names of input columns, and columns that bear the name of one are as
     that is; others of scikit-learn are known by what they are.
 

@@ -40,7 +40,7 @@ from clifford_rand_nn import (
     load_model,
     save_model,
 )
-from clifford_rand_nn.explanation.origins import origins_of
+from clifford_rand_nn.explanation.origins import made_of
 from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.row_span import RowSpan
 from clifford_rand_nn.infinite.slopes import kernel_slopes
@@ -333,15 +333,15 @@ def test_origins_are_the_columns_that_move_what_comes_out(step):
     rows = np.random.default_rng(0).choice([0.0, 1.0, 2.0, 5.0], (40, 3), p=[0.5, 0.3, 0.15, 0.05])
     rows[:, 1] = rows[:, 1] > 1
     step.fit(rows)
-    found = origins_of(step, ["a", "b", "c"])
+    found = made_of(step, ["a", "b", "c"]).places
     for j in range(3):
         assert _moved(step, rows, j).tolist() == np.flatnonzero(found == j).tolist()
 
 
 def test_what_is_not_made_of_one_column_has_no_origin():
-    assert origins_of(PCA(2).fit(X), ["a", "b", "c"]) is None
+    assert made_of(PCA(2).fit(X), ["a", "b", "c"]) is None
     mixed = make_column_transformer((PCA(1), [0, 1]), (StandardScaler(), [2])).fit(X)
-    assert origins_of(mixed, ["a", "b", "c"]) is None
+    assert made_of(mixed, ["a", "b", "c"]) is None
 
 
 def test_words_for_classes_and_calibration(fitted):
