@@ -71,7 +71,8 @@ class CrossProductLasso(ConvexNetwork):
         ``penalty`` in the shares that "auto" has here; None takes all of them. "auto" takes
         all where they are few (five million entries of the matrix of columns), and else as many of the rows of [X; I]
         as take some seconds: the columns of X themselves, where they are at most half of all, then planes through one
-        row of data in half of the cases, two in a quarter, and so on; the certificate says so.
+        row of data in half of the cases, two in a quarter, and so on; the certificate says so. With ``max_time`` no
+        more are drawn than are solved for in it.
     {loss}
     {class_weight}
     {bias}
@@ -229,6 +230,8 @@ class CrossProductLasso(ConvexNetwork):
             graded=graded,
             max_time=None if drawn is None else self._drawing_time(task),
         )
+        if drawn is not None and isinstance(self.subsample, (int, np.integer)) and drawn < self.subsample:
+            dictionary.notes += (f"{drawn:,} of {self.subsample:,} subsets: more would take longer than max_time",)
         family = Family.of(dictionary, task.feature, self._linear_models(task, dictionary))
         pricer = family.pricer(task.X)
         seconds = len(X) * pricer.n_atoms / _ENTRIES_A_SECOND
@@ -267,8 +270,10 @@ class CrossProductLasso(ConvexNetwork):
         n, d = X.shape
         mixed = 2 * count_subsets(n, d, "mixed", self._free_bias)
         if not isinstance(self.subsample, str):
-            all_of_them = self._chosen and self.subsample is not None and 2 * self.subsample >= mixed
-            return None if all_of_them else self.subsample
+            if self.subsample is None or (self._chosen and 2 * self.subsample >= mixed):
+                return None
+            in_time = (self.max_time or np.inf) * _ENTRIES_A_SECOND / (2 * _ROUNDS * n * outputs)
+            return int(min(self.subsample, max(in_time, 1)))
         total = mixed if self._draws or self._norm == "l1" else 2 * count_subsets(n, d, "rows", self._free_bias)
         if not self._draws and (n * total <= _ALL_ENTRIES or (d <= 2 and n * total <= _PLANE_ENTRIES)):
             return None

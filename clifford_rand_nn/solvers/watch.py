@@ -14,6 +14,8 @@ from clifford_rand_nn.solvers.interrupts import Keeper, held
 P = TypeVar("P")
 S = TypeVar("S")
 
+_EXTRA = 0.1  # of max_time, by which a run may be longer to bring its result into shape
+
 
 class Watch(Keeper, Generic[P]):
     """Judges a solver's points, keeps the best one, and ends the run by a limit, Ctrl-C or a step that is not finite.
@@ -70,6 +72,11 @@ class Watch(Keeper, Generic[P]):
     def late(self) -> bool:
         """Whether the time is over."""
         return self._limits.max_time is not None and self.seconds >= self._limits.max_time
+
+    def affords(self, seconds: float) -> bool:
+        """Tell whether so many seconds are left, or are a small share of the whole time."""
+        most = self._limits.max_time
+        return most is None or seconds <= max(most - self.seconds, _EXTRA * most)
 
     def last(self, n_iter: int) -> bool:
         """Whether this iteration must be judged, because the number of iterations or the time ends here."""

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn.problems.lasso import Weights
+from clifford_rand_nn.problems.duality import DualBound
+from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.lasso.basic import _push, polished, purify
+from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
+from clifford_rand_nn.solvers.watch import Watch
 from support.lasso import KINDS, dictionary, lasso
 from support.problems import ONE_OUTPUT
 
@@ -96,12 +99,27 @@ def test_errors():
         purify(np.ones((3, 2)), Weights(np.array([2]), np.ones((1, 1)), np.zeros(1)), True)
 
 
+def judged(problem, weights, objective, max_time=None):
+    """Return a watch with a point, whose objective and bound are said to be the same."""
+    watch = Watch(InteriorPoint(max_time=max_time), problem.relative_gap)
+    watch.judge(0, objective, DualBound(objective, np.zeros((problem.n, 1))), weights, problem.predictions(weights))
+    return watch
+
+
+def test_a_solution_is_made_basic_only_where_that_takes_no_longer_than_the_time_that_is_given():
+    rng = np.random.default_rng(0)
+    K = np.maximum(rng.standard_normal((300, 400)), 0)
+    problem = LassoProblem(K, rng.standard_normal(300), 1e-3)
+    rough = Weights(np.arange(400), rng.standard_normal((400, 1)), np.zeros(1))
+    objective = problem.objective(rough)
+    assert polished(problem, rough, judged(problem, rough, objective, max_time=1e-4), 1e-6) is rough
+    assert polished(problem, rough, judged(problem, rough, objective, max_time=1e4), 1e-6).columns.size < 300
+
+
 @pytest.mark.parametrize("loss", ONE_OUTPUT)
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_polish_reaches_rounding_from_a_rough_solution(loss, fit_intercept):
     """From weights with 1 % noise and noise on columns that do not matter."""
-    from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-
     problem = lasso(loss, "wide", fit_intercept, share=0.2)
     exact = InteriorPoint(tol=1e-12).solve(problem)
     assert exact.relative_gap <= 1e-12
@@ -111,7 +129,8 @@ def test_polish_reaches_rounding_from_a_rough_solution(loss, fit_intercept):
     values[w.columns] = w.values * (1 + 0.01 * rng.standard_normal(w.values.shape))
     values += 1e-7 * np.abs(w.values).max() * rng.standard_normal(values.shape)
     highest = exact.objective * (1 + 1e-13)
-    found = polished(problem, Weights(np.arange(len(values)), values, w.intercept), highest, highest, 0.0)
+    rough = Weights(np.arange(len(values)), values, w.intercept)
+    found = polished(problem, rough, judged(problem, rough, highest), 0.0)
     assert problem.objective(found) == pytest.approx(exact.objective, rel=1e-12)
     assert found.columns.tolist() == sorted(w.columns.tolist())
 

@@ -200,3 +200,14 @@ def test_all_patterns_are_enumerated_once_and_no_longer_than_there_is_time(kind,
     again = cut.certificate_.verify(X, y)  # raises where the primal value is below the dual one
     assert again.relative_gap <= cut.certificate_.relative_gap + 1e-9
     assert beta == "auto" or cut.result_.objective >= whole.certificate_.dual * (1 - 1e-9)
+
+
+def test_no_more_columns_are_drawn_than_are_solved_for_in_the_time():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 6))
+    model = CrossProductLassoRegressor(subsample=20_000, beta=1e-2, max_time=0.4, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, np.abs(X[:, 0]))
+    assert model.dictionary_.subsample <= 250
+    assert model.dictionary_.notes[-1] == "250 of 20,000 subsets: more would take longer than max_time"

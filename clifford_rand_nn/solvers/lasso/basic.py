@@ -1,5 +1,7 @@
 """Basic solutions: as few columns as the rank allows, with the same predictions, solved to rounding."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
@@ -13,6 +15,7 @@ _RANK = 1e-12  # a column is dependent if its part outside the basis is below th
 _TIES = 1e-9  # of the step: among ratios this close the largest pivot is taken (Harris)
 _ZERO = 1e-11  # entries of the tableau, relative to its column, that are rounding and block nothing
 _CUTS = 1e-4, 1e-6, 1e-8, 0.0  # share of the penalty that the weights left out may have; the polish makes up for it
+_PIVOTED = 1e9  # multiplications a second of `purify`: 16 s for 2,000 rows and 3,750 columns
 _SLACK = 0.1  # share of the gap by which the objective may rise
 _STEPS = 30  # a step of the squared loss is exact unless a weight changes its sign
 _SINGULAR = 1e-11  # least diagonal of the triangular factor of unit columns
@@ -125,13 +128,14 @@ def _error(A: Array, basis: NDArray[np.intp], x: Array) -> float:
     return float(np.linalg.norm(A[:, basis] @ x - A.sum(axis=1)))
 
 
-def polished(problem: LassoProblem, weights: Weights, objective: float, bound: float, tol: float) -> Weights:
+def polished(problem: LassoProblem, weights: Weights, watch: Watch[Any], tol: float) -> Weights:
     """Return a basic solution whose objective is larger by a tenth of the gap at most, or the best that was found.
 
     The smallest weights are left out, the rest is purified, and Newton's method solves the optimality conditions on
     the columns that remain, K_jᵀθ = nβ sign(z_j). If the objective ends above that, fewer weights are left out;
-    with none left out it is that of ``weights`` up to rounding.
+    with none left out it is that of ``weights`` up to rounding. What would take more than ``max_time`` is left.
     """
+    objective, bound = watch.objective, watch.bound.value
     reached = bound + tol * objective  # up to here the gap still is what was asked for
     allowed = max(objective, min(objective + _SLACK * max(objective - bound, 0.0), reached))
     norms = np.linalg.norm(weights.values, axis=1)
@@ -140,11 +144,14 @@ def polished(problem: LassoProblem, weights: Weights, objective: float, bound: f
     best, lowest = weights, np.inf
     for cut in _CUTS:
         kept = np.sort(order[below > cut * below[-1]]) if norms.size else order
+        entries = problem.n * problem.outputs
+        if not watch.affords(entries * kept.size * min(entries, kept.size) / _PIVOTED):
+            break
         found = purify(
             problem.K, Weights(weights.columns[kept], weights.values[kept], weights.intercept), problem.fit_intercept
         )
         if problem.outputs == 1:
-            found = _newton(problem, found)
+            found = _newton(problem, found, watch)
         value = problem.objective(found)
         if value < lowest:
             best, lowest = found, value
@@ -155,21 +162,21 @@ def polished(problem: LassoProblem, weights: Weights, objective: float, bound: f
 
 def make_basic(problem: LassoProblem, watch: Watch[Weights], tol: float) -> None:
     """Take a basic form of the best point, with the bound of its own residual if that is better."""
-    weights = polished(problem, watch.point, watch.objective, watch.bound.value, tol)
+    weights = polished(problem, watch.point, watch, tol)
     f = problem.predictions(weights)
     watch.polish(problem.objective(weights, f), problem.dual_bound(f), weights, f)
 
 
-def _newton(problem: LassoProblem, start: Weights) -> Weights:
+def _newton(problem: LassoProblem, start: Weights, watch: Watch[Any]) -> Weights:
     """Newton steps on the columns and signs of ``start``; a column whose weight reaches zero is dropped."""
     best, lowest = start, problem.objective(start)
     current = start
-    for _ in range(_STEPS):
+    for _ in range(0 if watch.late else _STEPS):
         found, whole = _newton_step(problem, current)
         value = problem.objective(found)
         if value < lowest:
             best, lowest = found, value
-        elif whole:
+        elif whole or watch.late:
             break
         current = found
     return best

@@ -287,7 +287,7 @@ class WorkingSet(Limits):
         """Take a basic form of the best point."""
         atoms, weights = watch.point
         master = _over(family, atoms.K)
-        weights = polished(master, weights, watch.objective, watch.bound.value, self.tol)
+        weights = polished(master, weights, watch, self.tol)
         fitted = master.predictions(weights)
         # Solved to rounding, the residual bounds better than a master's dual point, which only comes near.
         own, *_ = self._priced(family, atoms, family.datafit.residual(fitted), 1, watch, np.inf)
