@@ -13,7 +13,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.bias import with_feature
 from clifford_rand_nn.certificates import NetworkClaim
 from clifford_rand_nn.estimators.held_out import FOLDS, folds, n_folds
-from clifford_rand_nn.estimators.network.neuron_path import MOST_ACTIVE, Chosen, NeuronPath
+from clifford_rand_nn.estimators.network.neuron_path import MOST_ACTIVE, NeuronPath
 from clifford_rand_nn.infinite.choice import Candidate, Problem, choose
 from clifford_rand_nn.infinite.many.landmarks import spread_rows
 from clifford_rand_nn.infinite.standard import Standardisation
@@ -251,7 +251,7 @@ def _held_out(problem: Problem, classes: bool) -> list[NDArray[np.bool_]]:
     return [place == k for k in range(FOLDS) if (place == k).any() and (place != k).any()][: n_folds(n)]
 
 
-def _followed(path: NeuronPath, beta: float) -> Chosen:
+def _followed(path: NeuronPath, beta: float) -> Weights:
     """Return the solution at beta, by way of larger ones, as in the folds."""
     for larger in path.top * _SHARES:
         if larger <= beta * (1 + 1e-9):

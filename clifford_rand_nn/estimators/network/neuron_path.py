@@ -1,7 +1,5 @@
 r"""Few neurons of many by the group Lasso, from beta to beta: a list of them, new ones that climb, those that stay."""
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dposv
@@ -10,6 +8,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.dictionaries.subsets import count_subsets
 from clifford_rand_nn.neurons import Neurons
+from clifford_rand_nn.problems.lasso import Weights
 
 MOST_ACTIVE = 100  # neurons at which a path ends: a finite network is asked for by those who want few
 _ENTRIES, _PLANES = 2e6, 1000  # of the matrix of planes that are drawn, and planes at most
@@ -53,14 +52,6 @@ def climbed(rows: Array, theta: Array, directions: Array) -> Array:
     return V
 
 
-class Chosen(NamedTuple):
-    """Columns of a path that are in use, their weights (k, C), and the intercept (C,)."""
-
-    columns: NDArray[np.intp]
-    values: Array
-    intercept: Array
-
-
 class NeuronPath:
     r"""The group Lasso :math:`\frac1{2n}\sum_i\omega_i||Z^TK_i+t-y_i||^2+\beta\sum_j||Z_j||_2` for falling beta.
 
@@ -97,7 +88,7 @@ class NeuronPath:
         sizes = np.linalg.norm(self._K.T @ self._y, axis=1)
         self.top = float(sizes.max(initial=0.0)) / n
 
-    def at(self, beta: float) -> Chosen:
+    def at(self, beta: float) -> Weights:
         """Return the solution at the next beta."""
         if self._grows:
             self._grow()
@@ -105,7 +96,7 @@ class NeuronPath:
         active = np.flatnonzero(self._values.any(axis=1))
         return self._chosen(active, self._values[active])
 
-    def refitted(self, chosen: Chosen, beta: float, most: int | None) -> Chosen:
+    def refitted(self, chosen: Weights, beta: float, most: int | None) -> Weights:
         """Return what a smaller beta makes of the neurons that are chosen, or of the best ``most`` of them."""
         kept = np.arange(len(chosen.columns))
         if most is not None and len(kept) > most:
@@ -117,11 +108,11 @@ class NeuronPath:
         some = np.flatnonzero(values.any(axis=1))
         return self._chosen(columns[some], values[some])
 
-    def predictions(self, chosen: Chosen, rows: Array) -> Array:
+    def predictions(self, chosen: Weights, rows: Array) -> Array:
         """Return the outputs (m, C) on rows (m, d)."""
         return np.asarray(self.atoms.take(chosen.columns).columns(rows) @ chosen.values + chosen.intercept)
 
-    def _eliminated(self, chosen: Chosen, beta: float, most: int) -> NDArray[np.intp]:
+    def _eliminated(self, chosen: Weights, beta: float, most: int) -> NDArray[np.intp]:
         r"""Return the places of the neurons that stay when the one that is missed least goes, again and again.
 
         With the norms replaced by the squares that touch them, H the curvature of the rest, :math:`Z=H^{-1}K^Ty`,
@@ -139,8 +130,8 @@ class NeuronPath:
             kept = kept[others]
         return kept
 
-    def _chosen(self, columns: NDArray[np.intp], values: Array) -> Chosen:
-        return Chosen(columns, values.copy(), self._level - self._means[columns] @ values)
+    def _chosen(self, columns: NDArray[np.intp], values: Array) -> Weights:
+        return Weights(columns, values.copy(), self._level - self._means[columns] @ values)
 
     def _residual(self) -> Array:
         active = np.flatnonzero(self._values.any(axis=1))

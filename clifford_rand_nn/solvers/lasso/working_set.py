@@ -91,10 +91,10 @@ class PricedNeurons:
 
 @dataclass(frozen=True, eq=False)
 class MatrixColumns:
-    """Columns of a dictionary (n, N), the largest entries of its rows (n,), and which are in use."""
+    """Columns of a dictionary (n, N), the largest entry of each row (n,), and which are in use."""
 
     dictionary: Array
-    largest: Array
+    reach: Array
     index: NDArray[np.intp]
     K: Array = field(init=False)
 
@@ -117,18 +117,13 @@ class MatrixColumns:
         size = float(sizes.max(initial=0.0))
         return size, size, np.setdiff1d(np.concatenate([top, sample])[:most], self.index)
 
-    @property
-    def reach(self) -> Array:
-        """The largest entry of each row of the dictionary, (n,)."""
-        return self.largest
-
     def added(self, found: NDArray[np.intp]) -> "MatrixColumns":
         """Return the set with what `price` found."""
-        return MatrixColumns(self.dictionary, self.largest, np.concatenate([self.index, found]))
+        return MatrixColumns(self.dictionary, self.reach, np.concatenate([self.index, found]))
 
     def kept(self, index: NDArray[np.intp]) -> "MatrixColumns":
         """Return the set with only the columns at ``index`` in use."""
-        return MatrixColumns(self.dictionary, self.largest, self.index[index])
+        return MatrixColumns(self.dictionary, self.reach, self.index[index])
 
     def solution(self, weights: Weights) -> Weights:
         """Return the weights with their columns in the dictionary, in its order."""
