@@ -1,12 +1,9 @@
 """What the classifier and the regressor without knobs share: checks, choice by leave-one-out, fit and certificate."""
 
-import warnings
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,8 +14,8 @@ from clifford_rand_nn.datafits.choice import split_weights
 from clifford_rand_nn.estimators.groups import group_numbers
 from clifford_rand_nn.estimators.network.distinct import Data, Distinct, LeftOut
 from clifford_rand_nn.estimators.network.few import FewChoices, NeuronScore, Proved, TrainedFew, train_few
+from clifford_rand_nn.estimators.network.sharded import RowsOrShards
 from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, tell
-from clifford_rand_nn.estimators.planned import Planned
 from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, kernel_training_rows, new_rows
 from clifford_rand_nn.estimators.stated import Stated
 from clifford_rand_nn.export.program import Value
@@ -26,15 +23,14 @@ from clifford_rand_nn.infinite.row_span import RowSpan
 from clifford_rand_nn.infinite.training import Choices, Mistakes, Trained, train
 from clifford_rand_nn.infinite.variance import PredictiveVariance
 from clifford_rand_nn.shards.certificate import ShardCertificate
-from clifford_rand_nn.solvers.base import HistoryRow, Status, check_limits
-from clifford_rand_nn.solvers.interrupts import Interrupts
+from clifford_rand_nn.solvers.base import HistoryRow, check_limits
 from clifford_rand_nn.units import Units
 
 _ROUNDS = 3
 _OF_ALL_ROWS = ("loo_predictions_", "loo_probabilities_", "left_out_")
 
 
-class NetworkWithoutKnobs(Planned, Parameters):
+class NetworkWithoutKnobs(RowsOrShards, Parameters):
     r"""Parameters and training; `ConvexNetworkClassifier` and `ConvexNetworkRegressor` add what targets need.
 
     .. math:: \min_{f,t}\ \frac1n\sum_i\omega_i\tfrac12||y_i-f(x_i)-t||^2+\frac\beta2||f||_K^2,\qquad
@@ -260,7 +256,7 @@ class NetworkWithoutKnobs(Planned, Parameters):
         self.history_ = tuple(_raised(row, raised) for row in found.history)
         self.beta_, self.candidates_ = found.beta, found.candidates
         self.rounds_, self.metric_, self.reason_ = found.rounds, found.metric, found.reason
-        self.status_: Status | None = found.status
+        self.status_ = found.status
         weights = np.ones(len(distinct)) if problem.weights is None else problem.weights
         self._noise = len(distinct) * self.beta_ / weights
         if self.verbose:
@@ -272,22 +268,6 @@ class NetworkWithoutKnobs(Planned, Parameters):
         known = compared is not None and found.metric is None and problem.groups is None
         variance = compared.loo.variances(self.beta_) if compared is not None and known else None
         return LeftOut(distinct.place, found.outputs, variance, found.honest, compared, found.message)
-
-    def _kept(self, fit: Callable[[], str]) -> str:
-        """Fit, and lose no network to Ctrl-C once one was judged; return why it did not reach its tolerance."""
-        with Interrupts() as interrupts:
-            message = fit()
-        return self._interrupted(message) if interrupts.held else message
-
-    def _interrupted(self, message: str = "") -> str:
-        """Take the status of an interrupt that came after a point was judged; return what is said of it."""
-        self.status_ = Status.INTERRUPTED
-        return message or "there was an interrupt; this is the best network so far"
-
-    def _warn(self, message: str) -> None:
-        """Say, once the fit is done, why the network that was kept did not reach its tolerance, if it did not."""
-        if message:
-            warnings.warn(f"{type(self).__name__}: {message}.", ConvergenceWarning, stacklevel=3)
 
     def _rescale(self, units: Units, data: Data) -> None:
         """Map network and certificates from targets in units back to ``data``, where the intercept is rounded."""

@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,7 @@ from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.estimators.network.distinct import Data, LeftOut
 from clifford_rand_nn.estimators.network.each_label import EachLabel, calibration_of, calibration_of_each
 from clifford_rand_nn.estimators.network.labelled import Labelled
-from clifford_rand_nn.estimators.network.sharded import fit_shards
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
-from clifford_rand_nn.estimators.sharded_fit import refuse_in_memory
 from clifford_rand_nn.estimators.stated import classifier_program, labels_program, stated_network
 from clifford_rand_nn.export.program import Program, apply, constant, log_softmax
 from clifford_rand_nn.infinite.choice import Compared
@@ -31,7 +29,6 @@ from clifford_rand_nn.infinite.logistic.path import seconds
 from clifford_rand_nn.infinite.logistic.unseen import choose_unseen
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.infinite.training import COMPARED, DECOMPOSED
-from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import SOONEST, Status
 
 _NOTHING = 1e-9  # share of the loss of the network without neurons, a gap below which is none
@@ -91,43 +88,6 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
                 A parameter breaks its rule, or data do (NaN, shapes, one class).
             """,
     }
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-        *,
-        engine: Any = None,
-        checkpoint: Any = None,
-    ) -> Self:
-        """Train on the rows X (n, d) with labels y.
-
-        Parameters
-        ----------
-        X, y
-            X may be sparse. With infinitely many gates, up to 8000 rows, and more columns than these and than 4096, no
-            row is made dense (`RowSpan`); else all are, or are refused where memory is short of some copies. Rows
-            beyond memory are `Shards`, with their targets and weights: see there.
-        sample_weight : (n,) array of numbers ≥ 0, optional
-            Of which only the ratios matter.
-        groups : (n,) array, optional
-            Rows of one patient, author or device: they are left out together, so that everything is chosen, and
-            ``loo_score_`` said, for rows of new groups.
-        engine : None, a distributed.Client or "torch"
-            Of `Shards`: who makes their sums; by default threads of this process.
-        checkpoint : path or Checkpoint, optional
-            Of `Shards`: where the state is kept, from which the same fit goes on.
-        """
-        owner = type(self).__name__
-        self._check_parameters()
-        if isinstance(X, Shards):
-            fit_shards(self, X, y, sample_weight, groups, engine, checkpoint)
-            return self
-        refuse_in_memory(owner, engine=engine, checkpoint=checkpoint)
-        self._warn(self._kept(lambda: self._fit_rows(X, y, sample_weight, groups)))
-        return self
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> str:
         """Train on rows in memory; return why the solver did not reach its tolerance, if it did not."""

@@ -1,6 +1,6 @@
 """The network without knobs as a scikit-learn regressor."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -10,13 +10,10 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.determination import determination
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.estimators.network.distinct import Data, LeftOut
-from clifford_rand_nn.estimators.network.sharded import fit_shards
 from clifford_rand_nn.estimators.rows import training_data
-from clifford_rand_nn.estimators.sharded_fit import refuse_in_memory
 from clifford_rand_nn.estimators.stated import regressor_program, stated_network
 from clifford_rand_nn.export.program import Program
 from clifford_rand_nn.infinite.intervals import fit_intervals
-from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.units import Units
 
 
@@ -51,43 +48,6 @@ class ConvexNetworkRegressor(RegressorMixin, NetworkWithoutKnobs):
                 A parameter breaks its rule, or data do (NaN, shapes).
             """,
     }
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-        *,
-        engine: Any = None,
-        checkpoint: Any = None,
-    ) -> Self:
-        """Train on the rows X (n, d) with targets y, (n,) or (n, outputs).
-
-        Parameters
-        ----------
-        X, y
-            X may be sparse. With infinitely many gates, up to 8000 rows, and more columns than these and than 4096, no
-            row is made dense (`RowSpan`); else all are, or are refused where memory is short of some copies. Rows
-            beyond memory are `Shards`, with their targets and weights: see there.
-        sample_weight : (n,) array of numbers ≥ 0, optional
-            Of which only the ratios matter.
-        groups : (n,) array, optional
-            Rows of one patient, author or device: they are left out together, so that everything is chosen, and
-            ``loo_score_`` said, for rows of new groups.
-        engine : None, a distributed.Client or "torch"
-            Of `Shards`: who makes their sums; by default threads of this process.
-        checkpoint : path or Checkpoint, optional
-            Of `Shards`: where the state is kept, from which the same fit goes on.
-        """
-        owner = type(self).__name__
-        self._check_parameters()
-        if isinstance(X, Shards):
-            fit_shards(self, X, y, sample_weight, groups, engine, checkpoint)
-            return self
-        refuse_in_memory(owner, engine=engine, checkpoint=checkpoint)
-        self._warn(self._kept(lambda: self._fit_rows(X, y, sample_weight, groups)))
-        return self
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> str:
         """Train on rows in memory; return why the solver did not reach its tolerance, if it did not."""

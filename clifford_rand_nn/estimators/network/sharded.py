@@ -2,7 +2,8 @@
 
 import time
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -13,8 +14,14 @@ from clifford_rand_nn.certificates import KernelClaim
 from clifford_rand_nn.datafits.choice import as_loss, labels_of
 from clifford_rand_nn.estimators.determination import determination
 from clifford_rand_nn.estimators.parameters import tell
+from clifford_rand_nn.estimators.planned import Planned
 from clifford_rand_nn.estimators.rows import note_columns
-from clifford_rand_nn.estimators.sharded_fit import belongs_to, opened_checkpoint, refuse_beside_shards
+from clifford_rand_nn.estimators.sharded_fit import (
+    belongs_to,
+    opened_checkpoint,
+    refuse_beside_shards,
+    refuse_in_memory,
+)
 from clifford_rand_nn.estimators.sharded_targets import stored_targets
 from clifford_rand_nn.infinite.calibration import fit_calibration
 from clifford_rand_nn.infinite.intervals import fit_intervals
@@ -29,12 +36,69 @@ from clifford_rand_nn.shards.landmarks.setting import Saved
 from clifford_rand_nn.shards.scan import scan
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.targets import Targets
-from clifford_rand_nn.solvers.base import SOONEST
+from clifford_rand_nn.solvers.base import SOONEST, Status
 from clifford_rand_nn.solvers.interrupts import Interrupts, holding
 from clifford_rand_nn.units import Units
 
 _FREE = ("max_time", "verbose")  # may differ when a fit goes on
 _OLD = ("feature_names_in_", "loo_predictions_", "loo_probabilities_", "left_out_")  # of a fit in memory before
+
+
+class RowsOrShards(Planned):
+    """Training of a network on rows in memory or on shards, which loses no network to Ctrl-C."""
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        engine: Any = None,
+        checkpoint: Any = None,
+    ) -> Self:
+        """Train on the rows X (n, d) with targets y, (n,) or (n, outputs), or labels.
+
+        Parameters
+        ----------
+        X, y
+            X may be sparse. With infinitely many gates, up to 8000 rows, and more columns than these and than 4096, no
+            row is made dense (`RowSpan`); else all are, or are refused where memory is short of some copies. Rows
+            beyond memory are `Shards`, with their targets and weights: see there.
+        sample_weight : (n,) array of numbers ≥ 0, optional
+            Of which only the ratios matter.
+        groups : (n,) array, optional
+            Rows of one patient, author or device: they are left out together, so that everything is chosen, and
+            ``loo_score_`` said, for rows of new groups.
+        engine : None, a distributed.Client or "torch"
+            Of `Shards`: who makes their sums; by default threads of this process.
+        checkpoint : path or Checkpoint, optional
+            Of `Shards`: where the state is kept, from which the same fit goes on.
+        """
+        model: Any = self
+        model._check_parameters()
+        if isinstance(X, Shards):
+            fit_shards(model, X, y, sample_weight, groups, engine, checkpoint)
+            return self
+        refuse_in_memory(type(self).__name__, engine=engine, checkpoint=checkpoint)
+        self._warn(self._kept(lambda: model._fit_rows(X, y, sample_weight, groups)))
+        return self
+
+    def _kept(self, fit: Callable[[], str]) -> str:
+        """Fit, and lose no network to Ctrl-C once one was judged; return why it did not reach its tolerance."""
+        with Interrupts() as interrupts:
+            message = fit()
+        return self._interrupted(message) if interrupts.held else message
+
+    def _interrupted(self, message: str = "") -> str:
+        """Take the status of an interrupt that came after a point was judged; return what is said of it."""
+        self.status_: Status | None = Status.INTERRUPTED
+        return message or "there was an interrupt; this is the best network so far"
+
+    def _warn(self, message: str) -> None:
+        """Say, once the fit is done, why the network that was kept did not reach its tolerance, if it did not."""
+        if message:
+            warnings.warn(f"{type(self).__name__}: {message}.", ConvergenceWarning, stacklevel=3)
 
 
 def fit_shards(
