@@ -13,6 +13,7 @@ from clifford_rand_nn.pricing.base import reach_of_rows
 from clifford_rand_nn.pricing.blocks import BlockPricer
 from clifford_rand_nn.pricing.sweep import SweepPricer
 from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.solvers.base import Status
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from support.lasso import KINDS, lasso
@@ -221,6 +222,20 @@ def test_status_tells_what_stopped_it():
     beyond = WorkingSet(tol=1e-18).solve_columns(problem)
     assert "rounding" in beyond.message
     assert beyond.relative_gap < 1e-10
+
+
+def test_where_there_is_no_time_the_weights_that_it_begins_with_come_back():
+    problem = lasso("squared", "wide", True, share=0.2)
+    exact = WorkingSet(tol=1e-9).solve_columns(problem).coefficients
+    known = exact._replace(values=1.01 * exact.values)
+    result = WorkingSet(max_time=1e-9).solve_columns(problem, known)
+    assert result.status is Status.MAX_TIME
+    assert result.objective <= problem.objective(known) * (1 + 1e-12)
+    assert result.relative_gap < 0.5
+    assert WorkingSet(max_time=1e-9).solve_columns(problem).relative_gap > 0.5
+    again = WorkingSet(tol=1e-9).solve_columns(problem, known)
+    assert again.converged
+    assert again.objective == pytest.approx(problem.objective(exact), rel=1e-8)
 
 
 def test_time_ends_a_pass_through_a_long_dictionary():

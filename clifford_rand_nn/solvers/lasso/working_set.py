@@ -229,25 +229,29 @@ class WorkingSet(Limits):
         return self._solve(problem, atoms)
 
     @handed_over
-    def solve_columns(self, problem: LassoProblem) -> Result[Weights]:
-        """Minimise a problem whose family is the columns of its K."""
-        return self._solve(problem, MatrixColumns(problem.K, problem.reach, np.zeros(0, dtype=np.intp)))
+    def solve_columns(self, problem: LassoProblem, start: Weights | None = None) -> Result[Weights]:
+        """Minimise a problem whose family is the columns of its K, from other weights if there are some."""
+        index = np.zeros(0, dtype=np.intp) if start is None else start.columns
+        start = start and start._replace(columns=np.arange(len(index)))
+        return self._solve(problem, MatrixColumns(problem.K, problem.reach, index), start)
 
-    def _solve(self, family: LassoProblem, atoms: Any) -> Result[Any]:
+    def _solve(self, family: LassoProblem, atoms: Any, start: Weights | None = None) -> Result[Any]:
         watch = Watch[Any](self, family.relative_gap)
         with watch:
-            self._rounds(family, atoms, watch)
+            if start is not None:
+                watch.check(0, *self._judged(family, atoms, start, watch))
+            if watch.status is None:
+                self._rounds(family, atoms, watch, start)
         with watch, ONE_BLAS_THREAD:
             self._make_basic(family, watch)
         atoms, weights = watch.point
         return watch.result("working_set", atoms.solution(weights))
 
-    def _rounds(self, family: LassoProblem, atoms: Any, watch: Watch[Any]) -> None:
+    def _rounds(self, family: LassoProblem, atoms: Any, watch: Watch[Any], start: Weights | None) -> None:
         """Solve masters and add atoms until the watch or rounding ends it."""
         radius = family.n * family.beta
         most = min(2 * family.n, _MOST) if self.most is None else self.most
         tol, room = max(_CENTRAL, self.tol), 2 * most
-        start: Weights | None = None
         for k in count(1):
             master = _over(family, atoms.K)
             limits = tol, self.after(watch.seconds).max_time
@@ -281,12 +285,16 @@ class WorkingSet(Limits):
     def _make_basic(self, family: LassoProblem, watch: Watch[Any]) -> None:
         """Take a basic form of the best point."""
         atoms, weights = watch.point
-        master = _over(family, atoms.K)
-        weights = polished(master, weights, watch, self.tol)
-        fitted = master.predictions(weights)
+        weights = polished(_over(family, atoms.K), weights, watch, self.tol)
         # Solved to rounding, the residual bounds better than a master's dual point, which only comes near.
-        own, *_ = self._priced(family, atoms, family.datafit.residual(fitted), 1, watch, np.inf)
-        watch.polish(master.objective(weights, fitted), own, (atoms, weights), fitted)
+        watch.polish(*self._judged(family, atoms, weights, watch))
+
+    def _judged(self, family: LassoProblem, atoms: Any, weights: Weights, watch: Watch[Any]) -> tuple[Any, ...]:
+        """Return the objective of weights, the bound that their residual gives, the point and its predictions."""
+        master = _over(family, atoms.K)
+        fitted = master.predictions(weights)
+        bound, *_ = self._priced(family, atoms, family.datafit.residual(fitted), 1, watch, np.inf)
+        return master.objective(weights, fitted), bound, (atoms, weights), fitted
 
     def _priced(
         self, family: LassoProblem, atoms: Any, theta: Array, most: int, watch: Watch[Any], enough: float
