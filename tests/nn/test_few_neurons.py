@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine, make_friedman1
+from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model, save_model
@@ -179,7 +180,16 @@ def test_a_beta_that_is_given_is_solved_for(wave):
     assert few.selection_certificate_.primal == pytest.approx(model.certificate_.primal, rel=1e-5)
 
 
-@slow
+@pytest.mark.parametrize("gates", ["free", "cross"])
+def test_where_time_is_over_the_network_is_the_one_that_the_path_came_to(gates):
+    """Solvers begin with its weights, so what is left of the time only makes it better."""
+    X, y = make_friedman1(400, n_features=6, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="max_time ended the selection of beta after 1 of 14 values"):
+        model = ConvexNetworkRegressor(gates=gates, max_time=1e-6).fit(X[:200], y[:200])
+    assert model.score(X[200:], y[200:]) > 0.5
+    assert model.certificate_.relative_gap < 0.01
+
+
 def test_more_rows_than_are_searched(wave, monkeypatch):
     monkeypatch.setattr("clifford_rand_nn.estimators.network.few._JUDGED", 100)
     X, y = make_friedman1(250, noise=1.0, random_state=0)

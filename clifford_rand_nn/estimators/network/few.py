@@ -129,30 +129,34 @@ def _train(problem: Problem, choices: FewChoices) -> TrainedFew:
     part = problem.take(few)
     path = NeuronPath(rows[few], part.targets, part.weights, choices.gates)
     until = None if choices.max_time is None else began + _HALF * choices.max_time
-    found, outputs = _searched(part, rows[few], path, choices, until)
+    found, outputs, cut = _searched(part, rows[few], path, choices, until)
     beta, refit = found[0].beta, found[0].refit
     chosen = _followed(path, beta)
     whole = len(few) == n
     index = np.arange(len(path.atoms)) if whole else chosen.columns
     limits = WorkingSet(tol=_TOL, max_time=choices.max_time, max_memory=choices.max_memory)
 
-    def solved(index: NDArray[np.intp], beta: float, family: Family | None = None) -> tuple[Result[Weights], Proved]:
+    def solved(
+        index: NDArray[np.intp], beta: float, known: Weights, family: Family | None = None
+    ) -> tuple[Result[Weights], Proved]:
         atoms = _of_all(path.atoms.take(index), few, n)
         lasso = LassoProblem(atoms.training_columns(rows), problem.targets, beta, sample_weight=problem.weights)
-        solution = limits.after(time.perf_counter() - began).solve_columns(lasso)
+        start = known._replace(columns=np.searchsorted(index, known.columns))
+        solution = limits.after(time.perf_counter() - began).solve_columns(lasso, start)
         listed = Neurons.free(atoms.directions, atoms.offsets)  # copies of rows change places, on which they lie
         family = family or Family("neurons", path.p, False, listed, feature)
         return solution, _proved(solution, atoms, beta, family, standard, Z)
 
     exact = Family.of(path.dictionary, feature) if whole and path.dictionary.exact else None
-    result, selection = solved(index, beta, exact)
+    result, selection = solved(index, beta, chosen, exact)
     result = settled(result)
     proved, reason = selection, f"group Lasso over {len(index):,} neurons"
     most, active = choices.n_neurons, index[result.coefficients.columns]
     if refit < 1 or (most is not None and len(active) > most):
-        kept = path.refitted(chosen, refit * beta, most).columns  # as on the held-out rows
+        again = path.refitted(chosen, refit * beta, most)  # as on the held-out rows
+        kept = again.columns
         first = result
-        result, proved = solved(kept, refit * beta)
+        result, proved = solved(kept, refit * beta, again)
         result = result.ended(first.status) if first.interrupted else result
         reason += (
             f"; of {len(chosen.columns)} in use {len(kept)} stay, output weights refitted at {refit:g} of its beta"
@@ -170,7 +174,7 @@ def _train(problem: Problem, choices: FewChoices) -> TrainedFew:
         honest=honest,
         candidates=table,
         reason=reason,
-        message="" if result.converged else result.message,
+        message="; ".join(filter(None, (cut, "" if result.converged else result.message))),
         history=result.history,
         status=result.status,
     )
@@ -196,8 +200,11 @@ def _proved(
 
 def _searched(
     problem: Problem, rows: Array, path: NeuronPath, choices: FewChoices, until: float | None
-) -> tuple[list[NeuronScore], Array]:
-    """Return what betas and refits come to on held-out rows, best first, and the best one's outputs, else NaN."""
+) -> tuple[list[NeuronScore], Array, str]:
+    """Return what betas and refits come to on held-out rows, best first, the best one's outputs, and if time was over.
+
+    Rows that are not held out have NaN for outputs.
+    """
     betas = path.top * _SHARES if choices.beta is None else np.array([choices.beta])
     if path.top <= _NOTHING * float(np.abs(rows).max() * np.abs(problem.targets).max()):
         betas = np.ones(1) if choices.beta is None else betas  # a constant target: there are no neurons
@@ -209,7 +216,7 @@ def _searched(
     told = np.any([held for held, _ in parts], axis=0)
     judged = problem.take(np.flatnonzero(told))
     found: list[NeuronScore] = []
-    best, outputs, rest = np.inf, np.full(problem.targets.shape, np.nan), 0
+    best, outputs, rest, cut = np.inf, np.full(problem.targets.shape, np.nan), 0, ""
     for beta in betas:
         f = np.full((len(refits), *problem.targets.shape), np.nan)
         counts = np.zeros((len(parts), len(refits)))
@@ -230,10 +237,12 @@ def _searched(
         rest += 1
         if scores.min() < best:
             best, outputs, rest = float(scores.min()), f[int(scores.argmin())], 0
-        late = until is not None and time.perf_counter() > until
-        if rest >= _PATIENCE or np.mean(active) > MOST_ACTIVE or late:
+        if rest >= _PATIENCE or np.mean(active) > MOST_ACTIVE:
             break
-    return sorted(found, key=lambda one: one.score), outputs
+        if beta > betas[-1] and until is not None and time.perf_counter() > until:
+            cut = f"max_time ended the selection of beta after {len(found) // len(refits)} of {len(betas)} values"
+            break
+    return sorted(found, key=lambda one: one.score), outputs, cut
 
 
 def _held_out(problem: Problem, classes: bool) -> list[NDArray[np.bool_]]:

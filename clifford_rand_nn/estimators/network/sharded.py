@@ -1,4 +1,4 @@
-"""The network without knobs on shards: what of the estimators' parameters holds there, and what the fit leaves."""
+"""Fits of networks without knobs: of rows in memory or of shards, and what the estimators are after the latter."""
 
 import time
 import warnings
