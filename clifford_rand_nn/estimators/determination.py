@@ -1,6 +1,11 @@
 """How much of the variance of targets predictions tell."""
 
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils import check_array
 
 from clifford_rand._typing import Array
 
@@ -23,4 +28,17 @@ def determination(targets: Array, predicted: Array, weights: Array | None = None
     >>> determination(np.full(3, 0.1), np.full(3, 0.1), w)
     1.0
     """
+    largest = max(float(np.abs(targets).max(initial=0.0)), float(np.abs(predicted).max(initial=0.0)))
+    unit = np.ldexp(1.0, np.frexp(largest)[1] - 2)  # squares of 1e155 overflow, those of 1e-170 vanish
+    targets, predicted = targets / unit, predicted / unit
     return float(r2_score(targets - targets[0], predicted - targets[0], sample_weight=weights))
+
+
+class R2Scored(RegressorMixin):
+    """A regressor whose score is `determination`."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R² of the predictions for rows X with targets y (n,) or (n, outputs); 1 is perfect."""
+        model: Any = self
+        targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        return determination(targets, model.predict(X), sample_weight)

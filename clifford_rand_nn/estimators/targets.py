@@ -6,13 +6,14 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import as_array, check_positive, describe, fail, refuse_unreal
 from clifford_rand_nn.datafits.choice import encode_labels, labels_of, loss_lines, loss_names
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
+from clifford_rand_nn.estimators.determination import R2Scored
 from clifford_rand_nn.estimators.held_out import DeferredCalibration, HeldOut
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
 from clifford_rand_nn.estimators.stated import classifier_program, regressor_program, stated_network, two_sided
@@ -142,7 +143,7 @@ class LossChoosingClassifier(NetworkClassifier):
         return logistic if preferred else task
 
 
-class NetworkRegressor(RegressorMixin, ConvexNetwork):
+class NetworkRegressor(R2Scored, ConvexNetwork):
     """Real targets, one or several; several share their neurons."""
 
     huber_delta: float = 1.0

@@ -364,7 +364,7 @@ def test_which_rows_were_left_out_and_how_the_solver_came_to_its_end():
         assert objectives == sorted(objectives, reverse=True)
         assert objectives[-1] == pytest.approx(proof.primal, rel=1e-7)  # some solvers polish their last point
         assert model.history_[-1].relative_gap == pytest.approx(proof.relative_gap, abs=1e-6)
-        assert model.history_[0].relative_gap > 0.1
+        assert model.n_neurons or model.history_[0].relative_gap > 0.1  # those begin with the solution of a path
         assert [row.seconds for row in model.history_] == sorted(row.seconds for row in model.history_)
 
 

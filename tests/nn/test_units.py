@@ -8,6 +8,7 @@ import pytest
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import (
     BetaCV,
+    ConvexNetworkRegressor,
     ConvexReLUClassifier,
     ConvexReLURegressor,
     CrossProductLassoClassifier,
@@ -228,3 +229,17 @@ def test_a_step_that_is_not_finite_ends_fista(monkeypatch):
     assert "by a step that is not finite" in result.message
     assert result.relative_gap < 1
     assert problem.objective(problem.point(result.coefficients)) == pytest.approx(result.objective)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-170, 1e153])
+@pytest.mark.parametrize("make", [GatedReLURegressor, ConvexNetworkRegressor])
+def test_the_score_of_targets_of_any_size_is_that_of_others(make, size):
+    """Their squares overflow or vanish: without a warning, and not R² of 1 or 0."""
+    beta = {"beta": 1e-3} if make is GatedReLURegressor else {}
+    model = make(**beta).fit(X[:20], Y[:20])
+    predicted = model.predict(X[20:])
+    expected = 1 - np.sum((Y[20:] - predicted) ** 2) / np.sum((Y[20:] - Y[20:].mean()) ** 2)
+    assert model.score(X[20:], Y[20:]) == pytest.approx(expected, rel=1e-12)
+    model.predict = lambda rows: size * predicted
+    with np.errstate(all="raise"):
+        assert model.score(X[20:], size * Y[20:]) == pytest.approx(expected, rel=1e-9)

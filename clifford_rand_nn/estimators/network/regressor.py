@@ -3,11 +3,10 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from clifford_rand._checks import as_real, refuse_unreal
 from clifford_rand._typing import Array
-from clifford_rand_nn.estimators.determination import determination
+from clifford_rand_nn.estimators.determination import R2Scored, determination
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.estimators.network.distinct import Data, LeftOut
 from clifford_rand_nn.estimators.rows import training_data
@@ -17,7 +16,7 @@ from clifford_rand_nn.infinite.intervals import fit_intervals
 from clifford_rand_nn.units import Units
 
 
-class ConvexNetworkRegressor(RegressorMixin, NetworkWithoutKnobs):
+class ConvexNetworkRegressor(R2Scored, NetworkWithoutKnobs):
     """Regressor without knobs: infinitely many gates, everything chosen by leave-one-out.
 
     {family}
