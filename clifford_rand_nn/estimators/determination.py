@@ -9,6 +9,8 @@ from sklearn.utils import check_array
 
 from clifford_rand._typing import Array
 
+_LARGEST = 1e300  # of predictions, in the unit of the targets, whose squares of 1e155 overflow and of 1e-170 vanish
+
 
 def determination(targets: Array, predicted: Array, weights: Array | None = None) -> float:
     r"""Return the coefficient of determination, the mean over the outputs of R² (1 is perfect, 0 is the best constant).
@@ -28,10 +30,10 @@ def determination(targets: Array, predicted: Array, weights: Array | None = None
     >>> determination(np.full(3, 0.1), np.full(3, 0.1), w)
     1.0
     """
-    largest = max(float(np.abs(targets).max(initial=0.0)), float(np.abs(predicted).max(initial=0.0)))
-    unit = np.ldexp(1.0, np.frexp(largest)[1] - 2)  # squares of 1e155 overflow, those of 1e-170 vanish
-    targets, predicted = targets / unit, predicted / unit
-    return float(r2_score(targets - targets[0], predicted - targets[0], sample_weight=weights))
+    unit = np.ldexp(1.0, max(int(np.frexp(np.abs(targets).max(initial=0.0))[1]) - 2, -1022))
+    with np.errstate(over="ignore"):  # of predictions 1e154 times as large as the targets it is -inf
+        targets, predicted = targets / unit, np.clip(predicted / unit, -_LARGEST, _LARGEST)
+        return float(r2_score(targets - targets[0], predicted - targets[0], sample_weight=weights))
 
 
 class R2Scored(RegressorMixin):
@@ -40,5 +42,6 @@ class R2Scored(RegressorMixin):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R² of the predictions for rows X with targets y (n,) or (n, outputs); 1 is perfect."""
         model: Any = self
+        predicted = model.predict(X)
         targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        return determination(targets, model.predict(X), sample_weight)
+        return determination(targets, predicted, sample_weight)

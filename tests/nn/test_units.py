@@ -243,3 +243,12 @@ def test_the_score_of_targets_of_any_size_is_that_of_others(make, size):
     model.predict = lambda rows: size * predicted
     with np.errstate(all="raise"):
         assert model.score(X[20:], size * Y[20:]) == pytest.approx(expected, rel=1e-9)
+
+
+def test_predictions_far_beyond_the_targets_have_a_score_of_minus_infinity():
+    model = GatedReLURegressor(beta=1e-3).fit(X, Y)
+    model.predict = lambda rows: np.full(len(rows), 1e250)
+    assert model.score(X, Y) == -np.inf
+    assert model.score(X, 1e-100 * Y) == -np.inf
+    assert model.score(X, 1e153 * Y) < -1e190
+    assert model.score(X, 5e-324 * np.round(Y)) == -np.inf
