@@ -6,7 +6,7 @@ from typing import Any
 
 import array_api_compat
 
-from clifford_rand.fusion.emit import Program, tensor_source
+from clifford_rand.fusion.codegen import Program, tensor_source
 from clifford_rand.fusion.kernel import Result
 from clifford_rand.fusion.scalar import TraceError
 

@@ -13,9 +13,9 @@ import numpy as np
 from clifford_rand._checks import check_callable, check_choice, check_listed, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.fusion.array_function import ArrayFunction
-from clifford_rand.fusion.emit import Operations
+from clifford_rand.fusion.codegen import Operations
+from clifford_rand.fusion.fallback import mended, taken
 from clifford_rand.fusion.kernel import FusedKernel
-from clifford_rand.fusion.mend import mended, taken
 from clifford_rand.fusion.scalar import TraceError
 from clifford_rand.fusion.tracing import TENSORS, Tracing, kind_of
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._threads import cached_property, for_each_slice
-from clifford_rand.fusion.emit import Operations, Program, array_source, count_operations, loop_source
+from clifford_rand.fusion.codegen import Operations, Program, array_source, count_operations, loop_source
 from clifford_rand.fusion.loops import ArrayLoop, CompiledLoop, MachineLoop
 from clifford_rand.fusion.vector_code import is_written
 from clifford_rand.machine.compiled import target

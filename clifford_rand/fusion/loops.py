@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand.fusion.cache import compile_loop
-from clifford_rand.fusion.emit import Program
+from clifford_rand.fusion.codegen import Program
 from clifford_rand.fusion.vector_code import VectorCode
 from clifford_rand.machine.compiled import Target
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from clifford_rand.fusion.array_function import ArrayFunction
-from clifford_rand.fusion.emit import Input, Output, Program
+from clifford_rand.fusion.codegen import Input, Output, Program
 from clifford_rand.fusion.kernel import FusedKernel, Result
 from clifford_rand.fusion.linear import by_coefficients
 from clifford_rand.fusion.multivector import TracedMultivector, trace_input

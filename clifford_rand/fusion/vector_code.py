@@ -6,7 +6,7 @@ vectoriser and for Numba's type inference, which together take a second for a th
 
 from typing import Any
 
-from clifford_rand.fusion.emit import Program, needed
+from clifford_rand.fusion.codegen import Program, needed
 from clifford_rand.machine.loop import Loop, Operand
 
 LONG = 150  # cycles of the longest chain of dependent operations from which on two registers of samples go side by side

@@ -1,4 +1,4 @@
-"""Samples of a batch for which the compiled code is not right, taken out, and put back by the plain function."""
+"""Samples that compiled code cannot compute, recomputed by the plain function."""
 
 from typing import Any
 

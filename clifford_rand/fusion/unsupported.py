@@ -1,4 +1,4 @@
-"""What of a multivector fused functions do not trace, and why: the plain function is run where one is used."""
+"""Attributes of a multivector that fused functions do not trace, each with its reason."""
 
 _BATCH = "it is about the batch, and samples are computed one by one"
 _VALUES = "it tells about values, and there are none yet; use numpy.where on coefficients"

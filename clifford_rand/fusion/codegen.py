@@ -1,4 +1,4 @@
-"""Code of a traced function: one line a term that is used more than once, the rest within the expressions."""
+"""Source code of a traced function: each term that is used more than once is a line."""
 
 from fractions import Fraction
 from typing import Any, NamedTuple
