@@ -13,7 +13,7 @@ from sklearn.metrics import (
 )
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.estimators.determination import determination
+from clifford_rand_nn.estimators.r2 import r_squared
 
 _BINS = 10
 LEAST_PROBABILITY = 1e-15  # a probability of zero would cost infinitely much
@@ -126,7 +126,7 @@ def score_numbers(
     inside = None
     if interval is not None:
         inside = float(np.average((interval[0] <= y) & (y <= interval[1]), weights=weights))
-    r2 = float("nan") if len(y) < 2 else determination(y, predicted, weights)
+    r2 = float("nan") if len(y) < 2 else r_squared(y, predicted, weights)
     return Scores(
         len(y),
         r2=r2,

@@ -32,8 +32,8 @@ from clifford_rand_nn.cli.console import say, show_table
 from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, draw_spiral, fit_spiral, spiral_notes, spiral_row
 from clifford_rand_nn.cli.outputs import check_out
 from clifford_rand_nn.datasets import spiral
-from clifford_rand_nn.estimators.ended import unless_stopped
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier
+from clifford_rand_nn.estimators.interruption import raise_if_interrupted
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
 
 DIGITS_COLUMNS = ("method", "picked", "test accuracy", "objective", "certified gap", "seconds")
@@ -221,7 +221,7 @@ def _fitted(model: Any, rows: _Rows) -> Any:
     with warnings.catch_warnings():
         warnings.filterwarnings("error", _SWALLOWED)
         try:
-            return unless_stopped(model.fit(*rows))
+            return raise_if_interrupted(model.fit(*rows))
         except UserWarning as told:
             if str(told).startswith(_SWALLOWED):
                 raise KeyboardInterrupt from told

@@ -14,7 +14,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate, NetworkClaim
 from clifford_rand_nn.datasets import spiral
 from clifford_rand_nn.displays import save_figure, spiral_figure
-from clifford_rand_nn.estimators.ended import unless_stopped
+from clifford_rand_nn.estimators.interruption import raise_if_interrupted
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier
 from clifford_rand_nn.gates.sampling import sample_gates
@@ -68,9 +68,9 @@ def timed_fit(make: Callable[[Array], Any], X: Array, y: NDArray[Any]) -> Spiral
     few, its_labels = spiral(_FEW)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is recorded
-        unless_stopped(make(few).fit(few, its_labels))
+        raise_if_interrupted(make(few).fit(few, its_labels))
         began = time.perf_counter()
-        model = unless_stopped(make(X).fit(X, y))
+        model = raise_if_interrupted(make(X).fit(X, y))
     return SpiralFit(model, time.perf_counter() - began)
 
 

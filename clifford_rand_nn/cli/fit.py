@@ -25,7 +25,7 @@ from clifford_rand_nn.cli.outputs import check_out
 from clifford_rand_nn.cli.rows import Reading, read_other, read_training
 from clifford_rand_nn.dictionaries.subsets import count_subsets
 from clifford_rand_nn.estimators.lasso import CrossProductLasso
-from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
+from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.model_file import save_model
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.reporting.gather import gather_facts
@@ -134,7 +134,7 @@ def _interrupted(model: Any) -> bool:
 def tell_end(model: Any, seconds: float, written: str) -> None:
     """Say so if the solver did not end with the optimum."""
     gap, by_shards = model.certificate_.relative_gap, isinstance(model.certificate_, ShardCertificate)
-    if isinstance(model, NetworkWithoutKnobs):
+    if isinstance(model, BaseConvexNetwork):
         status, asked = model.status_, ""
         assert status is not None  # of a fit
         ended = status.ends_all or (by_shards and status is not Status.OPTIMAL)
@@ -187,7 +187,7 @@ def _note_many_columns(model: Any, n: int, d: int) -> None:
 
 def _problem(model: Any) -> list[tuple[str, str]]:
     """Say which problem was solved, where that was asked for rather than chosen, and what the network is made of."""
-    if isinstance(model, NetworkWithoutKnobs):
+    if isinstance(model, BaseConvexNetwork):
         return []
     penalty = getattr(model, "penalty_", model.penalty)
     return [("problem", f"{model.loss_} loss, {penalty} penalty, beta {model.beta_:.3g}"), *_candidates(model)]

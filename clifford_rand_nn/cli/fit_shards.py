@@ -20,7 +20,7 @@ from clifford_rand_nn.cli.options import check_options, make_model
 from clifford_rand_nn.cli.outputs import check_out
 from clifford_rand_nn.cli.progress import ShownEngine
 from clifford_rand_nn.cli.shards import new_shards, some_targets, training_shards
-from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
+from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.model_file import save_model
 from clifford_rand_nn.reporting.chosen import describe_model, prove
 from clifford_rand_nn.shards.source import Shards
@@ -118,7 +118,7 @@ def _check(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
 
 def _fit(model: Any, shards: Shards, asked: AskedShards) -> None:
     try:
-        engine = ShownEngine(shards) if asked.talks and isinstance(model, NetworkWithoutKnobs) else None
+        engine = ShownEngine(shards) if asked.talks and isinstance(model, BaseConvexNetwork) else None
         model.fit(shards, engine=engine, checkpoint=asked.checkpoint)
     except KeyboardInterrupt as interrupt:
         kept = "" if asked.checkpoint is None else f" The same command goes on from {asked.checkpoint}, if it is there."

@@ -17,7 +17,7 @@ from clifford_rand_nn.cli.console import INTERRUPTED, complain, refused_data, sa
 from clifford_rand_nn.cli.outputs import check_out
 from clifford_rand_nn.cli.rows import Reading, read_other, read_training
 from clifford_rand_nn.datafits.choice import encode_labels
-from clifford_rand_nn.estimators.ended import unless_stopped
+from clifford_rand_nn.estimators.interruption import raise_if_interrupted
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
 from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
 from clifford_rand_nn.gates.sampling import sample_gates
@@ -103,7 +103,7 @@ def _left_out(rows: Rows, task: str, axes: Any) -> dict[str, Array]:
 
     kind = ConvexNetworkClassifier if task == "classification" else ConvexNetworkRegressor
     options: dict[str, Any] = {"loss": "squared"} if task == "classification" else {}
-    model = unless_stopped(kind(rounds=0, **options).fit(rows.X, rows.y, rows.weights, rows.groups))
+    model = raise_if_interrupted(kind(rounds=0, **options).fit(rows.X, rows.y, rows.weights, rows.groups))
     drawn = RegularizationPathDisplay.from_estimator(model, rows.X, rows.y, rows.weights, rows.groups, ax=axes)
     assert drawn.unseen is not None
     say(f"chosen: beta {model.beta_:.4g}, for the squared loss and before gates are learned; fit may choose another")

@@ -14,7 +14,7 @@ from clifford_rand_nn.datafits.choice import split_weights
 from clifford_rand_nn.displays.labels import places_of
 from clifford_rand_nn.displays.style import FIRST, SECOND, axes_of, network_of
 from clifford_rand_nn.estimators.groups import group_numbers
-from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
+from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.estimators.parameters import drawn_state
 from clifford_rand_nn.estimators.rows import new_rows, refused_by_scikit_learn, training_labels
 
@@ -81,7 +81,7 @@ class LearningCurveDisplay(_LearningCurveDisplay):
             Another estimator; shares that are none, or of which fewer than two are tried.
         """
         owner, model = cls.__name__, network_of(estimator)
-        if not isinstance(model, NetworkWithoutKnobs) or not hasattr(model, "loo_score_"):
+        if not isinstance(model, BaseConvexNetwork) or not hasattr(model, "loo_score_"):
             hint = "Others have from_estimator, by cross-validation."
             rule = "a fitted network without knobs"
             raise fail("estimator", owner, rule, describe(f"a {type(model).__name__}"), hint)

@@ -14,8 +14,8 @@ from clifford_rand_nn.displays.labels import places_of
 from clifford_rand_nn.displays.style import FIRST, GREY, SECOND, axes_of, encoded, network_of
 from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.groups import group_numbers
-from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
-from clifford_rand_nn.estimators.network.distinct import Data, Distinct
+from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
+from clifford_rand_nn.estimators.network.unique_rows import Data, UniqueRows
 from clifford_rand_nn.infinite.leave_one_out import LeaveOneOut
 from clifford_rand_nn.infinite.many.landmarks import spread_rows
 from clifford_rand_nn.paths.path import RegularizationPath
@@ -171,7 +171,7 @@ class RegularizationPathDisplay:
             shown = cls(estimator.betas_, mean, error, "score of held-out folds", chosen=estimator.beta_)
             return shown.plot(ax=ax, **kwargs)
         model = network_of(estimator)
-        if isinstance(model, NetworkWithoutKnobs):
+        if isinstance(model, BaseConvexNetwork):
             if model.path_ is not None:
                 return cls._few(model).plot(ax=ax, **kwargs)
             seen = None if X is None else encoded(estimator, X)
@@ -222,7 +222,7 @@ class RegularizationPathDisplay:
         of = (
             None if groups is None else np.unique(group_numbers(groups, len(rows), owner)[kept], return_inverse=True)[1]
         )
-        problem = Distinct.of(Data(rows[kept], targets, weights, of)).problem
+        problem = UniqueRows.of(Data(rows[kept], targets, weights, of)).problem
         if len(problem.X) > _MOST:
             problem = problem.take(np.sort(spread_rows(len(problem.X), _MOST)))
         best = model.candidates_[0]

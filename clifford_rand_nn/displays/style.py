@@ -9,7 +9,7 @@ from clifford_rand._checks import check_instance
 from clifford_rand._files import replaced
 from clifford_rand._optional import require
 from clifford_rand_nn.estimators.cv import BetaCV
-from clifford_rand_nn.estimators.front import Front
+from clifford_rand_nn.estimators.pipeline_prefix import PipelinePrefix
 
 # Okabe and Ito's palette, made for colour-blind readers; no two of its colours differ by hue alone.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
@@ -67,7 +67,7 @@ def encoded(model: Any, X: Any) -> Any:
         if isinstance(model, BetaCV):
             model = model.estimator_
         else:
-            X, model = Front(model).transform(X), model[-1]
+            X, model = PipelinePrefix(model).transform(X), model[-1]
     X = X.toarray() if hasattr(X, "toarray") else X
     return X.to_numpy() if hasattr(X, "to_numpy") else X
 

@@ -20,8 +20,8 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import check_weights
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.folds import Split, scorer_of, splits_of
-from clifford_rand_nn.estimators.front import Front
 from clifford_rand_nn.estimators.parameters import check_verbose, tell
+from clifford_rand_nn.estimators.pipeline_prefix import PipelinePrefix
 from clifford_rand_nn.estimators.rows import refused_by_scikit_learn
 from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.export.program import Program
@@ -117,7 +117,7 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
         positive one. Rows with the same entry of ``groups`` (n,), such as those of one patient, are in one fold, so
         that scores are those of new groups: where rows of a group are alike, other folds promise too much.
         """
-        steps, last = Front.of(self.estimator)
+        steps, last = PipelinePrefix.of(self.estimator)
         if not isinstance(last, ConvexNetwork):
             rule = "itself, or in the last step of a Pipeline, an estimator of clifford_rand_nn"
             raise fail("estimator", "BetaCV", rule, last)
@@ -189,7 +189,7 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
 
     def _model(self, beta: float, left: float | None) -> Any:
         """Return the estimator for a beta, with no more time than is left."""
-        _, last = Front.of(self.estimator)
+        _, last = PipelinePrefix.of(self.estimator)
         times = [time for time in (last.max_time, left) if time is not None]
         return clone(last).set_params(beta=beta, max_time=min(times, default=None))
 
@@ -312,7 +312,7 @@ class _FoldCall:
         began = time.perf_counter()
         shared: list[Any] = []  # a gated network's next beta needs no new gates
         (rows, targets, weights), (others, answers, mass) = map(self.data.take, self.split)
-        front, rows = Front.of(self.search.estimator)[0].fit(rows, targets)
+        front, rows = PipelinePrefix.of(self.search.estimator)[0].fit(rows, targets)
         others = front.transform(others)
         for i, beta in enumerate(self.search.betas_):
             left = self.clock.left(self.clock.share)

@@ -15,8 +15,8 @@ from clifford_rand_nn.certificates import GatedClaim
 from clifford_rand_nn.datafits.choice import loss_lines
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.infinite_gates import check_infinite, forget_gates, infinite_beta_max, train_infinite
-from clifford_rand_nn.estimators.planned import Planned
 from clifford_rand_nn.estimators.rows import gated_training_rows
+from clifford_rand_nn.estimators.shard_planning import ShardPlanning
 from clifford_rand_nn.estimators.sharded import fit_sharded
 from clifford_rand_nn.estimators.sharded_fit import refuse_in_memory
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
@@ -107,7 +107,7 @@ class GatedFamily(ConvexNetwork):
         return sample_gates(X, n_gates, method, self.sketch_dim, offset, rng, y=targets)
 
 
-class GatedReLU(Planned, GatedFamily):
+class GatedReLU(ShardPlanning, GatedFamily):
     r"""Parameters and training; `GatedReLUClassifier` and `GatedReLURegressor` add what targets need.
 
     .. math:: \min_{U,b,t}\ \frac1n\sum_j \ell\Big(\sum_i D_{i,jj}(x_j^TU_i+b_i)+t,\ y_j\Big)+\beta\sum_i||U_i||_F

@@ -13,7 +13,7 @@ from clifford_rand_nn.datafits.choice import loss_lines, make_datafit
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.dictionaries.subsets import count_subsets
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
-from clifford_rand_nn.estimators.followed import FollowedLasso, on_exact_path
+from clifford_rand_nn.estimators.lasso_coordinate_descent import LassoCoordinateDescent, on_exact_path
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.gates.fitted import fitted_gates, fitted_neurons
 from clifford_rand_nn.infinite.standard import Standardisation
@@ -205,10 +205,10 @@ class CrossProductLasso(ConvexNetwork):
                 return super()._judged(task, shared, X)
             atoms, K = self._columns(task.rows, family)
             datafit = make_datafit(task.loss, task.targets, len(K), type(self).__name__, None, task.weights)
-            shared.append(FollowedLasso(atoms, K, datafit, self.fit_intercept))
-        if not isinstance(shared[0], FollowedLasso):
+            shared.append(LassoCoordinateDescent(atoms, K, datafit, self.fit_intercept))
+        if not isinstance(shared[0], LassoCoordinateDescent):
             return super()._judged(task, shared, X)
-        followed: FollowedLasso = shared[0]
+        followed: LassoCoordinateDescent = shared[0]
         values, intercept = followed.at(self.beta_)
         some = np.flatnonzero(values.any(axis=1))
         columns = followed.atoms.take(some).columns(with_feature(X, task.feature))

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from clifford_rand._checks import as_array, check_positive, describe, fail, refuse_unreal
 from clifford_rand_nn.datafits.choice import encode_labels, labels_of, loss_lines, loss_names
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
-from clifford_rand_nn.estimators.determination import R2Scored
+from clifford_rand_nn.estimators.export_program import classifier_program, network_program, regressor_program, two_sided
 from clifford_rand_nn.estimators.held_out import DeferredCalibration, HeldOut
+from clifford_rand_nn.estimators.r2 import R2ScoreMixin
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
-from clifford_rand_nn.estimators.stated import classifier_program, regressor_program, stated_network, two_sided
 from clifford_rand_nn.export.program import Program, apply
 from clifford_rand_nn.infinite.calibration import Calibration
 from clifford_rand_nn.units import Units
@@ -111,7 +111,7 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
         return np.asarray(self.calibration_.probabilities(outputs))
 
     def _program(self, coverage: float | None) -> Program:
-        network = stated_network(self)
+        network = network_program(self)
         several = len(self.classes_) > 2
         scores = network.outputs if several else two_sided(network.outputs)
         decision = network.outputs if several else apply("first", network.outputs)
@@ -143,7 +143,7 @@ class LossChoosingClassifier(NetworkClassifier):
         return logistic if preferred else task
 
 
-class NetworkRegressor(R2Scored, ConvexNetwork):
+class NetworkRegressor(R2ScoreMixin, ConvexNetwork):
     """Real targets, one or several; several share their neurons."""
 
     huber_delta: float = 1.0
@@ -189,7 +189,7 @@ class NetworkRegressor(R2Scored, ConvexNetwork):
         return out[:, 0] if self._target_ndim == 1 else out
 
     def _program(self, coverage: float | None) -> Program:
-        return regressor_program(self, stated_network(self), self._target_ndim == 1)
+        return regressor_program(self, network_program(self), self._target_ndim == 1)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn._words import printable_lines
-from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
+from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.explanation.context import Context, cell
 from clifford_rand_nn.explanation.prediction_text import prediction_dict, prediction_text
 from clifford_rand_nn.explanation.route import named
@@ -228,7 +228,7 @@ def _said(context: Context, seen: Array) -> dict[str, Any]:
     found["predictions"] = np.asarray(estimator.predict(data))
     if hasattr(estimator, "predict_proba"):
         found["probabilities"] = np.asarray(estimator.predict_proba(data))
-    if isinstance(estimator, NetworkWithoutKnobs):
+    if isinstance(estimator, BaseConvexNetwork):
         found["variance"] = estimator._variance_at(seen)
         if hasattr(estimator, "predict_interval") and len(context.network.intercept) == 1:
             ends = estimator.predict_interval(data)

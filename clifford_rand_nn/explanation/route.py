@@ -16,7 +16,7 @@ from clifford_rand._optional import require
 from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.cv import BetaCV
-from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
+from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.estimators.rows import new_rows, refused_by_scikit_learn
 from clifford_rand_nn.explanation.origins import Made, made_of
 
@@ -225,7 +225,7 @@ def taken_apart(model: Any) -> tuple[list[Any], Any, Any]:
         else:
             steps += [step for _, step in inner.steps[:-1] if step is not None and not isinstance(step, str)]
             inner = last = inner.steps[-1][1]
-    if not isinstance(inner, ConvexNetwork | NetworkWithoutKnobs):
+    if not isinstance(inner, ConvexNetwork | BaseConvexNetwork):
         rule = "an estimator of this library, a BetaCV, or a Pipeline that ends with one"
         hint = "Of a search of scikit-learn give best_estimator_." if hasattr(inner, "best_estimator_") else ""
         raise fail("model", "explain", rule, describe(f"a {type(inner).__name__}"), hint)

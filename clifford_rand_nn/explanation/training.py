@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from clifford_rand._typing import Array
 from clifford_rand_nn.bias import with_feature
 from clifford_rand_nn.certificates import Certificate, GatedClaim, NetworkClaim
-from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
+from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.explanation.sums import KernelSum, NetworkSum
 
 Numbers = NDArray[np.intp]
@@ -33,8 +33,8 @@ def rows_of_parts(estimator: Any, network: NetworkSum, seen: Array | None) -> Nu
     """
     if not isinstance(network, KernelSum):
         return None
-    known = getattr(estimator, "network_rows_", None) if isinstance(estimator, NetworkWithoutKnobs) else None
-    if known is None and not isinstance(estimator, NetworkWithoutKnobs):
+    known = getattr(estimator, "network_rows_", None) if isinstance(estimator, BaseConvexNetwork) else None
+    if known is None and not isinstance(estimator, BaseConvexNetwork):
         known = kept_rows(estimator)
     if known is None and seen is not None and len(seen) == n_training_rows(estimator):
         known = _found(network.network.rows, network.network.standard.rows(seen))
@@ -68,7 +68,7 @@ def are_training_rows(estimator: Any, network: NetworkSum, numbers: Numbers | No
 
 def spanning_rows(estimator: Any, neurons: Numbers) -> list[Numbers] | None:
     """Return the numbers of the training rows that span the plane of each neuron; None where they are not known."""
-    if isinstance(estimator, NetworkWithoutKnobs):
+    if isinstance(estimator, BaseConvexNetwork):
         known = estimator.spanning_rows_
         return None if known is None else [known[i] for i in neurons]
     claim, kept = estimator.certificate_.claim, kept_rows(estimator)

@@ -7,7 +7,7 @@ import numpy as np
 
 from clifford_rand._typing import Array
 from clifford_rand_nn._words import printable_lines
-from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
+from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.explanation.columns import ColumnImportance, importances
 from clifford_rand_nn.explanation.context import Context
 from clifford_rand_nn.explanation.sums import GatedSum, KernelSum, in_blocks
@@ -229,7 +229,7 @@ def _rows(context: Context) -> list[InfluentialRow] | None:
 def _directions(context: Context) -> list[Direction] | None:
     """Return the eigenvectors of the metric of learned gates with the largest eigenvalues."""
     metric = getattr(context.estimator, "metric_", None)
-    if not isinstance(context.estimator, NetworkWithoutKnobs) or metric is None:
+    if not isinstance(context.estimator, BaseConvexNetwork) or metric is None:
         return None
     if len(metric) != context.estimator.n_features_in_:  # of coordinates in the span of the rows
         return None

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.estimators.ended import unless_stopped
+from clifford_rand_nn.estimators.interruption import raise_if_interrupted
 from clifford_rand_nn.gates.sampling import merged_rows
 
 FOLDS = 10
@@ -226,4 +226,4 @@ def _fitted(model: Any, X: Array, y: NDArray[Any], weights: Array | None) -> Any
         warnings.simplefilter("ignore", ConvergenceWarning)
         if hasattr(model, "predict_proba") and len(np.unique(y)) < 2:
             return simplest(True).fit(X, y)
-        return unless_stopped(fresh.fit(X, y, **given))
+        return raise_if_interrupted(fresh.fit(X, y, **given))

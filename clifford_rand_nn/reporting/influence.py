@@ -10,7 +10,7 @@ from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedS
 
 from clifford_rand._typing import Array
 from clifford_rand_nn._words import shortened
-from clifford_rand_nn.estimators.ended import unless_stopped
+from clifford_rand_nn.estimators.interruption import raise_if_interrupted
 from clifford_rand_nn.explanation.permutation import error_measure, permutation_losses, prediction_error
 from clifford_rand_nn.reporting.baselines import together
 from clifford_rand_nn.reporting.facts import Rows
@@ -64,7 +64,7 @@ def find_influence(model: Any, rows: Rows) -> Influence | None:
         return None
     train, test = parts
     given = {} if rows.weights is None else {"sample_weight": rows.weights[place][train]}
-    one = unless_stopped(_settled(model).fit(X[train], y[train], **given))
+    one = raise_if_interrupted(_settled(model).fit(X[train], y[train], **given))
     weights = None if rows.weights is None else rows.weights[place][test]
     origin = rows.origin or rows.names or tuple(f"column {j}" for j in range(X.shape[1]))
     names = list(dict.fromkeys(origin))

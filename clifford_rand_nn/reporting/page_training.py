@@ -10,7 +10,7 @@ from clifford_rand_nn.displays.certificate import CertificateDisplay
 from clifford_rand_nn.displays.convergence import ConvergenceDisplay
 from clifford_rand_nn.displays.learning_curve import LearningCurveDisplay
 from clifford_rand_nn.displays.path import RegularizationPathDisplay
-from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
+from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.reporting.facts import Facts, Rows
 from clifford_rand_nn.reporting.figures import picture
 from clifford_rand_nn.reporting.page_quality import score
@@ -28,7 +28,7 @@ def affords_fits(model: Any, seconds: float) -> bool:
     """Whether a model whose fit took so long can be fitted again to parts of the rows, which it cannot after Ctrl-C."""
     if getattr(getattr(model, "result_", None), "interrupted", False):
         return False
-    return seconds <= (_LONG if isinstance(model, NetworkWithoutKnobs) else _PATIENCE) or np.isnan(seconds)
+    return seconds <= (_LONG if isinstance(model, BaseConvexNetwork) else _PATIENCE) or np.isnan(seconds)
 
 
 def growth_section(facts: Facts, model: Any, rows: Rows) -> Section | None:
@@ -60,7 +60,7 @@ def _curve(model: Any, rows: Rows) -> tuple[Any, str]:
 
     n = len(rows.y)
     ax = Figure().subplots()
-    if isinstance(model, NetworkWithoutKnobs):
+    if isinstance(model, BaseConvexNetwork):
         shares = [*_SIZES * min(1.0, _MOST / n), *([_MOST / n] if n > 1.5 * _MOST else []), 1.0]
         found = LearningCurveDisplay.from_left_out(
             model, rows.X, rows.y, rows.weights, rows.groups, train_sizes=shares, ax=ax
@@ -85,7 +85,7 @@ def chosen_section(facts: Facts, model: Any, rows: Rows) -> Section:
     texts += [] if lines else ["Nothing was chosen by the rows: everything was given."]
     pictures = []
     if isinstance(model.beta, str):
-        with_rows = isinstance(model, NetworkWithoutKnobs) and model.path_ is None
+        with_rows = isinstance(model, BaseConvexNetwork) and model.path_ is None
         given = (rows.X, rows.y, rows.weights, rows.groups) if with_rows else ()
         texts.append(
             "β is the weight of the penalty: to the right networks are simpler, and at some point too simple; to the "

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from clifford_rand_nn.certificates import Certificate, KernelClaim, NetworkClaim
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
-from clifford_rand_nn.estimators.network.each_label import EachLabel
-from clifford_rand_nn.estimators.network.few import NeuronScore
+from clifford_rand_nn.estimators.network.multilabel import MultilabelCalibration
 from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
+from clifford_rand_nn.estimators.network.sparse_network import NeuronScore
 from clifford_rand_nn.infinite.calibration import Calibration
 from clifford_rand_nn.infinite.choice import Candidate
 from clifford_rand_nn.infinite.intervals import Intervals
@@ -217,7 +217,7 @@ def _read_labels(arrays: dict[str, NDArray[Any]], stored: list[dict[str, Any]], 
     agree(left.shape == (n_rows, outputs) and _within(left, 2), "the predictions")
     scales = [read_scales(values) for values in stored]
     each = zip(slopes, offsets, scales, strict=True)
-    model.calibration_ = EachLabel(tuple(Calibration(a, b, **values) for a, b, values in each))
+    model.calibration_ = MultilabelCalibration(tuple(Calibration(a, b, **values) for a, b, values in each))
     model.loo_predictions_ = left
 
 

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model, save_model
-from clifford_rand_nn.estimators.network.neuron_path import NeuronPath, climbed
+from clifford_rand_nn.estimators.network.group_lasso_path import GroupLassoPath, climbed
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 
@@ -191,7 +191,7 @@ def test_where_time_is_over_the_network_is_the_one_that_the_path_came_to(gates):
 
 
 def test_more_rows_than_are_searched(wave, monkeypatch):
-    monkeypatch.setattr("clifford_rand_nn.estimators.network.few._JUDGED", 100)
+    monkeypatch.setattr("clifford_rand_nn.estimators.network.sparse_network._JUDGED", 100)
     X, y = make_friedman1(250, noise=1.0, random_state=0)
     for gates in GATES:
         model = ConvexNetworkRegressor(gates=gates, n_neurons=15).fit(X, y)
@@ -209,7 +209,7 @@ def test_a_path_is_followed_to_the_optimum():
         y = np.maximum(Z @ rng.standard_normal((4, outputs)), 0) + 0.1 * rng.standard_normal((60, outputs))
         w = rng.uniform(0.5, 2, 60)
         w /= w.mean()
-        path = NeuronPath(Z, y, w, "cross")
+        path = GroupLassoPath(Z, y, w, "cross")
         problem = LassoProblem(path.atoms.columns(Z), y, path.top, sample_weight=w)
         assert problem.beta_max() == pytest.approx(path.top, rel=1e-9)
         for share in (0.5, 0.1, 0.01):

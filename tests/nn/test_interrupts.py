@@ -22,10 +22,10 @@ from clifford_rand_nn import (
     relu_path,
 )
 from clifford_rand_nn.estimators import sharded as gated_shards
-from clifford_rand_nn.estimators.front import Front
-from clifford_rand_nn.estimators.network import few
 from clifford_rand_nn.estimators.network import sharded as network_shards
-from clifford_rand_nn.estimators.network.distinct import Distinct
+from clifford_rand_nn.estimators.network import sparse_network
+from clifford_rand_nn.estimators.network.unique_rows import UniqueRows
+from clifford_rand_nn.estimators.pipeline_prefix import PipelinePrefix
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.interrupts import Interrupts, Keeper, handed_over, held, raise_held
@@ -117,9 +117,13 @@ def test_an_interrupt_between_the_last_step_and_the_result_is_a_status(monkeypat
 @pytest.mark.parametrize(
     ("place", "name", "fit"),
     [
-        (Distinct, "certificate", lambda X, y: ConvexNetworkRegressor(n_neurons=3, beta=1e-2).fit(X, y)),
-        (Distinct, "certificate", lambda X, y: ConvexNetworkClassifier(n_neurons=3, beta=1e-2).fit(X, y > 0)),
-        (Front, "joined", lambda X, y: BetaCV(GatedReLURegressor(4), betas=[0.1, 0.01], cv=2).fit(X, y).estimator_),
+        (UniqueRows, "certificate", lambda X, y: ConvexNetworkRegressor(n_neurons=3, beta=1e-2).fit(X, y)),
+        (UniqueRows, "certificate", lambda X, y: ConvexNetworkClassifier(n_neurons=3, beta=1e-2).fit(X, y > 0)),
+        (
+            PipelinePrefix,
+            "joined",
+            lambda X, y: BetaCV(GatedReLURegressor(4), betas=[0.1, 0.01], cv=2).fit(X, y).estimator_,
+        ),
         (gated_shards, "_leave", lambda X, y: GatedReLURegressor(4, beta=0.1).fit(Shards([X], [y]))),
         (network_shards, "_keep", lambda X, y: ConvexNetworkRegressor(rounds=0).fit(Shards([X], [y]))),
     ],
@@ -144,7 +148,7 @@ def test_an_interrupt_after_the_last_solver_of_an_estimator_is_a_status(monkeypa
 
 
 def test_an_interrupt_between_the_programs_of_few_neurons_leaves_the_second_its_optimum(monkeypatch):
-    proved, calls = few._proved, []
+    proved, calls = sparse_network._proved, []
 
     def pressed(*arguments):
         calls.append(1)
@@ -152,7 +156,7 @@ def test_an_interrupt_between_the_programs_of_few_neurons_leaves_the_second_its_
             signal.raise_signal(signal.SIGINT)
         return proved(*arguments)
 
-    monkeypatch.setattr(few, "_proved", pressed)
+    monkeypatch.setattr(sparse_network, "_proved", pressed)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 3))
     with pytest.warns(ConvergenceWarning, match="interrupt"):

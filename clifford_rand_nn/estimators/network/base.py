@@ -11,13 +11,19 @@ from clifford_rand._checks import check_choice, check_integer, check_number, des
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.choice import split_weights
+from clifford_rand_nn.estimators.export_program import NetworkProgram
 from clifford_rand_nn.estimators.groups import group_numbers
-from clifford_rand_nn.estimators.network.distinct import Data, Distinct, LeftOut
-from clifford_rand_nn.estimators.network.few import FewChoices, NeuronScore, Proved, TrainedFew, train_few
 from clifford_rand_nn.estimators.network.sharded import RowsOrShards
+from clifford_rand_nn.estimators.network.sparse_network import (
+    NeuronScore,
+    Proved,
+    SparseNetworkChoices,
+    TrainedSparseNetwork,
+    train_sparse_network,
+)
+from clifford_rand_nn.estimators.network.unique_rows import Data, LeftOut, UniqueRows
 from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, tell
 from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, kernel_training_rows, new_rows
-from clifford_rand_nn.estimators.stated import Stated
 from clifford_rand_nn.export.program import Value
 from clifford_rand_nn.infinite.row_span import RowSpan
 from clifford_rand_nn.infinite.training import Choices, Mistakes, Trained, train
@@ -30,7 +36,7 @@ _ROUNDS = 3
 _OF_ALL_ROWS = ("loo_predictions_", "loo_probabilities_", "left_out_")
 
 
-class NetworkWithoutKnobs(RowsOrShards, Parameters):
+class BaseConvexNetwork(RowsOrShards, Parameters):
     r"""Parameters and training; `ConvexNetworkClassifier` and `ConvexNetworkRegressor` add what targets need.
 
     .. math:: \min_{f,t}\ \frac1n\sum_i\omega_i\tfrac12||y_i-f(x_i)-t||^2+\frac\beta2||f||_K^2,\qquad
@@ -218,7 +224,7 @@ class NetworkWithoutKnobs(RowsOrShards, Parameters):
     def _train(self, data: Data, classes: NDArray[Any] | None, mistakes: Mistakes | None = None) -> LeftOut:
         """Choose, solve and certify; ``mistakes`` says which rows are decided wrongly."""
         owner = type(self).__name__
-        distinct = Distinct.of(data)
+        distinct = UniqueRows.of(data)
         problem = distinct.problem
         self._admit(len(distinct))
         if len(distinct) < 2:
@@ -231,11 +237,13 @@ class NetworkWithoutKnobs(RowsOrShards, Parameters):
         self.spanning_rows_: list[NDArray[np.intp]] | None = None
         self.selection_certificate_: Certificate | None = None
         beta = None if isinstance(self.beta, str) else float(self.beta)
-        found: Trained | TrainedFew
+        found: Trained | TrainedSparseNetwork
         if self._finite:
             gates = "cross" if self.gates == "cross" else "free"
-            asked = FewChoices(gates, self.n_neurons, beta, classes is not None, self.max_time, self.max_memory)
-            found = train_few(problem, asked)
+            asked = SparseNetworkChoices(
+                gates, self.n_neurons, beta, classes is not None, self.max_time, self.max_memory
+            )
+            found = train_sparse_network(problem, asked)
             proved, compared = found.proved, None
             self.network_, self.path_ = proved.claim.network_on_rows(), found.path
             if gates == "cross":
@@ -248,7 +256,7 @@ class NetworkWithoutKnobs(RowsOrShards, Parameters):
             compared, self.network_ = found.compared, found.network
             self.network_rows_ = self._places[distinct.first[found.rows]]
         self.certificate_ = distinct.certificate(proved, classes, self._sample_weight)
-        if isinstance(found, TrainedFew):
+        if isinstance(found, TrainedSparseNetwork):
             same = found.selection is found.proved
             other = self.certificate_ if same else distinct.certificate(found.selection, classes, self._sample_weight)
             self.selection_certificate_ = other
@@ -314,7 +322,7 @@ class NetworkWithoutKnobs(RowsOrShards, Parameters):
         """Whether the network knows rows by their products with those of training."""
         return isinstance(getattr(self.network_, "standard", None), RowSpan)
 
-    def _stated_variance(self, network: Stated) -> Value | None:
+    def _stated_variance(self, network: NetworkProgram) -> Value | None:
         """Return that variance (n, 1) as operations of a program."""
         if self._variance is None:
             return None

@@ -15,12 +15,11 @@ from clifford_rand._checks import as_array, check_choice, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import KernelClaim
 from clifford_rand_nn.datafits.choice import encode_labels, encode_marks
-from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
-from clifford_rand_nn.estimators.network.distinct import Data, LeftOut
-from clifford_rand_nn.estimators.network.each_label import EachLabel, calibration_of, calibration_of_each
-from clifford_rand_nn.estimators.network.labelled import Labelled
+from clifford_rand_nn.estimators.export_program import classifier_program, labels_program, network_program
+from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
+from clifford_rand_nn.estimators.network.multilabel import MultilabelCalibration, calibration_of, calibration_of_each
+from clifford_rand_nn.estimators.network.unique_rows import Data, LabeledRows, LeftOut
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
-from clifford_rand_nn.estimators.stated import classifier_program, labels_program, stated_network
 from clifford_rand_nn.export.program import Program, apply, constant, log_softmax
 from clifford_rand_nn.infinite.choice import Compared
 from clifford_rand_nn.infinite.learned.rounds import wrong_class, wrong_label
@@ -36,7 +35,7 @@ _FITS = (6, 6), (18, 5)  # of the logistic loss, and those of them that leave ro
 _AFFORDED = 1.5  # seconds for trying it
 
 
-class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
+class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
     """Classifier without knobs: infinitely many gates, everything chosen by leave-one-out.
 
     {family}
@@ -80,7 +79,7 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
             loo_probabilities_ : (n, n_classes) array, or None
                 Those of ``loo_predictions_``, by the same calibration; NaN for rows not in ``left_out_``. None for
                 models from files that do not say.
-            calibration_ : Calibration, or EachLabel
+            calibration_ : Calibration, or MultilabelCalibration
                 From outputs of the network to probabilities.
             """,
         "errors": """
@@ -109,10 +108,10 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         data = Data(rows[kept], targets, weights, self._grouped(groups, kept))
         began = time.perf_counter()
         left = self._train(data, self.classes_, wrong_class)
-        labelled = Labelled.make(left.place, index, len(self.classes_), weights)
+        labelled = LabeledRows.make(left.place, index, len(self.classes_), weights)
         self.loss_, self.losses_ = "squared", {}
         if self.loss != "logistic":
-            self.calibration_: Any = calibration_of(left, labelled, len(self.classes_))  # or EachLabel
+            self.calibration_: Any = calibration_of(left, labelled, len(self.classes_))  # or MultilabelCalibration
             self.losses_["squared"] = self.calibration_.loss
         asked = self.loss == "logistic" or (self.loss == "auto" and self._affords_logistic(len(labelled.first)))
         if asked and left.compared is not None:
@@ -167,7 +166,7 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
     @property
     def _several(self) -> bool:
         """Whether rows have several labels."""
-        return isinstance(self.calibration_, EachLabel)
+        return isinstance(self.calibration_, MultilabelCalibration)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -187,7 +186,7 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         return n <= COMPARED and seconds(n, len(self.classes_), fits, judged) <= _AFFORDED
 
     def _train_logistic(
-        self, data: Data, left: LeftOut, compared: Compared, labelled: Labelled, began: float
+        self, data: Data, left: LeftOut, compared: Compared, labelled: LabeledRows, began: float
     ) -> LeftOut:
         """Train on the same gates with the logistic loss, and keep that network if it serves.
 
@@ -239,7 +238,7 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
             return found._replace(message=message)
         return found
 
-    def _serves(self, left: LeftOut, found: LeftOut, chosen: LogisticChoice, labelled: Labelled) -> bool:
+    def _serves(self, left: LeftOut, found: LeftOut, chosen: LogisticChoice, labelled: LabeledRows) -> bool:
         """Say, by the rows that squares were judged on, whether the logistic loss is better; note both losses."""
         told = left.honest[labelled.place] & found.honest
         place, label, mass = labelled.place[told], labelled.label[told], labelled.mass[told]
@@ -288,7 +287,7 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         return tags
 
     def _program(self, coverage: float | None) -> Program:
-        network = stated_network(self)
+        network = network_program(self)
         scores = self.calibration_.stated(network.outputs, self._stated_variance(network))
         if self._several:
             return labels_program(self, network, scores)

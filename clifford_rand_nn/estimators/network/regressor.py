@@ -6,17 +6,17 @@ import numpy as np
 
 from clifford_rand._checks import as_real, refuse_unreal
 from clifford_rand._typing import Array
-from clifford_rand_nn.estimators.determination import R2Scored, determination
-from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
-from clifford_rand_nn.estimators.network.distinct import Data, LeftOut
+from clifford_rand_nn.estimators.export_program import network_program, regressor_program
+from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
+from clifford_rand_nn.estimators.network.unique_rows import Data, LeftOut
+from clifford_rand_nn.estimators.r2 import R2ScoreMixin, r_squared
 from clifford_rand_nn.estimators.rows import training_data
-from clifford_rand_nn.estimators.stated import regressor_program, stated_network
 from clifford_rand_nn.export.program import Program
 from clifford_rand_nn.infinite.intervals import fit_intervals
 from clifford_rand_nn.units import Units
 
 
-class ConvexNetworkRegressor(R2Scored, NetworkWithoutKnobs):
+class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
     """Regressor without knobs: infinitely many gates, everything chosen by leave-one-out.
 
     {family}
@@ -67,7 +67,7 @@ class ConvexNetworkRegressor(R2Scored, NetworkWithoutKnobs):
         some = None if weights is None else weights[told]
         self._set_left_out(kept, told)
         self._set_intervals(left, np.ldexp(data.targets - out, units.y), weights)
-        self.loo_score_ = determination(data.targets[told], out[told], some)
+        self.loo_score_ = r_squared(data.targets[told], out[told], some)
         self.loo_predictions_ = np.full((len(given), out.shape[1]), np.nan)
         self.loo_predictions_[kept] = units.level(out)
         self.loo_predictions_ = self.loo_predictions_.reshape(given.shape)
@@ -113,7 +113,7 @@ class ConvexNetworkRegressor(R2Scored, NetworkWithoutKnobs):
         return out[:, 0] if self._target_ndim == 1 else out
 
     def _program(self, coverage: float | None) -> Program:
-        network = stated_network(self)
+        network = network_program(self)
         if coverage is None:
             return regressor_program(self, network, self._target_ndim == 1)
         ends = self.intervals_.stated(network.outputs, self._stated_variance(network), coverage)

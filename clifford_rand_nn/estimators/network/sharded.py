@@ -12,10 +12,10 @@ from sklearn.metrics import accuracy_score
 from clifford_rand._checks import fail
 from clifford_rand_nn.certificates import KernelClaim
 from clifford_rand_nn.datafits.choice import as_loss, labels_of
-from clifford_rand_nn.estimators.determination import determination
 from clifford_rand_nn.estimators.parameters import tell
-from clifford_rand_nn.estimators.planned import Planned
+from clifford_rand_nn.estimators.r2 import r_squared
 from clifford_rand_nn.estimators.rows import note_columns
+from clifford_rand_nn.estimators.shard_planning import ShardPlanning
 from clifford_rand_nn.estimators.sharded_fit import (
     belongs_to,
     opened_checkpoint,
@@ -44,7 +44,7 @@ _FREE = ("max_time", "verbose")  # may differ when a fit goes on
 _OLD = ("feature_names_in_", "loo_predictions_", "loo_probabilities_", "left_out_")  # of a fit in memory before
 
 
-class RowsOrShards(Planned):
+class RowsOrShards(ShardPlanning):
     """Training of a network on rows in memory or on shards, which loses no network to Ctrl-C."""
 
     def fit(
@@ -162,7 +162,7 @@ def _fit(
         truth = found.held.targets
         model._target_ndim = _target_ndim(shards)
         model.intervals_ = fit_intervals(np.ldexp(truth - outputs, targets.exponent), None, some)
-        model.loo_score_ = determination(truth, outputs, some)
+        model.loo_score_ = r_squared(truth, outputs, some)
     model._keep_variance(False)
     if model.verbose:
         best, rounds = found.candidates[0], found.rounds.rounds if found.rounds else 0

@@ -1,4 +1,4 @@
-r"""Few neurons of many by the group Lasso, from beta to beta: a list of them, new ones that climb, those that stay."""
+r"""The group Lasso over a list of neurons along decreasing beta, with new neurons at each beta."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,7 @@ def climbed(rows: Array, theta: Array, directions: Array) -> Array:
     return V
 
 
-class NeuronPath:
+class GroupLassoPath:
     r"""The group Lasso :math:`\frac1{2n}\sum_i\omega_i||Z^TK_i+t-y_i||^2+\beta\sum_j||Z_j||_2` for falling beta.
 
     It is solved to a gap enough to judge, each time from the last solution. With ``gates="free"`` every beta begins

@@ -1,4 +1,4 @@
-"""How much of the variance of targets predictions tell."""
+"""The coefficient of determination R², for targets of any size."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from clifford_rand._typing import Array
 _LARGEST = 1e300  # of predictions, in the unit of the targets, whose squares of 1e155 overflow and of 1e-170 vanish
 
 
-def determination(targets: Array, predicted: Array, weights: Array | None = None) -> float:
+def r_squared(targets: Array, predicted: Array, weights: Array | None = None) -> float:
     r"""Return the coefficient of determination, the mean over the outputs of R² (1 is perfect, 0 is the best constant).
 
     .. math:: R^2 = 1 - \frac{\sum_i\omega_i(y_i-f_i)^2}{\sum_i\omega_i(y_i-\bar y)^2},\qquad
@@ -25,9 +25,9 @@ def determination(targets: Array, predicted: Array, weights: Array | None = None
     --------
     >>> import numpy as np
     >>> w = np.array([3.0, 1.0, 3.0])
-    >>> determination(np.full(3, 0.1), np.array([0.1, 0.1, 0.1 + 1e-16]), w)
+    >>> r_squared(np.full(3, 0.1), np.array([0.1, 0.1, 0.1 + 1e-16]), w)
     0.0
-    >>> determination(np.full(3, 0.1), np.full(3, 0.1), w)
+    >>> r_squared(np.full(3, 0.1), np.full(3, 0.1), w)
     1.0
     """
     unit = np.ldexp(1.0, max(int(np.frexp(np.abs(targets).max(initial=0.0))[1]) - 2, -1022))
@@ -36,12 +36,12 @@ def determination(targets: Array, predicted: Array, weights: Array | None = None
         return float(r2_score(targets - targets[0], predicted - targets[0], sample_weight=weights))
 
 
-class R2Scored(RegressorMixin):
-    """A regressor whose score is `determination`."""
+class R2ScoreMixin(RegressorMixin):
+    """A regressor whose score is `r_squared`."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R² of the predictions for rows X with targets y (n,) or (n, outputs); 1 is perfect."""
         model: Any = self
         predicted = model.predict(X)
         targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        return determination(targets, predicted, sample_weight)
+        return r_squared(targets, predicted, sample_weight)

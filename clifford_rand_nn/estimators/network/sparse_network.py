@@ -1,4 +1,4 @@
-"""From distinct rows to a network of few neurons: what is chosen, the two convex problems, and what is proved."""
+"""Networks of few neurons on unique rows: selection of beta, the two convex problems and their bounds."""
 
 import time
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.bias import with_feature
 from clifford_rand_nn.certificates import NetworkClaim
 from clifford_rand_nn.estimators.held_out import FOLDS, folds, n_folds
-from clifford_rand_nn.estimators.network.neuron_path import MOST_ACTIVE, NeuronPath
+from clifford_rand_nn.estimators.network.group_lasso_path import MOST_ACTIVE, GroupLassoPath
 from clifford_rand_nn.infinite.choice import Candidate, Problem, choose
 from clifford_rand_nn.infinite.many.landmarks import spread_rows
 from clifford_rand_nn.infinite.standard import Standardisation
@@ -57,7 +57,7 @@ class NeuronScore(NamedTuple):
     n_neurons: float
 
 
-class FewChoices(NamedTuple):
+class SparseNetworkChoices(NamedTuple):
     """Gates "free" or "cross"; most neurons, beta, seconds and bytes, or None; whether there are classes."""
 
     gates: str
@@ -81,7 +81,7 @@ class Proved(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class TrainedFew:
+class TrainedSparseNetwork:
     """A network on distinct rows, and what is known of it; the names are those of `Trained`, where it has them.
 
     Attributes
@@ -112,13 +112,13 @@ class TrainedFew:
     metric: None = None
 
 
-def train_few(problem: Problem, choices: FewChoices) -> TrainedFew:
+def train_sparse_network(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetwork:
     """Choose scaling and constant feature by leave-one-out, beta and refit by held-out rows; solve; bound."""
     with ONE_BLAS_THREAD:  # thousands of small systems, for which threads of BLAS would only wait for each other
         return _train(problem, choices)
 
 
-def _train(problem: Problem, choices: FewChoices) -> TrainedFew:
+def _train(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetwork:
     began = time.perf_counter()
     n = len(problem.X)
     best, table = choose(problem.take(np.sort(spread_rows(n, min(n, COMPARED)))), scalings=_SCALINGS)
@@ -127,7 +127,7 @@ def _train(problem: Problem, choices: FewChoices) -> TrainedFew:
     rows = with_feature(Z, feature)
     few = np.sort(spread_rows(n, min(n, _JUDGED)))
     part = problem.take(few)
-    path = NeuronPath(rows[few], part.targets, part.weights, choices.gates)
+    path = GroupLassoPath(rows[few], part.targets, part.weights, choices.gates)
     until = None if choices.max_time is None else began + _HALF * choices.max_time
     found, outputs, cut = _searched(part, rows[few], path, choices, until)
     beta, refit = found[0].beta, found[0].refit
@@ -164,7 +164,7 @@ def _train(problem: Problem, choices: FewChoices) -> TrainedFew:
         active = kept[result.coefficients.columns]
     every, honest = np.zeros((n, outputs.shape[1])), np.zeros(n, dtype=bool)
     every[few], honest[few] = np.nan_to_num(outputs), ~np.isnan(outputs).any(axis=1)
-    return TrainedFew(
+    return TrainedSparseNetwork(
         proved=proved,
         selection=selection,
         rows=_of_all(path.atoms.take(active), few, n).rows,
@@ -199,7 +199,7 @@ def _proved(
 
 
 def _searched(
-    problem: Problem, rows: Array, path: NeuronPath, choices: FewChoices, until: float | None
+    problem: Problem, rows: Array, path: GroupLassoPath, choices: SparseNetworkChoices, until: float | None
 ) -> tuple[list[NeuronScore], Array, str]:
     """Return what betas and refits come to on held-out rows, best first, the best one's outputs, and if time was over.
 
@@ -212,7 +212,7 @@ def _searched(
     parts = []
     for held in _held_out(problem, choices.classes):
         there = problem.take(np.flatnonzero(~held))
-        parts.append((held, NeuronPath(rows[~held], there.targets, there.weights, choices.gates)))
+        parts.append((held, GroupLassoPath(rows[~held], there.targets, there.weights, choices.gates)))
     told = np.any([held for held, _ in parts], axis=0)
     judged = problem.take(np.flatnonzero(told))
     found: list[NeuronScore] = []
@@ -260,7 +260,7 @@ def _held_out(problem: Problem, classes: bool) -> list[NDArray[np.bool_]]:
     return [place == k for k in range(FOLDS) if (place == k).any() and (place != k).any()][: n_folds(n)]
 
 
-def _followed(path: NeuronPath, beta: float) -> Weights:
+def _followed(path: GroupLassoPath, beta: float) -> Weights:
     """Return the solution at beta, by way of larger ones, as in the folds."""
     for larger in path.top * _SHARES:
         if larger <= beta * (1 + 1e-9):

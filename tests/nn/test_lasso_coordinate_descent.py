@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from clifford_rand_nn.datafits.choice import encode_labels, make_datafit
-from clifford_rand_nn.estimators.followed import FollowedLasso
+from clifford_rand_nn.estimators.lasso_coordinate_descent import LassoCoordinateDescent
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
@@ -23,7 +23,7 @@ def test_it_comes_near_the_optimum(loss, classes, weights, intercept):
     y, kind = encode_labels(np.minimum(LABELS, classes - 1), classes, loss)
     options = {"loss": kind, "fit_intercept": intercept, "sample_weight": weights}
     atoms = Neurons.free(np.zeros((1, 90)), np.zeros(90))
-    followed = FollowedLasso(atoms, K, make_datafit(kind, y, 60, "test", None, weights), intercept)
+    followed = LassoCoordinateDescent(atoms, K, make_datafit(kind, y, 60, "test", None, weights), intercept)
     top = LassoProblem(K, y, 1.0, **options).beta_max()
     for beta in top * 0.5 ** np.arange(1.0, 8.0):
         values, t = followed.at(float(beta))
@@ -37,7 +37,7 @@ def test_it_comes_near_the_optimum(loss, classes, weights, intercept):
 
 def test_no_columns_leave_the_constant():
     y, kind = encode_labels(np.array([0, 1, 1, 1]), 2, "logistic")
-    followed = FollowedLasso(
+    followed = LassoCoordinateDescent(
         Neurons.free(np.zeros((1, 0)), np.zeros(0)), np.zeros((4, 0)), make_datafit(kind, y, 4, "test"), True
     )
     values, t = followed.at(0.1)

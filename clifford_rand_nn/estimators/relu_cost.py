@@ -1,4 +1,4 @@
-"""Seconds that training of a constrained ReLU network is expected to take, from measurements on two cores."""
+"""Estimated training time of a constrained ReLU network, from measurements on two cores."""
 
 _STEP = 4e-8 * 40  # of the interior point: for each pattern, row and squared column, times its steps
 _PROJECTION, _LEAST = 1.2e-8, 1e-4  # of a projection on a cone: for each row and root of a cubed column; at least

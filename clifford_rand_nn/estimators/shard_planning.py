@@ -1,4 +1,4 @@
-"""What a fit to shards will take, asked of an estimator before the start."""
+"""Estimates of the disk, memory, passes and seconds that a fit to shards takes."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from clifford_rand_nn.shards.plan import Plan, plan_fit
 from clifford_rand_nn.shards.source import Shards
 
 
-class Planned:
+class ShardPlanning:
     """An estimator that fits shards, and says before the start what that takes."""
 
     def plan(self, shards: Shards, engine: Any = None) -> Plan:

@@ -1,4 +1,4 @@
-"""The steps of a pipeline before its estimator, fitted once for all that is tried behind them."""
+"""The preprocessing steps of a pipeline, fitted once for every model that is tried behind them."""
 
 from typing import Any, NamedTuple
 
@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 
-class Front(NamedTuple):
+class PipelinePrefix(NamedTuple):
     """Steps before an estimator; none, where it stands alone.
 
     Attributes
@@ -18,13 +18,13 @@ class Front(NamedTuple):
     pipeline: Pipeline | None
 
     @classmethod
-    def of(cls, estimator: Any) -> tuple["Front", Any]:
+    def of(cls, estimator: Any) -> tuple["PipelinePrefix", Any]:
         """Return the steps before an estimator, and the estimator.
 
         Examples
         --------
         >>> from sklearn.preprocessing import StandardScaler
-        >>> front, last = Front.of(Pipeline([("scale", StandardScaler()), ("model", "passthrough")]))
+        >>> front, last = PipelinePrefix.of(Pipeline([("scale", StandardScaler()), ("model", "passthrough")]))
         >>> front.fit([[0.0], [2.0]], None)[1].tolist(), last
         ([[-1.0], [1.0]], 'passthrough')
         """
@@ -32,13 +32,13 @@ class Front(NamedTuple):
             return cls(None), estimator
         return cls(estimator), estimator.steps[-1][1]
 
-    def fit(self, X: Any, y: Any) -> tuple["Front", Any]:
+    def fit(self, X: Any, y: Any) -> tuple["PipelinePrefix", Any]:
         """Return the steps fitted to X and y, and what they make of X."""
         if self.pipeline is None or len(self.pipeline.steps) == 1:
             return self, X
         fitted = clone(self.pipeline)
         rows = fitted[:-1].fit_transform(X, y)  # a slice shares its steps
-        return Front(fitted), rows
+        return PipelinePrefix(fitted), rows
 
     def transform(self, X: Any) -> Any:
         """Return what the fitted steps make of other rows."""

@@ -1,4 +1,4 @@
-"""Networks that stand for a `ConvexReLU` while its beta is chosen, as its own training takes too long for that.
+"""Networks that stand in for a `ConvexReLU` while beta is selected, where its own training takes too long.
 
 Cones decide which. Where columns are few beside rows, a cone is thin: its neurons differ little from that of the gate
 itself, and a network of these alone is near. Where they are many it holds little back, and a gated network is near.

@@ -1,4 +1,4 @@
-"""Several labels a row: each is there or not, with a probability of its own from its own output."""
+"""Calibrated probabilities of multilabel targets, one calibration for each label."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,14 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.estimators.network.distinct import LeftOut
-from clifford_rand_nn.estimators.network.labelled import Labelled
+from clifford_rand_nn.estimators.network.unique_rows import LabeledRows, LeftOut
 from clifford_rand_nn.export.program import Value, beside, constant
 from clifford_rand_nn.infinite.calibration import Calibration, fit_calibration
 
 
 @dataclass(frozen=True, eq=False)
-class EachLabel:
+class MultilabelCalibration:
     """Probabilities of L labels, each from one output by a `Calibration` of its own, as of two classes.
 
     Attributes
@@ -34,7 +33,7 @@ class EachLabel:
         """Mean over the labels of the negative log-likelihood of the leave-one-out outputs."""
         return float(np.mean([one.loss for one in self.calibrations]))
 
-    def ordered(self) -> "EachLabel":
+    def ordered(self) -> "MultilabelCalibration":
         """Return `Calibration.ordered` of each."""
         return replace(self, calibrations=tuple(one.ordered() for one in self.calibrations))
 
@@ -62,7 +61,7 @@ class EachLabel:
         return np.stack(each, axis=1)
 
 
-def calibration_of(left: LeftOut, labelled: Labelled, n_classes: int) -> Calibration:
+def calibration_of(left: LeftOut, labelled: LabeledRows, n_classes: int) -> Calibration:
     """Return probabilities of classes by what was said of rows left out."""
     told = left.honest[labelled.place]
     place, index, mass = labelled.place[told], labelled.label[told], labelled.mass[told]
@@ -70,10 +69,10 @@ def calibration_of(left: LeftOut, labelled: Labelled, n_classes: int) -> Calibra
     return fit_calibration(left.outputs[place], index, n_classes, mass, variance)
 
 
-def calibration_of_each(left: LeftOut, marks: NDArray[Any], weights: Array | None) -> EachLabel:
+def calibration_of_each(left: LeftOut, marks: NDArray[Any], weights: Array | None) -> MultilabelCalibration:
     """Return the same of each label, from which rows have it, (n, L) of 0 and 1."""
     found = []
     for k, index in enumerate(marks.T):
-        labelled = Labelled.make(left.place, index.astype(np.intp), 2, weights)
+        labelled = LabeledRows.make(left.place, index.astype(np.intp), 2, weights)
         found.append(calibration_of(left._replace(outputs=left.outputs[:, k : k + 1]), labelled, 2))
-    return EachLabel(tuple(found))
+    return MultilabelCalibration(tuple(found))

@@ -1,4 +1,4 @@
-"""What a fitted estimator computes, as a program of array operations, from the claim of its certificate."""
+"""Fitted estimators as programs of array operations, from the claim of their certificate."""
 
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from clifford_rand_nn.export.two_layers import two_layers
 from clifford_rand_nn.infinite.kernel import StatedKernel
 
 
-class Stated(NamedTuple):
+class NetworkProgram(NamedTuple):
     """The network of an estimator, as operations of a program.
 
     Attributes
@@ -33,24 +33,24 @@ class Stated(NamedTuple):
     kernel: StatedKernel | None = None
 
 
-def stated_network(model: Any) -> Stated:
+def network_program(model: Any) -> NetworkProgram:
     """Return what the network of a fitted estimator computes, on rows as they come."""
     check_is_fitted(model, "network_")
     claim, X = model.certificate_.claim, rows()
     if isinstance(claim, KernelClaim):
         outputs, penalty, kernel = claim.network.stated(X)
-        return Stated(outputs, penalty, len(claim.network.rows), kernel)
+        return NetworkProgram(outputs, penalty, len(claim.network.rows), kernel)
     if isinstance(claim, NetworkClaim):
         Z = X if claim.standard is None else claim.standard.stated(X, clips=False)
         network, p, squared, feature = claim.network, claim.family.p, False, claim.family.feature
     else:
         assert isinstance(claim, GatedClaim)
         Z, network, p, squared, feature = X, model.network_, 2, claim.squared, claim.feature
-    return Stated(*two_layers(Z, network, p, feature, squared), len(network.b1))
+    return NetworkProgram(*two_layers(Z, network, p, feature, squared), len(network.b1))
 
 
 def classifier_program(
-    model: Any, network: Stated, scores: Value, decision: Value, calibrated: Value | None
+    model: Any, network: NetworkProgram, scores: Value, decision: Value, calibrated: Value | None
 ) -> Program:
     """Return the program of a classifier whose labels are those of the largest score; probabilities are calibrated."""
     results = {"outputs": network.outputs, "scores": scores, "decision_function": decision}
@@ -60,14 +60,16 @@ def classifier_program(
     return _program(model, network, results, model.classes_)
 
 
-def labels_program(model: Any, network: Stated, odds: Value) -> Program:
+def labels_program(model: Any, network: NetworkProgram, odds: Value) -> Program:
     """Return the program of a classifier with several labels a row, from their log-odds (n, L)."""
     there = where(Value("less", (0.0, odds)), 1.0, 0.0)
     results = {"outputs": network.outputs, "decision_function": odds, "predict_proba": sigmoid(odds)}
     return _program(model, network, results | {"index": apply("whole", there)})
 
 
-def regressor_program(model: Any, network: Stated, single: bool, ends: tuple[Value, Value] | None = None) -> Program:
+def regressor_program(
+    model: Any, network: NetworkProgram, single: bool, ends: tuple[Value, Value] | None = None
+) -> Program:
     """Return the program of a regressor, with one target or several, and perhaps the ends of intervals (n, C)."""
     results = {"outputs": network.outputs}
     named = [("predict", network.outputs), *zip(("low", "high"), ends or (), strict=False)]
@@ -80,7 +82,9 @@ def two_sided(outputs: Value) -> Value:
     return outputs @ constant([[0.0, 1.0]], "second")
 
 
-def _program(model: Any, network: Stated, results: dict[str, Value], classes: NDArray[Any] | None = None) -> Program:
+def _program(
+    model: Any, network: NetworkProgram, results: dict[str, Value], classes: NDArray[Any] | None = None
+) -> Program:
     names = getattr(model, "feature_names_in_", None)
     proof = model.certificate_
     return Program(

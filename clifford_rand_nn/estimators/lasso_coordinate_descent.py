@@ -1,4 +1,4 @@
-"""A Lasso over columns in memory, followed from beta to beta by coordinate descent, or by its exact path."""
+"""The Lasso over columns in memory along decreasing beta, by coordinate descent or by the exact path."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ _HALVINGS = 10
 _FLAT = 1e-4  # least curvature of a row, as a share of the largest there is
 
 
-class FollowedLasso:
+class LassoCoordinateDescent:
     r"""Weights of columns K (n, m) for falling beta, each from the last ones.
 
     .. math:: \min_{Z,t}\ \frac1n\sum_i\omega_i\ell\Big(\sum_jK_{ij}Z_j+t,\ y_i\Big)+\beta\sum_j||Z_j||_2

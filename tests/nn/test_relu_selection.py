@@ -13,8 +13,8 @@ from clifford_rand import ArgumentError
 from clifford_rand_nn import ConvexReLUClassifier, ConvexReLURegressor
 from clifford_rand_nn.estimators import relu
 from clifford_rand_nn.estimators.linear_model import linear_coefficients, linear_weight
-from clifford_rand_nn.estimators.relu_judged import Gated, OwnNeurons, Program, own_neurons
-from clifford_rand_nn.estimators.relu_seconds import columns_seconds
+from clifford_rand_nn.estimators.relu_cost import columns_seconds
+from clifford_rand_nn.estimators.relu_selection import Gated, OwnNeurons, Program, own_neurons
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint

@@ -1,4 +1,4 @@
-"""Rows that differ: what a problem is solved on, so that copies of a row are as good as its weight."""
+"""Unique rows with weights, targets and classes: duplicates of a row count as its weight."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -9,8 +9,7 @@ from scipy.sparse import hstack, issparse
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate, proved
-from clifford_rand_nn.estimators.network.copies import merged_weights, shared_out
-from clifford_rand_nn.estimators.network.few import Proved
+from clifford_rand_nn.estimators.network.sparse_network import Proved
 from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.infinite.choice import Compared, Problem
 from clifford_rand_nn.infinite.targets import level
@@ -55,7 +54,7 @@ class LeftOut(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Distinct:
+class UniqueRows:
     """Rows with everything that is the same for their copies, in which only targets differ.
 
     Attributes
@@ -119,3 +118,76 @@ class Distinct:
             classes=classes,
             sample_weight=sample_weight,
         )
+
+
+class LabeledRows(NamedTuple):
+    """Pairs of a distinct row and a class of it.
+
+    Attributes
+    ----------
+    first : (p,) int
+        A row with that pair.
+    place : (p,) int
+        Its distinct row.
+    label : (p,) int
+        Its class.
+    mass : (p,)
+        Sum of the weights of its rows.
+    of : (n,) int
+        The pair of each row.
+    """
+
+    first: NDArray[np.intp]
+    place: NDArray[np.intp]
+    label: NDArray[np.intp]
+    mass: Array
+    of: NDArray[np.intp]
+
+    @classmethod
+    def make(cls, place: NDArray[np.intp], index: NDArray[np.intp], n_classes: int, weights: Array | None) -> Self:
+        """Return the pairs of rows (n,) that have a place among the distinct ones, a class and perhaps a weight."""
+        pairs, first, of = np.unique(place * n_classes + index, return_index=True, return_inverse=True)
+        return cls(first, pairs // n_classes, pairs % n_classes, np.bincount(of, weights).astype(np.float64), of)
+
+    @property
+    def weights(self) -> Array | None:
+        """Their weights with mean 1, or None if they are equal."""
+        return merged_weights(self.mass)
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether a row has more than one class."""
+        return bool((np.diff(self.place) == 0).any())
+
+    def spread(self, theta: Array, weights: Array | None) -> Array:
+        """Return what is each row's share (n, C) of a dual point (p, C) of the pairs, by weights of the rows."""
+        return shared_out(theta, self.of, self.mass, weights)
+
+
+def merged_weights(mass: Array) -> Array | None:
+    """Return the weights, with mean 1, of merged rows with these sums of weights; None if they are equal.
+
+    Examples
+    --------
+    >>> merged_weights(np.array([1.0, 3.0])).tolist(), merged_weights(np.array([2.0, 2.0]))
+    ([0.5, 1.5], None)
+    """
+    return None if (mass == mass[0]).all() else np.asarray(mass / mass.mean())
+
+
+def shared_out(theta: Array, place: NDArray[np.intp], mass: Array, weights: Array | None) -> Array:
+    r"""Return the dual point (n, C) of rows from that of the merged ones (m, C).
+
+    .. math:: \theta'_i = \frac nm\frac{\omega_i}{\mathrm{mass}_{p(i)}}\theta_{p(i)}
+
+    Row i with the weight :math:`\omega_i`, of mean 1, or 1, is merged into p(i) = ``place[i]``. The means of
+    correlations :math:`K^T\theta'/n` and :math:`K^T\theta/m` are the same.
+
+    Examples
+    --------
+    >>> place, mass = np.array([0, 1, 1, 1]), np.array([1.0, 3.0])
+    >>> shared_out(np.array([[1.0], [-1.5]]), place, mass, None)[:, 0].tolist()
+    [2.0, -1.0, -1.0, -1.0]
+    """
+    own = np.ones(len(place)) if weights is None else weights
+    return np.asarray((own / mass[place] * (len(place) / len(mass)))[:, None] * theta[place])
