@@ -1,6 +1,6 @@
-from .arrangements.every import enumerate_patterns as enumerate_patterns
-from .arrangements.every import exhaustive_gates as exhaustive_gates
-from .arrangements.every import pattern_count as pattern_count
+from .arrangements.enumeration import enumerate_patterns as enumerate_patterns
+from .arrangements.enumeration import exhaustive_gates as exhaustive_gates
+from .arrangements.enumeration import pattern_count as pattern_count
 from .certificates import Certificate as Certificate
 from .datasets import spiral as spiral
 from .dictionaries.bracket import bracket_factor as bracket_factor

@@ -11,13 +11,13 @@ from scipy.sparse import issparse
 from clifford_rand._checks import as_array, as_real, check_array, check_positive, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.bias import check_bias, with_feature
-from clifford_rand_nn.datafits.choice import as_loss, check_weights, encode_labels, encode_marks, has_delta
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.loss import Loss
+from clifford_rand_nn.datafits.registry import as_loss, check_weights, encode_labels, encode_marks, has_delta
 from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.infinite.network import KernelNetwork
-from clifford_rand_nn.infinite.row_span import RowSpan
-from clifford_rand_nn.infinite.standard import Standardisation
+from clifford_rand_nn.kernel_network.gram_features import RowSpan
+from clifford_rand_nn.kernel_network.network import KernelNetwork
+from clifford_rand_nn.kernel_network.standardization import Standardisation
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.duality import (
@@ -30,8 +30,8 @@ from clifford_rand_nn.problems.duality import (
     zero_sums,
 )
 from clifford_rand_nn.problems.gated import Coefficients
+from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.sparse_rows import as_rows_or_csr, is_large_sparse, row_lengths
-from clifford_rand_nn.units import Units
 
 _FELT = 1e-11  # of the objective: where rounding moves it by more, residuals are added up exactly
 

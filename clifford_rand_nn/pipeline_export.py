@@ -16,7 +16,7 @@ from clifford_rand_nn.export.onnx_file import onnx_model, save_onnx
 from clifford_rand_nn.export.program import Program
 from clifford_rand_nn.pipeline_steps import of_columns, with_steps
 from clifford_rand_nn.tables.encoder import TableEncoder
-from clifford_rand_nn.tables.stated import stated_table
+from clifford_rand_nn.tables.encoder_program import stated_table
 
 
 def export_onnx(

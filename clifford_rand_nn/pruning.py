@@ -13,7 +13,7 @@ from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.problems.duality import relative_gap
 from clifford_rand_nn.problems.lasso import Weights
 from clifford_rand_nn.solvers.base import Result
-from clifford_rand_nn.solvers.lasso.basic import purify
+from clifford_rand_nn.solvers.lasso.vertex_solution import purify
 
 _LEAST = 1e-6  # of the largest weight: a neuron below it is what an interior point leaves of none
 _ON_PLANE = 1e-12  # activations below this share of a neuron's largest are rounding, on rows that span its hyperplane

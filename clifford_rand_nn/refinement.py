@@ -18,7 +18,7 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._typing import Array
-from clifford_rand_nn.arrangements.every import chosen_patterns, deadline
+from clifford_rand_nn.arrangements.enumeration import chosen_patterns, deadline
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, activation_patterns
 from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.pricing.gate_candidates import GatePrices, climbed, price_gates, removal_costs
@@ -26,7 +26,7 @@ from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
 from clifford_rand_nn.solvers.base import Result, Status, explain
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateSolver
-from clifford_rand_nn.solvers.interrupts import Keeper, handed_over, raise_held
+from clifford_rand_nn.solvers.interrupts import BestIterate, handed_over, raise_held
 
 _SOLVER_TOL = 1e-5  # relative gap of a round; rounds worth having lower the objective by much more
 _PER_ROUND = 0.5  # of the gates: added in a round; on text embeddings smaller shares were no better for the time
@@ -295,7 +295,7 @@ class _Search:
         undone, message = 0, ""
         status: Status | None = None
         offered = ActivationPatterns(model.patterns[:, :0], model.gates.take(np.zeros(0, dtype=np.intp)))
-        with Keeper(rounds) as kept:
+        with BestIterate(rounds) as kept:
             note(model, 0.0, 0.0, True)
             raise_held()
             if model.result.interrupted:

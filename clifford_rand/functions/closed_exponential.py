@@ -14,7 +14,7 @@ from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.straight_line import Part, StraightLine
 from clifford_rand.functions.study import by_pair, cosh_and_sinhc_of, cosh_sinhc, cosh_sinhc_of_one, one_plane
-from clifford_rand.plans.choice import keep
+from clifford_rand.plans.cost_model import keep
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector

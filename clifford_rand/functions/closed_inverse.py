@@ -30,7 +30,7 @@ from clifford_rand.functions.unit_form import used_vectors
 from clifford_rand.kernels.ordered import sum_of_squares
 from clifford_rand.kernels.row_code import Rented, RowFunction, Writer
 from clifford_rand.machine.compiled import Target
-from clifford_rand.plans.choice import keep, plan_of
+from clifford_rand.plans.cost_model import keep, plan_of
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector

@@ -22,7 +22,7 @@ from clifford_rand.functions.closed_exponential import CHUNK, SEPARATE, plane_ex
 from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.study import angle_and_half, angle_and_half_of_one
 from clifford_rand.functions.tangent_log import DIMENSIONS, tangent_code
-from clifford_rand.plans.choice import keep, plan_of
+from clifford_rand.plans.cost_model import keep, plan_of
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector

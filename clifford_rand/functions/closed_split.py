@@ -21,7 +21,7 @@ from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.closed_exponential import SEPARATE
 from clifford_rand.functions.straight_line import StraightLine
-from clifford_rand.plans.choice import keep
+from clifford_rand.plans.cost_model import keep
 
 MOST = 6  # dimensions
 SIMPLE = 1e-12  # B∧B, relative to B², below which B is one plane

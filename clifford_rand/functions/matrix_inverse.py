@@ -17,7 +17,7 @@ from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import reverse_is_negative
 from clifford_rand.functions.unit_form import unit_form, used_vectors
 from clifford_rand.kernels.representation import from_matrices, representation_of, to_matrices
-from clifford_rand.plans.choice import keep
+from clifford_rand.plans.cost_model import keep
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector

@@ -13,7 +13,7 @@ from clifford_rand.basis.keys import Keys, keys_of_grades
 from clifford_rand.basis.layout import apart
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.norm_code import NormCode
-from clifford_rand.plans.choice import keep
+from clifford_rand.plans.cost_model import keep
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector

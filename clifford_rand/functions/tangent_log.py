@@ -16,7 +16,7 @@ from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.closed_split import split_code
 from clifford_rand.functions.straight_line import StraightLine
-from clifford_rand.plans.choice import keep, plan_of
+from clifford_rand.plans.cost_model import keep, plan_of
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector

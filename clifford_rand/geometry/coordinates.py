@@ -10,7 +10,7 @@ from clifford_rand.basis.coefficients import exact_quotient
 from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.norms import as_inexact, expand, no_tensors
-from clifford_rand.plans.choice import keep
+from clifford_rand.plans.cost_model import keep
 
 CANCELLATION = 64  # |R|² relative to R ~R beyond which two products are more accurate than a quadratic form in R
 LEAST = 256  # times eps: the least relative tolerance that makes sense for data of that precision

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from clifford_rand._checks import check_broadcast, describe, fail
-from clifford_rand.plans.choice import plan_of
+from clifford_rand.plans.cost_model import plan_of
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector

@@ -16,7 +16,7 @@ from clifford_rand.basis.layout import apart, together
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import as_masks, is_odd_swap, reverse_is_negative
 from clifford_rand.basis.table import product_table
-from clifford_rand.plans.choice import keep
+from clifford_rand.plans.cost_model import keep
 from clifford_rand.plans.table_plan import rent
 
 LARGE = 2**11  # numbers from which the compiled copy is faster than NumPy's two calls

@@ -20,7 +20,7 @@ from clifford_rand.basis.table import ProductTable, product_table
 from clifford_rand.kernels.ordered import AT_A_TIME, OrderedSums, Table, merged, sum_of_squares
 from clifford_rand.kernels.row_code import Rented, Writer
 from clifford_rand.machine.compiled import Target
-from clifford_rand.plans.choice import keep
+from clifford_rand.plans.cost_model import keep
 
 ALWAYS = 5  # dimensions up to which R ~R a number is all that R, even or odd, needs to be a versor
 LARGEST = 2**15  # entries of the tensor of the quadratic form

@@ -16,7 +16,7 @@ from clifford_rand.basis.rules import BY_TRANSFORM, METRIC_FREE, SCALAR
 from clifford_rand.basis.table import product_table
 from clifford_rand.kernels.outermorphism import move_components, signed_permutation
 from clifford_rand.kernels.representation import hadamard, representation_of
-from clifford_rand.plans.choice import RECURSION, SMALL_TRANSFORM, transform_pays
+from clifford_rand.plans.cost_model import RECURSION, SMALL_TRANSFORM, transform_pays
 from clifford_rand.plans.fast import possible_grades
 
 DENSE = 2**13  # entries of the table as a matrix (n_a n_b, n_out), most of them zeros, that beat a gather

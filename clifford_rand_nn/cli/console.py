@@ -12,7 +12,7 @@ import typer
 
 from clifford_rand.errors import ArgumentError, MissingDependencyError, printable
 from clifford_rand_nn._words import printable_lines, some_of
-from clifford_rand_nn.cli.pressed import pressed
+from clifford_rand_nn.cli.sigint import pressed
 
 # Parameters of Python that are options under another name; the others have theirs.
 OPTIONS = {"leave_out": "--drop", "dates": "--date", "textual": "--text"}

@@ -7,7 +7,7 @@ import sys
 import threading
 from typing import Any
 
-from clifford_rand_nn.cli.pressed import pressed, watch
+from clifford_rand_nn.cli.sigint import pressed, watch
 
 _SOON = 0.01  # seconds
 

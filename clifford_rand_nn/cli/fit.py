@@ -27,8 +27,8 @@ from clifford_rand_nn.dictionaries.subsets import count_subsets
 from clifford_rand_nn.estimators.lasso import CrossProductLasso
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.model_file import save_model
+from clifford_rand_nn.reporting.collect import collect_facts
 from clifford_rand_nn.reporting.facts import Rows
-from clifford_rand_nn.reporting.gather import gather_facts
 from clifford_rand_nn.reporting.page import check_libraries, write_report
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.solvers.base import Status, explain
@@ -104,7 +104,7 @@ def run_fit(asked: Asked, options: Mapping[str, Any], given: Mapping[str, Any]) 
     compare = asked.compare and not (asked.quiet and asked.report is None) and not _interrupted(model)
     silent = copy.copy(model).set_params(verbose=0)
     with refused_data(str(asked.test or asked.train)):
-        facts = gather_facts(silent, rows, why=why, test=test, seconds=seconds, compare=compare)
+        facts = collect_facts(silent, rows, why=why, test=test, seconds=seconds, compare=compare)
     if asked.as_json:
         more = {"details": dict(_problem(model)), "model_file": _name(asked.out), "report_file": _name(asked.report)}
         print_json(facts.as_dict() | more)

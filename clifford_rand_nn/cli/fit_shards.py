@@ -22,7 +22,7 @@ from clifford_rand_nn.cli.progress import ShownEngine
 from clifford_rand_nn.cli.shards import new_shards, some_targets, training_shards
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.model_file import save_model
-from clifford_rand_nn.reporting.chosen import describe_model, prove
+from clifford_rand_nn.reporting.selection import describe_model, prove
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.streaming.evaluate import evaluate_shards
 from clifford_rand_nn.tables import choose_task

@@ -10,9 +10,9 @@ from clifford_rand_nn._words import some_of
 from clifford_rand_nn.cli.console import print_json, say, show_pairs
 from clifford_rand_nn.cli.facts import show_kinds
 from clifford_rand_nn.cli.models import LoadedModel, read_model
-from clifford_rand_nn.infinite.network import KernelNetwork
+from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.model_file import damage_as_error
-from clifford_rand_nn.reporting.chosen import choices, describe_model, prove
+from clifford_rand_nn.reporting.selection import choices, describe_model, prove
 
 _SHOWN = 12  # names in one line
 

@@ -6,7 +6,7 @@ from typing import Any
 from clifford_rand._checks import check_choice, check_positive, fail
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._words import joined
-from clifford_rand_nn.datafits.choice import LOSSES, has_delta, loss_names
+from clifford_rand_nn.datafits.registry import LOSSES, has_delta, loss_names
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier, CrossProductLassoRegressor
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier

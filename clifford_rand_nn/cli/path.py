@@ -16,7 +16,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.cli.console import INTERRUPTED, complain, refused_data, say, show_table
 from clifford_rand_nn.cli.outputs import check_out
 from clifford_rand_nn.cli.rows import Reading, read_other, read_training
-from clifford_rand_nn.datafits.choice import encode_labels
+from clifford_rand_nn.datafits.registry import encode_labels
 from clifford_rand_nn.estimators.interruption import raise_if_interrupted
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
 from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.shards.formats.opened import has_names
+from clifford_rand_nn.shards.formats.readers import has_names
 from clifford_rand_nn.shards.source import Shards
 
 _PIECES, _PIECE = 16, 1000  # places whose targets say what the task is, and rows of each

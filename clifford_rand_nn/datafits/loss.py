@@ -1,7 +1,7 @@
 r"""What a loss is: one record of formulas, of which solvers, problems and certificates take what they need.
 
 A record knows no data. `Datafit` is a record with targets and weights of rows, and all the rest of the library goes
-through that. To add a loss, write its record and name it in `clifford_rand_nn.datafits.choice`.
+through that. To add a loss, write its record and name it in `clifford_rand_nn.datafits.registry`.
 """
 
 from typing import Any, ClassVar

@@ -6,7 +6,7 @@ from scipy.optimize import nnls
 
 from clifford_rand._checks import as_real, check_squares, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.arrangements.every import exhaustive_gates
+from clifford_rand_nn.arrangements.enumeration import exhaustive_gates
 from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
 
 _ON_CONE = 1e-9  # a ray is in a closed cone if it leaves it by no more than this share of |x|; rows within it are on

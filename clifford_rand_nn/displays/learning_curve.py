@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing, indexable, resample
 from sklearn.utils.validation import _num_samples
 
 from clifford_rand._checks import as_array, as_real, check_integer, describe, fail, refuse_unreal
-from clifford_rand_nn.datafits.choice import split_weights
+from clifford_rand_nn.datafits.registry import split_weights
 from clifford_rand_nn.displays.labels import places_of
 from clifford_rand_nn.displays.style import FIRST, SECOND, axes_of, network_of
 from clifford_rand_nn.estimators.groups import group_numbers

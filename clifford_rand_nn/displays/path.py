@@ -9,17 +9,17 @@ from sklearn.base import is_classifier
 
 from clifford_rand._checks import as_array, as_real, as_rows, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.choice import as_loss, encode_labels, encode_marks, split_weights
+from clifford_rand_nn.datafits.registry import as_loss, encode_labels, encode_marks, split_weights
 from clifford_rand_nn.displays.labels import places_of
 from clifford_rand_nn.displays.style import FIRST, GREY, SECOND, axes_of, encoded, network_of
 from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.groups import group_numbers
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.estimators.network.unique_rows import Data, UniqueRows
-from clifford_rand_nn.infinite.leave_one_out import LeaveOneOut
-from clifford_rand_nn.infinite.many.landmarks import spread_rows
+from clifford_rand_nn.kernel_network.large_n.landmarks import spread_rows
+from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.paths.path import RegularizationPath
-from clifford_rand_nn.units import Units
+from clifford_rand_nn.rescaling import Units
 
 _MOST = 1000  # rows that leave-one-out is done again on: a decomposition of so many takes a fraction of a second
 _BETAS = 40

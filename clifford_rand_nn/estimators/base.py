@@ -22,25 +22,25 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._typing import Array
-from clifford_rand_nn.arrangements.every import deadline
+from clifford_rand_nn.arrangements.enumeration import deadline
 from clifford_rand_nn.bias import Bias, bias_feature, check_bias, with_feature
 from clifford_rand_nn.certificates import Certificate, Claim, GatedClaim, KernelClaim, NetworkClaim, proved
-from clifford_rand_nn.datafits.choice import has_delta, make_datafit, split_weights
 from clifford_rand_nn.datafits.loss import Loss
+from clifford_rand_nn.datafits.registry import has_delta, make_datafit, split_weights
 from clifford_rand_nn.estimators.held_out import HeldOut, chosen_beta
 from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, progress_line
 from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, new_rows
 from clifford_rand_nn.gates.hyperplanes import Gates, as_gates
-from clifford_rand_nn.infinite.network import KernelNetwork
+from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
 from clifford_rand_nn.paths.relu import FIRST_SHARE
 from clifford_rand_nn.problems.csr_rows import CsrRows
 from clifford_rand_nn.problems.duality import DualBound, relative_gap, rounding_of_norm
 from clifford_rand_nn.problems.gated import Coefficients
+from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.solvers.base import Limits, Result, Status, check_limits
 from clifford_rand_nn.solvers.interrupts import Interrupts, unless_interrupted
 from clifford_rand_nn.sparse_rows import is_wide_sparse, row_lengths
-from clifford_rand_nn.units import Units
 
 _ROUNDED = 10.0  # times the gap that was asked for, beyond which a network's own is told
 _FELT = 1e-12  # of the objective: one that rounding of coefficients moves by more is computed again from the network

@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_response_method, check_is_fitted, in
 from clifford_rand._checks import as_array, check_choice, describe, fail, is_whole, refuse_unreal
 from clifford_rand._threads import is_fork
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.choice import check_weights
+from clifford_rand_nn.datafits.registry import check_weights
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.folds import Split, scorer_of, splits_of
 from clifford_rand_nn.estimators.parameters import check_verbose, tell

@@ -10,9 +10,9 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from clifford_rand._checks import as_generator, check_choice, check_integer, check_positive, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.arrangements.every import central_count, chosen_patterns, deadline
+from clifford_rand_nn.arrangements.enumeration import central_count, chosen_patterns, deadline
 from clifford_rand_nn.certificates import GatedClaim
-from clifford_rand_nn.datafits.choice import loss_lines
+from clifford_rand_nn.datafits.registry import loss_lines
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.infinite_gates import check_infinite, forget_gates, infinite_beta_max, train_infinite
 from clifford_rand_nn.estimators.rows import gated_training_rows
@@ -26,14 +26,14 @@ from clifford_rand_nn.networks import without_feature
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.refinement import Refinement, refine_gates
+from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import Result, Status
-from clifford_rand_nn.solvers.choice import AutoSolver, expected_seconds
+from clifford_rand_nn.solvers.dispatch import AutoSolver, expected_seconds
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gram.newton import GramNewton
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
-from clifford_rand_nn.units import Units
 
 _TOL, _SHARDS_TOL = 1e-6, 1e-3  # relative gaps to reach in memory, and on shards, where each digit takes passes
 _REFINE_TOL = 1e-5  # relative gap of the rounds of a refinement, which lower the objective by much more

@@ -12,10 +12,10 @@ from scipy.sparse import hstack, issparse
 from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.choice import as_loss, labels_of, normalised
 from clifford_rand_nn.datafits.loss import Loss
+from clifford_rand_nn.datafits.registry import as_loss, labels_of, normalised
 from clifford_rand_nn.gates.sampling import merged_rows
-from clifford_rand_nn.infinite.calibration import Calibration, fit_calibration
+from clifford_rand_nn.kernel_network.calibration import Calibration, fit_calibration
 from clifford_rand_nn.solvers.base import Status
 
 FOLDS = 5

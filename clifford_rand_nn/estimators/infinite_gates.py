@@ -9,11 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand._blas import blas_threads
 from clifford_rand._checks import fail
 from clifford_rand_nn.certificates import KernelClaim
-from clifford_rand_nn.datafits.choice import make_datafit
-from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.network import KernelNetwork
-from clifford_rand_nn.infinite.ridge import KernelMatrix, KernelProblem
-from clifford_rand_nn.infinite.standard import Standardisation
+from clifford_rand_nn.datafits.registry import make_datafit
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.network import KernelNetwork
+from clifford_rand_nn.kernel_network.ridge import KernelMatrix, KernelProblem
+from clifford_rand_nn.kernel_network.standardization import Standardisation
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 
 SCOPE = "all gated networks of any width with Gaussian gates, in the limit of infinitely many"

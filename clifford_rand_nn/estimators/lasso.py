@@ -9,14 +9,14 @@ from clifford_rand._checks import as_generator, check_choice, check_integer, fai
 from clifford_rand._typing import Array
 from clifford_rand_nn.bias import with_feature
 from clifford_rand_nn.certificates import NetworkClaim
-from clifford_rand_nn.datafits.choice import loss_lines, make_datafit
+from clifford_rand_nn.datafits.registry import loss_lines, make_datafit
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.dictionaries.subsets import count_subsets
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.lasso_coordinate_descent import LassoCoordinateDescent, on_exact_path
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.gates.fitted import fitted_gates, fitted_neurons
-from clifford_rand_nn.infinite.standard import Standardisation
+from clifford_rand_nn.kernel_network.standardization import Standardisation
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.paths.relu import beta_max_over
@@ -24,11 +24,11 @@ from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.blocks import BlockPricer
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
+from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.solvers.base import SOONEST, Limits, Result, check_memory
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
-from clifford_rand_nn.units import Units
 
 # Measured on one core, on 60 rows in R^3 and on iris: planes are made and evaluated at some 3e7 entries a second, a fit
 # takes some 12 rounds; and a matrix of columns priced in memory instead takes a third to a tenth of that time.

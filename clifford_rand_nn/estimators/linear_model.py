@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.choice import as_loss
+from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.estimators.base import Task
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.held_out import chosen_beta
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import without_feature
 from clifford_rand_nn.problems.gated import GatedRidgeProblem
-from clifford_rand_nn.solvers.choice import AutoSolver
+from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.interrupts import unless_interrupted
 
 _TOL = 1e-4  # relative gap of a model that is only judged

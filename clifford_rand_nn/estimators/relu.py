@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_choice, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import NetworkClaim
-from clifford_rand_nn.datafits.choice import as_loss, loss_lines, make_datafit
+from clifford_rand_nn.datafits.registry import as_loss, loss_lines, make_datafit
 from clifford_rand_nn.estimators.base import Task
 from clifford_rand_nn.estimators.gated import GatedFamily
 from clifford_rand_nn.estimators.linear_model import expected_beta, linear_coefficients, linear_weight

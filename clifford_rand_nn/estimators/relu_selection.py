@@ -17,7 +17,7 @@ from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
-from clifford_rand_nn.solvers.choice import AutoSolver
+from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.interrupts import unless_interrupted
 from clifford_rand_nn.solvers.lasso.working_set import solved_master
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian

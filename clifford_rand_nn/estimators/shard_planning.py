@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from clifford_rand._checks import describe, fail
 from clifford_rand_nn.shards.engines.base import Engine
-from clifford_rand_nn.shards.engines.choice import as_engine
+from clifford_rand_nn.shards.engines.dispatch import as_engine
 from clifford_rand_nn.shards.plan import Plan, plan_fit
 from clifford_rand_nn.shards.source import Shards
 

@@ -14,7 +14,7 @@ from clifford_rand._checks import as_generator, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.bias import with_feature
 from clifford_rand_nn.certificates import GatedClaim
-from clifford_rand_nn.datafits.choice import as_loss, normalised
+from clifford_rand_nn.datafits.registry import as_loss, normalised
 from clifford_rand_nn.estimators.base import Task
 from clifford_rand_nn.estimators.held_out import BetaScore, DeferredCalibration, HeldOut, chosen_beta
 from clifford_rand_nn.estimators.parameters import progress_line
@@ -26,7 +26,7 @@ from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.shards.engines.base import Engine
-from clifford_rand_nn.shards.engines.choice import as_engine
+from clifford_rand_nn.shards.engines.dispatch import as_engine
 from clifford_rand_nn.shards.gated.fit import Trained, on_all_columns, train_gated
 from clifford_rand_nn.shards.gated.memory import needed
 from clifford_rand_nn.shards.gated.passes import Patterns

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.choice import labels_of
 from clifford_rand_nn.datafits.loss import Loss
+from clifford_rand_nn.datafits.registry import labels_of
 from clifford_rand_nn.estimators.held_out import PATIENCE, BetaScore, best_score
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import gated_predictions

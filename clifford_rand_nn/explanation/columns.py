@@ -7,7 +7,7 @@ import numpy as np
 from clifford_rand._typing import Array
 from clifford_rand_nn.explanation.context import Context
 from clifford_rand_nn.explanation.permutation import permutation_losses, prediction_error
-from clifford_rand_nn.explanation.route import Rows, named
+from clifford_rand_nn.explanation.preprocessing import Rows, named
 from clifford_rand_nn.explanation.sums import KernelSum
 
 _PERMUTED = 500  # rows, at most, that columns are permuted on

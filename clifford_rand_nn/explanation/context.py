@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 from clifford_rand._checks import as_array, as_real, describe, fail, refuse_unreal
 from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.rows import refused_by_scikit_learn, training_labels
-from clifford_rand_nn.explanation.route import Route, Rows
+from clifford_rand_nn.explanation.preprocessing import Route, Rows
 from clifford_rand_nn.explanation.sums import KernelSum, NetworkSum, sum_of
 from clifford_rand_nn.explanation.training import Numbers, are_training_rows, rows_of_parts
 

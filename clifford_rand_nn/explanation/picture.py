@@ -9,8 +9,8 @@ from clifford_rand_nn.explanation.permutation import error_measure
 from clifford_rand_nn.explanation.words import in_a_column, largest, others_text, rank_text, speaks_for
 
 if TYPE_CHECKING:
+    from clifford_rand_nn.explanation.model_summary import ModelExplanation
     from clifford_rand_nn.explanation.prediction import PredictionExplanation
-    from clifford_rand_nn.explanation.whole import ModelExplanation
 
 # Of Okabe and Ito's palette, made for colour-blind readers: what raises an output, what lowers it, and sums.
 _UP, _DOWN, _SUM = "#0072B2", "#E69F00", "#7F7F7F"

@@ -13,7 +13,7 @@ from clifford_rand_nn._words import printable_lines
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.explanation.context import Context, cell
 from clifford_rand_nn.explanation.prediction_text import prediction_dict, prediction_text
-from clifford_rand_nn.explanation.route import named
+from clifford_rand_nn.explanation.preprocessing import named
 from clifford_rand_nn.explanation.sums import GatedSum, KernelSum
 from clifford_rand_nn.explanation.training import Numbers, kept_rows, likeness, row_weights, shares
 

@@ -23,21 +23,21 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._typing import Array
-from clifford_rand_nn.arrangements.every import chosen_patterns, deadline
+from clifford_rand_nn.arrangements.enumeration import chosen_patterns, deadline
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.problems.duality import Centered, stated_gap
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status
-from clifford_rand_nn.solvers.choice import AutoSolver
-from clifford_rand_nn.solvers.interrupts import Keeper, handed_over, held
+from clifford_rand_nn.solvers.dispatch import AutoSolver
+from clifford_rand_nn.solvers.interrupts import BestIterate, handed_over, held
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _SMALLEST = 1e-300  # beta of a grid: below, its quotients are beyond float64
 _SHARED = """
     loss : str or Loss
-        A name in `clifford_rand_nn.datafits.choice.LOSSES`, or a record.
+        A name in `clifford_rand_nn.datafits.registry.LOSSES`, or a record.
     betas : array of numbers > 0, optional
         In the 1/n scale; otherwise ``n_betas`` values from beta_max to ``eps`` times it, evenly in the log.
     tol : float
@@ -193,7 +193,7 @@ def walked(betas: Array, limits: Limits, solve: Callable[[float, Limits], Result
     """
     began = time.perf_counter()
     results: list[Result[Any]] = []
-    with Keeper(results) as kept:
+    with BestIterate(results) as kept:
         for beta in betas:
             seconds = time.perf_counter() - began
             if results and limits.max_time is not None and seconds >= limits.max_time:

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from clifford_rand._checks import as_rows, check_bool, check_choice, check_size
 from clifford_rand._typing import Array
-from clifford_rand_nn.arrangements.every import chosen_patterns, deadline
-from clifford_rand_nn.datafits.choice import as_loss, make_datafit
+from clifford_rand_nn.arrangements.enumeration import chosen_patterns, deadline
 from clifford_rand_nn.datafits.datafit import unpenalised_fit
+from clifford_rand_nn.datafits.registry import as_loss, make_datafit
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork

@@ -182,7 +182,7 @@ class GatedReLUProblem(GatedProblem):
         One activation pattern per column; P = 0 leaves the intercept alone.
     beta : float > 0
     loss : str or Loss
-        A name in `clifford_rand_nn.datafits.choice.LOSSES`, or a record.
+        A name in `clifford_rand_nn.datafits.registry.LOSSES`, or a record.
     bias, fit_intercept : bool
     huber_delta : float > 0, optional
         Of "huber" and "log_cosh" alone: where they turn from square to line, 1 unless given.

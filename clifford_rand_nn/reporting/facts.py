@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from clifford_rand import __version__
 from clifford_rand._typing import Array
-from clifford_rand_nn.reporting.cautions import Caution
-from clifford_rand_nn.reporting.chosen import Choice
+from clifford_rand_nn.reporting.model_warnings import Caution
+from clifford_rand_nn.reporting.selection import Choice
 from clifford_rand_nn.scores import Scores
 
 

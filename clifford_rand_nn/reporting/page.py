@@ -29,7 +29,7 @@ def report_page(facts: Facts, model: Any, rows: Rows) -> str:
     Parameters
     ----------
     facts : Facts
-        Of `gather_facts`.
+        Of `collect_facts`.
     model : the estimator, fitted to ``rows.X``
     rows : Rows
         Of training.
@@ -43,11 +43,11 @@ def report_page(facts: Facts, model: Any, rows: Rows) -> str:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from clifford_rand_nn import ConvexNetworkClassifier
-    >>> from clifford_rand_nn.reporting.gather import gather_facts
+    >>> from clifford_rand_nn.reporting.collect import collect_facts
     >>> data = load_iris(as_frame=True)
     >>> rows = Rows(data.data.to_numpy(), data.target.to_numpy(), names=tuple(data.data.columns), target="species")
     >>> model = ConvexNetworkClassifier(loss="squared", rounds=0).fit(rows.X, rows.y)
-    >>> page = report_page(gather_facts(model, rows), model, rows)
+    >>> page = report_page(collect_facts(model, rows), model, rows)
     >>> "<h1>What this model can do: species</h1>" in page, "http" in page
     (True, False)
     """

@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand_nn.certificates import Claim, GatedClaim, KernelClaim, NetworkClaim
-from clifford_rand_nn.datafits.choice import as_loss
+from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.lasso import CrossProductLasso, CrossProductLassoClassifier, CrossProductLassoRegressor
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier, ConvexReLURegressor
 from clifford_rand_nn.estimators.targets import NetworkClassifier
 from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.infinite.calibration import Calibration
-from clifford_rand_nn.infinite.standard import Standardisation
+from clifford_rand_nn.kernel_network.calibration import Calibration
+from clifford_rand_nn.kernel_network.standardization import Standardisation
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.family import Family

@@ -10,10 +10,10 @@ from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifi
 from clifford_rand_nn.estimators.network.multilabel import MultilabelCalibration
 from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
 from clifford_rand_nn.estimators.network.sparse_network import NeuronScore
-from clifford_rand_nn.infinite.calibration import Calibration
-from clifford_rand_nn.infinite.choice import Candidate
-from clifford_rand_nn.infinite.intervals import Intervals
-from clifford_rand_nn.infinite.learned.rounds import LearnedRounds, Trial
+from clifford_rand_nn.kernel_network.calibration import Calibration
+from clifford_rand_nn.kernel_network.candidates import Candidate
+from clifford_rand_nn.kernel_network.intervals import Intervals
+from clifford_rand_nn.kernel_network.metric.metric_selection import LearnedRounds, Trial
 from clifford_rand_nn.saved import shards
 from clifford_rand_nn.saved.finite import pack_neurons, read_neurons
 from clifford_rand_nn.saved.kernel import pack_network, read_network, version

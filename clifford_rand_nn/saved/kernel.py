@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.network import KernelNetwork
-from clifford_rand_nn.infinite.row_span import RowSpan
-from clifford_rand_nn.infinite.standard import Standardisation
+from clifford_rand_nn.kernel_network.gram_features import RowSpan
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.network import KernelNetwork
+from clifford_rand_nn.kernel_network.standardization import Standardisation
 from clifford_rand_nn.saved.parts import agree, number
 
 VERSION = 5

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from clifford_rand import __version__
 from clifford_rand._checks import describe, fail
-from clifford_rand_nn.infinite.calibration import Calibration
+from clifford_rand_nn.kernel_network.calibration import Calibration
 
 FORMAT = "clifford-rand-model"
 _SCALES = ("share", "scale", "loss")  # of a calibration

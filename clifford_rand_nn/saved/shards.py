@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand_nn.certificates import GatedClaim, KernelClaim
-from clifford_rand_nn.datafits.choice import as_loss, has_delta
+from clifford_rand_nn.datafits.registry import as_loss, has_delta
 from clifford_rand_nn.saved.parts import agree, number, proved, truth, whole
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.shards.targets import Targets

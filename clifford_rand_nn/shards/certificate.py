@@ -10,7 +10,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import GatedClaim, KernelClaim
 from clifford_rand_nn.problems.duality import EQUALITY_TOL, imbalance, rounding, stated_gap
 from clifford_rand_nn.shards.engines.base import Engine
-from clifford_rand_nn.shards.engines.choice import as_engine
+from clifford_rand_nn.shards.engines.dispatch import as_engine
 from clifford_rand_nn.shards.gated.passes import Balance, Judge, Judged, Network, Verify
 from clifford_rand_nn.shards.gated.problem import balanced
 from clifford_rand_nn.shards.landmarks.certificate import Values, values_in_span

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import quantity
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.shards.engines.base import Engine, Need
-from clifford_rand_nn.shards.formats.stored import Stored
+from clifford_rand_nn.shards.formats.base import Stored
 from clifford_rand_nn.shards.rows import Part
 from clifford_rand_nn.shards.source import Shard, Shards
 from clifford_rand_nn.shards.sums import PartWork, RowMap, RowSum, Sums

@@ -12,7 +12,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand.machine.numba_code import compiled
 from clifford_rand_nn.shards.engines.base import Engine
-from clifford_rand_nn.shards.half import single
+from clifford_rand_nn.shards.float16 import single
 from clifford_rand_nn.shards.rows import Block, Part
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.sums import PartWork

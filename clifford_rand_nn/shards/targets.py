@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.choice import encode_labels
 from clifford_rand_nn.datafits.functions import cast, library
 from clifford_rand_nn.datafits.loss import Loss
+from clifford_rand_nn.datafits.registry import encode_labels
 from clifford_rand_nn.shards.rows import Block
 
 

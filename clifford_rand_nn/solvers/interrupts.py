@@ -1,6 +1,6 @@
 """Ctrl-C while something is solved: it ends a block that keeps what it has, or waits where a result would be lost.
 
-A KeyboardInterrupt is raised at once as long as nothing was found, and inside a `Keeper` that has something. Between
+A KeyboardInterrupt is raised at once as long as nothing was found, and inside a `BestIterate` that has something. Between
 the end of one and the return to the caller the first Ctrl-C is held: the next check of a gap ends the run, or what is
 returned has the status "interrupted". A second one is raised at once. Nothing is held outside the main thread, in a
 child process, or where the program handles Ctrl-C in its own way.
@@ -51,7 +51,7 @@ class Interrupts:
     def __init__(self) -> None:
         self.held = False
         self.made = False  # whether there is a result that nobody has taken
-        self.open: list[Keeper] = []
+        self.open: list[BestIterate] = []
         self._pid = os.getpid()
 
     @staticmethod
@@ -87,13 +87,13 @@ class Interrupts:
 
     def _loses(self, frame: FrameType | None) -> bool:
         while frame is not None:
-            if frame.f_code is Keeper.__exit__.__code__:  # outside the block already, and not yet out of `open`
+            if frame.f_code is BestIterate.__exit__.__code__:  # outside the block already, and not yet out of `open`
                 return True
             frame = frame.f_back
         return self.made and not any(keeper.has_some for keeper in self.open)
 
 
-class Keeper:
+class BestIterate:
     """A block that a KeyboardInterrupt or MemoryError ends with what was found by then; before that they go on.
 
     Parameters

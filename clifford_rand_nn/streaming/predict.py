@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_choice, check_path, describe, fail
 from clifford_rand._files import replaced
 from clifford_rand_nn.shards.engines.base import Engine
-from clifford_rand_nn.shards.engines.choice import as_engine
+from clifford_rand_nn.shards.engines.dispatch import as_engine
 from clifford_rand_nn.shards.rows import Block, Part
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.sums import PartWork

@@ -14,8 +14,8 @@ from clifford_rand._checks import check_choice, check_integer, describe, fail
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.tables.cells import without_marks
+from clifford_rand_nn.tables.column_types import ColumnKind, find_kinds
 from clifford_rand_nn.tables.files import closest, listed
-from clifford_rand_nn.tables.kinds import ColumnKind, find_kinds
 from clifford_rand_nn.tables.notes import Notes, TableNote, column_names
 from clifford_rand_nn.tables.readers import READERS, TEXT, WORD, DateReader, Reader, Unread
 from clifford_rand_nn.tables.steps import Steps
@@ -195,7 +195,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def to_plain(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return all that was learned as arrays of numbers and values that JSON can hold; see `from_plain`."""
-        from clifford_rand_nn.tables.plain import encoder_to_plain
+        from clifford_rand_nn.tables.encoder_arrays import encoder_to_plain
 
         check_is_fitted(self, "transformer_")
         return encoder_to_plain(self)
@@ -209,7 +209,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ValueError, LookupError or TypeError
             They describe none.
         """
-        from clifford_rand_nn.tables.plain import encoder_from_plain
+        from clifford_rand_nn.tables.encoder_arrays import encoder_from_plain
 
         encoder: TableEncoder = encoder_from_plain(cls(), arrays, meta)
         return encoder

@@ -19,7 +19,7 @@ from timing import machine
 
 from clifford_rand_nn import BetaCV, GatedReLURegressor, gated_path, sample_gates
 from clifford_rand_nn.problems.gated import GatedReLUProblem
-from clifford_rand_nn.solvers.choice import AutoSolver, estimate_fista, estimate_kernel
+from clifford_rand_nn.solvers.dispatch import AutoSolver, estimate_fista, estimate_kernel
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 

@@ -21,7 +21,7 @@ import numpy as np
 from timing import machine, need, seconds
 
 from clifford_rand_nn import GatedReLUClassifier
-from clifford_rand_nn.datafits.choice import as_loss
+from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.shards.engines.dask import DaskEngine
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.gated.passes import Judge, Network, Patterns

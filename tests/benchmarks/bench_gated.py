@@ -20,8 +20,8 @@ import numpy as np
 
 from clifford_rand_nn import GatedReLUClassifier
 from clifford_rand_nn.problems.gated import GatedReLUProblem
-from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
+from clifford_rand_nn.solvers.dispatch import AutoSolver
 
 
 def load(path):

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from timing import machine
 
-import clifford_rand_nn.infinite.leave_one_out as leave_one_out
+import clifford_rand_nn.kernel_network.leave_one_out as leave_one_out
 from clifford_rand_nn import ConvexNetworkClassifier
 
 _ROWS = 2000

@@ -13,7 +13,7 @@ from timing import agree, alternate, machine, need, peak_mib, report, seconds, s
 import clifford_rand as cr
 from clifford_rand.basis.keys import dense_keys
 from clifford_rand.basis.rules import is_odd_swap
-from clifford_rand.plans.choice import choose, table_seconds, transform_seconds
+from clifford_rand.plans.cost_model import choose, table_seconds, transform_seconds
 from clifford_rand.plans.fast import TransformPlan
 from clifford_rand.plans.table_plan import TablePlan
 
@@ -128,7 +128,7 @@ def vectors(d: int = 1000) -> None:
 
 
 def crossover() -> None:
-    """Table against transform, beside the cost model of plans/choice.py."""
+    """Table against transform, beside the cost model of plans/cost_model.py."""
     print("    d         table   model       transform   model      the plan that is taken")
     for counts in ((6,), (7,), (8,), (9,), (10,), (7, 0, 1), (9, 0, 1)):
         alg = cr.Algebra(*counts)

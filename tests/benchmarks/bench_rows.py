@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.many.rows import ManyRowsSolution, solve_many
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.large_n.rows import ManyRowsSolution, solve_many
 
 ROWS = (2000, 4000, 8000, 16_000, 64_000)
 TABLE_ROWS = (1000, 2000, 4000, 8000, 10_000)

@@ -19,7 +19,7 @@ from timing import machine
 
 from clifford_rand_nn import gated_path, sample_gates
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
-from clifford_rand_nn.solvers.choice import AutoSolver
+from clifford_rand_nn.solvers.dispatch import AutoSolver
 
 _TOL = 1e-6
 

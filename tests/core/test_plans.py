@@ -8,7 +8,7 @@ import pytest
 import clifford_rand as cr
 from clifford_rand.basis.keys import dense_keys, keys_of_grades, keys_of_masks
 from clifford_rand.plans import linear, table_plan
-from clifford_rand.plans.choice import choose, plan_of
+from clifford_rand.plans.cost_model import choose, plan_of
 from clifford_rand.plans.fast import TransformPlan
 from clifford_rand.plans.table_plan import TablePlan
 from support.clock import fastest

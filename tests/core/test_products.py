@@ -12,7 +12,7 @@ from clifford_rand.basis.keys import keys_of_array
 from clifford_rand.basis.rules import RULES, as_masks, bits_of
 from clifford_rand.kernels.subsets import wedge_products
 from clifford_rand.multivector.products import multiply, named
-from clifford_rand.plans import choice, table_plan
+from clifford_rand.plans import cost_model, table_plan
 from clifford_rand.plans.fast import CongruencePlan, SubsetPlan, TransformPlan
 from clifford_rand.plans.table_plan import TablePlan
 from support.blades import all_blades, product_tensor, signatures
@@ -237,7 +237,7 @@ def test_recursion_and_congruence_agree(rule):
         alg = cr.Algebra(metric=metric)
         keys = alg.random_multivector(0).keys
         a, b = rng.standard_normal((2, 4, 32))
-        inner = choice.plan_of(alg.form.congruence[0], rule, keys, keys)
+        inner = cost_model.plan_of(alg.form.congruence[0], rule, keys, keys)
         table = TablePlan(alg.form, rule, keys, keys)
         other = CongruencePlan(alg.form, rule, keys, keys, inner)
         first, second = alg._new(table.keys, table(a, b)), alg._new(other.keys, other(a, b))

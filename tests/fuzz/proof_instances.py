@@ -16,7 +16,7 @@ from clifford_rand_nn import (
     GatedReLURegressor,
 )
 from clifford_rand_nn.certificates import GatedClaim, KernelClaim
-from clifford_rand_nn.datafits.choice import LOSSES
+from clifford_rand_nn.datafits.registry import LOSSES
 from fuzz import hard_rows
 from support.descents import Descent, GroupDescent, losses
 

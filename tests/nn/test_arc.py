@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from clifford_rand_nn.infinite.arc import arc_inplace
-from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.many.tiles import KernelTiles
+from clifford_rand_nn.kernel_network.arccos import arc_inplace
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 
 
 @pytest.mark.parametrize(("dtype", "allowed"), [(np.float64, 4e-16), (np.float32, 1e-7)])

@@ -13,9 +13,14 @@ from scipy.optimize import linprog
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import activation_patterns, sample_gates
-from clifford_rand_nn.arrangements import cells
-from clifford_rand_nn.arrangements.cells import half_of_the_chambers
-from clifford_rand_nn.arrangements.every import chosen_patterns, enumerate_patterns, exhaustive_gates, pattern_count
+from clifford_rand_nn.arrangements import chambers
+from clifford_rand_nn.arrangements.chambers import half_of_the_chambers
+from clifford_rand_nn.arrangements.enumeration import (
+    chosen_patterns,
+    enumerate_patterns,
+    exhaustive_gates,
+    pattern_count,
+)
 
 
 def rank(rows):
@@ -309,7 +314,7 @@ def test_too_many_are_refused_before_the_work():
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("d", [2, 3, 4])
 def test_an_enumeration_that_is_cut_gives_some_of_all_patterns(d, bias, monkeypatch):
-    monkeypatch.setattr(cells, "_BLOCK", 200)
+    monkeypatch.setattr(chambers, "_BLOCK", 200)
     X, asked = np.random.default_rng(d).standard_normal((14, d)), []
     whole = {column.tobytes() for column in exhaustive_gates(X, bias).patterns.T if column.any()}
     sizes = []

@@ -9,7 +9,7 @@ from scipy.special import expit, log_softmax, softmax
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier
-from clifford_rand_nn.infinite.calibration import Calibration, fit_calibration
+from clifford_rand_nn.kernel_network.calibration import Calibration, fit_calibration
 
 
 def _outputs(n=400, C=4, seed=0, noise=0.7):

@@ -12,12 +12,12 @@ from clifford_rand_nn import BetaCV, GatedReLUClassifier, GatedReLURegressor, ga
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.solvers.base import Limits
-from clifford_rand_nn.solvers.choice import AutoSolver, estimate_fista, estimate_kernel
+from clifford_rand_nn.solvers.convergence import Watch
+from clifford_rand_nn.solvers.dispatch import AutoSolver, estimate_fista, estimate_kernel
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from clifford_rand_nn.solvers.gram.newton import GramNewton
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
-from clifford_rand_nn.solvers.watch import Watch
 from support.problems import FLAGS, LOSSES, make
 
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model
 from clifford_rand_nn.cli.app import app
-from clifford_rand_nn.reporting.chosen import choices
+from clifford_rand_nn.reporting.selection import choices
 from support.csv_tables import read_csv
 
 pd = pytest.importorskip("pandas")

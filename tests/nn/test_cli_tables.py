@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from clifford_rand_nn import load_model
 from clifford_rand_nn.cli import console
 from clifford_rand_nn.cli.app import app
-from clifford_rand_nn.solvers.watch import Watch
+from clifford_rand_nn.solvers.convergence import Watch
 
 pd = pytest.importorskip("pandas")
 

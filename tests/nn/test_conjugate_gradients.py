@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from clifford_rand_nn.infinite.many.conjugate_gradients import conjugate_gradients
+from clifford_rand_nn.kernel_network.large_n.conjugate_gradients import conjugate_gradients
 
 
 def system(n=60, C=3, seed=0):

@@ -6,12 +6,12 @@ import pytest
 from scipy.optimize import approx_fprime, brentq, minimize_scalar
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn.datafits import choice
-from clifford_rand_nn.datafits.choice import make_datafit
+from clifford_rand_nn.datafits import registry
 from clifford_rand_nn.datafits.datafit import unpenalised_fit
+from clifford_rand_nn.datafits.registry import make_datafit
 from support.problems import LOSSES, delta_of, targets
 
-SEPARABLE = [loss for loss in LOSSES if choice.LOSSES[loss].separable]
+SEPARABLE = [loss for loss in LOSSES if registry.LOSSES[loss].separable]
 
 
 WEIGHTED = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
@@ -169,12 +169,12 @@ def test_the_dual_curvature_is_one_over_that_of_the_loss(loss, size):
     np.testing.assert_allclose(1 / curvature[inside], slope[inside], atol=1e-6)
 
 
-@pytest.mark.parametrize("loss", choice.loss_names("classification"))
+@pytest.mark.parametrize("loss", registry.loss_names("classification"))
 def test_labels_and_probabilities(loss):
     """Classes become targets that the loss of so many classes accepts; probabilities are rows that sum to one."""
     for n_classes in (2, 3, 5):
         index = np.arange(3 * n_classes) % n_classes
-        y, record = choice.encode_labels(index, n_classes, loss)
+        y, record = registry.encode_labels(index, n_classes, loss)
         assert y.shape == (len(index), 1 if n_classes == 2 else n_classes)
         assert record.accepts(y)
         np.testing.assert_array_equal(y[:, 0] > 0 if n_classes == 2 else y.argmax(axis=1), index)
@@ -311,9 +311,9 @@ def test_huber_delta_is_checked():
         make_datafit("huber", [1.0, 2.0], 2, "test", 0.0)
 
 
-@pytest.mark.parametrize("loss", [loss for loss in LOSSES if not choice.has_delta(loss)])
+@pytest.mark.parametrize("loss", [loss for loss in LOSSES if not registry.has_delta(loss)])
 def test_huber_delta_is_refused_where_it_does_not_act(loss):
-    for given in (loss, choice.LOSSES[loss]()):
+    for given in (loss, registry.LOSSES[loss]()):
         with pytest.raises(ArgumentError, match="'huber_delta' parameter of test must be left out with loss="):
             make_datafit(given, targets(loss, 4, np.random.default_rng(0)), 4, "test", 1.0)
 

@@ -15,7 +15,7 @@ from sklearn.neural_network import MLPClassifier
 from clifford_rand_nn import ConvexNetworkClassifier, spiral
 from clifford_rand_nn.cli import console, demo
 from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, SpiralFit, fit_spiral
-from clifford_rand_nn.solvers.watch import Watch
+from clifford_rand_nn.solvers.convergence import Watch
 
 SMALL = {"n_gates": 30, "digits": 120, "resolution": 40}
 NETWORKS = ["every network", "all pairs", "30 pairs", "30 cross-product gates", "30 Gaussian gates"]

@@ -29,7 +29,7 @@ from clifford_rand_nn import (
     table_model,
 )
 from clifford_rand_nn.displays import plot_decision_regions, save_figure, spiral_figure
-from clifford_rand_nn.infinite.choice import Problem
+from clifford_rand_nn.kernel_network.candidates import Problem
 
 matplotlib = pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure  # noqa: E402

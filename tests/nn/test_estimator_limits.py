@@ -19,7 +19,7 @@ from clifford_rand_nn import (
     refine_gates,
     relu_path,
 )
-from clifford_rand_nn.arrangements import cells
+from clifford_rand_nn.arrangements import chambers
 from clifford_rand_nn.estimators import gated
 from clifford_rand_nn.solvers.base import Status
 
@@ -173,7 +173,7 @@ PATHS = {
 
 @pytest.mark.parametrize("name", PATHS)
 def test_paths_and_refinement_enumerate_no_longer_than_there_is_time(name, monkeypatch):
-    monkeypatch.setattr(cells, "_BLOCK", 1000)
+    monkeypatch.setattr(chambers, "_BLOCK", 1000)
     X = np.random.default_rng(0).standard_normal((20, 3))
     with pytest.warns(UserWarning, match=r"max_time ended at [\d,]+ of up to [\d,]+ patterns"):
         found = PATHS[name](X, np.abs(X[:, 0]), max_time=1e-9)
@@ -184,7 +184,7 @@ def test_paths_and_refinement_enumerate_no_longer_than_there_is_time(name, monke
 @pytest.mark.parametrize("beta", [1e-3, "auto"])
 def test_all_patterns_are_enumerated_once_and_no_longer_than_there_is_time(kind, beta, monkeypatch):
     """Cut short, the network is one of the patterns there are; its certificate is true and names them."""
-    monkeypatch.setattr(cells, "_BLOCK", 1000)
+    monkeypatch.setattr(chambers, "_BLOCK", 1000)
     rng, sizes = np.random.default_rng(0), []
     X = rng.standard_normal((20, 2))
     y = np.abs(X[:, 0]) + 0.1 * rng.standard_normal(20)

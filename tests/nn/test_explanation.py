@@ -40,10 +40,10 @@ from clifford_rand_nn import (
     load_model,
     save_model,
 )
-from clifford_rand_nn.explanation.origins import made_of
-from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.row_span import RowSpan
-from clifford_rand_nn.infinite.slopes import kernel_slopes
+from clifford_rand_nn.explanation.feature_origin import made_of
+from clifford_rand_nn.kernel_network.gram_features import RowSpan
+from clifford_rand_nn.kernel_network.input_gradients import kernel_slopes
+from clifford_rand_nn.kernel_network.kernel import GateKernel
 
 rng = np.random.default_rng(0)
 N, D = 40, 3

@@ -15,9 +15,9 @@ from sklearn.preprocessing import StandardScaler
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, GatedReLUClassifier
 from clifford_rand_nn.reporting import baselines
 from clifford_rand_nn.reporting.baselines import Folds, linear_left_out, make_folds, predict_left_out
-from clifford_rand_nn.reporting.cautions import caution_groups, caution_rows, caution_seen, caution_telling
+from clifford_rand_nn.reporting.collect import collect_facts, paired, score_cautions
 from clifford_rand_nn.reporting.facts import Rows
-from clifford_rand_nn.reporting.gather import gather_facts, paired, score_cautions
+from clifford_rand_nn.reporting.model_warnings import caution_groups, caution_rows, caution_seen, caution_telling
 from clifford_rand_nn.scores import score_classes, score_numbers
 
 rng = np.random.default_rng(3)
@@ -29,7 +29,7 @@ VALUE = np.abs(X[:, 0]) - X[:, 1] + 0.1 * rng.standard_normal(60)
 @pytest.fixture(scope="module")
 def classified():
     model = ConvexNetworkClassifier(rounds=0, loss="squared").fit(X, KIND)
-    return model, gather_facts(model, Rows(X, KIND, path="t.csv", target="kind"), seconds=0.5)
+    return model, collect_facts(model, Rows(X, KIND, path="t.csv", target="kind"), seconds=0.5)
 
 
 def test_scores_are_those_of_scikit_learn():
@@ -111,7 +111,7 @@ def test_facts_of_numbers_weights_and_test_rows():
     weights = np.where(np.arange(60) < 10, 0.0, 1.0 + np.arange(60) % 2)
     model = ConvexNetworkRegressor(rounds=0).fit(X, VALUE, sample_weight=weights)
     test = Rows(X[:10], VALUE[:10], path="test.csv")
-    facts = gather_facts(model, Rows(X, VALUE, weights), test=test)
+    facts = collect_facts(model, Rows(X, VALUE, weights), test=test)
     assert facts.rows_used == 50
     assert facts.weights == (1.0, 2.0)
     assert facts.left_out.rows.tolist() == list(range(10, 60))
@@ -123,7 +123,7 @@ def test_facts_of_numbers_weights_and_test_rows():
 
 def test_a_finite_network_is_judged_by_folds():
     model = GatedReLUClassifier(n_gates=5, beta=0.05, tol=1e-2, random_state=0).fit(X, KIND)
-    facts = gather_facts(model, Rows(X, KIND), seconds=0.1)
+    facts = collect_facts(model, Rows(X, KIND), seconds=0.1)
     assert facts.left_out.how == "in 5 folds"
     folds = make_folds(X, KIND, None, classes=True, count=5)
     right = 0
@@ -132,7 +132,7 @@ def test_a_finite_network_is_judged_by_folds():
         fresh = GatedReLUClassifier(n_gates=5, beta=0.05, tol=1e-2, random_state=0).fit(X[kept], KIND[kept])
         right += int((fresh.predict(X[held]) == KIND[held]).sum())
     assert facts.left_out.model.accuracy == pytest.approx(right / 60)
-    slow = gather_facts(model, Rows(X, KIND), seconds=1e3)
+    slow = collect_facts(model, Rows(X, KIND), seconds=1e3)
     assert slow.left_out.how == "on 12 rows that were held out"
 
 
@@ -148,7 +148,7 @@ def test_the_linear_model_is_judged_on_the_rows_that_the_model_left_out(monkeypa
     fold = baselines.baseline_folds(X, y, None, classes=True).rows
     some = np.setdiff1d(np.arange(60), fold)[:10]
     told = replace_left_out(model, some)
-    facts = gather_facts(told, Rows(X, y), seconds=0.1)
+    facts = collect_facts(told, Rows(X, y), seconds=0.1)
     np.testing.assert_array_equal(facts.left_out.rows, some)
     kept = np.setdiff1d(np.arange(60), some)
     linear = baselines.linear_model(X[kept], y[kept], None, None, classes=True).fit(X[kept], y[kept])

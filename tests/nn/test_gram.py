@@ -9,8 +9,8 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor, gated_path, sample_gates
 from clifford_rand_nn.problems.duality import shrinkage
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
-from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
+from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.newton import GramNewton, _Run

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.learned import gradient
-from clifford_rand_nn.infinite.learned.gradient import gradient_outer_product
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.metric import gradient
+from clifford_rand_nn.kernel_network.metric.gradient import gradient_outer_product
 
 
 def _made(C, angle, n=30, d=4):

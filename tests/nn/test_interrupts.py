@@ -28,7 +28,7 @@ from clifford_rand_nn.estimators.network.unique_rows import UniqueRows
 from clifford_rand_nn.estimators.pipeline_prefix import PipelinePrefix
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.fista import Fista
-from clifford_rand_nn.solvers.interrupts import Interrupts, Keeper, handed_over, held, raise_held
+from clifford_rand_nn.solvers.interrupts import Interrupts, BestIterate, handed_over, held, raise_held
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 from clifford_rand_nn.solvers.lasso.path_following import homotopy
 from support.ctrl_c import traced
@@ -205,7 +205,7 @@ def test_an_interrupt_between_two_solves_ends_the_second_at_its_first_check():
 def test_what_is_of_no_more_use_holds_nothing_back():
     @handed_over
     def twice(taken):
-        with Keeper([1]):
+        with BestIterate([1]):
             pass
         if not taken:
             signal.raise_signal(signal.SIGINT)
@@ -265,7 +265,7 @@ def test_another_thread_leaves_the_handler_alone():
 def test_a_forked_child_holds_nothing_back():
     @handed_over
     def fork():
-        with Keeper([1]):
+        with BestIterate([1]):
             pass
         child = os.fork()
         if child == 0:
@@ -284,8 +284,8 @@ def test_a_forked_child_holds_nothing_back():
 
 
 def test_memory_that_runs_out_ends_a_keeper_too():
-    with pytest.raises(MemoryError), Keeper([]):
+    with pytest.raises(MemoryError), BestIterate([]):
         raise MemoryError
-    with Keeper([1]) as kept:
+    with BestIterate([1]) as kept:
         raise MemoryError
     assert kept.status is Status.MAX_MEMORY

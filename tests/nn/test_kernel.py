@@ -6,8 +6,8 @@ import pytest
 from clifford_rand import ArgumentError
 from clifford_rand_nn import activation_patterns, sample_gates
 from clifford_rand_nn.problems.gated import GatedReLUProblem
-from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
+from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.interior.complementarity import DualTerms
 from clifford_rand_nn.solvers.kernel import central_path as module

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.leave_one_out import LeaveOneOut
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 
 
 def _refit(K, y, weights, beta_sum, rows, intercept=True):

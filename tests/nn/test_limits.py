@@ -6,8 +6,9 @@ import pytest
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import gated_path, refine_gates
 from clifford_rand_nn.solvers.base import Limits, Status, check_limits
-from clifford_rand_nn.solvers.choice import AutoSolver
+from clifford_rand_nn.solvers.convergence import Watch
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
+from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from clifford_rand_nn.solvers.gram.newton import GramNewton
@@ -18,7 +19,6 @@ from clifford_rand_nn.solvers.lasso.path_following import homotopy
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
-from clifford_rand_nn.solvers.watch import Watch
 from support.clock import within
 from support.limited import (
     GATED,

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from clifford_rand_nn.datafits.choice import encode_labels
-from clifford_rand_nn.infinite.calibration import fit_calibration
-from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.leave_one_out import LeaveOneOut
-from clifford_rand_nn.infinite.logistic.choice import choose_logistic
-from clifford_rand_nn.infinite.logistic.path import logistic_path
+from clifford_rand_nn.datafits.registry import encode_labels
+from clifford_rand_nn.kernel_network.calibration import fit_calibration
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
+from clifford_rand_nn.kernel_network.logistic.beta_selection import choose_logistic
+from clifford_rand_nn.kernel_network.logistic.path import logistic_path
 
 
 def _draw(n, C, rng, sharp=3.0):

@@ -7,12 +7,12 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.datafits.choice import make_datafit
-from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.logistic import left_out as left_out_module
-from clifford_rand_nn.infinite.logistic import path as logistic
-from clifford_rand_nn.infinite.logistic.path import logistic_path, seconds
-from clifford_rand_nn.infinite.logistic.triangle import add_scaled, mirror, scaled_plus_identity
+from clifford_rand_nn.datafits.registry import make_datafit
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.logistic import approximate_leave_one_out as left_out_module
+from clifford_rand_nn.kernel_network.logistic import path as logistic
+from clifford_rand_nn.kernel_network.logistic.path import logistic_path, seconds
+from clifford_rand_nn.kernel_network.logistic.triangle import add_scaled, mirror, scaled_plus_identity
 
 
 def _rows(n=60, d=3, C=2, seed=0, noise=0.5):

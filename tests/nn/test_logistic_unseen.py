@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from clifford_rand_nn.datafits.choice import encode_labels
-from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.learned.frame import learn_frame, spread
-from clifford_rand_nn.infinite.learned.rounds import learned_rounds, wrong_class
-from clifford_rand_nn.infinite.logistic.path import logistic_path
-from clifford_rand_nn.infinite.logistic.unseen import choose_unseen
+from clifford_rand_nn.datafits.registry import encode_labels
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.logistic.holdout import choose_unseen
+from clifford_rand_nn.kernel_network.logistic.path import logistic_path
+from clifford_rand_nn.kernel_network.metric.metric_frame import learn_frame, spread
+from clifford_rand_nn.kernel_network.metric.metric_selection import learned_rounds, wrong_class
 
 N, BETA = 90, 1e-2
 

@@ -10,7 +10,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from clifford_rand_nn.datafits import choice
+from clifford_rand_nn.datafits import registry
 
 _SHARE = 1e-14
 _DIGITS = 700  # log cosh of 1e-300 by its definition cancels 600 of them
@@ -35,11 +35,11 @@ def _exact():
 
 
 def test_every_registered_loss_is_covered():
-    assert {name for name, _ in _REAL + _LABELED} | {"softmax"} == set(choice.LOSSES)
+    assert {name for name, _ in _REAL + _LABELED} | {"softmax"} == set(registry.LOSSES)
 
 
 def _loss(name, delta):
-    return choice.as_loss(name, "test", delta)
+    return registry.as_loss(name, "test", delta)
 
 
 def _exact_value(name, delta, f, y):
@@ -105,14 +105,14 @@ def _exact_curvature(name, delta, theta, y):
 
 def _points(name):
     """Predictions and targets (n, 1)."""
-    targets = (0.0, 3.0, -1e9) if choice.LOSSES[name].labels is None else (1.0, -1.0)
-    f = np.concatenate([y * (choice.LOSSES[name].labels is None) + _GRID for y in targets])
+    targets = (0.0, 3.0, -1e9) if registry.LOSSES[name].labels is None else (1.0, -1.0)
+    f = np.concatenate([y * (registry.LOSSES[name].labels is None) + _GRID for y in targets])
     return f[:, None], np.repeat(targets, _GRID.size)[:, None]
 
 
 def _dual_points(name, delta):
     """Dual points in the domain, ends included, and their targets (n, 1)."""
-    real = choice.LOSSES[name].labels is None
+    real = registry.LOSSES[name].labels is None
     sizes = _SHARES * delta if delta else _SHARES if name == "logistic" else np.concatenate([_SHARES, np.abs(_GRID)])
     pairs = [(s * a, y) for s in (1, -1) for a in sizes for y in ((0.0, 3.0, -1e9) if real else (float(s),))]
     theta, y = np.array(pairs).T
@@ -221,7 +221,7 @@ def _exact_softmax(f):
 
 def test_softmax():
     """Value and gradient, to their share and the rounding of differences of predictions, conjugate and curvature."""
-    loss, (f, y) = choice.as_loss("softmax", "test"), _softmax_points()
+    loss, (f, y) = registry.as_loss("softmax", "test"), _softmax_points()
     with mp.workdps(360):
         others = [
             [mp.mpf(a) - mp.mpf(row[k]) for c, a in enumerate(row) if c != k]
@@ -276,7 +276,7 @@ def test_softmax():
 
 @pytest.mark.parametrize("step", _STEPS)
 def test_softmax_prox_over_steps_of_any_size(step):
-    loss, (v, y) = choice.as_loss("softmax", "test"), _softmax_points()
+    loss, (v, y) = registry.as_loss("softmax", "test"), _softmax_points()
     f = loss.prox(v, step, y)
     assert np.isfinite(f).all()
     for row, a, k in zip(f, v, y.argmax(1), strict=True):
@@ -289,7 +289,7 @@ def test_softmax_prox_over_steps_of_any_size(step):
 
 def test_sums_of_logistic_losses_and_entropies_along_rays():
     """Row by row, so that small ones do not hide behind large ones."""
-    loss, (f, y), scales = choice.as_loss("logistic", "test"), _points("logistic"), np.array([0.3, 0.97, 1.0])
+    loss, (f, y), scales = registry.as_loss("logistic", "test"), _points("logistic"), np.array([0.3, 0.97, 1.0])
     for k in range(len(f)):
         value, theta, duals = loss.along_rays(f[[k]], y[[k]], 1.0, scales)
         plain = loss.residual(f[[k]], y[[k]])

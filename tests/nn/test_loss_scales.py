@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from clifford_rand_nn import ConvexReLUClassifier, ConvexReLURegressor, CrossProductLassoRegressor, GatedReLURegressor
-from clifford_rand_nn.datafits import choice
+from clifford_rand_nn.datafits import registry
 from clifford_rand_nn.datafits.datafit import unpenalised_fit
 from support.problems import REAL_LOSSES
 
@@ -36,10 +36,10 @@ def _data(scale, outliers):
 def test_every_regression_reaches_its_tolerance(method, loss):
     kind, options = _FITS[method]
     seeded = {} if kind is CrossProductLassoRegressor else {"random_state": 0}
-    for share in _SHARES if choice.has_delta(loss) else (None,):
+    for share in _SHARES if registry.has_delta(loss) else (None,):
         for k, scale in enumerate(_SCALES[:: 1 + (method == "lasso")]):
             delta = {} if share is None else {"huber_delta": share * scale}
-            bound = delta.get("huber_delta", 1.0 if choice.has_delta(loss) else np.inf)  # of residuals
+            bound = delta.get("huber_delta", 1.0 if registry.has_delta(loss) else np.inf)  # of residuals
             beta = (1e-1, 1e-3)[k % 2] * min(scale, bound) / (scale if options.get("penalty") == "ridge" else 1.0)
             X, y = _data(scale, k % 3 == 0)
             model = kind(loss=loss, beta=beta, **delta, **options, **seeded).fit(X, y)
@@ -51,7 +51,7 @@ def test_every_regression_reaches_its_tolerance(method, loss):
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
 def test_the_augmented_lagrangian_begins_in_the_units_of_the_loss(loss, scale):
     X, y = _data(scale, outliers=True)
-    beta = 1e-1 * (min(scale, 1.0) if choice.has_delta(loss) else scale)
+    beta = 1e-1 * (min(scale, 1.0) if registry.has_delta(loss) else scale)
     solver = {"solver": "augmented_lagrangian", "tol": 1e-2, "max_iter": 2000, "random_state": 0}
     model = ConvexReLURegressor(n_gates=5, loss=loss, beta=beta, **solver).fit(X, y)
     assert model.certificate_.relative_gap <= 1e-2, model.result_.message
@@ -63,10 +63,10 @@ def test_the_fit_without_penalty_does_not_depend_on_units(loss):
     rng = np.random.default_rng(0)
     y = rng.standard_normal((41, 1))
     Q = np.linalg.qr(np.column_stack([np.ones(41), rng.standard_normal((41, 2))]))[0]
-    for delta in (1e-2, 1.0, 100.0) if choice.has_delta(loss) else (None,):
+    for delta in (1e-2, 1.0, 100.0) if registry.has_delta(loss) else (None,):
         for scale in (2.0**-30, 1.0, 2.0**30):
             size = None if delta is None else delta * scale
-            datafit = choice.make_datafit(loss, scale * y, 41, "test", size)
+            datafit = registry.make_datafit(loss, scale * y, 41, "test", size)
             theta = datafit.residual(unpenalised_fit(datafit, Q))
             assert np.abs(Q.T @ theta).max() <= 1e-14 * np.linalg.norm(theta)
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn.datafits.choice import as_loss
+from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Status
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso.majorised import MajorisedNewton
+from clifford_rand_nn.solvers.lasso.majorize_minimize import MajorisedNewton
 from support.pairwise import pairwise
 
 

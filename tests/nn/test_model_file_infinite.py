@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris, make_friedman1
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model, save_model
-from clifford_rand_nn.infinite.many.choice import estimates
+from clifford_rand_nn.kernel_network.large_n.cost_model import estimates
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 3))
@@ -140,9 +140,9 @@ def test_learned_gates_and_what_was_tried_come_back(tmp_path, layout):
 
 @pytest.mark.parametrize("way", ["factor", "landmarks"])
 def test_networks_of_many_rows_come_back(tmp_path, monkeypatch, way):
-    monkeypatch.setattr("clifford_rand_nn.infinite.training.DECOMPOSED", 200)
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.training.DECOMPOSED", 200)
     monkeypatch.setattr(
-        "clifford_rand_nn.infinite.many.rows.choose", lambda n, *of: estimates(n, *of[:2], 1e9, 9.0)[way]
+        "clifford_rand_nn.kernel_network.large_n.rows.choose", lambda n, *of: estimates(n, *of[:2], 1e9, 9.0)[way]
     )
     rows, y = make_friedman1(400, noise=0.5, random_state=0)
     model = ConvexNetworkRegressor().fit(rows, y)

@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.certificates import KernelClaim
-from clifford_rand_nn.infinite.many.rows import solve_many
+from clifford_rand_nn.kernel_network.large_n.rows import solve_many
 from clifford_rand_nn.solvers.base import Status
 
 BOTH = [ConvexNetworkClassifier(), ConvexNetworkRegressor()]
@@ -116,7 +116,7 @@ def test_whole_weights_are_copies_and_order_does_not_matter():
 
 
 def test_more_rows_than_are_compared(monkeypatch):
-    monkeypatch.setattr("clifford_rand_nn.infinite.training.COMPARED", 100)
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.training.COMPARED", 100)
     X, y = make_friedman1(300, noise=1.0, random_state=0)
     model = ConvexNetworkRegressor().fit(X, y)
     assert model.candidates_[0].n == 300
@@ -130,8 +130,8 @@ def test_rows_beyond_eigenvectors(monkeypatch, way, weighted):
     X, y = make_friedman1(400, noise=1.0, random_state=0)
     w = np.random.default_rng(0).integers(0, 3, 400) if weighted else None
     exact = ConvexNetworkRegressor(rounds=0, beta=1e-3).fit(X, y, w)
-    monkeypatch.setattr("clifford_rand_nn.infinite.training.DECOMPOSED", 200)
-    monkeypatch.setattr("clifford_rand_nn.infinite.training.solve_many", partial(solve_many, way=way))
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.training.DECOMPOSED", 200)
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.training.solve_many", partial(solve_many, way=way))
     for beta in (1e-3, "auto"):
         model = ConvexNetworkRegressor(beta=beta, rounds=0).fit(X, y, w)
         found = model.certificate_.verify(X, y)
@@ -317,8 +317,8 @@ def test_the_logistic_loss_knows_its_limits(monkeypatch):
 
 def test_a_fit_that_time_ends_says_so(monkeypatch):
     X, y = make_friedman1(600, noise=1.0, random_state=0)
-    monkeypatch.setattr("clifford_rand_nn.infinite.training.DECOMPOSED", 400)
-    monkeypatch.setattr("clifford_rand_nn.infinite.training.solve_many", partial(solve_many, way="gradients"))
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.training.DECOMPOSED", 400)
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.training.solve_many", partial(solve_many, way="gradients"))
     with pytest.warns(ConvergenceWarning, match="max_time was over: the network is a direct fit to all 600 rows"):
         model = ConvexNetworkRegressor(rounds=0, max_time=1e-3).fit(X, y)
     assert np.isfinite(model.predict(X)).all()

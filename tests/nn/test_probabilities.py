@@ -19,7 +19,7 @@ from clifford_rand_nn import (
     load_model,
     save_model,
 )
-from clifford_rand_nn.infinite.calibration import Calibration, fit_calibration
+from clifford_rand_nn.kernel_network.calibration import Calibration, fit_calibration
 
 X, Y = load_breast_cancer(return_X_y=True)
 X = StandardScaler().fit_transform(X)[:, ::3]

@@ -31,7 +31,7 @@ from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.penalties import GroupL2
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
-from clifford_rand_nn.solvers.choice import AutoSolver
+from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from clifford_rand_nn.solvers.gram.newton import GramNewton

@@ -18,9 +18,9 @@ from typer.testing import CliRunner  # noqa: E402
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, GatedReLURegressor, explain  # noqa: E402
 from clifford_rand_nn.cli.app import app  # noqa: E402
 from clifford_rand_nn.reporting import influence  # noqa: E402
+from clifford_rand_nn.reporting.collect import collect_facts  # noqa: E402
 from clifford_rand_nn.reporting.facts import Rows  # noqa: E402
 from clifford_rand_nn.reporting.figures import picture  # noqa: E402
-from clifford_rand_nn.reporting.gather import gather_facts  # noqa: E402
 from clifford_rand_nn.reporting.influence import find_influence  # noqa: E402
 from clifford_rand_nn.reporting.page import report_page, write_report  # noqa: E402
 from clifford_rand_nn.reporting.page_training import proof_section  # noqa: E402
@@ -92,7 +92,7 @@ def rows_of(frame, y, target="ziel"):
 def classes():
     rows = rows_of(*made_table(90, True), target=NASTY)
     model = ConvexNetworkClassifier(loss="squared", rounds=0).fit(rows.X, rows.y)
-    facts = gather_facts(model, rows, seconds=0.1)
+    facts = collect_facts(model, rows, seconds=0.1)
     return rows, model, facts, report_page(facts, model, rows)
 
 
@@ -193,7 +193,7 @@ def test_colours_of_pictures_follow_the_screen():
 def test_a_page_of_numbers(tmp_path):
     rows = rows_of(*made_table(70, False))
     model = ConvexNetworkRegressor(rounds=0).fit(rows.X, rows.y)
-    facts = gather_facts(model, rows, seconds=0.1)
+    facts = collect_facts(model, rows, seconds=0.1)
     assert write_report(tmp_path / "report.html", facts, model, rows) > 0
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     names = [one["id"] for one in page.of("section")]
@@ -211,11 +211,11 @@ def test_a_page_of_few_gates_and_arrays():
     X = rng.standard_normal((80, 2))
     rows = Rows(X, np.abs(X[:, 0]))
     model = GatedReLURegressor(n_gates=4, random_state=0, beta=1e-3).fit(X, rows.y)
-    text = report_page(gather_facts(model, rows, seconds=0.01), model, rows)
+    text = report_page(collect_facts(model, rows, seconds=0.01), model, rows)
     page = Page(text)
     assert "growth" in [one["id"] for one in page.of("section")]
     assert "the target" in page.text
-    slow = report_page(gather_facts(model, rows, seconds=9.0, compare=False), model, rows)
+    slow = report_page(collect_facts(model, rows, seconds=9.0, compare=False), model, rows)
     page = Page(slow)
     assert "took too long, or was interrupted" in page.text
     assert "influence" not in [one["id"] for one in page.of("section")]

@@ -18,8 +18,8 @@ from clifford_rand_nn import (
     save_model,
 )
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
-from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
+from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.kernel.gram import SummedKernel
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint

@@ -12,10 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
-from clifford_rand_nn.datafits.choice import as_loss
+from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.local import LocalEngine
-from clifford_rand_nn.shards.landmarks import choice, logistic, squares
+from clifford_rand_nn.shards.landmarks import cost_model, logistic, squares
 from clifford_rand_nn.shards.landmarks.logistic_terms import LossSum
 from clifford_rand_nn.shards.landmarks.newton import NewtonSteps
 from clifford_rand_nn.shards.landmarks.span import SpanSteps
@@ -39,9 +39,9 @@ def sharded(X: Any, y: Any, w: Any = None, parts: int = 3, **options: Any) -> Sh
 
 @pytest.fixture(scope="module", autouse=True)
 def _few_landmarks() -> Any:
-    before, choice.MOST = choice.MOST, 120
+    before, cost_model.MOST = cost_model.MOST, 120
     yield
-    choice.MOST = before
+    cost_model.MOST = before
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ import pytest
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier, GatedReLURegressor
-from clifford_rand_nn.datafits.choice import as_loss
+from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.shards.engines.base import Need
-from clifford_rand_nn.shards.engines.choice import as_engine
+from clifford_rand_nn.shards.engines.dispatch import as_engine
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.engines.runs import runs
 from clifford_rand_nn.shards.engines.torch import TorchEngine

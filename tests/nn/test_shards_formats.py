@@ -14,8 +14,8 @@ from scipy.sparse import csr_array
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import Shards
+from clifford_rand_nn.shards.formats.base import regrouped
 from clifford_rand_nn.shards.formats.npy import NpyFile, RawFile
-from clifford_rand_nn.shards.formats.stored import regrouped
 from clifford_rand_nn.shards.formats.zarr import ZarrArray
 
 rng = np.random.default_rng(20)

@@ -7,12 +7,12 @@ import pytest
 from scipy.linalg import cholesky, solve_triangular
 
 from clifford_rand_nn import ConvexNetworkClassifier, load_model, save_model
-from clifford_rand_nn.datafits.choice import encode_labels
-from clifford_rand_nn.infinite.landmark_span import LandmarkSpan
-from clifford_rand_nn.infinite.logistic.path import logistic_path
+from clifford_rand_nn.datafits.registry import encode_labels
+from clifford_rand_nn.kernel_network.landmark_span import LandmarkSpan
+from clifford_rand_nn.kernel_network.logistic.path import logistic_path
 from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.local import LocalEngine
-from clifford_rand_nn.shards.landmarks import choice
+from clifford_rand_nn.shards.landmarks import cost_model
 from clifford_rand_nn.shards.landmarks.logistic_terms import LossSum, WorkingSum
 from clifford_rand_nn.shards.landmarks.newton import judge
 from clifford_rand_nn.shards.landmarks.terms import LandmarkRows
@@ -33,9 +33,9 @@ def sharded(X: Any, y: Any, w: Any = None, parts: int = 3) -> Shards:
 
 @pytest.fixture(scope="module", autouse=True)
 def _few_landmarks() -> Any:
-    before, choice.MOST = choice.MOST, 40
+    before, cost_model.MOST = cost_model.MOST, 40
     yield
-    choice.MOST = before
+    cost_model.MOST = before
 
 
 @pytest.fixture(scope="module", params=[2, pytest.param(3, marks=pytest.mark.slow)])
@@ -160,9 +160,9 @@ def test_rows_of_a_class_that_is_only_held_out_and_weights_of_classes() -> None:
 
 
 def test_a_limit_of_time_leaves_fewer_landmarks_for_more_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "MOST", 2500)
-    squares = choice.landmarks(10**6, 50, 1, 2, max_time=40.0)
-    logistic = choice.landmarks(10**6, 50, 1, 2, max_time=40.0, passes=choice.NEWTON_PASSES)
+    monkeypatch.setattr(cost_model, "MOST", 2500)
+    squares = cost_model.landmarks(10**6, 50, 1, 2, max_time=40.0)
+    logistic = cost_model.landmarks(10**6, 50, 1, 2, max_time=40.0, passes=cost_model.NEWTON_PASSES)
     assert logistic.seconds <= 40.0
     assert 100 < logistic.landmarks < squares.landmarks
 

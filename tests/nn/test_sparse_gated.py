@@ -13,7 +13,7 @@ from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor, sample_gat
 from clifford_rand_nn.gates.hyperplanes import activation_patterns
 from clifford_rand_nn.problems.csr_rows import CsrRows
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
-from clifford_rand_nn.solvers.choice import AutoSolver
+from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gram.newton import GramNewton
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint

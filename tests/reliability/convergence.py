@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 
 import clifford_rand_nn as cn
-from clifford_rand_nn.datafits import choice
+from clifford_rand_nn.datafits import registry
 from reliability.promise import Outcome
 
 _KINDS = "GatedReLU", "ConvexReLU", "CrossProductLasso", "ConvexNetwork"
@@ -42,7 +42,7 @@ def run(budget):
 def _cases(name, short):
     """Yield (loss, scale, kind, seed) of the fits of an estimator."""
     task = "regression" if name.endswith("Regressor") else "classification"
-    losses = [None] if name.startswith("ConvexNetwork") else choice.loss_names(task)
+    losses = [None] if name.startswith("ConvexNetwork") else registry.loss_names(task)
     kinds = ("noisy", "outliers") if task == "regression" else ("noisy", "separable", "three classes")
     scales = [1.0] if task == "classification" else _SCALES[::3] if short else _SCALES
     for loss in losses:

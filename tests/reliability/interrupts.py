@@ -81,7 +81,7 @@ def _work():
 
 
 def _solvers(rng, each, short, faults):
-    from clifford_rand_nn.solvers.watch import Watch
+    from clifford_rand_nn.solvers.convergence import Watch
 
     held = early = 0
     for name, work in _work().items():

@@ -17,9 +17,9 @@ from clifford_rand_nn import (
     GatedReLUClassifier,
     GatedReLURegressor,
 )
-from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.network import KernelNetwork
-from clifford_rand_nn.infinite.standard import Standardisation
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.network import KernelNetwork
+from clifford_rand_nn.kernel_network.standardization import Standardisation
 
 
 @cache

@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 
-from clifford_rand_nn.datafits.choice import LOSSES
+from clifford_rand_nn.datafits.registry import LOSSES
 from clifford_rand_nn.problems.lasso import LassoProblem
 from support.problems import delta_of
 

@@ -18,15 +18,15 @@ from clifford_rand_nn import (
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
-from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
+from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from clifford_rand_nn.solvers.gram.newton import GramNewton
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso.majorised import MajorisedNewton
+from clifford_rand_nn.solvers.lasso.majorize_minimize import MajorisedNewton
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint

@@ -3,22 +3,24 @@
 import numpy as np
 
 from clifford_rand_nn import activation_patterns, sample_gates
-from clifford_rand_nn.datafits import choice
+from clifford_rand_nn.datafits import registry
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 
-LOSSES = list(choice.LOSSES)  # every registered loss: a new one goes through all tests that run over these
-ONE_OUTPUT = [loss for loss in LOSSES if choice.LOSSES[loss].separable]
-REAL_LOSSES = [loss for loss in LOSSES if choice.LOSSES[loss].labels is None]  # of real targets, in units of their own
+LOSSES = list(registry.LOSSES)  # every registered loss: a new one goes through all tests that run over these
+ONE_OUTPUT = [loss for loss in LOSSES if registry.LOSSES[loss].separable]
+REAL_LOSSES = [
+    loss for loss in LOSSES if registry.LOSSES[loss].labels is None
+]  # of real targets, in units of their own
 FLAGS = [(True, True), (True, False), (False, True), (False, False)]
 
 
 def delta_of(loss, delta):
     """Return the option ``huber_delta`` where it acts."""
-    return {"huber_delta": delta} if choice.has_delta(loss) else {}
+    return {"huber_delta": delta} if registry.has_delta(loss) else {}
 
 
 def targets(loss, n, rng):
-    record = choice.as_loss(loss, "targets")
+    record = registry.as_loss(loss, "targets")
     if record.labels is None:
         return rng.standard_normal((n, 2))
     if not record.separable:

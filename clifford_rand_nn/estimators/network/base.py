@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from clifford_rand._checks import check_choice, check_integer, check_number, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate, KernelClaim, NetworkClaim
-from clifford_rand_nn.datafits.choice import split_weights
+from clifford_rand_nn.datafits.registry import split_weights
 from clifford_rand_nn.estimators.export_program import NetworkProgram
 from clifford_rand_nn.estimators.groups import group_numbers
 from clifford_rand_nn.estimators.network.sharded import RowsOrShards
@@ -25,12 +25,12 @@ from clifford_rand_nn.estimators.network.unique_rows import Data, LeftOut, Uniqu
 from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, tell
 from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, kernel_training_rows, new_rows
 from clifford_rand_nn.export.program import Value
-from clifford_rand_nn.infinite.row_span import RowSpan
-from clifford_rand_nn.infinite.training import Choices, Mistakes, Trained, train
-from clifford_rand_nn.infinite.variance import PredictiveVariance
+from clifford_rand_nn.kernel_network.gram_features import RowSpan
+from clifford_rand_nn.kernel_network.training import Choices, Mistakes, Trained, train
+from clifford_rand_nn.kernel_network.variance import PredictiveVariance
+from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.solvers.base import HistoryRow, check_limits
-from clifford_rand_nn.units import Units
 
 _ROUNDS = 3
 _OF_ALL_ROWS = ("loo_predictions_", "loo_probabilities_", "left_out_")

@@ -14,20 +14,20 @@ from sklearn.utils.validation import check_is_fitted
 from clifford_rand._checks import as_array, check_choice, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import KernelClaim
-from clifford_rand_nn.datafits.choice import encode_labels, encode_marks
+from clifford_rand_nn.datafits.registry import encode_labels, encode_marks
 from clifford_rand_nn.estimators.export_program import classifier_program, labels_program, network_program
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.estimators.network.multilabel import MultilabelCalibration, calibration_of, calibration_of_each
 from clifford_rand_nn.estimators.network.unique_rows import Data, LabeledRows, LeftOut
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
 from clifford_rand_nn.export.program import Program, apply, constant, log_softmax
-from clifford_rand_nn.infinite.choice import Compared
-from clifford_rand_nn.infinite.learned.rounds import wrong_class, wrong_label
-from clifford_rand_nn.infinite.logistic.choice import CURVATURE, LogisticChoice, choose_logistic
-from clifford_rand_nn.infinite.logistic.path import seconds
-from clifford_rand_nn.infinite.logistic.unseen import choose_unseen
-from clifford_rand_nn.infinite.network import KernelNetwork
-from clifford_rand_nn.infinite.training import COMPARED, DECOMPOSED
+from clifford_rand_nn.kernel_network.candidates import Compared
+from clifford_rand_nn.kernel_network.logistic.beta_selection import CURVATURE, LogisticChoice, choose_logistic
+from clifford_rand_nn.kernel_network.logistic.holdout import choose_unseen
+from clifford_rand_nn.kernel_network.logistic.path import seconds
+from clifford_rand_nn.kernel_network.metric.metric_selection import wrong_class, wrong_label
+from clifford_rand_nn.kernel_network.network import KernelNetwork
+from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED
 from clifford_rand_nn.solvers.base import SOONEST, Status
 
 _NOTHING = 1e-9  # share of the loss of the network without neurons, a gap below which is none

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.network.unique_rows import LabeledRows, LeftOut
 from clifford_rand_nn.export.program import Value, beside, constant
-from clifford_rand_nn.infinite.calibration import Calibration, fit_calibration
+from clifford_rand_nn.kernel_network.calibration import Calibration, fit_calibration
 
 
 @dataclass(frozen=True, eq=False)

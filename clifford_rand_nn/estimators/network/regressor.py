@@ -12,8 +12,8 @@ from clifford_rand_nn.estimators.network.unique_rows import Data, LeftOut
 from clifford_rand_nn.estimators.r2 import R2ScoreMixin, r_squared
 from clifford_rand_nn.estimators.rows import training_data
 from clifford_rand_nn.export.program import Program
-from clifford_rand_nn.infinite.intervals import fit_intervals
-from clifford_rand_nn.units import Units
+from clifford_rand_nn.kernel_network.intervals import fit_intervals
+from clifford_rand_nn.rescaling import Units
 
 
 class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):

@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score
 
 from clifford_rand._checks import fail
 from clifford_rand_nn.certificates import KernelClaim
-from clifford_rand_nn.datafits.choice import as_loss, labels_of
+from clifford_rand_nn.datafits.registry import as_loss, labels_of
 from clifford_rand_nn.estimators.parameters import tell
 from clifford_rand_nn.estimators.r2 import r_squared
 from clifford_rand_nn.estimators.rows import note_columns
@@ -23,13 +23,14 @@ from clifford_rand_nn.estimators.sharded_fit import (
     refuse_in_memory,
 )
 from clifford_rand_nn.estimators.sharded_targets import stored_targets
-from clifford_rand_nn.infinite.calibration import fit_calibration
-from clifford_rand_nn.infinite.intervals import fit_intervals
-from clifford_rand_nn.infinite.learned.rounds import wrong_class
-from clifford_rand_nn.infinite.training import Choices
+from clifford_rand_nn.kernel_network.calibration import fit_calibration
+from clifford_rand_nn.kernel_network.intervals import fit_intervals
+from clifford_rand_nn.kernel_network.metric.metric_selection import wrong_class
+from clifford_rand_nn.kernel_network.training import Choices
+from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.shards.certificate import ShardCertificate
-from clifford_rand_nn.shards.engines.choice import as_engine
-from clifford_rand_nn.shards.landmarks.choice import MOST
+from clifford_rand_nn.shards.engines.dispatch import as_engine
+from clifford_rand_nn.shards.landmarks.cost_model import MOST
 from clifford_rand_nn.shards.landmarks.fit import Trained, train
 from clifford_rand_nn.shards.landmarks.sample import HELD
 from clifford_rand_nn.shards.landmarks.setting import Saved
@@ -38,7 +39,6 @@ from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.targets import Targets
 from clifford_rand_nn.solvers.base import SOONEST, Status
 from clifford_rand_nn.solvers.interrupts import Interrupts, holding
-from clifford_rand_nn.units import Units
 
 _FREE = ("max_time", "verbose")  # may differ when a fit goes on
 _OLD = ("feature_names_in_", "loo_predictions_", "loo_probabilities_", "left_out_")  # of a fit in memory before

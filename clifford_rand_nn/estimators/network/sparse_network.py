@@ -14,10 +14,10 @@ from clifford_rand_nn.bias import with_feature
 from clifford_rand_nn.certificates import NetworkClaim
 from clifford_rand_nn.estimators.held_out import FOLDS, folds, n_folds
 from clifford_rand_nn.estimators.network.group_lasso_path import MOST_ACTIVE, GroupLassoPath
-from clifford_rand_nn.infinite.choice import Candidate, Problem, choose
-from clifford_rand_nn.infinite.many.landmarks import spread_rows
-from clifford_rand_nn.infinite.standard import Standardisation
-from clifford_rand_nn.infinite.training import COMPARED
+from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, choose
+from clifford_rand_nn.kernel_network.large_n.landmarks import spread_rows
+from clifford_rand_nn.kernel_network.standardization import Standardisation
+from clifford_rand_nn.kernel_network.training import COMPARED
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family

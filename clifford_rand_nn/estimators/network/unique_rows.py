@@ -11,8 +11,8 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate, proved
 from clifford_rand_nn.estimators.network.sparse_network import Proved
 from clifford_rand_nn.gates.sampling import merged_rows
-from clifford_rand_nn.infinite.choice import Compared, Problem
-from clifford_rand_nn.infinite.targets import level
+from clifford_rand_nn.kernel_network.candidates import Compared, Problem
+from clifford_rand_nn.kernel_network.targets import level
 from clifford_rand_nn.problems.duality import DualBound
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand_nn._archives import FAULTS, read_npy_header
-from clifford_rand_nn.shards.formats.stored import Stored
+from clifford_rand_nn.shards.formats.base import Stored
 
 _LEAST_READ = 2**16  # bytes, so that reads of targets are few: every one hands Python's lock to another thread
 

@@ -17,8 +17,8 @@ from clifford_rand_nn.datafits.functions import cast, library, zeros
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.problems.duality import balanced_bound, imbalance, square_above
+from clifford_rand_nn.shards.float16 import double, single
 from clifford_rand_nn.shards.gated.masks import masked, masked_sums
-from clifford_rand_nn.shards.half import double, single
 from clifford_rand_nn.shards.rows import Block
 from clifford_rand_nn.shards.sums import Kept, RowMap, RowSum, Sums
 from clifford_rand_nn.shards.targets import Targets

@@ -4,16 +4,16 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.landmark_span import LandmarkSpan
-from clifford_rand_nn.infinite.network import KernelNetwork
-from clifford_rand_nn.infinite.standard import Standardisation
+from clifford_rand_nn.kernel_network.landmark_span import LandmarkSpan
+from clifford_rand_nn.kernel_network.network import KernelNetwork
+from clifford_rand_nn.kernel_network.standardization import Standardisation
+from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.landmarks.logistic_terms import LossSum
 from clifford_rand_nn.shards.landmarks.newton import judge
 from clifford_rand_nn.shards.landmarks.span import Residuals, constant_value
 from clifford_rand_nn.shards.landmarks.terms import LandmarkRows, ResidualSum
 from clifford_rand_nn.shards.targets import Targets
-from clifford_rand_nn.units import Units
 
 
 class Values(NamedTuple):

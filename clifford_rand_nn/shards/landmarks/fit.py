@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import quantity
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.choice import Candidate
-from clifford_rand_nn.infinite.learned.rounds import LearnedRounds
-from clifford_rand_nn.infinite.network import KernelNetwork
-from clifford_rand_nn.infinite.training import Choices
+from clifford_rand_nn.kernel_network.candidates import Candidate
+from clifford_rand_nn.kernel_network.metric.metric_selection import LearnedRounds
+from clifford_rand_nn.kernel_network.network import KernelNetwork
+from clifford_rand_nn.kernel_network.training import Choices
 from clifford_rand_nn.shards.engines.base import Engine
-from clifford_rand_nn.shards.landmarks.choice import NEWTON_PASSES, PASSES
+from clifford_rand_nn.shards.landmarks.cost_model import NEWTON_PASSES, PASSES
 from clifford_rand_nn.shards.landmarks.logistic import fit_logistic
 from clifford_rand_nn.shards.landmarks.sample import Drawn, chosen_by, parted
 from clifford_rand_nn.shards.landmarks.setting import Fitted, Saved, Setting, sized

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.choice import Candidate
-from clifford_rand_nn.infinite.many.rows import TOL
+from clifford_rand_nn.kernel_network.candidates import Candidate
+from clifford_rand_nn.kernel_network.large_n.rows import TOL
 from clifford_rand_nn.shards.landmarks.logistic_terms import WorkingSum
 from clifford_rand_nn.shards.landmarks.newton import NewtonSteps, State
 from clifford_rand_nn.shards.landmarks.normal import Normal

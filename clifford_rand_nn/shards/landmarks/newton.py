@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import entr
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.landmark_span import LandmarkSpan
+from clifford_rand_nn.kernel_network.landmark_span import LandmarkSpan
 from clifford_rand_nn.problems.duality import gap_share
 from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.landmarks.logistic_terms import CurvatureSum, LossSum

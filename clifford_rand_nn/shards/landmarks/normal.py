@@ -9,8 +9,8 @@ from scipy.linalg.lapack import dpstrf
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.landmark_span import LandmarkSpan
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.landmark_span import LandmarkSpan
 from clifford_rand_nn.shards.landmarks.terms import square_of
 from clifford_rand_nn.shards.sums import Sums
 

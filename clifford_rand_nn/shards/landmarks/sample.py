@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.gates.sampling import merged_rows
-from clifford_rand_nn.infinite.choice import Candidate, Problem, choose
-from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.learned.frame import learn_frame
-from clifford_rand_nn.infinite.learned.rounds import LearnedRounds, learned_rounds
-from clifford_rand_nn.infinite.many.landmarks import spread_rows
-from clifford_rand_nn.infinite.standard import Standardisation
-from clifford_rand_nn.infinite.training import COMPARED, Mistakes
+from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, choose
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.large_n.landmarks import spread_rows
+from clifford_rand_nn.kernel_network.metric.metric_frame import learn_frame
+from clifford_rand_nn.kernel_network.metric.metric_selection import LearnedRounds, learned_rounds
+from clifford_rand_nn.kernel_network.standardization import Standardisation
+from clifford_rand_nn.kernel_network.training import COMPARED, Mistakes
 from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.landmarks.terms import row_weights
 from clifford_rand_nn.shards.rows import Block

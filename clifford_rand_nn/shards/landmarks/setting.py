@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.choice import Candidate
-from clifford_rand_nn.infinite.landmark_span import LandmarkSpan
-from clifford_rand_nn.infinite.training import Choices
+from clifford_rand_nn.kernel_network.candidates import Candidate
+from clifford_rand_nn.kernel_network.landmark_span import LandmarkSpan
+from clifford_rand_nn.kernel_network.training import Choices
 from clifford_rand_nn.shards.engines.base import Engine
-from clifford_rand_nn.shards.landmarks.choice import SINGLE, Size, landmarks
+from clifford_rand_nn.shards.landmarks.cost_model import SINGLE, Size, landmarks
 from clifford_rand_nn.shards.landmarks.normal import independent
 from clifford_rand_nn.shards.landmarks.sample import Chosen, Drawn, FewRows
 from clifford_rand_nn.shards.landmarks.steps import Solved

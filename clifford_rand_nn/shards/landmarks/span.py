@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.landmark_span import LandmarkSpan
+from clifford_rand_nn.kernel_network.landmark_span import LandmarkSpan
 from clifford_rand_nn.problems.duality import gap_share
 from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.landmarks.steps import Solved, Steps

@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.choice import Candidate
-from clifford_rand_nn.infinite.many.rows import TOL
-from clifford_rand_nn.infinite.targets import is_constant, level
+from clifford_rand_nn.kernel_network.candidates import Candidate
+from clifford_rand_nn.kernel_network.large_n.rows import TOL
+from clifford_rand_nn.kernel_network.targets import is_constant, level
 from clifford_rand_nn.shards.landmarks.normal import Normal
 from clifford_rand_nn.shards.landmarks.setting import STEPS, Fitted, Setting, finished
 from clifford_rand_nn.shards.landmarks.span import SpanSteps, State

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.many.tiles import KernelTiles
-from clifford_rand_nn.infinite.standard import Standardisation
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
+from clifford_rand_nn.kernel_network.standardization import Standardisation
 from clifford_rand_nn.shards.rows import Block
 from clifford_rand_nn.shards.sums import Kept, RowSum, Sums
 from clifford_rand_nn.shards.targets import Targets

@@ -12,6 +12,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result, Status
+from clifford_rand_nn.solvers.convergence import Watch
 from clifford_rand_nn.solvers.gate_working_set import restricted
 from clifford_rand_nn.solvers.gram.bounds import dual_without_rows, lower_bound, penalty_value
 from clifford_rand_nn.solvers.gram.design import GatedDesign
@@ -20,7 +21,6 @@ from clifford_rand_nn.solvers.gram.system import Preconditioner, conjugate_gradi
 from clifford_rand_nn.solvers.gram.terms import Linearised, Norms, Squares, equal_weight
 from clifford_rand_nn.solvers.gram.weights import Sizes, Weights, predicted
 from clifford_rand_nn.solvers.interrupts import handed_over
-from clifford_rand_nn.solvers.watch import Watch
 
 _KEPT = 2.0**30  # bytes of columns and of classes that are kept, where no limit of memory is given
 _SMALL = 700  # columns up to which a factorisation takes some milliseconds, in one thread rather than in two that wait

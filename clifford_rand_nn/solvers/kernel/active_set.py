@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
-from clifford_rand_nn.solvers.bounded import bounded_quadratic
 from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS, GatedKernel, KernelSystem
+from clifford_rand_nn.solvers.nonnegative_quadratic import bounded_quadratic
 
 _APART = 1.3  # spread of the weights against those of the factor, from which a new factor is cheaper than iterations
 _ENTERED = 0.1  # share of the mean weight that a gate counts for in addition: one that enters changes little

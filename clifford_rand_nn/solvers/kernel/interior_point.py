@@ -10,12 +10,12 @@ from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand_nn.problems.duality import dual_bound
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
 from clifford_rand_nn.solvers.base import Result, Status
+from clifford_rand_nn.solvers.convergence import Watch
 from clifford_rand_nn.solvers.interior.complementarity import DualTerms
 from clifford_rand_nn.solvers.kernel.active_set import GateWeights
 from clifford_rand_nn.solvers.kernel.central_path import KernelPath
 from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS, GatedKernel
 from clifford_rand_nn.solvers.kernel.method import ADVICE, KernelMethod, sparse_numbers
-from clifford_rand_nn.solvers.watch import Watch
 
 _STALLED = 8  # steps without a smaller gap, once it is below the next number: rounding
 _LATE = 1e-5

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import as_real, check_integer, check_size, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.choice import normalised
+from clifford_rand_nn.datafits.registry import normalised
 from clifford_rand_nn.problems.duality import gap_above
 from clifford_rand_nn.solvers.base import Limits, Status
-from clifford_rand_nn.solvers.interrupts import Keeper, handed_over
+from clifford_rand_nn.solvers.interrupts import BestIterate, handed_over
 from clifford_rand_nn.solvers.lasso.active_columns import ActiveColumns, CentredColumns, turn
 from clifford_rand_nn.solvers.lasso.path import SO_FAR, LassoPath, PathPoint
 
@@ -165,7 +165,7 @@ class _Follower:
 
     def follow(self, max_breakpoints: int) -> LassoPath:
         """Follow the path from its first breakpoint down to ``beta_min``, or as far as the limits and Ctrl-C allow."""
-        with Keeper(self.found) as kept:
+        with BestIterate(self.found) as kept:
             return self._follow(max_breakpoints)
         assert kept.status is not None
         return self._path(kept.status, SO_FAR)

@@ -11,12 +11,12 @@ from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.base import Limits, Result, Status
+from clifford_rand_nn.solvers.convergence import Watch
 from clifford_rand_nn.solvers.interior.complementarity import longest_step
 from clifford_rand_nn.solvers.interior.loss_term import LossTerm
 from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.relu.norm_cones import AbsoluteValues, SecondOrderCones
 from clifford_rand_nn.solvers.relu.program import ReLUProgram, UnitBlocks
-from clifford_rand_nn.solvers.watch import Watch
 
 # Norms and slacks start at ten times the scale of the targets: 36 iterations to a gap of 1e-4 on the spiral with 200
 # gates, against 41 from 1 and 53 from 0.1.

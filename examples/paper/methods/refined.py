@@ -6,7 +6,7 @@ import numpy as np
 
 from clifford_rand_nn import activation_patterns, refine_gates
 from clifford_rand_nn.problems.gated import GatedReLUProblem
-from clifford_rand_nn.solvers.choice import AutoSolver
+from clifford_rand_nn.solvers.dispatch import AutoSolver
 from examples.paper.methods.base import Array, Labels
 from examples.paper.methods.convex import ConvexGated, GatedModel
 

@@ -6,7 +6,7 @@ import numpy as np
 
 import clifford_rand
 from clifford_rand_nn.problems.gated import GatedReLUProblem
-from clifford_rand_nn.solvers.choice import AutoSolver
+from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 

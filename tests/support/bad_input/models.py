@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 import clifford_rand_nn as nn
-from clifford_rand_nn.solvers.choice import AutoSolver
+from clifford_rand_nn.solvers.dispatch import AutoSolver
 from support.bad_input.good import (
     Made,
     count,

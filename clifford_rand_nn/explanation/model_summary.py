@@ -1,0 +1,243 @@
+"""Summary of a network: neurons with their hyperplanes, or rows with their weights, and the columns that matter."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clifford_rand._typing import Array
+from clifford_rand_nn._words import printable_lines
+from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
+from clifford_rand_nn.explanation.columns import ColumnImportance, importances
+from clifford_rand_nn.explanation.context import Context
+from clifford_rand_nn.explanation.model_summary_text import model_dict, model_text
+from clifford_rand_nn.explanation.sums import GatedSum, KernelSum, in_blocks
+from clifford_rand_nn.explanation.training import kept_rows, likeness, row_weights, spanning_rows
+from clifford_rand_nn.explanation.words import plane_text
+
+_AT = 1000  # rows, at most, that shares are taken over
+_DIRECTIONS = 3
+
+
+class Neuron(NamedTuple):
+    r"""A neuron of a finite network.
+
+    Attributes
+    ----------
+    number : int
+        Its place in the lists of the estimator.
+    plane : str
+        Where it is on, in units of the columns, the largest weights by name.
+    direction : (k,) array
+        Weights of the encoded columns in :math:`h\cdot x+c\ge0`.
+    offset : float
+        c, for the encoded columns.
+    rows : list of int or None
+        Training rows that span the plane; None where they are not known, or none do.
+    region : float or None
+        Share of the rows that were given in which it is active.
+    variance : float or None
+        Its share of the variance of the output, its covariance with it over that variance; shares add up to 1.
+    size : float
+        Its mean contribution by size over the rows that were given, or the norm of its weights where none were.
+    """
+
+    number: int
+    plane: str
+    direction: Array
+    offset: float
+    rows: list[int] | None
+    region: float | None
+    variance: float | None
+    size: float
+
+
+class InfluentialRow(NamedTuple):
+    """A training row by its influence: its mean share by size in the outputs of rows.
+
+    Attributes
+    ----------
+    number : int or None
+        None where the model does not know it.
+    place : int
+        Among the rows of the network.
+    share : float
+        Of the sum over all rows.
+    weights : (C,) array
+        Its dual weights, α of a network with infinitely many gates or θ/nβ: positive ones speak for an output.
+    """
+
+    number: int | None
+    place: int
+    share: float
+    weights: Array
+
+
+class Direction(NamedTuple):
+    """A combination of columns along which a network with learned gates changes.
+
+    Attributes
+    ----------
+    share : float
+        Of the squared slope of the network.
+    weights : (d,) array
+        Of the standardised columns, of length 1.
+    """
+
+    share: float
+    weights: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ModelExplanation:
+    r"""What a fitted model is made of, over all rows.
+
+    **Neurons** of a finite network: planes, the training rows that span them, regions and shares of the output. What
+    plays their part with infinitely many gates are the **rows** of training with their dual weights, and the metric M
+    of learned gates, whose entries say which columns matter and whose eigenvectors which combinations.
+
+    **Columns**, by two measures. The gradient: how much the output moves, on average over rows, if a column moves by
+    its deviation and the others stay; it is exact, local, and says nothing of what a column is good for, nor of the
+    steps of gated networks at their planes. The permutation:
+    how much worse the predictions of the rows that were given are if the entries of a column change places (all
+    encoded columns of a table column together); it says what the model loses without it, on rows of training what it
+    has learned, on new ones what serves. Of columns that say the same neither tells: permuting one costs little where
+    the other is left, and rows are made that cannot be, while slopes are shared between them as the training pleased.
+
+    Attributes
+    ----------
+    columns : list of ColumnImportance
+        The most important first: by permutation where targets were given, else by gradient.
+    neurons : list of Neuron or None
+        Those of the largest contribution first.
+    rows : list of InfluentialRow or None
+        Those of the largest influence first; of a finite network where the training rows were given.
+    directions : list of Direction or None
+        Eigenvectors of M, where gates were learned.
+    context : Context
+    """
+
+    columns: list[ColumnImportance]
+    neurons: list[Neuron] | None
+    rows: list[InfluentialRow] | None
+    directions: list[Direction] | None
+    context: Context = field(repr=False)
+
+    def __str__(self) -> str:
+        return printable_lines(model_text(self))
+
+    def __repr__(self) -> str:
+        return f"<ModelExplanation of {type(self.context.estimator).__name__}; print it>"
+
+    def to_dict(self, top: int | None = None) -> dict[str, Any]:
+        """Return everything as plain values; of rows and neurons the ``top`` largest."""
+        return model_dict(self, top)
+
+    def plot(self, ax: Any = None, *, top: int = 12) -> Any:
+        """Draw which columns matter as bars; return the Axes."""
+        from clifford_rand_nn.explanation.picture import draw_columns
+
+        return draw_columns(self, ax, top)
+
+
+def explain_model(context: Context, repeats: int, random_state: Any) -> ModelExplanation:
+    """Return what a model is made of."""
+    return ModelExplanation(
+        columns=importances(context, repeats, random_state),
+        neurons=_neurons(context),
+        rows=_rows(context),
+        directions=_directions(context),
+        context=context,
+    )
+
+
+def _points(context: Context) -> Array | None:
+    """Return the rows that shares are taken over, as the network sees them: some of those that were given."""
+    if context.rows is None:
+        return None
+    seen = context.rows.seen
+    return seen if len(seen) <= _AT else seen[np.linspace(0, len(seen) - 1, _AT).round().astype(np.intp)]
+
+
+def _neurons(context: Context) -> list[Neuron] | None:
+    network = context.network
+    if not isinstance(network, GatedSum):
+        return None
+    X, P = _points(context), network.n_parts
+    region: Any = [None] * P
+    variance: Any = [None] * P
+    if X is None:
+        size = np.sqrt((network.coef**2).sum(axis=(0, 2)))
+    else:
+        region = network.on(X).mean(axis=0)
+        size, covariance, total = np.zeros(P), np.zeros(P), 0.0
+        blocks = in_blocks(len(X), len(network.intercept) * P)
+        mean = sum(network.parts(X[part]).sum(axis=0) for part in blocks) / len(X)
+        for part in blocks:
+            found = network.parts(X[part])
+            size += np.sqrt((found**2).sum(axis=1)).sum(axis=0) / len(X)
+            off = found - mean
+            f = off.sum(axis=2)
+            covariance += np.einsum("mcp,mc->p", off, f)
+            total += float((f**2).sum())
+        variance = covariance / total if total > 0 else np.zeros(P)
+    planes = spanning_rows(context.estimator, network.numbers)
+    reference = context.reference
+    found_neurons = []
+    for i in range(P):
+        direction = context.route.back(network.directions[:, i])
+        offset = float(network.offsets[i] + network.directions[:, i] @ reference[1] - direction @ reference[0])
+        rows = None if planes is None or not len(planes[i]) else planes[i].tolist()
+        found_neurons.append(
+            Neuron(
+                number=int(network.numbers[i]),
+                plane=plane_text(context, i),
+                direction=direction,
+                offset=offset,
+                rows=rows,
+                region=None if X is None else float(region[i]),
+                variance=None if X is None else float(variance[i]),
+                size=float(size[i]),
+            )
+        )
+    return sorted(found_neurons, key=lambda one: -one.size)
+
+
+def _rows(context: Context) -> list[InfluentialRow] | None:
+    network, X = context.network, _points(context)
+    if isinstance(network, KernelSum):
+        points = network.own_rows(_AT) if X is None else X
+        weights, numbers = network.network.alpha, context.numbers
+        tiles = (network.likeness(points[part]) for part in in_blocks(len(points), network.n_parts))
+    elif X is not None and context.rows is not None and context.training:
+        points, training = X, context.rows.seen
+        weights, numbers = row_weights(context.estimator), kept_rows(context.estimator)
+        tiles = (likeness(context.estimator, training, X[part]) for part in in_blocks(len(X), len(training)))
+    else:
+        return None
+    alike = np.zeros(len(weights))
+    for K in tiles:
+        alike += np.abs(K - K.mean(axis=1, keepdims=True)).sum(axis=0)
+    influence = alike * np.linalg.norm(weights, axis=1)
+    share = influence / (influence.sum() or 1.0)
+    return [
+        InfluentialRow(None if numbers is None else int(numbers[i]), int(i), float(share[i]), weights[i])
+        for i in np.argsort(-share, kind="stable")
+    ]
+
+
+def _directions(context: Context) -> list[Direction] | None:
+    """Return the eigenvectors of the metric of learned gates with the largest eigenvalues."""
+    metric = getattr(context.estimator, "metric_", None)
+    if not isinstance(context.estimator, BaseConvexNetwork) or metric is None:
+        return None
+    if len(metric) != context.estimator.n_features_in_:  # of coordinates in the span of the rows
+        return None
+    values, vectors = np.linalg.eigh(metric)
+    total = float(values.sum()) or 1.0
+    found = []
+    for i in range(1, min(_DIRECTIONS, len(values)) + 1):
+        vector = vectors[:, -i]
+        vector = vector * np.sign(vector[np.abs(vector).argmax()])
+        found.append(Direction(float(values[-i]) / total, vector))
+    return found

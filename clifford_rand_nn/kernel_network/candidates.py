@@ -1,0 +1,132 @@
+r"""Scalings, constant features and values of beta, compared by leave-one-out."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.kernel_network.gram_features import RowSpan, by_products
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
+from clifford_rand_nn.kernel_network.parallel import of_each
+from clifford_rand_nn.kernel_network.standardization import SCALINGS, Standardisation
+from clifford_rand_nn.kernel_network.targets import is_constant
+
+BIASES = (1.0, 0.3, 3.0, 0.0)  # constant features, in root mean square lengths of a row; the first is tried first
+_N_BETAS = 20  # a factor of some 4 from one to the next: the curve has no narrower valleys
+_REFINED = (3, 9)  # betas between the neighbours of the best so far
+
+
+class Candidate(NamedTuple):
+    """What was compared.
+
+    Attributes
+    ----------
+    scaling : str
+        How rows are scaled, one of `SCALINGS`.
+    bias : float
+        The constant feature, in root mean square lengths of a row.
+    beta : float
+        The best for it, in the 1/n scale.
+    score : float
+        Mean squared error of the leave-one-out predictions over the variance of the targets.
+    n : int
+        Rows that it was compared on.
+    """
+
+    scaling: str
+    bias: float
+    beta: float
+    score: float
+    n: int
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows (n, d) as they come, dense or CSR, targets (n, C), weights with mean 1 or None, groups of rows or None."""
+
+    X: Any
+    targets: Array
+    weights: Array | None = None
+    groups: NDArray[np.intp] | None = None
+
+    def take(self, rows: NDArray[np.intp]) -> "Problem":
+        """Return the problem of some rows."""
+        w = None if self.weights is None else self.weights[rows] / self.weights[rows].mean()
+        groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
+        return Problem(self.X[rows], self.targets[rows], w, groups)
+
+    def kernel_rows(self, scaling: str, bias: float, products: bool = True) -> tuple[Any, Array, GateKernel]:
+        """Return the standardisation, the rows as it makes them, and the kernel with the constant feature on them.
+
+        Wide rows are known by their products, unless this is unwanted: then the standardisation is a `RowSpan`.
+        """
+        standard: Standardisation | RowSpan
+        if products and (issparse(self.X) or by_products(*self.X.shape)):
+            standard, rows = RowSpan.of(self.X, scaling, self.weights)
+        else:
+            standard = Standardisation.of(self.X, scaling, self.weights)
+            rows = standard.rows(self.X)
+        length = np.average(np.einsum("ij,ij->i", rows, rows), weights=self.weights)
+        return standard, rows, GateKernel(bias=float(bias * np.sqrt(length if length > 0 else 1.0)))
+
+    def score(self, errors: Array) -> Array:
+        """Return mean squared errors (B, C) of predictions as a share of the variance of targets that vary, (B,)."""
+        w = self.weights
+        mean = np.average(self.targets, axis=0, weights=w)
+        variance = np.average((self.targets - mean) ** 2, axis=0, weights=w)
+        varies = ~is_constant(self.targets)
+        if not varies.any():
+            return np.zeros(len(errors))
+        return np.asarray((errors[:, varies] / variance[varies]).mean(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A candidate with what was made for it."""
+
+    candidate: Candidate
+    standard: Standardisation | RowSpan
+    rows: Array
+    kernel: GateKernel
+    loo: LeaveOneOut
+
+
+def compare(problem: Problem, scaling: str, bias: float, beta: float | None = None) -> Compared:
+    """Return what leave-one-out says of a scaling and a constant feature, with a beta or the best one."""
+    standard, rows, kernel = problem.kernel_rows(scaling, bias)
+    loo = LeaveOneOut(kernel(rows), problem.targets, problem.weights, problem.groups)
+    if beta is None:
+        beta, score = best_beta(loo, problem)
+    else:
+        score = float(problem.score(loo.errors(np.array([beta])))[0])
+    return Compared(Candidate(scaling, bias, beta, score, len(rows)), standard, rows, kernel, loo)
+
+
+def best_beta(loo: LeaveOneOut, problem: Problem) -> tuple[float, float]:
+    """Return the beta of the least score, from a grid over all that makes a difference and finer ones at its best."""
+    betas = loo.grid(_N_BETAS)
+    scores = problem.score(loo.errors(betas))
+    for between in _REFINED:
+        k = int(np.nanargmin(scores))
+        betas = np.geomspace(betas[max(k - 1, 0)], betas[min(k + 1, len(betas) - 1)], between + 2)
+        scores = problem.score(loo.errors(betas))
+    k = int(np.nanargmin(scores))
+    return float(betas[k]), float(scores[k])
+
+
+def choose(
+    problem: Problem, beta: float | None = None, scalings: tuple[str, ...] = SCALINGS
+) -> tuple[Compared, list[Candidate]]:
+    """Compare scalings with the first constant feature, then constant features with the best scaling.
+
+    Returns the best with all that was compared, best first.
+    """
+    found = of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta), scalings)
+    scaling = min(found, key=lambda one: one.candidate.score).candidate.scaling
+    found += of_each(lambda bias: compare(problem, scaling, bias, beta), BIASES[1:])
+    found.sort(key=lambda one: one.candidate.score)
+    return found[0], [one.candidate for one in found]

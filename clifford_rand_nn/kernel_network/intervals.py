@@ -1,0 +1,150 @@
+"""Prediction intervals from leave-one-out residuals."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clifford_rand._checks import as_real, check_array, check_number, describe, fail
+from clifford_rand._typing import Array
+from clifford_rand_nn.datafits.registry import normalised
+from clifford_rand_nn.export.program import Value, apply, constant
+from clifford_rand_nn.kernel_network.variance import as_variances
+
+_OWNER = "Intervals"
+_SHARES = (0.0, 0.3, 1.0, 3.0, 10.0)  # of the variance that are tried
+_TINY = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    r"""Conformal intervals :math:`f(x)\pm q\,\sigma(x)`, :math:`\sigma^2 = 1+\kappa v(x)/\bar v`, for each target.
+
+    q is the quantile of the scores :math:`|y_i-f^{(-i)}(x_i)|/\sigma_i` that covers a share c of the rows and of one
+    more, the new one: of n equal weights the :math:`\lceil(n+1)c\rceil`-th smallest, and infinite if :math:`n<c/(1-c)`.
+    Rows of training and new ones being drawn alike, a new value lies inside with probability about c whatever the
+    distribution of the noise: exactly c if the fit with and without a row predicts the same elsewhere, and for the
+    variant that uses the n fits without a row (jackknife+) never less than 2c - 1. On average over rows, that is: where
+    the noise varies from place to place, only what v tells of it is followed.
+
+    Attributes
+    ----------
+    scores : (n, C)
+        Rising down each column, ≥ 0, in the unit of the targets.
+    mass : (n, C)
+        Share of the weight of the rows down to each, of all rows and one more.
+    shares : (C,)
+        κ ≥ 0; 0 where no variances were given.
+    scale : float
+        :math:`\bar v`, the mean variance of the rows of training.
+
+    References
+    ----------
+    Barber, Candès, Ramdas, Tibshirani, "Predictive inference with the jackknife+", Ann. Statist. 49 (2021), eq. 1.2
+    with the scores of Lei, G'Sell, Rinaldo, Tibshirani, Wasserman, "Distribution-free predictive inference for
+    regression", J. Amer. Statist. Assoc. 113 (2018), section 5.2.
+    """
+
+    scores: Array
+    mass: Array
+    shares: Array
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_array(self.scores, "scores", _OWNER, (None, None))
+        check_array(self.mass, "mass", _OWNER, self.scores.shape)
+        check_array(self.shares, "shares", _OWNER, self.scores.shape[1:])
+        check_number(self.scale, "scale", _OWNER, "a finite number > 0", lambda x: 0 < x < np.inf)
+
+    def quantile(self, coverage: float = 0.9) -> Array:
+        """Return q (C,)."""
+        c = check_number(coverage, "coverage", _OWNER, "between 0 and 1", lambda x: 0 < x < 1)
+        enough = self.mass >= c * (1 - 1e-12)  # sums of weights are rounded
+        least = np.where(enough, self.scores, np.inf).min(axis=0)
+        return np.asarray(least)
+
+    def interval(
+        self, prediction: ArrayLike, variance: ArrayLike | None = None, coverage: float = 0.9
+    ) -> tuple[Array, Array]:
+        """Return the lower and upper ends for predictions (m, C), each of that shape.
+
+        Parameters
+        ----------
+        prediction : (m, C) array
+        variance : (m,) array, needed if a share is not zero
+            In the unit in which it was given to `fit_intervals`.
+        coverage : float between 0 and 1
+        """
+        f = np.asarray(as_real(prediction, "prediction", _OWNER), dtype=np.float64)
+        C = len(self.shares)
+        if f.ndim != 2 or f.shape[1] != C:
+            raise fail("prediction", _OWNER, f"of shape (m, {C})", describe(f"shape {f.shape}"))
+        if self.shares.any() and variance is None:
+            raise fail("variance", _OWNER, "given, as it was when this was fitted", None)
+        v = np.zeros(len(f)) if variance is None else as_variances(variance, len(f), _OWNER)
+        half = self.quantile(coverage) * np.sqrt(1 + self.shares * v[:, None] / self.scale)
+        return f - half, f + half
+
+    def stated(self, prediction: Value, variance: Value | None, coverage: float = 0.9) -> tuple[Value, Value]:
+        """Return what `interval` does for predictions (m, C) and the variance (m, 1), as operations of a program."""
+        half = constant(self.quantile(coverage), "quantile")
+        if self.shares.any():
+            assert variance is not None
+            wider = apply("sqrt", variance * constant(self.shares / self.scale, "shares") + 1.0)
+            half = (half * wider).named("half")
+        return prediction - half, prediction + half
+
+
+def fit_intervals(
+    residuals: ArrayLike, variance: ArrayLike | None = None, weights: ArrayLike | None = None
+) -> Intervals:
+    r"""Make prediction intervals of leave-one-out residuals.
+
+    With variances κ is the one of 0, 0.3, 1, 3, 10 under which residuals from a Laplace distribution of width
+    proportional to σ are the likeliest, :math:`\sum_i\omega_i\log\sigma_i+n\log\sum_i\omega_i|r_i|/\sigma_i` least.
+
+    Parameters
+    ----------
+    residuals : (n, C) array
+        :math:`y_i-f^{(-i)}(x_i)`, each row predicted without itself, or without its group: fits that have seen the row
+        leave too little.
+    variance : (n,) array ≥ 0, optional
+        Predictive variances of the same predictions, without the row as well, in any unit.
+    weights : (n,) array > 0, optional
+        Only ratios matter.
+
+    Returns
+    -------
+    Intervals
+
+    Raises
+    ------
+    ArgumentError
+        Arrays of other shapes, or not finite; weights as in `normalised`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = fit_intervals(np.arange(-9.0, 10.0)[:, None])  # 19 residuals: 18 of 20 are at most 9
+    >>> low, high = found.interval([[100.0]], coverage=0.9)
+    >>> low.tolist(), high.tolist()
+    ([[91.0]], [[109.0]])
+    """
+    owner = "fit_intervals"
+    r = np.abs(np.asarray(as_real(residuals, "residuals", owner), dtype=np.float64))
+    if r.ndim != 2 or 0 in r.shape:
+        raise fail("residuals", owner, "of shape (n, C)", describe(f"shape {r.shape}"))
+    n, C = r.shape
+    omega = normalised(weights, n, owner)
+    omega = np.ones(n) if omega is None else omega
+    v, scale, shares = np.zeros(n), 1.0, np.zeros(C)
+    if variance is not None:
+        v = as_variances(variance, n, owner)
+        scale = float(omega @ v) / n or 1.0
+        widths = np.sqrt(1 + np.outer(v / scale, _SHARES))
+        unlikely = (omega @ np.log(widths))[:, None] + n * np.log(np.maximum((omega[:, None] / widths).T @ r, _TINY))
+        shares = np.array(_SHARES)[unlikely.argmin(axis=0)]
+    scores = r / np.sqrt(1 + np.outer(v / scale, shares))
+    order = np.argsort(scores, axis=0, kind="stable")
+    mass = np.cumsum(omega[order], axis=0) / (n + 1)  # a new row weighs as much as the mean
+    return Intervals(np.take_along_axis(scores, order, axis=0), mass, shares, scale)

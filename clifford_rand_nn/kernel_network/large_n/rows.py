@@ -1,0 +1,233 @@
+"""Kernel regression for many rows: the whole problem as long as time and memory allow, a stated part of it beyond."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import as_real, check_array, check_choice, check_positive, describe, fail
+from clifford_rand._typing import Array
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.large_n.cholesky_fit import by_factor
+from clifford_rand_nn.kernel_network.large_n.conjugate_gradient_fit import by_gradients
+from clifford_rand_nn.kernel_network.large_n.cost_model import WAYS, Way, choose, estimates
+from clifford_rand_nn.kernel_network.large_n.landmark_fit import by_landmarks
+from clifford_rand_nn.kernel_network.large_n.landmarks import spread_rows
+from clifford_rand_nn.kernel_network.large_n.problem import FLAT, Found, ManyRows, Tried
+from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
+from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
+from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status
+
+TOL = 1e-3  # relative gap: predictions are then within sqrt(2 tol × objective) of the optimum's, in the mean
+_N_RADII = 60
+
+
+@dataclass(frozen=True, eq=False)
+class ManyRowsSolution:
+    r"""A function :math:`f(x)=\sum_iK(x, c_i)\,\alpha_i+t`, how it was found, and what is proved of it.
+
+    Attributes
+    ----------
+    kernel : GateKernel
+    centres : (k,) array of integers
+        Rows of the training data that coefficients belong to: all with a weight, or landmarks.
+    alpha : (k, C)
+    intercept : (C,)
+    beta : float
+        In the 1/n scale.
+    fitted : (n, C)
+        Predictions of all rows.
+    unseen_rows : (s,) array of integers
+        Rows for which there are predictions of fits that did not see them: left out one by one, or held out together.
+    unseen : (s, C)
+        These predictions.
+    tried : tuple of Tried
+        The betas that were compared.
+    objective, duality_gap, relative_gap : float
+        Of the problem that ``scope`` names, in the 1/n scale.
+    dual_point : (n, C)
+        What proves the bound; columns sum to zero.
+    status : Status
+    n_iter : int
+    history : tuple of HistoryRow
+    seconds : float
+    way : str
+        "eigenvectors", "factor", "gradients" or "landmarks".
+    scope : str
+        Over what the gap is certified.
+    reason : str
+        Why this way, and what is approximated.
+    message : str
+        The status in words.
+    """
+
+    kernel: GateKernel
+    centres: NDArray[np.intp]
+    alpha: Array
+    intercept: Array
+    beta: float
+    fitted: Array
+    unseen_rows: NDArray[np.intp]
+    unseen: Array
+    tried: tuple[Tried, ...]
+    objective: float
+    duality_gap: float
+    relative_gap: float
+    dual_point: Array
+    status: Status
+    n_iter: int
+    history: tuple[HistoryRow, ...]
+    seconds: float
+    way: str
+    scope: str
+    reason: str
+    message: str
+
+    def predict(self, X: NDArray[np.floating], rows: NDArray[np.floating], dtype: Any = np.float64) -> Array:
+        """Return the outputs (m, C) of X (m, d), tile by tile, given the training rows (n, d)."""
+        return KernelTiles(self.kernel, rows[self.centres], dtype).multiply_from(X, self.alpha) + self.intercept
+
+
+def solve_many(
+    kernel: GateKernel,
+    X: ArrayLike,
+    targets: Array,
+    weights: Array | None = None,
+    beta: float | None = None,
+    way: str = "auto",
+    *,
+    tol: float = TOL,
+    max_iter: int = 500,
+    max_time: float | None = None,
+    max_memory: float | None = None,
+    callback: Callable[[HistoryRow], object] | None = None,
+) -> ManyRowsSolution:
+    r"""Minimise over the functions of a kernel's space and an intercept t, for all outputs at once.
+
+    .. math:: \frac1n\sum_i\omega_i\tfrac12||y_i-f(x_i)-t||^2+\frac\beta2||f||_K^2
+
+    Few rows by eigenvectors; more by a Cholesky factor; more by conjugate gradients on tiles of the kernel; and only
+    where none of these keeps to the limits, functions in the span of landmarks. ``reason`` of the result says which and
+    why. Nothing is random: results depend on the data and their order alone.
+
+    Parameters
+    ----------
+    kernel : GateKernel
+    X : (n, d) array
+        Rows as the kernel sees them, standardised.
+    targets : (n, C) array
+    weights : (n,) array of numbers ≥ 0, optional
+        Brought to a mean of 1.
+    beta : float or None
+        In the 1/n scale; None chooses it: by leave-one-out of every row and beta (eigenvectors), of some rows from the
+        factor, on some thousand rows (conjugate gradients), or by rows held out (landmarks).
+    way : {"auto", "eigenvectors", "factor", "gradients", "landmarks"}
+    tol : float
+        Relative gap to reach.
+    max_iter : int
+        Most products with the kernel.
+    max_time : float or None
+        Seconds. Without it, a way to the whole problem is taken if it is expected to end within two minutes.
+    max_memory : float or None
+        Bytes beside the data; None is half of the machine's.
+    callback : callable or None
+        Of each `HistoryRow`.
+
+    Raises
+    ------
+    ArgumentError
+        An argument breaks its rule, or no way keeps to ``max_memory``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.linspace(-1, 1, 200)[:, None]
+    >>> found = solve_many(GateKernel(bias=1.0), X, abs(X), way="factor")
+    >>> found.status == "optimal", bool(abs(found.fitted - abs(X)).max() < 0.05)
+    (True, True)
+    """
+    began, owner = time.perf_counter(), "solve_many"
+    limits = Limits.of(owner, tol=tol, max_iter=max_iter, max_time=max_time, max_memory=max_memory, callback=callback)
+    rows = as_real(X, "X", owner)
+    if rows.ndim != 2 or len(rows) < 4:
+        raise fail("X", owner, "an (n, d) array with n ≥ 4", describe(f"shape {rows.shape}"))
+    check_array(targets, "targets", owner, (len(rows), None))
+    check_choice(way, "way", owner, ("auto", *WAYS))
+    if beta is not None:
+        check_positive(beta, "beta", owner)
+    used = np.arange(len(rows)) if weights is None else np.flatnonzero(weights > 0)
+    n, C = len(used), targets.shape[1]
+    order = used[spread_rows(n, n)]
+    w = np.ones(n) if weights is None else weights[order] / weights[order].mean()
+    problem = ManyRows(kernel, rows[order], targets[order], w)
+    width = int(kernel.features(rows[:1]).shape[1]) * (1 if kernel.angle is None else 2)
+    if way == "auto":
+        chosen = choose(n, width, C, max_time, max_memory)
+    else:
+        most = np.inf if max_memory is None else max_memory
+        chosen = estimates(n, width, C, most, np.inf if max_time is None else max_time)[way]
+    limits = limits.after(time.perf_counter() - began) if max_time is None else limits
+    found = _solve(problem, chosen, limits, began, beta)
+    watch, last = found.watch, order[n - found.last :]
+    fitted, dual = np.zeros(targets.shape), np.zeros(targets.shape)
+    centres = order if found.centres is None else order[found.centres]
+    fitted[order], dual[order] = watch.fitted, watch.bound.theta
+    if n < len(rows):
+        empty = np.setdiff1d(np.arange(len(rows)), used)
+        fitted[empty] = KernelTiles(kernel, rows[centres]).multiply_from(rows[empty], watch.point.alpha)
+        fitted[empty] += watch.point.intercept
+    assert watch.status is not None
+    return ManyRowsSolution(
+        kernel=kernel,
+        centres=centres,
+        alpha=watch.point.alpha,
+        intercept=watch.point.intercept,
+        beta=found.beta,
+        fitted=fitted,
+        unseen_rows=last,
+        unseen=found.unseen,
+        tried=found.tried,
+        objective=watch.objective,
+        duality_gap=max(watch.objective - watch.bound.value, 0.0),
+        relative_gap=watch.gap,
+        dual_point=dual,
+        status=watch.status,
+        n_iter=watch.n_iter,
+        history=tuple(watch.history),
+        seconds=watch.seconds,
+        way=chosen.name,
+        scope=found.scope,
+        reason=". ".join(part for part in (chosen.reason, found.remark) if part),
+        message=watch.message,
+    )
+
+
+def _solve(problem: ManyRows, way: Way, limits: Limits, began: float, beta: float | None) -> Found:
+    if way.name == "eigenvectors":
+        return _by_eigenvectors(problem, limits, began, beta)
+    if way.name == "factor":
+        return by_factor(problem, limits, began, beta)
+    solve = by_gradients if way.name == "gradients" else by_landmarks
+    return solve(problem, limits, began, beta, way.landmarks)
+
+
+def _by_eigenvectors(problem: ManyRows, limits: Limits, began: float, beta: float | None) -> Found:
+    """Every beta by one eigendecomposition."""
+    n, X = problem.n, np.asarray(problem.X, dtype=np.float64)
+    loo = LeaveOneOut(problem.kernel(X), problem.targets, problem.weights)
+    betas = loo.grid(_N_RADII) if beta is None else np.array([beta])
+    losses = 0.5 * loo.errors(betas).sum(axis=1)
+    tried = [Tried(float(b), float(loss), n, "leave-one-out") for b, loss in zip(betas, losses, strict=True)]
+    least = min(one.loss for one in tried)
+    chosen = max(one.beta for one in tried if one.loss <= (1 + FLAT) * least)
+    regression = problem.regression(n * chosen)
+    with regression.watch(limits, began) as watch:
+        alpha = loo.fit(chosen).alpha
+        alpha = alpha - alpha.mean(axis=0)
+        regression.check(watch, 1, alpha, KernelTiles(problem.kernel, X).multiply(alpha))
+        if watch.status is None:
+            watch.stop(Status.STALLED)
+    return Found(watch, chosen, tuple(tried), n, loo.predictions(np.array([chosen]))[0])

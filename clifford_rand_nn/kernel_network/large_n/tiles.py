@@ -1,0 +1,130 @@
+"""Products with the kernel matrix of many rows, by tiles that stay in cache: the matrix is never there as a whole."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._blas import ONE_BLAS_THREAD
+from clifford_rand._threads import for_each_part, for_each_slice, sum_of_parts
+from clifford_rand._typing import Array
+from clifford_rand_nn.kernel_network.arccos import arc_of_rows
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+
+_HEIGHT, _WIDTH = 256, 1024  # entries of a tile: 1 MiB in single precision, half of a core's second cache
+
+
+class KernelTiles:
+    r"""The kernel of rows X (n, d), of which only tiles are ever formed.
+
+    A product with C columns takes half of :math:`n^2` entries, each for 2r + 4C operations, as a tile serves with its
+    transpose; memory is n (r + 3C) numbers and a tile a thread.
+
+    Parameters
+    ----------
+    kernel : GateKernel
+    X : (n, d) array
+    dtype : float32 or float64
+        Of the tiles. Sums over tiles are in double precision.
+    """
+
+    def __init__(self, kernel: GateKernel, X: NDArray[np.floating], dtype: Any = np.float64) -> None:
+        self.kernel, self.dtype = kernel, np.dtype(dtype)
+        self._z = np.ascontiguousarray(kernel.features(np.asarray(X, dtype=self.dtype)), dtype=self.dtype)
+        A = kernel.angle
+        self._a = self._z if A is None else np.ascontiguousarray(self._z @ A.astype(self.dtype))
+        self._lengths = np.linalg.norm(self._a, axis=1)
+        self.n = len(self._z)
+
+    @property
+    def width(self) -> int:
+        """Numbers a row that a tile is made of."""
+        return int(self._z.shape[1] + (0 if self._a is self._z else self._a.shape[1]))
+
+    def diagonal(self) -> Array:
+        """Return K(x, x), half the squared length of every row."""
+        return np.asarray(0.5 * np.einsum("ij,ij->i", self._z, self._z, dtype=np.float64))
+
+    def tile(self, rows: slice, columns: slice, other: "KernelTiles | None" = None) -> NDArray[Any]:
+        """Return a tile: of these rows with columns of ``other``, by default of the same rows."""
+        right = self if other is None else other
+        inner = self._z[rows] @ right._z[columns].T
+        cosines = inner if self._a is self._z else self._a[rows] @ right._a[columns].T
+        seen, there = self._a[rows], right._a[columns]
+        arc_of_rows(inner, cosines, seen, there, self._lengths[rows], right._lengths[columns])
+        return inner
+
+    def fill_upper(self, out: NDArray[Any]) -> None:
+        """Write the upper triangle of the kernel matrix, diagonal with it, into ``out`` (n, n) of the tiles' type."""
+
+        def share(part: slice) -> None:
+            for rows in self._strips(part):
+                for columns in self._spans(rows.start):
+                    out[rows, columns] = self.tile(rows, columns)
+
+        with ONE_BLAS_THREAD:
+            for_each_slice(share, self._n_pairs)
+        np.fill_diagonal(out, self.diagonal())
+
+    def multiply(self, V: Array) -> Array:
+        """Return K V, (n, C) in double precision, for V (n, C)."""
+        V = np.asarray(V, dtype=self.dtype)
+
+        def term(part: slice) -> Array:
+            total = np.zeros(V.shape)
+            for rows in self._strips(part):
+                total[rows] += self.tile(rows, rows) @ V[rows]
+                for columns in self._spans(rows.stop):
+                    tile = self.tile(rows, columns)
+                    total[rows] += tile @ V[columns]
+                    total[columns] += tile.T @ V[rows]
+            return total
+
+        with ONE_BLAS_THREAD:
+            return sum_of_parts(term, self._n_pairs)
+
+    def multiply_from(self, rows: NDArray[np.floating], V: Array) -> Array:
+        """Return K(rows, X) V, (m, C) in double precision: predictions, tile by tile."""
+        new = KernelTiles(self.kernel, rows, self.dtype)
+        V, out = np.asarray(V, dtype=self.dtype), np.zeros((new.n, V.shape[1]))
+
+        def share(part: slice) -> None:
+            for i in range(part.start, part.stop, _HEIGHT):
+                mine = slice(i, min(i + _HEIGHT, part.stop))
+                for columns in self._spans(0):
+                    out[mine] += new.tile(mine, columns, self) @ V[columns]
+
+        with ONE_BLAS_THREAD:
+            for_each_part(share, new.n, least=_HEIGHT, step=_HEIGHT)
+        return out
+
+    def matrix_from(self, rows: NDArray[np.floating]) -> NDArray[Any]:
+        """Return K(rows, X), (m, n), of the tiles' type."""
+        new = KernelTiles(self.kernel, rows, self.dtype)
+        out = np.empty((new.n, self.n), dtype=self.dtype)
+
+        def share(part: slice) -> None:
+            for i in range(part.start, part.stop, _HEIGHT):
+                mine = slice(i, min(i + _HEIGHT, part.stop))
+                for columns in self._spans(0):
+                    out[mine, columns] = new.tile(mine, columns, self)
+
+        with ONE_BLAS_THREAD:
+            for_each_part(share, new.n, least=_HEIGHT, step=_HEIGHT)
+        return out
+
+    @property
+    def _n_pairs(self) -> int:
+        return (-(-self.n // _HEIGHT) + 1) // 2
+
+    def _strips(self, part: slice) -> Iterator[slice]:
+        """Return strips of rows: of each pair one from the top and one from the bottom, together of equal area."""
+        n_strips = -(-self.n // _HEIGHT)
+        for k in range(part.start, part.stop):
+            for i in sorted({k, n_strips - 1 - k}):
+                yield slice(i * _HEIGHT, min((i + 1) * _HEIGHT, self.n))
+
+    def _spans(self, start: int) -> Iterator[slice]:
+        for j in range(start, self.n, _WIDTH):
+            yield slice(j, min(j + _WIDTH, self.n))

@@ -1,0 +1,204 @@
+"""Metric of the gate distribution w ~ N(0, M): M is the average gradient outer product (AGOP) of a fitted network."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.linalg import cholesky
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import cho_solve
+from scipy.linalg.blas import dsymm
+from scipy.linalg.lapack import dpotri, dpstrf
+
+from clifford_rand._checks import as_rows, check_array, check_choice, check_integer, check_positive, describe, fail
+from clifford_rand._typing import Array
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.metric.gradient import gradient_outer_product
+from clifford_rand_nn.kernel_network.metric.parts import outer_parts
+from clifford_rand_nn.kernel_network.targets import varying
+
+SHAPES = ("full", "shrunk", "diagonal")
+_OFF_DIAGONAL = {"full": 1.0, "shrunk": 0.5, "diagonal": 0.0}  # what is left of entries off the diagonal of M
+_PIVOT = 1e-10  # of the trace of M, where its factorisation ends: M may have less than full rank
+_FLOOR = 1e-9  # of the trace of the kernel matrix: no smaller n·beta, where what copies of a row differ by is fitted
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedGates:
+    r"""What `learn_frame` returns.
+
+    Attributes
+    ----------
+    kernel : GateKernel
+        Of gates w ~ N(0, M), norms measured by M⁻¹: its frame F has :math:`FF^T=M`.
+    metric : (d, d) array
+        M, in a scale that leaves the mean square length of rows, :math:`x^TMx`, what it was. Entry (j, j) says how much
+        of the squared slope of the network is along column j; eigenvectors of large eigenvalues are the combinations
+        of columns that matter.
+    beta : float
+        For this kernel, what the first beta was for the first kernel.
+    """
+
+    kernel: GateKernel
+    metric: Array
+    beta: float
+
+
+def learn_frame(
+    kernel: GateKernel,
+    X: ArrayLike,
+    targets: Array,
+    beta: float,
+    *,
+    rounds: int = 1,
+    shape: str = "full",
+    factors: tuple[float, ...] | None = None,
+    weights: Array | None = None,
+    max_rows: int = 3000,
+) -> LearnedGates:
+    r"""Fit a network by the squared loss, take the law of its gates from its gradients, and again.
+
+    Each round solves :math:`(K+n\beta_r\Omega^{-1})\alpha=y-t,\ 1^T\alpha=0` by one Cholesky factorisation, and takes
+    for the next kernel :math:`M\propto\frac1n\sum_i\omega_i\sum_c\nabla f_c(x_i)\nabla f_c(x_i)^T`, scaled so that rows
+    keep their mean square length and the bias feature its meaning. :math:`\beta_r` is ``beta`` times the spread of the
+    kernel, tr K/n less the mean of K, as a share of that of the first, times ``factors[r]``.
+
+    M has seen every row: leave-one-out with the kernel that is returned is no judgement of it. How many rounds serve,
+    and which shape, is for `learned_rounds` to say.
+
+    Parameters
+    ----------
+    kernel : GateKernel
+        Of the first fit.
+    X : (n, d) array
+        Rows as the kernel takes them, standardised.
+    targets : (n, C) array
+    beta : float > 0
+        Of the first fit, in the 1/n scale.
+    rounds : int ≥ 0
+    shape : {"full", "shrunk", "diagonal"}
+        What is left of the entries off the diagonal of M: all, half of each, none.
+    factors : rounds + 1 numbers > 0, optional
+        One of each fit and of the ``beta`` that is returned; None for 1.
+    weights : (n,) array of numbers > 0, with mean 1, or None
+    max_rows : int ≥ 2
+        Of more rows than these, so many are taken, evenly by their targets, with the same :math:`n\beta`.
+
+    Raises
+    ------
+    ArgumentError
+        Shapes that do not fit, beta ≤ 0, an unknown shape.
+
+    References
+    ----------
+    Radhakrishnan, Beaglehole, Pandit, Belkin, "Mechanism for feature learning in neural networks and backpropagation-
+    free machine learning models", Science 383 (2024): recursive feature machines, with other kernels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((60, 3))
+    >>> y = np.abs(X[:, :1])  # two columns are noise
+    >>> M = learn_frame(GateKernel(bias=1.0), X, y, 1e-3, rounds=2).metric
+    >>> bool(M[0, 0] > 20 * max(M[1, 1], M[2, 2]))
+    True
+    """
+    owner = "learn_frame"
+    rows = as_rows(X, owner)
+    check_array(targets, "targets", owner, (len(rows), None))
+    check_positive(beta, "beta", owner)
+    check_choice(shape, "shape", owner, SHAPES)
+    rounds = check_integer(rounds, "rounds", owner, low=0)
+    each = (1.0,) * (rounds + 1) if factors is None else factors
+    if len(each) != rounds + 1 or not all(0 < factor < np.inf for factor in each):
+        raise fail("factors", owner, f"{rounds + 1} numbers > 0", describe(str(each)))
+    max_rows = check_integer(max_rows, "max_rows", owner, low=2)
+    aim, radius = varying(targets), len(rows) * beta
+    if len(rows) > max_rows:
+        taken = outer_parts(rows, aim, None, max_rows)[0]
+        rows, aim = rows[taken], aim[taken]
+        weights = None if weights is None else weights[taken] / weights[taken].mean()
+    K = kernel(rows)
+    first = spread(K)
+    for factor in each[:-1]:
+        alpha = KernelRidge(K, weights).fit(aim, radius * factor * spread(K) / first)[0]
+        kernel = learned_kernels(kernel, rows, alpha, (shape,), weights)[0]
+        K = kernel(rows)
+    M = np.eye(rows.shape[1]) if kernel.frame is None else kernel.frame @ kernel.frame.T
+    return LearnedGates(kernel, M, beta * each[-1] * spread(K) / first)
+
+
+def learned_kernels(
+    kernel: GateKernel, X: Array, alpha: Array, shapes: tuple[str, ...], weights: Array | None = None
+) -> list[GateKernel]:
+    """Return the kernels of the next round, one a shape, after a fit to rows X with coefficients alpha (n, C).
+
+    Where the network is constant no direction matters more than another, and the kernel stays as it is. Everything is
+    in double precision: with a small beta coefficients are large and their sum cancels.
+    """
+    M = gradient_outer_product(kernel, X, alpha, weights=weights)
+    second = (X if weights is None else X * weights[:, None]).T @ X / len(X)
+    before = float(np.trace(second) if kernel.frame is None else np.vdot(kernel.frame, second @ kernel.frame))
+    diagonal, found = np.eye(len(M), dtype=bool), []
+    for shape in shapes:
+        shaped = np.where(diagonal, M, _OFF_DIAGONAL[shape] * M)
+        after = float(np.vdot(shaped, second))
+        found.append(kernel if after <= 0 else GateKernel(kernel.bias, _root(shaped * (before / after))))
+    return found
+
+
+def _root(M: Array) -> Array:
+    """Return F (d, rank) with FFᵀ = M, by Cholesky's factorisation with pivots; what rounding made negative is 0."""
+    if not M[~np.eye(len(M), dtype=bool)].any():
+        return np.diag(np.sqrt(np.maximum(M.diagonal(), 0.0)))
+    factor, pivots, rank, _ = dpstrf(M, tol=_PIVOT * float(np.trace(M)), lower=1)
+    root = np.empty((len(M), rank))
+    root[pivots - 1] = np.tril(factor)[:, :rank]
+    return root
+
+
+def spread(K: NDArray[np.floating]) -> float:
+    """Return the variance of the rows in the kernel's space, tr K/n less the mean of K; 1 if they are all one."""
+    return float(np.trace(K) / len(K) - K.mean()) or 1.0
+
+
+class KernelRidge:
+    r"""Fits with one kernel matrix, one factorisation each: :math:`(K+\lambda\Omega^{-1})\alpha=y-t,\ 1^T\alpha=0`."""
+
+    def __init__(self, K: NDArray[np.floating], weights: Array | None = None) -> None:
+        self.K = K
+        self._inverse = np.ones(len(K)) if weights is None else 1 / weights
+        self._least = _FLOOR * float(np.trace(K)) or 1.0
+
+    def fit(self, targets: Array, radius: float) -> tuple[Array, Array]:
+        """Return alpha (n, C) and the intercept (C,) for λ = ``radius``."""
+        sides = np.column_stack([targets, np.ones(len(targets))])
+        solved = cho_solve((self._factor(radius), False), sides, check_finite=False)
+        alpha, ones = solved[:, :-1], solved[:, -1]
+        intercept = alpha.sum(axis=0) / ones.sum()
+        return np.asarray(alpha - np.outer(ones, intercept)), np.asarray(intercept)
+
+    def left_out(self, targets: Array, radius: float, rows: NDArray[np.intp], belongs: NDArray[np.intp]) -> Array:
+        r"""Return what some rows (k,) are predicted to be by fits without all that ``belongs`` (n,) puts with them.
+
+        With :math:`B=A^{-1}-A^{-1}11^TA^{-1}/1^TA^{-1}1`, :math:`A=K+\lambda\Omega^{-1}`, a set g is left a residual of
+        :math:`B_{gg}^{-1}(By)_g`.
+        """
+        inverse, _ = dpotri(self._factor(radius), overwrite_c=1)  # A^-1, its upper half
+        ones = dsymm(1.0, inverse, np.ones((len(inverse), 1)))[:, 0]
+        shares = ones / ones.sum()
+        residual = dsymm(1.0, inverse, targets) - np.outer(ones, shares @ targets)
+        found = targets[rows] - residual[rows] / (inverse.diagonal() - ones * shares)[rows, None]
+        size = np.bincount(belongs)
+        together = size[belongs[rows]] > 1
+        for unit in np.unique(belongs[rows[together]]):
+            members, mine = np.flatnonzero(belongs == unit), np.flatnonzero(belongs[rows] == unit)
+            block = inverse[np.minimum.outer(members, members), np.maximum.outer(members, members)]
+            left = np.linalg.solve(block - np.outer(ones[members], shares[members]), residual[members])
+            found[mine] = targets[rows[mine]] - left[np.searchsorted(members, rows[mine])]
+        return np.asarray(found)
+
+    def _factor(self, radius: float) -> Array:
+        """Return R with RᵀR = A. SciPy's function keeps the interpreter's lock, and folds have threads of their own."""
+        system = self.K.copy()
+        system[np.diag_indices(len(system))] += max(radius, self._least) * self._inverse
+        return np.asarray(cholesky(system).T)

@@ -1,0 +1,339 @@
+"""Number of iterations of metric learning, selected on held-out rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import as_rows, check_array, check_choice, check_integer, check_positive, describe, fail
+from clifford_rand._typing import Array
+from clifford_rand_nn.datafits.registry import labels_of
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.metric.metric_frame import SHAPES, KernelRidge, learned_kernels, spread
+from clifford_rand_nn.kernel_network.metric.parts import FOLDS, held_parts, outer_parts
+from clifford_rand_nn.kernel_network.parallel import of_each
+from clifford_rand_nn.kernel_network.targets import varying
+
+_FACTORS = tuple(4.0**k for k in range(-2, 3))  # of beta, which a fit to fewer rows with another kernel may want
+_REFITTED = 3000  # rows up to which predictions are made of all others
+_TOLD = 800  # rows that predictions are enough of: folds beyond are not fitted again
+_FLAT = 1.005  # times the least error: factors below are as good, and the one next to 1 is taken
+_ERRORS = (1.0, 2.0)  # standard errors that a first round has to gain, and that another has to
+
+
+class Trial(NamedTuple):
+    """What was compared on held-out rows.
+
+    Attributes
+    ----------
+    shape : str
+        That of M, or "none".
+    rounds : int
+    error : float
+        Mean over held-out rows of the squared distance to their targets, with weights.
+    mistakes : float
+        Share of held-out rows that are decided wrongly, with weights; 0 where no one asked.
+    gain : float
+        By how much the error is less than that of one round less (of none, for the first).
+    standard_error : float
+        Of the gain, rows of a group taken together.
+    factor : float
+        Of beta, the best of a few.
+    """
+
+    shape: str
+    rounds: int
+    error: float
+    mistakes: float
+    gain: float
+    standard_error: float
+    factor: float
+
+
+class Fold(NamedTuple):
+    """Gates that some rows have not seen.
+
+    Attributes
+    ----------
+    kernel : GateKernel
+        Of the rounds that were chosen.
+    kept : (k,) array of int
+        Rows that the gates were learned from.
+    unseen : (m,) array of int
+        Rows that they have not seen, nor copies of these, nor rows of their groups.
+    """
+
+    kernel: GateKernel
+    kept: NDArray[np.intp]
+    unseen: NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedRounds:
+    """What `learned_rounds` returns.
+
+    Attributes
+    ----------
+    shape : str
+        For `learn_frame`; "none" if no round pays.
+    rounds : int
+    factors : tuple of float
+        For `learn_frame`: one of each fit, and of the result.
+    trials : tuple of Trial
+    rows : (k,) array of int
+        Rows that were not in a fold, whose gates so have not seen them.
+    predictions : (k, C) array
+        What they are predicted to be: for probabilities and intervals, which leave-one-out with gates that have seen
+        the row would make too good. If gates are to be learned, of up to 3000 rows, by leave-one-out with the gates of
+        that fold, fitted to all rows but that one (its copies, its group); else by the fit to the fold.
+    folds : tuple of Fold
+        If gates are to be learned, of up to 3000 rows: what another loss may be judged by. ``rows`` are the unseen
+        ones, one fold after the other.
+    """
+
+    shape: str
+    rounds: int
+    factors: tuple[float, ...]
+    trials: tuple[Trial, ...]
+    rows: NDArray[np.intp]
+    predictions: Array
+    folds: tuple[Fold, ...] = ()
+
+
+def learned_rounds(
+    kernel: GateKernel,
+    X: ArrayLike,
+    targets: Array,
+    beta: float,
+    *,
+    weights: Array | None = None,
+    groups: NDArray[np.intp] | None = None,
+    rounds: int = 3,
+    shapes: tuple[str, ...] = SHAPES,
+    mistakes: Callable[[Array, Array], NDArray[np.bool_]] | None = None,
+    max_rows: int = 1000,
+) -> LearnedRounds:
+    r"""Say how many rounds of `learn_frame` to take, and in which shape, by outer folds.
+
+    At most ``max_rows`` rows are parted in five, and fits to four parts are judged on the fifth, until 400 rows have
+    been held out. A first round is taken if the mean gain of squared error is more than its standard error, one more as
+    long as that gains more than two, and neither if it makes more ``mistakes``; of several shapes the one with fewest
+    mistakes, then with the largest gain. Each round gets the best of five factors of beta, by the same rows.
+
+    Neither order nor copies nor a seed change the parts: rows are sorted by targets and then by a fixed combination of
+    their columns, and every five neighbours go to different parts, copies of a row to the same, groups as a whole.
+
+    Parameters
+    ----------
+    kernel, X, targets, beta, weights
+        As of `learn_frame`.
+    groups : (n,) array of int, optional
+        Rows of one group are held out together.
+    rounds : int ≥ 1
+        The most.
+    shapes : tuple of {"full", "shrunk", "diagonal"}
+    mistakes : callable, optional
+        Takes predictions and targets (k, C) and says which rows are decided wrongly: `wrong_class` for classes.
+    max_rows : int ≥ 10
+
+    Raises
+    ------
+    ArgumentError
+        Shapes that do not fit, beta ≤ 0, an unknown shape, rows of only one group.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 8))
+    >>> found = learned_rounds(GateKernel(bias=3.0), X, np.abs(X[:, :1]), 1e-3)  # seven columns are noise
+    >>> found.shape, found.rounds
+    ('diagonal', 3)
+    >>> learned_rounds(GateKernel(bias=3.0), X, rng.standard_normal((200, 1)), 1e-1).shape  # noise, all of it
+    'none'
+    """
+    owner = "learned_rounds"
+    data = as_rows(X, owner)
+    check_array(targets, "targets", owner, (len(data), None))
+    check_positive(beta, "beta", owner)
+    rounds = check_integer(rounds, "rounds", owner)
+    max_rows = check_integer(max_rows, "max_rows", owner, low=2 * FOLDS)
+    for shape in shapes:
+        check_choice(shape, "shapes", owner, SHAPES)
+    taken, belongs, parts = outer_parts(data, targets, groups, max_rows)
+    if parts.max() == 0:
+        raise fail("groups" if groups is not None else "X", owner, "of two or more groups of rows", describe("one"))
+    mean = targets.mean(axis=0)
+    w = None if weights is None else weights[taken] / weights[taken].mean()
+    centred = varying(targets)
+    folds = _Folds(kernel, data[taken], centred[taken], w, len(data) * beta, list(held_parts(parts)))
+    judged = np.concatenate(folds.held)
+    unit, aim = belongs[taken[judged]], targets[taken[judged]]
+    scale = np.ones(len(judged)) if w is None else w[judged]
+
+    def trial(shape: str, number: int, after: _Judged, before: _Judged) -> Trial:
+        wrong = 0.0 if mistakes is None else float(scale @ mistakes(after.predictions + mean, aim)) / len(judged)
+        gain, error = _gain(scale * (before.errors - after.errors), unit)
+        trials.append(Trial(shape, number, float(scale @ after.errors) / len(judged), wrong, gain, error, after.factor))
+        return trials[-1]
+
+    best = folds.judge(folds.first)
+    trials: list[Trial] = []
+    chosen = trial("none", 0, best, best)
+    factors: tuple[float, ...] = (best.factor,)
+    while chosen.rounds < rounds:
+        number = chosen.rounds + 1
+        offered = shapes if number == 1 else (chosen.shape,)
+        tried = [
+            (trial(shape, number, after, best), after)
+            for shape, kernels in zip(offered, folds.after(best, offered), strict=True)
+            for after in [folds.judge(kernels)]
+        ]
+        least = _ERRORS[number > 1]
+        passed = [
+            (one, after)
+            for one, after in tried
+            if one.gain > least * one.standard_error and one.mistakes <= chosen.mistakes
+        ]
+        if not passed:
+            break
+        chosen, best = min(passed, key=lambda pair: (pair[0].mistakes, -pair[0].gain))
+        factors += (best.factor,)
+    rows, predictions = taken[judged], best.predictions
+    unseen: tuple[Fold, ...] = ()
+    if chosen.rounds and len(data) <= _REFITTED:
+        unseen = folds.unseen(best, taken, belongs)
+        rows = np.concatenate([fold.unseen for fold in unseen])
+        predictions = folds.refitted(best, data, centred, weights, unseen, belongs)
+    return LearnedRounds(chosen.shape, chosen.rounds, factors, tuple(trials), rows, predictions + mean, unseen)
+
+
+def wrong_class(predictions: Array, targets: Array) -> NDArray[np.bool_]:
+    """Return which rows (n,) of predictions (n, C) decide for another class than targets do: ``mistakes`` of codes.
+
+    One output decides by its sign, more by the largest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> wrong_class(np.array([[0.2], [-3.0]]), np.array([[1.0], [1.0]])).tolist()
+    [False, True]
+    """
+    return np.asarray(labels_of(predictions) != labels_of(targets))
+
+
+def wrong_label(predictions: Array, targets: Array) -> NDArray[np.bool_]:
+    """Return which rows (n,) of predictions (n, L) are wrong in one label or more of L, each decided by its sign.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> wrong_label(np.array([[0.2, -1.0], [0.1, 0.1]]), np.array([[1.0, -1.0], [1.0, -1.0]])).tolist()
+    [False, True]
+    """
+    return np.asarray(((predictions > 0) != (targets > 0)).any(axis=1))
+
+
+class _Judged(NamedTuple):
+    """One candidate on all folds: its kernels and coefficients, predictions and errors of held-out rows."""
+
+    kernels: list[GateKernel]
+    alphas: list[Array]
+    predictions: Array
+    errors: Array
+    factor: float
+
+
+class _Folds:
+    """The fits to all but one part, for each part that is held out."""
+
+    def __init__(
+        self,
+        kernel: GateKernel,
+        X: Array,
+        targets: Array,
+        weights: Array | None,
+        radius: float,
+        held: list[NDArray[np.intp]],
+    ) -> None:
+        self.X, self.targets, self.weights, self.radius, self.held = X, targets, weights, radius, held
+        every = np.arange(len(X))
+        self.kept = [np.setdiff1d(every, part, assume_unique=True) for part in held]
+        self.first = [kernel] * len(held)
+        self._spreads = [0.0] * len(held)  # of the first kernel, once it is there
+
+    def after(self, before: _Judged, shapes: tuple[str, ...]) -> list[list[GateKernel]]:
+        """Return the kernels of the next round: of each shape, of each fold."""
+
+        def learn(fold: int) -> list[GateKernel]:
+            kept = self.kept[fold]
+            return learned_kernels(before.kernels[fold], self.X[kept], before.alphas[fold], shapes, self._weights(kept))
+
+        found = of_each(learn, range(len(self.held)))
+        return [list(kernels) for kernels in zip(*found, strict=True)]
+
+    def judge(self, kernels: list[GateKernel]) -> _Judged:
+        """Fit each fold's kernel for all factors of beta, and take one of the least error over all folds."""
+
+        def fit(fold: int) -> tuple[list[Array], list[Array]]:
+            kept, whole = self.kept[fold], kernels[fold](self.X)
+            K, across = whole[np.ix_(kept, kept)], whole[np.ix_(self.held[fold], kept)]
+            size = spread(K)
+            if self._spreads[fold] == 0.0:
+                self._spreads[fold] = size
+            ridge = KernelRidge(K, self._weights(kept))
+            radius = self.radius * size / self._spreads[fold]
+            fits = [ridge.fit(self.targets[kept], radius * factor) for factor in _FACTORS]
+            return [alpha for alpha, _ in fits], [across @ alpha + intercept for alpha, intercept in fits]
+
+        alphas, predictions = zip(*of_each(fit, range(len(self.held))), strict=True)
+        every = [np.concatenate([fold[k] for fold in predictions]) for k in range(len(_FACTORS))]
+        truth = self.targets[np.concatenate(self.held)]
+        errors = [((f - truth) ** 2).sum(axis=1) for f in every]
+        w = 1.0 if self.weights is None else self.weights[np.concatenate(self.held)]
+        sums = np.array([(w * error).sum() for error in errors])
+        k = min(np.flatnonzero(sums <= _FLAT * sums.min()), key=lambda i: abs(np.log(_FACTORS[i])))
+        return _Judged(kernels, [fold[k] for fold in alphas], every[k], errors[k], _FACTORS[k])
+
+    def unseen(self, best: _Judged, taken: NDArray[np.intp], belongs: NDArray[np.intp]) -> tuple[Fold, ...]:
+        """Return the gates of as many folds as are needed for enough rows, and rows that they have not seen."""
+        found: list[Fold] = []
+        beyond = ~np.isin(belongs, belongs[taken])
+        for kernel, kept, held in zip(best.kernels, self.kept, self.held, strict=True):
+            own = np.isin(belongs, belongs[taken[held]]) & ~np.isin(belongs, belongs[taken[kept]])
+            found.append(Fold(kernel, taken[kept], np.flatnonzero(own if found else own | beyond)))
+            if sum(len(fold.unseen) for fold in found) >= _TOLD:
+                break
+        return tuple(found)
+
+    def refitted(
+        self,
+        best: _Judged,
+        X: Array,
+        targets: Array,
+        weights: Array | None,
+        folds: tuple[Fold, ...],
+        belongs: NDArray[np.intp],
+    ) -> Array:
+        """Return predictions of unseen rows, by fits to all rows without each."""
+
+        def leave_out(k: int) -> Array:
+            K = folds[k].kernel(X)
+            radius = self.radius * best.factor * spread(K) / self._spreads[k]
+            return KernelRidge(K, weights).left_out(targets, radius, folds[k].unseen, belongs)
+
+        return np.concatenate(of_each(leave_out, range(len(folds))))
+
+    def _weights(self, rows: NDArray[np.intp]) -> Array | None:
+        return None if self.weights is None else self.weights[rows] / self.weights[rows].mean()
+
+
+def _gain(differences: Array, units: NDArray[np.intp]) -> tuple[float, float]:
+    """Return the mean of differences and its standard error, those of one unit being one observation."""
+    mean = float(differences.mean())
+    sums = np.bincount(units, weights=differences - mean)
+    present = int((np.bincount(units) > 0).sum())
+    square = float(sums @ sums) * present / max(present - 1, 1)
+    return mean, float(np.sqrt(square)) / len(differences)

@@ -1,0 +1,109 @@
+"""A gated network with infinitely many gates, by the rows that it was trained on."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from clifford_rand._checks import as_real, check_array, describe, fail
+from clifford_rand._typing import Array
+from clifford_rand_nn.export.methods import Exported
+from clifford_rand_nn.export.program import Program, Value, apply, constant, rows
+from clifford_rand_nn.kernel_network.gram_features import RowSpan
+from clifford_rand_nn.kernel_network.kernel import GateKernel, StatedKernel
+from clifford_rand_nn.kernel_network.landmark_span import LandmarkSpan
+from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
+from clifford_rand_nn.kernel_network.standardization import Standardisation
+from clifford_rand_nn.problems.duality import rounding_of_form
+
+
+class StatedNetwork(NamedTuple):
+    """Outputs (n, C), half the squared norm, and the kernel that both are made of, as operations of a program."""
+
+    outputs: Value
+    penalty: Value
+    kernel: StatedKernel
+
+
+@dataclass(frozen=True, eq=False)
+class KernelNetwork(Exported):
+    r"""The function :math:`f(x)=\sum_iK(x',x_i')\,\alpha_i+t`, where x' is x as `Standardisation` makes it.
+
+    It is a two-layer gated network: with gates g of the kernel's law and :math:`z` the row with its constant feature,
+    :math:`f(x)=E_g[1(g\cdot z\ge0)\,z\cdot U(g)]+t` with :math:`U(g)=\sum_i1(g\cdot z_i\ge0)\,z_i\alpha_i^T`, and
+    :math:`||f||_K^2=E_g||U(g)||_F^2`.
+
+    Attributes
+    ----------
+    standard : Standardisation or RowSpan
+        What brings rows of d columns to those of the kernel.
+    kernel : GateKernel
+    rows : (n, width of standard)
+        Training rows, as ``standard`` makes them.
+    alpha : (n, C)
+    intercept : (C,)
+
+    Raises
+    ------
+    ArgumentError
+        The arrays do not fit each other.
+    """
+
+    standard: Standardisation | RowSpan
+    kernel: GateKernel
+    rows: Array
+    alpha: Array
+    intercept: Array
+
+    def __post_init__(self) -> None:
+        owner = "KernelNetwork"
+        n = len(check_array(self.rows, "rows", owner, (None, self.standard.width)))
+        outputs = check_array(self.alpha, "alpha", owner, (n, None)).shape[1]
+        check_array(self.intercept, "intercept", owner, (outputs,))
+        for name in ("mean", "rate"):
+            check_array(getattr(self.standard, name), f"standard.{name}", owner, (self.d,))
+
+    @property
+    def d(self) -> int:
+        """Number of columns."""
+        return len(self.standard.mean)
+
+    def predict(self, X: Any) -> Array:
+        """Return the outputs (n, C) of rows X (n, d), a tile of the kernel matrix at a time; CSR for a `RowSpan`."""
+        if not (issparse(X) and isinstance(self.standard, RowSpan)):
+            X = as_real(X, "X", "KernelNetwork.predict")
+        if X.ndim != 2 or X.shape[1] != self.d:
+            raise fail("X", "KernelNetwork.predict", f"of shape (n, {self.d})", describe(f"shape {X.shape}"))
+        return KernelTiles(self.kernel, self.rows).multiply_from(self.standard.rows(X), self.alpha) + self.intercept
+
+    def penalty(self) -> float:
+        r"""Return :math:`\frac12||f||_K^2`, summed over the outputs."""
+        return self._half_square(self.rows, self.alpha)
+
+    def dual_penalty(self, X: Any, theta: Array, landmarks: bool = False) -> float:
+        r"""Return :math:`\frac12\sum_c\theta_c^TK\theta_c` for rows X (n, d) and theta (n, C), and no less by rounding.
+
+        With ``landmarks`` K is what the network's own rows Z span of it, :math:`K_{nZ}K_{ZZ}^{-1}K_{Zn}`.
+        """
+        rows = self.standard.rows(X)
+        diagonal = self.kernel.diagonal(rows)
+        if not landmarks:
+            return self._half_square(rows, theta) + 0.5 * float(rounding_of_form(diagonal, theta).sum())
+        span = LandmarkSpan(self.kernel, self.rows)
+        w = span.whitened(KernelTiles(self.kernel, rows).multiply_from(self.rows, theta))
+        return 0.5 * float((w**2).sum() + span.rounding_of_form(w, np.sqrt(diagonal) @ np.abs(theta)).sum())
+
+    def stated(self, X: Value) -> "StatedNetwork":
+        """Return the network as operations of a program; alpha and the intercept are what was solved for."""
+        kernel = self.kernel.stated(self.standard.stated(X), self.rows)
+        alpha = constant(self.alpha, "alpha", trained=True)
+        outputs = kernel.matrix @ alpha + constant(self.intercept, "intercept", trained=True)
+        return StatedNetwork(outputs.named("outputs"), 0.5 * apply("total", alpha * (kernel.gram @ alpha)), kernel)
+
+    def _program(self, coverage: float | None) -> Program:
+        outputs, penalty, _ = self.stated(rows())
+        return Program("KernelNetwork", self.d, {"predict": outputs}, penalty, width=len(self.rows))
+
+    def _half_square(self, rows: Array, theta: Array) -> float:
+        return 0.5 * float(np.sum(theta * KernelTiles(self.kernel, rows).multiply(theta)))

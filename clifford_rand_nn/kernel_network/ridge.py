@@ -1,0 +1,108 @@
+r"""A network with all gates at once, for any loss: Newton's method on the kernel's matrix."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._blas import blas_threads
+from clifford_rand._typing import Array
+from clifford_rand_nn.datafits.datafit import Datafit, unpenalised_fit
+from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
+from clifford_rand_nn.problems.duality import DualBound, relative_gap
+from clifford_rand_nn.solvers.base import Result, check_memory
+from clifford_rand_nn.solvers.convergence import Watch
+from clifford_rand_nn.solvers.kernel.gram import SummedKernel
+from clifford_rand_nn.solvers.kernel.newton import KernelNewton, NewtonStep, State
+
+_ADVICE = "try a larger tol"
+
+
+class KernelMatrix(SummedKernel):
+    """A kernel matrix (n, n) that is there, as the sum over gates that `NewtonStep` works with."""
+
+    def __init__(self, K: NDArray[np.floating], fit_intercept: bool) -> None:
+        self.last: Any = None
+        self.total = np.asfortranarray(K, dtype=np.float64)
+        self.Q = np.full((len(K), int(fit_intercept)), len(K) ** -0.5)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.total)
+
+
+class KernelProblem:
+    r"""Any loss over a kernel.
+
+    .. math:: \min_{\alpha,t}\ \frac1n\sum_i\omega_i\ell(f_i,y_i)+\frac\beta2\mathrm{tr}(\alpha^TK\alpha),\qquad
+              f=K\alpha+1t^T,
+
+    with the dual :math:`\max_\theta\frac1n\sum_i-\omega_i\ell^*(-\theta_i/\omega_i)
+    -\frac1{2n^2\beta}\mathrm{tr}(\theta^TK\theta)`, :math:`1^T\theta=0` with an intercept, :math:`\theta=n\beta\alpha`
+    at the optimum.
+
+    Parameters
+    ----------
+    kernel : KernelMatrix
+    datafit : Datafit
+        Loss, targets (n, C) and weights of n rows.
+    beta : float
+    """
+
+    def __init__(self, kernel: KernelMatrix, datafit: Datafit, beta: float) -> None:
+        self.kernel, self.datafit, self.beta = kernel, datafit, beta
+        self.n, self.outputs = datafit.y.shape
+
+    @property
+    def null_predictions(self) -> Array:
+        """Return the predictions (n, C) of the best constant, or zeros without an intercept."""
+        return unpenalised_fit(self.datafit, self.kernel.Q)
+
+    def dual_bound(self, predictions: Array, square: Any) -> DualBound:
+        r"""Return the dual value of the residual, moved to meet the equality; ``square`` is no less by rounding."""
+        theta = self.datafit.dual_point(self.datafit.residual(predictions), self.kernel.Q)
+        form = square(theta)
+        return DualBound(self.datafit.dual_value(theta) - form / (2 * self.n**2 * self.beta), theta)
+
+    def relative_gap(self, primal: float, dual: float) -> float:
+        """(primal - dual) / primal."""
+        return relative_gap(self.datafit, primal, dual)
+
+    def beta_max(self) -> float:
+        r"""Beta from which every direction of the predictions is shrunk by a half or more.
+
+        That is :math:`\kappa\,\mathrm{tr}(K)/n`, κ the largest curvature of the loss, of the centred K with an
+        intercept.
+        """
+        Q = self.kernel.Q
+        trace = float(np.trace(self.kernel.total)) - float(np.vdot(Q, self.kernel.apply(Q)) if Q.size else 0.0)
+        return float(self.datafit.curvature * max(trace, 0.0) / self.n)
+
+    def solve(self, limits: KernelNewton, start: Array | None = None) -> Result[KernelFit]:
+        """Minimise; ``start`` (n, C) are predictions to begin with, those for another beta.
+
+        Raises
+        ------
+        ArgumentError
+            The matrices would take more than ``max_memory``.
+        """
+        with blas_threads(self.n):
+            return self._solved(limits, start)
+
+    def _solved(self, limits: KernelNewton, start: Array | None) -> Result[KernelFit]:
+        n, loss = self.n, self.datafit.loss
+        square = 2.5 + (1.5 if loss.is_quadratic else self.outputs) + (0.0 if loss.separable else 2.0)
+        check_memory("KernelNewton", limits.max_memory, 8 * n * n * square, f"{n} rows", "Take sampled gates.")
+        watch = Watch[Array](limits, self.relative_gap, _ADVICE)
+        free = self.null_predictions
+        zero = np.zeros_like(free)
+        with watch, np.errstate(all="ignore"):  # what overflows is not finite afterwards: it is judged
+            watch.check(0, self.datafit.value(free), self.dual_bound(free, self.kernel.square_above), zero, free)
+            if watch.status is None:
+                newton: Any = NewtonStep
+                step = newton(self, self.kernel)
+                limits._run(step, State(zero, zero, free, self.datafit.value(free)), start, watch)
+        alpha = watch.point / (n * self.beta)
+        intercept = (watch.fitted - self.kernel.apply(alpha)).mean(axis=0)
+        return watch.result("newton", KernelFit(alpha, intercept if self.kernel.Q.size else np.zeros(self.outputs)))

@@ -1,0 +1,343 @@
+"""From distinct rows to a network: what is chosen, the fit, what is proved, and what fits without a row say."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._blas import ONE_BLAS_THREAD
+from clifford_rand._typing import Array
+from clifford_rand_nn.kernel_network.candidates import Candidate, Compared, Problem, choose, compare
+from clifford_rand_nn.kernel_network.gram_features import RowSpan, is_wide
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.large_n.landmarks import spread_rows
+from clifford_rand_nn.kernel_network.large_n.rows import ManyRowsSolution, solve_many
+from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
+from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
+from clifford_rand_nn.kernel_network.metric.metric_frame import SHAPES, KernelRidge, LearnedGates, learn_frame
+from clifford_rand_nn.kernel_network.metric.metric_selection import LearnedRounds, learned_rounds
+from clifford_rand_nn.kernel_network.network import KernelNetwork
+from clifford_rand_nn.kernel_network.squared_loss_gap import Judged, judge, null_value
+from clifford_rand_nn.kernel_network.targets import level
+from clifford_rand_nn.problems.duality import rounding_of_form
+from clifford_rand_nn.solvers.base import SOONEST, HistoryRow, Status
+
+COMPARED = 1000  # rows on which candidates are compared, if there are more
+DECOMPOSED = 3000  # rows up to which every beta comes from one eigendecomposition
+_LEARNED = 2000  # rows that gates are learned from, if there are more
+_TOLD = 200  # rows, at least, from which a promise is made
+_LOST = 1e-11  # of the objective, by which rounding of alpha may move it
+_NULL = 16 * np.finfo(np.float64).eps  # of the largest eigenvalue: one below is rounding
+_TOLD_GAP, _NO_GAP = 1e-5, 1e-9  # a gap that is said: of the objective, and of that of the network without neurons
+_ROUNDED = (
+    "rounding leaves a relative gap of {:.1e}, where rows near each other differ in their targets; try a larger beta"
+)
+_ALL = "all gated networks of any width whose gates follow the kernel's law, in the limit of infinitely many"
+
+
+Mistakes = Callable[[Array, Array], NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """What is given: beta or None, the most rounds of learned gates, what a mistake is, seconds and bytes or None."""
+
+    beta: float | None
+    rounds: int
+    mistakes: Mistakes | None = None
+    max_time: float | None = None
+    max_memory: float | None = None
+    shapes: tuple[str, ...] = SHAPES  # of learned gates
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A network on distinct rows, and what is known of it.
+
+    Attributes
+    ----------
+    network : KernelNetwork
+    rows : (k,) int
+        The distinct row that each row of the network is.
+    beta : float
+    primal, dual : float
+        Objective and lower bound, in the 1/n scale of the distinct rows.
+    dual_point : (n, C)
+    landmarks : bool
+        Whether the problem that was solved is that of functions in the span of the network's rows.
+    outputs : (n, C)
+        Predictions of fits that did not see the row, where ``honest``, by fits that made all the same choices.
+    honest : (n,) bool
+    compared : Compared or None
+        The best before gates were learned, on these rows; None for many rows.
+    candidates : list of Candidate
+    rounds : LearnedRounds or None
+    metric : (d, d) or None
+    scope : str
+        Over what the dual value is a bound.
+    reason : str
+        How the problem was solved, and what is approximated.
+    message : str
+        Why it was ended before its tolerance, if it was.
+    status : Status
+        Of the solver.
+    history : tuple of HistoryRow
+        Of the solver, from the best constant on; of an eigendecomposition it is the second and last.
+    """
+
+    network: KernelNetwork
+    rows: NDArray[np.intp]
+    beta: float
+    primal: float
+    dual: float
+    dual_point: Array
+    landmarks: bool
+    outputs: Array
+    honest: NDArray[np.bool_]
+    compared: Compared | None
+    candidates: list[Candidate]
+    rounds: LearnedRounds | None
+    metric: Array | None
+    scope: str
+    reason: str
+    message: str = ""
+    history: tuple[HistoryRow, ...] = ()
+    status: Status = Status.OPTIMAL
+
+
+def train(problem: Problem, choices: Choices) -> Trained:
+    """Choose rows, constant feature, beta and rounds of learned gates by rows left out; solve; bound.
+
+    An output of which all targets are one number is that number, and says nothing of what is chosen: as a mean of
+    numbers it would be off by its rounding, which is then all there is to fit, to compare and to bound.
+    """
+    height = level(problem.targets)
+    found = _train(replace(problem, targets=problem.targets - height), choices)
+    network = replace(found.network, intercept=found.network.intercept + height)
+    return replace(found, network=network, outputs=found.outputs + height)
+
+
+def _train(problem: Problem, choices: Choices) -> Trained:
+    began = time.perf_counter()
+    n = problem.X.shape[0]
+    few = np.sort(spread_rows(n, min(n, COMPARED)))
+    with ONE_BLAS_THREAD:  # threads of BLAS gain nothing on eigenvectors (`of_each`); without them bits are the same
+        best, table = choose(problem.take(few), choices.beta)
+        if n <= DECOMPOSED:
+            if n > COMPARED:
+                best = compare(problem, best.candidate.scaling, best.candidate.bias, choices.beta)
+                table = [best.candidate, *table]
+            return _few(problem, best, table, choices, began)
+    return _many(problem, few, best, table, choices, began)
+
+
+def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choices, began: float) -> Trained:
+    """Train by eigenvectors, or by a factor where gates were learned."""
+    n, beta = problem.X.shape[0], best.candidate.beta
+    weights = np.ones(n) if problem.weights is None else problem.weights
+    outputs, honest = best.loo.predictions(np.array([beta]))[0], np.ones(n, dtype=bool)
+    if _is_short(choices, began):
+        choices = replace(choices, rounds=0)
+    if isinstance(best.standard, RowSpan):  # whose coordinates are no columns: half of an off-diagonal means nothing
+        choices = replace(choices, shapes=SHAPES[:1])
+    rounds, learned = _learned(best.kernel, best.rows, problem, beta, choices, np.arange(n))
+    kernel, metric = best.kernel, None
+    if rounds is None or learned is None:
+        alpha, _ = best.loo.fit(beta)
+    else:
+        kernel, metric, beta = learned.kernel, learned.metric, learned.beta
+        alpha, _ = KernelRidge(kernel(best.rows), problem.weights).fit(problem.targets, n * beta)
+        honest = np.zeros(n, dtype=bool)
+        honest[rounds.rows], outputs[rounds.rows] = True, rounds.predictions
+    diagonal, tiles = kernel.diagonal(best.rows), KernelTiles(kernel, best.rows)
+
+    def judged_by_products(alpha: Array) -> tuple[Array, Judged]:
+        # by K alpha, as the network predicts: no bound includes the error of an eigendecomposition, n eps |K|
+        alpha = alpha - alpha.mean(axis=0)
+        return alpha, judge(tiles.multiply(alpha), alpha, problem.targets, weights, beta, diagonal)
+
+    alpha, judged = judged_by_products(alpha)
+    if beta * rounding_of_form(diagonal, alpha).sum() > _LOST * judged.objective:
+        # the residual over beta in the null space of K is most of alpha, and K alpha is the rounding of it
+        bound = judged.bound
+        loo = best.loo if learned is None else LeaveOneOut(kernel(best.rows), problem.targets, problem.weights)
+        alpha, judged = judged_by_products(loo.fit(beta, _NULL)[0])
+        judged = judged._replace(bound=bound)
+    zero = null_value(problem.targets, weights)
+    end, gap = judged.objective, max(judged.objective - judged.bound.value, 0.0)
+    share = gap / end if end > 0 else 0.0
+    lost = _is_lost(gap, end, zero)
+    ends = HistoryRow(0, 0.0, zero, 1.0), HistoryRow(1, time.perf_counter() - began, end, share)
+    return Trained(
+        network=KernelNetwork(best.standard, kernel, best.rows, alpha, judged.intercept),
+        rows=np.arange(n),
+        beta=beta,
+        primal=judged.objective,
+        dual=judged.bound.value,
+        dual_point=judged.bound.theta,
+        landmarks=False,
+        outputs=outputs,
+        honest=honest,
+        compared=best,
+        candidates=table,
+        rounds=rounds,
+        metric=metric,
+        scope=_ALL,
+        reason="every beta by one eigendecomposition",
+        message=_ROUNDED.format(share) if lost else "",
+        history=ends,
+        status=Status.STALLED if lost else Status.OPTIMAL,
+    )
+
+
+def _is_short(choices: Choices, began: float) -> bool:
+    """Whether less time is left than the comparison took: learning gates takes several times as long."""
+    return choices.max_time is not None and 2 * (time.perf_counter() - began) > choices.max_time
+
+
+def _many(
+    problem: Problem,
+    compared: NDArray[np.intp],
+    best: Compared,
+    table: list[Candidate],
+    choices: Choices,
+    began: float,
+) -> Trained:
+    """Train where there are too many rows for eigenvectors; beta is carried from the rows that were compared.
+
+    Where ``max_time`` ends the solver, the fit to these rows alone is the network if its objective is lower.
+    """
+    n, chosen = problem.X.shape[0], best.candidate
+    standard, rows, kernel = problem.kernel_rows(chosen.scaling, chosen.bias)
+    wide = is_wide(*problem.X.shape)
+    if wide or _is_short(choices, began):  # of wide rows the metric of the gates would be a square of the columns
+        choices = replace(choices, rounds=0)
+    beta = chosen.beta * chosen.n / n if choices.beta is None else choices.beta  # n·beta changes slowly with n
+    few = np.sort(spread_rows(n, _LEARNED))
+    rounds, learned = _learned(kernel, rows, problem, beta, choices, few)
+    metric, unlearned = None, np.ones(n, dtype=bool)
+    if learned is not None:
+        kernel, metric = learned.kernel, learned.metric
+        unlearned[few] = False
+    given = beta if problem.groups is not None and choices.beta is None else choices.beta
+    solution = solve_many(
+        kernel,
+        rows,
+        problem.targets,
+        problem.weights,
+        given,
+        max_time=None if choices.max_time is None else max(choices.max_time - (time.perf_counter() - began), SOONEST),
+        max_memory=choices.max_memory,
+    )
+    if solution.status is Status.MAX_TIME:
+        solution = _better_fit(solution, kernel, rows, compared, problem, beta)
+    outputs, honest = solution.fitted.copy(), np.zeros(n, dtype=bool)
+    outputs[solution.unseen_rows], honest[solution.unseen_rows] = solution.unseen, True
+    honest &= unlearned
+    if problem.groups is not None or honest.sum() < _TOLD:  # other rows of their group were seen, or too few are left
+        honest[:] = False
+        if rounds is not None:
+            outputs[rounds.rows], honest[rounds.rows] = rounds.predictions, True
+        else:
+            outputs[compared], honest[compared] = best.loo.predictions(np.array([chosen.beta]))[0], True
+    landmarks = solution.way == "landmarks"
+    zero = null_value(problem.targets, np.ones(n) if problem.weights is None else problem.weights)
+    lost = _is_lost(solution.duality_gap, solution.objective, zero)
+    return Trained(
+        network=KernelNetwork(standard, kernel, rows[solution.centres], solution.alpha, solution.intercept),
+        rows=solution.centres,
+        beta=solution.beta,
+        primal=solution.objective,
+        dual=solution.objective - solution.duality_gap,
+        dual_point=solution.dual_point,
+        landmarks=landmarks,
+        outputs=outputs,
+        honest=honest,
+        compared=None,
+        candidates=table,
+        rounds=rounds,
+        metric=metric,
+        scope=solution.scope if landmarks else _ALL,
+        reason=f"{solution.reason}. No gates were learned for so many columns" if wide else solution.reason,
+        message=solution.message if lost or solution.status.ends_all else "",
+        history=solution.history,
+        status=solution.status,
+    )
+
+
+def _better_fit(
+    solution: ManyRowsSolution,
+    kernel: GateKernel,
+    rows: Array,
+    few: NDArray[np.intp],
+    problem: Problem,
+    beta: float,
+) -> ManyRowsSolution:
+    """Return a solution, or the direct fit to a few rows where its objective for all rows is lower."""
+    n, part = len(rows), problem.take(few)
+    alpha = np.zeros(problem.targets.shape)
+    alpha[few] = KernelRidge(kernel(rows[few]), part.weights).fit(part.targets, n * beta)[0]
+    fitted = KernelTiles(kernel, rows[few]).multiply_from(rows, alpha[few])
+    weights = np.ones(n) if problem.weights is None else problem.weights
+    judged = judge(fitted, alpha, problem.targets, weights, beta, kernel.diagonal(rows))
+    if judged.objective >= solution.objective:
+        return solution
+    gap = max(judged.objective - judged.bound.value, 0.0)
+    fit = f"a direct fit to {len(few):,} of {n:,} rows" if len(few) < n else f"a direct fit to all {n:,} rows"
+    return replace(
+        solution,
+        centres=few,
+        alpha=alpha[few],
+        intercept=judged.intercept,
+        beta=beta,
+        fitted=fitted + judged.intercept,
+        unseen_rows=few[:0],
+        unseen=problem.targets[:0],
+        objective=judged.objective,
+        duality_gap=gap,
+        relative_gap=gap / judged.objective,
+        dual_point=judged.bound.theta,
+        way="few rows",
+        reason=f"{fit}, as max_time was over",
+        message=f"max_time was over: the network is {fit}; try a larger max_time",
+    )
+
+
+def _is_lost(gap: float, objective: float, zero: float) -> bool:
+    """Whether a gap is told, beside the objective and that of the network without neurons."""
+    return gap > max(_TOLD_GAP * objective, _NO_GAP * zero)
+
+
+def _learned(
+    kernel: GateKernel, rows: Array, problem: Problem, beta: float, choices: Choices, few: NDArray[np.intp]
+) -> tuple[LearnedRounds | None, LearnedGates | None]:
+    """Return what rows that were held out say of learned gates, and these, from a few rows, if they serve."""
+    if not choices.rounds:
+        return None, None
+    found = learned_rounds(
+        kernel,
+        rows,
+        problem.targets,
+        beta,
+        weights=problem.weights,
+        groups=problem.groups,
+        rounds=choices.rounds,
+        shapes=choices.shapes,
+        mistakes=choices.mistakes,
+    )
+    if not found.rounds:
+        return found, None
+    part = problem.take(few)
+    learned = learn_frame(
+        kernel,
+        rows[few],
+        part.targets,
+        beta * len(rows) / len(few),
+        rounds=found.rounds,
+        shape=found.shape,
+        factors=found.factors if choices.beta is None else None,
+        weights=part.weights,
+    )
+    return found, learned

@@ -1,0 +1,292 @@
+"""collect_facts: the record of a report, from a fitted model and its rows."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand_nn.reporting.baselines import (
+    Predicted,
+    baseline_folds,
+    hold_out,
+    linear_left_out,
+    linear_model,
+    make_folds,
+    predict_left_out,
+    simplest,
+)
+from clifford_rand_nn.reporting.facts import Comparison, Facts, Proof, Rows
+from clifford_rand_nn.reporting.model_warnings import (
+    Caution,
+    caution_groups,
+    caution_rows,
+    caution_seen,
+    caution_telling,
+)
+from clifford_rand_nn.reporting.selection import choices, describe_model, prove
+from clifford_rand_nn.scores import Scores, confusion, score_classes, score_numbers
+
+_PATIENCE = 10.0  # seconds of a fit; of one that takes longer, one fold of five is left out instead of all
+_FOLDS = 5
+_COVERAGE = 0.9
+
+
+def collect_facts(
+    model: Any,
+    rows: Rows,
+    *,
+    why: str = "as asked",
+    test: Rows | None = None,
+    seconds: float = float("nan"),
+    compare: bool = True,
+) -> Facts:
+    """Return what is to be said of a fitted model.
+
+    Parameters
+    ----------
+    model : one of the estimators, fitted to ``rows``
+    rows : Rows
+        Of training.
+    why : str
+        Why the task is what it is.
+    test : Rows or None
+        Other rows, of the same columns.
+    seconds : float
+        That the fit took.
+    compare : bool
+        Whether rows are left out and linear models fitted; without, ``left_out`` is None, and nothing is fitted.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from clifford_rand_nn import ConvexNetworkClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> facts = collect_facts(ConvexNetworkClassifier().fit(X, y), Rows(X, y))
+    >>> facts.left_out.how, facts.left_out.model.accuracy > 0.94, facts.left_out.simplest.accuracy < 0.4
+    ('150 rows that were held out', True, True)
+    """
+    classes = hasattr(model, "classes_")
+    left = compare_left_out(model, rows, seconds, classes) if compare else None
+    other = None if test is None else compare_test(model, rows, test, classes, compare)
+    labels, counts = np.unique(rows.y, return_counts=True)
+    interrupted = bool(getattr(getattr(model, "result_", None), "interrupted", False))
+    proof = model.certificate_
+    converged = bool(getattr(getattr(model, "result_", None), "converged", True))
+    facts = Facts(
+        path=rows.path,
+        target=rows.target,
+        task="classification" if classes else "regression",
+        why=why,
+        rows_read=rows.read or len(rows.y),
+        rows_used=len(rows.y) if rows.weights is None else int(np.count_nonzero(rows.weights)),
+        rows_left_out=rows.reasons,
+        weights=None if rows.weights is None else _range(rows.weights),
+        n_groups=None if rows.groups is None else len(np.unique(rows.groups)),
+        columns=rows.columns,
+        n_features=rows.X.shape[1],
+        classes=tuple(zip(labels.tolist(), counts.tolist(), strict=True)) if classes else None,
+        model=describe_model(model),
+        chosen=choices(model),
+        left_out=None if interrupted else left,
+        test=other,
+        train=_scores(model, rows.y, model.predict(rows.X), rows.weights, classes),
+        proof=Proof(
+            prove(model), proof.primal, proof.dual, proof.relative_gap, proof.scope, proof.loss, proof.beta, converged
+        ),
+        solver=_solver(model),
+        seconds=seconds,
+    )
+    return _with_cautions(facts, rows, test, classes)
+
+
+def _with_cautions(facts: Facts, rows: Rows, test: Rows | None, classes: bool) -> Facts:
+    return replace(facts, cautions=(*row_cautions(rows, test, classes), *score_cautions(facts)))
+
+
+def row_cautions(rows: Rows, test: Rows | None, classes: bool) -> list[Caution]:
+    """Return the warnings that rows alone call for."""
+    found = caution_rows(rows.X, rows.y, classes=classes)
+    if test is not None:
+        found += caution_seen(rows.X, test.X)
+    origin = rows.origin or rows.names or tuple(str(i) for i in range(rows.X.shape[1]))
+    found += caution_telling(rows.X, rows.y, origin, rows.groups, classes=classes)
+    if rows.frame is not None and rows.groups is None:
+        kinds = [one.kind for one in rows.columns] or ["number"] * rows.frame.shape[1]
+        found += caution_groups(rows.frame, [str(name) for name in rows.frame.columns], kinds)
+    return found
+
+
+def score_cautions(facts: Facts) -> list[Caution]:
+    """Return the warnings that scores of rows left out, or of the test rows, call for."""
+    found = []
+    for compared, where in ((facts.left_out, "rows left out"), (facts.test, "the test rows")):
+        if compared is None:
+            continue
+        mine, least = compared.model.main, compared.simplest.main
+        if mine <= least:
+            text = f"on {where} the model ({facts.measure} {mine:.4f}) is no better than to say {compared.guess} always"
+            found.append(Caution("no_better_than_simplest", f"{text} ({least:.4f})."))
+        linear, difference, error = compared.linear, compared.difference, compared.error
+        if linear is not None and difference is not None and error is not None and difference < -error:
+            text = f"on {where} {facts.linear} is better ({linear.main:.4f}, here {mine:.4f})"
+            found.append(Caution("linear_is_better", f"{text}: it may serve you as well, and is simpler."))
+    return found
+
+
+def compare_left_out(model: Any, rows: Rows, seconds: float, classes: bool) -> Comparison:
+    """Return scores of training rows that were left out: by the model's own leave-one-out, or by folds.
+
+    Rows of weight zero are in none of them.
+    """
+    place = np.arange(len(rows.y)) if rows.weights is None else np.flatnonzero(rows.weights)
+    X, y = rows.X[place], rows.y[place]
+    weights = None if rows.weights is None else rows.weights[place]
+    groups = None if rows.groups is None else rows.groups[place]
+    folds = baseline_folds(X, y, groups, classes=classes)
+    own = getattr(model, "left_out_", None)
+    if own is None:
+        only = 1 if seconds > _PATIENCE or len(folds.held) == 1 else None
+        folds = make_folds(X, y, groups, classes=classes, count=_FOLDS, only=only)
+        found, how = predict_left_out(model, X, y, weights, folds), folds.words
+    else:
+        told = own[place]
+        sure = getattr(model, "loo_probabilities_", None)
+        some = place[told]
+        found = Predicted(np.flatnonzero(told), model.loo_predictions_[some], None if sure is None else sure[some])
+        how = _own_words(model, len(some), groups is not None)
+        if len(found.rows) <= len(folds.rows) and not np.isin(found.rows, folds.rows).all():
+            folds = hold_out(X, groups, found.rows)  # one fold of very many rows: the same rows are to be compared
+    linear = linear_left_out(X, y, weights, groups, folds, classes=classes)
+    if len(linear.rows) < len(found.rows):  # one fold: judged on the rows that both left out
+        both = np.intersect1d(found.rows, linear.rows)
+        found, how = _take(found, both), f"{how}, on {len(both)} of the rows"
+    linear = _take(linear, found.rows)
+    simple = _take(predict_left_out(simplest(classes), X, y, weights, folds), found.rows)
+    labels = model.classes_ if classes else None
+    told_of = _compared(found, simple, linear, y, weights, labels, _guess(y, weights, classes))
+    linear_how = "" if folds.words == how else folds.words
+    return replace(told_of, how=how, linear_how=linear_how, rows=place[found.rows])
+
+
+def compare_test(model: Any, rows: Rows, test: Rows, classes: bool, compare: bool) -> Comparison:
+    """Return scores of the rows of another table, of models that are fitted to all training rows."""
+    every = np.arange(len(test.y))
+    sure = model.predict_proba(test.X) if classes and hasattr(model, "predict_proba") else None
+    mine = Predicted(every, model.predict(test.X), sure)
+    weights = rows.weights
+    given = {} if weights is None else {"sample_weight": weights}
+    least = simplest(classes).fit(rows.X, rows.y, **given)
+    simple = Predicted(every, least.predict(test.X), least.predict_proba(test.X) if classes else None)
+    linear = None
+    if compare:
+        best = linear_model(rows.X, rows.y, weights, rows.groups, classes=classes)
+        if weights is not None:
+            given = {f"{name}__sample_weight": weights for name, _ in best.steps}
+        best.fit(rows.X, rows.y, **given)
+        linear = Predicted(every, best.predict(test.X), best.predict_proba(test.X) if classes else None)
+    labels = model.classes_ if classes else None
+    told = _compared(mine, simple, linear, test.y, test.weights, labels, _guess(rows.y, weights, classes))
+    interval = model.predict_interval(test.X, _COVERAGE) if hasattr(model, "predict_interval") else None
+    where = f"{len(test.y)} rows of {test.path}" if test.path else f"{len(test.y)} test rows"
+    scores = told.model if interval is None else score_numbers(test.y, mine.labels, test.weights, interval)
+    return replace(told, how=where, model=scores, interval=interval)
+
+
+def _compared(
+    mine: Predicted,
+    simple: Predicted,
+    linear: Predicted | None,
+    y: NDArray[Any],
+    weights: Any,
+    labels: NDArray[Any] | None,
+    guess: str,
+) -> Comparison:
+    """Return the scores of predictions of the same rows; ``labels`` are the classes, None for numbers."""
+    truth = y[mine.rows]
+    some = None if weights is None else weights[mine.rows]
+
+    def scores(one: Predicted) -> Scores:
+        if labels is None:
+            return score_numbers(truth, one.labels, some)
+        return score_classes(truth, one.labels, labels, one.probabilities, some)
+
+    difference = error = None
+    if linear is not None:
+        difference, error = paired(truth, mine.labels, linear.labels, some, labels is not None)
+    return Comparison(
+        how="",
+        model=scores(mine),
+        simplest=scores(simple),
+        guess=guess,
+        rows=mine.rows,
+        truth=truth,
+        predicted=mine.labels,
+        linear=None if linear is None else scores(linear),
+        difference=difference,
+        error=error,
+        probabilities=mine.probabilities,
+        confusion=None if labels is None else confusion(truth, mine.labels, np.union1d(labels, truth)),
+    )
+
+
+def paired(
+    truth: NDArray[Any], mine: NDArray[Any], other: NDArray[Any], weights: Any, classes: bool
+) -> tuple[float, float]:
+    """Return how much better ``mine`` is than ``other``, and the standard error of that, from differences by row.
+
+    Accuracy, or R²: differences of squared errors over the variance of the truth.
+
+    Examples
+    --------
+    >>> y = np.array([0, 1, 1, 0])
+    >>> difference, error = paired(y, y, 1 - y, None, True)
+    >>> difference, error
+    (1.0, 0.0)
+    """
+    if classes:
+        by_row = (mine == truth).astype(np.float64) - (other == truth)
+    else:
+        mean = np.average(truth, weights=weights)
+        spread = float(np.average((truth - mean) ** 2, weights=weights))
+        by_row = ((other - truth) ** 2 - (mine - truth) ** 2) / (spread or 1.0)
+    share = np.ones(len(truth)) if weights is None else np.asarray(weights, dtype=np.float64)
+    share = share / share.sum()
+    difference = float(share @ by_row)
+    return difference, float(np.sqrt(share**2 @ (by_row - difference) ** 2))
+
+
+def _own_words(model: Any, n: int, groups: bool) -> str:
+    if model.path_ is None and model.metric_ is None:
+        return "leave-one-group-out" if groups else "leave-one-out"
+    return f"{n} rows that were held out" + (", by groups" if groups else "")
+
+
+def _take(found: Predicted, rows: NDArray[np.intp]) -> Predicted:
+    place = np.searchsorted(found.rows, rows)
+    assert np.array_equal(found.rows[np.minimum(place, len(found.rows) - 1)], rows)
+    return Predicted(rows, found.labels[place], None if found.probabilities is None else found.probabilities[place])
+
+
+def _guess(y: NDArray[Any], weights: Any, classes: bool) -> str:
+    if not classes:
+        return f"the mean, {np.average(y, weights=weights):.4g},"
+    labels, place = np.unique(y, return_inverse=True)
+    return f"“{labels[np.bincount(place, weights).argmax()]}”"
+
+
+def _range(weights: Any) -> tuple[float, float]:
+    some = weights[weights > 0]
+    return float(some.min()), float(some.max())
+
+
+def _scores(model: Any, y: NDArray[Any], predicted: NDArray[Any], weights: Any, classes: bool) -> Scores:
+    return score_classes(y, predicted, weights=weights) if classes else score_numbers(y, predicted, weights)
+
+
+def _solver(model: Any) -> str:
+    result = getattr(model, "result_", None)
+    if result is None:
+        return str(model.reason_)
+    steps = "1 step" if result.n_iter == 1 else f"{result.n_iter} steps"
+    return f"{result.solver}, {steps}" + (f"; {result.reason}" if result.reason else "")

@@ -1,0 +1,169 @@
+"""Warnings from the rows alone: few rows, rare classes, duplicates, target leakage, identifiers."""
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.feature_selection import f_classif, f_regression
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import cross_val_predict
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from clifford_rand._typing import Array
+from clifford_rand_nn._words import some_of
+from clifford_rand_nn.gates.sampling import merged_rows
+from clifford_rand_nn.reporting.baselines import make_folds
+
+_RARE = 10  # rows of a class: a share of them is known to some 15 points at best
+_LOOKED_AT = 2000  # rows on which single columns are tried
+_TRIED = 20  # columns that go best with the target
+_TELLS = 0.05  # of the error without columns is left: such a column is the target in other words
+_SHOWN = 5
+_ID = re.compile(r"(^|[_\W])(id|ids|uuid|key|nr|no|patient|subject|person|user|customer|client|author|device)([_\W]|$)")
+_REPEATS = 2  # rows of an id, on average
+
+
+@dataclass(frozen=True)
+class Caution:
+    """Something about rows or scores that a reader should know before the model is used.
+
+    Attributes
+    ----------
+    code : str
+        For programs: "few_rows", "rare_class", "copies", "contradictions", "seen_rows", "telling_column", "groups",
+        "no_better_than_simplest", "linear_is_better", "not_converged".
+    text : str
+        A sentence, with what to do.
+    columns : tuple of str
+        Of the table, that it is about.
+    """
+
+    code: str
+    text: str
+    columns: tuple[str, ...] = ()
+
+
+def caution_rows(
+    X: Array, y: NDArray[Any], *, classes: bool, groups: NDArray[Any] | None = None, left_out_together: bool = True
+) -> list[Caution]:
+    """Return what numbers of rows, classes and copies call for."""
+    found = []
+    n, d = X.shape
+    if n < d:
+        text = f"there are fewer rows ({n}) than columns ({d}, after encoding): many models fit such rows exactly, so"
+        found.append(Caution("few_rows", f"{text} trust the scores of rows left out only, and leave columns out."))
+    if classes:
+        found += _rare(y)
+    first, place = merged_rows(X)
+    if len(first) < n:
+        found += _copies(y, place, n - len(first), classes)
+    return found
+
+
+def _rare(y: NDArray[Any]) -> list[Caution]:
+    labels, counts = np.unique(y, return_counts=True)
+    rare = [f"{label} ({count})" for label, count in zip(labels, counts, strict=True) if count < _RARE]
+    if not rare:
+        return []
+    names = some_of(rare, _SHOWN)
+    many = "classes have" if len(rare) > 1 else "a class has"
+    return [Caution("rare_class", f"{many} fewer than {_RARE} rows: {names}; what is said of them is hardly known.")]
+
+
+def _copies(y: NDArray[Any], place: NDArray[np.intp], copies: int, classes: bool) -> list[Caution]:
+    share = copies / len(y)
+    what = "1 row is a copy of another row" if copies == 1 else f"{copies} rows ({share:.1%}) are copies of other rows"
+    text = f"{what} in every column; copies are left out together."
+    found = [Caution("copies", text)]
+    if classes:
+        code = np.unique(y, return_inverse=True)[1]
+        low, high = np.full(place.max() + 1, code.max()), np.zeros(place.max() + 1, dtype=code.dtype)
+        np.minimum.at(low, place, code)
+        np.maximum.at(high, place, code)
+        apart = int(np.count_nonzero((low < high)[place]))
+        if apart:
+            what = f"{apart} rows are equal in every column but of different classes: no model can be right on all."
+            found.append(Caution("contradictions", what))
+    return found
+
+
+def caution_seen(X: Array, test: Array) -> list[Caution]:
+    """Return a warning of test rows that are training rows."""
+    first, place = merged_rows(np.concatenate([X, test]))
+    known = np.zeros(len(first), dtype=bool)
+    known[place[: len(X)]] = True
+    seen = int(known[place[len(X) :]].sum())
+    if not seen:
+        return []
+    text = f"{seen} of {len(test)} test rows ({seen / len(test):.1%}) are rows of the training table in every column:"
+    return [Caution("seen_rows", f"{text} the test score flatters.")]
+
+
+def caution_telling(
+    X: Array, y: NDArray[Any], origin: Sequence[str], groups: NDArray[Any] | None, *, classes: bool
+) -> list[Caution]:
+    """Return a warning of columns of the table that tell the target almost alone.
+
+    The twenty that go best with the target (F test) are tried, each with a small tree (and, for numbers, a line)
+    that is trained on a half of up to 2000 rows and judged on the other: a column is named whose error is less than a
+    twentieth of that without any column.
+    """
+    columns: dict[str, list[int]] = {}
+    for i, name in enumerate(origin):
+        columns.setdefault(name, []).append(i)
+    if len(columns) < 2:
+        return []
+    some = np.random.default_rng(0).permutation(len(y))[:_LOOKED_AT]
+    X, y = X[some], y[some]
+    groups = None if groups is None else groups[some]
+    if len(np.unique(y)) < 2:
+        return []
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        strength = np.nan_to_num((f_classif if classes else f_regression)(X, y)[0], posinf=np.inf)
+    order = sorted(columns, key=lambda name: -max(strength[columns[name]]))[:_TRIED]
+    folds = make_folds(X, y, groups, classes=classes, count=2)
+    splits = [(np.flatnonzero(folds.kept(held)), held) for held in folds.held]
+    if classes:
+        least = 1 - np.unique(y, return_counts=True)[1].max() / len(y)
+        models: list[Any] = [DecisionTreeClassifier(max_leaf_nodes=64, random_state=0)]
+    else:
+        least = float(np.var(y))
+        models = [DecisionTreeRegressor(max_leaf_nodes=64, random_state=0), LinearRegression()]
+    told = []
+    for name in order:
+        guesses = [cross_val_predict(model, X[:, columns[name]], y, cv=splits) for model in models]
+        error = min(float(np.mean(guess != y if classes else (guess - y) ** 2)) for guess in guesses)
+        if error < _TELLS * least:
+            told.append((name, 1 - error if classes else 1 - error / least))
+    if not told or len(told) > len(columns) / 2:  # where most columns tell it, the task is easy
+        return []
+    measure = "accuracy" if classes else "R²"
+    names = some_of([f"{name} ({measure} {value:.3f})" for name, value in told], _SHOWN)
+    text = f"alone tells the target almost perfectly: {names}. Is it known before the target is? If not, --drop it."
+    return [Caution("telling_column", f"a column {text}", tuple(name for name, _ in told))]
+
+
+def caution_groups(frame: Any, columns: Sequence[str], taken_for: Sequence[str]) -> list[Caution]:
+    """Return a warning of columns that look like ids whose rows belong together.
+
+    ``columns`` are those of the frame that hold whole numbers or text, ``taken_for`` what each is used as.
+    """
+    found = []
+    for name, kind in zip(columns, taken_for, strict=True):
+        values = frame[name].dropna()
+        if len(values) == 0 or not _ID.search(name.lower()) or kind in ("date", "boolean"):
+            continue
+        if values.dtype.kind == "f" and (values % 1 != 0).any():
+            continue
+        distinct = int(values.nunique())
+        if distinct >= 3 and _REPEATS * distinct <= len(values) and distinct > len(values) ** 0.5 / 4:
+            used = "" if kind == "left out" else f", and is used as a {kind}"
+            text = f"{name} looks like an id that repeats ({distinct} values in {len(values)} rows){used}:"
+            advice = f"if rows of one {name} belong together, give --groups {name}, else scores may flatter."
+            found.append(Caution("groups", f"{text} {advice}", (name,)))
+    return found

@@ -1,0 +1,164 @@
+"""Folders, files and arrays that users hand to Shards, as lists with one array for each shard."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence, Set
+from pathlib import Path
+from typing import Any
+
+from clifford_rand._checks import check_path, describe, fail
+from clifford_rand_nn.shards.formats.base import Stored
+from clifford_rand_nn.shards.formats.dask import dask_chunks, is_dask
+from clifford_rand_nn.shards.formats.in_memory import HeldArray
+from clifford_rand_nn.shards.formats.npy import NpyFile, mapped_file
+from clifford_rand_nn.shards.formats.parquet import parquet_columns
+from clifford_rand_nn.shards.formats.zarr import ZarrArray, is_zarr, open_zarr
+
+_PARQUET = (".parquet", ".pq")
+_AS_ARRAY = "numpy.asarray(…) makes an array of rows in memory; of texts, numpy.asarray(…, dtype=str)."
+Opened = Mapping[str, Sequence[Stored]]
+
+
+def opened_shards(X: Any, y: Any, sample_weight: Any, target: Any, columns: Any) -> Opened:
+    """Return rows ``X``, targets ``y`` and weights ``sample_weight``, each a list, empty where there are none.
+
+    Raises
+    ------
+    ArgumentError
+        What is given is none of the formats, cannot be read, or lacks a part.
+    """
+    if isinstance(X, str | os.PathLike):
+        X = _inside(check_path(X, "X", "Shards"))
+    elif isinstance(X, Mapping):
+        raise fail("X", "Shards", "a path, an array, or a list of them", describe(type(X).__name__))
+    elif hasattr(X, "shape"):
+        X = [X]
+        y, sample_weight = ([one] if hasattr(one, "shape") else one for one in (y, sample_weight))
+    if isinstance(X, Mapping):
+        _refuse_beside(y, sample_weight, "a folder that has files of its own")
+        lists = X
+    else:
+        X = _listed(X, "X")
+        if X and all(_is_path(one) and Path(one).suffix.lower() in _PARQUET for one in X):
+            return _parquet(X, y, sample_weight, target, columns)
+        lists = {"X": X, "y": _listed(y, "y"), "sample_weight": _listed(sample_weight, "sample_weight")}
+    for name, value in (("target", target), ("columns", columns)):
+        if value is not None:
+            raise fail(name, "Shards", "None but for Parquet, which has named columns", value)
+    return _opened(lists)
+
+
+def has_names(path: Path) -> bool:
+    """Tell whether a folder or file is one of Parquet, whose columns have names."""
+    found = _inside(path)
+    return isinstance(found, list) and all(file.suffix.lower() in _PARQUET for file in found)
+
+
+def _parquet(X: Sequence[Any], y: Any, sample_weight: Any, target: Any, columns: Any) -> Opened:
+    if y is not None and target is not None:
+        raise fail("y", "Shards", "None where target= names a column", describe(type(y).__name__))
+    if sample_weight is not None and not isinstance(sample_weight, str):
+        beside = _listed(sample_weight, "sample_weight")
+        sample_weight = None
+    else:
+        beside = []
+    found = parquet_columns(X, target, sample_weight, columns)
+    more = _opened({"X": [], "y": _listed(y, "y"), "sample_weight": beside})
+    return {name: found[name] or more[name] for name in found}
+
+
+def _opened(lists: Mapping[str, Sequence[Any]]) -> Opened:
+    X = lists["X"]
+    if X and all(map(is_dask, X)):
+        found: dict[str, Sequence[Stored]] = {"X": dask_chunks(X, "X")}
+        for name in ("y", "sample_weight"):
+            values = lists[name]
+            if values and not (len(values) == len(X) and all(map(is_dask, values))):
+                rule = "Dask arrays, one for each of X"
+                raise fail(name, "Shards", rule, describe(f"{len(values)} of {type(values[0]).__name__}"))
+            found[name] = dask_chunks(values, name, X)
+        return found
+    opened: dict[str, list[Stored]] = {name: [] for name in lists}
+    for name, values in lists.items():
+        for i, value in enumerate(values):
+            group = _one(value, name, f"{name}[{i}]")
+            for role, stored in group.items():
+                opened[role].append(stored)
+    return opened
+
+
+def _one(value: Any, name: str, label: str) -> dict[str, Stored]:
+    """Return what one entry of a list is; a group of Zarr has targets and weights, too."""
+    rule = "a path, or an array with shape, dtype and slices"
+    try:
+        if _is_path(value):
+            return _file(value, name)
+        if not (hasattr(value, "shape") and hasattr(value, "dtype")):
+            raise TypeError
+        if type(value).__module__.partition(".")[0] == "zarr":
+            return {name: ZarrArray(value, label)}
+        return {name: mapped_file(value) or HeldArray(value, label)}
+    except TypeError as error:
+        found = " ".join(f"{label}, a {type(value).__name__} {error}".split())
+        raise fail(name, "Shards", rule, describe(found), _AS_ARRAY) from error
+
+
+def _file(value: Any, name: str) -> dict[str, Stored]:
+    path = Path(value)
+    if is_zarr(path):
+        found = open_zarr(path)
+        return dict(found) if name == "X" else {name: found["X"]}
+    if path.suffix.lower() == ".npy":
+        return {name: NpyFile(value)}
+    hint = "All of X must be Parquet if some of it is." if path.suffix.lower() in _PARQUET else ""
+    raise fail(name, "Shards", "a list of .npy, .parquet or .zarr", describe(os.fspath(value)), hint)
+
+
+def _inside(path: Path) -> Mapping[str, list[Path]] | list[Path]:
+    """Return the files of a folder: X-….npy with its neighbours, Parquet or Zarr; or a file itself."""
+    if path.is_file() or is_zarr(path):
+        return [path]
+    if rows := sorted(path.glob("X-*.npy")):
+        return _neighbours(path, rows)
+    for endings in (_PARQUET, (".zarr",)):
+        if found := sorted(file for file in path.glob("*") if file.suffix.lower() in endings and file.name[0] != "."):
+            return found
+    rule = "a folder with X-00000.npy, y-00000.npy, …, with .parquet or with .zarr"
+    raise fail("X", "Shards", rule, describe(f"{path}" + ("" if path.is_dir() else ", which is no folder")))
+
+
+def _neighbours(folder: Path, rows: list[Path]) -> dict[str, list[Path]]:
+    found = {"X": rows, "y": [], "sample_weight": []}
+    for role, letter in (("y", "y"), ("sample_weight", "w")):
+        there = sorted(folder.glob(f"{letter}-*.npy"))
+        wanted = [path.with_name(letter + path.name[1:]) for path in rows]
+        if not there:
+            continue
+        odd = sorted(set(wanted) ^ set(there))
+        if odd:
+            missing = odd[0] if odd[0] in wanted else odd[0].with_name("X" + odd[0].name[1:])
+            rule = f"a folder with an {letter}-….npy for each X-….npy"
+            raise fail("X", "Shards", rule, describe(f"no {missing.name} in {folder}"))
+        found[role] = wanted
+    return found
+
+
+def _refuse_beside(y: Any, sample_weight: Any, what: str) -> None:
+    for name, value in (("y", y), ("sample_weight", sample_weight)):
+        if value is not None:
+            raise fail(name, "Shards", f"None with {what}", describe(type(value).__name__))
+
+
+def _listed(values: Any, name: str) -> list[Any]:
+    if values is None:
+        return []
+    rule = "a list with a file or an array for each shard"
+    if isinstance(values, str | bytes | os.PathLike | Mapping | Set) or not isinstance(values, Iterable):
+        raise fail(name, "Shards", rule, describe(type(values).__name__))
+    found = list(values)
+    if not found:  # which is not the same as none given
+        raise fail(name, "Shards", "a list with at least one shard", describe("an empty one"))
+    return found
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str | os.PathLike)

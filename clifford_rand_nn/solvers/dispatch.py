@@ -1,0 +1,277 @@
+"""Automatic solver of a gated problem, by a cost model fitted to measurements."""
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from clifford_rand._checks import describe, fail
+from clifford_rand_nn.datafits.functions import peak
+from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem, Point
+from clifford_rand_nn.solvers.base import Limits, Result, Status
+from clifford_rand_nn.solvers.fista import Fista
+from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet, restriction_pays
+from clifford_rand_nn.solvers.gram.design import GatedDesign
+from clifford_rand_nn.solvers.gram.newton import GramNewton
+from clifford_rand_nn.solvers.interrupts import handed_over
+from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
+from clifford_rand_nn.solvers.kernel.newton import KernelNewton
+from clifford_rand_nn.sparse_rows import row_squares
+
+GatedTask = GatedReLUProblem | GatedRidgeProblem
+
+# Seconds a unit of work on two cores; only their ratios matter for the choice.
+_FACTOR = 5.8e-12  # n³ of a Cholesky factorisation
+_INVERSE = 1.8e-11  # n³ of an inverse from its factor
+_SOLVE = 2.5e-11  # n² times right-hand sides
+_SUM = 3.5e-11  # n² times gates: the weighted kernel
+_PRODUCT = 4e-11  # n r P C: one product with the rows in double precision
+_SPARSE_PRODUCT = 1e-9  # the same a stored number of sparse rows
+_PRODUCTS = 10  # of a step of the kernel method
+_SUMS = 1.1e-11  # n N² of the sums over rows of N columns; half of that, as of all here, in single precision
+_PASS = 2.8e-11  # n N C of a product with the columns and back, in single precision
+# Steps on the sums, 6 to 20 with norms; of conjugate gradients in each, 2 to 50; and where a step's system is exact.
+_CENTRAL_STEPS = 14
+_CG_STEPS = 15
+_EXACT_STEPS = 2
+_STEP = 1e-3  # what a step costs whatever the size
+_ITERATION = 1.5e-4
+_SINGLE = 0.4  # time of a product in single precision, as a share
+# Iterations of FISTA to a gap of 1e-6 at beta = 0.1 beta_max, and how they grow as beta falls: 193, 1053 and some 6000
+# at 0.1, 0.01 and 0.001 (text-like data, n = 2000, d = 384, P = 50).
+_ITERATIONS = 190.0
+_GROWTH = 0.75
+_TOP = 0.1  # the largest eigenvalue of the kernel as a share of its trace, 0.02 to 0.44 on six sets of features
+_PER_ROOT = 0.5  # iterations with squared norms per root of the condition and factor e of the gap, on those sets
+_MOST_STEPS = 100  # of the kernel method
+_ON_A_PATH = 0.2  # of its time: one or two steps instead of six, on a kernel that is there
+_SOUND = 1e-6  # rounding of the kernel's entries, as a share of n times beta, beyond which its network is another
+_SHARE_OF_MEMORY = 0.5  # of what the machine has, if no limit is given
+
+
+class Estimate(NamedTuple):
+    """What a solver is expected to take: seconds, and bytes beside the problem's own."""
+
+    seconds: float
+    bytes: float
+
+
+def _product(problem: GatedTask) -> float:
+    """Return the seconds of a product of the rows with one column, in double precision."""
+    rows = problem.map.rows
+    return _SPARSE_PRODUCT * rows.nnz if issparse(rows) else _PRODUCT * float(problem.n) * problem.map.d
+
+
+def estimate_kernel(problem: GatedReLUProblem) -> Estimate:
+    """Estimate of `KernelInteriorPoint` to a gap of 1e-6 or below."""
+    n, C, a = problem.n, problem.outputs, problem.map
+    loss = problem.datafit.loss
+    cubes = KernelInteriorPoint.factors(problem) * _FACTOR + (0.0 if loss.separable else C * _INVERSE + _FACTOR)
+    sides = a.n_patterns + a.Q.shape[1] * C
+    step = cubes * n**3 + n * n * (_SOLVE * sides * C + _SUM * a.n_patterns)
+    step += _PRODUCTS * _product(problem) * a.n_patterns * C + _STEP
+    step += _FACTOR * sides**3 + _SUMS * n * C * sides**2  # the border of the Newton system
+    return Estimate(loss.interior_steps * step, KernelInteriorPoint.memory(problem))
+
+
+def estimate_newton(problem: GatedRidgeProblem) -> Estimate:
+    """Estimate of `KernelNewton` to a gap of 1e-6 or below."""
+    n, C, a = problem.n, problem.outputs, problem.map
+    loss = problem.datafit.loss
+    cubes = 1 if loss.is_quadratic else C
+    cost = cubes * _FACTOR + (0.0 if loss.separable else C * _INVERSE + _FACTOR)
+    step = cost * n**3 + n * n * _SOLVE * (a.Q.shape[1] * C + 1) * C + _STEP
+    whole = loss.newton_steps * step + n * n * _SUM * a.n_patterns + _product(problem) * a.n_patterns * C
+    return Estimate(whole, KernelNewton.memory(problem))
+
+
+def estimate_gram(problem: GatedTask, again: bool = False) -> Estimate:
+    """Estimate of `GramNewton` to a gap of 1e-6 or below; ``again``, where its columns and their sums are there.
+
+    It is infinite for rows that stay sparse.
+    """
+    if issparse(problem.map.rows):
+        return Estimate(np.inf, np.inf)
+    n, C, a = problem.n, problem.outputs, problem.map
+    loss, norms = problem.datafit.loss, isinstance(problem, GatedReLUProblem)
+    N = float(a.d * a.n_patterns + a.Q.shape[1])
+    step = _FACTOR * N**3 + N * N * _SOLVE * (a.n_patterns * C if norms else 0)
+    check = 4 * _PASS * n * N * C
+    if loss.is_quadratic:
+        whole = (0.0 if again else _SUMS * n * N * N) + check + (_CENTRAL_STEPS / 2 if norms else 1) * (step + _STEP)
+        return Estimate(whole, GramNewton.memory(problem))
+    turns = _EXACT_STEPS if C == 1 else _CG_STEPS
+    step = 0.5 * (step + _SUMS * n * N * N) + turns * (_PASS * n * N * C + _SOLVE * N * N * C) + check + _STEP
+    steps = _CENTRAL_STEPS if norms else loss.newton_steps
+    return Estimate(steps * step, GramNewton.memory(problem))
+
+
+def estimate_fista(problem: GatedTask, tol: float) -> Estimate:
+    """Estimate of `Fista`, from how far beta is below the largest correlation with the residual of the zero network.
+
+    With squared norms, from the condition of the problem.
+    """
+    n, C, a = problem.n, problem.outputs, problem.map
+    if isinstance(problem, GatedReLUProblem):
+        falls = max(problem.zero_norm / n / problem.beta / 10, 1.0)
+        iterations = _ITERATIONS * falls**_GROWTH * max(-np.log10(tol), 1.0) / 6
+    else:
+        condition = 1 + _TOP * problem.beta_max() / problem.beta
+        iterations = _PER_ROOT * float(np.sqrt(condition)) * max(-np.log(tol), 1.0)
+    product = _product(problem) * (_SINGLE if problem.X.dtype == np.float32 else 1.0)
+    return Estimate(iterations * (2 * product * a.n_patterns * C + _ITERATION), Fista.memory(problem))
+
+
+def expected_seconds(problem: GatedTask) -> float:
+    """Return the seconds that a method of few steps is expected to take, whatever the weight of the penalty."""
+    kernel = estimate_newton(problem) if isinstance(problem, GatedRidgeProblem) else estimate_kernel(problem)
+    return min(kernel.seconds, estimate_gram(problem).seconds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutoSolver(Limits):
+    """Solve a gated problem by the solver that is expected to be fastest within the memory there is.
+
+    The kernel method takes a few steps of order n³, `GramNewton` some of order n(rP)² and (rP)³, FISTA many of order
+    nrP; the times are estimated from n, the rank r, the numbers P of gates and of outputs, the loss, beta and ``tol``.
+    The kernel method is `KernelInteriorPoint` for `GatedReLUProblem`, whose thousands of gates otherwise go through
+    `GateWorkingSet`, and `KernelNewton` for `GatedRidgeProblem`. If a method of few steps ends by rounding, FISTA goes
+    on from its best point. ``reason`` of the result says what was chosen and why.
+
+    Parameters
+    ----------
+    tol, max_iter, max_time, max_memory, callback
+        See `Limits`. The kernel method takes at most 100 iterations; ``max_memory=None`` is half of the machine's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clifford_rand_nn.problems.gated import GatedReLUProblem
+    >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.5])
+    >>> AutoSolver().solve(GatedReLUProblem(X, y, X >= 0, beta=0.01)).solver
+    'kernel'
+    """
+
+    def choose(
+        self, problem: GatedTask, shared: bool = False
+    ) -> tuple[KernelInteriorPoint | KernelNewton | GramNewton | Fista | GateWorkingSet, str]:
+        """Return the solver for a problem, and why; with ``shared``, for one of many that share a kernel.
+
+        Raises
+        ------
+        ArgumentError
+            No solver keeps to ``max_memory``.
+        """
+        self.admit(problem, GatedProblem)
+        kernel = estimate_newton(problem) if isinstance(problem, GatedRidgeProblem) else estimate_kernel(problem)
+        sums, fista = estimate_gram(problem, shared), estimate_fista(problem, self.tol)
+        most = _memory() * _SHARE_OF_MEMORY if self.max_memory is None else self.max_memory
+        least = min(kernel.bytes, sums.bytes, fista.bytes)
+        if least > most:
+            needed = f"at least {least:.2g} bytes for this problem"
+            raise fail("max_memory", "AutoSolver", needed, describe(f"{most:.2g}"))
+        stays = issparse(problem.map.rows)
+        what = f"{problem.map.d} sparse columns" if stays else f"rank {problem.map.d}"
+        about = f"n = {problem.n}, {what}, {problem.map.n_patterns} gates: "
+        on_a_path = _ON_A_PATH if shared and isinstance(problem, GatedRidgeProblem) else 1.0
+        seconds = {"first-order": fista.seconds if fista.bytes <= most else np.inf}
+        if sums.bytes <= most:
+            seconds["sums over rows"] = sums.seconds
+        if kernel.bytes > most:
+            about += f"the kernel's matrices would take {kernel.bytes / 2**30:.1f} GiB, "
+        elif _is_rounding(problem):
+            about += "the kernel's entries would be rounding, "
+        else:
+            seconds["kernel"] = on_a_path * kernel.seconds
+        about += ", ".join(f"{name} some {seconds[name]:.1g} s" for name in reversed(seconds))
+        fastest = min(reversed(seconds), key=lambda name: seconds[name])
+        steps = min(self.max_iter, _MOST_STEPS)
+        if fastest == "kernel":
+            method = KernelNewton if isinstance(problem, GatedRidgeProblem) else KernelInteriorPoint
+            return method(**self.shared(max_iter=steps)), about
+        if fastest == "sums over rows":
+            return GramNewton(**self.shared(max_iter=steps, max_memory=most)), about
+        first = Fista(**self.shared())
+        if isinstance(problem, GatedReLUProblem) and restriction_pays(problem):
+            return GateWorkingSet(replace(first, callback=None), **self.shared()), about
+        return first, about
+
+    @handed_over
+    def solve(
+        self, problem: GatedTask, start: Point | Result[Coefficients] | None = None, kernel: list[Any] | None = None
+    ) -> Result[Coefficients]:
+        """Minimise the problem, from a point or the result for another beta if there is one.
+
+        ``kernel`` is as in the kernel methods and `GramNewton`, which keeps its last point there.
+        """
+        chosen, reason = self.choose(problem, kernel is not None)
+        solver: Any = chosen  # it fits the problem
+        if isinstance(start, Result):
+            kept = isinstance(chosen, GramNewton) and start.solver == "gram" and kernel
+            start = None if kept else problem.point(start.coefficients)
+        if isinstance(chosen, Fista | GateWorkingSet):
+            return replace(solver.solve(problem, start), reason=reason)
+        sums = isinstance(chosen, GramNewton)
+        own = [one for one in kernel or [] if isinstance(one, GatedDesign) == sums]
+        known = len(own)
+        result = solver.solve(problem, start, own)
+        if kernel is not None:
+            kernel += own[known:]
+        if not result.stuck or result.n_iter >= self.max_iter:
+            return replace(result, reason=reason)
+        left = self.after(result.seconds, max_iter=self.max_iter - result.n_iter).shared()
+        more: Any = Fista(**left)
+        # with the ridge penalty, only the kernel method has multipliers of the bounds of a loss with linear tails
+        if sums and problem.datafit.loss.even and isinstance(problem, GatedRidgeProblem) and not _is_rounding(problem):
+            most = _memory() * _SHARE_OF_MEMORY if self.max_memory is None else self.max_memory
+            more = KernelNewton(**left) if KernelNewton.memory(problem) <= most else more
+        better = _merged(problem, result, more.solve(problem, problem.point(result.coefficients)), self.tol)
+        name = "Newton's method on the sums" if sums else "the kernel method"
+        fallback = "FISTA" if isinstance(more, Fista) else "the kernel method"
+        return replace(better, reason=f"{reason}; {name} stalled by rounding, {fallback} continued")
+
+
+def _is_rounding(problem: GatedTask) -> bool:
+    """Whether rounding of the largest entry of the kernel is a share of n beta over the curvature beside it.
+
+    The curvature is 1, and for a loss with linear tails the largest dual entry over the largest residual.
+    """
+    largest = float(row_squares(problem.map.rows).max(initial=0.0)) * problem.map.n_patterns
+    datafit, softness = problem.datafit, 1.0
+    if datafit.loss.even and not datafit.loss.is_quadratic:
+        null = problem.null_predictions
+        softness = max(peak(datafit.y - null) / (peak(datafit.residual(null)) or 1.0), 1.0)
+    return bool(largest * np.finfo(np.float64).eps > _SOUND * problem.n * problem.beta * softness)
+
+
+def _merged(
+    problem: GatedTask, first: Result[Coefficients], second: Result[Coefficients], tol: float
+) -> Result[Coefficients]:
+    """Return the better point of two runs with the better bound of both, and the history of both."""
+    best = first if first.objective < second.objective else second
+    proof = max(first, second, key=lambda result: result.objective - result.duality_gap)
+    bound = proof.objective - proof.duality_gap
+    gap = problem.relative_gap(best.objective, bound)
+    later = tuple(
+        row._replace(n_iter=row.n_iter + first.n_iter, seconds=row.seconds + first.seconds) for row in second.history
+    )
+    return best.ended(
+        Status.OPTIMAL if gap <= tol and not second.status.ends_all else second.status,
+        duality_gap=max(best.objective - bound, 0.0),
+        relative_gap=gap,
+        dual_point=proof.dual_point,
+        n_iter=first.n_iter + second.n_iter,
+        seconds=first.seconds + second.seconds,
+        history=first.history + later,
+        solver=f"{first.solver}, {second.solver}",
+    )
+
+
+def _memory() -> float:
+    """Bytes of memory of the machine; infinity where it does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * float(os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return np.inf

@@ -1,0 +1,209 @@
+"""Type of each column of a table, with the reason."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import quantity
+from clifford_rand._optional import require
+from clifford_rand_nn._words import shortened
+from clifford_rand_nn.tables.cells import TRUTH, amount_of, as_word, distinct, has_codes, is_missing, is_rare, numbers
+from clifford_rand_nn.tables.dates import date_formats
+
+KINDS = ("number", "boolean", "category", "date", "text", "left out")
+_FEW = 20  # distinct texts or rows: so few are categories, and no identifiers
+_MOST_DISTINCT = 0.5  # of the rows: texts of which more are distinct are no categories
+_MOST_LABELS = 0.8  # likewise of words without a space, where their categories have target means
+_LONGEST = 30  # characters of a cell that is shown
+_LONG = 50  # characters, on average: sentences
+_IDENTIFIER = re.compile(r"(.*[_\s.-])?(?i:id|ids|uuid|guid|index|idx|key|nr|no)|.*[a-z]I[Dd]|Unnamed: \d+")
+
+
+@dataclass(frozen=True)
+class ColumnKind:
+    """What a column is taken for.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "boolean", "category", "date", "text", "left out"}
+    why : str
+        In a few words.
+    missing : int
+        Cells without a value.
+    asked : bool
+        Whether the kind was given rather than found.
+    """
+
+    name: str
+    kind: str
+    why: str
+    missing: int = 0
+    asked: bool = False
+
+
+def find_kinds(
+    frame: Any, asked: Mapping[str, str], text: str = "leave out", min_frequency: int = 1, supervised: bool = False
+) -> tuple[ColumnKind, ...]:
+    """Return what each column of a frame is; ``asked`` has the kinds that were given, by name.
+
+    Categories none of which is in ``min_frequency`` rows are left out, unless they are many and there is a target.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"id": range(30), "age": [31, 32, "?"] * 10, "flag": ["no", "yes", "no"] * 10})
+    >>> for kind in find_kinds(frame, {}):
+    ...     print(f"{kind.name}: {kind.kind} ({kind.why})")
+    id: left out (whole numbers 0 to 29, each once: an identifier)
+    age: number (numbers, and '?' where there is none)
+    flag: boolean (no and yes)
+    """
+    columns = [(str(name), frame[name]) for name in frame.columns]
+    return tuple(_kind(name, column, asked.get(name), text, min_frequency, supervised) for name, column in columns)
+
+
+def _kind(name: str, column: Any, asked: str | None, text: str, min_frequency: int, supervised: bool) -> ColumnKind:
+    missing = int(column.isna().sum())
+    if column.dtype == object or getattr(column.dtype, "kind", "O") not in "biufmM":
+        missing = int((column.isna() | column.map(is_missing).astype(bool)).sum())
+    if asked is not None:
+        return ColumnKind(name, asked, "as asked", missing, asked=True)
+    kind, why = _found(name, column, supervised)
+    if kind == "text" and text == "leave out":
+        return ColumnKind(
+            name, "left out", f"{why}: text; --text {name} uses its words, in Python textual=[{name!r}]", missing
+        )
+    counts = column.value_counts() if kind == "category" else column[:0]
+    if counts.size and not (supervised and len(counts) > _FEW) and max(missing, int(counts.max())) < min_frequency:
+        return ColumnKind(name, "left out", f"{why}, none in {quantity(min_frequency, 'rows')}", missing)
+    return ColumnKind(name, kind, why, missing)
+
+
+def _found(name: str, column: Any, supervised: bool) -> tuple[str, str]:
+    pandas = require("pandas", extra="app", purpose="encoding a table")
+    types, there = pandas.api.types, column.dropna()
+    if not len(there):
+        return "left out", "every cell is empty"
+    if isinstance(column.dtype, pandas.CategoricalDtype):
+        values = distinct(column)
+        return _truths(map(as_word, values)) or _categories(values, len(there) == len(column), "categories of the file")
+    if types.is_bool_dtype(column.dtype):
+        return _several(there.min(), there.max(), len(there) == len(column)) or ("boolean", "true and false")
+    if types.is_datetime64_any_dtype(column.dtype):
+        return _several(there.min(), there.max(), len(there) == len(column)) or ("date", "dates of the file")
+    if types.is_timedelta64_dtype(column.dtype):
+        return "number", "durations, in days"
+    if types.is_numeric_dtype(column.dtype):
+        if getattr(column.dtype, "kind", "f") == "c":
+            return "left out", "complex numbers"
+        return _numeric(name, column, numbers(column)[0])
+    values = distinct(column)
+    if values is None:
+        return "left out", f"cells such as {_shown(there.iloc[0])} are neither numbers nor text"
+    return _of_texts(name, column, values, supervised)
+
+
+def _several(low: Any, high: Any, every: bool) -> tuple[str, str] | None:
+    """Return why a column of one value is left out; where some cells are missing, these still say something."""
+    return ("left out", f"every cell is {_shown(low)}") if low == high and every else None
+
+
+def _numeric(name: str, column: Any, cells: NDArray[np.float64]) -> tuple[str, str]:
+    """Tell numbers from identifiers and from 0 and 1."""
+    gone = np.isnan(cells)
+    values = cells[~gone]
+    if not len(values):
+        return "left out", "no cell is finite"
+    low, high, n = values.min(), values.max(), len(values)
+    if low == high and getattr(column.dtype, "kind", "O") in "iu" and column.nunique() > 1:
+        return "left out", f"numbers such as {_shown(column.dropna().iloc[0])}, which float64 cannot tell apart"
+    alone = _several(int(low) if low == np.round(low) else low, high, n == len(cells))
+    if alone:
+        return alone
+    if low == 0 and high == 1 and set(np.unique(values)) == {0.0, 1.0}:
+        return "boolean", "0 and 1"
+    if n > _FEW and n == len(cells) and (values == np.round(values)).all():
+        counts = low in (0, 1) and high - low == n - 1
+        if (counts or _IDENTIFIER.fullmatch(name.lower() if name.isupper() else name)) and len(np.unique(values)) == n:
+            return "left out", f"whole numbers {as_word(low)} to {as_word(high)}, each once: an identifier"
+    return "number", "numbers"
+
+
+def _of_texts(name: str, column: Any, values: Any, supervised: bool) -> tuple[str, str]:
+    """Tell what a column of objects is: mostly of strings."""
+    texts = [as_word(value) for value in values]
+    said = sorted({text.strip() for text in texts if is_missing(text)})
+    words = [text.strip() for text in texts if not is_missing(text)]
+    if not words:
+        return "left out", f"every cell says {said[0]!r}"
+    every = not said and not column.isna().any()
+    said_truth = _truths(words)
+    if said_truth:
+        return said_truth
+    amount = amount_of(column)
+    parsed, odd = numbers(column, amount)
+    n = len(column) - int(column.isna().sum())
+    bad = int(column.map(as_word).isin(odd).sum()) if 2 * len(odd) <= n else n
+    distinct_numbers = len(np.unique(parsed[~np.isnan(parsed)]))
+    # a repeated text beside few distinct numbers is a category, and so are these
+    dated = bool(amount.unit) and bool(date_formats(column))  # Jan 2020
+    if not (dated or has_codes(words)) and is_rare(bad, n) and (bad == len(odd) or distinct_numbers > _FEW):
+        marks = ", ".join(repr(mark) for mark in [*said, *odd[:1]] if mark)
+        kind, why = _numeric(name, column, parsed)
+        return (kind, f"{why}, and {marks} where there is none") if marks else (kind, why)
+    formats = date_formats(column)
+    example = _shown(next((word for word in words if any(mark.isdigit() for mark in word)), words[0]))
+    if len(formats) == 1 and len(words) > 1:
+        return "date", f"dates such as {example}"
+    if len(formats) > 1:
+        what = "day, month or year" if "%y" in formats[0] else "day or month"
+        days = f"--date {name}={formats[0]} says so, in Python dates={{{name!r}: {formats[0]!r}}}"
+        return "left out", f"dates such as {example}: {what} first? {days}"
+    if not all(isinstance(value, str | bytes | bool | int | float | np.generic) for value in values):
+        odd = next(v for v in values if not isinstance(v, str | bytes | bool | int | float | np.generic))
+        return "left out", f"cells such as {_shown(odd)} are neither numbers nor text"
+    kind, why = _texts(words, n, every, supervised)
+    if kind != "category" and 0 < bad <= n / 2 and not has_codes(words):
+        why += (
+            f", numbers but for {bad} cells such as {_shown(odd[0])}: correct them, give all one unit, or name marks "
+        )
+        why += "of missing cells (--missing, in Python missing=[...])"
+    return kind, why
+
+
+def _truths(words: Iterable[str]) -> tuple[str, str] | None:
+    """Return the kind of texts that are true and false, both of them."""
+    folded = {word.strip().casefold() for word in words}
+    if not folded <= TRUTH.keys() or len({TRUTH[word] for word in folded}) < 2:
+        return None
+    return "boolean", " and ".join(sorted(folded, key=lambda word: TRUTH[word]))
+
+
+def _texts(words: list[str], n: int, every: bool, supervised: bool) -> tuple[str, str]:
+    """Tell categories from text and identifiers."""
+    many = f"{len(words)} different texts in {n} rows"
+    mean = np.mean([len(word) for word in words])
+    labels = mean <= _LONG and not any(" " in word for word in words)
+    if len(words) == n > _FEW and labels:
+        return "left out", f"{many}: an identifier"
+    most = _MOST_LABELS if labels and supervised else _MOST_DISTINCT
+    if len(words) > max(_FEW, most * n) or (mean > _LONG and len(words) > 2):
+        return "text", many
+    return _categories(words, every, "different texts")
+
+
+def _categories(values: Any, every: bool, what: str) -> tuple[str, str]:
+    one = _several(values[0], values[-1], every) if len(values) == 1 else None
+    if one is None and len(values) == 1:
+        return "category", f"{_shown(values[0])} or nothing"
+    return one or ("category", f"{len(values)} {what}")
+
+
+def _shown(value: object) -> str:
+    text = repr(value) if isinstance(value, str) else str(value)
+    return shortened(text, _LONGEST)
