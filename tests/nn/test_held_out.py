@@ -46,7 +46,7 @@ def test_time_holds_while_columns_are_made_and_folds_begin(monkeypatch):
     with pytest.warns(ConvergenceWarning, match="try a larger max_time"):
         model.fit(X, Y)
     assert len(judged) == len(model.candidates_) == 0
-    assert model.dictionary_.notes == ("only 1 of 60 subsets: there was no time for more",)
+    assert model.dictionary_.notes == ("1 of 60 subsets: more would take longer than max_time",)
     assert model.certificate_.scope == "over 2 columns of the dictionary and 6 of linear models"
     judged.clear()
     model.set_params(max_time=1e3, penalty="l1").fit(X, Y)  # one kind of columns, so one list of candidates
