@@ -383,7 +383,7 @@ class _Search:
         wide = self._solved(gates, patterns, model.widened(best.size))
         keep = np.arange(len(gates))
         if not self.bias:
-            keep = np.flatnonzero(wide.norms)  # the others have no say in predictions, objective or bound
+            keep = np.flatnonzero(wide.norms)  # the others change neither predictions, objective nor bound
         if self.max_gates is not None and keep.size > self.max_gates:
             keep = np.sort(keep[np.argsort(-wide.removal_costs()[keep], kind="stable")[: self.max_gates]])
             return self._solved(gates.take(keep), patterns[:, keep], wide.kept(keep))

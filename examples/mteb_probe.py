@@ -1,4 +1,4 @@
-"""The network without knobs as the probe of MTEB's classification tasks, beside the logistic regression that they have.
+"""The tuning-free network as the probe of MTEB's classification tasks, beside the logistic regression that they have.
 
     python -m examples.mteb_probe --model sentence-transformers/all-MiniLM-L6-v2 --task Banking77Classification
     python -m examples.mteb_probe --features FOLDER [--samples 8 16]

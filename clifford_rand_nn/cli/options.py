@@ -31,7 +31,7 @@ _FINITE = ("gated", "relu", "lasso")  # models of a number of neurons, whose pro
 _MODELS_OF = {"gates": _SAMPLED, "n_gates": _SAMPLED, "sketch_dim": _SAMPLED, "subsample": ("lasso",)}
 _MODELS_OF |= dict.fromkeys(("huber_delta", "penalty", "bias", "no_bias", "tol", "max_iter", "solver", "seed"), _FINITE)
 _MODELS_OF |= {"groups": ("network",), "neurons": ("network",)}
-_OF_NETWORK = ("auto", "squared", "logistic")  # losses of a network without knobs, for classes
+_OF_NETWORK = ("auto", "squared", "logistic")  # losses of a tuning-free network, for classes
 _WHERE_THERE = ("max_time", "max_memory", "refine")  # options of whichever estimators have a parameter of that name
 
 

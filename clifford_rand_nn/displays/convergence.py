@@ -21,7 +21,7 @@ class ConvergenceDisplay:
     Parameters
     ----------
     history : sequence of HistoryRow
-        ``history_`` of a network without knobs, ``result_.history`` of the others.
+        ``history_`` of a tuning-free network, ``result_.history`` of the others.
     seconds : bool
         Whether the horizontal axis is seconds, or iterations.
 

@@ -83,7 +83,7 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         owner, model = cls.__name__, network_of(estimator)
         if not isinstance(model, BaseConvexNetwork) or not hasattr(model, "loo_score_"):
             hint = "Others have from_estimator, by cross-validation."
-            rule = "a fitted network without knobs"
+            rule = "a fitted tuning-free network"
             raise fail("estimator", owner, rule, describe(f"a {type(model).__name__}"), hint)
         shares = np.unique(as_real(train_sizes, "train_sizes", owner))
         if not len(shares) or shares[0] <= 0 or shares[-1] > 1:

@@ -203,7 +203,7 @@ class ConvexNetwork(Parameters):
 
     def _top(self, task: Task) -> float:
         """Return the beta of which those that are tried are shares."""
-        self.beta_ = 1.0  # a problem has one; this has no say
+        self.beta_ = 1.0  # a problem has one; this is ignored
         return float(self._beta_max(task))
 
     def _late(self, task: Task) -> Callable[[], bool] | None:

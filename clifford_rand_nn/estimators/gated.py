@@ -405,7 +405,7 @@ class GatedReLUClassifier(GatedReLU, LossChoosingClassifier):
         """Where beta is chosen and gates are sampled, unless one fit is expected to take long."""
         if not self._chosen or not self._samples:
             return False
-        self.beta_ = 1.0  # a problem has one; this has no say
+        self.beta_ = 1.0  # a problem has one; this is ignored
         problem = self._problem(task, self._gate_patterns(task.X, task.targets).patterns)
         return expected_seconds(problem) <= _LONG
 

@@ -85,7 +85,7 @@ class Program:
 
     def top(self, owner: Any, task: Task) -> float:
         """Return that of the convex program."""
-        owner.beta_ = 1.0  # a problem has one; this has no say
+        owner.beta_ = 1.0  # a problem has one; this is ignored
         return float(owner._problem(task, owner._task_patterns(task).patterns).beta_max())
 
     def judged(self, owner: Any, task: Task, shared: list[Any], X: Array) -> tuple[Array, float]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from clifford_rand._checks import describe, fail
 from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.shards.checkpoint import Checkpoint, BestIterate
+from clifford_rand_nn.shards.checkpoint import Checkpoint, CheckpointStore
 from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.source import Shards
 
@@ -34,7 +34,7 @@ def belongs_to(model: Any, shards: Shards, free: tuple[str, ...]) -> dict[str, A
     return about | {"shards": shards.fingerprint, "model": type(model).__name__}
 
 
-def opened_checkpoint(runs: Engine, given: Any, about: dict[str, Any], owner: str) -> tuple[BestIterate, Any]:
+def opened_checkpoint(runs: Engine, given: Any, about: dict[str, Any], owner: str) -> tuple[CheckpointStore, Any]:
     """Return what keeps the states of a fit, and the one to go on from or None.
 
     The first process alone tries and reads the file; what is wrong with it is an error in all.

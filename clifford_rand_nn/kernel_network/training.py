@@ -68,8 +68,8 @@ class Trained:
     landmarks : bool
         Whether the problem that was solved is that of functions in the span of the network's rows.
     outputs : (n, C)
-        Predictions of fits that did not see the row, where ``honest``, by fits that made all the same choices.
-    honest : (n,) bool
+        Predictions of fits that did not see the row, where ``out_of_sample``, by fits that made all the same choices.
+    out_of_sample : (n,) bool
     compared : Compared or None
         The best before gates were learned, on these rows; None for many rows.
     candidates : list of Candidate
@@ -95,7 +95,7 @@ class Trained:
     dual_point: Array
     landmarks: bool
     outputs: Array
-    honest: NDArray[np.bool_]
+    out_of_sample: NDArray[np.bool_]
     compared: Compared | None
     candidates: list[Candidate]
     rounds: LearnedRounds | None
@@ -137,7 +137,7 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
     """Train by eigenvectors, or by a factor where gates were learned."""
     n, beta = problem.X.shape[0], best.candidate.beta
     weights = np.ones(n) if problem.weights is None else problem.weights
-    outputs, honest = best.loo.predictions(np.array([beta]))[0], np.ones(n, dtype=bool)
+    outputs, out_of_sample = best.loo.predictions(np.array([beta]))[0], np.ones(n, dtype=bool)
     if _is_short(choices, began):
         choices = replace(choices, rounds=0)
     if isinstance(best.standard, RowSpan):  # whose coordinates are no columns: half of an off-diagonal means nothing
@@ -149,8 +149,8 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
     else:
         kernel, metric, beta = learned.kernel, learned.metric, learned.beta
         alpha, _ = KernelRidge(kernel(best.rows), problem.weights).fit(problem.targets, n * beta)
-        honest = np.zeros(n, dtype=bool)
-        honest[rounds.rows], outputs[rounds.rows] = True, rounds.predictions
+        out_of_sample = np.zeros(n, dtype=bool)
+        out_of_sample[rounds.rows], outputs[rounds.rows] = True, rounds.predictions
     diagonal, tiles = kernel.diagonal(best.rows), KernelTiles(kernel, best.rows)
 
     def judged_by_products(alpha: Array) -> tuple[Array, Judged]:
@@ -179,7 +179,7 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
         dual_point=judged.bound.theta,
         landmarks=False,
         outputs=outputs,
-        honest=honest,
+        out_of_sample=out_of_sample,
         compared=best,
         candidates=table,
         rounds=rounds,
@@ -233,15 +233,16 @@ def _many(
     )
     if solution.status is Status.MAX_TIME:
         solution = _better_fit(solution, kernel, rows, compared, problem, beta)
-    outputs, honest = solution.fitted.copy(), np.zeros(n, dtype=bool)
-    outputs[solution.unseen_rows], honest[solution.unseen_rows] = solution.unseen, True
-    honest &= unlearned
-    if problem.groups is not None or honest.sum() < _TOLD:  # other rows of their group were seen, or too few are left
-        honest[:] = False
+    outputs, out_of_sample = solution.fitted.copy(), np.zeros(n, dtype=bool)
+    outputs[solution.unseen_rows], out_of_sample[solution.unseen_rows] = solution.unseen, True
+    out_of_sample &= unlearned
+    # with groups, other rows of the same group were seen
+    if problem.groups is not None or out_of_sample.sum() < _TOLD:
+        out_of_sample[:] = False
         if rounds is not None:
-            outputs[rounds.rows], honest[rounds.rows] = rounds.predictions, True
+            outputs[rounds.rows], out_of_sample[rounds.rows] = rounds.predictions, True
         else:
-            outputs[compared], honest[compared] = best.loo.predictions(np.array([chosen.beta]))[0], True
+            outputs[compared], out_of_sample[compared] = best.loo.predictions(np.array([chosen.beta]))[0], True
     landmarks = solution.way == "landmarks"
     zero = null_value(problem.targets, np.ones(n) if problem.weights is None else problem.weights)
     lost = _is_lost(solution.duality_gap, solution.objective, zero)
@@ -254,7 +255,7 @@ def _many(
         dual_point=solution.dual_point,
         landmarks=landmarks,
         outputs=outputs,
-        honest=honest,
+        out_of_sample=out_of_sample,
         compared=None,
         candidates=table,
         rounds=rounds,

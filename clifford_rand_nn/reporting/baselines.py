@@ -163,7 +163,7 @@ def linear_model(
 ) -> Any:
     """Return logistic regression, or ridge for numbers, of standardised columns, its penalty chosen on held-out rows.
 
-    The penalty is chosen among six on these rows alone, so that rows outside have no say: three folds, or one third of
+    The penalty is chosen among six on these rows alone, so that other rows are ignored: three folds, or one third of
     the rows where they are many. A model of this kind can be fitted to them, or to more.
     """
     work = X.size * (len(np.unique(y)) if classes else 1)

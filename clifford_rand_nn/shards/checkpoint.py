@@ -68,7 +68,7 @@ class Checkpoint:
         owner: str = "fit",
         *,
         writes: bool = True,
-    ) -> "BestIterate":
+    ) -> "CheckpointStore":
         """Return what a solver keeps its state with; one that does nothing for None.
 
         Parameters
@@ -93,10 +93,10 @@ class Checkpoint:
         checkpoint = cls(given) if isinstance(given, str | os.PathLike) else given
         if checkpoint is not None and writes:
             _try(checkpoint.path, owner)
-        return BestIterate(checkpoint, {name: _told(value) for name, value in about.items()}, writes)
+        return CheckpointStore(checkpoint, {name: _told(value) for name, value in about.items()}, writes)
 
 
-class BestIterate:
+class CheckpointStore:
     """Reads and writes the states of one fit."""
 
     def __init__(self, checkpoint: Checkpoint | None, about: dict[str, Any], writes: bool = True) -> None:

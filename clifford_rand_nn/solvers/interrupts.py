@@ -1,9 +1,9 @@
 """Ctrl-C while something is solved: it ends a block that keeps what it has, or waits where a result would be lost.
 
-A KeyboardInterrupt is raised at once as long as nothing was found, and inside a `BestIterate` that has something. Between
-the end of one and the return to the caller the first Ctrl-C is held: the next check of a gap ends the run, or what is
-returned has the status "interrupted". A second one is raised at once. Nothing is held outside the main thread, in a
-child process, or where the program handles Ctrl-C in its own way.
+A KeyboardInterrupt is raised at once as long as nothing was found, and inside a `BestIterate` that has something.
+Between the end of one and the return to the caller the first Ctrl-C is held: the next check of a gap ends the run, or
+what is returned has the status "interrupted". A second one is raised at once. Nothing is held outside the main thread,
+in a child process, or where the program handles Ctrl-C in its own way.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The network without knobs on sparse rows as of TF-IDF: seconds, peak memory, new rows that are right.
+"""The tuning-free network on sparse rows as of TF-IDF: seconds, peak memory, new rows that are right.
 
     python tests/benchmarks/bench_sparse_network.py [--rows 2000] [--columns 30000] [--density 0.01]
 

@@ -1,4 +1,4 @@
-"""The command line without options: the network without knobs, what it says of itself, and what it writes."""
+"""The command line without options: the tuning-free network, what it says of itself, and what it writes."""
 
 import json
 

@@ -330,7 +330,7 @@ def test_the_learning_curve_ends_with_the_promise_of_the_fit(data, network, gate
     assert shown.test_scores[-1].tolist() == [network.loo_score_] * 2
     assert shown.train_scores[-1, 0] == network.score(points, labels)
     assert shown.ax_.get_legend_handles_labels()[1] == ["rows it was fitted to", "rows left out"]
-    with pytest.raises(ArgumentError, match="must be a fitted network without knobs"):
+    with pytest.raises(ArgumentError, match="must be a fitted tuning-free network"):
         LearningCurveDisplay.from_left_out(gated, points, labels)
     with pytest.raises(ArgumentError, match="must be shares of the rows"):
         LearningCurveDisplay.from_left_out(network, points, labels, train_sizes=(0.5, 2.0))

@@ -1,4 +1,4 @@
-"""What a fit says: honest scores beside baselines, warnings that matter, and a record that JSON can hold."""
+"""Record of a fit: leave-one-out scores beside baselines, warnings that matter, and a record that JSON can hold."""
 
 import copy
 import json

@@ -28,7 +28,7 @@ from clifford_rand_nn.estimators.network.unique_rows import UniqueRows
 from clifford_rand_nn.estimators.pipeline_prefix import PipelinePrefix
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.fista import Fista
-from clifford_rand_nn.solvers.interrupts import Interrupts, BestIterate, handed_over, held, raise_held
+from clifford_rand_nn.solvers.interrupts import BestIterate, Interrupts, handed_over, held, raise_held
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 from clifford_rand_nn.solvers.lasso.path_following import homotopy
 from support.ctrl_c import traced

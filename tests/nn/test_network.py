@@ -1,4 +1,4 @@
-"""The estimators without knobs: scikit-learn's checks, what leave-one-out promises, certificates, weights, groups."""
+"""The tuning-free estimators: scikit-learn's checks, what leave-one-out promises, certificates, weights, groups."""
 
 import warnings
 from dataclasses import replace

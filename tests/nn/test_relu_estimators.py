@@ -84,14 +84,14 @@ def test_forged_certificates_do_not_verify():
     from dataclasses import replace
 
     model = ConvexReLURegressor(gates="exhaustive", beta=1e-2, bias=True).fit(LOW, BUMP)
-    honest = model.certificate_
-    assert replace(honest, dual=honest.primal, dual_point=0 * honest.dual_point).verify(LOW, BUMP).relative_gap == 1.0
-    tilted = honest.dual_point + 0.1  # the free intercept needs a sum of zero
-    projected = replace(honest, dual_point=tilted).verify(LOW, BUMP)
-    assert projected.dual == pytest.approx(honest.dual, rel=1e-9)
+    proof = model.certificate_
+    assert replace(proof, dual=proof.primal, dual_point=0 * proof.dual_point).verify(LOW, BUMP).relative_gap == 1.0
+    tilted = proof.dual_point + 0.1  # the free intercept needs a sum of zero
+    projected = replace(proof, dual_point=tilted).verify(LOW, BUMP)
+    assert projected.dual == pytest.approx(proof.dual, rel=1e-9)
     assert np.abs(projected.dual_point.sum(axis=0)).max() <= 1e-15 * np.abs(projected.dual_point).sum()
-    grown = replace(honest, dual_point=5 * honest.dual_point).verify(LOW, BUMP)
-    assert grown.dual <= honest.primal * (1 + 1e-9)
+    grown = replace(proof, dual_point=5 * proof.dual_point).verify(LOW, BUMP)
+    assert grown.dual <= proof.primal * (1 + 1e-9)
 
 
 def test_gated_networks_have_no_global_bound():

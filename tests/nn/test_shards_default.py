@@ -1,4 +1,4 @@
-"""The network without knobs on shards: the same optimum as an independent solver's, and what is said of it."""
+"""The tuning-free network on shards: the same optimum as an independent solver's, and what is said of it."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Gated networks on shards: the optimum of all rows as in memory, the same bits however it is run, honest proofs."""
+"""Gated networks on shards: the optimum of all rows as in memory, the same bits on every engine, valid certificates."""
 
 import re
 from dataclasses import replace

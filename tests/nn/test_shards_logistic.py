@@ -1,4 +1,4 @@
-"""The logistic loss of the network without knobs on shards: the optimum of an independent solver, an honest bound."""
+"""The logistic loss of the tuning-free network on shards: the optimum of an independent solver, an honest bound."""
 
 from typing import Any
 

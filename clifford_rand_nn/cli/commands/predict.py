@@ -41,7 +41,7 @@ def predict(
     ] = None,
     coverage: Annotated[
         float,
-        typer.Option(help="Share of new values between low and high, for a network without knobs."),
+        typer.Option(help="Share of new values between low and high, for a tuning-free network."),
     ] = 0.9,
     shards: ShardFolder = None,
     method: Annotated[

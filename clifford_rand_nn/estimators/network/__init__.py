@@ -1,1 +1,1 @@
-"""The network without knobs as scikit-learn estimators."""
+"""The tuning-free network as scikit-learn estimators."""

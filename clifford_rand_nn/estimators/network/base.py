@@ -1,4 +1,4 @@
-"""What the classifier and the regressor without knobs share: checks, choice by leave-one-out, fit and certificate."""
+"""What the tuning-free classifier and regressor share: checks, choice by leave-one-out, fit and certificate."""
 
 from typing import Any, ClassVar
 
@@ -275,7 +275,7 @@ class BaseConvexNetwork(RowsOrShards, Parameters):
             )
         known = compared is not None and found.metric is None and problem.groups is None
         variance = compared.loo.variances(self.beta_) if compared is not None and known else None
-        return LeftOut(distinct.place, found.outputs, variance, found.honest, compared, found.message)
+        return LeftOut(distinct.place, found.outputs, variance, found.out_of_sample, compared, found.message)
 
     def _rescale(self, units: Units, data: Data) -> None:
         """Map network and certificates from targets in units back to ``data``, where the intercept is rounded."""

@@ -1,4 +1,4 @@
-"""The network without knobs as a scikit-learn classifier."""
+"""The tuning-free network as a scikit-learn classifier."""
 
 import time
 from dataclasses import replace
@@ -36,7 +36,7 @@ _AFFORDED = 1.5  # seconds for trying it
 
 
 class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
-    """Classifier without knobs: infinitely many gates, everything chosen by leave-one-out.
+    """Tuning-free classifier: infinitely many gates, everything chosen by leave-one-out.
 
     {family}
 
@@ -119,7 +119,7 @@ class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
         self._keep_variance(self.calibration_.share > 0)
         variance = None if left.variance is None else left.variance[left.place]
         logs = self.calibration_.log_probabilities(left.outputs[left.place], variance)
-        guessed, told = self._labels(logs), left.honest[left.place]
+        guessed, told = self._labels(logs), left.out_of_sample[left.place]
         some = None if weights is None else weights[told]
         self.loo_score_ = float(accuracy_score(labels[kept][told], guessed[told], sample_weight=some))
         self._set_left_out(kept, told)
@@ -151,7 +151,7 @@ class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
         self._keep_variance(self.calibration_.share > 0)
         variance = None if left.variance is None else left.variance[left.place]
         logs = self.calibration_.log_probabilities(left.outputs[left.place], variance)
-        guessed, told = self._labels(logs), left.honest[left.place]
+        guessed, told = self._labels(logs), left.out_of_sample[left.place]
         some = None if weights is None else weights[told]
         self.loo_score_ = float(accuracy_score(given[told], guessed[told], sample_weight=some))
         self._set_left_out(kept, told)
@@ -240,7 +240,7 @@ class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
 
     def _serves(self, left: LeftOut, found: LeftOut, chosen: LogisticChoice, labelled: LabeledRows) -> bool:
         """Say, by the rows that squares were judged on, whether the logistic loss is better; note both losses."""
-        told = left.honest[labelled.place] & found.honest
+        told = left.out_of_sample[labelled.place] & found.out_of_sample
         place, label, mass = labelled.place[told], labelled.label[told], labelled.mass[told]
         one = self.calibration_.log_probabilities(
             left.outputs[place], None if left.variance is None else left.variance[place]

@@ -63,7 +63,7 @@ class MultilabelCalibration:
 
 def calibration_of(left: LeftOut, labelled: LabeledRows, n_classes: int) -> Calibration:
     """Return probabilities of classes by what was said of rows left out."""
-    told = left.honest[labelled.place]
+    told = left.out_of_sample[labelled.place]
     place, index, mass = labelled.place[told], labelled.label[told], labelled.mass[told]
     variance = None if left.variance is None else left.variance[place]
     return fit_calibration(left.outputs[place], index, n_classes, mass, variance)

@@ -1,4 +1,4 @@
-"""The network without knobs as a scikit-learn regressor."""
+"""The tuning-free network as a scikit-learn regressor."""
 
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ from clifford_rand_nn.rescaling import Units
 
 
 class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
-    """Regressor without knobs: infinitely many gates, everything chosen by leave-one-out.
+    """Tuning-free regressor: infinitely many gates, everything chosen by leave-one-out.
 
     {family}
 
@@ -63,7 +63,7 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         out = left.outputs[left.place]
         if not units.plain:
             self._rescale(units, data._replace(targets=targets))
-        told = left.honest[left.place]
+        told = left.out_of_sample[left.place]
         some = None if weights is None else weights[told]
         self._set_left_out(kept, told)
         self._set_intervals(left, np.ldexp(data.targets - out, units.y), weights)
@@ -74,7 +74,7 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         return left.message
 
     def _set_intervals(self, left: LeftOut, residuals: Array, weights: Array | None) -> None:
-        told = left.honest[left.place]
+        told = left.out_of_sample[left.place]
         variance = None if left.variance is None else left.variance[left.place][told]
         self.intervals_ = fit_intervals(residuals[told], variance, None if weights is None else weights[told])
         self._keep_variance(bool(self.intervals_.shares.any()))

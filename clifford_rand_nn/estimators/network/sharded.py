@@ -1,4 +1,4 @@
-"""Fits of networks without knobs: of rows in memory or of shards, and what the estimators are after the latter."""
+"""Fits of tuning-free networks: of rows in memory or of shards, and what the estimators are after the latter."""
 
 import time
 import warnings
@@ -104,7 +104,7 @@ class RowsOrShards(ShardPlanning):
 def fit_shards(
     model: Any, shards: Shards, y: Any, sample_weight: Any, groups: Any, engine: Any, checkpoint: Any
 ) -> None:
-    """Fit an estimator without knobs to shards."""
+    """Fit a tuning-free estimator to shards."""
     with holding() as interrupts:
         _fit(model, shards, y, sample_weight, groups, engine, checkpoint, interrupts)
     if interrupts.held:

@@ -102,7 +102,7 @@ class TrainedSparseNetwork:
     path: list[NeuronScore]
     beta: float
     outputs: Array
-    honest: NDArray[np.bool_]
+    out_of_sample: NDArray[np.bool_]
     candidates: list[Candidate]
     reason: str
     message: str
@@ -162,8 +162,8 @@ def _train(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetw
             f"; of {len(chosen.columns)} in use {len(kept)} stay, output weights refitted at {refit:g} of its beta"
         )
         active = kept[result.coefficients.columns]
-    every, honest = np.zeros((n, outputs.shape[1])), np.zeros(n, dtype=bool)
-    every[few], honest[few] = np.nan_to_num(outputs), ~np.isnan(outputs).any(axis=1)
+    every, out_of_sample = np.zeros((n, outputs.shape[1])), np.zeros(n, dtype=bool)
+    every[few], out_of_sample[few] = np.nan_to_num(outputs), ~np.isnan(outputs).any(axis=1)
     return TrainedSparseNetwork(
         proved=proved,
         selection=selection,
@@ -171,7 +171,7 @@ def _train(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetw
         path=found,
         beta=proved.beta,
         outputs=every,
-        honest=honest,
+        out_of_sample=out_of_sample,
         candidates=table,
         reason=reason,
         message="; ".join(filter(None, (cut, "" if result.converged else result.message))),

@@ -36,7 +36,7 @@ class LeftOut(NamedTuple):
         Of the distinct rows.
     variance : (m,) or None
         Of the network at them.
-    honest : (m,) bool
+    out_of_sample : (m,) bool
         For which of them the final choice was judged. With learned gates these are rows that were held out of all; the
         outputs of the others are those of leave-one-out before gates were learned.
     compared : Compared or None
@@ -48,7 +48,7 @@ class LeftOut(NamedTuple):
     place: NDArray[np.intp]
     outputs: Array
     variance: Array | None
-    honest: NDArray[np.bool_]
+    out_of_sample: NDArray[np.bool_]
     compared: Compared | None = None
     message: str = ""
 

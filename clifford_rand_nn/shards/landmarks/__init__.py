@@ -1,1 +1,1 @@
-"""The network without knobs for rows in shards: functions in the span of landmarks, by sums over the rows."""
+"""The tuning-free network for rows in shards: functions in the span of landmarks, by sums over the rows."""
