@@ -14,8 +14,8 @@ from clifford_rand._checks import check_choice, check_integer, describe, fail
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.tables.cells import without_marks
-from clifford_rand_nn.tables.column_types import ColumnKind, find_kinds
 from clifford_rand_nn.tables.files import closest, listed
+from clifford_rand_nn.tables.kinds import ColumnKind, find_kinds
 from clifford_rand_nn.tables.notes import Notes, TableNote, column_names
 from clifford_rand_nn.tables.readers import READERS, TEXT, WORD, DateReader, Reader, Unread
 from clifford_rand_nn.tables.steps import Steps

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._optional import require
-from clifford_rand_nn.tables.column_types import KINDS, ColumnKind
 from clifford_rand_nn.tables.dates import PARTS, moments
+from clifford_rand_nn.tables.kinds import KINDS, ColumnKind
 from clifford_rand_nn.tables.notes import column_names
 from clifford_rand_nn.tables.readers import NUMBER, READERS, TEXT, TRUTH, WORD, DateReader, Reader
 from clifford_rand_nn.tables.steps import Categories, Steps, families

@@ -13,8 +13,8 @@ from sklearn.utils.estimator_checks import check_estimator
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.tables import TableEncoder, TableNote
 from clifford_rand_nn.tables.cells import numbers
-from clifford_rand_nn.tables.column_types import find_kinds
 from clifford_rand_nn.tables.dates import date_formats, moments
+from clifford_rand_nn.tables.kinds import find_kinds
 from support.clock import within
 
 pd = pytest.importorskip("pandas")
