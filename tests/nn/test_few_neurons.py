@@ -186,6 +186,7 @@ def test_where_time_is_over_the_network_is_the_one_that_the_path_came_to(gates):
     X, y = make_friedman1(400, n_features=6, random_state=0)
     with pytest.warns(ConvergenceWarning, match="max_time ended the selection of beta after 1 of 14 values"):
         model = ConvexNetworkRegressor(gates=gates, max_time=1e-6).fit(X[:200], y[:200])
+    assert "neurons; max_time ended the selection of beta after 1 of 14 values" in model.reason_
     assert model.score(X[200:], y[200:]) > 0.5
     assert model.certificate_.relative_gap < 0.01
 

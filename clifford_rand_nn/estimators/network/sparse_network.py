@@ -150,7 +150,7 @@ def _train(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetw
     exact = Family.of(path.dictionary, feature) if whole and path.dictionary.exact else None
     result, selection = solved(index, beta, chosen, exact)
     result = settled(result)
-    proved, reason = selection, f"group Lasso over {len(index):,} neurons"
+    proved, reason = selection, f"group Lasso over {len(index):,} neurons" + (f"; {cut}" if cut else "")
     most, active = choices.n_neurons, index[result.coefficients.columns]
     if refit < 1 or (most is not None and len(active) > most):
         again = path.refitted(chosen, refit * beta, most)  # as on the held-out rows
