@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import enet_path
 
+from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit, unpenalised_fit
@@ -50,6 +51,7 @@ class LassoCoordinateDescent:
         self._f = np.broadcast_to(self._t, start.shape)
         self._squares: tuple[Array, Array, Array, Array] | None = None
 
+    @ONE_BLAS_THREAD  # probabilities are calibrated on these outputs, whose last bits several threads change
     def at(self, beta: float) -> tuple[Array, Array]:
         """Return the weights (m, C) and the intercept (C,)."""
         if not self._K.shape[1]:
