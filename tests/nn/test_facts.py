@@ -1,4 +1,4 @@
-"""Record of a fit: leave-one-out scores beside baselines, warnings that matter, and a record that JSON can hold."""
+"""Records of fits: leave-one-out scores beside baselines, and warnings; JSON can hold them."""
 
 import copy
 import json

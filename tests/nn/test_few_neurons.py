@@ -191,6 +191,7 @@ def test_where_time_is_over_the_network_is_the_one_that_the_path_came_to(gates):
     assert model.certificate_.relative_gap < 0.01
 
 
+@slow
 def test_more_rows_than_are_searched(wave, monkeypatch):
     monkeypatch.setattr("clifford_rand_nn.estimators.network.sparse_network._JUDGED", 100)
     X, y = make_friedman1(250, noise=1.0, random_state=0)

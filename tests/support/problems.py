@@ -8,9 +8,8 @@ from clifford_rand_nn.problems.gated import GatedReLUProblem
 
 LOSSES = list(registry.LOSSES)  # every registered loss: a new one goes through all tests that run over these
 ONE_OUTPUT = [loss for loss in LOSSES if registry.LOSSES[loss].separable]
-REAL_LOSSES = [
-    loss for loss in LOSSES if registry.LOSSES[loss].labels is None
-]  # of real targets, in units of their own
+# of real targets, in units of their own
+REAL_LOSSES = [loss for loss in LOSSES if registry.LOSSES[loss].labels is None]
 FLAGS = [(True, True), (True, False), (False, True), (False, False)]
 
 
