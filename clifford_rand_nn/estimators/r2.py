@@ -9,7 +9,7 @@ from sklearn.utils import check_array
 
 from clifford_rand._typing import Array
 
-_LARGEST = 1e300  # of predictions, in the unit of the targets, whose squares of 1e155 overflow and of 1e-170 vanish
+_LARGEST = 1e300  # bound of predictions in units of the targets: R² is -inf from 1e154 on
 
 
 def r_squared(targets: Array, predicted: Array, weights: Array | None = None) -> float:
@@ -30,8 +30,9 @@ def r_squared(targets: Array, predicted: Array, weights: Array | None = None) ->
     >>> r_squared(np.full(3, 0.1), np.full(3, 0.1), w)
     1.0
     """
-    unit = np.ldexp(1.0, max(int(np.frexp(np.abs(targets).max(initial=0.0))[1]) - 2, -1022))
-    with np.errstate(over="ignore"):  # of predictions 1e154 times as large as the targets it is -inf
+    # a power of two for each output: squares of 1e155 overflow, and those of 1e-170 vanish
+    unit = np.ldexp(1.0, np.maximum(np.frexp(np.abs(targets).max(axis=0, initial=0.0))[1] - 2, -1022))
+    with np.errstate(over="ignore"):
         targets, predicted = targets / unit, np.clip(predicted / unit, -_LARGEST, _LARGEST)
         return float(r2_score(targets - targets[0], predicted - targets[0], sample_weight=weights))
 

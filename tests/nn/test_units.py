@@ -17,6 +17,7 @@ from clifford_rand_nn import (
     GatedReLURegressor,
     sample_gates,
 )
+from clifford_rand_nn.estimators.r2 import r_squared
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
@@ -252,3 +253,9 @@ def test_predictions_far_beyond_the_targets_have_a_score_of_minus_infinity():
     assert model.score(X, 1e-100 * Y) == -np.inf
     assert model.score(X, 1e153 * Y) < -1e190
     assert model.score(X, 5e-324 * np.round(Y)) == -np.inf
+
+
+def test_outputs_of_very_different_sizes_count_the_same_in_the_score():
+    predicted, targets = np.stack([Y + 0.1 * X[:, 0], Y - 0.2], axis=1), np.stack([Y, Y], axis=1)
+    scales = np.array([1.0, 2.0**-600])
+    assert r_squared(targets * scales, predicted * scales) == r_squared(targets, predicted) < 1
