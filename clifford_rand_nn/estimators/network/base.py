@@ -13,7 +13,7 @@ from clifford_rand_nn.certificates import Certificate, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.registry import split_weights
 from clifford_rand_nn.estimators.export_program import NetworkProgram
 from clifford_rand_nn.estimators.groups import group_numbers
-from clifford_rand_nn.estimators.network.sharded import RowsOrShards
+from clifford_rand_nn.estimators.network.sharded import NetworkFit
 from clifford_rand_nn.estimators.network.sparse_network import (
     NeuronScore,
     Proved,
@@ -36,7 +36,7 @@ _ROUNDS = 3
 _OF_ALL_ROWS = ("loo_predictions_", "loo_probabilities_", "left_out_")
 
 
-class BaseConvexNetwork(RowsOrShards, Parameters):
+class BaseConvexNetwork(NetworkFit, Parameters):
     r"""Parameters and training; `ConvexNetworkClassifier` and `ConvexNetworkRegressor` add what targets need.
 
     .. math:: \min_{f,t}\ \frac1n\sum_i\omega_i\tfrac12||y_i-f(x_i)-t||^2+\frac\beta2||f||_K^2,\qquad

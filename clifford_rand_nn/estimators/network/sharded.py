@@ -1,4 +1,4 @@
-"""Fits of tuning-free networks: of rows in memory or of shards, and what the estimators are after the latter."""
+"""Fits of tuning-free networks, to rows in memory and to shards."""
 
 import time
 import warnings
@@ -44,7 +44,7 @@ _FREE = ("max_time", "verbose")  # may differ when a fit goes on
 _OLD = ("feature_names_in_", "loo_predictions_", "loo_probabilities_", "left_out_")  # of a fit in memory before
 
 
-class RowsOrShards(ShardPlanning):
+class NetworkFit(ShardPlanning):
     """Training of a network on rows in memory or on shards, which loses no network to Ctrl-C."""
 
     def fit(

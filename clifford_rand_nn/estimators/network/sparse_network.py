@@ -201,9 +201,9 @@ def _proved(
 def _searched(
     problem: Problem, rows: Array, path: GroupLassoPath, choices: SparseNetworkChoices, until: float | None
 ) -> tuple[list[NeuronScore], Array, str]:
-    """Return what betas and refits come to on held-out rows, best first, the best one's outputs, and if time was over.
+    """Return what betas and refits come to on held-out rows, best first, the best one's outputs, and a warning.
 
-    Rows that are not held out have NaN for outputs.
+    Rows that are not held out have NaN for outputs. The warning is empty unless max_time ended the selection.
     """
     betas = path.top * _SHARES if choices.beta is None else np.array([choices.beta])
     if path.top <= _NOTHING * float(np.abs(rows).max() * np.abs(problem.targets).max()):
