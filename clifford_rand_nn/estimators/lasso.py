@@ -71,8 +71,8 @@ class CrossProductLasso(ConvexNetwork):
         ``penalty`` in the shares that "auto" has here; None takes all of them. "auto" takes
         all where they are few (five million entries of the matrix of columns), and else as many of the rows of [X; I]
         as take some seconds: the columns of X themselves, where they are at most half of all, then planes through one
-        row of data in half of the cases, two in a quarter, and so on; the certificate says so. With ``max_time`` no
-        more are drawn than are solved for in it.
+        row of data in half of the cases, two in a quarter, and so on; the certificate says so. A number is
+        lowered to what ``max_time`` suffices for.
     {loss}
     {class_weight}
     {bias}
@@ -272,20 +272,23 @@ class CrossProductLasso(ConvexNetwork):
         if not isinstance(self.subsample, str):
             if self.subsample is None or (self._chosen and 2 * self.subsample >= mixed):
                 return None
-            in_time = (self.max_time or np.inf) * _ENTRIES_A_SECOND / (2 * _ROUNDS * n * outputs)
-            return int(min(self.subsample, max(in_time, 1)))
+            return int(min(self.subsample, max(self._entries_in_time / (2 * n * outputs), 1)))
         total = mixed if self._draws or self._norm == "l1" else 2 * count_subsets(n, d, "rows", self._free_bias)
         if not self._draws and (n * total <= _ALL_ENTRIES or (d <= 2 and n * total <= _PLANE_ENTRIES)):
             return None
         least = 2 * d if self._norm == "l1" else 50
         return min(mixed // 2, max(least, min(_PLANES, int(_ENTRIES // (2 * n * outputs)))))
 
+    @property
+    def _entries_in_time(self) -> float:
+        """Entries of the matrix of columns that ``max_time`` suffices for; inf without a limit."""
+        return (self.max_time or np.inf) * _ENTRIES_A_SECOND / _ROUNDS
+
     def _holds(self, pricer: Pricer) -> bool:
         """Tell whether the columns are held as a matrix: always by some solvers, by "auto" where that is faster."""
         if self.solver != "auto":
             return self.solver != "working_set"
-        in_time = 8.0 * (self.max_time or np.inf) * _ENTRIES_A_SECOND / _ROUNDS  # a matrix takes some five passes
-        most = min(_HELD_BYTES, self.max_memory or np.inf, in_time)
+        most = min(_HELD_BYTES, self.max_memory or np.inf, 8.0 * self._entries_in_time)  # it takes some five passes
         return isinstance(pricer, BlockPricer) and 8.0 * len(pricer.X) * pricer.n_atoms <= most
 
     def _columns(self, X: Array, family: Family) -> tuple[Neurons, Array]:
