@@ -253,6 +253,7 @@ def test_predictions_far_beyond_the_targets_have_a_score_of_minus_infinity():
     assert model.score(X, 1e-100 * Y) == -np.inf
     assert model.score(X, 1e153 * Y) < -1e190
     assert model.score(X, 5e-324 * np.round(Y)) == -np.inf
+    assert model.score(X, 5e-324 * (Y > 0)) == -np.inf  # the least number, a quarter of which is 0
 
 
 def test_outputs_of_very_different_sizes_count_the_same_in_the_score():
