@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from clifford_rand_nn.row_sums.sums import Part
 from clifford_rand_nn.shards.engines.local import LocalEngine
-from clifford_rand_nn.shards.rows import Part
 from clifford_rand_nn.shards.source import Shards
 
 _EVERY = 60.0  # seconds from line to line where stderr is no terminal

@@ -5,7 +5,7 @@ from typing import Any
 from sklearn.base import clone
 
 from clifford_rand._checks import describe, fail
-from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.row_sums.engine import Engine
 from clifford_rand_nn.shards.engines.dispatch import as_engine
 from clifford_rand_nn.shards.plan import Plan, plan_fit
 from clifford_rand_nn.shards.source import Shards

@@ -24,17 +24,17 @@ from clifford_rand_nn.estimators.sharded_fit import belongs_to, opened_checkpoin
 from clifford_rand_nn.estimators.sharded_targets import stored_targets
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.pricing.family import gate_scope
+from clifford_rand_nn.row_sums.engine import Engine
+from clifford_rand_nn.row_sums.sums import Block
+from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.certificate import ShardCertificate
-from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.engines.dispatch import as_engine
 from clifford_rand_nn.shards.gated.fit import Trained, on_all_columns, train_gated
 from clifford_rand_nn.shards.gated.memory import needed
 from clifford_rand_nn.shards.gated.passes import Patterns
 from clifford_rand_nn.shards.gated.steps import State, moved, state_of
-from clifford_rand_nn.shards.rows import Block
 from clifford_rand_nn.shards.scan import Facts, scan
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.shards.targets import Targets
 from clifford_rand_nn.solvers.base import SOONEST, Limits, Status
 from clifford_rand_nn.solvers.interrupts import Interrupts, holding, unless_interrupted
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from clifford_rand._checks import describe, fail
 from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.row_sums.engine import Engine
 from clifford_rand_nn.shards.checkpoint import Checkpoint, CheckpointStore
-from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.source import Shards
 
 _HINTS = {"groups": "Groups are for rows in memory."}

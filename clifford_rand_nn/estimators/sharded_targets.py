@@ -9,8 +9,8 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.problems.duality import exact_offsets
 from clifford_rand_nn.rescaling import Units
+from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.scan import Facts
-from clifford_rand_nn.shards.targets import Targets
 
 
 def stored_targets(model: Any, facts: Facts, loss: Loss) -> Targets:

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from clifford_rand_nn.certificates import GatedClaim, KernelClaim
 from clifford_rand_nn.datafits.registry import as_loss, has_delta
+from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.saved.parts import agree, number, proved, truth, whole
 from clifford_rand_nn.shards.certificate import ShardCertificate
-from clifford_rand_nn.shards.targets import Targets
 
 VERSION = 10
 ARRAYS = {"class_factors": "f1", "dual_scale": "f1"}

@@ -9,13 +9,13 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import GatedClaim, KernelClaim
 from clifford_rand_nn.problems.duality import EQUALITY_TOL, imbalance, rounding, stated_gap
-from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.row_sums.engine import Engine
+from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.engines.dispatch import as_engine
 from clifford_rand_nn.shards.gated.passes import Balance, Judge, Judged, Network, Verify
 from clifford_rand_nn.shards.gated.problem import balanced
 from clifford_rand_nn.shards.landmarks.certificate import Values, values_in_span
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.shards.targets import Targets
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import quantity
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.shards.engines.base import Engine, Need
+from clifford_rand_nn.row_sums.engine import Engine, Need
+from clifford_rand_nn.row_sums.sums import Part, PartWork, RowMap, RowSum, Sums
 from clifford_rand_nn.shards.formats.base import Stored
-from clifford_rand_nn.shards.rows import Part
 from clifford_rand_nn.shards.source import Shard, Shards
-from clifford_rand_nn.shards.sums import PartWork, RowMap, RowSum, Sums
 
 _TRIAL_ROWS = 2**16
 _PIECES = 16  # places among all rows from which those of the trial come

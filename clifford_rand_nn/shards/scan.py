@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand.machine.numba_code import compiled
-from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.row_sums.engine import Engine
+from clifford_rand_nn.row_sums.sums import Block, Part, PartWork
 from clifford_rand_nn.shards.float16 import single
-from clifford_rand_nn.shards.rows import Block, Part
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.shards.sums import PartWork
 
 _BEYOND_HALF = 65536.0  # what `single` makes of what is not finite in half precision, or more
 _MOST_CLASSES = 10_000  # more different labels are most likely real targets

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_choice, check_path, describe, fail
 from clifford_rand._files import replaced
-from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.row_sums.engine import Engine
+from clifford_rand_nn.row_sums.sums import Block, Part, PartWork
 from clifford_rand_nn.shards.engines.dispatch import as_engine
-from clifford_rand_nn.shards.rows import Block, Part
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.shards.sums import PartWork
 from clifford_rand_nn.streaming.rows import ModelRows
 from clifford_rand_nn.tables.writers import written_columns
 

@@ -10,7 +10,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._optional import available, require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._words import some_of
-from clifford_rand_nn.shards.rows import Block
+from clifford_rand_nn.row_sums.sums import Block
 from clifford_rand_nn.shards.source import Shards
 
 _BLOCK_BYTES, _MOST_ROWS, _LEAST_ROWS = 2**23, 2**14, 256  # of rows in float64; models hold some copies of them

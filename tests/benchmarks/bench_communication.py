@@ -22,12 +22,12 @@ from timing import machine, need, seconds
 
 from clifford_rand_nn import GatedReLUClassifier
 from clifford_rand_nn.datafits.registry import as_loss
+from clifford_rand_nn.row_sums.sums import RowSum, pairwise
+from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.engines.dask import DaskEngine
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.gated.passes import Judge, Network, Patterns
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.shards.sums import RowSum, pairwise
-from clifford_rand_nn.shards.targets import Targets
 
 _SHARD = 50_000  # rows
 _PASSES = 5

@@ -13,6 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.datafits.registry import as_loss
+from clifford_rand_nn.row_sums.sums import Block, RowSum
+from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.landmarks import cost_model, logistic, squares
@@ -20,10 +22,7 @@ from clifford_rand_nn.shards.landmarks.logistic_terms import LossSum
 from clifford_rand_nn.shards.landmarks.newton import NewtonSteps
 from clifford_rand_nn.shards.landmarks.span import SpanSteps
 from clifford_rand_nn.shards.landmarks.terms import LandmarkRows, NormalSum, ResidualSum
-from clifford_rand_nn.shards.rows import Block
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.shards.sums import RowSum
-from clifford_rand_nn.shards.targets import Targets
 
 
 def rows(n: int, d: int, seed: int = 0) -> tuple[Any, Any]:

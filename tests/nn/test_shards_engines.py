@@ -14,16 +14,14 @@ import pytest
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.datafits.registry import as_loss
-from clifford_rand_nn.shards.engines.base import Need
+from clifford_rand_nn.row_sums.engine import Need, runs
+from clifford_rand_nn.row_sums.sums import Part, pairwise
+from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.engines.dispatch import as_engine
 from clifford_rand_nn.shards.engines.local import LocalEngine
-from clifford_rand_nn.shards.engines.runs import runs
 from clifford_rand_nn.shards.engines.torch import TorchEngine
 from clifford_rand_nn.shards.gated.passes import Balance, Judge, Network, Patterns
-from clifford_rand_nn.shards.rows import Part
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.shards.sums import pairwise
-from clifford_rand_nn.shards.targets import Targets
 from support.sums import Blocks, Columns, Deadly, Late, Moments, Positive, Where
 from support.torch_ranks import rank
 

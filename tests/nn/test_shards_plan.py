@@ -5,10 +5,10 @@ import pytest
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier
+from clifford_rand_nn.row_sums.sums import RowMap
 from clifford_rand_nn.shards import plan as planning
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.shards.sums import RowMap
 
 MODEL = GatedReLUClassifier(4, beta=1e-2, tol=1e-2, loss="logistic", random_state=0)
 

@@ -28,6 +28,7 @@ from clifford_rand_nn.kernel_network.intervals import fit_intervals
 from clifford_rand_nn.kernel_network.metric.metric_selection import wrong_class
 from clifford_rand_nn.kernel_network.training import Choices
 from clifford_rand_nn.rescaling import Units
+from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.shards.engines.dispatch import as_engine
 from clifford_rand_nn.shards.landmarks.cost_model import MOST
@@ -36,7 +37,6 @@ from clifford_rand_nn.shards.landmarks.sample import HELD
 from clifford_rand_nn.shards.landmarks.setting import Saved
 from clifford_rand_nn.shards.scan import scan
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.shards.targets import Targets
 from clifford_rand_nn.solvers.base import SOONEST, Status
 from clifford_rand_nn.solvers.interrupts import Interrupts, holding
 

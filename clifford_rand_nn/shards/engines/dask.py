@@ -16,12 +16,21 @@ from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import describe, fail
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.shards.engines.base import Engine
-from clifford_rand_nn.shards.engines.runs import Run, runs
+from clifford_rand_nn.row_sums.engine import Engine, Run, runs
+from clifford_rand_nn.row_sums.sums import (
+    Block,
+    Part,
+    PartWork,
+    RowMap,
+    RowSum,
+    Sums,
+    added,
+    pairwise,
+    part_map,
+    part_sum,
+)
 from clifford_rand_nn.shards.engines.waiting import connected, wait_for
-from clifford_rand_nn.shards.rows import Block, Part
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.shards.sums import PartWork, RowMap, RowSum, Sums, added, pairwise, part_map, part_sum
 
 _SHARE = 0.4  # of a worker's memory for rows and what is kept of them; Dask spills at 0.6 and pauses at 0.8
 _SENT = 2**26  # bytes of arrays of this process that may travel to the workers, as their shards
@@ -256,11 +265,7 @@ class _Held(NamedTuple):
     blocks_of: dict[int, Block]
 
     def blocks(self, part: Part, rows: int, *, columns: bool = True) -> Iterator[Block]:
-        X, y, weights, first = self.blocks_of[part.first]
-        for start in range(0, part.size, rows):
-            at = slice(start, min(start + rows, part.size))
-            some_y, some_weights = (None if one is None else one[at] for one in (y, weights))
-            yield Block(X[at], some_y, some_weights, first + start)
+        return self.blocks_of[part.first].pieces(rows)
 
 
 def _source(rows: Any) -> Any:

@@ -4,7 +4,7 @@ import sys
 from typing import Any
 
 from clifford_rand._checks import describe, fail
-from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.row_sums.engine import Engine
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.source import Shards
 

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._threads import cpu_count, map_ahead
-from clifford_rand_nn.shards.engines.base import Engine, Need
+from clifford_rand_nn.row_sums.engine import Engine, Need
+from clifford_rand_nn.row_sums.sums import Part, PartWork, RowMap, RowSum, Sums, added, pairwise, part_map, part_sum
 from clifford_rand_nn.shards.formats.npy import NpyFile, RawFile
-from clifford_rand_nn.shards.rows import Part
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.shards.sums import PartWork, RowMap, RowSum, Sums, added, pairwise, part_map, part_sum
 
 _HELD = 2**26  # bytes of kept arrays in memory; all beyond goes to a scratch file, read once a pass
 _LEAST_ROWS = 64  # of a block, with little memory
@@ -49,7 +48,7 @@ class LocalEngine(Engine):
         """Keep to ``most`` bytes: by fewer threads, then smaller blocks, whose sums differ by rounding; or refuse."""
         if most is None:
             return
-        self._refuse_more(most, need.always + need.sums + _LEAST_ROWS * need.row, owner)
+        self.refuse_more(most, need.always + need.sums + _LEAST_ROWS * need.row, owner)
         left, rows = most - need.always, need.rows
         while left < need.sums + rows * need.row:
             rows //= 2

@@ -10,11 +10,20 @@ from numpy.typing import NDArray
 from clifford_rand._checks import fail
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.shards.engines.base import Engine
-from clifford_rand_nn.shards.engines.runs import runs
-from clifford_rand_nn.shards.rows import Block, Part
+from clifford_rand_nn.row_sums.engine import Engine, runs
+from clifford_rand_nn.row_sums.sums import (
+    Block,
+    Part,
+    PartWork,
+    RowMap,
+    RowSum,
+    Sums,
+    added,
+    pairwise,
+    part_map,
+    part_sum,
+)
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.shards.sums import PartWork, RowMap, RowSum, Sums, added, pairwise, part_map, part_sum
 
 _SHARE = 0.6  # of the free memory of a device for rows and what is kept of them
 _LARGER = 16  # times the rows of a block on a device other than the CPU: products large enough to fill it
@@ -113,7 +122,7 @@ class TorchEngine(Engine):
     def _part(self, part: Part, term: RowSum) -> Sums:
         kept = self._kept[part]
         if term.tensors:
-            return part_sum(_Placed(self), part, term, tuple(kept))  # type: ignore[arg-type]
+            return part_sum(self, part, term, tuple(kept))
         return part_sum(self.shards, part, term, tuple(map(self._array, kept)))
 
     def blocks(self, part: Part, rows: int, *, columns: bool = True) -> Iterator[Block]:
@@ -125,11 +134,7 @@ class TorchEngine(Engine):
                 return
             self._left -= size
             self._rows[part] = self._tensors(next(self.shards.blocks(part, part.size)))
-        X, y, weights, first = self._rows[part]
-        for start in range(0, part.size, rows):
-            at = slice(start, min(start + rows, part.size))
-            some_y, some_weights = (None if one is None else one[at] for one in (y, weights))
-            yield Block(X[at], some_y, some_weights, first + start)
+        yield from self._rows[part].pieces(rows)
 
     def _tensors(self, block: Block) -> Block:
         X, y, weights = (None if one is None else self._placed(one) for one in block[:3])
@@ -195,13 +200,6 @@ class TorchEngine(Engine):
         dist.all_gather(list(whole.reshape(ranks, width)), total)
         pieces = np.split(self._array(whole)[: sum(sizes)], np.cumsum(sizes)[:-1])
         return tuple(piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True))
-
-
-class _Placed:
-    """The rows of an engine as tensors, read as those of shards are."""
-
-    def __init__(self, engine: TorchEngine) -> None:
-        self.blocks = engine.blocks
 
 
 def _elsewhere(rank: int, error: Exception) -> ArgumentError:

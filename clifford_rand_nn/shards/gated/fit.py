@@ -10,10 +10,10 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.networks import without_feature
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, Point
 from clifford_rand_nn.problems.maps import GatedMap
-from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.row_sums.engine import Engine
+from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.gated.problem import ShardedProblem
 from clifford_rand_nn.shards.gated.steps import ShardedFista, State
-from clifford_rand_nn.shards.targets import Targets
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.fista import Fista
 

@@ -1,9 +1,9 @@
 """What a fit of the gated network takes of memory, beside libraries, before anything is read."""
 
-from clifford_rand_nn.shards.engines.base import Need
+from clifford_rand_nn.row_sums.engine import Need
+from clifford_rand_nn.row_sums.sums import BLOCK_ROWS
 from clifford_rand_nn.shards.gated.passes import block_rows
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.shards.sums import BLOCK_ROWS
 
 _GATED = 36.0  # bytes for a number of the sample while gates are drawn and the map is made, beside three copies of it
 _STATES = 16  # arrays of the size of the network: the solver's, and those of the start on the sample

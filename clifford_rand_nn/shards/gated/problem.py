@@ -16,10 +16,10 @@ import numpy as np
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import gap_share
 from clifford_rand_nn.problems.gated import GatedProblem, GatedReLUProblem, Point
-from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.row_sums.engine import Engine
+from clifford_rand_nn.row_sums.sums import Sums
+from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.gated.passes import Balance, Judge, Judged, Network
-from clifford_rand_nn.shards.sums import Sums
-from clifford_rand_nn.shards.targets import Targets
 
 _NEWTON_STEPS = 12
 BALANCED = 1e-11  # share of the sum of |theta| below which its sum is zero

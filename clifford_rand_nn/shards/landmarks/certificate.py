@@ -8,12 +8,12 @@ from clifford_rand_nn.kernel_network.landmark_span import LandmarkSpan
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import Standardisation
 from clifford_rand_nn.rescaling import Units
-from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.row_sums.engine import Engine
+from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.landmarks.logistic_terms import LossSum
 from clifford_rand_nn.shards.landmarks.newton import judge
 from clifford_rand_nn.shards.landmarks.span import Residuals, constant_value
 from clifford_rand_nn.shards.landmarks.terms import LandmarkRows, ResidualSum
-from clifford_rand_nn.shards.targets import Targets
 
 
 class Values(NamedTuple):

@@ -13,14 +13,14 @@ from clifford_rand_nn.kernel_network.candidates import Candidate
 from clifford_rand_nn.kernel_network.metric.metric_selection import LearnedRounds
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.training import Choices
-from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.row_sums.engine import Engine
+from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.landmarks.cost_model import NEWTON_PASSES, PASSES
 from clifford_rand_nn.shards.landmarks.logistic import fit_logistic
 from clifford_rand_nn.shards.landmarks.sample import Drawn, chosen_by, parted
 from clifford_rand_nn.shards.landmarks.setting import Fitted, Saved, Setting, sized
 from clifford_rand_nn.shards.landmarks.squares import fit_squares
 from clifford_rand_nn.shards.scan import Facts
-from clifford_rand_nn.shards.targets import Targets
 from clifford_rand_nn.solvers.base import HistoryRow, Status, explain
 
 

@@ -13,13 +13,13 @@ import numpy as np
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.candidates import Candidate
 from clifford_rand_nn.kernel_network.large_n.rows import TOL
+from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.landmarks.logistic_terms import WorkingSum
 from clifford_rand_nn.shards.landmarks.newton import NewtonSteps, State
 from clifford_rand_nn.shards.landmarks.normal import Normal
 from clifford_rand_nn.shards.landmarks.sample import block_of
 from clifford_rand_nn.shards.landmarks.setting import STEPS, Fitted, Saved, Setting, finished
 from clifford_rand_nn.shards.landmarks.steps import restored
-from clifford_rand_nn.shards.targets import Targets
 from clifford_rand_nn.solvers.base import Limits, Status
 
 _SAMPLED = Limits(tol=1e-3, max_iter=60)  # of the sample, from which a Newton step begins

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
+from clifford_rand_nn.row_sums.sums import Block, Kept, RowSum, Sums
+from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.landmarks.terms import LandmarkRows, NormalSum, row_weights
-from clifford_rand_nn.shards.rows import Block
-from clifford_rand_nn.shards.sums import Kept, RowSum, Sums
-from clifford_rand_nn.shards.targets import Targets
 
 _HEIGHT = 256  # rows whose kernel is in the cache for all its products
 _FLAT = 1e-3  # curvature of a row, at least: else one that is sure, and wrong, would be a target out of all bounds

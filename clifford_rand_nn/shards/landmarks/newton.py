@@ -14,12 +14,12 @@ from scipy.special import entr
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.landmark_span import LandmarkSpan
 from clifford_rand_nn.problems.duality import gap_share
-from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.row_sums.engine import Engine
+from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.landmarks.logistic_terms import CurvatureSum, LossSum
 from clifford_rand_nn.shards.landmarks.normal import Normal
 from clifford_rand_nn.shards.landmarks.steps import Solved, Steps
 from clifford_rand_nn.shards.landmarks.terms import LandmarkRows
-from clifford_rand_nn.shards.targets import Targets
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status
 
 _FORCING = 0.1, 0.01  # by which the gap that Newton's model leaves falls: where it is estimated, and proved

@@ -11,8 +11,8 @@ from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.landmark_span import LandmarkSpan
+from clifford_rand_nn.row_sums.sums import Sums
 from clifford_rand_nn.shards.landmarks.terms import square_of
-from clifford_rand_nn.shards.sums import Sums
 
 _PIVOT = 1e-11  # of the largest diagonal entry: what a landmark adds to those before it; less is rounding
 

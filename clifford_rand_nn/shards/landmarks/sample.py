@@ -1,6 +1,5 @@
 """What a sample of some thousand rows in memory decides: how rows are scaled, the law of the gates, the landmarks."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,12 +16,10 @@ from clifford_rand_nn.kernel_network.metric.metric_frame import learn_frame
 from clifford_rand_nn.kernel_network.metric.metric_selection import LearnedRounds, learned_rounds
 from clifford_rand_nn.kernel_network.standardization import Standardisation
 from clifford_rand_nn.kernel_network.training import COMPARED, Mistakes
-from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.row_sums.sums import Block
+from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.landmarks.terms import row_weights
-from clifford_rand_nn.shards.rows import Block
 from clifford_rand_nn.shards.scan import Facts, Sample
-from clifford_rand_nn.shards.sums import PartWork, RowMap, RowSum, Sums, added
-from clifford_rand_nn.shards.targets import Targets
 
 HELD = 4000  # rows that beta is judged on, or a tenth
 _LEARNED = 3000  # rows that gates are learned from
@@ -55,43 +52,6 @@ class Drawn:
 
     def __len__(self) -> int:
         return len(self.index)
-
-
-class FewRows(Engine):
-    """Rows of the sample in memory, as an engine: what all rows are trained by, a few are, in no time.
-
-    Parameters
-    ----------
-    facts : Facts
-    index : (k,) int
-        Their places among all rows.
-    """
-
-    workers = 1
-
-    def __init__(self, facts: Facts, index: NDArray[np.int64]) -> None:
-        sample = facts.sample
-        self._block = block_of(sample, np.isin(sample.rows, index))
-
-    def sum(self, term: RowSum) -> Sums:
-        """Return the sums over them."""
-        total: Sums | None = None
-        X, y, weights, _ = self._block
-        for start in range(0, len(X), term.rows):
-            part = slice(start, start + term.rows)
-            assert y is not None
-            block = Block(X[part], y[part], None if weights is None else weights[part], start)
-            total = added(total, term.of(block, ()))
-        assert total is not None
-        return total
-
-    def keep(self, make: RowMap) -> None:
-        """Refuse."""
-        raise NotImplementedError
-
-    def each(self, work: PartWork) -> Iterator[Any]:
-        """Refuse."""
-        raise NotImplementedError
 
 
 def block_of(sample: Sample, rows: NDArray[Any]) -> Block:

@@ -13,14 +13,14 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.candidates import Candidate
 from clifford_rand_nn.kernel_network.landmark_span import LandmarkSpan
 from clifford_rand_nn.kernel_network.training import Choices
-from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.row_sums.engine import Engine, MemoryEngine
+from clifford_rand_nn.row_sums.sums import Sums
 from clifford_rand_nn.shards.landmarks.cost_model import SINGLE, Size, landmarks
 from clifford_rand_nn.shards.landmarks.normal import independent
-from clifford_rand_nn.shards.landmarks.sample import Chosen, Drawn, FewRows
+from clifford_rand_nn.shards.landmarks.sample import Chosen, Drawn, block_of
 from clifford_rand_nn.shards.landmarks.steps import Solved
 from clifford_rand_nn.shards.landmarks.terms import LandmarkRows
 from clifford_rand_nn.shards.scan import Facts
-from clifford_rand_nn.shards.sums import Sums
 from clifford_rand_nn.solvers.base import HistoryRow, Status
 
 RADII = np.geomspace(1e3, 1e-6, 46)  # of the mean diagonal of the kernel
@@ -101,9 +101,10 @@ class Setting:
         self.centre_k = self.centre_k.astype(np.float64)
 
     @property
-    def few(self) -> FewRows:
+    def few(self) -> MemoryEngine:
         """The rows that learn, as an engine."""
-        return FewRows(self.facts, self.learn.index)
+        sample = self.facts.sample
+        return MemoryEngine(block_of(sample, np.isin(sample.rows, self.learn.index)))
 
     def betas(self, weight: float) -> Array:
         """Return the betas that are compared, for rows of a weight in all."""

@@ -9,10 +9,10 @@ import numpy as np
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.landmark_span import LandmarkSpan
 from clifford_rand_nn.problems.duality import gap_share
-from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.row_sums.engine import Engine
+from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.landmarks.steps import Solved, Steps
 from clifford_rand_nn.shards.landmarks.terms import LandmarkRows, ResidualSum
-from clifford_rand_nn.shards.targets import Targets
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status
 
 _IDLE = 10  # steps that lower the gap no more: rounding is all that is left

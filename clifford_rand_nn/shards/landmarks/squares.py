@@ -8,12 +8,12 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.candidates import Candidate
 from clifford_rand_nn.kernel_network.large_n.rows import TOL
 from clifford_rand_nn.kernel_network.targets import is_constant, level
+from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.landmarks.normal import Normal
 from clifford_rand_nn.shards.landmarks.setting import STEPS, Fitted, Setting, finished
 from clifford_rand_nn.shards.landmarks.span import SpanSteps, State
 from clifford_rand_nn.shards.landmarks.steps import restored
 from clifford_rand_nn.shards.landmarks.terms import NormalSum
-from clifford_rand_nn.shards.targets import Targets
 from clifford_rand_nn.solvers.base import Limits
 
 

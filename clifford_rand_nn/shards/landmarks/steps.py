@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.row_sums.engine import Engine
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status
 
 

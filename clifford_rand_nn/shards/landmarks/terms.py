@@ -11,9 +11,8 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.kernel_network.standardization import Standardisation
-from clifford_rand_nn.shards.rows import Block
-from clifford_rand_nn.shards.sums import Kept, RowSum, Sums
-from clifford_rand_nn.shards.targets import Targets
+from clifford_rand_nn.row_sums.sums import Block, Kept, RowSum, Sums
+from clifford_rand_nn.row_sums.targets import Targets
 
 _HEIGHT, _WIDTH = 256, 1024  # entries of a tile, see `KernelTiles`
 _PANELS = 8  # of columns: a triangle of panels takes 9/16 of the square's numbers, and as much of its products

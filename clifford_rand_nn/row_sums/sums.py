@@ -1,22 +1,75 @@
-"""Sums over rows, written once for every engine: what is added for a block, a part, and all parts, in one order."""
+"""Sums over rows, written once for every engine: blocks of rows, the terms of a sum, and the order of addition."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand_nn.datafits.functions import cast, library
-from clifford_rand_nn.shards.rows import Block, Part
-from clifford_rand_nn.shards.source import Shards
 
 Sums = tuple[NDArray[Any], ...]
 Kept = tuple[NDArray[Any], ...]
 _Item = TypeVar("_Item")
 
 BLOCK_ROWS = 4096  # rows that are converted and multiplied at a time: they stay in the cache, with what is made of them
+
+
+class Part(NamedTuple):
+    """The rows ``start`` to ``stop`` of one shard, what an engine hands to a worker at a time.
+
+    Where parts end depends on the data alone, so that sums are the same bits for every number of workers.
+
+    Attributes
+    ----------
+    shard, start, stop : int
+    first : int
+        Index of its first row among the rows of all shards.
+    """
+
+    shard: int
+    start: int
+    stop: int
+    first: int
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.stop - self.start
+
+
+class Block(NamedTuple):
+    """Some rows in memory, in the types in which they are stored.
+
+    Attributes
+    ----------
+    X : (k, d)
+    y : (k,) or (k, C), or None
+    weights : (k,) float64 or None
+    first : int
+        Index of its first row among the rows of all shards.
+    """
+
+    X: NDArray[Any]
+    y: NDArray[Any] | None
+    weights: NDArray[Any] | None
+    first: int
+
+    def pieces(self, rows: int) -> Iterator["Block"]:
+        """Yield the block, at most ``rows`` rows at a time."""
+        for start in range(0, len(self.X), rows):
+            at = slice(start, start + rows)
+            y, weights = (None if array is None else array[at] for array in (self.y, self.weights))
+            yield Block(self.X[at], y, weights, self.first + start)
+
+
+class RowSource(Protocol):
+    """Rows that are read by parts: shards, or what a worker holds of them in memory."""
+
+    def blocks(self, part: Part, rows: int, *, columns: bool = True) -> Iterator[Block]:
+        """Yield the rows of a part, at most ``rows`` at a time."""
 
 
 class RowSum(ABC):
@@ -43,11 +96,11 @@ class RowSum(ABC):
 
     def placed(self, place: Callable[[NDArray[Any]], Any]) -> Self:
         """Return a copy whose arrays, those among its attributes, are where ``place`` puts them."""
-        found = copy(self)
+        term = copy(self)
         for name, value in vars(self).items():
             if isinstance(value, np.ndarray):
-                setattr(found, name, place(value))
-        return found
+                setattr(term, name, place(value))
+        return term
 
 
 class RowMap(ABC):
@@ -66,31 +119,31 @@ class PartWork(ABC):
     rows = BLOCK_ROWS
 
     @abstractmethod
-    def of(self, shards: Shards, part: Part) -> Any:
-        """Return what is found in a part, something small that can be pickled."""
+    def of(self, shards: Any, part: Part) -> Any:
+        """Return the result of a part of some `Shards`, something small that can be pickled."""
 
 
-def part_sum(shards: Shards, part: Part, term: RowSum, kept: Kept) -> Sums:
+def part_sum(rows: RowSource, part: Part, term: RowSum, kept: Kept) -> Sums:
     """Return the sums over the rows of a part; ``kept`` has a row for each of them."""
     total: Sums | None = None
     start = 0
-    for block in shards.blocks(part, term.rows, columns=term.columns):
-        rows = slice(start, start + len(block.X))
-        total = added(total, term.of(block, tuple(array[rows] for array in kept)))
-        start = rows.stop
+    for block in rows.blocks(part, term.rows, columns=term.columns):
+        at = slice(start, start + len(block.X))
+        total = added(total, term.of(block, tuple(array[at] for array in kept)))
+        start = at.stop
     assert total is not None  # a part has a row
     return total
 
 
-def part_map(shards: Shards, part: Part, make: RowMap) -> NDArray[Any]:
-    """Return what is kept of the rows of a part."""
-    return np.concatenate([make.of(block) for block in shards.blocks(part, make.rows)])
+def part_map(rows: RowSource, part: Part, make: RowMap) -> NDArray[Any]:
+    """Return the kept array of the rows of a part."""
+    return np.concatenate([make.of(block) for block in rows.blocks(part, make.rows)])
 
 
 def added(a: Sums | None, b: Sums) -> Sums:
     """Return a + b, array by array, in float64; a may be overwritten."""
     if a is None:
-        return tuple(cast(one, library(one).float64) for one in b)
+        return tuple(cast(array, library(array).float64) for array in b)
     for left, right in zip(a, b, strict=True):
         left += right
     return a
@@ -107,7 +160,7 @@ def pairwise(items: Iterable[_Item], add: Callable[[_Item, _Item], _Item]) -> _I
     stack: list[tuple[int, _Item]] = []
     for item in items:
         level = 0
-        while stack and stack[-1][0] == level:
+        while stack and stack[-1][0] == level:  # levels on the stack fall strictly, as the bits of a counter
             item = add(stack.pop()[1], item)
             level += 1
         stack.append((level, item))

@@ -10,7 +10,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import cast, library
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import encode_labels
-from clifford_rand_nn.shards.rows import Block
+from clifford_rand_nn.row_sums.sums import Block
 
 
 class Targets(NamedTuple):
