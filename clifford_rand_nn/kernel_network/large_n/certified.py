@@ -1,5 +1,6 @@
 r"""Kernel regression by products with the kernel alone: steps in single precision, judged in double precision."""
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.kernel_network.large_n.conjugate_gradients import Map, Step, conjugate_gradients
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
 from clifford_rand_nn.kernel_network.squared_loss_gap import Judged, judge, null_value
 from clifford_rand_nn.problems.duality import gap_share
 from clifford_rand_nn.solvers.base import Limits, Status
+from clifford_rand_nn.solvers.conjugate_gradient import CGIterate, Operator, conjugate_gradient
 from clifford_rand_nn.solvers.convergence import Watch
 
 _SLOWER = 2.5  # a product in double precision takes so many times one in single, before one was timed
@@ -54,14 +55,14 @@ class Regression:
 
 def solve_certified(
     problem: Regression,
-    exact: Map,
-    precondition: Map,
+    exact: Operator,
+    precondition: Operator,
     watch: Watch[KernelFit],
     limits: Limits,
-    fast: Map | None = None,
+    fast: Operator | None = None,
     start: Array | None = None,
 ) -> None:
-    """Solve by conjugate gradients, and leave the best point and its gap in ``watch``.
+    r"""Solve by conjugate gradients, and leave the best point and its gap in ``watch``.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def solve_certified(
     exact : callable
         K times (n, C) in double precision. Every point that is judged went through it.
     precondition : callable
-        See `conjugate_gradients`.
+        An approximate inverse of :math:`K+\mathrm{diag}(\rho)` times (n, C), symmetric and positive definite.
     watch, limits
         Of one clock. Time is kept up to one product with ``exact``; Ctrl-C is followed by one, and a second one ends
         the run with the point that was judged last.
@@ -93,12 +94,12 @@ def solve_certified(
         run = _Run(problem, watch, limits, alpha, fitted, done, seconds)
         left = problem.targets - fitted - problem.radius[:, None] * alpha
         try:
-            step, interrupted = conjugate_gradients(stepping, precondition, problem.radius, left, run.go_on), False
+            step, interrupted = solve_with_intercept(stepping, precondition, problem.radius, left, run.is_over), False
         except KeyboardInterrupt:
             step, interrupted = run.step, True
-        alpha, done = alpha + step.alpha, run.n_iter
+        alpha, done = alpha + step.x, run.n_iter
         alpha -= alpha.mean(axis=0)
-        fitted = fitted + step.fitted if fast is None else judging(alpha)
+        fitted = fitted + sum(step.images) if fast is None else judging(alpha)
         problem.check(watch, done, alpha, fitted)
         if interrupted:
             watch.stop(Status.INTERRUPTED)
@@ -108,10 +109,35 @@ def solve_certified(
             watch.stop(Status.STALLED)
 
 
+def solve_with_intercept(
+    multiply: Operator, precondition: Operator, radius: Array, right: Array, stop: Callable[[CGIterate], bool]
+) -> CGIterate:
+    r"""Solve :math:`(K+\mathrm{diag}(\rho))\alpha = b - 1t^T,\ 1^T\alpha = 0`; the image is :math:`K\alpha`.
+
+    All vectors sum to zero (the constraint preconditioner of Gould, Hribar, Nocedal, SIAM J. Sci. Comput. 23, 2001):
+    what the preconditioner returns is moved along its image of 1, so that the intercept never appears. Where single
+    precision is not enough for a preconditioner that is positive definite, or for a length, the steps end.
+    """
+    ones = precondition(np.ones((len(right), 1)))
+    ones /= ones.sum()
+
+    def apply(p: Array) -> tuple[Array, Array]:
+        image = multiply(p)
+        product = image + radius[:, None] * p
+        return product - product.mean(axis=0), image  # a constant is the intercept's
+
+    def inverse(residual: Array) -> Array:
+        z = precondition(residual)
+        z -= ones * z.sum(axis=0)
+        return np.asarray(z - z.mean(axis=0))  # round-off
+
+    return conjugate_gradient(apply, right - right.mean(axis=0), inverse, max_iter=sys.maxsize, stop=stop)
+
+
 class _Run:
     """One run of conjugate gradients: its last step, and whether it goes on by the gap that its residuals promise."""
 
-    step: Step
+    step: CGIterate
 
     def __init__(
         self,
@@ -128,23 +154,23 @@ class _Run:
         self._done = self.n_iter = done
         self.late = False
 
-    def go_on(self, step: Step, k: int) -> bool:
+    def is_over(self, step: CGIterate) -> bool:
         """Keep the step; end at the tolerance or a limit, with time for the product that judges."""
-        self.step, self.n_iter = step, self._done + k
-        if k == 0:
-            return True
+        self.step, self.n_iter = step, self._done + step.n_products
+        if not step.images:
+            return False
         problem, limits = self._problem, self._limits
-        alpha, fitted = self._alpha + step.alpha, self._fitted + step.fitted
+        alpha, fitted = self._alpha + step.x, self._fitted + step.images[0]
         now = judge(fitted, alpha, problem.targets, problem.weights, problem.beta, problem.diagonal)
         if now.objective - now.bound.value <= _INSIDE * limits.tol * now.objective or self.n_iter >= limits.max_iter:
-            return False
+            return True
         if limits.max_time is not None:
             last = self._seconds["exact"] or _SLOWER * self._seconds["steps"]
             self.late = self._watch.seconds + self._seconds["steps"] + last > limits.max_time
-        return not self.late
+        return self.late
 
 
-def _timed(multiply: Map, seconds: dict[str, float], name: str) -> Callable[[Array], Array]:
+def _timed(multiply: Operator, seconds: dict[str, float], name: str) -> Callable[[Array], Array]:
     def product(V: Array) -> Array:
         began = time.perf_counter()
         out = multiply(V)

@@ -12,12 +12,13 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result, Status
+from clifford_rand_nn.solvers.conjugate_gradient import conjugate_gradient
 from clifford_rand_nn.solvers.convergence import Watch
 from clifford_rand_nn.solvers.gate_working_set import restricted
 from clifford_rand_nn.solvers.gram.bounds import dual_without_rows, lower_bound, penalty_value
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.smooth import QuadraticSum, RowSum
-from clifford_rand_nn.solvers.gram.system import Preconditioner, conjugate_gradients, penalty_product
+from clifford_rand_nn.solvers.gram.system import Preconditioner, penalty_product
 from clifford_rand_nn.solvers.gram.terms import Linearised, Norms, Squares, equal_weight
 from clifford_rand_nn.solvers.gram.weights import Sizes, Weights, predicted
 from clifford_rand_nn.solvers.interrupts import handed_over
@@ -271,11 +272,13 @@ class _Run:
         if self.kept is None or not self.kept.serves(grams, linear):
             self.kept = Preconditioner(design, grams, linear, not loss.separable)
 
-        def product(p: Array) -> Array:
-            return smooth.product(p, dtype) + penalty_product(design, linear, p)
+        def product(p: Array) -> tuple[Array]:
+            return (smooth.product(p, dtype) + penalty_product(design, linear, p),)
 
         share = _SHARE if self.gap > 100 * self.limits.tol else _CLOSE
-        move, _ = conjugate_gradients(product, self.kept, linear.right, share, _MOST)
+        with ONE_BLAS_THREAD:  # its threads spin after a call: products, in threads of ours, took up to twice the time
+            iterate = conjugate_gradient(product, linear.right, self.kept, rtol=share, max_iter=_MOST, coupled=True)
+        move = iterate.x if iterate.x.any() else iterate.direction
         length = self._length(move, linear)
         if not length > 0:
             return 0.0

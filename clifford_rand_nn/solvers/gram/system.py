@@ -1,6 +1,5 @@
-"""Newton's system in the coefficients of a design: a factor that stands for it, and conjugate gradients with that."""
+"""Newton's system in the coefficients of a design: its preconditioner, and the product of the penalty."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,6 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dtrsm, dtrsv, strsm, strsv
 from scipy.linalg.lapack import dpotrf, spotrf
 
-from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.terms import Linearised
@@ -112,33 +110,6 @@ class Preconditioner:
             x = x + (self._Y @ along).reshape(x.shape)
         x = (self._scale * self._solved(x[:, :, None], True)[:, :, 0]).astype(np.float64)
         return np.asarray(x - x.mean(axis=1, keepdims=True) if self._balanced else x)
-
-
-@ONE_BLAS_THREAD  # its threads spin after a call: products, in threads of ours, took up to twice the time
-def conjugate_gradients(
-    product: Callable[[Array], Array], precondition: Callable[[Array], Array], b: Array, share: float, most: int
-) -> tuple[Array, int]:
-    """Solve product(x) = b until the residual, in the metric of the preconditioner, is a share of b's.
-
-    Returns x and the number of products. Where a direction has no curvature, or rounding leaves none, it ends there.
-    """
-    x, rest = np.zeros_like(b), b
-    p = z = precondition(b)
-    size = float(np.vdot(rest, z))
-    least, k = share**2 * size, 0
-    while k < most and size > max(least, 0.0):
-        image = product(p)
-        k += 1
-        bend = float(np.vdot(p, image))
-        if not bend > 0:
-            return (x if k > 1 else z), k
-        length = size / bend
-        x = x + length * p
-        rest = rest - length * image
-        z = precondition(rest)
-        last, size = size, float(np.vdot(rest, z))
-        p = z + (size / last) * p
-    return x, k
 
 
 def penalty_product(design: GatedDesign, linear: Linearised, p: Array) -> Array:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
+from clifford_rand_nn.solvers.conjugate_gradient import CGIterate, conjugate_gradient
 from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS, GatedKernel, KernelSystem
 from clifford_rand_nn.solvers.nonnegative_quadratic import bounded_quadratic
 
@@ -116,22 +117,19 @@ class GateWeights:
 
     def _solve(self, tol: float) -> None:
         """Find the dual point of the present weights by conjugate gradients, from the last one."""
-        theta, V = self.theta, self._V
-        image = self._apply(theta, V)
-        r = self._y - image
-        p = g = self._precondition(r)
-        size = float(np.vdot(r, g))
-        for _ in range(_CG_STEPS):
-            if not size > (_SHARE * tol) ** 2 * float(np.vdot(self._y, theta)):
-                break
-            V_p = self.kernel.correlations(p)
-            image_p = self._apply(p, V_p)
-            step = size / float(np.vdot(p, image_p))
-            theta, V, image, r = theta + step * p, V + step * V_p, image + step * image_p, r - step * image_p
-            g = self._precondition(r)
-            last, size = size, float(np.vdot(r, g))
-            p = g + (size / last) * p
-        self.theta, self._V, self._image = theta, V, image
+        theta, y = self.theta, self._y
+
+        def apply(p: Array) -> tuple[Array, Array]:
+            V = self.kernel.correlations(p)
+            return self._apply(p, V), V
+
+        def is_enough(iterate: CGIterate) -> bool:
+            return iterate.size <= (_SHARE * tol) ** 2 * float(np.vdot(y, theta + iterate.x))
+
+        residual = y - self._apply(theta, self._V)
+        move = conjugate_gradient(apply, residual, self._precondition, max_iter=_CG_STEPS, stop=is_enough)
+        self.theta, self._image = theta + move.x, y - move.residual
+        self._V = self._V + sum(move.images)
 
     def _curvature(self) -> Array:
         """Return H, with the factor that there is."""

@@ -14,6 +14,7 @@ from clifford_rand_nn.datafits.datafit import Datafit, unpenalised_fit
 from clifford_rand_nn.datafits.quadratic import Squared
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
+from clifford_rand_nn.solvers.conjugate_gradient import conjugate_gradient
 from clifford_rand_nn.solvers.convergence import Watch
 from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
@@ -162,27 +163,20 @@ def _newton(problem: LassoProblem, weights: Weights, f: Array, watch: Watch[Weig
     except np.linalg.LinAlgError:
         return None
 
-    def product(V: Array) -> Array:
+    def product(V: Array) -> tuple[Array]:
         out = K.T @ (datafit.weights * datafit.loss.hessian_product(theta, datafit.y, K @ V)) / n
         out[:m] += (beta / norms)[:, None] * (V[:m] - u * np.einsum("jc,jc->j", u, V[:m])[:, None])
-        return np.asarray(out)
+        return (np.asarray(out),)
 
-    move, rest = np.zeros_like(slope), -slope
-    first = float(np.linalg.norm(rest))
-    turned = cho_solve(factor, rest, check_finite=False)
-    along, size = turned, float(np.vdot(rest, turned))
-    for _ in range(_CG):
-        image = product(along)
-        bend = float(np.vdot(along, image))
-        if not bend > 0:
-            break
-        step = size / bend
-        move, rest = move + step * along, rest - step * image
-        if np.linalg.norm(rest) <= _CG_TOL * first or watch.late:
-            break
-        turned = cho_solve(factor, rest, check_finite=False)
-        size, last = float(np.vdot(rest, turned)), size
-        along = turned + size / last * along
+    move = conjugate_gradient(
+        product,
+        -slope,
+        lambda r: np.asarray(cho_solve(factor, r, check_finite=False)),
+        rtol=_CG_TOL,
+        max_iter=_CG,
+        stop=lambda iterate: watch.late and iterate.n_products > 0,
+        coupled=True,
+    ).x
     fall = float(np.vdot(slope, move))
     if not fall < 0:
         return None
