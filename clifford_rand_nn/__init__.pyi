@@ -21,6 +21,9 @@ from .estimators.network.regressor import ConvexNetworkRegressor as ConvexNetwor
 from .estimators.relu import ConvexReLUClassifier as ConvexReLUClassifier
 from .estimators.relu import ConvexReLURegressor as ConvexReLURegressor
 from .explanation.entry import explain as explain
+from .export.pipelines import export_onnx as export_onnx
+from .export.pipelines import export_source as export_source
+from .export.pipelines import export_torch as export_torch
 from .gates.hyperplanes import Gates as Gates
 from .gates.hyperplanes import activation_patterns as activation_patterns
 from .gates.hyperplanes import with_linear_gate as with_linear_gate
@@ -32,9 +35,6 @@ from .paths.path import RegularizationPath as RegularizationPath
 from .paths.path import gated_path as gated_path
 from .paths.relu import lasso_path as lasso_path
 from .paths.relu import relu_path as relu_path
-from .pipeline_export import export_onnx as export_onnx
-from .pipeline_export import export_source as export_source
-from .pipeline_export import export_torch as export_torch
 from .pruning import prune as prune
 from .refinement import refine_gates as refine_gates
 from .shards.source import Shards as Shards

@@ -19,8 +19,7 @@ from clifford_rand._checks import (
 )
 from clifford_rand._typing import Array
 from clifford_rand_nn.export.methods import Exported
-from clifford_rand_nn.export.program import Program, apply, rows
-from clifford_rand_nn.export.two_layers import two_layers
+from clifford_rand_nn.export.program import Program, apply, rows, two_layers
 from clifford_rand_nn.gates.hyperplanes import Gates, distinct_columns
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.problems.gated import Coefficients

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from clifford_rand._optional import available, require
 from clifford_rand_nn._words import some_of
 from clifford_rand_nn.export.numpy_source import arrays_beside
-from clifford_rand_nn.pipeline_export import export_onnx, export_source, export_torch, stated_model
+from clifford_rand_nn.export.pipelines import export_onnx, export_source, export_torch, model_program
 from clifford_rand_nn.tables import TableEncoder
 from clifford_rand_nn.tables.cells import numbers, words
 from clifford_rand_nn.tables.readers import DateReader, NumberReader
@@ -96,7 +96,7 @@ def to_onnx(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> Ex
 def to_source(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> Exported:
     """Write a module of NumPy."""
     text = export_source(model, to, coverage=coverage)
-    program = stated_model(model, coverage)
+    program = model_program(model, coverage)
     assert program is not None
     every = ("predict", "predict_proba", "decision_function", "predict_interval")
     functions = [name for name in every if f"\ndef {name}(X):" in text]
@@ -158,14 +158,14 @@ EXPORTERS: dict[str, Callable[[Any, Path, Any, str, float], Exported]] = {
 
 def _dates_in(model: Any) -> str:
     """Return a comment on columns of an example that are dates, if there are any."""
-    program = stated_model(model)
+    program = model_program(model)
     names = [one.name for one in program.table if one.op == "days"] if program is not None else []
     return f"  # {some_of(names, _NAMED)}: days since 1970-01-01, {_DAYS:.0f} is {_DATE}" if names else ""
 
 
 def _cells(model: Any, days: str = ", days since 1970-01-01, NaN where missing") -> dict[str, str]:
     """Return what cells of the columns of a table may be, by their names; ``days`` is what dates are."""
-    program = stated_model(model)
+    program = model_program(model)
     if program is None or not program.table:
         return {}
     steps = model.steps[0][1]._steps
@@ -184,7 +184,7 @@ def _cells(model: Any, days: str = ", days since 1970-01-01, NaN where missing")
 
 def _example_row(model: Any, names: list[str], form: str = "{}") -> str:
     """Return a row as the entries of a dict: medians, and first categories."""
-    program = stated_model(model)
+    program = model_program(model)
     program = program if program is not None and program.table else None
     steps = None if program is None else model.steps[0][1]._steps
     shown = []
@@ -206,7 +206,7 @@ def _columns(model: Any, table: Any) -> Any:
     """Return the columns of a table as numbers, texts or None, and moments, as the encoder of a pipeline reads them."""
     if not hasattr(table, "columns") or not isinstance(model.steps[0][1], TableEncoder):
         return table
-    program = stated_model(model)
+    program = model_program(model)
     texts = {one.name for one in program.table if one.op == "words"} if program is not None else set()
     found: dict[str, Any] = {}
     for reader in model.steps[0][1]._readers:

@@ -7,8 +7,17 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand_nn.certificates import GatedClaim, KernelClaim, NetworkClaim
-from clifford_rand_nn.export.program import Program, Value, apply, constant, log_softmax, rows, sigmoid, where
-from clifford_rand_nn.export.two_layers import two_layers
+from clifford_rand_nn.export.program import (
+    Program,
+    Value,
+    apply,
+    constant,
+    log_softmax,
+    rows,
+    sigmoid,
+    two_layers,
+    where,
+)
 from clifford_rand_nn.kernel_network.kernel import StatedKernel
 
 

@@ -18,7 +18,7 @@ from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.estimators.rows import new_rows, refused_by_scikit_learn
-from clifford_rand_nn.explanation.feature_origin import Made, made_of
+from clifford_rand_nn.export.preprocessing import ColumnMap, column_effect
 
 _LINEAR = 1e-9  # of the largest entry: what steps that are linear may be off by
 _MIXING = ("components_", "scalings_")  # what linear maps of scikit-learn have: PCA, random projections, LDA, …
@@ -74,13 +74,13 @@ class Route:
         steps = self.steps
         first = steps[0] if steps else self.estimator
         self.given_names = _names(first, table)
-        made, count, names = Made.same(np.arange(len(self.given_names))), 0, self.given_names
+        columns, count, names = ColumnMap.affine(np.arange(len(self.given_names))), 0, self.given_names
         for step in steps:
-            own = made_of(step, names)
+            own = column_effect(step, names).columns
             if own is None:
                 break
-            made, count = made.then(own), count + 1
-            names = _names_out(step, names, len(made.places))
+            columns, count = columns.then(own), count + 1
+            names = _names_out(step, names, len(own.places))
         self._before, self._after = steps[:count], steps[count:]
         self.encoded_names = names
         self.matrix: Array | None = None
@@ -93,12 +93,12 @@ class Route:
             self._before, self._after = steps, []
             for step in self._before[count:]:
                 names = _names_out(step, names, self.estimator.n_features_in_)
-            self.encoded_names, made = names, Made.same(np.arange(len(names)))
+            self.encoded_names, columns = names, ColumnMap.affine(np.arange(len(names)))
         shown = self.given_names if self.followed else self.encoded_names
-        self.places = np.unique(made.places)  # columns that are left out by a step are none
+        self.places = np.unique(columns.places)  # columns that are left out by a step are none
         self.names = [shown[i] for i in self.places]
-        self.origin = np.searchsorted(self.places, made.places)
-        self.rate, self.level = made.rate, made.level
+        self.origin = np.searchsorted(self.places, columns.places)
+        self.rate, self.level = columns.rate, columns.offset
 
     def rows(self, x: Any, name: str = "x") -> tuple[Rows, bool]:
         """Return rows on their way, and whether one row was given that is not in a table.

@@ -15,6 +15,11 @@ def check_coverage(coverage: object, owner: str) -> float | None:
     return check_number(coverage, "coverage", owner, "None or a number between 0 and 1", lambda share: 0 < share < 1)
 
 
+def program_of(model: "Exported", coverage: float | None = 0.9) -> Program:
+    """Return the program of a fitted model; intervals are to cover a share ``coverage`` of new targets."""
+    return model._program(coverage)
+
+
 class Exported:
     """Methods `to_torch`, `to_onnx` and `to_source` of what states itself as a `Program`."""
 

@@ -1,8 +1,7 @@
-"""What a fitted model computes, as a few array operations: stated once by the model, written by others for a library.
+"""Programs of array operations that fitted models state once, and that writers translate for a library.
 
-A model states its outputs with `Value`, which has the operators of an array: ``maximum(x @ W + b, 0) @ w``. Nothing is
-computed by that. The result is a graph, of which `numpy_source`, `onnx_file` and `torch_module` each know how every
-operation is called in their library, and nothing of the models.
+A model states its outputs with `Value`, which has the operators of an array: ``maximum(x @ W + b, 0) @ w``. The result
+is a graph; `numpy_source`, `onnx_file` and `torch_module` know what each operation is called in their library.
 """
 
 from collections.abc import Iterable, Iterator
@@ -200,6 +199,45 @@ def log_softmax(scores: Value) -> Value:
     """Return the logarithms of the shares of the exponentials in every row."""
     less = (scores - apply("row_largest", scores)).named("less")
     return less - apply("log", apply("row_sums", apply("exp", less)))
+
+
+def two_layers(
+    X: Value, network: Any, p: int = 2, feature: float | None = None, squared: bool = False
+) -> tuple[Value, Value]:
+    r"""Return the outputs (n, C) of a `TwoLayerNetwork`, and what beta weighs in the objective that it minimises.
+
+    Of ReLU neurons :math:`\frac12\sum_j(||W_j||_p^2+||w_{2,j}||_2^2)`; of gated ones
+    :math:`\sum_i|\alpha_i|\,||W_i||_F` over units, or with ``squared`` half the squares, where gates and amplitudes
+    :math:`\alpha` are not trained, so that the problem is convex as it was. With a ``feature`` c biases are weights,
+    over c.
+    """
+    gated = network.gates is not None
+    W1, b1 = constant(network.W1, "W1", trained=True), constant(network.b1, "b1", trained=True)
+    w2, b2 = constant(network.w2, "w2", trained=not gated), constant(network.b2, "b2", trained=True)
+    inside = matmul_t(X, W1) + b1
+    if gated:
+        plane = X @ constant(network.gates.directions, "gates") + constant(network.gates.offsets, "gate_offsets")
+        hidden = where(plane < 0.0, 0.0, inside).named("hidden")
+    else:
+        hidden = maximum(inside, 0.0).named("hidden")
+    outputs = (hidden @ w2 + b2).named("outputs")
+    ones = constant(np.ones(network.W1.shape[1]), "ones")
+    if p == 1:
+        sizes = apply("abs", W1) @ ones
+        sizes = sizes if feature is None else sizes + apply("abs", b1) / feature
+        squares = sizes * sizes
+    else:
+        squares = (W1 * W1) @ ones
+        squares = squares if feature is None else squares + b1 * b1 / feature**2
+    if not gated:
+        return outputs, 0.5 * (apply("total", squares) + apply("total", w2 * w2))
+    units = np.arange(len(network.b1)) if network.units is None else network.units
+    _, first, unit = np.unique(units, return_index=True, return_inverse=True)
+    amplitude = constant(np.linalg.norm(network.w2[first], axis=1), "amplitude")
+    of_unit = constant(np.arange(first.size)[:, None] == unit, "of_unit") @ squares
+    if squared:
+        return outputs, 0.5 * apply("total", amplitude * amplitude * of_unit)
+    return outputs, apply("total", amplitude * roots(of_unit))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from clifford_rand._checks import check_choice, check_integer, describe, fail
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.export.program import Value
 from clifford_rand_nn.tables.cells import without_marks
 from clifford_rand_nn.tables.files import closest, listed
 from clifford_rand_nn.tables.kinds import ColumnKind, find_kinds
@@ -192,6 +193,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Names of the columns that come out, such as "age", "age (missing)", "city=Oslo" and "city (rare)"."""
         check_is_fitted(self, "transformer_")
         return np.array(self._steps.names, dtype=object)
+
+    def table_program(self) -> tuple[Value, tuple[Value, ...]]:
+        """Return the encoded columns as operations of a program, and the columns of the table that it takes; to export.
+
+        Raises
+        ------
+        ArgumentError
+            A column holds texts whose words are hashed.
+        """
+        from clifford_rand_nn.tables.encoder_program import stated_table
+
+        check_is_fitted(self, "transformer_")
+        return stated_table(self)
 
     def to_plain(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return all that was learned as arrays of numbers and values that JSON can hold; see `from_plain`."""

@@ -40,7 +40,7 @@ from clifford_rand_nn import (
     load_model,
     save_model,
 )
-from clifford_rand_nn.explanation.feature_origin import made_of
+from clifford_rand_nn.export.preprocessing import column_effect
 from clifford_rand_nn.kernel_network.gram_features import RowSpan
 from clifford_rand_nn.kernel_network.input_gradients import kernel_slopes
 from clifford_rand_nn.kernel_network.kernel import GateKernel
@@ -333,15 +333,15 @@ def test_origins_are_the_columns_that_move_what_comes_out(step):
     rows = np.random.default_rng(0).choice([0.0, 1.0, 2.0, 5.0], (40, 3), p=[0.5, 0.3, 0.15, 0.05])
     rows[:, 1] = rows[:, 1] > 1
     step.fit(rows)
-    found = made_of(step, ["a", "b", "c"]).places
+    found = column_effect(step, ["a", "b", "c"]).columns.places
     for j in range(3):
         assert _moved(step, rows, j).tolist() == np.flatnonzero(found == j).tolist()
 
 
 def test_what_is_not_made_of_one_column_has_no_origin():
-    assert made_of(PCA(2).fit(X), ["a", "b", "c"]) is None
+    assert column_effect(PCA(2).fit(X), ["a", "b", "c"]).columns is None
     mixed = make_column_transformer((PCA(1), [0, 1]), (StandardScaler(), [2])).fit(X)
-    assert made_of(mixed, ["a", "b", "c"]) is None
+    assert column_effect(mixed, ["a", "b", "c"]).columns is None
 
 
 def test_words_for_classes_and_calibration(fitted):

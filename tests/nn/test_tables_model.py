@@ -11,8 +11,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import TargetEncoder as SkTargetEncoder
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, export_source, load_model, save_model
-from clifford_rand_nn.pipeline_export import exported_onnx
+from clifford_rand_nn import (
+    ConvexNetworkClassifier,
+    ConvexNetworkRegressor,
+    export_onnx,
+    export_source,
+    load_model,
+    save_model,
+)
 from clifford_rand_nn.tables import TableEncoder, TableNote, choose_task, read_frame, table_model, training_rows
 
 pd = pytest.importorskip("pandas")
@@ -155,17 +161,17 @@ def test_names_of_columns_are_data(name):
     assert words.shape == (30, 9)
 
 
-def test_names_of_columns_in_onnx():
+def test_names_of_columns_in_onnx(tmp_path):
     pytest.importorskip("onnx")
     frame = pd.DataFrame({"city": ["Oslo", "Bergen"] * 20, "equal_7": np.arange(40) % 9, "y": ["a", "b"] * 20})
     runtime, pipeline = pytest.importorskip("onnxruntime"), table_model(frame, "y")
-    session = runtime.InferenceSession(exported_onnx(pipeline).SerializeToString())
+    session = runtime.InferenceSession(export_onnx(pipeline, tmp_path / "m.onnx"))
     columns = {"city": frame[["city"]].to_numpy(object), "equal_7": frame[["equal_7"]].to_numpy(float)}
     expected = pipeline.predict_proba(frame)
     np.testing.assert_allclose(session.run(["probabilities"], columns)[0], expected, atol=1e-6)
     for name in ("label", "probabilities", ""):
         with pytest.raises(ArgumentError, match=f"other names than its outputs. Got '{name}' instead. Rename the col"):
-            exported_onnx(table_model(frame.rename(columns={"city": name}), "y"))
+            export_onnx(table_model(frame.rename(columns={"city": name}), "y"), tmp_path / "m.onnx")
 
 
 TARGETS = {
@@ -277,7 +283,8 @@ def test_models_of_target_means_are_saved_and_exported(target, tmp_path):
     exec(export_source(model), module)
     np.testing.assert_allclose(module[method](new), expected, rtol=1e-9, atol=1e-12)
     pytest.importorskip("onnx")
-    session = pytest.importorskip("onnxruntime").InferenceSession(exported_onnx(model, "float64").SerializeToString())
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(export_onnx(model, tmp_path / "m.onnx", dtype="float64"))
     cells = {"user": new[["user"]].fillna("").to_numpy(object), "z": new[["z"]].to_numpy()}
     output = "variable" if target == "numbers" else "probabilities"
     np.testing.assert_allclose(np.squeeze(session.run([output], cells)[0]), expected, rtol=1e-9, atol=1e-9)
