@@ -69,7 +69,8 @@ class Algebra(Space):
 
     # ---- multivectors
 
-    def _new(self, keys: Keys, coefficients: np.ndarray) -> Multivector:
+    def new(self, keys: Keys, coefficients: np.ndarray) -> Multivector:
+        """Return a multivector whose array nobody else holds, without checks."""
         coefficients.setflags(False)  # type: ignore[call-arg]
         made = object.__new__(Multivector)
         made.algebra, made.keys, made.coefficients = self, keys, coefficients
@@ -110,7 +111,7 @@ class Algebra(Space):
         -e12
         """
         mask, sign = self.parse_blade(name)
-        return self._new(keys_of_masks(self.d, (mask,)), np.array([sign]))
+        return self.new(keys_of_masks(self.d, (mask,)), np.array([sign]))
 
     def __getattr__(self, name: str) -> Multivector:
         found = None if name.startswith("_") or "names" not in self.__dict__ else self.names.parse(name)
@@ -145,7 +146,7 @@ class Algebra(Space):
         >>> cr.Algebra(3).I, cr.Algebra(3).I ** 2
         (e123, -1)
         """
-        return self._new(keys_of_grades(self.d, (self.d,)), np.ones(1, dtype=np.int64))
+        return self.new(keys_of_grades(self.d, (self.d,)), np.ones(1, dtype=np.int64))
 
     @cached_property
     def inverse_I(self) -> Multivector:
@@ -209,7 +210,7 @@ class Algebra(Space):
         if values.__class__ is np.ndarray and grades is None and dtype is None:
             keys = self._all_keys
             if values.shape == (keys.size,) and values.dtype in FLOATS:  # the rest of this, for the most of its calls
-                return self._new(keys, values.copy())
+                return self.new(keys, values.copy())
         if isinstance(values, dict):
             made = self(values)
             return made if dtype is None else made.astype(dtype)
@@ -220,7 +221,7 @@ class Algebra(Space):
             )
         else:
             array = as_coefficients(values, "values", "multivector")
-            keys = self._all_keys if grades is None else self._keys(grades, "multivector", "values")
+            keys = self._all_keys if grades is None else self.keys_of(grades, "multivector", "values")
         if array.ndim == 0 or array.shape[-1] != keys.size:
             raise fail(
                 "values",
@@ -228,14 +229,12 @@ class Algebra(Space):
                 f"an array with {keys.size} components on its last axis (grades {', '.join(map(str, keys.grades))})",
                 describe(f"shape {tuple(array.shape)}"),
             )
-        made = (
-            self._new(keys, layout.own(array)) if array.__class__ is np.ndarray else multivector_of(self, keys, array)
-        )
+        made = self.new(keys, layout.own(array)) if array.__class__ is np.ndarray else multivector_of(self, keys, array)
         return made if dtype is None else made.astype(dtype)
 
     @cached_property
     def _all_keys(self) -> Keys:
-        return self._keys(None, "multivector", "values")
+        return self.keys_of(None, "multivector", "values")
 
     def vector(self, X: ArrayLike) -> Multivector:
         """Return vectors from their components: (..., d) to a multivector of batch shape (...).
@@ -273,7 +272,7 @@ class Algebra(Space):
             return multivector_of(
                 self, self._keys_of_tensor(0, "scalar", "value"), as_tensor(value, "value", "scalar")[..., None]
             )
-        return self._new(keys_of_grades(self.d, (0,)), as_coefficients(value, "value", "scalar", own=True)[..., None])
+        return self.new(keys_of_grades(self.d, (0,)), as_coefficients(value, "value", "scalar", own=True)[..., None])
 
     def symbols(self, name: str, grades: int | Iterable[int] | None = None, **assumptions: Any) -> Multivector:
         """Return a multivector whose coefficients are SymPy symbols, named by ``name`` and the indices of their blades.
@@ -301,8 +300,8 @@ class Algebra(Space):
 
         if not isinstance(name, str) or not name.isidentifier():
             raise fail("name", "symbols", 'an identifier, as "a"', name)
-        keys = self._keys(grades, "symbols", "grades")
-        return self._new(keys, make_symbols(name, self.names, keys.masks, assumptions))
+        keys = self.keys_of(grades, "symbols", "grades")
+        return self.new(keys, make_symbols(name, self.names, keys.masks, assumptions))
 
     def random_multivector(
         self,
@@ -329,14 +328,14 @@ class Algebra(Space):
         <Multivector batch of Algebra(3): shape=(5,), grades=(2,), dtype=float64>
         """
         generator = as_generator(rng, "random_multivector")
-        keys = self._keys(grades, "random_multivector", "grades")
+        keys = self.keys_of(grades, "random_multivector", "grades")
         batch = check_shape(shape, "shape", "random_multivector")
         check_size(keys.size * math.prod(batch), "random_multivector", "grades")
         kind = check_dtype(dtype, "dtype", "random_multivector", "fc")
         values = generator.standard_normal((*batch, keys.size))
         if kind.kind == "c":
             values = values + 1j * generator.standard_normal((*batch, keys.size))
-        return self._new(keys, layout.own(values.astype(kind, copy=False)))
+        return self.new(keys, layout.own(values.astype(kind, copy=False)))
 
     def reciprocal_frame(self, vectors: Sequence[Multivector]) -> list[Multivector]:
         """Return the vectors a^i in the span of k ≤ d given ones with a^i · a_j = δ_ij.

@@ -248,7 +248,7 @@ class Space:
 
     @constant_of_a_trace
     def _label_of(self, grades: Any, owner: str, name: str) -> str:
-        keys = self._keys(grades, owner, name)
+        keys = self.keys_of(grades, owner, name)
         return self.form.shelf.put(keys.label, keys)
 
     def place(self, keys: Keys, name: str) -> tuple[int, int]:
@@ -270,7 +270,7 @@ class Space:
                 self._places.clear()
             return self._places.setdefault((keys, name), (keys.find(mask), sign))
 
-    def _keys(self, grades: int | Iterable[int] | None, owner: str, name: str) -> Keys:
+    def keys_of(self, grades: int | Iterable[int] | None, owner: str, name: str) -> Keys:
         """Return all blades of these grades, or the error that ``name`` asks for too many."""
         if grades is None:
             keys = dense_keys(self.d)

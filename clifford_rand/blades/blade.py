@@ -143,7 +143,7 @@ class Blade(Projections):
         if not np.isfinite(values).all():
             found = describe(f"log-volume {float(np.max(self.log_volume())):.4g}")
             raise fail("blade", "to_multivector", f"of components that fit into {self.dtype}", found, "Scale it first.")
-        return self.algebra._new(keys_of_grades(d, (k,)), values)
+        return self.algebra.new(keys_of_grades(d, (k,)), values)
 
     @classmethod
     def from_multivector(cls, A: Any, rtol: float = 1e-9) -> Self:
@@ -206,7 +206,7 @@ def _wedge(algebra: Any, rows: Array) -> Array:
     total = algebra.vector(rows[..., 0, :])
     for i in range(1, k):
         total = total.wedge(algebra.vector(rows[..., i, :]))
-    return np.asarray(total._on(keys_of_grades(d, (k,))).coefficients)
+    return np.asarray(total.on_keys(keys_of_grades(d, (k,))).coefficients)
 
 
 def _power(count: int) -> str:

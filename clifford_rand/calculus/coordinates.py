@@ -270,7 +270,7 @@ class Coordinates:
         from clifford_rand.symbolic import functions_of
 
         made = self.algebra.symbols(name, grades)
-        return made._make(made.keys, functions_of(made.coefficients, self.symbols))
+        return made.new(made.keys, functions_of(made.coefficients, self.symbols))
 
     as_field = fields.as_field
 

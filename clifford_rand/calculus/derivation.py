@@ -43,4 +43,4 @@ def derivation(F: NDArray[Any], A: Any) -> Any:
         return out
 
     result = in_integers(summed, bound, coefficients, F) if exact else summed(coefficients, F)
-    return A.algebra._new(keys, result)
+    return A.algebra.new(keys, result)

@@ -37,7 +37,7 @@ def slope(chart: Any, F: "Multivector", i: int) -> "Multivector":
     """Return the derivative of the components by one coordinate."""
     from clifford_rand.symbolic import derivative
 
-    return F._make(F.keys, derivative(F.coefficients, chart.symbols[i]))
+    return F.new(F.keys, derivative(F.coefficients, chart.symbols[i]))
 
 
 def divergence(chart: "Coordinates", F: Any) -> "Multivector":
@@ -106,7 +106,7 @@ def laplacian(chart: "Coordinates", F: Any) -> "Multivector":
     field = chart.as_field(F, "laplacian")
     g = chart._inverse_gram
     slopes = [chart.covariant(field, i) for i in range(chart.d)]
-    total = field._make(field.keys, field.coefficients * 0)
+    total = field.new(field.keys, field.coefficients * 0)
     for k, along in enumerate(np.einsum("ij,kij->k", g, chart.christoffel).tolist()):
         total = total - along * slopes[k]
         for i in range(chart.d):
@@ -157,7 +157,7 @@ def from_ambient(chart: "Coordinates", F: "Multivector", x: Any = None) -> "Mult
         raise fail("F", "from_ambient", f"a field of {point.algebra!r}", describe(repr(F)))
     if x is not None:
         symbols = x.values.tolist() if hasattr(x, "values") else list(x)
-        F = F._make(F.keys, substituted(F.coefficients, symbols, point.values.tolist()))
+        F = F.new(F.keys, substituted(F.coefficients, symbols, point.values.tolist()))
     metric = point.algebra.form.gram.astype(object)
     inverse = chart._inverse_frame.dot(chart._inverse_gram).dot(chart.tangents.T).dot(metric)
     return F.outermorphism(np.asarray(simplified(inverse, chart._simplify)), chart.algebra)

@@ -114,7 +114,7 @@ class LinearMap:
         is_exact(*listed)  # refuses tensors
         columns = []
         for one in listed:
-            vector = one._on(keys_of_grades(target.d, (1,))) if one.grades == (1,) else one.grade(1)
+            vector = one.on_keys(keys_of_grades(target.d, (1,))) if one.grades == (1,) else one.grade(1)
             if one.algebra != target or not np.all((one - vector).is_zero()):
                 raise fail("images", "LinearMap.from_images", f"vectors of {target!r}", describe(repr(one)))
             columns.append(vector.values)

@@ -31,7 +31,7 @@ def lowered(metric: Metric, x: NDArray[Any]) -> NDArray[Any]:
 def scalar_and_matrix(A: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return s (...) and the antisymmetric matrix (..., d, d) of s + B."""
     d, keys = A.algebra.d, keys_of_grades(A.algebra.d, (0, 2))
-    values = A._on(keys).coefficients
+    values = A.on_keys(keys).coefficients
     matrix = np.zeros((*A.shape, d, d), dtype=values.dtype)
     i, j = np.triu_indices(d, 1)
     matrix[..., i, j], matrix[..., j, i] = values[..., 1:], -values[..., 1:]

@@ -66,19 +66,19 @@ def split(B: "Multivector", rtol: float = 1e-9) -> "tuple[Multivector, ...]":
     left = np.ones(count, dtype=bool)
     array = np.zeros((0, keys.size, count), dtype=work)
     if work.kind == "f" and d <= MOST:
-        array, done = split_code(B.algebra.form).split(layout.components(B._on(keys).coefficients).astype(work))
+        array, done = split_code(B.algebra.form).split(layout.components(B.on_keys(keys).coefficients).astype(work))
         left = ~done
     if left.any():
         array = _with_general(B, array, np.flatnonzero(left), rtol, work)
     target = np.result_type(kept, np.complex64) if array.dtype.kind == "c" else kept
-    return tuple(B._make(keys, layout.coefficients(part.astype(target), B.shape)) for part in array)
+    return tuple(B.new(keys, layout.coefficients(part.astype(target), B.shape)) for part in array)
 
 
 def _with_general(B: "Multivector", array: Array, left: Array, rtol: float, work: Any) -> Array:
     """Return the parts (m, K, N) with those of the elements ``left``, one by one in an orthonormal frame."""
     frame = frame_of(B, "bivector_split")
-    flat = layout.components(B._on(frame.bivectors).coefficients)[:, left]
-    rows = frame.enter(B._make(frame.bivectors, flat.T), frame.bivectors, work).coefficients
+    flat = layout.components(B.on_keys(frame.bivectors).coefficients)[:, left]
+    rows = frame.enter(B.new(frame.bivectors, flat.T), frame.bivectors, work).coefficients
     found = []
     for row in rows:
         planes = commuting_planes(frame.matrix(row), frame.signs, rtol)

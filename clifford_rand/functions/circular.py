@@ -149,7 +149,7 @@ def _far(A: "Multivector", f: Any, derivative: Any, unit: complex) -> "Multivect
         found = by_two_eigenvalues(as_inexact(A), f, derivative, distance)
     if found is None or not np.isfinite(found[1]).all():
         return None
-    return A._make(found[0], layout.own(found[1].real.astype(as_inexact(A).dtype)))
+    return A.new(found[0], layout.own(found[1].real.astype(as_inexact(A).dtype)))
 
 
 def _quotient(A: "Multivector", C: "Multivector", S: "Multivector", owner: str) -> "Multivector":
@@ -195,11 +195,11 @@ def _closed(B: "Multivector", sign: int) -> "Pair | None":
     if code is None:
         return None
     if B.coefficients.ndim == 1:
-        one = code.pair_of_one(B._on(code.work).coefficients.tolist(), sign)
+        one = code.pair_of_one(B.on_keys(code.work).coefficients.tolist(), sign)
         if one is not None:
             even, odd = (np.array(part, dtype=dtype) for part in one)
-            return B._make(code.even_keys, even), B._make(code.work, odd)
-    parts = layout.components(B._on(code.work).coefficients)
+            return B.new(code.even_keys, even), B.new(code.work, odd)
+    parts = layout.components(B.on_keys(code.work).coefficients)
     even = np.zeros((code.even_keys.size, parts.shape[1]), dtype=dtype)
     odd = np.empty((code.work.size, parts.shape[1]), dtype=dtype)
     for start in range(0, parts.shape[1], CHUNK):
@@ -215,7 +215,7 @@ def _closed(B: "Multivector", sign: int) -> "Pair | None":
         for k in range(len(b)):
             odd[k, at] = S0 * b[k] + (S1 * h[k] if code.planes == 2 else 0.0)
     C, S = layout.coefficients(even, B.shape), layout.coefficients(odd, B.shape)
-    return B._make(code.even_keys, C), B._make(code.work, S)
+    return B.new(code.even_keys, C), B.new(code.work, S)
 
 
 def _by_centre(B: "Multivector", sign: int) -> "Pair | None":
@@ -238,9 +238,9 @@ def _general(B: "Multivector", sign: int, owner: str) -> Pair:
     U = form.take(B)
     d = U.algebra.d
     keys = keys_of_grades(d, tuple(range(0, d + 1, 2 if all(k % 2 == 0 for k in U.grades) else 1)))
-    X = (U * U * float(sign))._on(keys)
-    square = (X * X)._on(keys)
-    bound = np.maximum(_sum(square) ** (1 / 2), _sum((square * X)._on(keys)) ** (1 / 3)).astype(np.float64)
+    X = (U * U * float(sign)).on_keys(keys)
+    square = (X * X).on_keys(keys)
+    bound = np.maximum(_sum(square) ** (1 / 2), _sum((square * X).on_keys(keys)) ** (1 / 3)).astype(np.float64)
     if not np.isfinite(bound).all():
         raise fail("A", owner, f"of norm at most 2^{LARGEST_POWER}", describe("a larger multivector"))
     steps = np.maximum(0, np.ceil(np.log2(np.maximum(bound, 1e-300)) / 2).astype(np.int64))
@@ -250,26 +250,26 @@ def _general(B: "Multivector", sign: int, owner: str) -> Pair:
     small = X * np.exp2(-2.0 * steps).astype(X.coefficients.real.dtype)
     E = _polynomial(small, [0.0] + [1 / math.factorial(2 * k) for k in range(1, DEGREE)], keys)
     S = _polynomial(small, [1 / math.factorial(2 * k + 1) for k in range(DEGREE)], keys)
-    e, s = layout.own(E._on(keys).coefficients), layout.own(S._on(keys).coefficients)
+    e, s = layout.own(E.on_keys(keys).coefficients), layout.own(S.on_keys(keys).coefficients)
     for step in range(int(steps.max(initial=0))):
         left = steps > step
         at: Any = left if e.ndim > 1 else ...
-        one, other = U._make(keys, e[at].copy()), U._make(keys, s[at].copy())
-        s[at] = (other + other * one)._on(keys).coefficients
-        e[at] = (2 * one * (2 + one))._on(keys).coefficients
-    C = 1 + U._make(keys, e)
-    return form.give(C, B), form.give(U._make(keys, s) * U, B)
+        one, other = U.new(keys, e[at].copy()), U.new(keys, s[at].copy())
+        s[at] = (other + other * one).on_keys(keys).coefficients
+        e[at] = (2 * one * (2 + one)).on_keys(keys).coefficients
+    C = 1 + U.new(keys, e)
+    return form.give(C, B), form.give(U.new(keys, s) * U, B)
 
 
 def _polynomial(X: "Multivector", c: list[float], keys: Any) -> "Multivector":
     """Return Σ c_k X^k by X², X³ and Horner's rule in X³ (Paterson and Stockmeyer 1973)."""
-    square = (X * X)._on(keys)
-    cube = (square * X)._on(keys)
+    square = (X * X).on_keys(keys)
+    cube = (square * X).on_keys(keys)
     result: Any = None
     for k in range(3 * ((len(c) - 1) // 3), -1, -3):
         block = c[k : k + 3]
         part = sum((power * x for power, x in zip((X, square), block[1:], strict=False)), X * 0.0) + block[0]
-        result = part if result is None else (result * cube)._on(keys) + part
+        result = part if result is None else (result * cube).on_keys(keys) + part
     made: Multivector = result
     return made
 
@@ -288,7 +288,7 @@ def _exact(A: "Multivector", sign: int, owner: str) -> Pair:
     sigma, B, s = scalar_square(A, owner)
     both = np.frompyfunc(exponential_of_square, 1, 2)
     C, S = (np.asarray(part, dtype=object) for part in both(np.asarray(sign * s, dtype=object)))
-    pair = B.algebra.scalar(C), B._make(B.keys, np.asarray(B.coefficients * S[..., None], dtype=object))
+    pair = B.algebra.scalar(C), B.new(B.keys, np.asarray(B.coefficients * S[..., None], dtype=object))
     if all(is_exact_zero(value) for value in np.ravel(sigma)):
         return pair
     other, one = (np.asarray(part, dtype=object) for part in np.frompyfunc(sine_and_cosine(sign), 1, 2)(sigma))
@@ -297,7 +297,7 @@ def _exact(A: "Multivector", sign: int, owner: str) -> Pair:
 
 def scalar_square(A: "Multivector", owner: str) -> tuple[NDArray[Any], "Multivector", NDArray[Any]]:
     """Return the scalar part, the rest B and its square, which must exactly be a scalar, of fractions and symbols."""
-    A = A._make(A.keys, A.coefficients.astype(object))
+    A = A.new(A.keys, A.coefficients.astype(object))
     sigma, B = without_scalar(A)
     s, rest = without_scalar(B.anticommutator(B))
     if not all(is_exact_zero(value) for value in rest.coefficients.ravel().tolist()):

@@ -167,13 +167,13 @@ def exponential_of_one(A: "Multivector") -> "Multivector | None":
     code = plane_exponential(A.algebra.form, A.keys)
     if code is None:
         return None
-    found = code.of_one((A if code.work is A.keys else A._on(code.work)).coefficients.tolist())
+    found = code.of_one((A if code.work is A.keys else A.on_keys(code.work)).coefficients.tolist())
     if found is None or not math.isfinite(sum(found)):
         return None
     dtype = A.coefficients.dtype
     if dtype != np.float64 and max(max(found), -min(found)) > LARGEST:
         return None
-    return A._make(code.keys, np.array(found, dtype=dtype))
+    return A.new(code.keys, np.array(found, dtype=dtype))
 
 
 def closed_exponential(sigma: Any, B: "Multivector") -> "Multivector | None":
@@ -186,7 +186,7 @@ def closed_exponential(sigma: Any, B: "Multivector") -> "Multivector | None":
         one = exponential_of_one(B)
         if one is not None:
             return one * math.exp(sigma)
-    parts = layout.components(B._on(code.work).coefficients)
+    parts = layout.components(B.on_keys(code.work).coefficients)
     count = parts.shape[1]
     result = np.empty((code.keys.size, count), dtype=dtype)
     factor = None if not np.any(sigma) else np.exp(np.asarray(sigma, dtype=np.float64)).ravel()
@@ -200,4 +200,4 @@ def closed_exponential(sigma: Any, B: "Multivector") -> "Multivector | None":
             out *= factor[part]
         if out.dtype != dtype:
             result[:, part] = out
-    return B._make(code.keys, layout.coefficients(result, B.shape))
+    return B.new(code.keys, layout.coefficients(result, B.shape))

@@ -177,7 +177,7 @@ def inverse_of_one(A: "Multivector", rtol: float | None) -> "Multivector | None"
             return None
         factor = 1 / scalar
         values = [x * (s * factor) for x, s in zip(a, code.reverse, strict=True)]
-        return A._make(code.keys, np.array(values, dtype=A.dtype))
+        return A.new(code.keys, np.array(values, dtype=A.dtype))
     N, adjugate = code.adjugate(a)
     length = math.hypot(*map(abs, adjugate))
     if not abs(N) > max(CLEAR, limit) * size * length:
@@ -188,7 +188,7 @@ def inverse_of_one(A: "Multivector", rtol: float | None) -> "Multivector | None"
         x, done = newton_step(A.algebra.form, A.keys, code.adjugate_keys)(A.coefficients, x)
         if not done:
             return None
-    return A._make(code.adjugate_keys, x)
+    return A.new(code.adjugate_keys, x)
 
 
 def _limit(A: "Multivector", rtol: float | None) -> float:
@@ -249,7 +249,7 @@ def closed_inverse(A: "Multivector", rtol: float | None) -> "tuple[Multivector |
     if by_code:
         found = code.versors(layout.components(A.coefficients))
         if found is not None:
-            return A._make(code.keys, layout.coefficients(found, A.shape)), np.ones(A.shape, dtype=bool)
+            return A.new(code.keys, layout.coefficients(found, A.shape)), np.ones(A.shape, dtype=bool)
     eps = eps_of(A.dtype)
     limit = _limit(A, rtol)
     with np.errstate(all="ignore"):
@@ -274,7 +274,7 @@ def closed_inverse(A: "Multivector", rtol: float | None) -> "tuple[Multivector |
                 step = newton_step(A.algebra.form, A.keys, keys)
                 better, done[more] = step(parts[:, more].T, values[:, more].T)
                 values[:, more] = better.T
-    X = A._make(keys, layout.coefficients(values.astype(A.dtype, copy=False), A.shape))
+    X = A.new(keys, layout.coefficients(values.astype(A.dtype, copy=False), A.shape))
     return X, done.reshape(A.shape)
 
 

@@ -265,7 +265,7 @@ def _each_chunk(R: "Multivector", kept: Any, root: bool) -> tuple[Any, Any]:
     """Return the rows of the logarithms, scales first, or of the roots, and the mask of where they hold."""
     d = R.algebra.d
     code: Any = rotor_code(R.algebra.form) if d <= MOST else tangent_code(R.algebra.form)
-    parts = layout.components(R._on(code.even).coefficients)
+    parts = layout.components(R.on_keys(code.even).coefficients)
     result = np.empty((code.even.size if root else 1 + code.bivectors.size, parts.shape[1]), dtype=kept)
     fine = np.empty(parts.shape[1], dtype=bool)
     eps = float(np.finfo(kept).eps)
@@ -284,19 +284,19 @@ def closed_form(R: "Multivector", kept: Any) -> "tuple[Multivector | None, NDArr
         return None, np.zeros(R.shape, dtype=bool)
     if not R.ndim and 1 < d <= MOST:
         code = rotor_code(R.algebra.form)
-        found = code.of_one(R._on(code.even).coefficients.tolist(), float(np.finfo(kept).eps), root=False)
+        found = code.of_one(R.on_keys(code.even).coefficients.tolist(), float(np.finfo(kept).eps), root=False)
         if found is not None:
             F, scale = found
             if scale == 1.0:
-                return R._make(code.bivectors, np.array(F, dtype=kept)), np.ones((), dtype=bool)
+                return R.new(code.bivectors, np.array(F, dtype=kept)), np.ones((), dtype=bool)
             keys = keys_of_grades(d, (0, 2))
-            return R._make(keys, np.array([math.log(scale), *F], dtype=kept)), np.ones((), dtype=bool)
+            return R.new(keys, np.array([math.log(scale), *F], dtype=kept)), np.ones((), dtype=bool)
     F, fine = _each_chunk(R, kept, root=False)
     if not fine.any() and len(fine):
         return None, fine.reshape(R.shape)
     first = 0 if F[0][fine].any() or d < 2 else 1
     keys = keys_of_grades(d, ((0,) if not first else ()) + ((2,) if d > 1 else ()))
-    return R._make(keys, layout.coefficients(F[first:], R.shape)), fine.reshape(R.shape)
+    return R.new(keys, layout.coefficients(F[first:], R.shape)), fine.reshape(R.shape)
 
 
 def closed_bivector(R: "Multivector", eps: float) -> Rows | None:
@@ -306,7 +306,7 @@ def closed_bivector(R: "Multivector", eps: float) -> Rows | None:
         return None
     code: Any = rotor_code(R.algebra.form) if d <= MOST else tangent_code(R.algebra.form)
     with np.errstate(all="ignore"):
-        rows, _ = code.log(R._on(code.even).coefficients[:, None].copy(), eps, R)
+        rows, _ = code.log(R.on_keys(code.even).coefficients[:, None].copy(), eps, R)
     return np.asarray(rows[1:, 0]) if np.isfinite(rows).all() and rows[1:].any() else None
 
 
@@ -317,13 +317,13 @@ def closed_root(R: "Multivector", kept: Any) -> "tuple[Multivector | None, NDArr
         return None, np.zeros(R.shape, dtype=bool)
     if not R.ndim and d <= MOST:
         code = rotor_code(R.algebra.form)
-        found = code.of_one(R._on(code.even).coefficients.tolist(), float(np.finfo(kept).eps), root=True)
+        found = code.of_one(R.on_keys(code.even).coefficients.tolist(), float(np.finfo(kept).eps), root=True)
         if found is not None:
             values = np.array(found[0], dtype=kept)
-            return R._make(code.even, values * math.sqrt(found[1])), np.ones((), dtype=bool)
+            return R.new(code.even, values * math.sqrt(found[1])), np.ones((), dtype=bool)
     root, fine = _each_chunk(R, kept, root=True)
     if not fine.any() and len(fine):
         return None, fine.reshape(R.shape)
-    return R._make(keys_of_grades(d, tuple(range(0, d + 1, 2))), layout.coefficients(root, R.shape)), fine.reshape(
+    return R.new(keys_of_grades(d, tuple(range(0, d + 1, 2))), layout.coefficients(root, R.shape)), fine.reshape(
         R.shape
     )

@@ -40,7 +40,7 @@ class CompiledFunction:
 
     def __call__(self, *values: Any) -> Any:
         """Return the multivector, its batch shape that of the arguments broadcast together."""
-        return self._template._make(self.keys, self.array(*values))
+        return self._template.new(self.keys, self.array(*values))
 
     def array(self, *values: Any) -> NDArray[Any]:
         """Return the coefficients (..., n_keys) alone."""
@@ -93,7 +93,7 @@ class CompiledFunction:
 def _components(value: Any, keys: Any) -> Any:
     if not hasattr(value, "coefficients"):
         return value
-    held = value._select(keys)
+    held = value.select_keys(keys)
     if not np.all(held == value):
         rule = f"without components outside grades {keys.grades}"
         raise fail("values", "the compiled function", rule, describe(f"a multivector of grades {value.grades}"))

@@ -21,7 +21,7 @@ def exact_log(R: "Multivector", owner: str) -> "Multivector":
     if any(x is None for x in np.ravel(factor)):
         received = describe("minus one, or σ + B with an eigenvalue σ - √(B²) ≤ 0")
         raise fail("A", owner, "with a principal logarithm", received)
-    result = B._make(B.keys, np.asarray(B.coefficients * factor[..., None], dtype=object))
+    result = B.new(B.keys, np.asarray(B.coefficients * factor[..., None], dtype=object))
     return result if all(is_exact_zero(x) for x in np.ravel(scalar)) else result + scalar
 
 
@@ -36,7 +36,7 @@ def exact_sqrt(R: "Multivector") -> "Multivector":
     if any(x is None for x in np.ravel(factor)):
         received = describe("minus one, or σ + B with an eigenvalue σ - √(B²) ≤ 0")
         raise fail("A", "sqrt", "zero, or with a principal logarithm", received)
-    return B._make(B.keys, np.asarray(B.coefficients * factor[..., None], dtype=object)) + scalar
+    return B.new(B.keys, np.asarray(B.coefficients * factor[..., None], dtype=object)) + scalar
 
 
 def _all_zero(entries: Any) -> Any:

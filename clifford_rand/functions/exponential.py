@@ -79,7 +79,7 @@ def exponential(A: "Multivector") -> "Multivector":
 def without_scalar(A: "Multivector") -> tuple[Any, "Multivector"]:
     """Return the scalar part, over the batch, and the rest."""
     if A.keys.find(0) >= 0:
-        return A.coefficients[..., 0], A._make(without_first(A.keys), A.coefficients[..., 1:])
+        return A.coefficients[..., 0], A.new(without_first(A.keys), A.coefficients[..., 1:])
     return np.zeros(A.shape, dtype=A.dtype)[()], A
 
 
@@ -97,7 +97,7 @@ def _with_scalar(scalar: Any, B: "Multivector", factor: Any) -> "Multivector":
     array = np.empty((*B.shape, keys.size), dtype=B.dtype)
     array[..., 0] = scalar
     array[..., 1:] = B.coefficients * (factor[..., None] if isinstance(factor, np.ndarray) else factor)
-    return B._make(keys, array)
+    return B.new(keys, array)
 
 
 def _of_square(sigma: Any, B: "Multivector", exponent: NDArray[np.int64]) -> "Multivector":
@@ -144,7 +144,7 @@ def _general(sigma: Any, B: "Multivector", exponent: NDArray[np.int64]) -> "Mult
     form = unit_form(B, "exp")
     U = form.take(B)
     d = U.algebra.d
-    U = U._on(keys_of_grades(d, tuple(range(0, d + 1, 2 if all(k % 2 == 0 for k in U.grades) else 1))))
+    U = U.on_keys(keys_of_grades(d, tuple(range(0, d + 1, 2 if all(k % 2 == 0 for k in U.grades) else 1))))
     own = power_of_two(U.coefficients)  # the change of basis may have changed the size
     U = multiplied(U, -own)
     exponent = exponent + own
@@ -174,15 +174,15 @@ def _general(sigma: Any, B: "Multivector", exponent: NDArray[np.int64]) -> "Mult
     for step in range(int(steps.max(initial=0))):
         left = steps > step
         if array.ndim == 1 or left.all():
-            array = _squared(result._make(result.keys, array))
+            array = _squared(result.new(result.keys, array))
         else:
             array = layout.own(array)  # that of a multivector is read-only
-            array[left] = _squared(result._make(result.keys, array[left]))
-    return form.give(result._make(result.keys, array), B)
+            array[left] = _squared(result.new(result.keys, array[left]))
+    return form.give(result.new(result.keys, array), B)
 
 
 def _squared(A: "Multivector") -> NDArray[Any]:
-    return (A * A)._on(A.keys).coefficients
+    return (A * A).on_keys(A.keys).coefficients
 
 
 def _sum(A: "Multivector") -> NDArray[Any]:
@@ -196,7 +196,7 @@ def _exact(A: "Multivector") -> "Multivector":
     """Return the exponential of σ plus parts that commute, each with a square s + q, s and t = q² numbers."""
     from clifford_rand.symbolic import exponential_of_square
 
-    A = A._make(A.keys, A.coefficients.astype(object))
+    A = A.new(A.keys, A.coefficients.astype(object))
     sigma, B = without_scalar(A)
     result = A.algebra.scalar(np.ones(A.shape, dtype=object))
     for part in [B] if _is_scalar(B.anticommutator(B)) else _commuting_parts(B):
@@ -221,12 +221,12 @@ def _exact_part(B: "Multivector") -> "Multivector":
         raise fail("A", "exp", rule, received, "Substitute numbers first, or convert with astype(float).")
     t = without_scalar(square)[0]
     C0, C1, S0, S1 = (np.asarray(x, dtype=object)[..., None] for x in np.frompyfunc(exponential_of_pair, 2, 4)(s, t))
-    result = B._make(B.keys, np.asarray(B.coefficients * S0, dtype=object)) + C0[..., 0]
+    result = B.new(B.keys, np.asarray(B.coefficients * S0, dtype=object)) + C0[..., 0]
     if _is_scalar(q):
         return result
     twice = q.anticommutator(B)
-    result = result + q._make(q.keys, np.asarray(q.coefficients * C1, dtype=object))
-    return result + twice._make(twice.keys, np.asarray(twice.coefficients * S1, dtype=object))
+    result = result + q.new(q.keys, np.asarray(q.coefficients * C1, dtype=object))
+    return result + twice.new(twice.keys, np.asarray(twice.coefficients * S1, dtype=object))
 
 
 def _is_scalar(A: "Multivector") -> bool:
@@ -236,12 +236,12 @@ def _is_scalar(A: "Multivector") -> bool:
 
 def _commuting_parts(B: "Multivector") -> "list[Multivector]":
     """Return parts of B that commute with each other: blades that do not commute are in one part."""
-    blades = [B._make(B.keys, row) for row in np.eye(B.keys.size, dtype=np.int64)]
+    blades = [B.new(B.keys, row) for row in np.eye(B.keys.size, dtype=np.int64)]
     linked = np.array([[bool(a.commutator(b).coefficients.any()) for b in blades] for a in blades], dtype=bool)
-    held = np.array([not _is_scalar(B._make(B.keys, B.coefficients * row)) for row in np.eye(B.keys.size, dtype=int)])
+    held = np.array([not _is_scalar(B.new(B.keys, B.coefficients * row)) for row in np.eye(B.keys.size, dtype=int)])
     linked &= held & held[:, None]
     for _ in range(B.keys.size.bit_length()):  # the transitive closure, by squaring
         linked = linked | ((linked.astype(np.int64) @ linked) > 0)
     groups = {tuple(np.flatnonzero(linked[i] | (np.arange(len(held)) == i)).tolist()) for i in np.flatnonzero(held)}
     masks = (np.isin(np.arange(len(held)), group) for group in sorted(groups))
-    return [B._make(B.keys, np.where(mask, B.coefficients, 0)) for mask in masks]
+    return [B.new(B.keys, np.where(mask, B.coefficients, 0)) for mask in masks]

@@ -62,17 +62,17 @@ class Frame:
 
     def enter(self, mv: "Multivector", keys: Any, dtype: Any) -> "Multivector":
         """Return ``mv``, whose blades are all in ``keys``, in this frame."""
-        values = mv._on(keys).coefficients.astype(dtype)
+        values = mv.on_keys(keys).coefficients.astype(dtype)
         if self.change is not None:
             values = self._move(values, keys, self.change.T)
-        return self.algebra._new(keys, values)
+        return self.algebra.new(keys, values)
 
     def leave(self, mv: "Multivector", like: "Multivector", dtype: Any) -> "Multivector":
         """Return ``mv`` in the basis of the algebra of ``like``."""
         values = mv.coefficients
         if self.change is not None:
             values = self._move(values, mv.keys, self.inverse.T)
-        return like._make(mv.keys, values.astype(dtype))
+        return like.new(mv.keys, values.astype(dtype))
 
     def _move(self, values: Array, keys: Any, F: Array) -> Array:
         return move_components(values, keys.masks, F, keys.masks)
@@ -99,7 +99,7 @@ class Frame:
 
     def bivector(self, B: Array) -> "Multivector":
         """Return the multivector with bivector coefficients B."""
-        return self.algebra._new(self.bivectors, B)
+        return self.algebra.new(self.bivectors, B)
 
 
 def null_exponents(A: "Multivector") -> Array | None:
@@ -136,7 +136,7 @@ def scale_null(A: "Multivector", n: Array) -> "Multivector":
         return A
     with np.errstate(over="ignore", under="ignore"):
         factor = np.ldexp(np.ones((), A.coefficients.real.dtype), np.asarray(n)[..., None] * null)
-    return A._make(A.keys, layout.own(A.coefficients * factor))
+    return A.new(A.keys, layout.own(A.coefficients * factor))
 
 
 @lru_cache(maxsize=256)

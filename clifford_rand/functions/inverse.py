@@ -92,13 +92,13 @@ def inverse(A: "Multivector", rtol: float | None = None) -> "Multivector":
     flat = layout.components(A.coefficients)
     left = np.flatnonzero(~done.reshape(-1))
     try:
-        others = _in_general(A._make(A.keys, layout.coefficients(flat[:, left], (len(left),))), rtol)
+        others = _in_general(A.new(A.keys, layout.coefficients(flat[:, left], (len(left),))), rtol)
     except ArgumentError:
         return _in_general(A, rtol)  # the error that names the place in the whole batch
     keys = union(closed.keys, others.keys)
-    parts = layout.components(closed._on(keys).coefficients).copy()
-    parts[:, left] = layout.components(others._on(keys).coefficients)
-    return A._make(keys, layout.coefficients(parts, A.shape))
+    parts = layout.components(closed.on_keys(keys).coefficients).copy()
+    parts[:, left] = layout.components(others.on_keys(keys).coefficients)
+    return A.new(keys, layout.coefficients(parts, A.shape))
 
 
 def _in_general(A: "Multivector", rtol: float | None) -> "Multivector":
@@ -145,7 +145,7 @@ def _by_reverse(A: "Multivector", rtol: float | None) -> "Multivector | None":
     versor = rest <= VERSOR * eps * size
     if np.all(versor & ~null):
         array = reverse.coefficients / scalar[..., None]
-        return A._make(keys, array) if exponent is None else _in_range(A._make(keys, times_power(array, -exponent)))
+        return A.new(keys, array) if exponent is None else _in_range(A.new(keys, times_power(array, -exponent)))
     scalars = np.all((rest <= VERSOR * eps * total) & np.isfinite(total))
     if A.algebra.form.diagonal is not None and scalars and np.any(null):  # A ~A = 0: A is a divisor of zero
         raise _singular_to_rounding(size / np.where(total == 0, 1, total), null, limit)
@@ -188,7 +188,7 @@ def _by_matrices(A: "Multivector", rtol: float | None) -> "Multivector":
     array = np.zeros_like(dense)
     array[..., :: 1 << null] = _inverse_of_live(live, form.signature[null:], limit)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        X = small._make(keys, array[..., keys.masks]).grade(*inverse_grades(small.keys, d))
+        X = small.new(keys, array[..., keys.masks]).grade(*inverse_grades(small.keys, d))
         if null:
             scaled = multiplied(small, -exponent)
             for _ in range(null.bit_length()):  # = ⌈log₂(null + 1)⌉
@@ -245,7 +245,7 @@ def _or_infinite(M: NDArray[Any], tables: Any) -> NDArray[Any]:
 
 def exact_inverse(A: "Multivector") -> "Multivector":
     """Return ~A / (A ~A) where A ~A is exactly a scalar, adj(A) / det(A) otherwise."""
-    A = A._make(A.keys, A.coefficients.astype(object))
+    A = A.new(A.keys, A.coefficients.astype(object))
     reverse = A.reverse()
     product = expand(A * reverse)
     rest = product.grade(*(k for k in product.grades if k))
@@ -276,4 +276,4 @@ def _over(A: "Multivector", divisor: Any) -> "Multivector":
     values: NDArray[Any] = np.asarray(divisor, dtype=object)
     if any(is_exact_zero(value) for value in values.ravel().tolist()):
         raise singular("determinant 0")
-    return A._make(A.keys, exact_quotient(A.coefficients, values[..., None]))
+    return A.new(A.keys, exact_quotient(A.coefficients, values[..., None]))

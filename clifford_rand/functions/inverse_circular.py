@@ -274,8 +274,8 @@ def _closed(A: "Multivector", inverse: InverseFunction, owner: str) -> "Multivec
         raise _undefined(inverse, owner, A)
     keys, values = values_on_keys[0], _checked(values_on_keys[1], A, inverse, owner)
     if A.keys.find(0) < 0 and not values[..., 0].any():  # odd functions, off their cuts
-        return A._make(without_first(keys), layout.own(values[..., 1:]))
-    return A._make(keys, layout.own(values))
+        return A.new(without_first(keys), layout.own(values[..., 1:]))
+    return A.new(keys, layout.own(values))
 
 
 # ---- any multivector
@@ -289,7 +289,7 @@ def _general(A: "Multivector", inverse: InverseFunction, owner: str) -> "Multive
     best, error = improved(U, keys, _checked(of_eigenvalues(U, keys, inverse.at), A, inverse, owner), inverse, owner)
     if not (error <= ACCEPTED).all():
         raise _undefined(inverse, owner, A)
-    return form.give(U._make(keys, best.reshape(*U.shape, keys.size)), A)
+    return form.give(U.new(keys, best.reshape(*U.shape, keys.size)), A)
 
 
 # ---- fractions and symbols
@@ -302,5 +302,5 @@ def _exact(A: "Multivector", name: str, owner: str) -> "Multivector":
     sigma, B, s = scalar_square(A, owner)
     both = np.frompyfunc(inverse_circular(name), 2, 2)
     even, odd = (np.asarray(part, dtype=object) for part in both(sigma, s))
-    result = B._make(B.keys, np.asarray(B.coefficients * odd[..., None], dtype=object))
+    result = B.new(B.keys, np.asarray(B.coefficients * odd[..., None], dtype=object))
     return result if not np.any(even != 0) else result + even

@@ -57,7 +57,7 @@ def improved(
     U: "Multivector", keys: Keys, start: NDArray[Any], inverse: InverseFunction, owner: str
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return Y (n, K) after Newton's method from ``start`` for the elements of U, and max|image - U| / max|U|."""
-    target = U._on(keys).coefficients.reshape(-1, keys.size)
+    target = U.on_keys(keys).coefficients.reshape(-1, keys.size)
     best = start.reshape(-1, keys.size).copy()
     now, error = best.copy(), np.full(len(best), np.inf)
     scale = np.abs(target).max(axis=-1)
@@ -67,19 +67,19 @@ def improved(
     for step in range(STEPS):
         if not active.size:
             break
-        Y, wanted = U._make(keys, now[active]), U._make(keys, target[active])
+        Y, wanted = U.new(keys, now[active]), U.new(keys, target[active])
         try:
             C, S = inverse.parts(Y, owner)
-            distance = np.abs((wanted - inverse.image(C, S))._on(keys).coefficients).max(axis=-1)
+            distance = np.abs((wanted - inverse.image(C, S)).on_keys(keys).coefficients).max(axis=-1)
             better = distance < error[active]
             best[active[better]], error[active[better]] = now[active[better]], distance[better]
             continued = better & ~(distance <= ROUNDING / 16 * scale[active])
             if not continued.any() or step == STEPS - 1:
                 break
             active = active[continued]
-            W, C, S = (part._on(keys) for part in (wanted, C, S))
-            move = inverse.step(*(part._make(keys, part.coefficients[continued].copy()) for part in (W, C, S)))
+            W, C, S = (part.on_keys(keys) for part in (wanted, C, S))
+            move = inverse.step(*(part.new(keys, part.coefficients[continued].copy()) for part in (W, C, S)))
         except ArgumentError:
             break  # a singular derivative, or no value there: the best value is returned with its error
-        now[active] = now[active] + move._on(keys).coefficients
+        now[active] = now[active] + move.on_keys(keys).coefficients
     return best, error / np.where(scale > 0, scale, 1)

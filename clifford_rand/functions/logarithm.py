@@ -159,7 +159,7 @@ def _versor_roots(even: "Multivector", dtype: Any, owner: str) -> "tuple[Multive
     flat = even.coefficients.reshape(math.prod(even.shape), even.keys.size)
     left = np.flatnonzero(~done.reshape(-1) & flat.any(axis=1))  # zero is its own root, without a logarithm
     # in double precision: half of a large logarithm near -1 would lose the digits of float32
-    logs, has_log = _versor_logs(even._make(even.keys, flat[left]), dtype, owner, dtype)
+    logs, has_log = _versor_logs(even.new(even.keys, flat[left]), dtype, owner, dtype)
     right = np.ones(len(flat), dtype=bool)
     right[left] = has_log
     roots = (logs / 2).exp()
@@ -167,8 +167,8 @@ def _versor_roots(even: "Multivector", dtype: Any, owner: str) -> "tuple[Multive
     parts = np.zeros((keys.size, len(flat)), dtype=kept)
     if result is not None:
         parts[:, done.reshape(-1)] = layout.components(result.coefficients)[:, done.reshape(-1)]
-    parts[:, left] = layout.components(roots._on(keys).coefficients)
-    return even._make(keys, layout.coefficients(parts, even.shape)), right.reshape(even.shape)
+    parts[:, left] = layout.components(roots.on_keys(keys).coefficients)
+    return even.new(keys, layout.coefficients(parts, even.shape)), right.reshape(even.shape)
 
 
 def _is_odd(R: "Multivector") -> Array:
@@ -179,12 +179,13 @@ def _is_odd(R: "Multivector") -> Array:
 def _parted(A: "Multivector", where: Array) -> "tuple[Multivector, Multivector]":
     """Return the elements of a batch where the mask is False, and where it is True."""
     flat = A.coefficients.reshape(-1, A.keys.size)
-    return A._make(A.keys, flat[~where.reshape(-1)]), A._make(A.keys, flat[where.reshape(-1)])
+    return A.new(A.keys, flat[~where.reshape(-1)]), A.new(A.keys, flat[where.reshape(-1)])
 
 
 def _merged(R: "Multivector", where: Array, unmasked: "Multivector", masked: "Multivector") -> "Multivector":
     """Return a batch of the shape of R of ``those`` where the mask is True, of ``others`` elsewhere."""
     keys = union(unmasked.keys, masked.keys)
     parts = np.zeros((where.size, keys.size), dtype=np.result_type(unmasked.dtype, masked.dtype))
-    parts[~where.reshape(-1)], parts[where.reshape(-1)] = unmasked._on(keys).coefficients, masked._on(keys).coefficients
-    return R._make(keys, parts.reshape(*R.shape, keys.size))
+    parts[~where.reshape(-1)] = unmasked.on_keys(keys).coefficients
+    parts[where.reshape(-1)] = masked.on_keys(keys).coefficients
+    return R.new(keys, parts.reshape(*R.shape, keys.size))

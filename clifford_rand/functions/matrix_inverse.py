@@ -33,7 +33,7 @@ class MatrixInverse:
 
     def __init__(self, A: "Multivector") -> None:
         """Make them for the keys of ``A``."""
-        units = A._make(A.keys, np.eye(A.keys.size))
+        units = A.new(A.keys, np.eye(A.keys.size))
         form = unit_form(units, "inv")
         small = form.take(units)
         d = small.algebra.d
@@ -45,11 +45,11 @@ class MatrixInverse:
         self.weight = self.shape[-3] * self.column  # squared entries for one squared coefficient
         entries = matrices.reshape(A.keys.size, -1)
         columns = _coefficients_of_columns(form.signature, form.null)
-        inverse = form.give(small._make(dense_keys(d), columns.real[:, dense_keys(d).masks]), A)
-        imaginary = form.give(small._make(dense_keys(d), columns.imag[:, dense_keys(d).masks]), A)
+        inverse = form.give(small.new(dense_keys(d), columns.real[:, dense_keys(d).masks]), A)
+        imaginary = form.give(small.new(dense_keys(d), columns.imag[:, dense_keys(d).masks]), A)
         kept = inverse.grade(*inverse_grades(A.keys, A.algebra.d))
         self.keys = kept.keys
-        back = kept.coefficients + 1j * imaginary._select(kept.keys).coefficients
+        back = kept.coefficients + 1j * imaginary.select_keys(kept.keys).coefficients
         odd = A.keys.grade_of % 2
         self.parities = np.flatnonzero(odd == 0).tolist(), np.flatnonzero(odd).tolist()
         self.maps: dict[str, tuple[NDArray[Any], NDArray[Any]]] = {
@@ -147,7 +147,7 @@ def one_by_matrix(A: "Multivector", limit: float) -> "Multivector | None":
     found = plan(a)
     if found is None or not max(CLEAR, limit) * math.sqrt(size * found[1]) < 1:
         return None
-    return A._make(plan.keys, found[0].astype(A.dtype, copy=False))
+    return A.new(plan.keys, found[0].astype(A.dtype, copy=False))
 
 
 def components_are_lengths(metric: Metric) -> bool:

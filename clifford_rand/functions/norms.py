@@ -127,7 +127,7 @@ def normalized(A: "Multivector", rtol: float | None = None) -> "Multivector":
 def _without_study_part(A: "Multivector") -> "Multivector":
     """Return (A ~A)^{-1/2} A up to sign where A ~A = s + q, q more than rounding and q² = t < s² a scalar."""
     square = A * ~A
-    q = square._select(keys_of_grades(square.keys.d, tuple(range(4, square.keys.d + 1, 4))))
+    q = square.select_keys(keys_of_grades(square.keys.d, tuple(range(4, square.keys.d + 1, 4))))
     size = (A.coefficients * A.coefficients).sum(axis=-1)
     if A.algebra.form.is_unit and A.algebra.form.counts[2] == 1:  # no term of A ~A has two blades with the null vector
         size = np.sqrt(size_squared(A) * size)
@@ -136,8 +136,8 @@ def _without_study_part(A: "Multivector") -> "Multivector":
     if not far.any():
         return A
     scalar = keys_of_grades(square.keys.d, (0,))
-    s, power = square._select(scalar).coefficients[..., 0], q * q
-    t = power._select(scalar).coefficients[..., 0]
+    s, power = square.select_keys(scalar).coefficients[..., 0], q * q
+    t = power.select_keys(scalar).coefficients[..., 0]
     rest = np.abs(power.coefficients).sum(axis=-1) - np.abs(t)
     odd = square.grade(*(k for k in square.grades if k % 4 == 1))  # none of even and odd A, whatever blades A holds
     far &= (np.abs(odd.coefficients) <= limit[..., None]).all(axis=-1)
@@ -145,7 +145,7 @@ def _without_study_part(A: "Multivector") -> "Multivector":
     root = np.sqrt(np.where(far, s * s - t, 1))
     c = np.sqrt((np.abs(s) + root) / 2)
     part = np.where(far, -np.sign(s) / (2 * c * root), 0)[..., None]
-    result = (q._make(q.keys, q.coefficients * part) + np.where(far, c / root, 1)) * A
+    result = (q.new(q.keys, q.coefficients * part) + np.where(far, c / root, 1)) * A
     parts = {k: np.abs(result.grade(k).values).max(initial=0) for k in result.grades}
     return result.grade(*(k for k in result.grades if k in A.grades or parts[k] > limit.max()))
 
@@ -159,13 +159,13 @@ def _divided(A: "Multivector", rtol: float | None) -> "Multivector":
         if array.ndim > 1:
             rows = _by_code(A, "normalized")
             if rows is not None:
-                return A._make(A.keys, layout.coefficients(rows, A.shape))
+                return A.new(A.keys, layout.coefficients(rows, A.shape))
         sums = _sums(A)
         if sums is not None:
             found, terms = sums
             if (found > 16 * eps_of(array.dtype) * terms).all():
                 size = np.sqrt(found)
-                return A._make(A.keys, array / (size if array.ndim == 1 else size[..., None]))
+                return A.new(A.keys, array / (size if array.ndim == 1 else size[..., None]))
     if is_exact(A):
         size = norm(A)
         if np.any(np.asarray([value == 0 for value in np.ravel(size)])):
@@ -183,7 +183,7 @@ def _divided(A: "Multivector", rtol: float | None) -> "Multivector":
             raise fail("A", "normalized", "finite", describe("NaN or infinite coefficients"))
         worst = float(np.max(np.abs(square)[bad] / np.where(terms == 0, 1, terms)[bad]))
         raise _null(worst, f"rtol = {limit:.3g}")
-    return A._make(A.keys, scaled.coefficients / np.sqrt(np.abs(square))[..., None])
+    return A.new(A.keys, scaled.coefficients / np.sqrt(np.abs(square))[..., None])
 
 
 def _by_code(A: "Multivector", name: str) -> NDArray[Any] | None:
@@ -258,7 +258,7 @@ def _scaled_square(A: "Multivector") -> tuple[NDArray[Any], NDArray[np.int64]]:
 
 def multiplied(A: "Multivector", exponent: NDArray[np.int64]) -> "Multivector":
     """Return A · 2^exponent: see `times_power`."""
-    return A._make(A.keys, times_power(A.coefficients, exponent))
+    return A.new(A.keys, times_power(A.coefficients, exponent))
 
 
 def times_power(array: NDArray[Any], exponent: NDArray[np.int64]) -> NDArray[Any]:
@@ -334,7 +334,7 @@ def as_inexact(A: "Multivector") -> "Multivector":
     """Return integers as float64, everything else as it is."""
     if not isinstance(A.coefficients, np.ndarray):
         raise no_tensors("A", "this function")
-    return A if A.coefficients.dtype.kind in "fc" else A._make(A.keys, A.coefficients.astype(np.float64))
+    return A if A.coefficients.dtype.kind in "fc" else A.new(A.keys, A.coefficients.astype(np.float64))
 
 
 def expanded(value: Any) -> Any:
@@ -349,7 +349,7 @@ def expand(A: "Multivector") -> "Multivector":
     """Return A with its symbolic coefficients multiplied out, so that what cancels is 0."""
     if A.coefficients.dtype != object:
         return A
-    return A._make(A.keys, np.asarray(_expanded(A.coefficients), dtype=object).reshape(A.coefficients.shape))
+    return A.new(A.keys, np.asarray(_expanded(A.coefficients), dtype=object).reshape(A.coefficients.shape))
 
 
 def is_exact_zero(value: Any) -> bool:

@@ -87,7 +87,7 @@ def outertan(A: "Multivector") -> "Multivector":
 def _terms(A: "Multivector") -> tuple["Multivector", "Multivector"]:
     """Return the even and the odd terms."""
     if A.dtype.kind == "i":
-        A = A._make(A.keys, A.coefficients.astype(np.float64))
+        A = A.new(A.keys, A.coefficients.astype(np.float64))
     exact = A.dtype.kind == "O"
     sigma, N = without_scalar(A)
     sums: list[Any] = [A.algebra.scalar(np.ones(A.shape, dtype=A.dtype)), N]

@@ -34,15 +34,15 @@ def _by_mix(frame: Frame, values: Array, eps: float, mix: float) -> tuple[Array,
     largest = np.abs(values).max(axis=1)
     fine = (largest > 1e-87) & (largest < 1e87)
     rows = values / np.where(fine, largest, 1.0)[:, None]
-    R = frame.algebra._new(frame.even, rows)
+    R = frame.algebra.new(frame.even, rows)
     squared, size = (R * ~R).coefficients[:, 0], (rows * rows).sum(axis=1)
     fine &= squared > UNIT * eps * size
     unit = np.abs(squared * largest**2 - 1) <= UNIT * eps * size * largest**2
     scale = np.where(fine, np.where(unit, 1 / np.where(fine, largest, 1.0), np.sqrt(np.where(fine, squared, 1.0))), 1.0)
     rows = rows / scale[:, None]
-    R = frame.algebra._new(frame.even, rows[:, None])
+    R = frame.algebra.new(frame.even, rows[:, None])
     vectors = frame.algebra.vector(np.eye(frame.d))
-    M = np.swapaxes((R * vectors * ~R)._select(vectors.keys).coefficients, -1, -2)
+    M = np.swapaxes((R * vectors * ~R).select_keys(vectors.keys).coefficients, -1, -2)
     angles, V = _angles(M, mix)
     fine &= np.abs(angles).max(axis=1) < np.pi - STRAIGHT
     L = np.einsum("nij,nj,nkj->nik", V, 1j * angles, V.conj()).real
@@ -89,6 +89,6 @@ def exp_by_planes(frame: Frame, B: Array) -> Array:
         x, y = np.sqrt(2) * vectors.imag[:, :, k], np.sqrt(2) * vectors.real[:, :, k]
         plane = x[:, i] * y[:, j] - x[:, j] * y[:, i]
         angle = values[:, k : k + 1]
-        turn = frame.algebra._new(keys, np.concatenate([np.cos(angle), np.sin(angle) * plane], axis=1))
-        X = turn._on(frame.even) if X is None else (turn * X)._on(frame.even)
+        turn = frame.algebra.new(keys, np.concatenate([np.cos(angle), np.sin(angle) * plane], axis=1))
+        X = turn.on_keys(frame.even) if X is None else (turn * X).on_keys(frame.even)
     return np.asarray(X.coefficients)

@@ -72,7 +72,7 @@ _FUNCTIONS = {
 
 def principal(A: "Multivector", name: str, owner: str) -> "Multivector":
     """Return the logarithms, or the roots, of a batch of multivectors in numbers; an error where one has none."""
-    A = as_inexact(A) if A.keys.size else as_inexact(A)._on(keys_of_grades(A.algebra.d, (0,)))
+    A = as_inexact(A) if A.keys.size else as_inexact(A).on_keys(keys_of_grades(A.algebra.d, (0,)))
     inverse, exponent = _FUNCTIONS[name], power_of_two(A.coefficients)
     exponent += exponent & 1  # a power of 4
     scaled = multiplied(A.astype(np.complex128 if A.dtype.kind == "c" else np.float64), -exponent)
@@ -90,23 +90,23 @@ def _of_batch(A: "Multivector", inverse: InverseFunction, owner: str) -> "Multiv
     U = form.take(A)
     keys = closed_keys(U)
     closed = by_two_eigenvalues(U, inverse.at, inverse.derivative, inverse.distance)
-    values = of_eigenvalues(U, keys, inverse.at) if closed is None else U._make(*closed)._on(keys).coefficients
+    values = of_eigenvalues(U, keys, inverse.at) if closed is None else U.new(*closed).on_keys(keys).coefficients
     values = values.reshape(-1, keys.size)
     right = np.ones(len(values), dtype=bool)
     if A.dtype.kind != "c":
         right = np.abs(values.imag).max(axis=-1, initial=0) <= REAL * np.abs(values).max(axis=-1, initial=0)
         values = values.real
     best, error = improved(U, keys, values, inverse, owner)
-    result = form.give(U._make(keys, best.reshape(*A.shape, keys.size)), A)
+    result = form.give(U.new(keys, best.reshape(*A.shape, keys.size)), A)
     left = np.flatnonzero(~(right & (error <= PRECISE)))
     if not left.size:
         return result
-    flat = A._make(A.keys, A.coefficients.reshape(-1, A.keys.size))
+    flat = A.new(A.keys, A.coefficients.reshape(-1, A.keys.size))
     singles = [_of_one(flat[int(i)], inverse, owner) for i in left]
     keys = keys_of_grades(A.algebra.d, tuple(sorted({k for B in (*singles, result) for k in B.grades})))
-    parts = result._on(keys).coefficients.reshape(-1, keys.size).copy()
-    parts[left] = [B._on(keys).coefficients for B in singles]
-    return A._make(keys, parts.reshape(*A.shape, keys.size))
+    parts = result.on_keys(keys).coefficients.reshape(-1, keys.size).copy()
+    parts[left] = [B.on_keys(keys).coefficients for B in singles]
+    return A.new(keys, parts.reshape(*A.shape, keys.size))
 
 
 def _of_one(A: "Multivector", inverse: InverseFunction, owner: str) -> "Multivector":
@@ -132,7 +132,7 @@ def _of_one(A: "Multivector", inverse: InverseFunction, owner: str) -> "Multivec
         for start in [L] if A.dtype.kind == "c" else _real_values(U, keys, L):
             best, error = improved(U, keys, start, inverse, owner)
             if error.max() <= ACCEPTED:
-                return form.give(U._make(keys, best[0]), A)
+                return form.give(U.new(keys, best[0]), A)
     raise _undefined(A, values, inverse, owner)
 
 
@@ -149,26 +149,26 @@ def _real_values(U: "Multivector", keys: Keys, values: Array) -> Iterator[NDArra
     """Yield X for X + i Y with Y = 0, else X + J Y for a J with J² = -1 that commutes with U, a blade if one does."""
     if not np.isfinite(values).all():
         return
-    X, Y = values.real, U._make(keys, values.imag.copy())
+    X, Y = values.real, U.new(keys, values.imag.copy())
     if np.abs(values.imag).max() <= REAL * np.abs(values).max():
         yield X
         return
-    basis = U._make(keys, np.eye(keys.size))
+    basis = U.new(keys, np.eye(keys.size))
     commutators = (basis * U - U * basis).coefficients
     off = np.abs(commutators).max(axis=-1)
-    squares = (basis * basis)._select(keys_of_grades(keys.d, (0,))).coefficients[:, 0]
+    squares = (basis * basis).select_keys(keys_of_grades(keys.d, (0,))).coefficients[:, 0]
     for i in np.flatnonzero((off <= ROUNDING) & (squares < 0)):
-        yield X + (basis[int(i)] * Y)._on(keys).coefficients
+        yield X + (basis[int(i)] * Y).on_keys(keys).coefficients
         return
     left, sizes, _ = np.linalg.svd(commutators)
     sizes = np.concatenate([sizes, np.zeros(len(left) - len(sizes))])
     commuting = left[:, sizes <= 1e-9].T
     rng = np.random.default_rng(0)
     for _ in range(TRIES):
-        Z = U._make(keys, rng.standard_normal(len(commuting)) @ commuting)
-        J = U._make(keys, of_eigenvalues(Z * Y, keys, _side).real)
+        Z = U.new(keys, rng.standard_normal(len(commuting)) @ commuting)
+        J = U.new(keys, of_eigenvalues(Z * Y, keys, _side).real)
         if (J * J * Y + Y).isclose(0, atol=1e-6):
-            yield X + (J * Y)._on(keys).coefficients
+            yield X + (J * Y).on_keys(keys).coefficients
             return
 
 

@@ -82,8 +82,8 @@ class TangentCode:
         F = (f[:, None] * parts).sum(axis=0).real
         fine &= np.isfinite(F).all(axis=0) & np.isfinite(scale)
         F = np.where(fine, F, 0.0)
-        B = like._make(self.bivectors, layout.coefficients(F, (F.shape[1],)))
-        image = layout.components(B.exp()._on(self.even).coefficients)
+        B = like.new(self.bivectors, layout.coefficients(F, (F.shape[1],)))
+        image = layout.components(B.exp().on_keys(self.even).coefficients)
         return np.concatenate([scale[None], F]), fine & self._agrees(image, rows, eps)
 
     def sqrt(self, rows: Rows, eps: float, like: "Multivector") -> tuple[Rows, NDArray[np.bool_]]:

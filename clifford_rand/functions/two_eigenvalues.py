@@ -34,7 +34,7 @@ def by_two_eigenvalues(
     if B.keys.size and (code is None or code.planes == 2):
         return None
     if code is not None:
-        B = B._on(code.work)
+        B = B.on_keys(code.work)
     b = layout.components(B.coefficients)
     s = np.zeros(b.shape[1]) if code is None else np.broadcast_to(np.asarray(code.square(b)[0]), b.shape[1:])
     h, centre = np.sqrt(s.astype(np.complex128)), np.ravel(np.broadcast_to(sigma, A.shape)).astype(np.complex128)

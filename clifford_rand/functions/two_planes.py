@@ -68,7 +68,7 @@ def exponential_of_two_planes(
     if not separate.any():
         return close
     planes = _by_planes(sigma, B, exponent, q, np.where(separate, t, 1), third)
-    return close._make(close.keys, np.where(separate[..., None], planes.coefficients, close.coefficients))
+    return close.new(close.keys, np.where(separate[..., None], planes.coefficients, close.coefficients))
 
 
 def _by_planes(
@@ -78,17 +78,17 @@ def _by_planes(
     real = B.dtype.kind != "c"
     complex_type = np.result_type(B.dtype, np.complex64)
     rho = np.sqrt(t) if real and (t > 0).all() else np.sqrt(t.astype(complex_type))
-    J = q._make(q.keys, q.coefficients / rho[..., None])
-    turned = third._make(third.keys, third.coefficients / rho[..., None])
+    J = q.new(q.keys, q.coefficients / rho[..., None])
+    turned = third.new(third.keys, third.coefficients / rho[..., None])
     total: Any = None
     for sign in (1, -1):
         part = B * 0.5 + turned * (0.5 * sign)
         x = 2 * part.anticommutator(part).coefficients[..., 0]
         C, S = cosh_and_sinhc(sigma, x, exponent)
-        term = part._make(part.keys, part.coefficients * S[..., None])
-        term = term + J._make(J.keys, J.coefficients * (0.5 * sign * C)[..., None]) + 0.5 * C
+        term = part.new(part.keys, part.coefficients * S[..., None])
+        term = term + J.new(J.keys, J.coefficients * (0.5 * sign * C)[..., None]) + 0.5 * C
         total = term if total is None else total + term
-    return total._make(total.keys, total.coefficients.real.astype(B.dtype) if real else total.coefficients)
+    return total.new(total.keys, total.coefficients.real.astype(B.dtype) if real else total.coefficients)
 
 
 def _by_differences(
@@ -102,9 +102,9 @@ def _by_differences(
     with np.errstate(all="ignore"):
         parts = [part * growth for part in _coefficients(np.sqrt(s + rho), np.sqrt(s - rho), rho, scale)]
     C0, C1, S0, S1 = ((part.real if real else part).astype(B.dtype) for part in parts)
-    once = B._make(B.keys, B.coefficients * S0[..., None])
-    twice = q._make(q.keys, q.coefficients * C1[..., None])
-    return twice + C0 + once + third._make(third.keys, third.coefficients * S1[..., None])
+    once = B.new(B.keys, B.coefficients * S0[..., None])
+    twice = q.new(q.keys, q.coefficients * C1[..., None])
+    return twice + C0 + once + third.new(third.keys, third.coefficients * S1[..., None])
 
 
 def _coefficients(a: Array, b: Array, rho: Array, scale: NDArray[np.float64]) -> tuple[Array, ...]:

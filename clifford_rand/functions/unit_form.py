@@ -106,7 +106,7 @@ class UnitForm:
         array = A.coefficients[..., source] * factor.astype(A.coefficients.real.dtype)
         if self.change is not None:
             keys, array = self._moved(keys, array, self.change)
-        made = A._make(keys, array)
+        made = A.new(keys, array)
         made.algebra = self.algebra
         return made
 
@@ -118,7 +118,7 @@ class UnitForm:
         if self.change is not None:
             keys, array = self._moved(keys, array, np.asarray(np.linalg.inv(self.change), dtype=np.float64))
         keys, source, factor = _restored(keys, self.vectors, self.size, A.algebra.d)
-        return A._make(keys, array[..., source] * factor.astype(array.real.dtype))
+        return A.new(keys, array[..., source] * factor.astype(array.real.dtype))
 
     def _moved(self, keys: Keys, array: NDArray[Any], F: NDArray[np.float64]) -> tuple[Keys, NDArray[Any]]:
         """Apply a change of basis: the grades stay."""

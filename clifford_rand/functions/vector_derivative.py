@@ -69,7 +69,7 @@ def geometric_derivative(F: Any, x: Any, *, rule: str = "gp", side: str = "left"
     coefficients = F.coefficients.astype(object)
     total = None
     for symbol, vector in zip(symbols, reciprocal, strict=True):
-        part = F._make(F.keys, derivative(coefficients, symbol))
+        part = F.new(F.keys, derivative(coefficients, symbol))
         term = getattr(vector, rule)(part) if side == "left" else getattr(part, _MIRRORED[rule])(vector)
         total = term if total is None else total + term
     return total
@@ -114,4 +114,4 @@ def _reciprocal_vectors(F: Any, symbols: Sequence[Any]) -> list[Any]:
     else:
         inverse = np.linalg.inv(metric.gram)
     keys = keys_of_grades(F.algebra.d, (1,))
-    return [F._make(keys, row.astype(object)).sparse() for row in inverse]
+    return [F.new(keys, row.astype(object)).sparse() for row in inverse]

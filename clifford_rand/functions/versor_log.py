@@ -22,7 +22,7 @@ _STEPS = 6  # Newton: quadratic, and exact after three in null directions
 def log_of_one(frame: Frame, values: Array, eps: float) -> tuple[Any, Array] | None:
     """Return log s and B of one even element by its coefficients in an orthonormal frame; None if none is found."""
     largest = np.abs(values).max(initial=0.0)
-    R = frame.algebra._new(frame.even, values / largest if largest else values)
+    R = frame.algebra.new(frame.even, values / largest if largest else values)
     square = (R * ~R).coefficients
     size = float((np.abs(R.coefficients) ** 2).sum())
     squared = square[0].real
@@ -57,7 +57,8 @@ def _tolerance(eps: float) -> float:
 def _rounding(frame: Frame, B: Array, eps: float) -> float:
     """Return the change of exp(B) by rounding of B's components: 16 times the largest of eight random directions."""
     signs = np.random.default_rng(0).choice([-_STEP, _STEP], (8, len(B)))
-    images = exponential(frame.bivector(B + B * np.concatenate([signs, 0 * signs[:1]])))._on(frame.even).coefficients
+    moved = frame.bivector(B + B * np.concatenate([signs, 0 * signs[:1]]))
+    images = exponential(moved).on_keys(frame.even).coefficients
     return float(16 * eps / _STEP * np.abs(images[:-1] - images[-1]).max())
 
 
@@ -74,7 +75,7 @@ def _candidates(frame: Frame, R: "Multivector", eps: float) -> Any:
         wrong = np.abs(moved.grade(*outside).coefficients).max(initial=0.0)
         if wrong > _tolerance(eps) * float((np.abs(R.coefficients) ** 2).sum()):
             return
-    M = moved._select(vectors.keys).coefficients.T
+    M = moved.select_keys(vectors.keys).coefficients.T
     M0, T = M[np.ix_(live, live)], M[np.ix_(null, live)]
     g = frame.signs[live]
     definite = bool((g > 0).all() or (g < 0).all())
@@ -157,8 +158,8 @@ def _phi1(X: Array) -> Array:
 def _exp(frame: Frame, B: Array) -> "Multivector":
     """Return exp(B): by the planes of B in a definite metric, else as `Multivector.exp` does."""
     if (frame.signs == frame.signs[0]).all() and frame.signs[0] and frame.d > 1:
-        return frame.algebra._new(frame.even, exp_by_planes(frame, B[None])[0])
-    return exponential(frame.bivector(B))._on(frame.even)
+        return frame.algebra.new(frame.even, exp_by_planes(frame, B[None])[0])
+    return exponential(frame.bivector(B)).on_keys(frame.even)
 
 
 def _nearer(frame: Frame, R: "Multivector", B: Array) -> bool:
@@ -186,14 +187,14 @@ def _polished(frame: Frame, R: "Multivector", scalar: float, B: Array, unit: boo
     between_null = np.isin(frame.upper, frame.null).all(axis=0)
     if between_null.any():  # no vector sees these blades, and they commute with all: exact, and first, as no other
         place = frame.even.place(frame.bivectors)  # component should take their part of the residual
-        B = B + between_null * ((_exp(frame, -B) * R)._on(frame.even).coefficients[place])
+        B = B + between_null * ((_exp(frame, -B) * R).on_keys(frame.even).coefficients[place])
     E, F, now = image(scalar, B)
     for _ in range(_STEPS):
         if not now or (now <= 2 * _EPS * scale and np.abs(B).max() > 1e-3):
             break
-        ad = 2 * frame.bivector(B).commutator(basis)._select(frame.bivectors).coefficients.T
+        ad = 2 * frame.bivector(B).commutator(basis).select_keys(frame.bivectors).coefficients.T
         with np.errstate(over="ignore", invalid="ignore"):
-            columns = (E * basis)._on(frame.even).coefficients.T @ _phi1(-ad)
+            columns = (E * basis).on_keys(frame.even).coefficients.T @ _phi1(-ad)
         if not unit:
             columns = np.concatenate([columns, E.coefficients[:, None]], axis=1)
         if not np.isfinite(columns).all():  # φ1 overflows where B is large and nearly null

@@ -16,7 +16,7 @@ def taken(value: Any, shape: tuple[int, ...], places: Places) -> Any:
     if value.__class__ in (tuple, list):
         return value.__class__(taken(one, shape, places) for one in value)
     if isinstance(value, Multivector) and value.ndim:
-        return value.algebra._new(value.keys, np.broadcast_to(value.coefficients, (*shape, value.keys.size))[places])
+        return value.algebra.new(value.keys, np.broadcast_to(value.coefficients, (*shape, value.keys.size))[places])
     if isinstance(value, np.ndarray) and value.ndim:
         return np.broadcast_to(value, shape)[places]
     return value
@@ -37,7 +37,7 @@ def mended(result: Any, plain: Any, places: Places) -> Any:
         new = np.zeros((*plain.shape, keys.size), dtype)
         new[..., keys.place(plain.keys)] = plain.coefficients
         values[_own(places, result.shape)] = new
-        return result.algebra._new(keys, values)
+        return result.algebra.new(keys, values)
     if isinstance(result, np.ndarray) and result.ndim:
         values = result.astype(np.result_type(result, plain))
         values[_own(places, result.shape)] = plain

@@ -33,7 +33,7 @@ class Result(NamedTuple):
         """Return it from its components (size, samples)."""
         array = rows.T if len(shape) == 1 else np.moveaxis(rows.reshape(self.size, *shape), 0, -1)
         if self.keys is not None:
-            return self.algebra._new(self.keys, array)
+            return self.algebra.new(self.keys, array)
         return array[..., 0][()]
 
 
@@ -121,7 +121,7 @@ class FusedKernel:
         if self.function(arguments, columns, None, 0, 1):
             return True, None
         results = [
-            rows[0] if one.keys is None else one.algebra._new(one.keys, rows)
+            rows[0] if one.keys is None else one.algebra.new(one.keys, rows)
             for one, rows in zip(self.results, out, strict=True)
         ]
         return False, self._build(results)

@@ -68,7 +68,7 @@ class TracedMultivector:
             return lift_constant(self.trace, self.algebra, other)
         return None
 
-    _coerced = lift  # as a plain multivector's, which asks for it where it is the left factor
+    coerce = lift  # as a plain multivector's, which asks for it where it is the left factor
 
     def _need(self, other: Any, name: str) -> "TracedMultivector":
         found = self.lift(other)

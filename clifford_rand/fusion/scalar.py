@@ -93,7 +93,7 @@ class TracedScalar:
             return same / self if swap else self * same.inv()
         return same + self if name == "add" else same * self
 
-    def _coerced(self, other: Any) -> Any:
+    def coerce(self, other: Any) -> Any:
         """Return a constant multivector that stands to its left, to be multiplied with it."""
         from clifford_rand.fusion.multivector import lift_constant
 

@@ -181,7 +181,7 @@ def _structure(value: Any, parts: list[Any]) -> Callable[[list[Any]], Any]:
         inner = [_structure(one, parts) for one in value]
         kind: Any = type(value)
         if hasattr(kind, "_make"):
-            return lambda results: kind._make(one(results) for one in inner)
+            return lambda results: kind.new(one(results) for one in inner)
         return lambda results: kind(one(results) for one in inner)
     if isinstance(value, Multivector | float | int | complex | np.generic | np.ndarray | type(None)):
         return lambda results: value

@@ -52,7 +52,7 @@ def unit_scale(array: NDArray[Any], owner: str, name: str = "coefficients") -> t
 def scaled(A: Any, owner: str) -> Any:
     """Return A with floating coefficients, times the power of two that brings the largest near 1."""
     A = as_inexact(A)
-    return A._make(A.keys, unit_scale(A.coefficients, owner)[0])
+    return A.new(A.keys, unit_scale(A.coefficients, owner)[0])
 
 
 def quotient(array: NDArray[Any], divisor: NDArray[Any]) -> NDArray[Any]:

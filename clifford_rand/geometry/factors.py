@@ -73,7 +73,7 @@ def factorise_blade(A: "Multivector", rtol: float = 1e-9) -> "tuple[Any, list[Mu
     d, rtol = A.algebra.d, check_tolerance(rtol, 1e-9, "factorise_blade")
     k, part = homogeneous(A, "A", "factorise_blade", rtol)
     if part.coefficients.dtype == object:
-        return _factorise_exactly(part._on(part.keys.filled), k)
+        return _factorise_exactly(part.on_keys(part.keys.filled), k)
     live = live_vectors(part)
     values, scale = unit_scale(gather(as_inexact(part), k, live), "factorise_blade")
     if k == 0:
@@ -87,9 +87,7 @@ def factorise_blade(A: "Multivector", rtol: float = 1e-9) -> "tuple[Any, list[Mu
     phase = np.where(length > 0, size, 1) / np.where(length > 0, length, 1)
     rows = rows.copy()
     rows[..., 0, :] *= phase[..., None]
-    return (length * scale[..., 0])[()], [
-        A._make(scatter_keys(d, (1,), live), rows[..., i, :].copy()) for i in range(k)
-    ]
+    return (length * scale[..., 0])[()], [A.new(scatter_keys(d, (1,), live), rows[..., i, :].copy()) for i in range(k)]
 
 
 def _factorise_exactly(A: Any, k: int) -> tuple[Any, list[Any]]:
@@ -157,7 +155,7 @@ def factorise_versor(A: "Multivector", rtol: float = 1e-12) -> "tuple[Any, list[
     precise = values.dtype in (np.float64, np.complex128)
     limit = relative(values.dtype, rtol if precise else 0.0)
     directions = _Directions(A.algebra, values.dtype)
-    left = A._make(A.keys, values)
+    left = A.new(A.keys, values)
     factors: list[Any] = []
     avoid = None
     while (k := _top_grade(A, left, limit)) > 1:
@@ -174,7 +172,7 @@ def factorise_versor(A: "Multivector", rtol: float = 1e-12) -> "tuple[Any, list[
         if len(factors) > 3 * A.algebra.d:  # a vector from outside costs three factors for one grade
             raise _no_versor(A)
     if k == 1:
-        vector = left.grade(1)._on(keys_of_grades(A.algebra.d, (1,)))
+        vector = left.grade(1).on_keys(keys_of_grades(A.algebra.d, (1,)))
         square = vector.inner(vector).coefficients[..., 0]
         if (square == 0).any():
             raise _no_versor(A)
@@ -194,7 +192,7 @@ def _unit(a: Any, square: NDArray[Any], *, inverse: bool = False) -> Any:
     root = np.sqrt(square if square.dtype.kind == "c" else np.abs(square))
     if inverse and square.dtype.kind != "c":
         root = root * np.sign(square)
-    return a._make(a.keys, a.coefficients / root[..., None])
+    return a.new(a.keys, a.coefficients / root[..., None])
 
 
 def _top_grade(A: Any, left: Any, limit: float) -> int:
@@ -230,7 +228,7 @@ class _Directions:
     def span(self, left: Any, k: int, avoid: NDArray[Any] | None) -> NDArray[Any]:
         """Return orthonormal rows (..., k, d) of the part of grade k, those with x·avoid = 0 if that is given."""
         d = self.algebra.d
-        part = left.grade(k)._on(keys_of_grades(d, (k,)))
+        part = left.grade(k).on_keys(keys_of_grades(d, (k,)))
         weights = blade_weights(self.algebra.form, part.keys)
         values = part.coefficients if weights is None else part.coefficients * weights.astype(self.weights.dtype)
         Q = span_of(unit_scale(values, "factorise_versor")[0], d, k)[0]

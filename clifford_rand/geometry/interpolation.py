@@ -199,4 +199,4 @@ def _three_point(rate: Any, h: NDArray[Any]) -> Any:
         result[1:-1] = (1 - share) * values[:-1] + share * values[1:]
         result[0] = values[0] + share[0] * (values[0] - values[1])
         result[-1] = values[-1] + (1 - share[-1]) * (values[-1] - values[-2])
-    return rate._make(rate.keys, result)
+    return rate.new(rate.keys, result)

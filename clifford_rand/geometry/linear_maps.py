@@ -67,7 +67,7 @@ def outermorphism(A: "Multivector", F: ArrayLike, target: Any = None) -> "Multiv
         else:
             part = _mapped(values, image)
         parts.append(np.broadcast_to(part, (*batch, image.shape[-1])))
-    return target._new(result_keys, np.concatenate(parts, axis=-1))
+    return target.new(result_keys, np.concatenate(parts, axis=-1))
 
 
 def _mapped(values: NDArray[Any], image: NDArray[Any]) -> NDArray[Any]:
@@ -109,7 +109,7 @@ def _images(target: Any, F: NDArray[Any], wanted: list[Any], grades: tuple[int, 
             continue
         rest = found[k - 1][..., [order[k - 1][mask & (mask - 1)] for mask in masks], :]
         wedge = first.wedge(target.multivector(np.ascontiguousarray(rest), k - 1))
-        found[k] = wedge._on(keys_of_grades(target.d, (k,))).coefficients
+        found[k] = wedge.on_keys(keys_of_grades(target.d, (k,))).coefficients
     return [found[k][..., [order[k][int(mask)] for mask in masks], :] for k, masks in zip(grades, wanted, strict=True)]
 
 
@@ -162,10 +162,10 @@ def _matrix(A: Any, owner: str, *, left: bool) -> NDArray[Any]:
     check_size(keys.size**2 * max(1, A.coefficients[..., 0].size if A.keys.size else 1), owner, "the matrix")
     if metric.diagonal is None:
         one = A[..., None] if A.ndim else A
-        basis = A._make(
+        basis = A.new(
             keys, np.eye(keys.size, dtype=np.int64 if A.coefficients.dtype == object else A.coefficients.dtype)
         )
-        images = (one * basis if left else basis * one)._on(keys).coefficients  # row S: the image of e_S
+        images = (one * basis if left else basis * one).on_keys(keys).coefficients  # row S: the image of e_S
         return np.swapaxes(images.copy(), -1, -2)
     given = np.asarray(A.keys.masks)[:, None]
     basis_masks = np.asarray(keys.masks)[None, :]

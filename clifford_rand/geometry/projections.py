@@ -34,7 +34,7 @@ def _with_inverse(B: Any, owner: str) -> tuple[int, Any, Any]:
     exact = is_exact(B)
     if not exact:
         B = as_inexact(B)
-        B = B._make(B.keys, unit_scale(B.coefficients, owner, "B")[0])
+        B = B.new(B.keys, unit_scale(B.coefficients, owner, "B")[0])
     square = expand(B * ~B)
     place = square.keys.find(0)
     norm = square.coefficients[..., place] if place >= 0 else np.zeros(B.shape, dtype=B.coefficients.dtype)
@@ -55,7 +55,7 @@ def _with_inverse(B: Any, owner: str) -> tuple[int, Any, Any]:
             "B", owner, "a blade that is not null, B ~B ≠ 0", describe("a null blade, which has no inverse"), hint
         )
     reverse = ~B
-    return grade, B, reverse._make(reverse.keys, quotient(reverse.coefficients, norm[..., None]))
+    return grade, B, reverse.new(reverse.keys, quotient(reverse.coefficients, norm[..., None]))
 
 
 def project(A: "Multivector", B: Any) -> "Multivector":
@@ -77,9 +77,9 @@ def project(A: "Multivector", B: Any) -> "Multivector":
     >>> alg("e1 + 2*e3").project(alg.e12)
     1.0*e1
     """
-    B = A._operand(B, "project")
+    B = A.operand(B, "project")
     if B.__class__ is not A.__class__:  # a tensor
-        return B._coerced(A).project(B)
+        return B.coerce(A).project(B)
     grade, B, inverse = _with_inverse(B, "project")
     refuse_flats(A, grade)
     return A.lc(B).lc(inverse)
@@ -113,9 +113,9 @@ def reject(A: "Multivector", B: Any) -> "Multivector":
     >>> alg("e1 + 2*e3").reject(alg.e12)
     2.0*e3
     """
-    B = A._operand(B, "reject")
+    B = A.operand(B, "reject")
     if B.__class__ is not A.__class__:  # a tensor
-        return B._coerced(A).reject(B)
+        return B.coerce(A).reject(B)
     _, B, inverse = _with_inverse(B, "reject")
     return A.wedge(B).rc(inverse)
 
@@ -143,9 +143,9 @@ def reflect(A: "Multivector", B: Any, *, inside: bool = False) -> "Multivector":
     """
     from clifford_rand.geometry.versors import sandwich
 
-    B, inside = A._operand(B, "reflect"), check_bool(inside, "inside", "reflect")
+    B, inside = A.operand(B, "reflect"), check_bool(inside, "inside", "reflect")
     if B.__class__ is not A.__class__:  # a tensor
-        return B._coerced(A).reflect(B, inside=inside)
+        return B.coerce(A).reflect(B, inside=inside)
     grade, B, _ = _with_inverse(B, "reflect")
     return sandwich(B, A.involute() if (grade + inside) % 2 else A)
 
@@ -186,7 +186,7 @@ def reciprocal_frame(vectors: Sequence[Any]) -> list[Any]:
             raise fail("vectors", OWNER, rule, describe(f"a multivector with grades {v.keys.grades}"), "Use grade(1).")
     if len(listed) > algebra.d:
         raise fail("vectors", OWNER, f"at most {algebra.d} vectors", describe(f"{len(listed)}"))
-    listed = [v._on(keys) for v in listed]
+    listed = [v.on_keys(keys) for v in listed]
     if is_exact(*listed):
         return _exact(listed)
     listed = [as_inexact(v) for v in listed]
@@ -228,13 +228,13 @@ def _exact(vectors: list[Any]) -> list[Any]:
 
     whole = wedge(vectors)
     reverse = ~whole
-    norm = expand(whole.inner(whole))._on(keys_of_grades(keys.d, (0,))).coefficients
+    norm = expand(whole.inner(whole)).on_keys(keys_of_grades(keys.d, (0,))).coefficients
     if np.asarray(norm == 0, dtype=bool).any():
         raise _singular()
     frame = []
     for i in range(len(vectors)):
         others = vectors[:i] + vectors[i + 1 :]
         product = wedge(others).lc(reverse) if others else reverse
-        values = expand(product)._on(keys).coefficients
-        frame.append(product._make(keys, quotient((-values if i % 2 else values).astype(object), norm)))
+        values = expand(product).on_keys(keys).coefficients
+        frame.append(product.new(keys, quotient((-values if i % 2 else values).astype(object), norm)))
     return frame

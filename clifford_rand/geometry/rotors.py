@@ -60,9 +60,9 @@ def rotor_between(a: Any, b: Any) -> Any:
         raise fail("b", OWNER, f"of the grade of a, {k}", describe(f"grade {k_b}"))
     if is_exact(a, b):
         return _exact(a, b, k)
-    a, b = as_inexact(a._on(a.keys.filled)), as_inexact(b._on(b.keys.filled))
-    a = a._make(a.keys, unit_scale(a.coefficients, OWNER, "a")[0])
-    b = b._make(b.keys, unit_scale(b.coefficients, OWNER, "b")[0])
+    a, b = as_inexact(a.on_keys(a.keys.filled)), as_inexact(b.on_keys(b.keys.filled))
+    a = a.new(a.keys, unit_scale(a.coefficients, OWNER, "a")[0])
+    b = b.new(b.keys, unit_scale(b.coefficients, OWNER, "b")[0])
     if k == 1:
         return _between_vectors(a, b)
     return _between_blades(a, b, k)
@@ -71,7 +71,7 @@ def rotor_between(a: Any, b: Any) -> Any:
 def _scalar(a: Any, b: Any) -> NDArray[Any]:
     """Return the inner product of two vectors (..., 1)."""
     product = a.inner(b)
-    return np.asarray(product._on(keys_of_grades(a.algebra.d, (0,))).coefficients)
+    return np.asarray(product.on_keys(keys_of_grades(a.algebra.d, (0,))).coefficients)
 
 
 def _euclidean(values: NDArray[Any]) -> NDArray[Any]:
@@ -92,7 +92,7 @@ def _between_vectors(a: Any, b: Any) -> Any:
     x = a.coefficients
     y = b.coefficients * np.sqrt(ratio)
     x, y = np.broadcast_arrays(x, y)
-    a, b = a._make(a.keys, x), b._make(a.keys, y)
+    a, b = a.new(a.keys, x), b.new(a.keys, y)
     square = _scalar(a, a)
     cosine = _scalar(a, b) / square
     near = cosine.real >= 0  # there (a + b) has no cancellation; beyond, (a - b) m with m in the plane has none
@@ -100,32 +100,32 @@ def _between_vectors(a: Any, b: Any) -> Any:
         return _normalised((a + b) * a)
     m = y - cosine * x
     size = _euclidean(m)
-    m_square = _scalar(a._make(a.keys, m), a._make(a.keys, m))
+    m_square = _scalar(a.new(a.keys, m), a.new(a.keys, m))
     noise = 4 * np.finfo(x.dtype).eps
     flat = (size <= noise * _euclidean(y)) | (np.abs(m_square) <= lowest * size**2)
     if (flat & ~near).any():
         m = np.where(flat, _any_orthogonal(a, lowest, flat & ~near), m)
     m = m / np.where(_euclidean(m) > 0, _euclidean(m), 1)
     for _ in range(2):  # m from nearly opposite vectors is orthogonal to a only to a few digits
-        m = m - _scalar(a, a._make(a.keys, m)) / square * x
-    other = _normalised((a - b) * a._make(a.keys, m), unused=near)
+        m = m - _scalar(a, a.new(a.keys, m)) / square * x
+    other = _normalised((a - b) * a.new(a.keys, m), unused=near)
     if not near.any():
         return other
     first = _normalised((a + b) * a, unused=~near)
-    return first._make(first.keys, np.where(near, first.coefficients, other.coefficients))
+    return first.new(first.keys, np.where(near, first.coefficients, other.coefficients))
 
 
 def _normalised(R: Any, unused: NDArray[np.bool_] | None = None) -> Any:
     """Return R / √|⟨R ~R⟩_0| with a scalar part ≥ 0, on grades 0 and 2; elements in ``unused`` may be anything."""
     d = R.algebra.d
-    R = R._on(keys_of_grades(d, (0, 2) if d > 1 else (0,)))
+    R = R.on_keys(keys_of_grades(d, (0, 2) if d > 1 else (0,)))
     norm = np.asarray(square_and_rest(R)[0] if is_closed(R) else norm_squared(R))[..., None]
     if unused is not None:
         norm = np.where(unused | (norm == 0), 1, norm)
     if norm.dtype.kind == "c":
-        return R._make(R.keys, R.coefficients / np.sqrt(norm))
+        return R.new(R.keys, R.coefficients / np.sqrt(norm))
     root = np.where(R.coefficients[..., :1] < 0, -1, 1).astype(norm.dtype) * np.sqrt(np.abs(norm))
-    return R._make(R.keys, R.coefficients / root)
+    return R.new(R.keys, R.coefficients / root)
 
 
 def _any_orthogonal(a: Any, lowest: float, wanted: NDArray[np.bool_]) -> NDArray[Any]:
@@ -157,7 +157,7 @@ def _between_blades(a: Any, b: Any, k: int) -> Any:
     if k == 0:
         if (np.sign(a.coefficients.real) != np.sign(b.coefficients.real)).any():
             raise fail("b", OWNER, "of the sign of a: rotors leave scalars as they are", describe("opposite signs"))
-        return a._make(a.keys, np.ones_like(a.coefficients + b.coefficients))
+        return a.new(a.keys, np.ones_like(a.coefficients + b.coefficients))
     if k == d - 1 and r == 0 and not definite:
         return rotor_between(a.dual(), b.dual())  # R is even, so it commutes with I
     if not definite or np.result_type(a.coefficients, b.coefficients).kind == "c":
@@ -209,7 +209,7 @@ def _half_turn(algebra: Any, P: NDArray[Any], Q: NDArray[Any], back: NDArray[Any
         n = n - ((n[..., None, :] @ P.swapaxes(-1, -2)) @ P)[..., 0, :]
     R = algebra.vector(n @ back) * algebra.vector(p @ back)
     one = R.keys.masks == 0
-    return R._make(R.keys, np.where(turned[..., None], R.coefficients, one.astype(n.dtype)))
+    return R.new(R.keys, np.where(turned[..., None], R.coefficients, one.astype(n.dtype)))
 
 
 def _exact(a: Any, b: Any, k: int) -> Any:

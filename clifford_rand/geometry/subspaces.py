@@ -90,7 +90,7 @@ def gather(A: Any, k: int, live: list[int]) -> NDArray[Any]:
     """Return the coefficients (..., C(d', k)) of A, of grade k, in the coordinates of the d' live vectors."""
     keys = keys_of_grades(len(live), (k,))
     if len(live) == A.algebra.d:
-        return np.asarray(A._on(keys).coefficients)
+        return np.asarray(A.on_keys(keys).coefficients)
     place = {old: new for new, old in enumerate(live)}
     values = np.zeros((*A.shape, keys.size), dtype=A.coefficients.dtype)
     for n, mask in enumerate(A.keys.masks):
@@ -140,7 +140,7 @@ def is_blade(A: "Multivector", rtol: float = 1e-9) -> Any:
         if k <= 1 or k >= d - 1:
             result |= chosen
         elif chosen.any():
-            part = A._make(keys, values).grade(k)
+            part = A.new(keys, values).grade(k)
             live = live_vectors(part)
             result[chosen] = span_of(gather(part, k, live)[chosen], len(live), k)[1] <= limit
     return bool(result) if result.ndim == 0 else result
@@ -209,7 +209,7 @@ def join(A: "Multivector", B: Any, rtol: float = 1e-9) -> "Multivector":
     >>> A.join(B), A.meet(B)
     (1.0*e012, 1.0*e0)
     """
-    return join_and_meet(A, A._operand(B, "join"), "join", rtol)[0]
+    return join_and_meet(A, A.operand(B, "join"), "join", rtol)[0]
 
 
 @one_batch
@@ -226,7 +226,7 @@ def meet(A: "Multivector", B: Any, rtol: float = 1e-9) -> "Multivector":
     >>> alg.e12.meet(2 * alg.e23), alg.e12.meet(alg.e34)
     (2.0*e2, 1.0)
     """
-    return join_and_meet(A, A._operand(B, "meet"), "meet", rtol)[1]
+    return join_and_meet(A, A.operand(B, "meet"), "meet", rtol)[1]
 
 
 def join_and_meet(A: Any, B: Any, owner: str, rtol: float = 1e-9) -> tuple[Any, Any]:
@@ -272,7 +272,7 @@ def join_and_meet(A: Any, B: Any, owner: str, rtol: float = 1e-9) -> tuple[Any, 
         J[chosen, joins.slices[a + b - m]] = found_J
         M[chosen, meets.slices[m]] = found_M
     scale = np.broadcast_to(scale_a * scale_b, (*shape, 1))
-    return A._make(joins, J.reshape(*shape, joins.size)), A._make(meets, M.reshape(*shape, meets.size) * scale)
+    return A.new(joins, J.reshape(*shape, joins.size)), A.new(meets, M.reshape(*shape, meets.size) * scale)
 
 
 def _combine(

@@ -61,7 +61,7 @@ def inspect_versor(U: Any, rtol: float, *, twisted: bool = False) -> tuple[NDArr
         excess = np.abs(other).max(axis=-1)
         accepted &= excess <= limit * size
         if accepted.all() and (excess > ROUNDING * eps * size).any():
-            rest = square._make(square.keys, square.coefficients / norm[..., None])
+            rest = square.new(square.keys, square.coefficients / norm[..., None])
     odd = {k % 2 for k in keys.grades}
     if twisted and len(odd) == 2:
         parts = [np.abs(weighted[..., keys.grade_of % 2 == parity]).max(axis=-1, initial=0) for parity in (0, 1)]
@@ -84,9 +84,9 @@ def _keeps_vectors(U: Any, limit: float, size: NDArray[Any]) -> NDArray[np.bool_
     if metric.d >= PROBED_FROM:
         angle = np.arange(1.0, metric.d + 1) ** 2
         vectors = np.stack([np.cos(angle), np.sin(angle)]).astype(U.coefficients.dtype)
-    basis = U._make(keys, vectors)
+    basis = U.new(keys, vectors)
     weights = blade_weights(metric, keys)
-    basis = basis if weights is None else basis._make(keys, basis.coefficients / weights)
+    basis = basis if weights is None else basis.new(keys, basis.coefficients / weights)
     one = U[..., None] if U.ndim else U
     images = (one * basis) * ~one
     out = blade_weights(metric, images.keys)
@@ -133,7 +133,7 @@ def _is_exact_versor(A: Any) -> Any:
     accepted = vanishes(square, square.keys.grade_of > 0) & np.asarray(np.asarray(square["1"]) != 0, dtype=bool)
     accepted &= vanishes(A, A.keys.grade_of % 2 == 0) | vanishes(A, A.keys.grade_of % 2 == 1)
     for i in range(A.algebra.d):
-        image = (A * A._make(keys_of_grades(A.algebra.d, (1,)), np.eye(A.algebra.d, dtype=np.int64)[i])) * ~A
+        image = (A * A.new(keys_of_grades(A.algebra.d, (1,)), np.eye(A.algebra.d, dtype=np.int64)[i])) * ~A
         accepted &= vanishes(image, image.keys.grade_of != 1)
     return bool(accepted) if accepted.ndim == 0 else accepted
 
@@ -171,15 +171,15 @@ def sandwich(R: "Multivector", X: Any) -> "Multivector":
     >>> alg.e1 >> alg.e1, alg.e1 >> alg.e2
     (1.0*e1, -1.0*e2)
     """
-    X = R._operand(X, "sandwich")
+    X = R.operand(X, "sandwich")
     if X.__class__ is not R.__class__:  # a tensor
-        return X._coerced(R).sandwich(X)
+        return X.coerce(R).sandwich(X)
     r, x = R.coefficients, X.coefficients
     if r.dtype.kind == "f" and (x.dtype is r.dtype or x.dtype.kind == "i"):
         plan = None if cancels(R) else sandwich_plan(R.algebra.form, R.keys, X.keys)
         found = None if plan is None else plan(r, x.astype(r.dtype, copy=False))
         if found is not None:
-            return R._make(X.keys, found)
+            return R.new(X.keys, found)
     if is_exact(R, X):
         return _exact(R, X)
     U = scaled(R, "sandwich")
@@ -197,19 +197,19 @@ def sandwich(R: "Multivector", X: Any) -> "Multivector":
         per_map = count // max(1, R.coefficients[..., 0].size)
         widest = max((filled.slices[k].stop - filled.slices[k].start for k in filled.grades), default=0)
         if filled.complete and per_map > 2 * widest and widest <= LARGEST_MATRIX and (keeps or filled.size <= 256):
-            return _by_matrix(U, X._on(filled), inverse, keeps)
+            return _by_matrix(U, X.on_keys(filled), inverse, keeps)
     product = (U * X) * inverse
     return product.grade(*X.keys.grades) if keeps else product
 
 
 def sandwich_of(R: "Multivector", X: Any) -> Any:
     """Return R >> X = R X R⁻¹: see `sandwich`, also for what it costs."""
-    return NotImplemented if R._coerced(X) is None else sandwich(R, X)
+    return NotImplemented if R.coerce(X) is None else sandwich(R, X)
 
 
 def sandwich_by(X: "Multivector", R: Any) -> Any:
     """Return R >> X for a scalar R."""
-    same = X._coerced(R)
+    same = X.coerce(R)
     return NotImplemented if same is None else sandwich(same, X)
 
 
@@ -223,7 +223,7 @@ def _closed(U: Any, inverse: Any, X: Any) -> Any:
     if U.keys.grades == (1,):
         return (2 * U.inner(X)) * inverse - X
     keys = X.keys.filled
-    values, shape = X._on(keys).coefficients, np.broadcast_shapes(U.shape, X.shape)
+    values, shape = X.on_keys(keys).coefficients, np.broadcast_shapes(U.shape, X.shape)
     parts = []
     for k in keys.grades:
         part = values[..., keys.slices[k]]
@@ -233,7 +233,7 @@ def _closed(U: Any, inverse: Any, X: Any) -> Any:
             rows = moved_vectors(U, inverse, scalar_and_matrix(X.grade(2))[1], rows=True)
             part = -upper(moved_vectors(U, inverse, np.swapaxes(rows, -1, -2), rows=True))  # M (Y Mᵀ)ᵀ = -M Y Mᵀ
         parts.append(np.broadcast_to(part, (*shape, part.shape[-1])))
-    return X._make(keys, np.concatenate(parts, axis=-1))
+    return X.new(keys, np.concatenate(parts, axis=-1))
 
 
 def _versor_inverse(U: Any) -> Any:
@@ -242,7 +242,7 @@ def _versor_inverse(U: Any) -> Any:
     if not accepted.all():
         return None
     reverse = ~U
-    inverse = reverse._make(reverse.keys, reverse.coefficients / norm[..., None])
+    inverse = reverse.new(reverse.keys, reverse.coefficients / norm[..., None])
     if rest is None:
         return inverse
     return inverse * (2 - rest)  # U ~U = n (1 + ρ), ρ small: (1 + ρ)⁻¹ = 1 - ρ + O(ρ²), and rest = 1 + ρ
@@ -250,7 +250,7 @@ def _versor_inverse(U: Any) -> Any:
 
 def _images(U: Any, keys: Keys, inverse: Any, dtype: np.dtype) -> Any:
     """Return U e_S U⁻¹ for all S of ``keys``: a batch (..., keys.size)."""
-    basis = U._make(keys, np.eye(keys.size, dtype=dtype))
+    basis = U.new(keys, np.eye(keys.size, dtype=dtype))
     if U.ndim:
         U, inverse = U[..., None], inverse[..., None]
     return (U * basis) * inverse
@@ -262,9 +262,9 @@ def _vector_images(U: Any, inverse: Any) -> Any:
     if not _is_closed(U):
         return _images(U, keys, inverse, dtype).grade(1)
     if U.keys.grades == (1,):
-        basis = U._make(keys, np.eye(keys.size, dtype=dtype))
+        basis = U.new(keys, np.eye(keys.size, dtype=dtype))
         return _closed(U[..., None], inverse[..., None], basis) if U.ndim else _closed(U, inverse, basis)
-    return U._make(keys, moved_vectors(U, inverse, np.eye(keys.size, dtype=dtype), rows=True))
+    return U.new(keys, moved_vectors(U, inverse, np.eye(keys.size, dtype=dtype), rows=True))
 
 
 def _by_matrix(U: Any, X: Any, inverse: Any, keeps: bool) -> Any:
@@ -274,21 +274,21 @@ def _by_matrix(U: Any, X: Any, inverse: Any, keeps: bool) -> Any:
     one = U.coefficients[..., 0].size == 1
     shape = np.broadcast_shapes(U.shape, X.shape)
     if one:
-        U, inverse = (A._make(A.keys, A.coefficients.reshape(-1)) for A in (U, inverse))
+        U, inverse = (A.new(A.keys, A.coefficients.reshape(-1)) for A in (U, inverse))
         values = np.broadcast_to(values, (*shape, X.keys.size)).reshape(-1, X.keys.size)
     else:
         U, inverse = U[..., 0], inverse[..., 0]
     if not keeps:
         images = _images(U, X.keys, inverse, dtype)
-        return X._make(images.keys, (values @ images.coefficients).reshape(*shape, images.keys.size))
+        return X.new(images.keys, (values @ images.coefficients).reshape(*shape, images.keys.size))
     parts = []
     for k in X.keys.grades:
         keys = keys_of_grades(d, (k,))
-        matrix = _images(U, keys, inverse, dtype).grade(k)._on(keys).coefficients.astype(dtype, copy=False)
+        matrix = _images(U, keys, inverse, dtype).grade(k).on_keys(keys).coefficients.astype(dtype, copy=False)
         if len(X.keys.grades) == 1:
-            return X._make(keys, (values @ matrix).reshape(*shape, keys.size))
+            return X.new(keys, (values @ matrix).reshape(*shape, keys.size))
         parts.append(values[..., X.keys.slices[k]] @ matrix)
-    return X._make(X.keys, np.concatenate(parts, axis=-1).reshape(*shape, X.keys.size))
+    return X.new(X.keys, np.concatenate(parts, axis=-1).reshape(*shape, X.keys.size))
 
 
 def _has_scalar_square(square: Any) -> bool:
@@ -303,7 +303,7 @@ def _exact(R: Any, X: Any) -> Any:
         if np.asarray(norm == 0, dtype=bool).any():
             raise fail("R", "sandwich", "invertible", describe("a null versor: R ~R = 0"))
         product = expand((R * X) * ~R)
-        product = product._make(product.keys, quotient(product.coefficients, norm[..., None]))
+        product = product.new(product.keys, quotient(product.coefficients, norm[..., None]))
     else:
         product = expand((R * X) * R.inv())
     other = ~np.isin(product.keys.grade_of, X.keys.grades)
@@ -335,7 +335,7 @@ def vector_matrix(R: "Multivector") -> NDArray[Any]:
     keys = keys_of_grades(R.algebra.d, (1,))
     check_size(keys.size**2 * max(1, math.prod(R.shape)), "vector_matrix", "the matrix")
     if is_exact(R):
-        basis = R._make(keys, np.eye(keys.size, dtype=np.int64))
+        basis = R.new(keys, np.eye(keys.size, dtype=np.int64))
         images = _exact(R[..., None] if R.ndim else R, basis) if _has_scalar_square(expand(R * ~R)) else None
         if images is not None and set(images.keys.grades) - {1}:
             images = None
@@ -346,4 +346,4 @@ def vector_matrix(R: "Multivector") -> NDArray[Any]:
     if images is None:
         hint = "Use left_matrix and right_matrix for other products."
         raise fail("R", "vector_matrix", "a versor, so that R x R⁻¹ is a vector", describe("another multivector"), hint)
-    return np.swapaxes(images._on(keys).coefficients.copy(), -1, -2)
+    return np.swapaxes(images.on_keys(keys).coefficients.copy(), -1, -2)

@@ -79,9 +79,9 @@ def cumsum(A: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
     array = A.coefficients
     along = _axis(A, axis, "cumsum")
     if array.dtype.kind != "i":
-        return A._make(A.keys, array.cumsum(axis=along))
+        return A.new(A.keys, array.cumsum(axis=along))
     bound = A.shape[along] * largest(array)
-    return A._make(A.keys, in_integers(lambda x: x.cumsum(axis=along), bound, array))
+    return A.new(A.keys, in_integers(lambda x: x.cumsum(axis=along), bound, array))
 
 
 def cumprod(A: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
@@ -93,7 +93,7 @@ def cumprod(A: Any, axis: int | None = None, dtype: Any = None, out: Any = None)
     along = _axis(A, axis, "cumprod")
     if not A.shape[along]:
         return A
-    factors = (A._make(A.keys, row) for row in np.moveaxis(A.coefficients, along, 0))
+    factors = (A.new(A.keys, row) for row in np.moveaxis(A.coefficients, along, 0))
     return stack(list(itertools.accumulate(factors, operator.mul)), along)
 
 
@@ -116,7 +116,7 @@ def gradient(A: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> An
     array = A.coefficients.astype(np.float64) if A.dtype.kind == "i" else _numeric(A).coefficients
     differences: Any = np.gradient
     arrays = differences(array, *as_numbers(spacing, "numpy.gradient"), axis=axes, edge_order=edge_order)
-    parts = [A._make(A.keys, layout.own(part)) for part in (arrays if isinstance(arrays, list | tuple) else [arrays])]
+    parts = [A.new(A.keys, layout.own(part)) for part in (arrays if isinstance(arrays, list | tuple) else [arrays])]
     return parts if len(axes) > 1 else parts[0]
 
 
@@ -134,12 +134,12 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
             rule = "multivectors of batch shape (n,)" if name == "fp" else "one multivector"
             raise fail(name, "interp", rule, describe(f"batch shape {value.shape}"))
     keys = functools.reduce(union, (value.keys for value in values.values()))
-    arrays = {name: np.moveaxis(value._on(keys).coefficients, -1, 0) for name, value in values.items()}
+    arrays = {name: np.moveaxis(value.on_keys(keys).coefficients, -1, 0) for name, value in values.items()}
     columns = [
         line(x, xp, fp=column, period=period, **{name: array[k] for name, array in arrays.items() if name != "fp"})
         for k, column in enumerate(arrays["fp"])
     ]
-    return like._make(keys, np.stack(columns, axis=-1))
+    return like.new(keys, np.stack(columns, axis=-1))
 
 
 def _numeric(A: Any) -> Any:
@@ -163,7 +163,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     for i in range(n):
         array[i : i + m] += products.coefficients[i]
     first = (n + m - 1 - size) // 2
-    return products._make(products.keys, layout.own(array[first : first + size]))
+    return products.new(products.keys, layout.own(array[first : first + size]))
 
 
 def _axis(A: Any, axis: Any, name: str) -> int:
@@ -222,7 +222,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, axis: 
 def isclose(A: Any, B: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """Compare by `Multivector.isclose` with NumPy's tolerances: max |a - b| ≤ atol + rtol · max(|a|, |b|)."""
     like = A if is_multivector(A) else B
-    A, B = like._coerced(A), like._coerced(B)
+    A, B = like.coerce(A), like.coerce(B)
     if equal_nan and None not in (A, B):
         A, B = _without_common_nan(A, B)
     return A.isclose(B, rtol, atol)
@@ -233,7 +233,7 @@ def _without_common_nan(A: Any, B: Any) -> tuple[Any, Any]:
     keys = union(A.keys, B.keys)
     a, b = aligned(A, B, "isclose")
     nan = np.isnan(a) & np.isnan(b)
-    return A._make(keys, np.where(nan, 0, a)), B._make(keys, np.where(nan, 0, b))
+    return A.new(keys, np.where(nan, 0, a)), B.new(keys, np.where(nan, 0, b))
 
 
 def allclose(A: Any, B: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
@@ -267,17 +267,17 @@ def _size(A: Any, axis: int | None = None) -> int:
 def _filled(A: Any, value: Any, dtype: Any, shape: Any) -> Any:
     batch = A.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
     B = operand(A, value)
-    B = B if B.keys.size else B._on(A.keys)
+    B = B if B.keys.size else B.on_keys(A.keys)
     return np.broadcast_to(B.astype(common_dtype(A.dtype, B.dtype) if dtype is None else dtype), batch)
 
 
 def _zeros_like(A: Any, dtype: Any = None, *, shape: Any = None, **more: Any) -> Any:
     batch = A.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
-    return A._make(A.keys, layout.zeros(batch, A.keys.size, A.dtype if dtype is None else dtype))
+    return A.new(A.keys, layout.zeros(batch, A.keys.size, A.dtype if dtype is None else dtype))
 
 
 def _ones_like(A: Any, dtype: Any = None, *, shape: Any = None, **more: Any) -> Any:
-    one = A._make(keys_of_grades(A.algebra.d, (0,)), np.ones(1, dtype=A.dtype))
+    one = A.new(keys_of_grades(A.algebra.d, (0,)), np.ones(1, dtype=A.dtype))
     return _filled(A, one, dtype, shape)
 
 
@@ -286,11 +286,11 @@ def _full_like(A: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None,
 
 
 def _real(A: Any) -> Any:
-    return A._make(A.keys, A.coefficients.real.copy())
+    return A.new(A.keys, A.coefficients.real.copy())
 
 
 def _imag(A: Any) -> Any:
-    return A._make(A.keys, A.coefficients.imag.copy())
+    return A.new(A.keys, A.coefficients.imag.copy())
 
 
 def _is_complex(A: Any) -> bool:
@@ -303,11 +303,11 @@ def _is_real(A: Any) -> bool:
 
 def _round(A: Any, decimals: int = 0, out: Any = None) -> Any:
     _keywords("round", out=out)
-    return A._make(A.keys, np.round(A.coefficients, decimals))
+    return A.new(A.keys, np.round(A.coefficients, decimals))
 
 
 def _nan_to_num(A: Any, copy: bool = True, **values: Any) -> Any:
-    return A._make(A.keys, np.nan_to_num(A.coefficients, **values))
+    return A.new(A.keys, np.nan_to_num(A.coefficients, **values))
 
 
 def _result_type(*arguments: Any) -> np.dtype:

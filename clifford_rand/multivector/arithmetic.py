@@ -46,23 +46,23 @@ def _sum(A: "Multivector", other: Any, combine: Callable[[Any, Any], Any]) -> An
     """Return A + B or A - B."""
     if other.__class__ is int and other == 0:  # sum() starts with it, and it adds no grade
         return A
-    same = other if other.__class__ is A.__class__ and other.algebra is A.algebra else A._coerced(other)
+    same = other if other.__class__ is A.__class__ and other.algebra is A.algebra else A.coerce(other)
     if same is None:
         return NotImplemented
     try:
         if same.__class__ is not A.__class__:  # a tensor
-            return combine(same._coerced(A), same)
+            return combine(same.coerce(A), same)
         a, b = A, same
         if a.keys is b.keys and a.dtype is b.dtype and a.dtype.kind == "f":
-            return a._make(a.keys, combine(a.coefficients, b.coefficients))  # the rest, for the most of its calls
+            return a.new(a.keys, combine(a.coefficients, b.coefficients))  # the rest, for the most of its calls
         if a.dtype is not b.dtype and a.dtype.kind != "O" and b.dtype.kind != "O":
             dtype = common_dtype(a.dtype, b.dtype)
             a, b = a.astype(dtype), b.astype(dtype)
         keys = union(a.keys, b.keys)
-        x, y = a._on(keys).coefficients, b._on(keys).coefficients
+        x, y = a.on_keys(keys).coefficients, b.on_keys(keys).coefficients
         if x.dtype == INT and y.dtype == INT and (bound := largest(x) + largest(y)) > MOST:
-            return A._make(keys, in_integers(combine, bound, x, y))
-        return A._make(keys, combine(x, y))
+            return A.new(keys, in_integers(combine, bound, x, y))
+        return A.new(keys, combine(x, y))
     except ValueError:
         check_broadcast("other", "+", A.shape, same.shape)
         raise
@@ -85,7 +85,7 @@ def subtract_from(A: "Multivector", other: Any) -> Any:
 
 def negative(A: "Multivector") -> "Multivector":
     """Return -A."""
-    return A._make(A.keys, -A.coefficients)
+    return A.new(A.keys, -A.coefficients)
 
 
 def positive(A: "Multivector") -> "Multivector":
@@ -111,15 +111,15 @@ def scale(A: "Multivector", other: Any) -> Any:
     if other.__class__ is float or (
         other.__class__ is int and (array.dtype != INT or max(largest(array), 1) * abs(other) <= MOST)
     ):
-        return A._make(A.keys, array * other)  # the rest of this, for the most of its calls
+        return A.new(A.keys, array * other)  # the rest of this, for the most of its calls
     factor = _factor(A, other)
     if factor is None:
-        same = A._coerced(other)
+        same = A.coerce(other)
         if same is None:
             return NotImplemented
         return multiply("gp", A, same)
     try:
-        return A._make(A.keys, as_coefficients(_times(array, factor), "other", "*"))
+        return A.new(A.keys, as_coefficients(_times(array, factor), "other", "*"))
     except ValueError:
         check_broadcast("other", "*", A.shape, np.shape(other))
         raise
@@ -146,18 +146,18 @@ def divide(A: "Multivector", other: Any) -> Any:
     except ValueError:
         check_broadcast("other", "/", A.shape, np.shape(other))
         raise
-    return A._make(A.keys, quotient if exact else as_coefficients(quotient, "other", "/"))
+    return A.new(A.keys, quotient if exact else as_coefficients(quotient, "other", "/"))
 
 
 def _over(A: "Multivector", other: Any) -> Any:
     """Return A B⁻¹."""
-    same: Any = A._coerced(other)
+    same: Any = A.coerce(other)
     return NotImplemented if same is None else multiply("gp", A, same.inv())
 
 
 def divide_into(A: "Multivector", other: Any) -> Any:
     """Return B A⁻¹ for what is no multivector."""
-    same: Any = A._coerced(other)
+    same: Any = A.coerce(other)
     return NotImplemented if same is None else multiply("gp", same, A.inv())
 
 

@@ -26,7 +26,7 @@ def iterate(A: "Multivector") -> "Iterator[Multivector]":
     """Return the multivectors, or batches, along the first batch axis."""
     if not A.ndim:
         raise TypeError("a single multivector is not iterable; its components are in .values")
-    return (A._make(A.keys, row) for row in A.coefficients)
+    return (A.new(A.keys, row) for row in A.coefficients)
 
 
 def item(A: "Multivector", index: Any) -> Any:
@@ -52,7 +52,7 @@ def item(A: "Multivector", index: Any) -> Any:
     if Ellipsis not in [part for part in parts if not isinstance(part, np.ndarray | list)]:
         parts = (*parts, Ellipsis)
     try:
-        return A._make(A.keys, array[(*parts, slice(None))])
+        return A.new(A.keys, array[(*parts, slice(None))])
     except (TypeError, OverflowError) as error:
         raise fail("index", "A[…]", "the name of a blade, or an index of NumPy", index) from error
 
@@ -80,7 +80,7 @@ def reshape(A: "Multivector", *shape: int | tuple[int, ...]) -> "Multivector":
     except (TypeError, ValueError, OverflowError) as error:
         rule = f"integers ≥ 0 whose product is {rows}, the number of multivectors; one may be -1"
         raise fail("shape", "reshape", rule, wanted) from error
-    return A._make(A.keys, A.coefficients.reshape(*template.shape, A.keys.size))
+    return A.new(A.keys, A.coefficients.reshape(*template.shape, A.keys.size))
 
 
 def _axes(A: "Multivector", axis: int | tuple[int, ...] | None) -> tuple[int, ...]:
@@ -110,9 +110,9 @@ def total(A: "Multivector", axis: int | tuple[int, ...] | None = None, *, keepdi
     """
     array, axes, keepdims = A.coefficients, _axes(A, axis), check_bool(keepdims, "keepdims", "sum")
     if array.dtype.kind != "i":
-        return A._make(A.keys, array.sum(axis=axes, keepdims=keepdims))
+        return A.new(A.keys, array.sum(axis=axes, keepdims=keepdims))
     count = math.prod(A.shape[one] for one in axes)
-    return A._make(A.keys, in_integers(lambda x: x.sum(axis=axes, keepdims=keepdims), count * largest(array), array))
+    return A.new(A.keys, in_integers(lambda x: x.sum(axis=axes, keepdims=keepdims), count * largest(array), array))
 
 
 def mean(A: "Multivector", axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> "Multivector":
@@ -127,7 +127,7 @@ def mean(A: "Multivector", axis: int | tuple[int, ...] | None = None, *, keepdim
     axes, keepdims = _axes(A, axis), check_bool(keepdims, "keepdims", "mean")
     if not all(A.shape[one] for one in axes):
         raise fail("axis", "mean", "axes with at least one multivector", describe(f"a batch of shape {A.shape}"))
-    return A._make(A.keys, A.coefficients.mean(axis=axes, keepdims=keepdims))
+    return A.new(A.keys, A.coefficients.mean(axis=axes, keepdims=keepdims))
 
 
 def prod(A: "Multivector", axis: int = 0, *, rule: str = "gp") -> "Multivector":
@@ -152,5 +152,5 @@ def prod(A: "Multivector", axis: int = 0, *, rule: str = "gp") -> "Multivector":
     array = np.moveaxis(A.coefficients, one, 0)
     if not len(array):
         raise fail("axis", "prod", "an axis with at least one multivector", axis)
-    factors = [A._make(A.keys, row) for row in array]
+    factors = [A.new(A.keys, row) for row in array]
     return functools.reduce(lambda a, b: multiply(rule, a, b), factors)

@@ -38,14 +38,14 @@ def aligned(A: "Multivector", other: "Multivector", owner: str = "==") -> tuple[
     if A.coefficients.shape[:-1] != other.coefficients.shape[:-1]:
         check_broadcast("other", owner, A.shape, other.shape)
     keys = union(A.keys, other.keys)
-    return A._on(keys).coefficients, other._on(keys).coefficients
+    return A.on_keys(keys).coefficients, other.on_keys(keys).coefficients
 
 
 def equal(A: "Multivector", other: object) -> Any:
     """Compare exactly: a bool, or an array of them over the batch."""
     if isinstance(other, type(A)) and other.algebra != A.algebra:
         return False
-    same = A._coerced(other, keep=False)
+    same = A.coerce(other, keep=False)
     if same is None:
         return NotImplemented
     a, b = aligned(A, same)
@@ -110,7 +110,7 @@ def isclose(A: "Multivector", other: Any, rtol: float = 1e-9, atol: float = 0.0)
     >>> (0.1 * alg.e1 + 0.2 * alg.e1).isclose(0.3 * alg.e1), 0.1 * alg.e1 + 0.2 * alg.e1 == 0.3 * alg.e1
     (True, False)
     """
-    same = A._coerced(other)
+    same = A.coerce(other)
     if same is None:
         raise fail("other", "isclose", "a multivector or a scalar", other)
     rtol = check_number(rtol, "rtol", "isclose", "a number ≥ 0", lambda x: x >= 0)

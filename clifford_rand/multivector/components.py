@@ -58,7 +58,7 @@ def replace(A: "Multivector", coefficients: Any, at: Any = None) -> "Multivector
             raise fail("coefficients", "replace", rule, describe(f"{name!r} beside another name of that blade"))
         number = as_coefficients(value, name, "replace")
         given[mask] = number if sign > 0 else -number
-    parts = A._on(union(A.keys, keys_of_masks(A.algebra.d, tuple(given))))
+    parts = A.on_keys(union(A.keys, keys_of_masks(A.algebra.d, tuple(given))))
     dtype = functools.reduce(common_dtype, (number.dtype for number in given.values()), A.dtype)
     for name, number in zip(coefficients, given.values(), strict=False):
         check_broadcast(name, "replace", A.shape, number.shape)
@@ -67,7 +67,7 @@ def replace(A: "Multivector", coefficients: Any, at: Any = None) -> "Multivector
     array[...] = parts.coefficients
     for mask, number in given.items():
         array[..., parts.keys.find(mask)] = number
-    return A._make(parts.keys, array)
+    return A.new(parts.keys, array)
 
 
 def _replaced_at(A: "Multivector", new: Any, at: Any) -> "Multivector":
@@ -80,7 +80,7 @@ def _replaced_at(A: "Multivector", new: Any, at: Any) -> "Multivector":
         raise fail("at", "replace", f"an index of the batch axes {A.shape}", at, f"NumPy says: {error}") from error
     if not hasattr(old, "keys"):
         raise fail("at", "replace", f"an index of the batch axes {A.shape}", at)
-    B = replace(old, new) if isinstance(new, Mapping) else A._operand(new, "replace")
+    B = replace(old, new) if isinstance(new, Mapping) else A.operand(new, "replace")
     if not isinstance(B.coefficients, np.ndarray):
         raise fail(
             "coefficients", "replace", "of NumPy arrays", describe("a tensor"), "A tensor has no part to replace."
@@ -91,12 +91,12 @@ def _replaced_at(A: "Multivector", new: Any, at: Any) -> "Multivector":
             rule = f"of a batch shape that broadcasts to {old.shape}"
             raise fail("coefficients", "replace", rule, describe(f"batch shape {B.shape}"))
     keys, dtype = union(A.keys, B.keys), common_dtype(A.dtype, B.dtype)
-    array = layout.own(A._on(keys).astype(dtype).coefficients)
+    array = layout.own(A.on_keys(keys).astype(dtype).coefficients)
     parts = at if isinstance(at, tuple) else (at,)
     if Ellipsis not in [part for part in parts if not isinstance(part, np.ndarray | list)]:
         parts = (*parts, Ellipsis)
-    array[(*parts, slice(None))] = B._on(keys).coefficients
-    return A._make(keys, array)
+    array[(*parts, slice(None))] = B.on_keys(keys).coefficients
+    return A.new(keys, array)
 
 
 def mapped(A: "Multivector", function: Callable[..., Any]) -> "Multivector":
@@ -124,7 +124,7 @@ def mapped(A: "Multivector", function: Callable[..., Any]) -> "Multivector":
     array = layout.empty(batch, A.keys.size, dtype)
     for i, column in enumerate(columns):
         array[..., i] = column
-    return A._make(A.keys, array)
+    return A.new(A.keys, array)
 
 
 def filtered(A: "Multivector", function: Callable[..., Any] | None = None) -> "Multivector":
@@ -146,7 +146,7 @@ def filtered(A: "Multivector", function: Callable[..., Any] | None = None) -> "M
         return sparse(A)
     kept = [i for i, value in enumerate(_called(A, function)) if _holds_somewhere(value)]
     keys = keys_of_masks(A.algebra.d, tuple(int(A.keys.masks[i]) for i in kept))
-    return A._make(keys, A.coefficients[..., kept])
+    return A.new(keys, A.coefficients[..., kept])
 
 
 def _holds_somewhere(value: Any) -> bool:
@@ -193,7 +193,7 @@ def on_keys(A: "Multivector", keys: Keys) -> "Multivector":
     check_size(keys.size, type(A).__name__)
     array = layout.zeros(A.shape, keys.size, A.dtype)
     array[..., keys.place(A.keys)] = A.coefficients
-    return A._make(keys, array)
+    return A.new(keys, array)
 
 
 def dense(A: "Multivector") -> "Multivector":
@@ -207,7 +207,7 @@ def dense(A: "Multivector") -> "Multivector":
     """
     d = A.algebra.d
     check_size(2**d, "dense", "the array of components")
-    return A._on(dense_keys(d))
+    return A.on_keys(dense_keys(d))
 
 
 def sparse(A: "Multivector") -> "Multivector":
@@ -226,7 +226,7 @@ def sparse(A: "Multivector") -> "Multivector":
     if len(kept) == A.keys.size:
         return A
     keys = keys_of_masks(A.algebra.d, tuple(int(mask) for mask in A.keys.masks[kept]))
-    return A._make(keys, A.coefficients[..., kept])
+    return A.new(keys, A.coefficients[..., kept])
 
 
 def select(A: "Multivector", keys: Keys) -> "Multivector":
@@ -237,7 +237,7 @@ def select(A: "Multivector", keys: Keys) -> "Multivector":
     array = layout.zeros(A.shape, keys.size, A.dtype)
     found = [i for i, position in enumerate(held) if position >= 0]
     array[..., found] = A.coefficients[..., [held[i] for i in found]]
-    return A._make(keys, array)
+    return A.new(keys, array)
 
 
 def astype(A: "Multivector", dtype: DTypeLike) -> "Multivector":
@@ -283,7 +283,7 @@ def _as_numbers(A: "Multivector", dtype: np.dtype, owner: str) -> "Multivector":
     if array.dtype.kind == "O":
         from clifford_rand.symbolic import numeric
 
-        return A._make(A.keys, numeric(array, dtype, owner))
+        return A.new(A.keys, numeric(array, dtype, owner))
     if array.dtype.kind == "c" and dtype.kind in "fiub":
         if np.any(array.imag):
             raise fail(
@@ -294,4 +294,4 @@ def _as_numbers(A: "Multivector", dtype: np.dtype, owner: str) -> "Multivector":
         dtype = INT
         if array.dtype.kind in "fc" and not (abs(array.real) < 2.0**63).all():
             raise fail("coefficients", owner, "within ±2^63 for integers", describe("larger ones, or NaN"))
-    return A._make(A.keys, as_coefficients(array.astype(dtype), "dtype", owner))
+    return A.new(A.keys, as_coefficients(array.astype(dtype), "dtype", owner))

@@ -136,7 +136,7 @@ def _lines(mv: "Multivector", number: Number, finish: Callable[[str], str] = str
     indices = [", ".join(str(int(part)) for part in np.unravel_index(i, mv.shape)) for i in shown]
     width = max(map(len, indices), default=0)
     lines = [
-        f" [{index:>{width}}] {finish(_line(mv._make(mv.keys, rows[i]), number))}"
+        f" [{index:>{width}}] {finish(_line(mv.new(mv.keys, rows[i]), number))}"
         for index, i in zip(indices, shown, strict=True)
     ]
     if not whole:
@@ -230,7 +230,7 @@ def latex_text(mv: "Multivector") -> str:
     if not mv.ndim:
         return f"${_latex_line(mv)}$"
     rows = _rows(mv)
-    lines = [_latex_line(mv._make(mv.keys, row)) for row in rows[:4]]
+    lines = [_latex_line(mv.new(mv.keys, row)) for row in rows[:4]]
     more = [" \\vdots"] if len(rows) > 4 else []
     return "$\\begin{array}{l}" + " \\\\ ".join([*lines, *more]) + "\\end{array}$"
 

@@ -112,21 +112,21 @@ class _Elements:
 
     def _like_of(self, index: NDArray[np.int64]) -> "Multivector":
         keys, parts = self._parts
-        return self.like._make(keys, layout.coefficients(parts[:, index.reshape(-1)], index.shape))
+        return self.like.new(keys, layout.coefficients(parts[:, index.reshape(-1)], index.shape))
 
     @cached_property
     def _parts(self) -> tuple[Any, NDArray[Any]]:
         keys = functools.reduce(union, (A.keys for A in self.operands))
         dtype = functools.reduce(common_dtype, (A.dtype for A in self.operands))
-        aligned = (layout.components(A._on(keys).astype(dtype).coefficients) for A in self.operands)
+        aligned = (layout.components(A.on_keys(keys).astype(dtype).coefficients) for A in self.operands)
         return keys, np.concatenate(list(aligned), axis=1)
 
 
 def operand(like: "Multivector", value: Any) -> "Multivector":
     """Return a value beside a multivector as one; a zero adds no grade."""
     if value.__class__ in (int, float) and value == 0:
-        return like._make(keys_of_masks(like.algebra.d, ()), np.zeros((0,), dtype=like.dtype))
-    found = like._coerced(np.asarray(value) if isinstance(value, bool | np.bool_) else value)
+        return like.new(keys_of_masks(like.algebra.d, ()), np.zeros((0,), dtype=like.dtype))
+    found = like.coerce(np.asarray(value) if isinstance(value, bool | np.bool_) else value)
     if found is None:
         raise fail("values", "a function of NumPy", "multivectors, numbers or arrays of them", value)
     return found
@@ -190,14 +190,14 @@ def _combined(name: str, multivectors: Sequence[Any], axis: int) -> Any:
 
 def _of_tensors(name: str, operands: list[Any], axis: int) -> Any:
     keys = functools.reduce(union, (A.keys for A in operands))
-    arrays = [A._on(keys).coefficients for A in operands]
+    arrays = [A.on_keys(keys).coefficients for A in operands]
     xp = namespace(arrays[0])
     dtype = functools.reduce(xp.result_type, (array.dtype for array in arrays))
     ndim = operands[0].ndim + (name == "stack")
     if not -ndim <= axis < ndim:
         raise fail("axis", name, f"one of the {ndim} batch axes", axis)
     arrays = [xp.astype(array, dtype, copy=False) for array in arrays]
-    return operands[0]._make(keys, getattr(xp, "concat" if name == "concatenate" else name)(arrays, axis=axis % ndim))
+    return operands[0].new(keys, getattr(xp, "concat" if name == "concatenate" else name)(arrays, axis=axis % ndim))
 
 
 # ---- what to use instead of functions without a meaning for multivectors

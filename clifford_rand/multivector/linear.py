@@ -15,7 +15,7 @@ def _mapped(name: str, A: "Multivector") -> "Multivector":
     plan = metric.plans.get((name, A.keys))
     if plan is None:
         plan = linear_plan(metric, name, A.keys)
-    return A._make(plan.keys, plan(A.coefficients))
+    return A.new(plan.keys, plan(A.coefficients))
 
 
 def of_grades(A: "Multivector", grades: tuple[int, ...]) -> "Multivector":
@@ -24,7 +24,7 @@ def of_grades(A: "Multivector", grades: tuple[int, ...]) -> "Multivector":
     plan = metric.plans.get((grades, A.keys))
     if plan is None:
         plan = part_plan(metric, grades, A.keys)
-    return A._make(plan.keys, plan(A.coefficients))
+    return A.new(plan.keys, plan(A.coefficients))
 
 
 def grade(A: "Multivector", *grades: int) -> "Multivector":
@@ -40,7 +40,7 @@ def grade(A: "Multivector", *grades: int) -> "Multivector":
     if len(grades) == 1 and grades[0].__class__ is int:  # what equals an integer, as True, is none
         plan = A.algebra.form.plans.get((grades, A.keys))
         if plan is not None:
-            return A._make(plan.keys, plan(A.coefficients))
+            return A.new(plan.keys, plan(A.coefficients))
     d = A.algebra.d
     for k in grades:
         if not is_whole(k) or not 0 <= k <= d:

@@ -54,6 +54,8 @@ else:
     _scalars = methods_of("clifford_rand.multivector.scalars")
     _ufuncs = methods_of("clifford_rand.multivector.ufuncs")
 
+INTERNAL = frozenset(("new", "coerce", "operand", "on_keys", "select_keys"))  # for this package, without checks
+
 
 class Multivector(BladeAttributes):
     """A multivector, or a batch of them: keys (basis blades) and coefficients.
@@ -112,7 +114,7 @@ class Multivector(BladeAttributes):
         self.keys = keys
         self.coefficients = read_only(layout.own(array))
 
-    def _make(self, keys: Keys, coefficients: NDArray[Any]) -> "Multivector":
+    def new(self, keys: Keys, coefficients: NDArray[Any]) -> "Multivector":
         """Return a multivector of the same algebra, its array one that nobody else holds; without checks."""
         coefficients.setflags(False)  # type: ignore[call-arg]  # by keyword it takes three times as long
         made = _new(Multivector)
@@ -121,7 +123,7 @@ class Multivector(BladeAttributes):
         made.coefficients = coefficients
         return made
 
-    def _coerced(self, other: object, *, keep: bool = True) -> "Multivector | None":
+    def coerce(self, other: object, *, keep: bool = True) -> "Multivector | None":
         """Return ``other`` (a scalar, an array of scalars) as a multivector of this algebra; None if it is neither.
 
         With ``keep`` a Python number takes the dtype of this multivector (NEP 50).
@@ -141,7 +143,7 @@ class Multivector(BladeAttributes):
             if keep and isinstance(other, int | float | complex) and not (exact or isinstance(other, np.generic)):
                 other = np.asarray(other, dtype=np.result_type(self.dtype, other))
             array = as_coefficients(other, "other", type(self).__name__, own=True)  # type: ignore[arg-type]
-            return self._make(keys_of_grades(self.algebra.d, (0,)), array[..., None])
+            return self.new(keys_of_grades(self.algebra.d, (0,)), array[..., None])
         if getattr(other, "is_Matrix", False):  # SymPy's
             rule, hint = "a number, a symbol or an array of them", "np.array(M) * A is a batch."
             raise fail("other", type(self).__name__, rule, describe("a matrix of SymPy"), hint)
@@ -151,7 +153,8 @@ class Multivector(BladeAttributes):
         return None
 
     def __dir__(self) -> list[str]:
-        return [name for name in object.__dir__(self) if name not in vars(BladeAttributes) or name.startswith("_")]
+        hidden = {name for name in vars(BladeAttributes) if not name.startswith("_")} | INTERNAL
+        return [name for name in object.__dir__(self) if name not in hidden]
 
     def __reduce__(self) -> Any:
         return type(self), (self.algebra, self.keys, self.coefficients)
@@ -172,7 +175,7 @@ class Multivector(BladeAttributes):
         >>> A[0].copy() == A[0], np.shares_memory(A[0].copy().coefficients, A.coefficients)
         (True, False)
         """
-        return self._make(self.keys, layout.own(self.coefficients))
+        return self.new(self.keys, layout.own(self.coefficients))
 
     # ---- what is stored
 
@@ -241,7 +244,7 @@ class Multivector(BladeAttributes):
         """
         filled = self.keys.filled
         check_size(filled.size, "values", "the array of components")
-        return self._on(filled).coefficients
+        return self.on_keys(filled).coefficients
 
     replace = components.replace
     map = components.mapped
@@ -250,8 +253,8 @@ class Multivector(BladeAttributes):
     sparse = components.sparse
     astype = components.astype
     to_numeric = components.to_numeric
-    _on = components.on_keys
-    _select = components.select
+    on_keys = components.on_keys
+    select_keys = components.select
 
     # ---- batch axes
 
@@ -318,7 +321,7 @@ class Multivector(BladeAttributes):
     inner = products.inner
     commutator = products.commutator
     anticommutator = products.anticommutator
-    _operand = products.operand
+    operand = products.operand
 
     # ---- linear maps of the blades: parts, involutions, duals
 

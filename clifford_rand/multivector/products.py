@@ -20,7 +20,7 @@ def multiply(rule: str, a: Any, b: Any) -> Any:
     if plan is None:
         plan = plan_of(metric, rule, a.keys, b.keys)
     try:
-        return a._make(plan.keys, plan(a.coefficients, b.coefficients))
+        return a.new(plan.keys, plan(a.coefficients, b.coefficients))
     except ValueError:
         check_broadcast("other", rule, a.shape, b.shape)
         raise
@@ -30,13 +30,13 @@ def product(rule: str, A: "Multivector", other: Any) -> Any:
     """Return one product with a multivector, a scalar or an array of scalars; NotImplemented for anything else."""
     if other.__class__ is A.__class__ and other.algebra is A.algebra:
         return multiply(rule, A, other)
-    same = A._coerced(other)
+    same = A.coerce(other)
     return NotImplemented if same is None else multiply(rule, A, same)
 
 
 def product_from_left(rule: str, A: "Multivector", other: Any) -> Any:
     """Return the product of what is no multivector with A."""
-    same = A._coerced(other)
+    same = A.coerce(other)
     return NotImplemented if same is None else multiply(rule, same, A)
 
 
@@ -54,8 +54,8 @@ def operators(rule: str) -> tuple[Any, Any]:
 
 def operand(A: "Multivector", other: Any, owner: str) -> "Multivector":
     """Return what a method was given as a multivector of A's algebra, or raise."""
-    same = A._coerced(other)
-    if same is None and hasattr(other, "_coerced"):
+    same = A.coerce(other)
+    if same is None and hasattr(other, "coerce"):
         return other  # it is traced, and takes A as one of its own
     if same is None:
         what = describe(f"{type(other).__name__} {other!r}")

@@ -137,11 +137,11 @@ def order(compare: Callable[[Any, Any], Any], sign: str) -> Callable[["Multivect
     """Return the method of one of the operators < <= > >=."""
 
     def method(A: "Multivector", other: Any) -> Any:
-        B: Any = A._coerced(other, keep=False)
+        B: Any = A.coerce(other, keep=False)
         if B is None:
             return NotImplemented
         if B.__class__ is not A.__class__:
-            return compare(B._coerced(A)._scalars(sign), B._scalars(sign))
+            return compare(B.coerce(A)._scalars(sign), B._scalars(sign))
         a, b = numbers_of(A, sign), numbers_of(B, sign)
         if a.dtype.kind == "c" or b.dtype.kind == "c":
             found = describe("complex ones")

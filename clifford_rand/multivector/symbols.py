@@ -63,7 +63,7 @@ def diff(A: "Multivector", symbol: Any, n: Any = 1, *more: Any) -> "Multivector"
         n, more = 1, (n, *more)
     n = check_integer(int(n) if getattr(n, "is_Integer", False) else n, "n", "diff")
     found = find_symbol(symbol, A.symbols_used(), "symbol", "diff")
-    derived = A._make(A.keys, derivative(A.coefficients, found, n))
+    derived = A.new(A.keys, derivative(A.coefficients, found, n))
     return diff(derived, *more) if more else derived
 
 
@@ -94,7 +94,7 @@ def subs(A: "Multivector", *replacements: Any, **options: Any) -> "Multivector":
             raise fail("replacements", "subs", "by numbers or expressions", new, "Use lambdify for arrays.")
         pairs.append((find_symbol(old, held, "replacements", "subs"), new))
     together = dict(pairs) if isinstance(given, Mapping) else pairs
-    return A._make(A.keys, each(lambda value: value.subs(together, **options), A.coefficients))
+    return A.new(A.keys, each(lambda value: value.subs(together, **options), A.coefficients))
 
 
 def simplify(A: "Multivector", function: Callable[[Any], Any] | None = None) -> "Multivector":
@@ -113,7 +113,7 @@ def simplify(A: "Multivector", function: Callable[[Any], Any] | None = None) -> 
 
     if function is not None:
         check_callable(function, "function", "simplify", "None or a function of a coefficient")
-    return A._make(A.keys, each(function or (lambda value: value.simplify()), A.coefficients))
+    return A.new(A.keys, each(function or (lambda value: value.simplify()), A.coefficients))
 
 
 def expand(A: "Multivector", **hints: Any) -> "Multivector":
@@ -128,7 +128,7 @@ def expand(A: "Multivector", **hints: Any) -> "Multivector":
     """
     from clifford_rand.symbolic import each
 
-    return A._make(A.keys, each(lambda value: value.expand(**hints), A.coefficients))
+    return A.new(A.keys, each(lambda value: value.expand(**hints), A.coefficients))
 
 
 def factor(A: "Multivector", *generators: Any, **options: Any) -> "Multivector":
@@ -143,7 +143,7 @@ def factor(A: "Multivector", *generators: Any, **options: Any) -> "Multivector":
     """
     from clifford_rand.symbolic import each
 
-    return A._make(A.keys, each(lambda value: value.factor(*generators, **options), A.coefficients))
+    return A.new(A.keys, each(lambda value: value.factor(*generators, **options), A.coefficients))
 
 
 def evalf(A: "Multivector", n: int = 15, **options: Any) -> "Multivector":
@@ -158,7 +158,7 @@ def evalf(A: "Multivector", n: int = 15, **options: Any) -> "Multivector":
     from clifford_rand.symbolic import each
 
     n = check_integer(n, "n", "evalf")
-    return A._make(A.keys, each(lambda value: value.evalf(n, **options), A.coefficients))
+    return A.new(A.keys, each(lambda value: value.evalf(n, **options), A.coefficients))
 
 
 def integrate(A: "Multivector", *symbols: Any, **options: Any) -> "Multivector":
@@ -173,7 +173,7 @@ def integrate(A: "Multivector", *symbols: Any, **options: Any) -> "Multivector":
     """
     from clifford_rand.symbolic import each
 
-    return A._make(A.keys, each(lambda value: value.integrate(*symbols, **options), A.coefficients))
+    return A.new(A.keys, each(lambda value: value.integrate(*symbols, **options), A.coefficients))
 
 
 # ---- what SymPy's own functions call
@@ -205,7 +205,7 @@ def rebuilt(A: "Multivector", *values: Any) -> "Multivector":
         raise fail("values", "func", f"{A.coefficients.size} coefficients", values)
     array = np.empty(len(values), dtype=object)
     array[:] = values
-    return A._make(A.keys, array.reshape(A.coefficients.shape))
+    return A.new(A.keys, array.reshape(A.coefficients.shape))
 
 
 def is_sympy(A: "Multivector") -> bool:

@@ -41,25 +41,25 @@ def multiply(rule: str, A: Any, B: Any) -> Any:
     a, b = A.coefficients, B.coefficients
     if a.dtype != b.dtype:
         a, b = promoted(namespace(a), a, b)
-    return A._make(plan.keys, plan.apply(a, b))
+    return A.new(plan.keys, plan.apply(a, b))
 
 
 def multiply_mixed(rule: str, A: Any, B: Any) -> Any:
     """Return one product of a multivector of NumPy and one of tensors, or with a traced one."""
     if isinstance(A, TensorMultivector):
-        return multiply(rule, A, A._coerced(B))
+        return multiply(rule, A, A.coerce(B))
     if not isinstance(B, Multivector):
-        return getattr(B._coerced(A), rule)(B)
-    return multiply(rule, B._coerced(A), B)
+        return getattr(B.coerce(A), rule)(B)
+    return multiply(rule, B.coerce(A), B)
 
 
 def _operators(rule: str) -> tuple[Any, Any]:
     def left(A: Any, other: Any) -> Any:
-        B = A._coerced(other)
+        B = A.coerce(other)
         return NotImplemented if B is None else multiply(rule, A, B)
 
     def right(A: Any, other: Any) -> Any:
-        B = A._coerced(other)
+        B = A.coerce(other)
         return NotImplemented if B is None else multiply(rule, B, A)
 
     return left, right
@@ -67,7 +67,7 @@ def _operators(rule: str) -> tuple[Any, Any]:
 
 def _product(rule: str) -> Callable[[Any, Any], Any]:
     def method(A: Any, other: Any) -> Any:
-        return multiply(rule, A, A._operand(other, rule))
+        return multiply(rule, A, A.operand(other, rule))
 
     method.__name__, method.__doc__ = rule, f"Return the product {rule!r}: see `Multivector.{rule}`."
     return method
@@ -76,7 +76,7 @@ def _product(rule: str) -> Callable[[Any, Any], Any]:
 def _map(name: str) -> Callable[[Any], Any]:
     def method(A: Any) -> Any:
         plan = map_of(A.algebra.form, name, A.keys)
-        return A._make(plan.keys, plan.apply(A.coefficients))
+        return A.new(plan.keys, plan.apply(A.coefficients))
 
     method.__name__, method.__doc__ = name, f"Return the image under the map {name!r}: see `Multivector.{name}`."
     return method
@@ -112,10 +112,11 @@ class TensorMultivector(Multivector):
             raise fail("coefficients", type(self).__name__, rule, describe(f"shape {tuple(array.shape)}"))
         self.algebra, self.keys, self.coefficients = algebra, keys, array
 
-    def _make(self, keys: Keys, coefficients: Tensor) -> "TensorMultivector":
+    def new(self, keys: Keys, coefficients: Tensor) -> "TensorMultivector":
+        """Return a multivector of the same algebra without checks."""
         return made_of(self.algebra, keys, coefficients)
 
-    def _coerced(self, other: object, *, keep: bool = True) -> "TensorMultivector | None":
+    def coerce(self, other: object, *, keep: bool = True) -> "TensorMultivector | None":
         """Return ``other`` as a multivector of tensors beside this one; None if it is none."""
         if isinstance(other, Multivector):
             if other.algebra is not self.algebra and other.algebra != self.algebra:
@@ -128,7 +129,7 @@ class TensorMultivector(Multivector):
                 )
             if isinstance(other, TensorMultivector):
                 return other
-            return self._make(other.keys, _beside(other, self.coefficients))
+            return self.new(other.keys, _beside(other, self.coefficients))
         if is_tensor(other):
             array = as_tensor(other, "other", "Multivector")
         elif isinstance(other, int | float | complex):
@@ -137,10 +138,11 @@ class TensorMultivector(Multivector):
             array = constant(np.asarray(other), self.coefficients, "Multivector")
         else:
             return None
-        return self._make(keys_of(self.algebra.form, (0,)), array[..., None])
+        return self.new(keys_of(self.algebra.form, (0,)), array[..., None])
 
-    def _operand(self, other: Any, owner: str) -> Any:
-        B = self._coerced(other)
+    def operand(self, other: Any, owner: str) -> Any:
+        """Return a value as a multivector of tensors, or raise."""
+        B = self.coerce(other)
         if B is None:
             raise fail("other", owner, "a multivector, a number, or a tensor of scalars", other)
         return B
@@ -173,7 +175,7 @@ class TensorMultivector(Multivector):
     def astype(self, dtype: Any) -> "TensorMultivector":
         """Return the multivector with coefficients of another dtype of its library."""
         try:
-            return self._make(self.keys, namespace(self.coefficients).astype(self.coefficients, dtype))
+            return self.new(self.keys, namespace(self.coefficients).astype(self.coefficients, dtype))
         except TypeError:
             rule = f"a dtype of {type(self.coefficients).__module__.split('.')[0]}"
             raise fail("dtype", "astype", rule, dtype) from None
@@ -182,19 +184,20 @@ class TensorMultivector(Multivector):
         """Return itself: no operation writes into a tensor."""
         return self
 
-    def _on(self, keys: Keys) -> "TensorMultivector":
+    def on_keys(self, keys: Keys) -> "TensorMultivector":
+        """Return the components on other keys, zeros where there are none."""
         if keys is self.keys:
             return self
-        return self._make(keys, placed_on(self.algebra.form, self.keys, keys).apply(self.coefficients))
+        return self.new(keys, placed_on(self.algebra.form, self.keys, keys).apply(self.coefficients))
 
-    _select = _on
+    select_keys = on_keys
 
     # ---- batch axes
 
     def __iter__(self) -> "Iterator[TensorMultivector]":
         if not self.ndim:
             raise TypeError("a single multivector is not iterable; its components are in .values")
-        return (self._make(self.keys, self.coefficients[i, ...]) for i in range(self.shape[0]))
+        return (self.new(self.keys, self.coefficients[i, ...]) for i in range(self.shape[0]))
 
     def __getitem__(self, index: Any) -> Any:
         array = self.coefficients
@@ -208,7 +211,7 @@ class TensorMultivector(Multivector):
         parts = index if isinstance(index, tuple) else (index,)
         if not any(part is Ellipsis for part in parts):
             parts = (*parts, Ellipsis)
-        return self._make(self.keys, array[(*parts, slice(None))])
+        return self.new(self.keys, array[(*parts, slice(None))])
 
     def reshape(self, *shape: Any) -> "TensorMultivector":
         """Return the batch in another shape."""
@@ -217,7 +220,7 @@ class TensorMultivector(Multivector):
             known = -math.prod(wanted)
             wanted = tuple(math.prod(self.shape) // known if n == -1 else n for n in wanted)
         array = self.coefficients
-        return self._make(self.keys, namespace(array).reshape(array, (*wanted, self.keys.size)))
+        return self.new(self.keys, namespace(array).reshape(array, (*wanted, self.keys.size)))
 
     def _axes(self, axis: Any) -> tuple[int, ...]:
         axes = tuple(range(self.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
@@ -230,7 +233,7 @@ class TensorMultivector(Multivector):
         """Return the sum over batch axes, over all of them by default."""
         axes = self._axes(axis)
         array = self.coefficients
-        return self._make(self.keys, namespace(array).sum(array, axis=axes, keepdims=keepdims)) if axes else self
+        return self.new(self.keys, namespace(array).sum(array, axis=axes, keepdims=keepdims)) if axes else self
 
     def mean(self, axis: Any = None, *, keepdims: bool = False) -> "TensorMultivector":
         """Return the mean over batch axes, over all of them by default."""
@@ -243,7 +246,7 @@ class TensorMultivector(Multivector):
         if not self.shape[one]:
             raise fail("axis", "prod", "an axis with at least one multivector", axis)
         before = (slice(None),) * one
-        factors = [self._make(self.keys, self.coefficients[(*before, i, ...)]) for i in range(self.shape[one])]
+        factors = [self.new(self.keys, self.coefficients[(*before, i, ...)]) for i in range(self.shape[one])]
         return functools.reduce(lambda a, b: multiply(rule, a, b), factors)
 
     # ---- comparison
@@ -257,11 +260,11 @@ class TensorMultivector(Multivector):
     __hash__ = None
 
     def _compared(self, other: object, test: Callable[[Any, Any, Any], Any]) -> Any:
-        B = self._coerced(other)
+        B = self.coerce(other)
         if B is None:
             return NotImplemented
         keys = union_of(self.algebra.form, self.keys, B.keys)
-        return test(namespace(self.coefficients), self._on(keys).coefficients, B._on(keys).coefficients)
+        return test(namespace(self.coefficients), self.on_keys(keys).coefficients, B.on_keys(keys).coefficients)
 
     def isclose(self, other: Any, rtol: float = 1e-9, atol: float = 0.0) -> Any:
         """Compare to rounding, max |a - b| ≤ atol + rtol · max(|a|, |b|): a tensor of truth values over the batch."""
@@ -307,7 +310,7 @@ class TensorMultivector(Multivector):
         return bool(self._scalars("bool()"))
 
     def _ordered(self, other: Any, sign: str, compare: Callable[[Any, Any], Any]) -> Any:
-        B = self._coerced(other)
+        B = self.coerce(other)
         return NotImplemented if B is None else compare(self._scalars(sign), B._scalars(sign))
 
     def __lt__(self, other: Any) -> Any:
@@ -325,12 +328,12 @@ class TensorMultivector(Multivector):
     # ---- the vector space
 
     def _sum(self, other: Any, sign: int) -> Any:
-        B = self._coerced(other)
+        B = self.coerce(other)
         if B is None:
             return NotImplemented
         keys = union_of(self.algebra.form, self.keys, B.keys)
-        a, b = self._on(keys).coefficients, B._on(keys).coefficients
-        return self._make(keys, a + b if sign > 0 else a - b)
+        a, b = self.on_keys(keys).coefficients, B.on_keys(keys).coefficients
+        return self.new(keys, a + b if sign > 0 else a - b)
 
     def __add__(self, other: Any) -> Any:
         return self if other.__class__ is int and other == 0 else self._sum(other, 1)
@@ -344,30 +347,30 @@ class TensorMultivector(Multivector):
         return (-self)._sum(other, 1)
 
     def __neg__(self) -> "TensorMultivector":
-        return self._make(self.keys, -self.coefficients)
+        return self.new(self.keys, -self.coefficients)
 
     def __mul__(self, other: Any) -> Any:
         if other.__class__ is float or other.__class__ is int:
-            return self._make(self.keys, self.coefficients * other)
-        B = self._coerced(other)
+            return self.new(self.keys, self.coefficients * other)
+        B = self.coerce(other)
         return NotImplemented if B is None else multiply("gp", self, B)
 
     def __rmul__(self, other: Any) -> Any:
         if other.__class__ is float or other.__class__ is int:
-            return self._make(self.keys, self.coefficients * other)
-        B = self._coerced(other)
+            return self.new(self.keys, self.coefficients * other)
+        B = self.coerce(other)
         return NotImplemented if B is None else multiply("gp", B, self)
 
     def __truediv__(self, other: Any) -> Any:
         if other.__class__ is float or other.__class__ is int:
             if other == 0:
                 raise ZeroDivisionError("division of a multivector by zero")
-            return self._make(self.keys, self.coefficients / other)
-        B = self._coerced(other)
+            return self.new(self.keys, self.coefficients / other)
+        B = self.coerce(other)
         return NotImplemented if B is None else multiply("gp", self, functions.inverse(B))
 
     def __rtruediv__(self, other: Any) -> Any:
-        B = self._coerced(other)
+        B = self.coerce(other)
         return NotImplemented if B is None else multiply("gp", B, functions.inverse(self))
 
     def __pow__(self, exponent: Any) -> Any:
@@ -380,7 +383,7 @@ class TensorMultivector(Multivector):
                 result = base if result is None else result * base
             left >>= 1
             base = base * base if left else base
-        return self._coerced(1.0) if result is None else result
+        return self.coerce(1.0) if result is None else result
 
     # ---- products
 
@@ -394,7 +397,7 @@ class TensorMultivector(Multivector):
 
     def wedge(self, other: Any, *more: Any) -> Any:
         """Return the outer product of as many factors as are given."""
-        return functools.reduce(lambda a, b: multiply("wedge", a, a._operand(b, "wedge")), (other, *more), self)
+        return functools.reduce(lambda a, b: multiply("wedge", a, a.operand(b, "wedge")), (other, *more), self)
 
     # ---- linear maps of the blades
 
@@ -404,7 +407,7 @@ class TensorMultivector(Multivector):
 
     def _of_grades(self, grades: tuple[int, ...]) -> "TensorMultivector":
         plan = part_of(self.algebra.form, grades, self.keys)
-        return self._make(plan.keys, plan.apply(self.coefficients))
+        return self.new(plan.keys, plan.apply(self.coefficients))
 
     def even(self) -> "TensorMultivector":
         """Return the part of even grades."""
@@ -451,21 +454,21 @@ class TensorMultivector(Multivector):
 
     def sandwich(self, X: Any) -> Any:
         """Return R X R⁻¹: see `clifford_rand.tensors.functions.sandwich`."""
-        return functions.sandwich(self, self._operand(X, "sandwich"))
+        return functions.sandwich(self, self.operand(X, "sandwich"))
 
     def __rshift__(self, X: Any) -> Any:
-        B = self._coerced(X)
+        B = self.coerce(X)
         return NotImplemented if B is None else functions.sandwich(self, B)
 
     def __rrshift__(self, R: Any) -> Any:
-        B = self._coerced(R)
+        B = self.coerce(R)
         return NotImplemented if B is None else functions.sandwich(B, self)
 
     def vector_matrix(self) -> Tensor:
         """Return the (..., d, d) matrix of x ↦ R x R⁻¹ on the components of vectors; R is taken for a versor."""
         xp, keys = namespace(self.coefficients), keys_of(self.algebra.form, (1,))
-        basis = self._make(keys, xp.eye(keys.size, **beside(self.coefficients)))
-        images = functions.sandwich(self._make(self.keys, self.coefficients[..., None, :]), basis)._on(keys)
+        basis = self.new(keys, xp.eye(keys.size, **beside(self.coefficients)))
+        images = functions.sandwich(self.new(self.keys, self.coefficients[..., None, :]), basis).on_keys(keys)
         return xp.matrix_transpose(images.coefficients)
 
     def left_matrix(self) -> Tensor:
@@ -478,18 +481,18 @@ class TensorMultivector(Multivector):
 
     def project(self, B: Any) -> Any:
         """Return (A ⌋ B) B⁻¹ for a blade B of one grade."""
-        B = self._operand(B, "project")
+        B = self.operand(B, "project")
         refuse_flats(self, max(B.keys.grades, default=0))
         return self.lc(B).lc(functions.blade_inverse(B, "project"))
 
     def reject(self, B: Any) -> Any:
         """Return (A ∧ B) B⁻¹ for a blade B of one grade."""
-        B = self._operand(B, "reject")
+        B = self.operand(B, "reject")
         return self.wedge(B).rc(functions.blade_inverse(B, "reject"))
 
     def reflect(self, B: Any, *, inside: bool = False) -> Any:
         """Return the reflection of A in the mirror orthogonal to a blade B of one grade, or in B with ``inside``."""
-        B = self._operand(B, "reflect")
+        B = self.operand(B, "reflect")
         inverse = functions.blade_inverse(B, "reflect")
         A = self.involute() if (B.keys.grades[0] + inside) % 2 else self
         product = (B * A) * inverse

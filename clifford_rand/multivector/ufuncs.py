@@ -129,7 +129,7 @@ def _is_finite(A: Any) -> Any:
 
 
 def _nearest_integers(A: Any) -> Any:
-    return A._make(A.keys, np.rint(A.coefficients))
+    return A.new(A.keys, np.rint(A.coefficients))
 
 
 _OWN = {

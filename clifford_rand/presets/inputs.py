@@ -68,7 +68,7 @@ def with_floats(A: Any, name: str, owner: str) -> Any:
     """Return a multivector with `floats` for coefficients; what is none as it is."""
     if not isinstance(A, Multivector) or A.dtype != object:
         return A
-    return A._make(A.keys, floats(A.coefficients, name, owner))
+    return A.new(A.keys, floats(A.coefficients, name, owner))
 
 
 def _finite(array: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
@@ -153,7 +153,7 @@ def blade_of(A: Any, name: str, owner: str, what: str, *, grade: int | None = No
     if grade is not None and grades != (grade,):
         raise fail(name, owner, f"{what}, of grade {grade}", describe(f"grade {grades[0]}"))
     part = A.grade(*grades)
-    return part._on(part.keys.filled)
+    return part.on_keys(part.keys.filled)
 
 
 def refuse_tensors(A: Any, name: str, owner: str) -> None:
@@ -169,10 +169,10 @@ def unit_scale(A: Any) -> Any:
         return A
     exponent = np.frexp(largest(A.coefficients))[1]
     if A.dtype.kind == "f":  # of denormal numbers, too, whose factor is no number
-        return A._make(A.keys, np.ldexp(A.coefficients, -exponent[..., None]))
+        return A.new(A.keys, np.ldexp(A.coefficients, -exponent[..., None]))
     real = np.finfo(A.dtype)
     factor = np.ldexp(np.ones((), dtype=real.dtype), -np.clip(exponent, real.minexp + 2, real.maxexp - 2))
-    return A._make(A.keys, A.coefficients * factor[..., None])
+    return A.new(A.keys, A.coefficients * factor[..., None])
 
 
 def lengths(array: NDArray[Any]) -> Any:

@@ -44,7 +44,7 @@ def normalized(A: Any) -> Any:
     q = square.grade(*(k for k in square.keys.grades if k and k % 4 == 0))
     fourth = q.anticommutator(q)
     if not q.keys.size or not _is_scalar(fourth):
-        return A._make(A.keys, A.coefficients / xp.sqrt(xp.abs(norm_squared(A)))[..., None])
+        return A.new(A.keys, A.coefficients / xp.sqrt(xp.abs(norm_squared(A)))[..., None])
     s = square["1"]
     n_squared = s * s - fourth["1"]
     # even A and odd A have no such grades, whatever blades A holds
@@ -53,7 +53,7 @@ def normalized(A: Any) -> Any:
     n = xp.where(definite, xp.sqrt(xp.where(definite, n_squared, xp.ones_like(s))), xp.abs(s))
     c = xp.sqrt((xp.abs(s) + n) / 2)
     part = xp.where(definite, -xp.sign(s) / (2 * c * n), xp.zeros_like(s))
-    return (q._make(q.keys, q.coefficients * part[..., None]) + c / n) * A
+    return (q.new(q.keys, q.coefficients * part[..., None]) + c / n) * A
 
 
 # ---- the inverse
@@ -111,7 +111,7 @@ def _negated(A: Any, grades: tuple[int, ...]) -> Any:
 
 
 def _over(A: Any, scalar: Tensor) -> Any:
-    return A._make(A.keys, A.coefficients / scalar[..., None])
+    return A.new(A.keys, A.coefficients / scalar[..., None])
 
 
 def _by_solving(A: Any) -> Any:
@@ -125,7 +125,7 @@ def _by_solving(A: Any) -> Any:
     right = xp.eye(unknown.size, **beside(A.coefficients))[:, :1]  # 1 is the first of the even blades
     right = xp.broadcast_to(right, (*matrix.shape[:-2], unknown.size, 1))
     try:
-        solved = A._make(unknown, xp.linalg.solve(matrix, right)[..., 0])
+        solved = A.new(unknown, xp.linalg.solve(matrix, right)[..., 0])
     except Exception as error:
         if not type(error).__name__.endswith("LinAlgError"):  # each library has its own
             raise
@@ -141,9 +141,9 @@ def matrix(A: Any, *, left: bool) -> Tensor:
 
 def _matrix(A: Any, source: Keys, target: Keys, *, left: bool) -> Tensor:
     xp = namespace(A.coefficients)
-    basis = A._make(source, xp.eye(source.size, **beside(A.coefficients)))
-    one = A._make(A.keys, A.coefficients[..., None, :])
-    images = (one * basis if left else basis * one)._on(target).coefficients  # row S: the image of e_S
+    basis = A.new(source, xp.eye(source.size, **beside(A.coefficients)))
+    one = A.new(A.keys, A.coefficients[..., None, :])
+    images = (one * basis if left else basis * one).on_keys(target).coefficients  # row S: the image of e_S
     return xp.matrix_transpose(images)
 
 
@@ -156,13 +156,13 @@ def exponential(A: Any) -> Any:
     B = A.grade(*(k for k in A.keys.grades if k)) if 0 in A.keys.grades else A
     factor = namespace(A.coefficients).exp(A["1"])[..., None] if 0 in A.keys.grades else None
     if not B.keys.size:
-        result = A._coerced(1.0) + B
+        result = A.coerce(1.0) + B
     else:
         square = B.anticommutator(B)
         q = square.grade(*(k for k in square.keys.grades if k))
         if not q.keys.size:
             C, S = study.cosh_sinhc(square["1"])
-            result = _with_scalar(C, B._make(B.keys, B.coefficients * S[..., None]))
+            result = _with_scalar(C, B.new(B.keys, B.coefficients * S[..., None]))
         else:
             fourth = q.anticommutator(q)
             real = namespace(A.coefficients).isdtype(A.dtype, "real floating")
@@ -172,20 +172,20 @@ def exponential(A: Any) -> Any:
                 result = _by_squaring(B)
     if all(k % 2 == 0 for k in A.keys.grades) and d:
         result = _kept(result, lambda k: k % 2 == 0)
-    return result if factor is None else result._make(result.keys, result.coefficients * factor)
+    return result if factor is None else result.new(result.keys, result.coefficients * factor)
 
 
 def _with_scalar(scalar: Tensor, B: Any) -> Any:
-    return B._make(keys_of(B.algebra.form, (0,)), scalar[..., None]) + B
+    return B.new(keys_of(B.algebra.form, (0,)), scalar[..., None]) + B
 
 
 def _of_two_planes(B: Any, s: Tensor, q: Any, t: Tensor) -> Any:
     """Return C₀ + C₁ q + S₀ B + S₁ q B where B² = s + q, q² = t."""
     C0, C1, S0, S1 = study.cosh_sinhc_of_pair(s, t)
     third = B.anticommutator(q)
-    result = _with_scalar(C0, B._make(B.keys, B.coefficients * S0[..., None]))
-    result = result + q._make(q.keys, q.coefficients * C1[..., None])
-    return result + third._make(third.keys, third.coefficients * S1[..., None])
+    result = _with_scalar(C0, B.new(B.keys, B.coefficients * S0[..., None]))
+    result = result + q.new(q.keys, q.coefficients * C1[..., None])
+    return result + third.new(third.keys, third.coefficients * S1[..., None])
 
 
 SQUARINGS = 12  # of every element: those that need fewer keep what they have
@@ -209,17 +209,17 @@ def _by_squaring(B: Any) -> Any:
     size = xp.sum(xp.abs(B.coefficients) * weights, axis=-1)
     steps = xp.ceil(xp.log2(xp.where(size > THETA, size, xp.ones_like(size) * THETA) / THETA))
     scale = xp.exp2(-steps) if hasattr(xp, "exp2") else xp.exp(-steps * 0.6931471805599453)
-    small = B._make(B.keys, B.coefficients * xp.astype(scale, B.dtype)[..., None])
-    result = B._coerced(1.0)
+    small = B.new(B.keys, B.coefficients * xp.astype(scale, B.dtype)[..., None])
+    result = B.coerce(1.0)
     for k in range(DEGREE, 0, -1):
         result = (small * result) * (1.0 / k) + 1.0
-    array = result._on(union_of(B.algebra.form, result.keys, keys)).coefficients
+    array = result.on_keys(union_of(B.algebra.form, result.keys, keys)).coefficients
     keys = union_of(B.algebra.form, result.keys, keys)
     for n in range(SQUARINGS):
-        again = (B._make(keys, array) * B._make(keys, array))._on(keys).coefficients
+        again = (B.new(keys, array) * B.new(keys, array)).on_keys(keys).coefficients
         array = xp.where((steps > n)[..., None], again, array)
     nothing = xp.asarray(float("nan"), **beside(array))
-    return B._make(keys, xp.where((steps > SQUARINGS)[..., None], nothing, array))
+    return B.new(keys, xp.where((steps > SQUARINGS)[..., None], nothing, array))
 
 
 # ---- logarithm and square root of even versors
@@ -240,7 +240,7 @@ def logarithm(R: Any) -> Any:
     s, q = _study(square)
     f0, f1 = study.arsinhc(xp, s, _square_of(q, s))
     B = _times_study(F, f0, q, f1)
-    B = B._make(B.keys, B.coefficients * 2.0**study.HALVINGS)
+    B = B.new(B.keys, B.coefficients * 2.0**study.HALVINGS)
     return _with_scalar(xp.log(size), B)
 
 
@@ -250,7 +250,7 @@ def square_root(R: Any) -> Any:
     S, F = _half(S, F)
     xp = namespace(R.coefficients)
     result = F + S
-    return result._make(result.keys, result.coefficients * xp.sqrt(size)[..., None])
+    return result.new(result.keys, result.coefficients * xp.sqrt(size)[..., None])
 
 
 def _unit_parts(R: Any, owner: str) -> tuple[Any, Any, Tensor]:
@@ -262,7 +262,7 @@ def _unit_parts(R: Any, owner: str) -> tuple[Any, Any, Tensor]:
         found = describe(f"grades {R.keys.grades} of {R.algebra!r}, dtype {R.dtype}")
         raise fail("A", owner, rule, found, "Use A.to_numpy(), which leaves the gradient behind.")
     size = norm(R)
-    unit = R._make(R.keys, R.coefficients / size[..., None])
+    unit = R.new(R.keys, R.coefficients / size[..., None])
     return unit.grade(0, 4) if d >= 4 else unit.grade(0), unit.grade(2), size
 
 
@@ -278,11 +278,11 @@ def _square_of(q: Any, like: Tensor) -> Tensor:
 
 def _times_study(F: Any, x: Tensor, q: Any, y: Tensor) -> Any:
     """Return (x + y q) F, of grade 2."""
-    once = F._make(F.keys, F.coefficients * x[..., None])
+    once = F.new(F.keys, F.coefficients * x[..., None])
     if not q.keys.size:
         return once
     turned = F.anticommutator(q).grade(2)
-    return once + turned._make(turned.keys, turned.coefficients * y[..., None])
+    return once + turned.new(turned.keys, turned.coefficients * y[..., None])
 
 
 def _half(S: Any, F: Any) -> tuple[Any, Any]:
@@ -293,7 +293,7 @@ def _half(S: Any, F: Any) -> tuple[Any, Any]:
     c0, c1 = study.root_of_half(xp, s, t)  # c = c0 + c1 q
     n = c0 * c0 - c1 * c1 * t
     half = _times_study(F, c0 / (2 * n), q, -c1 / (2 * n))
-    return _with_scalar(c0, q._make(q.keys, q.coefficients * c1[..., None])), half
+    return _with_scalar(c0, q.new(q.keys, q.coefficients * c1[..., None])), half
 
 
 # ---- versors

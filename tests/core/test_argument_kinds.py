@@ -45,7 +45,7 @@ def replaced(value):
         if value.dtype != object:
             found["tensor"] = value.algebra.multivector(torch.tensor(value.values.copy()), value.grades)
         if value.coefficients.size <= FEW:
-            found["symbols"] = value._make(value.keys, symbols(value.coefficients))
+            found["symbols"] = value.new(value.keys, symbols(value.coefficients))
         return found
     array = numeric(value)
     if array is None:

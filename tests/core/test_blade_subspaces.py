@@ -63,7 +63,7 @@ def test_projection_agrees_with_multivectors():
             X = rng.standard_normal((3, alg.d))
             inside, out = B.project_vectors(X), B.reject_vectors(X)
             grade_one = alg.vector(X).project(N).grade(1)
-            np.testing.assert_allclose(inside, grade_one._on(alg.vector(X).keys).coefficients, rtol=1e-6, atol=1e-8)
+            np.testing.assert_allclose(inside, grade_one.on_keys(alg.vector(X).keys).coefficients, rtol=1e-6, atol=1e-8)
             np.testing.assert_allclose(inside + out, X, rtol=1e-8, atol=1e-8)
             np.testing.assert_allclose(out @ alg.metric @ B.factors.T, 0, atol=1e-6)
             assert B.contains(inside, rtol=1e-6).all()

@@ -179,7 +179,7 @@ def test_scales_dtypes_and_empty_batches():
         single = cga.classify(X.astype(np.float32))
         assert single.location.dtype == np.float32
         assert str(single.name) == "circle"
-        empty = cga.classify(X._make(X.keys, np.zeros((0, X.keys.size))))
+        empty = cga.classify(X.new(X.keys, np.zeros((0, X.keys.size))))
         assert empty.shape == (0,)
         assert empty.blade().shape == (0,)
     far = MODELS[3, True]

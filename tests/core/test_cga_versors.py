@@ -99,7 +99,7 @@ def test_dtypes():
     parts = cga.decompose(V)
     assert parts.translation.dtype == parts.rotor.dtype == np.float32
     close(parts.transversion, np.ones(3), 1e-5)
-    empty = cga.decompose(V._make(V.keys, np.zeros((0, V.keys.size))))
+    empty = cga.decompose(V.new(V.keys, np.zeros((0, V.keys.size))))
     assert empty.translation.shape == (0, 3)
 
 

@@ -42,7 +42,7 @@ def mixed(alg, rng):
         found += [null + 0.4 * (e[k] ^ e[m]) for m in others]
         found += [null + 0.4 * (e[others[0]] ^ e[m]) for m in others[1:]]
     keys = found[0].keys
-    return alg.bivector(np.stack([B._on(keys).coefficients for B in found]))
+    return alg.bivector(np.stack([B.on_keys(keys).coefficients for B in found]))
 
 
 def error(A, B):
@@ -97,7 +97,7 @@ def test_minus_one_and_minus_rotors_in_one_batch(signature):
     values[1, 0], values[3, 0] = -1, 1
     if alg.q == 0:  # else it may be minus a boost, which has none
         values[4] *= -1
-    R = R._make(R.keys, values)
+    R = R.new(R.keys, values)
     L = R.log()
     assert error(L.exp(), R).max() < 1e-12
     assert abs(L[1].norm() - np.pi) < 1e-12
@@ -140,7 +140,7 @@ def test_scales_and_single_precision(signature):
     assert single.log().dtype == single.sqrt().dtype == B.astype(np.float32).exp().dtype == np.float32
     assert np.abs((single.log().grade(2) - B).coefficients).max() < 2e-5
     assert error(B.astype(np.float32).exp(), R).max() < 1e-6
-    drifted = R._make(R.keys, R.coefficients + 1e-11 * rng.standard_normal(R.coefficients.shape))
+    drifted = R.new(R.keys, R.coefficients + 1e-11 * rng.standard_normal(R.coefficients.shape))
     _, done = closed_form(drifted, np.dtype(float))  # after many products: not for the general way
     assert done.all()
     assert np.abs((drifted.log().grade(2) - B).coefficients).max() < 1e-9
@@ -207,7 +207,7 @@ def test_inverses_by_involutions(signature):
         for i in np.flatnonzero(done)[:4]:
             assert A[i].inv().isclose(X[i], rtol=1e-11)
         N, adjugate = code.adjugate(A[0].coefficients.tolist())  # also where A has no inverse, and N is 0
-        assert (A[0] * A._make(code.adjugate_keys, np.array(adjugate))).isclose(N, rtol=1e-12, atol=1e-11)
+        assert (A[0] * A.new(code.adjugate_keys, np.array(adjugate))).isclose(N, rtol=1e-12, atol=1e-11)
 
 
 def test_singular_elements_beside_others_are_named():
@@ -235,7 +235,7 @@ def test_splits_in_every_signature(d):
         found += [sum((1 + j) * P for j, P in enumerate(planes)), planes[0] * 2 + planes[1] * 1e-7]
         found.append((V * found[-2] * ~V).grade(2))
         keys = found[0].keys
-        B = alg.bivector(np.stack([part._on(keys).coefficients for part in found]))
+        B = alg.bivector(np.stack([part.on_keys(keys).coefficients for part in found]))
         parts = B.bivector_split()
         total_part = sum(parts, 0 * B)
         whole = np.max([np.abs(part.coefficients).max(axis=-1) for part in parts], axis=0)
@@ -289,7 +289,7 @@ def test_minus_one_many_times_is_worked_once(monkeypatch):
     monkeypatch.setattr(logarithm, "log_of_one", lambda *given: calls.append(1) or one(*given))
     values = np.zeros((3000, 4))
     values[:, 0] = -1
-    values[::3] = (0.5 * alg.e12).exp()._on(keys_of_grades(3, (0, 2))).coefficients
+    values[::3] = (0.5 * alg.e12).exp().on_keys(keys_of_grades(3, (0, 2))).coefficients
     values[1::3, 0] = -2
     R = alg.multivector(values, (0, 2))
     L, Q = R.log(), R.sqrt()

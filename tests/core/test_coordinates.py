@@ -38,7 +38,7 @@ def _polynomial(algebra, x, rng, grades=None):
     products = [1, *x, *(a * b for i, a in enumerate(x) for b in x[i:])]
     weights = rng.integers(1, 4, (len(shape.values), len(products))) * rng.choice([-1, 1], len(products))
     weights[rng.permuted(np.tile(np.arange(len(products)), (len(weights), 1)), axis=1) >= 4] = 0
-    return shape._make(shape.keys, weights.astype(object).dot(np.array(products, dtype=object)))
+    return shape.new(shape.keys, weights.astype(object).dot(np.array(products, dtype=object)))
 
 
 def _some(names, fast):
@@ -81,7 +81,7 @@ def test_laws_in_a_constant_metric(alg):
     assert ((a | grad) * x - a).is_zero()
     for k in range(d + 1):  # Doran and Lasenby (6.29): the dot keeps all of it inside the derivative of x
         A = alg.random_multivector(rng, grades=k)
-        A = A._make(A.keys, np.round(A.coefficients * 5).astype(int))
+        A = A.new(A.keys, np.round(A.coefficients * 5).astype(int))
         assert (grad * (x << A) - k * A).is_zero()
         assert (grad * (x ^ A) - (d - k) * A).is_zero()
     # product rules: ∇(fF) = (∇f)F + f∇F, ∇(FH) = (∇F)H + Σ eⁱ F ∂_i H
@@ -125,7 +125,7 @@ def test_derivatives_by_multivectors(alg):
     """Hestenes and Sobczyk, section 2-2: ∂_X ⟨X A⟩ = ⟨A⟩ of X's grades, ∂_X |X|² = 2 ~X, ∂_X X = n."""
     rng = np.random.default_rng(7)
     A = alg.random_multivector(rng)
-    A = A._make(A.keys, np.round(A.coefficients * 5).astype(int))
+    A = A.new(A.keys, np.round(A.coefficients * 5).astype(int))
     for grades in (0, 2, (0, 2), (1, 2), None):
         X = alg.symbols("X", grades)
         by_X = cr.gradient(X)

@@ -26,7 +26,7 @@ def _random(alg, seed, dtype):
     grades = (0, 1, 2) if alg.d < 6 else (0, 1)
     M = alg.random_multivector(rng, (), grades) * 10.0 ** rng.integers(-320, 300)
     if dtype == np.int64:
-        return M._make(M.keys, rng.integers(-9, 9, M.keys.size))
+        return M.new(M.keys, rng.integers(-9, 9, M.keys.size))
     if dtype in (complex, np.complex64):
         return (M + 1j * alg.random_multivector(rng, (), 1)).astype(dtype)
     return M.astype(dtype)
@@ -38,7 +38,7 @@ def test_repr_parses_back_exactly(alg, dtype):
     with np.errstate(over="ignore"):  # the scales of float32 are fewer
         samples = [_random(alg, seed, dtype) for seed in range(20)]
     for M in samples:
-        finite = M._make(M.keys, np.where(np.isfinite(M.coefficients), M.coefficients, 0).astype(dtype))
+        finite = M.new(M.keys, np.where(np.isfinite(M.coefficients), M.coefficients, 0).astype(dtype))
         for text in (repr(finite), repr(-finite), repr(finite.sparse())):
             assert alg(text) == (-finite if text == repr(-finite) != repr(finite) else finite)
 

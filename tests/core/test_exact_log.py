@@ -48,7 +48,7 @@ def test_log_and_sqrt_of_one_plane(case):
     root, log = R.sqrt(), R.log()
     assert numeric(root * root).isclose(at, rtol=1e-14)
     assert numeric(log).exp().isclose(at, rtol=1e-14)
-    real = at._make(at.keys, at.coefficients.real.copy())
+    real = at.new(at.keys, at.coefficients.real.copy())
     assert numeric(log).isclose(real.log(), rtol=1e-12)
     assert numeric(root).isclose(real.sqrt(), rtol=1e-12)
 

@@ -195,7 +195,7 @@ def test_batch_is_the_loop():
     assert all(A.exp()[i].isclose(A[i].exp(), rtol=1e-11) for i in (0, 8))
     alg = cr.Algebra(4, 1)
     mixed = [alg("e12 + e34 + e35"), alg("e12 + e34"), alg("e12 + 1.0*e45"), alg("1.0*e12"), alg("0.0*e12")]
-    E = alg.bivector(np.stack([B._on(alg.random_multivector(0, grades=2).keys).coefficients for B in mixed])).exp()
+    E = alg.bivector(np.stack([B.on_keys(alg.random_multivector(0, grades=2).keys).coefficients for B in mixed])).exp()
     assert all(E[i].isclose((1.0 * B).exp(), rtol=1e-14) for i, B in enumerate(mixed))
     simple = cr.Algebra(1, 2).vector([[1.0, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 0]])  # squares 1, -1, 0, 0
     np.testing.assert_allclose(simple.exp()["1"], [math.cosh(1), math.cos(1), 1, 1])

@@ -225,7 +225,7 @@ def test_empty_batch():
 
 def integers(alg, rng, grades=None):
     A = alg.random_multivector(rng, grades=grades)
-    return A._make(A.keys, np.array([Fraction(int(x)) for x in rng.integers(-5, 6, A.keys.size)], dtype=object))
+    return A.new(A.keys, np.array([Fraction(int(x)) for x in rng.integers(-5, 6, A.keys.size)], dtype=object))
 
 
 def test_fractions_are_exact_in_every_metric():

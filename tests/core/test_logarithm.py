@@ -15,14 +15,14 @@ from clifford_rand.multivector.comparison import aligned
 def exponential(A):
     """exp(A) from the matrix of X ↦ AX, on even X for even A: nothing of the library's own exp."""
     keys, matrix = of_left_product(A)
-    return A._make(keys, expm(matrix)[:, 0])
+    return A.new(keys, expm(matrix)[:, 0])
 
 
 def of_left_product(A):
     alg = A.algebra
     odd = any(k % 2 for k in A.grades)
     basis = alg.multivector(np.eye(2 ** (alg.d - (not odd))), range(0, alg.d + 1, 1 if odd else 2))
-    return basis.keys, (A * basis)._on(basis.keys).coefficients.T.astype(np.result_type(A.dtype, float))
+    return basis.keys, (A * basis).on_keys(basis.keys).coefficients.T.astype(np.result_type(A.dtype, float))
 
 
 def error(R, B):

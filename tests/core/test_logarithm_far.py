@@ -20,9 +20,9 @@ def exponential(B, change=None):
         matrix = mpmath.zeros(basis.keys.size)
         for i, value in enumerate(B.coefficients.tolist()):
             if value:
-                one = B._make(B.keys, np.eye(B.keys.size)[i])
+                one = B.new(B.keys, np.eye(B.keys.size)[i])
                 factor = mpmath.mpf(value) * (1 + mpmath.mpf(0 if change is None else change[i]))
-                image = (one * basis)._on(basis.keys).coefficients
+                image = (one * basis).on_keys(basis.keys).coefficients
                 for j, k in zip(*np.nonzero(image), strict=True):
                     matrix[int(k), int(j)] += factor * float(image[j, k])
         return basis.keys, np.array(mpmath.expm(matrix)[:, 0].tolist(), dtype=object).ravel()
@@ -31,7 +31,7 @@ def exponential(B, change=None):
 def check(R, L):
     """exp(L) is R up to the rounding of R, and up to that of the components of L, each by half a unit."""
     keys, image = exponential(L)
-    error, size = np.abs(image - R._on(keys).coefficients).max(), np.abs(R.coefficients).max()
+    error, size = np.abs(image - R.on_keys(keys).coefficients).max(), np.abs(R.coefficients).max()
     if error <= 1e-13 * size:
         return
     changes = np.random.default_rng(0).choice([-EPS / 2, EPS / 2], (8, L.keys.size))

@@ -153,7 +153,7 @@ def test_copies_with_signs_are_their_places_and_factors(name, dtype, shape, by_k
     some = keys_of_masks(alg.d, tuple(rng.permutation(2**alg.d)[: 2 ** (alg.d - 1)].tolist()))
     for keys in (dense_keys(alg.d), keys_of_grades(alg.d, (alg.d // 2,)), some):
         values = alg.random_multivector(rng, shape, dtype=dtype).coefficients[..., : keys.size]
-        A = alg._new(keys, values)
+        A = alg.new(keys, values)
         grades = tuple(range(0, alg.d + 1, 2))
         plan = linear._part(keys, grades) if name == "even" else linear.MAPS[name](alg.form, keys)
         if plan.factors is None and plan.places is None:

@@ -16,11 +16,11 @@ SIGNATURES = [(p, d - p - r, r) for d in range(1, 5) for r in range(d + 1) for p
 
 def left_product(A):
     basis = A.algebra.multivector(np.eye(2**A.algebra.d), range(A.algebra.d + 1))
-    return (A * basis)._on(basis.keys).coefficients.T
+    return (A * basis).on_keys(basis.keys).coefficients.T
 
 
 def column(A):
-    return A._on(A.algebra.multivector(np.zeros(2**A.algebra.d), range(A.algebra.d + 1)).keys).coefficients
+    return A.on_keys(A.algebra.multivector(np.zeros(2**A.algebra.d), range(A.algebra.d + 1)).keys).coefficients
 
 
 def off_the_cut(A):

@@ -162,10 +162,10 @@ def test_table_and_transform_agree(signature):
     for rule in ("gp", "commutator", "anticommutator"):
         table = TablePlan(alg.form, rule, keys, keys)
         transform = TransformPlan(alg.form, rule, keys, keys)
-        by_table = alg._new(table.keys, table(a, b))
-        by_transform = alg._new(transform.keys, transform(a, b))
+        by_table = alg.new(table.keys, table(a, b))
+        by_transform = alg.new(transform.keys, transform(a, b))
         assert by_transform.isclose(by_table, rtol=1e-12).all()
-        single = alg._new(transform.keys, transform(a.astype(np.float32)[0], b.astype(np.float32)[0]))
+        single = alg.new(transform.keys, transform(a.astype(np.float32)[0], b.astype(np.float32)[0]))
         assert single.dtype == np.float32
         assert single.isclose(by_table[0], rtol=1e-5)
         mixed = transform(a + 1j, b)
@@ -180,13 +180,13 @@ def test_table_and_subsets_agree(rule):
         keys = alg.random_multivector(0).keys
         a, b = rng.standard_normal((2, 3, 2**alg.d))
         table, subset = TablePlan(alg.form, rule, keys, keys), SubsetPlan(alg.form, rule, keys, keys)
-        expected = alg._new(table.keys, table(a, b))
-        assert alg._new(subset.keys, subset(a, b)).isclose(expected, rtol=1e-12).all()
-        assert alg._new(subset.keys, subset(a[0], b[0])).isclose(expected[0], rtol=1e-12)
+        expected = alg.new(table.keys, table(a, b))
+        assert alg.new(subset.keys, subset(a, b)).isclose(expected, rtol=1e-12).all()
+        assert alg.new(subset.keys, subset(a[0], b[0])).isclose(expected[0], rtol=1e-12)
         mixed = subset((a + 1j * b).astype(np.complex64), a.astype(np.complex64))
         assert mixed.dtype == np.complex64
-        expected = alg._new(table.keys, table(a + 1j * b, a + 0j))
-        assert alg._new(subset.keys, mixed).isclose(expected, rtol=1e-5).all()
+        expected = alg.new(table.keys, table(a + 1j * b, a + 0j))
+        assert alg.new(subset.keys, mixed).isclose(expected, rtol=1e-5).all()
 
 
 @pytest.mark.parametrize("left", [True, False])
@@ -240,7 +240,7 @@ def test_recursion_and_congruence_agree(rule):
         inner = cost_model.plan_of(alg.form.congruence[0], rule, keys, keys)
         table = TablePlan(alg.form, rule, keys, keys)
         other = CongruencePlan(alg.form, rule, keys, keys, inner)
-        first, second = alg._new(table.keys, table(a, b)), alg._new(other.keys, other(a, b))
+        first, second = alg.new(table.keys, table(a, b)), alg.new(other.keys, other(a, b))
         assert second.isclose(first, rtol=1e-9).all()
 
 
@@ -258,7 +258,7 @@ def test_metrics_of_other_numbers():
     a, b, c = (wide.random_multivector(rng) for _ in range(3))
     assert ((a * b) * c).isclose(a * (b * c), rtol=1e-12)
     table = TablePlan(wide.form, "gp", a.keys, b.keys)
-    assert (a * b).isclose(wide._new(table.keys, table(a.coefficients, b.coefficients)), rtol=1e-12)
+    assert (a * b).isclose(wide.new(table.keys, table(a.coefficients, b.coefficients)), rtol=1e-12)
 
 
 def test_integers_in_a_metric_of_floats_are_not_cut():

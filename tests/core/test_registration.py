@@ -77,7 +77,7 @@ def test_rotors_are_horns_eigenvectors(n):
     alg, X, Y, w = cr.Algebra(n), gaussian(3, 15, n), gaussian(4, 15, n), np.random.default_rng(5).random(15)
     R = cr.rotor_from_points(alg, X, Y, weights=w)
     keys = R.keys
-    basis = R._make(keys, np.eye(keys.size))
+    basis = R.new(keys, np.eye(keys.size))
     x, y = alg.vector(X), alg.vector(Y)
     form = np.zeros((keys.size, keys.size))
     for i in range(keys.size):

@@ -183,8 +183,8 @@ def test_full_inverses_are_those_of_numpy(counts, at_once):
     X = A[kept].inv()
     for i, x in zip(np.flatnonzero(kept), X, strict=True):
         assert x.isclose(A[i].inv(), rtol=1e-9, atol=1e-9 * float(np.abs(x.coefficients).max()))
-    one = (A[kept] * X)._on(A.keys).coefficients
-    scale = np.linalg.norm(values[kept], axis=1) * np.linalg.norm(X._on(A.keys).coefficients, axis=1)
+    one = (A[kept] * X).on_keys(A.keys).coefficients
+    scale = np.linalg.norm(values[kept], axis=1) * np.linalg.norm(X.on_keys(A.keys).coefficients, axis=1)
     assert np.abs(one - np.eye(1, len(one.T))).max(axis=1) == pytest.approx(0, abs=1e-13 * scale.max())
 
 
@@ -193,7 +193,7 @@ def test_versors_are_told_apart_as_by_numpy(counts):
     rng = np.random.default_rng(5)
     alg = cr.Algebra(*counts)
     vectors = alg.vector(rng.standard_normal((2, 40, alg.d)) + 3 * (np.arange(alg.d) == 1))
-    R = (vectors[0] * vectors[1]).even()._on(keys_of_grades(alg.d, (0, 2, 4)))
+    R = (vectors[0] * vectors[1]).even().on_keys(keys_of_grades(alg.d, (0, 2, 4)))
     code = inverse_code(alg.form, R.keys)
     rows = layout.components(R.coefficients).copy()
     rows[:, 3] *= 1e-27

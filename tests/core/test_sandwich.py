@@ -159,7 +159,7 @@ def test_exact_numbers():
         assert all(isinstance(value, int | Fraction) for value in Y.coefficients.tolist())
         assert R.vector_matrix().dtype == object
         np.testing.assert_array_equal(
-            R.vector_matrix() @ X._on(one.keys.filled).coefficients, Y._on(one.keys.filled).coefficients
+            R.vector_matrix() @ X.on_keys(one.keys.filled).coefficients, Y.on_keys(one.keys.filled).coefficients
         )
 
 
@@ -287,7 +287,7 @@ def test_what_is_no_versor_is_found_in_every_way(monkeypatch):
     rng = np.random.default_rng(6)
     R = 1 + 0.5 * alg.e1234 + 0.25 * alg.e12
     X = alg.random_multivector(rng, (300,), 1)
-    many = alg.multivector(np.tile(R.even()._on(keys_of_grades(4, (0, 2, 4))).coefficients, (300, 1)), (0, 2, 4))
+    many = alg.multivector(np.tile(R.even().on_keys(keys_of_grades(4, (0, 2, 4))).coefficients, (300, 1)), (0, 2, 4))
     expected = R * X * R.inv()
     for found in (R >> X, many >> X, many[0] >> X):
         assert found.isclose(expected, rtol=1e-10).all()

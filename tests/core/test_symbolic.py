@@ -274,7 +274,7 @@ def _field(alg, grades=None):
         sp.Integer(i + 1) * s[i % alg.d] ** 3 + s[0] * s[-1] ** 2 - s[(i + 1) % alg.d] * s[i % alg.d]
         for i in range(M.keys.size)
     ]
-    return M._make(M.keys, np.array(values, dtype=object)), x, s
+    return M.new(M.keys, np.array(values, dtype=object)), x, s
 
 
 def _zero(M):

@@ -278,7 +278,7 @@ def test_large_arguments_of_exp_and_turns_near_pi_have_the_numbers_of_numpy():
         T = alg.bivector(of_torch(B.coefficients))
         assert agree(T.exp(), B.exp(), 1e-11)
         R = (B * (3.0 / np.maximum(1, np.abs(B.coefficients).sum(axis=-1)))).exp()
-        R = R._make(R.keys, R.coefficients * np.ones(1))
+        R = R.new(R.keys, R.coefficients * np.ones(1))
         assert agree(alg.multivector(of_torch(R.values), R.keys.grades).log().exp(), R, 1e-9)
 
 

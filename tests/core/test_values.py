@@ -340,7 +340,7 @@ def test_the_repr_of_infinities_parses_back(names):
         for other in (0, 3):
             A = alg.multivector(np.array([0, number, other], dtype=type(number)), grades=1)
             again = alg(repr(A))
-            assert np.array_equal(again._on(A.keys).coefficients, A.coefficients, equal_nan=True), A
+            assert np.array_equal(again.on_keys(A.keys).coefficients, A.coefficients, equal_nan=True), A
 
 
 # ---- sizes

@@ -54,7 +54,7 @@ def test_two_vectors_tell_what_the_basis_tells(signature):
     candidates = [versor, versor + 1e-7 * alg.I, versor + 1e-12 * alg.I]
     for _ in range(25):
         i, j = (2 * rng.integers(0, 128, 2)).tolist()
-        first, second = (alg._new(keys_of_masks(8, (m ^ (m.bit_count() % 2),)), np.ones(1)) for m in (i, j))
+        first, second = (alg.new(keys_of_masks(8, (m ^ (m.bit_count() % 2),)), np.ones(1)) for m in (i, j))
         candidates.append(first + rng.uniform(0.2, 0.8) * second)
     found = []
     for A in candidates:

@@ -117,7 +117,7 @@ def blades(rng, alg):
 def numbers(rng, alg, masks):
     """Return an int64 multivector with coefficients from -3 to 3 on some blades."""
     made = alg.multivector({alg.names.blade(int(mask)): 1 for mask in masks})
-    return made._make(made.keys, rng.integers(-3, 4, made.keys.size))
+    return made.new(made.keys, rng.integers(-3, 4, made.keys.size))
 
 
 # ---- blades

@@ -32,7 +32,8 @@ class LayoutAlgebra(Algebra):
         made.algebra = self
         return made
 
-    def _new(self, keys: Keys, coefficients: np.ndarray) -> MultiVector:
+    def new(self, keys: Keys, coefficients: np.ndarray) -> MultiVector:
+        """Return a multivector of the layout without checks."""
         return made_of(self, keys, coefficients)
 
     def __reduce__(self) -> Any:

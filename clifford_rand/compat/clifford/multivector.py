@@ -102,13 +102,15 @@ class MultiVector(Multivector):
         self.keys = dense_keys(layout.dims)
         self.coefficients = read_only(memory.own(layout.stored(array)))
 
-    def _make(self, keys: Keys, coefficients: NDArray[Any]) -> "MultiVector":
+    def new(self, keys: Keys, coefficients: NDArray[Any]) -> "MultiVector":
+        """Return a multivector of the same layout without checks."""
         return made_of(self.algebra, keys, coefficients)
 
-    def _coerced(self, other: object, *, keep: bool = True) -> Any:
-        found = super()._coerced(other, keep=keep)
+    def coerce(self, other: object, *, keep: bool = True) -> Any:
+        """Return ``other`` as a multivector of the layout; None if it is neither that nor a scalar."""
+        found = super().coerce(other, keep=keep)
         if found.__class__ is Multivector:
-            return self._make(found.keys, found.coefficients)
+            return self.new(found.keys, found.coefficients)
         return found
 
     def __reduce__(self) -> Any:
@@ -191,7 +193,7 @@ class MultiVector(Multivector):
     def __call__(self, *what: Any) -> "MultiVector":
         """Return the part of some grades, ``A(0, 2)``, or the projection on a blade, ``A(B)``."""
         if len(what) == 1 and isinstance(what[0], Multivector):
-            return self._coerced(what[0]).project(self)
+            return self.coerce(what[0]).project(self)
         for k in what:
             if isinstance(k, bool) or not isinstance(k, int | np.integer):
                 raise fail("grades", "MultiVector", "integers, or one blade", k)
@@ -225,7 +227,7 @@ class MultiVector(Multivector):
     def __eq__(self, other: object) -> Any:
         if isinstance(other, Multivector) and other.algebra != self.algebra:
             return False
-        same = self._coerced(other, keep=False)
+        same = self.coerce(other, keep=False)
         if same is None:
             return NotImplemented
         a, b = comparison.aligned(self, same)
@@ -283,7 +285,7 @@ class MultiVector(Multivector):
 
     def project(self, other: Any) -> "MultiVector":
         """Return (B ⌋ A) A⁻¹: ``other`` on this blade A. `clifford_rand.Multivector.project` has it the other way."""
-        return projections.project(self._operand(other, "project"), self)
+        return projections.project(self.operand(other, "project"), self)
 
     def factorise(self) -> "tuple[list[MultiVector], Any]":
         """Return (vectors, scale) of a blade: A = scale v1 ∧ … ∧ vk."""
@@ -335,11 +337,11 @@ class MultiVector(Multivector):
 
     def clean(self, eps: float = EPS) -> "MultiVector":
         """Return A with the coefficients that are at most ``eps`` in size put to 0."""
-        return self._make(self.keys, np.where(np.abs(self.coefficients) > eps, self.coefficients, 0))
+        return self.new(self.keys, np.where(np.abs(self.coefficients) > eps, self.coefficients, 0))
 
     def round(self, eps: int = 12) -> "MultiVector":
         """Return A with its coefficients rounded to so many digits after the point."""
-        return self._make(self.keys, np.around(self.coefficients, eps))
+        return self.new(self.keys, np.around(self.coefficients, eps))
 
     # ---- what it looks like: 1 - (2^e12)
 

@@ -23,7 +23,7 @@ _KINDS = ("scalar", "vector", "bivector", "grade2", "pseudo", "mv", "even", "spi
 def of(ga: "Space", inner: Any) -> "Mv":
     """Return the multivector around one of this library, its numbers SymPy's, multiplied out, without what is zero."""
     if inner.dtype != object:  # an integer would be divided as a floating number
-        inner = inner._make(inner.keys, each(lambda value: value, inner.coefficients))
+        inner = inner.new(inner.keys, each(lambda value: value, inner.coefficients))
     made = object.__new__(Mv)
     made.Ga, made.inner, made.title = ga, expand(inner).sparse(), None
     return made
@@ -53,7 +53,7 @@ def _sum_of_blades(ga: "Space", value: Any) -> Any:
     keys = keys_of_masks(ga.n, tuple(found))
     array = np.empty(keys.size, dtype=object)
     array[:] = [found[int(mask)] for mask in keys.masks]
-    return ga.own.scalar(sympy.Integer(0))._make(keys, array)
+    return ga.own.scalar(sympy.Integer(0)).new(keys, array)
 
 
 def operand(ga: Any, other: Any, owner: str) -> "Multivector | None":
@@ -135,7 +135,7 @@ class Mv:
             raise TypeError(f"a kind is text or a grade. Got {kind[0]!r} instead.")
         if isinstance(first, str):
             self.title = first
-            keys = ga.own.scalar(0).algebra._keys(grades, "Mv", "grades")
+            keys = ga.own.scalar(0).algebra.keys_of(grades, "Mv", "grades")
             self.inner = ga.own.multivector(_named(ga, first, keys.masks, function), grades)
             return
         if function is not None:
@@ -223,7 +223,7 @@ class Mv:
         """Return the terms."""
         own = self.inner.algebra
         return [
-            of(self.Ga, v * own.scalar(1)._make(keys_of_masks(own.d, (k,)), np.ones(1, dtype=np.int64)))
+            of(self.Ga, v * own.scalar(1).new(keys_of_masks(own.d, (k,)), np.ones(1, dtype=np.int64)))
             for k, v in self._terms()
         ]
 

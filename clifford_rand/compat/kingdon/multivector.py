@@ -33,9 +33,9 @@ def of(algebra: "Algebra", inner: Any, keys: tuple[int, ...] | None = None) -> "
         if inner.dtype == object:
             from clifford_rand.symbolic import shortened
 
-            inner = inner._make(inner.keys, shortened(inner.coefficients)).sparse()
+            inner = inner.new(inner.keys, shortened(inner.coefficients)).sparse()
         if algebra.graded:
-            inner = inner._on(inner.keys.filled)
+            inner = inner.on_keys(inner.keys.filled)
     made = object.__new__(MultiVector)
     made.algebra, made.inner, made._keys = algebra, inner, keys
     return made
@@ -323,7 +323,7 @@ class MultiVector:
         return self._chosen([mask for mask in self.keys() if mask.bit_count() in listed])
 
     def _chosen(self, masks: list[int]) -> "MultiVector":
-        inner = self.inner._select(keys_of_masks(self.algebra.d, tuple(masks)))
+        inner = self.inner.select_keys(keys_of_masks(self.algebra.d, tuple(masks)))
         return of(self.algebra, inner, tuple(masks))
 
     def asfullmv(self, canonical: bool = True) -> "MultiVector":

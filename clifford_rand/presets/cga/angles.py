@@ -107,11 +107,11 @@ def angle(A: Object, B: Object, *, dual: bool = False, rtol: float | None = None
     size = size * np.maximum(size, 1)
     if a.grades != b.grades:
         keys = keys_of_grades(b.algebra.d, a.grades)
-        shadow = -((a << b) * ~b)._select(keys)
+        shadow = -((a << b) * ~b).select_keys(keys)
         square = -_inner(shadow, shadow)
         none = square <= tolerance(rtol, a.dtype) * size
         length = np.sqrt(np.where(none, 1, square))
-        unit = shadow._make(keys, np.where(none[..., None], 0, shadow.coefficients / length[..., None]))
+        unit = shadow.new(keys, np.where(none[..., None], 0, shadow.coefficients / length[..., None]))
         minus, plus = -_inner(a - unit, a - unit), -_inner(a + unit, a + unit)
         minus, plus = np.where(none, 1, minus), np.where(none, 1, plus)
         minus = np.where(square < -tolerance(rtol, a.dtype) * size, np.nan, minus)

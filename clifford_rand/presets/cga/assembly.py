@@ -32,10 +32,10 @@ def assemble(described: Any, alg: Algebra) -> Multivector:
     for k in keys.grades:
         for one in np.unique(kind[grade == k]):
             at = np.flatnonzero((grade == k) & (kind == one))
-            part = E._make(E.keys, rows[at] * weight[at, None])._select(keys_of_grades(n, (k - DROP[str(one)],)))
+            part = E.new(E.keys, rows[at] * weight[at, None]).select_keys(keys_of_grades(n, (k - DROP[str(one)],)))
             parts = _with_parameters(str(one), k, part, centres[at], rho[at], null)
-            array[at] += joined(alg, null, k, parts)._on(keys).coefficients
-    return alg._new(keys, layout.own(array.reshape(*shape, keys.size)))
+            array[at] += joined(alg, null, k, parts).on_keys(keys).coefficients
+    return alg.new(keys, layout.own(array.reshape(*shape, keys.size)))
 
 
 def _with_parameters(kind: str, k: int, E: Any, centre: NDArray[Any], rho: NDArray[Any], null: bool) -> Parts:

@@ -171,7 +171,7 @@ class Classified:
         if len(m) != 1:
             raise fail("self", "directions", "of blades of one dimension", describe(f"dimensions {m.tolist()}"))
         n = self.algebra.d - 2
-        return span_of(self.direction._select(keys_of_grades(n, (int(m[0]),))).coefficients, n, int(m[0]))[0]
+        return span_of(self.direction.select_keys(keys_of_grades(n, (int(m[0]),))).coefficients, n, int(m[0]))[0]
 
     def blade(self, *, dual: bool = False) -> Multivector:
         """Return the blades again, with their weights; batches of several grades have all of them.
@@ -211,7 +211,7 @@ Object = Multivector | Classified  # what the functions that measure take
 
 def _shown(E: Any) -> str:
     """Return a unit blade as text, without the rounding of zeros."""
-    return str(E._make(E.keys, np.where(abs(E.coefficients) < 1e-12, 0, E.coefficients)).sparse())
+    return str(E.new(E.keys, np.where(abs(E.coefficients) < 1e-12, 0, E.coefficients)).sparse())
 
 
 def _name(kind: str, grade: int, m: int, imaginary: bool) -> str:
@@ -274,7 +274,7 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
     groups = []
     for k, rows in _grades(X, size):
         keys = keys_of_grades(n + 2, (k,))
-        part = X._make(keys, X._select(keys).coefficients.reshape(-1, keys.size)[rows])
+        part = X.new(keys, X.select_keys(keys).coefficients.reshape(-1, keys.size)[rows])
         check_blades(part, "classify")
         eps = 64 * float(np.finfo(X.dtype).eps) if rtol is None else check_tolerance(rtol, 0.0, "clifford_rand.presets")
         groups += [(k, kind, rows[at], found) for kind, at, *found in _of_one_grade(part, null, eps)]
@@ -334,7 +334,7 @@ def _of_one_grade(X: Any, null: bool, eps: float) -> list[Any]:
 
 def _vector(A: Any) -> NDArray[Any]:
     """Return the coordinates (..., n) of the part of grade 1."""
-    return np.asarray(A._select(keys_of_grades(A.algebra.d, (1,))).coefficients)
+    return np.asarray(A.select_keys(keys_of_grades(A.algebra.d, (1,))).coefficients)
 
 
 def _location(kind: str, parts: Parts, E: Any) -> NDArray[Any]:
@@ -352,9 +352,9 @@ def _gathered(alg: Algebra, shape: tuple[int, ...], dtype: Any, groups: list[Any
     E, location = np.zeros((count, keys.size), dtype=dtype), np.zeros((count, n), dtype=dtype)
     square, weight = np.zeros(count, dtype=dtype), np.zeros(count, dtype=dtype)
     for k, kind, places, (direction, c, rho, size) in groups:
-        grade[places], kind_of[places], E[places] = k, kind, direction._on(keys).coefficients
+        grade[places], kind_of[places], E[places] = k, kind, direction.on_keys(keys).coefficients
         location[places], square[places], weight[places] = c, rho, size
-    direction = euclidean(n)._new(keys, layout.own(E.reshape(*shape, keys.size)))
+    direction = euclidean(n).new(keys, layout.own(E.reshape(*shape, keys.size)))
     rest = (array.reshape(shape)[()] for array in (grade, kind_of, square, weight))
     grade, kind_of, square, weight = rest
     return Classified(alg, grade, kind_of, direction, location.reshape(*shape, n), square, weight)

@@ -148,14 +148,14 @@ def decompose(V: Multivector, *, rtol: float = 1e-9) -> VersorParts:
                 part = part * inversion(alg, np.zeros(n), 1.0)
             a[at], R[at], factor[at], b[at], size = _affine(part, keys, null, n, rtol)
             weight[at] *= size
-    rotor = alg._new(keys, R.reshape(*V.shape, keys.size)).sparse()
+    rotor = alg.new(keys, R.reshape(*V.shape, keys.size)).sparse()
     a, b = (x.reshape(*V.shape, n) for x in (a, b))
     factor, inverted, weight = (x.reshape(V.shape)[()] for x in (factor, inverted, weight))
     return VersorParts(alg, a, rotor, factor, b, inverted, weight)
 
 
 def _at_infinity(P: Any, null: bool) -> NDArray[np.bool_]:
-    E, o, i = parts_of(P._on(P.keys.filled), null)
+    E, o, i = parts_of(P.on_keys(P.keys.filled), null)
     return np.asarray(abs(o) <= 64 * np.finfo(E.dtype).eps * np.maximum(largest(E), abs(i)))
 
 
@@ -165,13 +165,13 @@ def _affine(V: Any, keys: Keys, null: bool, n: int, rtol: float) -> tuple[Any, A
     a = down((V >> origin(alg)).grade(1), rtol) + 0.0  # no -0.0
     V = translator(alg, -a) * V
     back = (~V >> infinity(alg)).grade(1)
-    E, _, i = parts_of(back._on(back.keys.filled), null)
+    E, _, i = parts_of(back.on_keys(back.keys.filled), null)
     b = -E / (2 * i[..., None]) + 0.0  # no -0.0
     V = V * transversion(alg, -b)
     both = keys_of_masks(n + 2, tuple(mask | 0b11 << n for mask in range(1 << n)))
-    plain = V._select(keys).coefficients
+    plain = V.select_keys(keys).coefficients
     moved = np.zeros_like(plain)
-    moved[..., [keys.find(int(mask) & ~(0b11 << n)) for mask in both.masks]] = V._select(both).coefficients
+    moved[..., [keys.find(int(mask) & ~(0b11 << n)) for mask in both.masks]] = V.select_keys(both).coefficients
     moved = moved if null else -moved  # e_{n+1} ∧ e_{n+2} = -n_o ∧ n_∞
     large, small = plain + moved, plain - moved  # weight √s R and weight R/√s
     up, low = np.asarray(lengths(large)), np.asarray(lengths(small))

@@ -117,7 +117,7 @@ def _groups(described: Classified, shape: tuple[int, ...]) -> dict[tuple[bool, i
         at = np.flatnonzero((is_round == kind) & (m == k))
         U = np.zeros((len(at), n, 0), dtype=rows.dtype)
         if k:
-            part = E._make(E.keys, rows[at])._select(keys_of_grades(n, (k,)))
+            part = E.new(E.keys, rows[at]).select_keys(keys_of_grades(n, (k,)))
             U = np.swapaxes(span_of(part.coefficients, n, k)[0], -1, -2)
         groups[kind, k] = (at, U, radius[at])
     return groups

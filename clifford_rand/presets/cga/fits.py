@@ -210,7 +210,7 @@ def _fit_round(alg: Algebra, X: Any, m: int, weights: Any, dual: bool, owner: st
     z = np.linalg.eigh(rows @ G @ np.swapaxes(rows, -1, -2))[1]
     kept = np.concatenate([z[..., :1], z[..., z.shape[-1] - m :]], axis=-1)
     span = np.linalg.qr(np.swapaxes(rows, -1, -2) @ kept)[0]
-    found = classify(null._new(keys_of_grades(n + 2, (m + 1,)), wedge_rows(np.swapaxes(span, -1, -2))))
+    found = classify(null.new(keys_of_grades(n + 2, (m + 1,)), wedge_rows(np.swapaxes(span, -1, -2))))
     return _placed(alg, found, mean, unit, dual)
 
 
@@ -222,7 +222,7 @@ def _fit_flat(alg: Algebra, X: Any, m: int, weights: Any, dual: bool, owner: str
     sizes, V = np.linalg.svd(np.linalg.qr(rows, mode="r") if rows.shape[-2] > n else rows, full_matrices=False)[1:]
     if m and (sizes[..., m - 1] <= 64 * np.finfo(Y.dtype).eps).any():
         raise fail("X", owner, "points that determine one", describe("points of a smaller flat"))
-    E = euclidean(n)._new(keys_of_grades(n, (m,)), wedge_rows(V[..., :m, :]))
+    E = euclidean(n).new(keys_of_grades(n, (m,)), wedge_rows(V[..., :m, :]))
     shape = E.shape
     nothing, location = np.full(shape, np.nan, dtype=Y.dtype), np.zeros((*shape, n), dtype=Y.dtype)
     found = Classified(alg, np.full(shape, m + 2), np.full(shape, FLAT), E, location, nothing, np.ones(shape))
@@ -235,6 +235,6 @@ def _placed(alg: Algebra, found: Classified, mean: NDArray[Any], unit: NDArray[A
     E = found.direction.coefficients
     first = np.argmax(abs(E) > abs(E).max(axis=-1, keepdims=True, initial=0) / 2, axis=-1)[..., None]
     E = E * np.sign(np.take_along_axis(E, first, axis=-1))
-    direction, weight = found.direction._make(found.direction.keys, E), np.ones_like(unit)
+    direction, weight = found.direction.new(found.direction.keys, E), np.ones_like(unit)
     made = assemble(Classified(alg, found.grade, found.kind, direction, location, square, weight), alg)
     return made.dual() if is_dual(dual) else made

@@ -28,7 +28,7 @@ def _direction(directions: ArrayLike, n: int, owner: str) -> tuple[int, Any]:
     if (abs(pivots) <= 64 * np.finfo(rows.dtype).eps * lengths).any():
         raise fail("directions", owner, "linearly independent", describe("rows that are not"))
     E = wedge_rows(np.swapaxes(turn, -1, -2)) * np.sign(pivots).prod(axis=-1)[..., None]
-    return m, euclidean(n)._new(keys_of_grades(n, (m,)), np.array(E))
+    return m, euclidean(n).new(keys_of_grades(n, (m,)), np.array(E))
 
 
 @one_batch
@@ -91,7 +91,7 @@ def round_about(
     r = numbers_of(radius, E.dtype, "radius", "round_about")
     half_power(c, r, "round_about")
     shape = np.broadcast_shapes(E.shape, c.shape[:-1], r.shape)
-    E = E._make(E.keys, np.broadcast_to(E.coefficients, (*shape, E.keys.size)))
+    E = E.new(E.keys, np.broadcast_to(E.coefficients, (*shape, E.keys.size)))
     middle = euclidean(n).vector(np.broadcast_to(c, (*shape, n)))
     rounds = joined(alg, null, m + 1, round_parts(E, middle, np.broadcast_to(r * r, shape), null))
     return rounds.dual() if is_dual(dual) else rounds

@@ -54,7 +54,7 @@ def intersect(A: Object, B: Object, *, dual: bool = False, rtol: float = 1e-9) -
     E = found.direction
     if np.any(np.asarray(found.kind) == FLAT):  # the point that is nearest to the origin of the caller
         foot = E.algebra.vector(np.nan_to_num(location + middle))
-        across = ((foot ^ E) * ~E)._select(keys_of_grades(E.algebra.d, (1,))).coefficients
+        across = ((foot ^ E) * ~E).select_keys(keys_of_grades(E.algebra.d, (1,))).coefficients
         location = np.where((np.asarray(found.kind) == FLAT)[..., None], across, location + middle)
     else:
         location = location + middle
@@ -72,12 +72,12 @@ def _meet(A: Any, k: Any, B: Any, m: Any, rtol: float) -> Any:
     for i, j in sorted({(int(i), int(j)) for i, j in zip(k, m, strict=True)}):
         at = np.flatnonzero((k == i) & (m == j))
         first, second = (
-            X._make(X.keys, row[at])._select(keys_of_grades(X.algebra.d, (grade,)))
+            X.new(X.keys, row[at]).select_keys(keys_of_grades(X.algebra.d, (grade,)))
             for X, row, grade in zip((A, B), rows, (i, j), strict=True)
         )
         pieces.append((at, join_and_meet(first, second, "intersect", rtol)[1]))
     keys = keys_of_grades(A.algebra.d, tuple(sorted({g for _, piece in pieces for g in piece.grades})) or (0,))
     array = np.zeros((count, keys.size), dtype=A.dtype)
     for at, piece in pieces:
-        array[at] = piece._on(keys).coefficients
-    return A._make(keys, array.reshape(*shape, keys.size))
+        array[at] = piece.on_keys(keys).coefficients
+    return A.new(keys, array.reshape(*shape, keys.size))

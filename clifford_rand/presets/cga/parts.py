@@ -56,13 +56,13 @@ def split(X: Any, null: bool) -> Parts:
     if not null:  # e_{n+1} = n_∞/2 - n_o and e_{n+2} = n_∞/2 + n_o
         o, i, m = i - o, (o + i) / 2, -m
     grades = ((a, k), (sign * o, k - 1), (sign * i, k - 1), (m, k - 2))
-    return Parts(*(alg._new(_blades(n, g), layout.own(values)) for values, g in grades))
+    return Parts(*(alg.new(_blades(n, g), layout.own(values)) for values, g in grades))
 
 
 def joined(alg: Algebra, null: bool, k: int, parts: Parts) -> Multivector:
     """Return the multivector of grade k with these parts."""
     n, sign = alg.d - 2, -1 if k % 2 == 0 else 1
-    values = [P._select(_blades(n, g)).coefficients for P, g in zip(parts, (k, k - 1, k - 1, k - 2), strict=True)]
+    values = [P.select_keys(_blades(n, g)).coefficients for P, g in zip(parts, (k, k - 1, k - 1, k - 2), strict=True)]
     a, o, i, m = values[0], sign * values[1], sign * values[2], values[3]
     if not null:
         i = i + o / 2
@@ -72,7 +72,7 @@ def joined(alg: Algebra, null: bool, k: int, parts: Parts) -> Multivector:
     array = layout.zeros(shape, keys.size, np.result_type(*values))
     for place, value in zip(_places(n, k), (a, o, i, m), strict=True):
         array[..., place] = value
-    return alg._new(keys, array)
+    return alg.new(keys, array)
 
 
 def round_parts(E: Any, c: Any, rho: Any, null: bool) -> Parts:
@@ -86,15 +86,15 @@ def round_parts(E: Any, c: Any, rho: Any, null: bool) -> Parts:
         size = largest(E.coefficients) * (abs(half) + (c.coefficients**2).sum(axis=-1))
         grid = np.ldexp(float(np.finfo(E.dtype).eps), np.frexp(size)[1] + 1)[..., None]
         far = (size > 64 * largest(E.coefficients))[..., None]
-        E = E._make(E.keys, np.where(far, np.rint(E.coefficients / np.where(far, grid, 1)) * grid, E.coefficients))
+        E = E.new(E.keys, np.where(far, np.rint(E.coefficients / np.where(far, grid, 1)) * grid, E.coefficients))
     along = c << E
-    return Parts(c ^ E, E, E._make(E.keys, E.coefficients * half[..., None]) - (c ^ along), along)
+    return Parts(c ^ E, E, E.new(E.keys, E.coefficients * half[..., None]) - (c ^ along), along)
 
 
 def flat_parts(E: Any, c: Any, k: int) -> Parts:
     """Return the flat up(c) ∧ E ∧ n_∞ of grade k: (-1)^k n_o∧n_∞∧E - (-1)^k n_∞∧(c∧E)."""
     sign = -1 if k % 2 else 1
-    nothing = E._make(keys_of_masks(E.algebra.d, ()), np.zeros((*E.shape, 0), dtype=E.dtype))
+    nothing = E.new(keys_of_masks(E.algebra.d, ()), np.zeros((*E.shape, 0), dtype=E.dtype))
     return Parts(nothing, nothing, (c ^ E) * -sign, E * sign)
 
 
@@ -132,7 +132,7 @@ def round_of(X: Any, parts: Parts, null: bool, factor: Any) -> Round:
     n, k = X.algebra.d - 2, X.grades[0]
     weight = np.asarray(lengths(parts.O.coefficients))
     E, parts = parts.O / weight, Parts(*(P / weight for P in parts))
-    c = np.asarray(((parts.A + parts.M) * ~E)._select(keys_of_grades(n, (1,))).coefficients)
+    c = np.asarray(((parts.A + parts.M) * ~E).select_keys(keys_of_grades(n, (1,))).coefficients)
     inside, outside = ((P.coefficients**2).sum(axis=-1) for P in (parts.M, parts.A))
     rho = np.asarray(2 * (parts.I.coefficients * E.coefficients).sum(axis=-1) + inside - outside)
     eps = float(np.finfo(c.dtype).eps)

@@ -35,7 +35,7 @@ def _moved(one: Classified, middle: NDArray[Any], unit: NDArray[Any]) -> Classif
     location = (one.location - middle) / unit[..., None]
     grade, kind = (np.broadcast_to(x, shape) for x in (one.grade, one.kind))
     E = one.direction
-    direction = E._make(E.keys, np.broadcast_to(E.coefficients, (*shape, E.keys.size)))
+    direction = E.new(E.keys, np.broadcast_to(E.coefficients, (*shape, E.keys.size)))
     square = np.asarray(one.radius_squared) / unit**2
     return Classified(one.algebra, grade, kind, direction, location, square, np.ones(shape, dtype=location.dtype))
 

@@ -33,7 +33,7 @@ def translator(alg: Algebra, t: ArrayLike | Multivector) -> Multivector:
     n, null = model_of(alg, "translator")
     T = coordinates_of(t, n, "t", "translator")
     shift = from_parts(alg, null, T, np.zeros((), dtype=T.dtype), np.zeros((), dtype=T.dtype)) ^ infinity(alg, T.dtype)
-    return 1 - shift._make(shift.keys, halved(shift.coefficients))
+    return 1 - shift.new(shift.keys, halved(shift.coefficients))
 
 
 @one_batch

@@ -65,13 +65,13 @@ def moved_rotor(
     R = lifted(alg, rotor_of(Algebra(n), rotation_of(F, n, name, owner, rtol)), 1)
     step = alg.vector(np.concatenate([np.zeros_like(t[..., :1]), t], axis=-1))
     M = R - (alg.e0 ^ step) * R / 2
-    return M._select(keys_of_grades(n + 1, tuple(range(0, n + 2, 2))))
+    return M.select_keys(keys_of_grades(n + 1, tuple(range(0, n + 2, 2))))
 
 
 def lifted(alg: Algebra, R: Multivector, first: int) -> Multivector:
     """Return a multivector of the Euclidean algebra in one where e1 is the basis vector with number ``first``."""
     masks = tuple(int(mask) << first for mask in R.keys.masks)
-    return alg._new(keys_of_masks(alg.d, masks), R.coefficients.copy())
+    return alg.new(keys_of_masks(alg.d, masks), R.coefficients.copy())
 
 
 def motor_to_matrix(M: Multivector) -> NDArray[Any]:
@@ -95,7 +95,7 @@ def motor_to_matrix(M: Multivector) -> NDArray[Any]:
     """
     n = dimension_of(getattr(M, "algebra", M), "motor_to_matrix")
     M = unit_motor(M, "motor_to_matrix")
-    planes = M._make(keys_of_grades(n + 1, (1,)), np.eye(n + 1, dtype=M.dtype)[1:])
+    planes = M.new(keys_of_grades(n + 1, (1,)), np.eye(n + 1, dtype=M.dtype)[1:])
     images = ((M[..., None] if M.ndim else M) >> planes).coefficients  # row i has the image of e_i
     F = np.swapaxes(images[..., 1:], -1, -2)
     matrix = np.zeros((*M.shape, n + 1, n + 1), dtype=M.dtype)
@@ -172,7 +172,7 @@ def motor_from_dual_quaternion(alg: Algebra, q: ArrayLike) -> Multivector:
     """
     _of_space(alg, "motor_from_dual_quaternion")
     array = _rows(q, "q", "motor_from_dual_quaternion", 8)
-    return alg._new(keys_of_grades(4, (0, 2, 4)), array[..., _PLACES] * _SIGNS.astype(array.dtype))
+    return alg.new(keys_of_grades(4, (0, 2, 4)), array[..., _PLACES] * _SIGNS.astype(array.dtype))
 
 
 _PLACES = np.array([0, 5, 6, 7, 3, 2, 1, 4])  # of 1, e01, e02, e03, e12, e13, e23, e0123 in a dual quaternion
@@ -192,7 +192,7 @@ def motor_to_dual_quaternion(M: Multivector) -> NDArray[Any]:
     _of_space(getattr(M, "algebra", M), "motor_to_dual_quaternion")
     if any(k % 2 for k in M.sparse().grades):
         raise fail("M", "motor_to_dual_quaternion", "even", describe(f"grades {M.sparse().grades}"), "Use even().")
-    values = M._select(keys_of_grades(4, (0, 2, 4))).coefficients
+    values = M.select_keys(keys_of_grades(4, (0, 2, 4))).coefficients
     return (values * _SIGNS.astype(values.dtype))[..., np.argsort(_PLACES)]
 
 

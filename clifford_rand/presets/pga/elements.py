@@ -19,7 +19,7 @@ def _n_vector(alg: Algebra, X: NDArray[Any], weight: int) -> Multivector:
     signs = np.where(np.arange(n, 0, -1) % 2 == 1, -1, 1)
     last = np.full((*X.shape[:-1], 1), weight, dtype=X.dtype)
     array = np.concatenate([X[..., ::-1] * signs.astype(np.int8), last], axis=-1)
-    return alg._new(keys_of_grades(n + 1, (n,)), array)
+    return alg.new(keys_of_grades(n + 1, (n,)), array)
 
 
 def point(alg: Algebra, X: ArrayLike | Multivector) -> Multivector:

@@ -98,10 +98,10 @@ def _projected(A: Any, B: Any, owner: str) -> Any:
         raise fail("B", owner, rule, describe("an element at infinity, which has no inverse"))
     reverse = ~B
     over = exact_quotient if B.dtype == object else np.divide
-    inverse = reverse._make(reverse.keys, over(reverse.coefficients, square[..., None]))
+    inverse = reverse.new(reverse.keys, over(reverse.coefficients, square[..., None]))
     common = A.fat_dot(B)
     image = common.wedge(inverse) if r >= s else common.fat_dot(inverse)
-    return image._on(A.keys)
+    return image.on_keys(A.keys)
 
 
 def meet(A: Multivector, B: Multivector) -> Multivector:

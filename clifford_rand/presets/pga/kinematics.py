@@ -52,10 +52,10 @@ def screw_axis(alg: Algebra, axis: Multivector, pitch: ArrayLike = 0.0) -> Multi
     if (size == 0).any():
         rule = "not ideal"
         raise fail("axis", "screw_axis", rule, describe("an axis at infinity"), "slide_axis takes a direction.")
-    B = B._make(B.keys, B.coefficients / size[..., None])
+    B = B.new(B.keys, B.coefficients / size[..., None])
     h = numbers_of(pitch, B.dtype, "pitch", "screw_axis")
     if not h.any():
-        return B._make(B.keys, B.coefficients * np.ones_like(h)[..., None])
+        return B.new(B.keys, B.coefficients * np.ones_like(h)[..., None])
     if n != 3:
         raise fail("pitch", "screw_axis", "0 but in space", pitch, "Add slide_axis(alg, u) to the axis.")
     u = B.coefficients[..., [5, 4, 3]] * np.array([1, -1, 1], dtype=np.int8)
@@ -89,7 +89,7 @@ def _chain(screws: Multivector, q: ArrayLike, owner: str) -> tuple[Multivector, 
     if values.ndim == 0 or values.shape[-1] != screws.shape[-1]:
         rule = f"of shape (..., {screws.shape[-1]}), a value a joint"
         raise fail("q", owner, rule, describe(f"shape {values.shape}"))
-    return screws._on(keys_of_grades(n + 1, (2,))), values
+    return screws.on_keys(keys_of_grades(n + 1, (2,))), values
 
 
 def joint_motors(screws: Multivector, q: ArrayLike) -> Multivector:
@@ -123,7 +123,7 @@ def joint_motors(screws: Multivector, q: ArrayLike) -> Multivector:
     for i in range(1, steps.shape[-1]):
         parts.append(parts[-1] * steps[..., i])
     keys = keys_of_grades(axes.algebra.d, tuple(range(0, axes.algebra.d + 1, 2)))
-    return axes._make(keys, np.stack([part._select(keys).coefficients for part in parts], axis=-2))
+    return axes.new(keys, np.stack([part.select_keys(keys).coefficients for part in parts], axis=-2))
 
 
 def forward_kinematics(screws: Multivector, q: ArrayLike, home: Multivector | None = None) -> Multivector:
@@ -176,7 +176,7 @@ def space_jacobian(screws: Multivector, q: ArrayLike) -> Multivector:
     """
     axes, _ = _chain(screws, q, "space_jacobian")
     P = joint_motors(screws, q)
-    return (P * axes * ~P)._select(axes.keys)  # a joint's own motor leaves its axis where it is
+    return (P * axes * ~P).select_keys(axes.keys)  # a joint's own motor leaves its axis where it is
 
 
 def body_jacobian(screws: Multivector, q: ArrayLike, home: Multivector | None = None) -> Multivector:
@@ -196,4 +196,4 @@ def body_jacobian(screws: Multivector, q: ArrayLike, home: Multivector | None = 
     S = space_jacobian(screws, q)
     M = forward_kinematics(screws, q, home)
     M = M[..., None] if M.ndim else M
-    return (~M * S * M)._select(S.keys)
+    return (~M * S * M).select_keys(S.keys)

@@ -75,14 +75,14 @@ def _flat(A: Any, name: str, owner: str) -> tuple[int, Any, Any]:
     if np.any(size == 0):
         raise fail(name, owner, "not ideal", describe("an element at infinity"))
     scaled = A.coefficients / size[..., None]
-    E = A._make(keys_of_masks(A.algebra.d, tuple(int(m) for m in masks[~held])), scaled[..., ~held])
-    M = A._make(keys_of_masks(A.algebra.d, tuple(int(m) ^ 1 for m in masks[held])), scaled[..., held])
+    E = A.new(keys_of_masks(A.algebra.d, tuple(int(m) for m in masks[~held])), scaled[..., ~held])
+    M = A.new(keys_of_masks(A.algebra.d, tuple(int(m) ^ 1 for m in masks[held])), scaled[..., held])
     return k, E, M
 
 
 def _plain(A: Any) -> NDArray[Any]:
     """Return the coordinates (..., n) of a vector."""
-    return A._select(keys_of_grades(A.algebra.d, (1,))).coefficients[..., 1:]
+    return A.select_keys(keys_of_grades(A.algebra.d, (1,))).coefficients[..., 1:]
 
 
 def _foot(E: Any, M: Any) -> NDArray[Any]:
@@ -96,7 +96,7 @@ def _directions(k: int, E: Any) -> NDArray[Any]:
     if k == n:
         return np.zeros((*E.shape, n, 0), dtype=E.dtype)
     basis = alg.vector(np.eye(n + 1, dtype=E.dtype)[1:])
-    rows = E._make(E.keys, E.coefficients[..., None, :])
+    rows = E.new(E.keys, E.coefficients[..., None, :])
     return np.linalg.eigh(_plain((basis << rows) | ~rows))[1][..., : n - k]
 
 
@@ -198,9 +198,9 @@ def angle(a: Multivector, b: Multivector) -> Any:
     if k > m:
         E, F = F, E
     if k != m:  # project the smaller blade of normals on the other
-        shadow = ((E << F) | ~F)._select(E.keys)
+        shadow = ((E << F) | ~F).select_keys(E.keys)
         size = lengths(shadow.coefficients)[..., None]
-        F = E._make(E.keys, np.where(size == 0, 0, shadow.coefficients / np.where(size == 0, 1, size)))
+        F = E.new(E.keys, np.where(size == 0, 0, shadow.coefficients / np.where(size == 0, 1, size)))
     # Kahan's formula, exact for small angles too; a zero shadow gives a right angle
     e, f = E.coefficients, F.coefficients
     return 2 * np.arctan2(lengths(e - f), lengths(e + f))

@@ -63,7 +63,7 @@ def normalized(M: Multivector) -> Multivector:
 def _square(M: Any) -> tuple[Any, NDArray[Any]]:
     """Return the grades 0 and 4 of ~M M, and the scalar part."""
     X = (~M).gp(M)
-    X = X._select(keys_of_grades(X.algebra.d, (0, 4) if X.algebra.d > 3 else (0,)))
+    X = X.select_keys(keys_of_grades(X.algebra.d, (0, 4) if X.algebra.d > 3 else (0,)))
     return X, X.coefficients[..., 0]
 
 
@@ -87,7 +87,7 @@ def _trimmed(product: Any, M: Any) -> Any:
     """Return the product on M's grades, and on those that the other factor has made."""
     parts = {k: product.coefficients[..., product.keys.slices[k]] for k in product.grades}
     held = tuple(k for k, part in parts.items() if k in M.grades or part.any())
-    return product._select(keys_of_grades(product.algebra.d, held))
+    return product.select_keys(keys_of_grades(product.algebra.d, held))
 
 
 def _by_newton(M: Any) -> Any:
@@ -97,8 +97,8 @@ def _by_newton(M: Any) -> Any:
         s = np.asarray(X.scalar_part())
         if not (s > 0).all():
             raise _ideal("an element at infinity")
-        X = X._make(X.keys, X.coefficients / s[..., None])
-        M = M._make(M.keys, M.coefficients / np.sqrt(s)[..., None])
+        X = X.new(X.keys, X.coefficients / s[..., None])
+        M = M.new(M.keys, M.coefficients / np.sqrt(s)[..., None])
         rest = float(np.abs((X - 1).coefficients).max(initial=0))
         M = _trimmed(M.gp(1.5 - X / 2), M)
         if rest <= 64 * eps:
@@ -207,7 +207,7 @@ def line_of(alg: Algebra, u: NDArray[Any], point: NDArray[Any]) -> Multivector:
     """Return the lines of space through points along unit vectors u: u1 e23 + u2 e31 + u3 e12, and e0 ∧ (point × u)."""
     moment = np.cross(point, u)
     parts = [moment, u[..., 2:], -u[..., 1:2], u[..., :1]]  # e01 e02 e03, e12, e13, e23
-    return alg._new(keys_of_grades(4, (2,)), np.concatenate(parts, axis=-1))
+    return alg.new(keys_of_grades(4, (2,)), np.concatenate(parts, axis=-1))
 
 
 def parts_of_motor(M: Multivector, owner: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -235,10 +235,10 @@ def unit_motor(M: Any, owner: str) -> Any:
     odd = M.coefficients[..., M.keys.grade_of % 2 == 1]
     if odd.any() and not np.abs(odd).max() <= 1e-9:
         raise fail("M", owner, "a motor, an even versor", describe(f"a multivector of grades {M.grades}"))
-    even = M._on(keys_of_grades(d, tuple(range(d + 1)))).even() if odd.size else M
-    even = even._on(keys_of_grades(d, tuple(range(0, d + 1, 2))))
+    even = M.on_keys(keys_of_grades(d, tuple(range(d + 1)))).even() if odd.size else M
+    even = even.on_keys(keys_of_grades(d, tuple(range(0, d + 1, 2))))
     if not np.asarray(even.is_versor()).all():
         hint = "normalized(M) gives the motor near a sum of motors."
         raise fail("M", owner, "a motor, an even versor", describe("another multivector"), hint)
     s = _square(even)[1]
-    return even._make(even.keys, even.coefficients / np.sqrt(s)[..., None])
+    return even.new(even.keys, even.coefficients / np.sqrt(s)[..., None])

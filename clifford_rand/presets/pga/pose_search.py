@@ -73,7 +73,7 @@ def _twist(M: Multivector, target: Multivector, length: float, owner: str) -> ND
     of_algebra(target, M.algebra, "target", owner)
     between = ~M * target
     sign = np.where(np.asarray(between.scalar_part()) < 0, -1, 1)
-    B = (between * sign).log()._select(keys_of_grades(M.algebra.d, (2,)))
+    B = (between * sign).log().select_keys(keys_of_grades(M.algebra.d, (2,)))
     return _weighted(B, length) * -2
 
 

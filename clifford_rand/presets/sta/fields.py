@@ -44,7 +44,7 @@ def _field(F: Any, owner: str) -> Multivector:
     refuse_tensors(F, "F", owner)
     if F.grades != (2,):
         raise fail("F", owner, "a bivector", describe(f"grades {F.grades}"))
-    part: Multivector = F._on(F.keys.filled)
+    part: Multivector = F.on_keys(F.keys.filled)
     return part
 
 
@@ -133,8 +133,8 @@ def stress_energy_tensor(F: Multivector) -> NDArray[Any]:
     """
     F = _field(F, "stress_energy_tensor")
     basis = F.algebra.vector(np.diag(np.array(SIGNATURE, dtype=F.dtype)))  # g^ν
-    rows = F._make(F.keys, F.coefficients[..., None, :])
-    images = energy_momentum(rows, basis)._on(keys_of_grades(4, (1,)))
+    rows = F.new(F.keys, F.coefficients[..., None, :])
+    images = energy_momentum(rows, basis).on_keys(keys_of_grades(4, (1,)))
     return np.asarray(np.swapaxes(images.coefficients, -1, -2))
 
 

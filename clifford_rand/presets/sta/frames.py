@@ -53,9 +53,9 @@ def timelike(p: Any, name: str, owner: str) -> tuple[NDArray[Any], NDArray[Any]]
     if p.dtype.kind not in "fi":
         raise fail(name, owner, "a vector with real coefficients", describe(f"dtype {p.dtype}"))
     values = (
-        p._on(p.keys.filled).astype(np.float64).coefficients
+        p.on_keys(p.keys.filled).astype(np.float64).coefficients
         if p.dtype.kind == "i"
-        else p._on(p.keys.filled).coefficients
+        else p.on_keys(p.keys.filled).coefficients
     )
     size = lengths(values[..., 1:])
     square = (values[..., 0] - size) * (values[..., 0] + size)
@@ -219,7 +219,7 @@ def time_and_space(x: Multivector, observer: Multivector | None = None) -> tuple
         raise fail("x", "time_and_space", "vectors", describe(f"grades {x.grades}"))
     if observer is not None:
         x = (~boost_to(observer) >> x).grade(1)
-    values = x._on(x.keys.filled).coefficients
+    values = x.on_keys(x.keys.filled).coefficients
     return values[..., 0], values[..., 1:]
 
 
@@ -247,10 +247,10 @@ def boost_and_rotation(V: Multivector) -> tuple[Multivector, Multivector]:
     square = (V * ~V).scalar_part()
     if np.any(square <= 0):
         raise fail("V", "boost_and_rotation", "such that V ~V > 0", describe("one that reverses time, V ~V < 0"))
-    P = ((V + alg.g0 * V * alg.g0) / 2)._select(keys_of_grades(4, (0, 2)))
+    P = ((V + alg.g0 * V * alg.g0) / 2).select_keys(keys_of_grades(4, (0, 2)))
     R = P / lengths(P.coefficients)
     L = V * ~R
-    L = ((L - alg.g0 * L * alg.g0) / 2 + L.grade(0))._select(keys_of_grades(4, (0, 2)))
+    L = ((L - alg.g0 * L * alg.g0) / 2 + L.grade(0)).select_keys(keys_of_grades(4, (0, 2)))
     return L / np.sqrt(square), R
 
 
@@ -336,11 +336,11 @@ def _rotor_of(alg: Algebra, F: NDArray[Any]) -> Multivector:
     columns = alg.vector(np.moveaxis(F * halves[best][..., None, :], -1, 0))
     M = (columns * alg.vector(np.diag(np.array(SIGNATURE, dtype=F.dtype))).reshape(4, *[1] * best.ndim)).sum(axis=0)
     even = keys_of_grades(4, (0, 2, 4))
-    square = (M * ~M)._on(even).coefficients
+    square = (M * ~M).on_keys(even).coefficients
     over = 1 / np.sqrt(square[..., 0] + 1j * square[..., -1])
     W = np.eye(7, dtype=F.dtype)[np.array([0, 4, 5, 6])[best]]
     back = alg.scalar(W[..., 0]) - alg.bivector(W[..., 1:])
-    V = (M * back * (alg.scalar(over.real) + alg.I * over.imag))._on(even)
+    V = (M * back * (alg.scalar(over.real) + alg.I * over.imag)).on_keys(even)
     s, turn = V.coefficients[..., 0], (V * back).scalar_part()
     noise = 8 * np.finfo(F.dtype).eps * np.abs(V.coefficients).max(axis=-1, initial=0)
     signs = np.where(np.where(np.abs(s) > noise, s, turn) < 0, -1, 1)
