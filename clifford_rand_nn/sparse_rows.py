@@ -1,8 +1,10 @@
-"""Rows that are dense or CSR: checked, and the few things that are asked of both."""
+"""Rows that are dense or CSR: checks, lengths, the constant feature for penalized biases, and unique rows."""
 
-from typing import Any
+import math
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack, issparse
 
 from clifford_rand._checks import as_real, as_rows, describe, fail
@@ -11,6 +13,8 @@ from clifford_rand.sketch.base import Sketch
 
 WIDE = 4096  # columns up to which sparse rows are made dense without a thought: products of BLAS are as fast there
 _LARGE = 2**25  # entries, zeros with them, above which no copy of sparse rows is made only to judge a network
+_COMPARED_BYTES = 2**21  # of columns of sparse rows that are compared at a time
+_FIRST_COLUMNS = 8  # columns that tell most rows apart
 _BLOCK_BYTES = 2**26  # of rows that are dense at a time
 
 
@@ -136,3 +140,78 @@ def mean_square(X: Any) -> float:
     if isinstance(X, ShiftedRows):
         return float(np.mean(X.lengths() ** 2) / X.shape[1])
     return float(np.mean(X**2))
+
+
+Bias = Literal["penalised"] | bool
+
+
+def check_bias(bias: Any, owner: str) -> Bias:
+    """Return "penalised", True (also for "free") or False.
+
+    Raises
+    ------
+    ArgumentError
+        It is something else.
+    """
+    if isinstance(bias, bool | np.bool_):
+        return bool(bias)
+    if isinstance(bias, str) and bias in ("penalised", "free"):
+        return "penalised" if bias == "penalised" else True
+    raise fail("bias", owner, "'penalised', 'free' (True) or False", bias)
+
+
+def bias_feature(X: Any, weights: Array | None = None) -> float:
+    r"""Return the constant c that stands beside the rows X (n, d), dense or CSR, the root mean square of their entries.
+
+    .. math:: c^2 = \frac{\sum_iw_i||x_i||^2}{d\sum_iw_i}
+
+    With it a bias weighs what a weight of a typical feature weighs, whatever the unit of X: rows s X and the weight
+    s β of the penalty give the same network. It is 1 for standardised columns, and for rows that are all 0. Neither
+    the order of the rows nor copies of them, instead of weights, change a bit of it.
+
+    Examples
+    --------
+    >>> bias_feature(np.array([[3.0, -3.0], [3.0, 3.0]]))
+    3.0
+    """
+    n, d = X.shape
+    w = np.ones(n) if weights is None else weights
+    mean = math.fsum(w * row_squares(X)) / (math.fsum(w) * d)
+    return float(X.dtype.type(math.sqrt(mean))) if mean > 0 else 1.0
+
+
+def with_feature(X: Any, feature: float | None) -> Any:
+    """Return the rows [X c], dense or CSR, of the dtype of X; without a feature X itself."""
+    return X if feature is None else with_constant(X, feature)
+
+
+def distinct_rows(X: Any) -> NDArray[np.intp]:
+    """Return the first index of each distinct row of X (n, d), dense or CSR, in lexicographic order of the rows.
+
+    What is drawn from these rows depends neither on the order of the rows nor on how often one occurs.
+
+    Examples
+    --------
+    >>> distinct_rows(np.array([[2.0, 0.0], [-1.0, 5.0], [2.0, 0.0], [2.0, -1.0]])).tolist()
+    [1, 3, 0]
+    """
+    return merged_rows(X)[0]
+
+
+def merged_rows(X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return `distinct_rows`, and for each row of X (n, d), dense or CSR, its place among them."""
+    n, d = X.shape
+    first, place, start = np.zeros(min(n, 1), dtype=np.intp), np.zeros(n, dtype=np.intp), 0
+    while start < d and len(first) < n:  # some columns at a time, until all rows are told apart
+        width = max(1, _COMPARED_BYTES // (8 * n)) if issparse(X) else max(_FIRST_COLUMNS, start)
+        part = X[:, start : start + width]
+        first, place = _merged(np.column_stack([place, part.toarray() if issparse(X) else part]))
+        start += width
+    return first, place
+
+
+def _merged(X: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    bits = (np.ascontiguousarray(X, dtype=np.float64) + 0.0).view(np.int64)  # + 0.0 turns -0 to 0
+    # The bits of floats as unsigned integers of the same order, with the highest byte first: rows compare as bytes do.
+    keys = (bits ^ (bits >> 63 | np.int64(-(2**63)))).astype(">i8")
+    return np.unique(keys.view(f"V{8 * X.shape[1]}").ravel(), return_index=True, return_inverse=True)[1:]

@@ -33,8 +33,8 @@ from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, draw_spiral, fit_sp
 from clifford_rand_nn.cli.outputs import check_out
 from clifford_rand_nn.datasets import spiral
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier
-from clifford_rand_nn.estimators.interruption import raise_if_interrupted
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
+from clifford_rand_nn.solvers.interrupts import raise_if_interrupted
 
 DIGITS_COLUMNS = ("method", "picked", "test accuracy", "objective", "certified gap", "seconds")
 

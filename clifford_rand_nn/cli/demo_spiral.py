@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.certificates import Certificate, NetworkClaim
+from clifford_rand_nn.certificates import Certificate
+from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.datasets import spiral
 from clifford_rand_nn.displays import save_figure, spiral_figure
-from clifford_rand_nn.estimators.interruption import raise_if_interrupted
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier
 from clifford_rand_nn.gates.sampling import sample_gates
+from clifford_rand_nn.solvers.interrupts import raise_if_interrupted
 
 PAPER_BETA = 1e-3  # in the paper's scale, a sum of squares: beta_p / (2n) in ours
 

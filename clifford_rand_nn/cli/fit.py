@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.certificates import KernelClaim
+from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.cli.console import INTERRUPTED, complain, print_json, refused_data, say
 from clifford_rand_nn.cli.facts import show_cautions, show_facts
 from clifford_rand_nn.cli.infinite import promises

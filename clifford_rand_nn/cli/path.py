@@ -17,7 +17,6 @@ from clifford_rand_nn.cli.console import INTERRUPTED, complain, refused_data, sa
 from clifford_rand_nn.cli.outputs import check_out
 from clifford_rand_nn.cli.rows import Reading, read_other, read_training
 from clifford_rand_nn.datafits.registry import encode_labels
-from clifford_rand_nn.estimators.interruption import raise_if_interrupted
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
 from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
 from clifford_rand_nn.gates.sampling import sample_gates
@@ -26,6 +25,7 @@ from clifford_rand_nn.paths.relu import lasso_path, relu_path
 from clifford_rand_nn.reporting.baselines import make_folds
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.solvers.base import Status
+from clifford_rand_nn.solvers.interrupts import raise_if_interrupted
 from clifford_rand_nn.tables import choose_task, default_target
 from clifford_rand_nn.tables.writers import written_columns
 

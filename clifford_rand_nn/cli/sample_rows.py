@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from clifford_rand._optional import require
-from clifford_rand_nn.certificates import KernelClaim, NetworkClaim
+from clifford_rand_nn.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.kernel_network.standardization import Standardisation
 from clifford_rand_nn.tables import TableEncoder
 from clifford_rand_nn.tables.readers import BooleanReader, CategoryReader, DateReader, NumberReader, TextReader

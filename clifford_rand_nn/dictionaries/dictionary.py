@@ -29,8 +29,8 @@ from clifford_rand_nn.dictionaries.subsets import (
     row_space,
     spanned_planes,
 )
-from clifford_rand_nn.gates.sampling import distinct_rows
 from clifford_rand_nn.neurons import Neurons
+from clifford_rand_nn.sparse_rows import distinct_rows
 
 _BLOCK = 2**15  # neurons made at a time when all are wanted
 _MOST_BYTES = 2 * 2**30  # that `neurons` and `matrix` take unless told otherwise

@@ -13,7 +13,7 @@ from clifford_rand._checks import as_array, as_real, check_integer, describe, fa
 from clifford_rand_nn.datafits.registry import split_weights
 from clifford_rand_nn.displays.labels import places_of
 from clifford_rand_nn.displays.style import FIRST, SECOND, axes_of, network_of
-from clifford_rand_nn.estimators.groups import group_numbers
+from clifford_rand_nn.estimators.folds import group_numbers
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.estimators.parameters import drawn_state
 from clifford_rand_nn.estimators.rows import new_rows, refused_by_scikit_learn, training_labels

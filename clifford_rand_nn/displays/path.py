@@ -13,7 +13,7 @@ from clifford_rand_nn.datafits.registry import as_loss, encode_labels, encode_ma
 from clifford_rand_nn.displays.labels import places_of
 from clifford_rand_nn.displays.style import FIRST, GREY, SECOND, axes_of, encoded, network_of
 from clifford_rand_nn.estimators.cv import BetaCV
-from clifford_rand_nn.estimators.groups import group_numbers
+from clifford_rand_nn.estimators.folds import group_numbers
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.estimators.network.unique_rows import Data, UniqueRows
 from clifford_rand_nn.kernel_network.large_n.landmarks import spread_rows

@@ -23,8 +23,8 @@ from clifford_rand._checks import (
 )
 from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.enumeration import deadline
-from clifford_rand_nn.bias import Bias, bias_feature, check_bias, with_feature
-from clifford_rand_nn.certificates import Certificate, Claim, GatedClaim, KernelClaim, NetworkClaim, proved
+from clifford_rand_nn.certificates import Certificate, proved
+from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import has_delta, make_datafit, split_weights
 from clifford_rand_nn.estimators.held_out import HeldOut, chosen_beta
@@ -40,7 +40,7 @@ from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.solvers.base import Limits, Result, Status, check_limits
 from clifford_rand_nn.solvers.interrupts import Interrupts, unless_interrupted
-from clifford_rand_nn.sparse_rows import is_wide_sparse, row_lengths
+from clifford_rand_nn.sparse_rows import Bias, bias_feature, check_bias, is_wide_sparse, row_lengths, with_feature
 
 _ROUNDED = 10.0  # times the gap that was asked for, beyond which a network's own is told
 _FELT = 1e-12  # of the objective: one that rounding of coefficients moves by more is computed again from the network

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from clifford_rand_nn.certificates import GatedClaim, KernelClaim, NetworkClaim
+from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.export.program import (
     Program,
     Value,

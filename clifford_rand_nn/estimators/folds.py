@@ -1,5 +1,6 @@
 """Folds and scores of a search, as a caller asks for them in scikit-learn's terms."""
 
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,6 @@ from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 
 from clifford_rand._checks import as_array, check_integer, check_listed, describe, fail, is_whole
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.estimators.groups import group_numbers
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 _RULE = "an integer from 2 to the number of rows, a splitter of scikit-learn, or pairs of rows to train on and to test"
@@ -72,3 +72,40 @@ def scorer_of(scoring: Any, estimator: Any, owner: str) -> Callable[..., float]:
         hint = "sklearn.metrics.get_scorer_names() has the names."
         raise fail("scoring", owner, rule, scoring, hint) from error
     return made
+
+
+def group_numbers(groups: Any, n: int, owner: str) -> NDArray[np.intp]:
+    """Return the groups of n rows as integers from 0, in the order of their names.
+
+    Raises
+    ------
+    ArgumentError
+        If they are not n, some are missing (None, NaN), or they are not all words, numbers or dates.
+
+    Examples
+    --------
+    >>> group_numbers(["b", "a", "b"], 3, "f").tolist()
+    [1, 0, 1]
+    """
+    labels = as_array(groups, "groups", owner)
+    if labels.shape != (n,):
+        raise fail("groups", owner, f"of shape ({n},), one label per row", describe(f"shape {labels.shape}"))
+    rule = "labels that are all words, all numbers or all dates, none missing"
+    if labels.dtype.kind in "cV":
+        raise fail("groups", owner, rule, describe(f"dtype {labels.dtype}"))
+    if labels.dtype.kind == "O":
+        kinds = {_sortable_kind(label) for label in labels.tolist()}
+        if len(kinds) != 1 or None in kinds:
+            raise fail("groups", owner, rule, groups)
+    elif labels.dtype.kind in "fMm" and not np.isfinite(labels).all():  # NaT is not
+        raise fail("groups", owner, rule, describe("NaN or infinite labels"))
+    return np.unique(labels, return_inverse=True)[1].astype(np.intp)
+
+
+def _sortable_kind(label: Any) -> type | None:
+    """Return what a label is, of which others can be sorted with it; None for what is no name of a group."""
+    if isinstance(label, str):
+        return str
+    if isinstance(label, numbers.Real):
+        return float if label - label == 0 else None
+    return type(label) if hasattr(type(label), "__lt__") and type(label).__hash__ is not None else None

@@ -11,7 +11,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from clifford_rand._checks import as_generator, check_choice, check_integer, check_positive, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.enumeration import central_count, chosen_patterns, deadline
-from clifford_rand_nn.certificates import GatedClaim
+from clifford_rand_nn.claims import GatedClaim
 from clifford_rand_nn.datafits.registry import loss_lines
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.infinite_gates import check_infinite, forget_gates, infinite_beta_max, train_infinite

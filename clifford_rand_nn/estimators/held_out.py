@@ -14,9 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import as_loss, labels_of, normalised
-from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.kernel_network.calibration import Calibration, fit_calibration
 from clifford_rand_nn.solvers.base import Status
+from clifford_rand_nn.sparse_rows import merged_rows
 
 FOLDS = 5
 _ENOUGH = 500  # held-out rows: a share of one half is then known to two points; fewer rows take further folds

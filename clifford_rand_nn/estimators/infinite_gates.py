@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._blas import blas_threads
 from clifford_rand._checks import fail
-from clifford_rand_nn.certificates import KernelClaim
+from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.datafits.registry import make_datafit
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.network import KernelNetwork

@@ -7,8 +7,7 @@ import numpy as np
 
 from clifford_rand._checks import as_generator, check_choice, check_integer, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.bias import with_feature
-from clifford_rand_nn.certificates import NetworkClaim
+from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.datafits.registry import loss_lines, make_datafit
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.dictionaries.subsets import count_subsets
@@ -20,8 +19,7 @@ from clifford_rand_nn.kernel_network.standardization import Standardisation
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.paths.relu import beta_max_over
-from clifford_rand_nn.pricing.base import Pricer
-from clifford_rand_nn.pricing.blocks import BlockPricer
+from clifford_rand_nn.pricing.base import BlockPricer, Pricer
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.rescaling import Units
@@ -29,6 +27,7 @@ from clifford_rand_nn.solvers.base import SOONEST, Limits, Result, check_memory
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.sparse_rows import with_feature
 
 # Measured on one core, on 60 rows in R^3 and on iris: planes are made and evaluated at some 3e7 entries a second, a fit
 # takes some 12 rounds; and a matrix of columns priced in memory instead takes a third to a tenth of that time.

@@ -8,13 +8,21 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_choice, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.certificates import NetworkClaim
+from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.datafits.registry import as_loss, loss_lines, make_datafit
 from clifford_rand_nn.estimators.base import Task
 from clifford_rand_nn.estimators.gated import GatedFamily
-from clifford_rand_nn.estimators.linear_model import expected_beta, linear_coefficients, linear_weight
-from clifford_rand_nn.estimators.relu_cost import columns_seconds, program_seconds
-from clifford_rand_nn.estimators.relu_selection import Judge, Program, judge_of, own_neurons
+from clifford_rand_nn.estimators.relu_selection import (
+    Judge,
+    Program,
+    columns_seconds,
+    expected_beta,
+    judge_of,
+    linear_coefficients,
+    linear_weight,
+    own_neurons,
+    program_seconds,
+)
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.gates.fitted import fitted_gates, planes_of, with_fitted
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, activation_patterns

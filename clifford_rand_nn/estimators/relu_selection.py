@@ -1,4 +1,4 @@
-"""Networks that stand in for a `ConvexReLU` while beta is selected, where its own training takes too long.
+"""Selection of beta for `ConvexReLU`: cheaper networks, the linear model of its loss, and estimated training times.
 
 Cones decide which. Where columns are few beside rows, a cone is thin: its neurons differ little from that of the gate
 itself, and a network of these alone is near. Where they are many it holds little back, and a gated network is near.
@@ -10,17 +10,21 @@ from typing import Any, Protocol
 import numpy as np
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.bias import with_feature
+from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.estimators.base import Task
+from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
+from clifford_rand_nn.estimators.held_out import chosen_beta
+from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions, without_feature
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.family import Family
-from clifford_rand_nn.problems.gated import GatedReLUProblem
+from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.interrupts import unless_interrupted
 from clifford_rand_nn.solvers.lasso.working_set import solved_master
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
+from clifford_rand_nn.sparse_rows import with_feature
 
 _DEARER, _CLOSER = 4.0, 2.0  # on pima and iris the best beta was 1/8 and 1/2 to 1 of that of the gated network
 _WIDE = 0.5  # columns a row from which the augmented Lagrangian trains few patterns at once: .3 for 4 s on amazon
@@ -136,3 +140,112 @@ def own_neurons(family: Family) -> Neurons:
     lengths = np.linalg.norm(directions, ord=family.p, axis=0)
     offsets = gates.offsets / lengths if family.bias else np.zeros(len(gates))
     return Neurons.free(np.ascontiguousarray(directions / lengths), offsets)
+
+
+_STEP_SECONDS = 4e-8 * 40  # of the interior point: for each pattern, row and squared column, times its steps
+_PROJECTION, _LEAST_PROJECTION = (
+    1.2e-8,
+    1e-4,
+)  # of a projection on a cone: for each row and root of a cubed column; at least
+_CHECKED = 20  # projections for each pattern of the augmented Lagrangian, which it takes where it looks at the gap
+_ROUNDS, _CLIMBED = 25, 6  # rounds of column generation, and projections for each pattern in one
+# Passes that prove a bound, and their questions for each pattern: climbs, branch and bound, or climbs and a relaxation.
+_PASSES, _CLIMBS, _SPLITS = 6, 60, 500
+_EXACT, _ENCLOSED = 2, 4  # outputs up to which few splits, or branch and bound, enclose the longest outputs
+# A step of a relaxation, least and by columns and squared rows that bound a cone, some ten a column; their number.
+_RELAX, _BOUNDING, _RELAXED = (2e-5, 2e-9), 10, 400
+_MASTER = (0.05, 5e-6)  # a problem over the neurons in use, and by rows and outputs
+
+
+def projection_seconds(n: int, d: int) -> float:
+    """Return those of a projection on a cone of n rows in d dimensions."""
+    return float(_LEAST_PROJECTION + _PROJECTION * n * min(n, d) ** 1.5)
+
+
+def program_seconds(n: int, d: int, n_patterns: int, wide: bool) -> float:
+    """Return those of the convex program of one output; ``wide``, by the augmented Lagrangian."""
+    if wide:
+        return float(_CHECKED * n_patterns * projection_seconds(n, d))
+    return float(_STEP_SECONDS * n_patterns * n * d**2)
+
+
+def columns_seconds(n: int, d: int, outputs: int, n_patterns: int) -> float:
+    """Return those of column generation, to an optimum that is proved as far as it can be."""
+    r = min(outputs, d)
+    questions = _SPLITS if _EXACT < r <= _ENCLOSED else _CLIMBS
+    pattern = (_ROUNDS * _CLIMBED + _PASSES * questions) * projection_seconds(n, d)
+    if r > _ENCLOSED:
+        rows = min(n, _BOUNDING * d)
+        pattern += _PASSES * _RELAXED * (_RELAX[0] + _RELAX[1] * min(n, d) * rows**2)
+    return float(n_patterns * pattern + _ROUNDS * (_MASTER[0] + _MASTER[1] * n * outputs))
+
+
+_LINEAR_TOL = 1e-4  # relative gap of a model that is only judged
+# From the middle, where time is short. On wine, 63 rows, every power of four beyond is better by what says nothing.
+_POWERS = (4, 3, 5, 2, 6, 1, 7, 8, 9)
+_TIGHT = 1e-12  # of the one that is taken, so that neither the order of the rows nor copies of them turn a plane
+
+
+def linear_weight(owner: Any, task: Task) -> float:
+    """Return the weight of the squared norm of the linear model that does best on held-out rows."""
+    return chosen_beta(_model(owner, task), task)[0]
+
+
+def linear_coefficients(owner: Any, task: Task, weight: float) -> Array:
+    r"""Return W (d, C) of the linear model :math:`xW+c` of an estimator's loss, biases and intercept.
+
+    .. math:: \min_{W,c}\ \frac1n\sum_i\omega_i\ell(x_iW+c, y_i)+\frac\lambda2||W||_F^2
+    """
+    always = np.ones((len(task.X), 1), dtype=bool)
+    problem = GatedRidgeProblem(task.rows, task.targets, always, weight, bias=owner._free_bias, **owner._options(task))
+    solver = AutoSolver(tol=_TIGHT, max_memory=owner.max_memory)  # whatever the time
+    result = unless_interrupted(solver.solve(problem))
+    return np.asarray(without_feature(result.coefficients, task.feature).coef[:, 0].T)
+
+
+def expected_beta(owner: Any, task: Task, weight: float) -> float:
+    r"""Return the beta at which norms hold two neurons of a plane where half the squared norm holds the linear model.
+
+    The neurons (z)₊ and -(-z)₊ of :math:`z=x\cdot w` cost :math:`2\beta||w||`, whose slope along w is that of
+    :math:`\frac\lambda2||w||^2` for :math:`\beta=\lambda||w||/2`; the root mean square over the outputs is taken.
+    """
+    lengths = np.linalg.norm(linear_coefficients(owner, task, weight), axis=0)
+    return float(weight * np.sqrt(np.mean(lengths**2)) / 2)
+
+
+def _model(owner: Any, task: Task) -> Any:
+    """Return the gated estimator, with squared norms, whose one gate is on everywhere."""
+    d = task.X.shape[1]
+    kind: Any = _LinearRegressor if task.classes is None else _LinearClassifier
+    shared = {name: getattr(owner, name) for name in ("bias", "fit_intercept", "max_time", "max_memory")}
+    always = Gates.without_incidence(np.zeros((d, 1)), np.ones(1), "given")
+    loss = "logistic" if owner.loss == "auto" else owner.loss
+    model = kind(penalty="ridge", gates=always, loss=loss, tol=_LINEAR_TOL, random_state=0, **shared)
+    if task.classes is None:
+        model.huber_delta = owner.huber_delta
+    model.loss_, model._sample_weight, model.bias_feature_ = loss, None, task.feature
+    return model
+
+
+class _Traced:
+    """The first weight is the largest eigenvalue that there can be; weights of rows are so many copies."""
+
+    def _warn(self, message: str, level: int) -> None:
+        """Say nothing: the owner has the same limits, and warns of them."""
+
+    def _shares(self) -> Array:
+        return 0.25 ** np.array(_POWERS)
+
+    def _top(self, task: Task) -> float:
+        omega = np.ones(len(task.X)) if task.weights is None else task.weights
+        rows = task.rows - omega @ task.rows / omega.sum()
+        curvature = as_loss(task.loss, type(self).__name__).curvature
+        return float(curvature * (omega @ (rows**2).sum(axis=1)) / omega.sum())
+
+
+class _LinearClassifier(_Traced, GatedReLUClassifier):
+    pass
+
+
+class _LinearRegressor(_Traced, GatedReLURegressor):
+    pass

@@ -12,8 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._checks import as_generator, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.bias import with_feature
-from clifford_rand_nn.certificates import GatedClaim
+from clifford_rand_nn.claims import GatedClaim
 from clifford_rand_nn.datafits.registry import as_loss, normalised
 from clifford_rand_nn.estimators.base import Task
 from clifford_rand_nn.estimators.held_out import BetaScore, DeferredCalibration, HeldOut, chosen_beta
@@ -37,6 +36,7 @@ from clifford_rand_nn.shards.scan import Facts, scan
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import SOONEST, Limits, Status
 from clifford_rand_nn.solvers.interrupts import Interrupts, holding, unless_interrupted
+from clifford_rand_nn.sparse_rows import with_feature
 
 _SAMPLE = 16_384  # rows that decide how long steps are, and where they start
 _JUDGED = 4096  # of them, by which beta is chosen to begin with

@@ -15,11 +15,11 @@ from clifford_rand_nn.datafits.registry import encode_labels, labels_of, loss_li
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.export_program import classifier_program, network_program, regressor_program, two_sided
 from clifford_rand_nn.estimators.held_out import DeferredCalibration, HeldOut
-from clifford_rand_nn.estimators.r2 import R2ScoreMixin
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
 from clifford_rand_nn.export.program import Program, apply
 from clifford_rand_nn.kernel_network.calibration import Calibration
 from clifford_rand_nn.rescaling import Units
+from clifford_rand_nn.scores import R2ScoreMixin
 
 
 class NetworkClassifier(ClassifierMixin, ConvexNetwork):

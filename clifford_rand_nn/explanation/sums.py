@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.certificates import GatedClaim, NetworkClaim
+from clifford_rand_nn.claims import GatedClaim, NetworkClaim
 from clifford_rand_nn.kernel_network.gram_features import RowSpan
 from clifford_rand_nn.kernel_network.input_gradients import kernel_slopes
 from clifford_rand_nn.kernel_network.network import KernelNetwork

@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.bias import with_feature
-from clifford_rand_nn.certificates import Certificate, GatedClaim, NetworkClaim
+from clifford_rand_nn.certificates import Certificate
+from clifford_rand_nn.claims import GatedClaim, NetworkClaim
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.explanation.sums import KernelSum, NetworkSum
+from clifford_rand_nn.sparse_rows import with_feature
 
 Numbers = NDArray[np.intp]
 _SAME = 1e-9  # of the largest entry of standardised rows, which are computed again

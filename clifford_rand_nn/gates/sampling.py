@@ -17,7 +17,7 @@ from clifford_rand.sketch.srht import SRHT
 from clifford_rand_nn.gates.chamber import Move, Samples
 from clifford_rand_nn.gates.hyperplanes import Gates, with_mirror_images
 from clifford_rand_nn.gates.rules import PLANE_RULES, ROW_RULES, target_codes
-from clifford_rand_nn.sparse_rows import ShiftedRows, as_rows_or_csr
+from clifford_rand_nn.sparse_rows import ShiftedRows, as_rows_or_csr, distinct_rows
 
 SKETCHES: dict[str, type[SJLT | SparseSign | SRHT | GaussianSketch]] = {
     "sjlt": SJLT,
@@ -28,8 +28,6 @@ SKETCHES: dict[str, type[SJLT | SparseSign | SRHT | GaussianSketch]] = {
 
 _PAPER_SKETCH_DIM = 100  # section 4.2 of the paper: r = 100 for d = 384 … 1536
 _INCIDENT_SHARE = 4  # a sketch that was not asked for lets at most n/4 rows lie on a plane
-_BLOCK_BYTES = 2**21  # of columns of sparse rows that are compared at a time
-_FEW_COLUMNS = 8  # that tell most rows apart
 _ROUNDS = 32  # how often unusable planes are drawn again before the sketch is made smaller
 _SHORT = 0.05  # of the length √(d/r) that Sᵀ gives a unit vector on average: below it the rank of S is looked at
 _MOST_GATES = 2**16  # that side="all" may make
@@ -342,38 +340,6 @@ def _dense(X: Any) -> NDArray[np.float64]:
     n, d = X.shape
     check_fits(16 * n * d, "X", "sample_gates", hint="Give sketch_dim='auto': in a sketch only some rows are dense.")
     return np.asarray(X.toarray())
-
-
-def distinct_rows(X: Any) -> NDArray[np.intp]:
-    """Return the first index of each distinct row of X (n, d), dense or CSR, in lexicographic order of the rows.
-
-    What is drawn from these rows depends neither on the order of the rows nor on how often one occurs.
-
-    Examples
-    --------
-    >>> distinct_rows(np.array([[2.0, 0.0], [-1.0, 5.0], [2.0, 0.0], [2.0, -1.0]])).tolist()
-    [1, 3, 0]
-    """
-    return merged_rows(X)[0]
-
-
-def merged_rows(X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return `distinct_rows`, and for each row of X (n, d), dense or CSR, its place among them."""
-    n, d = X.shape
-    first, place, start = np.zeros(min(n, 1), dtype=np.intp), np.zeros(n, dtype=np.intp), 0
-    while start < d and len(first) < n:  # some columns at a time, until all rows are told apart
-        width = max(1, _BLOCK_BYTES // (8 * n)) if issparse(X) else max(_FEW_COLUMNS, start)
-        part = X[:, start : start + width]
-        first, place = _merged(np.column_stack([place, part.toarray() if issparse(X) else part]))
-        start += width
-    return first, place
-
-
-def _merged(X: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    bits = (np.ascontiguousarray(X, dtype=np.float64) + 0.0).view(np.int64)  # + 0.0 turns -0 to 0
-    # The bits of floats as unsigned integers of the same order, with the highest byte first: rows compare as bytes do.
-    keys = (bits ^ (bits >> 63 | np.int64(-(2**63)))).astype(">i8")
-    return np.unique(keys.view(f"V{8 * X.shape[1]}").ravel(), return_index=True, return_inverse=True)[1:]
 
 
 def _sketch_rows(n: int, d: int, sketch_dim: int | str | None, sketch: str | Sketch) -> int | None:

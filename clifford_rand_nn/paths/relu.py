@@ -18,8 +18,7 @@ from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.paths.path import RegularizationPath, Walk, beta_grid, documented, walked
-from clifford_rand_nn.pricing.base import Pricer
-from clifford_rand_nn.pricing.blocks import BlockPricer
+from clifford_rand_nn.pricing.base import BlockPricer, Pricer
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.pricing.family import SWEEP_D, Family
 from clifford_rand_nn.problems.duality import Centered, constant_columns

@@ -1,11 +1,13 @@
 """What a pricer is and returns, and the checks of its arguments."""
 
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clifford_rand._checks import as_real, check_integer, describe, fail
+from clifford_rand._checks import as_real, as_rows, check_integer, describe, fail
+from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn.dictionaries.subsets import distinct
 from clifford_rand_nn.neurons import Neurons
@@ -82,3 +84,122 @@ def best_of(neurons: Neurons, theta: Array, X: Array, most: int) -> tuple[Array,
     index = index[values[index] > 0]
     index = index[distinct(neurons.directions[:, index], neurons.offsets[index], X)][:most]
     return values[index], neurons.take(index)
+
+
+_BLOCK_BYTES = 32 * 2**20  # of columns held at a time: more is no faster
+_KEPT_BYTES = (
+    64 * 2**20
+)  # of neurons; making 26,000 planes in R^2 takes three times as long as pricing them on 160 rows
+
+
+@runtime_checkable
+class Blocks(Protocol):
+    """A dictionary whose neurons come in blocks, as `CrossProductDictionary`."""
+
+    @property
+    def n_columns(self) -> int:
+        """At most that many neurons in all."""
+
+    def blocks(self, size: int) -> Iterator[Neurons]:
+        """Return the neurons, at most ``size`` at a time."""
+
+
+class BlockPricer:
+    r"""The largest :math:`||K_j^T\theta||_2` over the columns of a dictionary, for every d and C.
+
+    Memory is that of one block of columns; the neurons themselves are kept for the next call where they are few.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        Rows that the neurons see.
+    atoms : Neurons, or a dictionary with ``n_columns`` and ``blocks(size)``
+        They are compared as they are; their norms should be 1.
+    scope : str, optional
+        Words for what they are, if that is more than a list.
+
+    Raises
+    ------
+    ArgumentError
+        X is not a finite (n, d) array, or ``atoms`` is neither of these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> size, neurons = BlockPricer(X, cross_product_dictionary(X)).price(np.array([1.0, -3.0, 2.0]), 1)
+    >>> size, neurons.directions.tolist(), neurons.offsets.tolist()
+    (4.0, [[1.0]], [-1.0])
+    """
+
+    def __init__(self, X: ArrayLike, atoms: Neurons | Blocks, scope: str | None = None) -> None:
+        owner = "BlockPricer"
+        data = as_rows(X, owner)
+        if not isinstance(atoms, Neurons | Blocks):
+            raise fail("atoms", owner, "Neurons or a dictionary with n_columns and blocks", atoms)
+        if isinstance(atoms, Neurons) and atoms.d != data.shape[1]:
+            raise fail("atoms", owner, f"neurons in R^{data.shape[1]}, as the rows of X", describe(f"d = {atoms.d}"))
+        self.X, self.atoms, self._scope = data, atoms, scope
+        self._kept: list[Neurons] | None = None
+
+    @property
+    def n_atoms(self) -> int:
+        """Number of columns, dependent and repeated ones included."""
+        return len(self.atoms) if isinstance(self.atoms, Neurons) else self.atoms.n_columns
+
+    @cached_property
+    def reach(self) -> Array:
+        """Sizes (n,) of what is added up for a neuron on each row."""
+        return reach_of_rows(self.X, True)
+
+    @property
+    def scope(self) -> str:
+        """In words."""
+        if self._scope is not None:
+            return self._scope
+        if isinstance(self.atoms, Neurons):
+            return f"over the {self.n_atoms:,} given neurons"
+        return f"over the {self.n_atoms:,} columns of the dictionary"
+
+    def price(self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None) -> Priced:
+        r"""Return :math:`\max_j||K_j^T\theta||_2` and the ``most`` best columns.
+
+        Parameters
+        ----------
+        theta : (n, C) or (n,)
+        most : int
+            Number of neurons wanted.
+        late : callable, optional
+            Asked before every block. If it says yes the best columns so far are returned, with an infinite size.
+
+        Raises
+        ------
+        ArgumentError
+            ``theta`` is not finite, or not of that shape.
+        """
+        point = check_price(theta, most, len(self.X), "BlockPricer.price")
+        wanted = max(1, most)
+        best, values = nothing(self.X.shape[1]), np.zeros(0)
+        for block in self._blocks(max(2, _BLOCK_BYTES // (8 * len(self.X)) // 2 * 2)):
+            if late is not None and late():
+                return Priced(np.inf, best.take(slice(0, most)))
+            sizes = np.linalg.norm(block.training_columns(self.X).T @ point, axis=1)
+            (good,) = np.nonzero(sizes > (values[-1] if len(values) == wanted else 0.0))
+            if len(good):
+                pool = block.take(good)
+                values, best = best_of(Neurons.joined([best, pool]) if len(best) else pool, point, self.X, wanted)
+        return Priced(float(values[0]) if len(values) else 0.0, best.take(slice(0, most)))
+
+    def _blocks(self, size: int) -> Iterator[Neurons]:
+        if isinstance(self.atoms, Neurons):
+            for i in range(0, len(self.atoms), size):
+                yield self.atoms.take(slice(i, i + size))
+            return
+        d = self.X.shape[1]
+        if self._kept is None and self.n_atoms * (2 * d + 1) * 8 <= _KEPT_BYTES:
+            self._kept = list(self.atoms.blocks(size))
+        yield from self.atoms.blocks(size) if self._kept is None else self._kept
+
+    def __repr__(self) -> str:
+        return f"BlockPricer({self.scope})"

@@ -12,8 +12,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing, reach_of_rows, unbalanced
 from clifford_rand_nn.pricing.cone_best import best_vertex, project_on_cones, project_without_offset
-from clifford_rand_nn.pricing.outputs import Answers, climbed, longest_outputs
-from clifford_rand_nn.pricing.relaxation import relaxed_lengths
+from clifford_rand_nn.pricing.outputs import Answers, climbed, longest_outputs, relaxed_lengths
 
 # Projections. At d = 2, n = 160 one takes 0.2 ms as it is, 0.04 by SciPy and 0.02 ms compiled; compiling takes 8 s,
 # once on a machine, and loading 0.5 s.

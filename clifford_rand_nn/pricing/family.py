@@ -8,15 +8,14 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_bool, check_choice, check_positive, describe, fail
 from clifford_rand_nn.arrangements.enumeration import exhaustive_gates
-from clifford_rand_nn.bias import with_feature
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.dictionaries.subsets import about
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons
-from clifford_rand_nn.pricing.base import Pricer
-from clifford_rand_nn.pricing.blocks import BlockPricer
+from clifford_rand_nn.pricing.base import BlockPricer, Pricer
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.pricing.sweep import SweepPricer
+from clifford_rand_nn.sparse_rows import with_feature
 
 _MOST_COLUMNS = 10**9  # half an hour a pricing at some 10⁶ columns a second: beyond, a wait without end
 SWEEP_D = 2  # dimensions in which every neuron is priced without a list of them

@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.estimators.interruption import raise_if_interrupted
-from clifford_rand_nn.gates.sampling import merged_rows
+from clifford_rand_nn.solvers.interrupts import raise_if_interrupted
+from clifford_rand_nn.sparse_rows import merged_rows
 
 FOLDS = 10
 _GRID = 10.0 ** np.arange(-3, 3)  # of C, and of 1/alpha per row for numbers

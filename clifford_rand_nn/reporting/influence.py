@@ -10,11 +10,11 @@ from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedS
 
 from clifford_rand._typing import Array
 from clifford_rand_nn._words import shortened
-from clifford_rand_nn.estimators.interruption import raise_if_interrupted
 from clifford_rand_nn.explanation.permutation import error_measure, permutation_losses, prediction_error
 from clifford_rand_nn.reporting.baselines import together
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.reporting.figures import NAMES
+from clifford_rand_nn.solvers.interrupts import raise_if_interrupted
 
 _MOST = 2000  # rows, if there are more
 _HELD = 0.3

@@ -15,8 +15,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from clifford_rand._typing import Array
 from clifford_rand_nn._words import some_of
-from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.reporting.baselines import make_folds
+from clifford_rand_nn.sparse_rows import merged_rows
 
 _RARE = 10  # rows of a class: a share of them is known to some 15 points at best
 _LOOKED_AT = 2000  # rows on which single columns are tried

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clifford_rand_nn.certificates import KernelClaim, NetworkClaim
+from clifford_rand_nn.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.kernel_network.metric.metric_selection import Trial
 from clifford_rand_nn.networks import TwoLayerNetwork
 

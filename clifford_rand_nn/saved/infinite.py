@@ -5,11 +5,12 @@ from typing import Any, TypeVar, cast, get_args, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand_nn.certificates import Certificate, KernelClaim, NetworkClaim
+from clifford_rand_nn.certificates import Certificate
+from clifford_rand_nn.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
-from clifford_rand_nn.estimators.network.multilabel import MultilabelCalibration
 from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
 from clifford_rand_nn.estimators.network.sparse_network import NeuronScore
+from clifford_rand_nn.estimators.network.unique_rows import MultilabelCalibration
 from clifford_rand_nn.kernel_network.calibration import Calibration
 from clifford_rand_nn.kernel_network.candidates import Candidate
 from clifford_rand_nn.kernel_network.intervals import Intervals

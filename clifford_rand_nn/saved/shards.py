@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand_nn.certificates import GatedClaim, KernelClaim
+from clifford_rand_nn.claims import GatedClaim, KernelClaim
 from clifford_rand_nn.datafits.registry import as_loss, has_delta
 from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.saved.parts import agree, number, proved, truth, whole

@@ -7,7 +7,7 @@ import numpy as np
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.certificates import GatedClaim, KernelClaim
+from clifford_rand_nn.claims import GatedClaim, KernelClaim
 from clifford_rand_nn.problems.duality import EQUALITY_TOL, imbalance, rounding, stated_gap
 from clifford_rand_nn.row_sums.engine import Engine
 from clifford_rand_nn.row_sums.targets import Targets

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
 from functools import wraps
 from types import FrameType, TracebackType
-from typing import ParamSpec, Protocol, Self, TypeVar
+from typing import Any, ParamSpec, Protocol, Self, TypeVar
 
 from clifford_rand_nn.solvers.base import Status
 
@@ -196,3 +196,13 @@ def unless_interrupted(fit: F) -> F:
     except KeyboardInterrupt:
         raise KeyboardInterrupt("while beta was chosen; there is no network yet") from None
     return fit
+
+
+def raise_if_interrupted(model: Any) -> Any:
+    """Return a fitted estimator or pipeline; raise KeyboardInterrupt where Ctrl-C left the best that it had."""
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    result = getattr(last, "result_", None)
+    status = getattr(last, "status_", None) if result is None else result.status
+    if status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return model

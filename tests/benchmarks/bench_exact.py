@@ -42,7 +42,7 @@ from clifford_rand_nn import (
     sample_gates,
     spiral,
 )
-from clifford_rand_nn.pricing.blocks import BlockPricer
+from clifford_rand_nn.pricing.base import BlockPricer
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from clifford_rand_nn import ConvexNetworkRegressor, load_model, save_model
-from clifford_rand_nn.certificates import KernelClaim
+from clifford_rand_nn.claims import KernelClaim
 
 D, REPEATS = 50, 5
 

@@ -15,7 +15,7 @@ from clifford_rand_nn import (
     GatedReLUClassifier,
     GatedReLURegressor,
 )
-from clifford_rand_nn.certificates import GatedClaim, KernelClaim
+from clifford_rand_nn.claims import GatedClaim, KernelClaim
 from clifford_rand_nn.datafits.registry import LOSSES
 from fuzz import hard_rows
 from support.descents import Descent, GroupDescent, losses

@@ -20,9 +20,9 @@ from clifford_rand_nn import (
     sample_gates,
     save_model,
 )
-from clifford_rand_nn.bias import bias_feature
-from clifford_rand_nn.certificates import Claim, GatedClaim
+from clifford_rand_nn.claims import Claim, GatedClaim
 from clifford_rand_nn.neurons import Neurons
+from clifford_rand_nn.sparse_rows import bias_feature
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((50, 2)) + 0.7

@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
-from clifford_rand_nn.certificates import KernelClaim
+from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.kernel_network.large_n.rows import solve_many
 from clifford_rand_nn.solvers.base import Status
 

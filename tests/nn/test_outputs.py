@@ -13,9 +13,9 @@ from clifford_rand_nn import (
     enumerate_patterns,
 )
 from clifford_rand_nn.pricing import cone_best, cones
-from clifford_rand_nn.pricing.blocks import BlockPricer
+from clifford_rand_nn.pricing.base import BlockPricer
 from clifford_rand_nn.pricing.cones import ConePricer
-from clifford_rand_nn.pricing.relaxation import relaxed_lengths
+from clifford_rand_nn.pricing.outputs import relaxed_lengths
 from clifford_rand_nn.pricing.sweep import SweepPricer
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from support.descents import Descent

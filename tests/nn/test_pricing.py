@@ -11,10 +11,9 @@ from clifford_rand_nn import activation_patterns, pattern_count, sample_gates
 from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing import cones, sweep
-from clifford_rand_nn.pricing.blocks import BlockPricer
+from clifford_rand_nn.pricing.base import BlockPricer
 from clifford_rand_nn.pricing.cones import ConePricer
-from clifford_rand_nn.pricing.sweep import SweepPricer
-from clifford_rand_nn.pricing.turn import running_sum
+from clifford_rand_nn.pricing.sweep import SweepPricer, running_sum
 from support.pairwise import pairwise
 
 GRID = np.stack(np.meshgrid(np.arange(3.0), np.arange(2.0)), -1).reshape(-1, 2)
@@ -297,7 +296,7 @@ def test_blocks_of_any_size_find_the_same(monkeypatch):
     expected = np.sort(values)[::-1][:7]
     for pricer in (BlockPricer(X, dictionary), BlockPricer(X, neurons)):
         for block_bytes in (8 * 20 * 10, 2**25):
-            monkeypatch.setattr("clifford_rand_nn.pricing.blocks._BLOCK_BYTES", block_bytes)
+            monkeypatch.setattr("clifford_rand_nn.pricing.base._BLOCK_BYTES", block_bytes)
             found = pricer.price(theta, 7)
             np.testing.assert_allclose(np.linalg.norm(found.neurons.columns(X).T @ theta, axis=1), expected, rtol=1e-13)
             assert found.size == pytest.approx(expected[0], rel=1e-13)

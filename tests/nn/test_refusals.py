@@ -26,7 +26,7 @@ from clifford_rand_nn import (
     sample_gates,
     with_linear_gate,
 )
-from clifford_rand_nn.estimators.groups import group_numbers
+from clifford_rand_nn.estimators.folds import group_numbers
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.penalties import GroupL2

@@ -12,9 +12,15 @@ from sklearn.preprocessing import StandardScaler
 from clifford_rand import ArgumentError
 from clifford_rand_nn import ConvexReLUClassifier, ConvexReLURegressor
 from clifford_rand_nn.estimators import relu
-from clifford_rand_nn.estimators.linear_model import linear_coefficients, linear_weight
-from clifford_rand_nn.estimators.relu_cost import columns_seconds
-from clifford_rand_nn.estimators.relu_selection import Gated, OwnNeurons, Program, own_neurons
+from clifford_rand_nn.estimators.relu_selection import (
+    Gated,
+    OwnNeurons,
+    Program,
+    columns_seconds,
+    linear_coefficients,
+    linear_weight,
+    own_neurons,
+)
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.convergence import Watch
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint

@@ -7,11 +7,11 @@ import pytest
 import scipy.sparse as sp
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model, save_model
-from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.kernel_network.gram_features import RowSpan, by_content
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.metric.metric_frame import learn_frame
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, Standardisation
+from clifford_rand_nn.sparse_rows import merged_rows
 
 RNG = np.random.default_rng(0)
 WIDE = np.where(RNG.random((40, 90)) < 0.1, RNG.uniform(0.5, 1, (40, 90)), 0.0)

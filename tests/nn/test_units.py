@@ -17,11 +17,11 @@ from clifford_rand_nn import (
     GatedReLURegressor,
     sample_gates,
 )
-from clifford_rand_nn.estimators.r2 import r_squared
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.rescaling import Units
+from clifford_rand_nn.scores import r_squared
 from clifford_rand_nn.solvers.base import Status
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet

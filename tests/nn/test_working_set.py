@@ -9,8 +9,7 @@ import pytest
 from clifford_rand import ArgumentError
 from clifford_rand_nn import spiral
 from clifford_rand_nn.neurons import Neurons
-from clifford_rand_nn.pricing.base import reach_of_rows
-from clifford_rand_nn.pricing.blocks import BlockPricer
+from clifford_rand_nn.pricing.base import BlockPricer, reach_of_rows
 from clifford_rand_nn.pricing.sweep import SweepPricer
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.base import Status

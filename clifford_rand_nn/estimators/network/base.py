@@ -9,10 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import check_choice, check_integer, check_number, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.certificates import Certificate, KernelClaim, NetworkClaim
+from clifford_rand_nn.certificates import Certificate
+from clifford_rand_nn.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.registry import split_weights
 from clifford_rand_nn.estimators.export_program import NetworkProgram
-from clifford_rand_nn.estimators.groups import group_numbers
+from clifford_rand_nn.estimators.folds import group_numbers
 from clifford_rand_nn.estimators.network.sharded import NetworkFit
 from clifford_rand_nn.estimators.network.sparse_network import (
     NeuronScore,

@@ -13,12 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import as_array, check_choice, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.certificates import KernelClaim
+from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.datafits.registry import encode_labels, encode_marks
 from clifford_rand_nn.estimators.export_program import classifier_program, labels_program, network_program
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
-from clifford_rand_nn.estimators.network.multilabel import MultilabelCalibration, calibration_of, calibration_of_each
-from clifford_rand_nn.estimators.network.unique_rows import Data, LabeledRows, LeftOut
+from clifford_rand_nn.estimators.network.unique_rows import (
+    Data,
+    LabeledRows,
+    LeftOut,
+    MultilabelCalibration,
+    calibration_of,
+    calibration_of_each,
+)
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
 from clifford_rand_nn.export.program import Program, apply, constant, log_softmax
 from clifford_rand_nn.kernel_network.candidates import Compared

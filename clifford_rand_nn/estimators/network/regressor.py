@@ -9,11 +9,11 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.export_program import network_program, regressor_program
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.estimators.network.unique_rows import Data, LeftOut
-from clifford_rand_nn.estimators.r2 import R2ScoreMixin, r_squared
 from clifford_rand_nn.estimators.rows import training_data
 from clifford_rand_nn.export.program import Program
 from clifford_rand_nn.kernel_network.intervals import fit_intervals
 from clifford_rand_nn.rescaling import Units
+from clifford_rand_nn.scores import R2ScoreMixin, r_squared
 
 
 class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):

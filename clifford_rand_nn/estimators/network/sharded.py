@@ -10,10 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 
 from clifford_rand._checks import fail
-from clifford_rand_nn.certificates import KernelClaim
+from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.datafits.registry import as_loss, labels_of
 from clifford_rand_nn.estimators.parameters import tell
-from clifford_rand_nn.estimators.r2 import r_squared
 from clifford_rand_nn.estimators.rows import note_columns
 from clifford_rand_nn.estimators.shard_planning import ShardPlanning
 from clifford_rand_nn.estimators.sharded_fit import (
@@ -29,6 +28,7 @@ from clifford_rand_nn.kernel_network.metric.metric_selection import wrong_class
 from clifford_rand_nn.kernel_network.training import Choices
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.row_sums.targets import Targets
+from clifford_rand_nn.scores import r_squared
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.shards.engines.dispatch import as_engine
 from clifford_rand_nn.shards.landmarks.cost_model import MOST

@@ -10,8 +10,7 @@ from sklearn.model_selection import GroupKFold
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
-from clifford_rand_nn.bias import with_feature
-from clifford_rand_nn.certificates import NetworkClaim
+from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.estimators.held_out import FOLDS, folds, n_folds
 from clifford_rand_nn.estimators.network.group_lasso_path import MOST_ACTIVE, GroupLassoPath
 from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, choose
@@ -25,6 +24,7 @@ from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import HistoryRow, Result, Status
 from clifford_rand_nn.solvers.interrupts import settled
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.sparse_rows import with_feature
 
 _SCALINGS = ("column", "common")  # those that are a part of the first layer
 _SHARES = 0.5 ** np.arange(1.0, 15.0)  # of the largest beta

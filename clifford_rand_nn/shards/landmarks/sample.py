@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, choose
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.large_n.landmarks import spread_rows
@@ -20,6 +19,7 @@ from clifford_rand_nn.row_sums.sums import Block
 from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.landmarks.terms import row_weights
 from clifford_rand_nn.shards.scan import Facts, Sample
+from clifford_rand_nn.sparse_rows import merged_rows
 
 HELD = 4000  # rows that beta is judged on, or a tenth
 _LEARNED = 3000  # rows that gates are learned from

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.neurons import WeightedNeurons
 from clifford_rand_nn.solvers.base import Result
+from clifford_rand_nn.sparse_rows import merged_rows
 
 
 class DistinctRows:

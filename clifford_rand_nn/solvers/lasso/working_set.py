@@ -14,8 +14,7 @@ from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import as_real, check_integer, check_size, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
-from clifford_rand_nn.pricing.base import Pricer
-from clifford_rand_nn.pricing.blocks import BlockPricer
+from clifford_rand_nn.pricing.base import BlockPricer, Pricer
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights

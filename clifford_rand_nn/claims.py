@@ -1,0 +1,188 @@
+"""Claims of certificates: a network with the family of networks that it is compared with."""
+
+import math
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.kernel_network.network import KernelNetwork
+from clifford_rand_nn.kernel_network.standardization import Standardisation
+from clifford_rand_nn.networks import TwoLayerNetwork
+from clifford_rand_nn.pricing.family import Family
+from clifford_rand_nn.problems.duality import (
+    rounding_of_norm,
+    square_above,
+)
+from clifford_rand_nn.problems.gated import Coefficients
+from clifford_rand_nn.sparse_rows import row_lengths, with_feature
+
+
+class GatedClaim(NamedTuple):
+    """A gated network against everything on the same gates, gate by gate from the coefficients.
+
+    Attributes
+    ----------
+    gates : Gates
+    coefficients : Coefficients
+    squared : bool
+        Whether the penalty is half the squared norms, instead of the norms.
+    feature : float or None
+        c, where biases are penalised: norms are those of (U, b/c), the weights on the rows [X c].
+    """
+
+    gates: Gates
+    coefficients: Coefficients
+    squared: bool = False
+    feature: float | None = None
+
+    @property
+    def d(self) -> int:
+        """Number of columns of X."""
+        return self.gates.d
+
+    def predictions_and_penalty(self, X: Any) -> tuple[Array, float]:
+        """Predictions and the sum of the Frobenius norms, or of half their squares; X is dense or CSR."""
+        U, b, t = self.coefficients
+        on, f, penalty = self.gates.on(X), np.tile(t, (X.shape[0], 1)), 0.0
+        for i in range(on.shape[1]):
+            f[on[:, i]] += X[on[:, i]] @ U[:, i].T + b[:, i]
+            norm = float(np.linalg.norm(U[:, i]))
+            if self.feature is not None:
+                norm = float(np.hypot(norm, np.linalg.norm(b[:, i] / self.feature)))
+            penalty += 0.5 * norm**2 if self.squared else norm
+        return f, penalty
+
+    def rounding_of_predictions(self, X: Any) -> float:
+        r"""Return what rounding may move a prediction by, :math:`\epsilon(\max|x|\sum_i||U_i||+\sum_i|b_i|+|t|)`."""
+        U, b, t = self.coefficients
+        size = row_lengths(X).max(initial=0.0) * np.linalg.norm(U, axis=2).sum() + np.abs(b).sum() + np.abs(t).max()
+        return float(np.finfo(np.float64).eps * size)
+
+    def residuals(self, X: Any, targets: Array) -> Array:
+        """Return predictions less targets (n, C); biases, intercept and target are added up exactly, as they cancel."""
+        U, b, t = self.coefficients
+        linear = self._replace(coefficients=Coefficients(U, 0 * b, 0 * t)).predictions_and_penalty(X)[0]
+        sums = [
+            [math.fsum([part, *b[c, on], t[c], -y]) for c, (part, y) in enumerate(zip(*row, strict=True))]
+            for on, *row in zip(self.gates.on(X), linear, targets, strict=True)
+        ]
+        return np.array(sums).reshape(targets.shape)
+
+    def dual_norm(self, X: Any, theta: Array) -> float:
+        r"""Return :math:`\max_i||X^TD_i\theta||_F`, no less by rounding; a squared penalty bounds nothing."""
+        return 0.0 if self.squared else max(self._norms(X, theta), default=0.0) + self._lost(X, theta)
+
+    def dual_penalty(self, X: Any, theta: Array) -> float:
+        r"""Return :math:`\frac12\sum_i||X^TD_i\theta||_F^2`, no less by rounding, if the penalty is squared."""
+        if not self.squared:
+            return 0.0
+        norms = self._norms(X, theta)
+        return 0.5 * square_above(sum(norm**2 for norm in norms), len(norms), self._lost(X, theta))
+
+    def _lost(self, X: Any, theta: Array) -> float:
+        return rounding_of_norm(row_lengths(with_feature(X, self.feature)), theta)
+
+    def _norms(self, X: Any, theta: Array) -> list[float]:
+        rows = with_feature(X, self.feature)
+        return [float(np.linalg.norm(rows[gate].T @ theta[gate])) for gate in self.gates.on(X).T]
+
+
+class NetworkClaim(NamedTuple):
+    """A ReLU network against a family of neurons, from the weights of the network and by pricing the family again.
+
+    Attributes
+    ----------
+    network : TwoLayerNetwork
+    family : Family
+    standard : Standardisation or None
+        How rows come to those that network and family are for; None if they are the same.
+    """
+
+    network: TwoLayerNetwork
+    family: Family
+    standard: Standardisation | None = None
+
+    @property
+    def d(self) -> int:
+        """Number of columns of X."""
+        return int(self.network.W1.shape[1])
+
+    def predictions_and_penalty(self, X: Array) -> tuple[Array, float]:
+        r"""Predictions and :math:`\sum_i||W_i||_p|\alpha_i|`."""
+        penalty = self.network.penalty(self.family.p, self.family.feature)
+        return self.network.predict(self.rows(X)).reshape(len(X), -1), penalty
+
+    def rounding_of_predictions(self, X: Array) -> float:
+        r"""Return :math:`\epsilon(\max|x|\sum_i||W_i|||\alpha_i|+\sum_i|b_i||\alpha_i|+|t|)`."""
+        W1, b1, w2, b2 = (np.abs(part) for part in (self.network.W1, self.network.b1, self.network.w2, self.network.b2))
+        each = row_lengths(self.rows(X)).max(initial=0.0) * np.linalg.norm(W1, axis=1) + b1
+        return float(np.finfo(np.float64).eps * (each @ w2 + b2).max())
+
+    def residuals(self, X: Array, targets: Array) -> Array:
+        """Return predictions less targets (n, C), in the extended precision that the processor has."""
+        network, rows = self.network, self.rows(X).astype(np.longdouble)
+        hidden = np.maximum(rows @ network.W1.T.astype(np.longdouble) + network.b1, 0)
+        return np.asarray(hidden @ network.w2 + network.b2 - targets, dtype=np.float64)
+
+    def dual_norm(self, X: Array, theta: Array) -> float:
+        """Return the largest correlation of ``theta`` with a unit neuron of the family, no less by rounding."""
+        pricer = self.family.pricer(self.rows(X))
+        return pricer.price(theta, 1).size + rounding_of_norm(pricer.reach, theta)
+
+    def dual_penalty(self, X: Array, theta: Array) -> float:
+        """Return 0: the penalty is a norm."""
+        return 0.0
+
+    def network_on_rows(self) -> TwoLayerNetwork:
+        r"""Return the network for rows as they come: :math:`W\circ r` and :math:`b-W(r\circ m)`, mean m and rate r."""
+        if self.standard is None:
+            return self.network
+        W1 = self.network.W1 * self.standard.rate
+        return replace(self.network, W1=W1, b1=self.network.b1 - W1 @ self.standard.mean)
+
+    def rows(self, X: Array) -> Array:
+        """Return rows as network and family take them."""
+        return X if self.standard is None else self.standard.rows(X)
+
+
+class KernelClaim(NamedTuple):
+    """A gated network with infinitely many gates against every other one with gates of the same law.
+
+    With ``landmarks`` the others are those in the span of the network's own rows.
+    """
+
+    network: KernelNetwork
+    landmarks: bool = False
+
+    @property
+    def d(self) -> int:
+        """Number of columns of X."""
+        return self.network.d
+
+    def predictions_and_penalty(self, X: Array) -> tuple[Array, float]:
+        r"""Predictions and :math:`\frac12||f||_K^2`."""
+        return self.network.predict(X), self.network.penalty()
+
+    def rounding_of_predictions(self, X: Array) -> float:
+        r"""Return what adding the intercept may round off, :math:`\epsilon|t|`."""
+        return float(np.finfo(np.float64).eps * np.abs(self.network.intercept).max())
+
+    def residuals(self, X: Array, targets: Array) -> Array:
+        """Return predictions less targets (n, C), to which intercept and targets add their difference."""
+        network = replace(self.network, intercept=0 * self.network.intercept)
+        between = self.network.intercept.astype(np.longdouble) - targets
+        return np.asarray(network.predict(X) + between, dtype=np.float64)
+
+    def dual_norm(self, X: Array, theta: Array) -> float:
+        """Return 0: a squared penalty bounds nothing."""
+        return 0.0
+
+    def dual_penalty(self, X: Array, theta: Array) -> float:
+        r"""Return :math:`\frac12\sum_c\theta_c^TK\theta_c`."""
+        return self.network.dual_penalty(X, theta, self.landmarks)
+
+
+Claim = GatedClaim | NetworkClaim | KernelClaim
