@@ -108,7 +108,7 @@ if hasattr(os, "register_at_fork"):  # a process is forked when no thread is in 
 
 ONE_BLAS_THREAD = _OneBlasThread()
 
-# Up to this order a factorisation takes some milliseconds and a decomposition a seventh of a second, with one thread as
+# Up to this order a factorization takes some milliseconds and a decomposition a seventh of a second, with one thread as
 # with two; with several BLAS adds in another order, and the last bits depend on how many there are.
 _ALONE = 1000
 

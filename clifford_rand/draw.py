@@ -43,7 +43,7 @@ class Scene:
     signature : tuple of int
         Squares of the basis vectors of the algebra that ganja.js draws: null, positive, negative.
     entries : list
-        Colours (int), elements (list of 2^d numbers by grade then lexicographically), segments and polygons (list of
+        Colors (int), elements (list of 2^d numbers by grade then lexicographically), segments and polygons (list of
         elements) and labels (str), in the order of ganja.js.
     options : dict
         Options of its ``graph``.
@@ -236,7 +236,7 @@ def _colors(colors: Any, count: int) -> list[int]:
     single = isinstance(colors, str | int) or (
         isinstance(colors, tuple) and len(colors) == 3 and all(isinstance(part, int) for part in colors)
     )
-    rule = f"one colour, or {count}, one for each item"
+    rule = f"one color, or {count}, one for each item"
     listed = [colors] * count if single else check_listed(colors, "colors", "scene", rule)
     if len(listed) != count:
         raise fail("colors", "scene", rule, colors)

@@ -23,7 +23,7 @@ from clifford_rand_nn.saved import estimator, pipeline, steps
 from clifford_rand_nn.saved.parts import FORMAT, ForeignPartError
 
 VERSION = 11  # raised when a reader of the old layout could not read the new one
-# 1 knew gated networks only, 2 no sample weights, 3 neither `BetaCV` nor bias="penalised", 4 no infinitely many gates,
+# 1 knew gated networks only, 2 no sample weights, 3 neither `BetaCV` nor bias="penalized", 4 no infinitely many gates,
 # 7 no pipelines, 8 no rows by their products, 9 no shards, 10 no standardized rows of finitely many neurons.
 # Models without what is new are written so that older readers read them.
 _READABLE = tuple(range(1, VERSION + 1))
@@ -125,7 +125,9 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         raise ArgumentError(f"{name}: this is not a model file of clifford-rand; it holds {holds}.")
     with damage_as_error(name):
         _check_arrays(arrays)
-        meta = json.loads(arrays["meta"].tobytes().decode(), parse_constant=float)
+        text = arrays["meta"].tobytes().decode()
+        text = text.replace('"bias": "penalised"', '"bias": "penalized"')  # its name up to version 11
+        meta = json.loads(text, parse_constant=float)
         json.dumps(meta, ensure_ascii=False).encode()  # an escape such as \ud800 alone is no text, nor could be saved
         found, version = meta["format"], meta["version"]
     if found != FORMAT or not isinstance(version, int):

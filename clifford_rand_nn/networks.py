@@ -293,7 +293,7 @@ class TwoLayerNetwork(Exported):
         r"""Return :math:`\sum_i||W_i||_p|\alpha_i|` over units, the least :math:`\frac12\sum(||W_i||_p^2+\alpha_i^2)`.
 
         The norm is that of all the weights of a unit (p = 2 is Frobenius'); with a ``feature`` c, where biases are
-        penalised, that of :math:`(W_i, b_i/c)`, the weights on the rows [X c]. Rescaling
+        penalized, that of :math:`(W_i, b_i/c)`, the weights on the rows [X c]. Rescaling
         :math:`(W_i, b_i, \alpha_i) \to (sW_i, sb_i, \alpha_i/s)` changes neither the predictions nor this value.
         """
         p = check_choice(p, "p", "penalty", (1, 2))

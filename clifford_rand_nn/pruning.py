@@ -38,7 +38,7 @@ def prune(network: TwoLayerNetwork, X: ArrayLike, p: int = 2, *, fit_intercept: 
     p : {1, 2}
         Norm of the penalty.
     fit_intercept : bool
-        Whether the output intercept may move, as where it is not penalised.
+        Whether the output intercept may move, as where it is not penalized.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.kernel_network.gram_features import RowSpan, ldexp_rows
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
 from clifford_rand_nn.kernel_network.network import KernelNetwork
-from clifford_rand_nn.kernel_network.standardization import Standardisation
+from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
@@ -136,7 +136,7 @@ class Units(NamedTuple):
                 )
             case RowSpan():
                 return value.scaled(self.x)
-            case Standardisation(mean, rate):
+            case Standardization(mean, rate):
                 return value._replace(mean=np.ldexp(mean, self.x), rate=np.ldexp(rate, -self.x))
             case KernelNetwork(standard=standard):
                 return replace(

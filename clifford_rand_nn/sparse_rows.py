@@ -81,7 +81,7 @@ class ShiftedRows:
 
     Examples
     --------
-    >>> rows = ShiftedRows(csr_array([[0.0, 4.0], [2.0, 0.0]])).centred()
+    >>> rows = ShiftedRows(csr_array([[0.0, 4.0], [2.0, 0.0]])).centered()
     >>> rows[[0, 1]].tolist(), (rows @ np.array([[1.0], [0.0]])).ravel().tolist()
     ([[-1.0, 2.0], [1.0, -2.0]], [-1.0, 1.0])
     """
@@ -105,7 +105,7 @@ class ShiftedRows:
         """Return the mean row, for ``axis=0``."""
         return np.asarray(np.ravel(self.X.mean(axis=axis)) - self.shift)
 
-    def centred(self) -> "ShiftedRows":
+    def centered(self) -> "ShiftedRows":
         """Return the rows less their mean."""
         return ShiftedRows(self.X, self.shift + self.mean(axis=0))
 
@@ -122,9 +122,9 @@ class ShiftedRows:
         return np.asarray(np.concatenate(made) - self.shift @ sketch.T)
 
 
-def centred_rows(X: Any) -> Any:
+def centered_rows(X: Any) -> Any:
     """Return rows less their mean, an array or `ShiftedRows`."""
-    return X.centred() if isinstance(X, ShiftedRows) else X - X.mean(axis=0)
+    return X.centered() if isinstance(X, ShiftedRows) else X - X.mean(axis=0)
 
 
 def with_constant(X: Any, value: float) -> Any:

@@ -9,7 +9,7 @@ classifier is `AbsTaskClassification.evaluator_model`, and one line gives it ano
 
     task.evaluator_model = ConvexNetworkClassifier(rounds=0)
 
-From so few rows the law of the gates is not learned (``rounds=0``). MTEB's folder of results knows the model and the
+From so few rows the gate distribution is not learned (``rounds=0``). MTEB's folder of results knows the model and the
 task, not the probe: it is not used here, and results of another probe must not be handed in as the model's.
 
 With ``--features`` the tasks are frozen features of one's own, NPZ files of ``X`` (n, d), ``y`` and ``split``, true for

@@ -46,7 +46,7 @@ class Blade(Projections):
 
     Notes
     -----
-    Products cost O(k² d), the star one QR factorisation. Determinants are computed in float64, and kept as logarithms:
+    Products cost O(k² d), the star one QR factorization. Determinants are computed in float64, and kept as logarithms:
     nothing overflows. ``a ^ b`` wedge, ``~a`` reverse, ``-a``, ``2 * a``; `clifford_rand.inner`, `clifford_rand.star`
     and `clifford_rand.wedge` take blades too. Signs are those of `Multivector`. Angles, distances, join, meet,
     `contains`, `canonical` and `isclose` are those of the coordinates, whatever the metric.
@@ -185,7 +185,7 @@ class Blade(Projections):
         if not np.all(A.is_blade(rtol)):
             hint = "Zero and sums of blades have no factors."
             raise fail("A", owner, f"a blade, a wedge of vectors, to rtol = {relative(A.dtype, rtol):g}", A, hint)
-        size, vectors = A.factorise_blade(rtol)
+        size, vectors = A.factorize_blade(rtol)
         size = np.asarray(size, dtype=np.float64)
         rows = [vector.values for vector in vectors]
         factors = np.stack(rows, axis=-2) if rows else np.zeros((*A.shape, 0, A.algebra.d), dtype=A.dtype)

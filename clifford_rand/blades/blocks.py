@@ -143,7 +143,7 @@ def blocks(active: NDArray[np.int64] | None, d: int, height: int) -> Iterator[Co
 
 
 def _as_slice(columns: NDArray[np.int64]) -> Columns:
-    """Return neighbouring columns as a slice, of which a dense array makes a view."""
+    """Return neighboring columns as a slice, of which a dense array makes a view."""
     first, last = int(columns[0]), int(columns[-1])
     return slice(first, last + 1) if last - first + 1 == len(columns) else columns
 
@@ -174,7 +174,7 @@ def triangle(rows: Rows, gram: Array | None = None) -> tuple[Array, bool]:
     """Return lower triangular T (k, k) with rows = T Q, Q orthonormal, and whether their Gram matrix gave it.
 
     The diagonal is not negative. By the Cholesky factor of the Gram matrix where that is well-conditioned, see
-    `unit_gram`; elsewhere by a QR factorisation of one block of columns after the other below the factor of those
+    `unit_gram`; elsewhere by a QR factorization of one block of columns after the other below the factor of those
     before (Demmel et al., 2012, "Communication-optimal parallel and sequential QR and LU factorizations", section 3).
     """
     k = rows.shape[0]

@@ -70,7 +70,7 @@ def log_det(M: NDArray[np.float64]) -> tuple[Any, Any, NDArray[np.bool_]]:
 
     A determinant that is not small beside the product of the rows' lengths tells that it is not: of rows of length 1 no
     singular value is below |det M|/√e. Elsewhere a lower bound |M| |M⁻¹ x| / |x| of the condition for one vector x
-    does, which never misses a singular matrix in practice, and costs another LU factorisation, O(k³) beside the
+    does, which never misses a singular matrix in practice, and costs another LU factorization, O(k³) beside the
     O(k² d) of M itself.
     """
     k = M.shape[-1]

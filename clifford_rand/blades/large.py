@@ -64,7 +64,7 @@ class LargeBlade:
     -----
     Rows are brought to an orthonormal basis Q by a triangular matrix, rows = T Q, and Q is not formed. T is the
     Cholesky factor of the Gram matrix where that is well-conditioned, one pass of 2 k² d operations; elsewhere the
-    factor of a QR factorisation in blocks, refined by a second one. Angles below 0.05 come from what of one basis is
+    factor of a QR factorization in blocks, refined by a second one. Angles below 0.05 come from what of one basis is
     outside the other, a pass of 6 k² d operations more where there are any, so that all are accurate to some 20 eps,
     absolutely.
 

@@ -214,7 +214,7 @@ class Products(Storage):
         """Return I ~a as a blade of d-k vectors: (star a) ∧ b = inner(a, b) I for b of a's grade, in any metric.
 
         In a degenerate metric the star may be zero. Since inner(a, b) is the Euclidean inner product of the wedge of
-        G a_1, …, G a_k with b, the star spans the orthogonal complement {x : xᵀ G a_i = 0}; one QR factorisation, at
+        G a_1, …, G a_k with b, the star spans the orthogonal complement {x : xᵀ G a_i = 0}; one QR factorization, at
         most O(d³), gives it with size and orientation, and the vectors are orthonormal in coordinates where G is ±1.
 
         Examples

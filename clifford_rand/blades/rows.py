@@ -1,4 +1,4 @@
-"""The vectors of a blade as numbers: scaled into range, orthonormalised, tested for dependence, complemented."""
+"""The vectors of a blade as numbers: scaled into range, orthonormalized, tested for dependence, complemented."""
 
 import math
 from typing import Any, NamedTuple
@@ -21,8 +21,8 @@ _TINY = float(np.finfo(np.float64).tiny)
 _LARGEST_INVERSE = 1e3  # of a Gram matrix of rows of length 1: three digits are lost, of the volume's relative error
 _LEAST_LOG = 1 - float(np.log(_LARGEST_INVERSE))  # then λ_min ≥ det/e ≥ 10⁻³, see `log_least_eigenvalue`
 LARGEST_GRAM_RTOL = 1e-3  # well-conditioned rows are independent to this; a larger tolerance asks for a frame by QR
-_GRAM_FROM = 2**14  # numbers from which products are faster than a QR factorisation: five times at 100 × 10,000
-_WHOLE_SVD_UP_TO = 64  # singular values cost 10 times the factorisation itself; past this one of them is estimated
+_GRAM_FROM = 2**14  # numbers from which products are faster than a QR factorization: five times at 100 × 10,000
+_WHOLE_SVD_UP_TO = 64  # singular values cost 10 times the factorization itself; past this one of them is estimated
 _ITERATIONS = 5  # two solves each; the estimate is within a factor of two or three then, where rounding is orders below
 _STACKED_UP_TO = 32  # dimension up to which one call factors a batch; of a large Q only the last columns are formed
 
@@ -82,7 +82,7 @@ class UnitGram(NamedTuple):
     log_volume : ndarray (...)
         log √det of the Gram matrix of the rows as they are.
     good : ndarray of bool (...)
-        Whether that is as good as by a factorisation of the rows, which are independent then.
+        Whether that is as good as by a factorization of the rows, which are independent then.
     """
 
     matrix: Array
@@ -150,7 +150,7 @@ def _det_of_few(rows: list[list[float]]) -> float:
 def frame_of(rows: Array, rtol: float) -> Frame:
     """Return orthonormal rows of the same span, orientation and volume, O(k² d).
 
-    By one QR factorisation; many numbers that are well-conditioned by two of their Gram matrices, which are products.
+    By one QR factorization; many numbers that are well-conditioned by two of their Gram matrices, which are products.
     """
     k = rows.shape[-2]
     if k == 0:
@@ -166,7 +166,7 @@ def frame_of(rows: Array, rtol: float) -> Frame:
 
 
 def _frame_by_gram(rows: Array, gram: UnitGram) -> Frame:
-    """Orthonormalise by C = L Lᵀ, Q = L⁻¹ R, twice: the second time rounding alone is left (Yamamoto et al., 2015).
+    """Orthonormalize by C = L Lᵀ, Q = L⁻¹ R, twice: the second time rounding alone is left (Yamamoto et al., 2015).
 
     With |C⁻¹| ≤ 10³ the first Q is orthonormal to 10³ eps, and the second to eps.
     """
@@ -255,7 +255,7 @@ def complement(rows: Array, rtol: float, *, scaled: bool = False) -> tuple[Array
     """Return (C, sign, log) with star(r1∧…∧rk) = sign · exp(log) · c1∧…∧c_{d-k}, C orthonormal, Euclidean.
 
     With Rᵀ = Q [T; 0] and C the last columns of Q: star(r1∧…) = det(T) star(q1∧…∧qk), and star(q1∧…) = s c1∧… with
-    s = det[C; q1 … qk] = (-1)^{k(d-k)} det Q, where det Q is -1 to the number of reflections. So one factorisation,
+    s = det[C; q1 … qk] = (-1)^{k(d-k)} det Q, where det Q is -1 to the number of reflections. So one factorization,
     2 k² (d - k/3) operations, gives the complement and no determinant is computed.
 
     Parameters

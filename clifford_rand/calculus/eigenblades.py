@@ -1,4 +1,4 @@
-"""Invariant blades of a linear map: eigenvectors, planes of complex pairs, generalised eigenspaces."""
+"""Invariant blades of a linear map: eigenvectors, planes of complex pairs, generalized eigenspaces."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -55,7 +55,7 @@ def eigenblades(f: "LinearMap", rtol: float | None = None) -> list[Eigenblade]:
     Returns
     -------
     list of Eigenblade
-        One for each distinct eigenvalue, or complex pair, by its generalised eigenspace: an eigenvalue of
+        One for each distinct eigenvalue, or complex pair, by its generalized eigenspace: an eigenvalue of
         multiplicity m has a blade of grade m, whether it has m eigenvectors or not. The largest come first.
 
     Raises

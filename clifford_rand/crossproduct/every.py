@@ -35,7 +35,7 @@ def subsets_of_ranks(n: int, k: int, start: int, stop: int) -> NDArray[np.int64]
     """Return the k-subsets of range(n) with ranks ``start`` to ``stop - 1``, each ascending, (stop - start, k).
 
     Revolving-door order (Nijenhuis and Wilf 1978; unranking: Kreher and Stinson, "Combinatorial Algorithms", 1999,
-    algorithm 2.12), vectorised over the ranks: the largest element is x with C(x, k) ≤ rank < C(x+1, k), and the rest
+    algorithm 2.12), vectorized over the ranks: the largest element is x with C(x, k) ≤ rank < C(x+1, k), and the rest
     is taken from the reversed list of (k-1)-subsets of range(x).
     """
     if math.comb(n, k) > _MOST:
@@ -123,7 +123,7 @@ def cross_all(
 ) -> EveryCross:
     """Return the cross products of every (d-1)-subset of the rows, as an iterable of chunks with their index.
 
-    Subsets come in revolving-door order, each ascending: neighbours differ in one row. Up to d = 3 closed forms, then
+    Subsets come in revolving-door order, each ascending: neighbors differ in one row. Up to d = 3 closed forms, then
     elimination, and from d = 32 on, for unit directions, the walk of `cross_walk` do the work.
 
     Parameters

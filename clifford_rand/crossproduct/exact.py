@@ -33,7 +33,7 @@ def cross(A: ArrayLike, *, rtol: float | None = None) -> NDArray[Any]:
 
     where M is the d × (d-1) matrix with *columns* x_j and M_i is M without its i-th row. So the product is orthogonal
     to every x_j, its norm is the volume that they span, and xᵀ×(x_1, …) = det[x, x_1, …, x_{d-1}], x first. At d = 3
-    it is `numpy.cross`; at d = 2, ×(x) = (x2, -x1); at d = 1 the product of no vectors is e1. One LU factorisation
+    it is `numpy.cross`; at d = 2, ×(x) = (x2, -x1); at d = 1 the product of no vectors is e1. One LU factorization
     computes it, O(d³).
 
     Parameters

@@ -1,4 +1,4 @@
-"""Cross products by LAPACK: one LU factorisation per matrix, never d determinants and never an SVD."""
+"""Cross products by LAPACK: one LU factorization per matrix, never d determinants and never an SVD."""
 
 from contextlib import nullcontext
 from typing import Any
@@ -157,7 +157,7 @@ def inverses(
 def _stacked_inverses(
     work: NDArray[Any], exponent: NDArray[np.int64], rtol: float
 ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Return what `inverses` does for matrices that are scaled, by NumPy's stacked factorisations: one call for all."""
+    """Return what `inverses` does for matrices that are scaled, by NumPy's stacked factorizations: one call for all."""
     m, d, _ = work.shape
     columns = np.empty_like(work)
     log_det, sign = np.empty(m), np.empty(m)

@@ -69,7 +69,7 @@ def ordinary_pairs(X: NDArray[Any], index: NDArray[np.int64] | None, rtol: float
 
 def _write_pairs(pairs: NDArray[Any], rtol: float, most: float, vector: NDArray[Any]) -> bool:
     """Write the cross products of ``pairs`` (2, 3, m) to ``vector`` (m, 3), if every row is of ordinary size."""
-    rows = np.empty((2, 5, pairs.shape[2]), pairs.dtype)  # x y z x y, so that each factor is three neighbours
+    rows = np.empty((2, 5, pairs.shape[2]), pairs.dtype)  # x y z x y, so that each factor is three neighbors
     rows[:, :3] = pairs
     rows[:, 3:] = rows[:, :2]
     peaks = np.maximum.reduce(np.abs(rows[:, :3]), axis=1)

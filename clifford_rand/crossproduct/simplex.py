@@ -67,7 +67,7 @@ def cross_simplex(
 
     Notes
     -----
-    Neighbouring facets share d-2 rows, so their directions are not independent samples; `cross_many` has those.
+    Neighboring facets share d-2 rows, so their directions are not independent samples; `cross_many` has those.
 
     Examples
     --------

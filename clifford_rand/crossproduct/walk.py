@@ -11,8 +11,8 @@ from clifford_rand.crossproduct.paths import check_rtol, null_vectors
 from clifford_rand.crossproduct.scaled import to_direction, unit_scaled
 
 _STEPS = 64  # of one check: a GEMM of that many normals with all rows that they should be orthogonal to
-_FAR = 8  # a step that exchanges more than d / 8 rows starts anew: 4 d² flops an exchange, 2 d³/3 a factorisation
-_SMALLEST = 1e-6  # a pivot below loses six digits; a new factorisation has them
+_FAR = 8  # a step that exchanges more than d / 8 rows starts anew: 4 d² flops an exchange, 2 d³/3 a factorization
+_SMALLEST = 1e-6  # a pivot below loses six digits; a new factorization has them
 _TILTED = 1e4  # the auxiliary row is nearly in the span of the others from here on: 1 / cos of its angle to the normal
 
 
@@ -33,7 +33,7 @@ def cross_walk(X: ArrayLike, index: ArrayLike, *, tol: float = 1e-10, rtol: floa
         One vector per row.
     index : array_like of integers (m, d-1)
         Rows of ``X``. Subsets that follow each other should share most rows, in any order; others cost a
-        factorisation.
+        factorization.
     tol : float
         Largest |x·v| / (|x| |v|) that is let pass, of a row x and its normal v; at least 1e-14.
     rtol : float, optional
@@ -146,5 +146,5 @@ class _State:
         return good
 
     def worn(self, tol: float) -> bool:
-        """Tell whether a new factorisation should come before the error does."""
+        """Tell whether a new factorization should come before the error does."""
         return self.residual > tol / 8 or self.tilt > _TILTED

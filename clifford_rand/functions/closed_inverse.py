@@ -124,7 +124,7 @@ class InverseCode:
 
 
 def _runs(places: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return the runs of neighbouring places."""
+    """Return the runs of neighboring places."""
     return [run for run in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1) if len(run)]
 
 

@@ -1,4 +1,4 @@
-"""What generated kernels read and write arrays with, and powers of two: instructions that LLVM vectorises.
+"""What generated kernels read and write arrays with, and powers of two: instructions that LLVM vectorizes.
 
 A kernel has dozens of rows as operands and results. LLVM would test at run time that no two of them overlap, and where
 these are many tests, it gives up and computes one sample at a time. So each load and store says here that it is alone:

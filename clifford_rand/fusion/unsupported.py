@@ -13,7 +13,7 @@ REASONS = {
     **dict.fromkeys(("shape", "ndim", "reshape", "sum", "mean", "prod"), _BATCH),
     **dict.fromkeys(("isclose", "is_zero", "is_versor", "is_blade"), _VALUES),
     **dict.fromkeys(("coefficients", "values"), _ARRAY),
-    **dict.fromkeys(("factorise", "factorise_blade", "factorise_versor"), _COUNT),
+    **dict.fromkeys(("factorize", "factorize_blade", "factorize_versor"), _COUNT),
     **dict.fromkeys(("join", "meet"), "the grade of the result depends on values; that of A ^ B and A & B does not"),
     **dict.fromkeys(("vector_matrix", "left_matrix", "right_matrix", "spinor_matrix"), _MATRIX),
     **dict.fromkeys(("symbols_used", "diff", "subs", "simplify", "expand", "factor"), _SYMBOLS),

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 ISOTROPIC = 1e-6  # squares of unit directions below this are too near to null to divide by
 
 
-def factorise(A: "Multivector", rtol: float = 1e-9) -> "tuple[Any, list[Multivector]]":
-    """Return `factorise_blade` for a blade, and `factorise_versor` for a versor that is no blade.
+def factorize(A: "Multivector", rtol: float = 1e-9) -> "tuple[Any, list[Multivector]]":
+    """Return `factorize_blade` for a blade, and `factorize_versor` for a versor that is no blade.
 
     Raises
     ------
@@ -39,18 +39,18 @@ def factorise(A: "Multivector", rtol: float = 1e-9) -> "tuple[Any, list[Multivec
     --------
     >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
-    >>> len(alg.e123.factorise()[1]), len((1 + alg.e12).factorise()[1])
+    >>> len(alg.e123.factorize()[1]), len((1 + alg.e12).factorize()[1])
     (3, 2)
     """
-    rtol = check_tolerance(rtol, 1e-9, "factorise")
+    rtol = check_tolerance(rtol, 1e-9, "factorize")
     if np.all(is_blade(A, rtol)):
-        return factorise_blade(A, rtol)
+        return factorize_blade(A, rtol)
     if not np.all(is_versor(A, rtol)):
-        raise fail("A", "factorise", "a blade or a versor", describe(f"{A!r}, which is neither"))
-    return factorise_versor(A)
+        raise fail("A", "factorize", "a blade or a versor", describe(f"{A!r}, which is neither"))
+    return factorize_versor(A)
 
 
-def factorise_blade(A: "Multivector", rtol: float = 1e-9) -> "tuple[Any, list[Multivector]]":
+def factorize_blade(A: "Multivector", rtol: float = 1e-9) -> "tuple[Any, list[Multivector]]":
     """Return (s, [a_1, …, a_k]) with A = s a_1 ∧ ⋯ ∧ a_k, s ≥ 0 and a_1, …, a_k orthonormal in coordinates.
 
     No metric is used, so null blades have factors too. Fractions and symbols: s is the first coefficient of A that
@@ -66,22 +66,22 @@ def factorise_blade(A: "Multivector", rtol: float = 1e-9) -> "tuple[Any, list[Mu
     >>> import clifford_rand as cr
     >>> alg = cr.Algebra(4)
     >>> A = alg("3*e12 + 4*e13")
-    >>> s, (a, b) = A.factorise_blade()
+    >>> s, (a, b) = A.factorize_blade()
     >>> (s * (a ^ b)).isclose(A), round(float(s), 12)
     (True, 5.0)
     """
-    d, rtol = A.algebra.d, check_tolerance(rtol, 1e-9, "factorise_blade")
-    k, part = homogeneous(A, "A", "factorise_blade", rtol)
+    d, rtol = A.algebra.d, check_tolerance(rtol, 1e-9, "factorize_blade")
+    k, part = homogeneous(A, "A", "factorize_blade", rtol)
     if part.coefficients.dtype == object:
-        return _factorise_exactly(part.on_keys(part.keys.filled), k)
+        return _factorize_exactly(part.on_keys(part.keys.filled), k)
     live = live_vectors(part)
-    values, scale = unit_scale(gather(as_inexact(part), k, live), "factorise_blade")
+    values, scale = unit_scale(gather(as_inexact(part), k, live), "factorize_blade")
     if k == 0:
         return (values * scale)[..., 0][()], []
     rows, rest = span_of(values, len(live), k)
     if (rest > relative(values.dtype, rtol)).any():
         rule = "a blade, a wedge of vectors"
-        raise fail("A", "factorise_blade", rule, describe(f"a multivector of grade {k} that is none"))
+        raise fail("A", "factorize_blade", rule, describe(f"a multivector of grade {k} that is none"))
     size = (wedge_rows(rows).conj() * values).sum(axis=-1)
     length = np.abs(size)
     phase = np.where(length > 0, size, 1) / np.where(length > 0, length, 1)
@@ -90,21 +90,21 @@ def factorise_blade(A: "Multivector", rtol: float = 1e-9) -> "tuple[Any, list[Mu
     return (length * scale[..., 0])[()], [A.new(scatter_keys(d, (1,), live), rows[..., i, :].copy()) for i in range(k)]
 
 
-def _factorise_exactly(A: Any, k: int) -> tuple[Any, list[Any]]:
+def _factorize_exactly(A: Any, k: int) -> tuple[Any, list[Any]]:
     """Return (A_S, rows) of the reduced echelon form of an exact blade, S the first with A_S ≠ 0.
 
     a_i = (e_{S without i} ⌋ A) / A_S has components 1 on e_i and 0 on the other vectors of e_S.
     """
     A = expand(A)
     if not np.all(is_blade(A)):
-        raise fail("A", "factorise_blade", "a blade, a wedge of vectors, other than zero", describe(f"{A!r}"))
+        raise fail("A", "factorize_blade", "a blade, a wedge of vectors, other than zero", describe(f"{A!r}"))
     if k == 0:
         return A["1"], []
     d = A.algebra.d
     held = np.asarray(A.coefficients != 0, dtype=bool).reshape(-1, A.keys.size).all(axis=0)
     if not held.any():
         rule = "a batch with one blade that all elements have"
-        raise fail("A", "factorise_blade", rule, describe("no such blade"), "Factorise the elements one by one.")
+        raise fail("A", "factorize_blade", rule, describe("no such blade"), "Factorize the elements one by one.")
     place = int(np.argmax(held))
     pivot = int(A.keys.masks[place])
     size = A.coefficients[..., place]
@@ -118,7 +118,7 @@ def _factorise_exactly(A: Any, k: int) -> tuple[Any, list[Any]]:
     return size, vectors
 
 
-def factorise_versor(A: "Multivector", rtol: float = 1e-12) -> "tuple[Any, list[Multivector]]":
+def factorize_versor(A: "Multivector", rtol: float = 1e-12) -> "tuple[Any, list[Multivector]]":
     """Return (s, [a_1, …, a_k]) with A = s a_1 a_2 ⋯ a_k and a_i² = ±1 (1 for complex coefficients).
 
     Parameters
@@ -141,17 +141,17 @@ def factorise_versor(A: "Multivector", rtol: float = 1e-12) -> "tuple[Any, list[
     >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> R = 3 + 4 * alg.e12
-    >>> s, (a, b) = R.factorise_versor()
+    >>> s, (a, b) = R.factorize_versor()
     >>> (s * a * b).isclose(R), round(float(s), 12)
     (True, 5.0)
     """
     if is_exact(A):
-        raise fail("A", "factorise_versor", "numeric", describe("fractions or symbols"), "Convert with astype(float).")
-    rtol = check_tolerance(rtol, 1e-12, "factorise_versor")
+        raise fail("A", "factorize_versor", "numeric", describe("fractions or symbols"), "Convert with astype(float).")
+    rtol = check_tolerance(rtol, 1e-12, "factorize_versor")
     if not np.all(is_versor(A, max(RTOL, rtol))):
         raise _no_versor(A)
     A = as_inexact(A)
-    values, scale = unit_scale(A.coefficients, "factorise_versor")
+    values, scale = unit_scale(A.coefficients, "factorize_versor")
     precise = values.dtype in (np.float64, np.complex128)
     limit = relative(values.dtype, rtol if precise else 0.0)
     directions = _Directions(A.algebra, values.dtype)
@@ -184,7 +184,7 @@ def factorise_versor(A: "Multivector", rtol: float = 1e-12) -> "tuple[Any, list[
 
 
 def _no_versor(A: Any) -> Exception:
-    return fail("A", "factorise_versor", "a versor, a product of invertible vectors", describe(f"{A!r}"))
+    return fail("A", "factorize_versor", "a versor, a product of invertible vectors", describe(f"{A!r}"))
 
 
 def _unit(a: Any, square: NDArray[Any], *, inverse: bool = False) -> Any:
@@ -207,7 +207,7 @@ def _top_grade(A: Any, left: Any, limit: float) -> int:
             return int(k)
         if held.any():
             rule = "a batch of versors with the same highest grade"
-            raise fail("A", "factorise_versor", rule, describe(f"{A!r}"), "Factorise the elements one by one.")
+            raise fail("A", "factorize_versor", rule, describe(f"{A!r}"), "Factorize the elements one by one.")
     return 0
 
 
@@ -231,7 +231,7 @@ class _Directions:
         part = left.grade(k).on_keys(keys_of_grades(d, (k,)))
         weights = blade_weights(self.algebra.form, part.keys)
         values = part.coefficients if weights is None else part.coefficients * weights.astype(self.weights.dtype)
-        Q = span_of(unit_scale(values, "factorise_versor")[0], d, k)[0]
+        Q = span_of(unit_scale(values, "factorize_versor")[0], d, k)[0]
         if avoid is None:
             return Q
         products = Q @ (self.gram @ avoid[..., None])
@@ -253,7 +253,7 @@ class _Directions:
         length = np.take_along_axis(size, best, axis=-1)
         if (length <= ROUNDING * np.finfo(size.dtype).eps).any():
             rule = "a versor whose part of highest grade is not orthogonal to every vector"
-            raise fail("A", "factorise_versor", rule, describe("a blade of null directions of a degenerate metric"))
+            raise fail("A", "factorize_versor", rule, describe("a blade of null directions of a degenerate metric"))
         dual = (q @ self.gram).conj() / length
         return self._largest_square(np.stack([dual + q, dual - q], axis=-2))
 

@@ -82,7 +82,7 @@ class RotorSpline:
 
     with w₁ = h v_i/3 and w₃ = h v_{i+1}/3 from the velocities at its ends, and w₂ from R(t_{i+1}) = R_{i+1}. Velocities
     are bivectors Ω = ~R dR/dt, those of the moving body; the motion of a point turns twice as fast. Given are none by
-    default: each is that of the parabola through three neighbours (Catmull and Rom), log(~R_{i-1} R_i) and log(~R_i
+    default: each is that of the parabola through three neighbors (Catmull and Rom), log(~R_{i-1} R_i) and log(~R_i
     R_{i+1}) over their times, weighted by the other's time. Rotors of constant velocity make a spline of constant
     velocity, a screw for motors. A motion applied to all rotors moves the curve, and the error of a smooth curve's
     spline falls with the third power of the times between.
@@ -189,7 +189,7 @@ class RotorSpline:
 
 
 def _three_point(rate: Any, h: NDArray[Any]) -> Any:
-    """Return the velocities of parabolas through three neighbours; at the ends those of the parabolas there."""
+    """Return the velocities of parabolas through three neighbors; at the ends those of the parabolas there."""
     values = rate.coefficients
     result = np.empty((len(values) + 1, *values.shape[1:]), dtype=values.dtype)
     if len(values) == 1:

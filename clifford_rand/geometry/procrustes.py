@@ -73,7 +73,7 @@ def nearest_rotation(cross: Array, size: Array) -> Array:
 
     Q = U diag(1, …, 1, det U det V) Vᵀ from cross = U S Vᵀ (Kabsch 1976, Umeyama 1991 eq. 40 to 43): never a
     reflection. Where singular values are zero beside ``size``, as those of points on a line of space, every rotation of
-    what is left serves as well. The one of least angles there maximises tr(Q), which is a Procrustes problem again:
+    what is left serves as well. The one of least angles there maximizes tr(Q), which is a Procrustes problem again:
     it is solved by adding δ times the identity's part on the null spaces, δ below the other singular values.
     """
     n = cross.shape[-1]

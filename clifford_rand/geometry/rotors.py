@@ -97,7 +97,7 @@ def _between_vectors(a: Any, b: Any) -> Any:
     cosine = _scalar(a, b) / square
     near = cosine.real >= 0  # there (a + b) has no cancellation; beyond, (a - b) m with m in the plane has none
     if near.all():
-        return _normalised((a + b) * a)
+        return _normalized((a + b) * a)
     m = y - cosine * x
     size = _euclidean(m)
     m_square = _scalar(a.new(a.keys, m), a.new(a.keys, m))
@@ -108,14 +108,14 @@ def _between_vectors(a: Any, b: Any) -> Any:
     m = m / np.where(_euclidean(m) > 0, _euclidean(m), 1)
     for _ in range(2):  # m from nearly opposite vectors is orthogonal to a only to a few digits
         m = m - _scalar(a, a.new(a.keys, m)) / square * x
-    other = _normalised((a - b) * a.new(a.keys, m), unused=near)
+    other = _normalized((a - b) * a.new(a.keys, m), unused=near)
     if not near.any():
         return other
-    first = _normalised((a + b) * a, unused=~near)
+    first = _normalized((a + b) * a, unused=~near)
     return first.new(first.keys, np.where(near, first.coefficients, other.coefficients))
 
 
-def _normalised(R: Any, unused: NDArray[np.bool_] | None = None) -> Any:
+def _normalized(R: Any, unused: NDArray[np.bool_] | None = None) -> Any:
     """Return R / √|⟨R ~R⟩_0| with a scalar part ≥ 0, on grades 0 and 2; elements in ``unused`` may be anything."""
     d = R.algebra.d
     R = R.on_keys(keys_of_grades(d, (0, 2) if d > 1 else (0,)))
@@ -188,7 +188,7 @@ def _between_blades(a: Any, b: Any, k: int) -> Any:
     ]
     if turned.any():
         half = _half_turn(algebra, P @ lower, Q @ lower, back, turned)
-        factors[-1] = _normalised((factors[-1] * half).grade(0, 2))
+        factors[-1] = _normalized((factors[-1] * half).grade(0, 2))
     return reduce(mul, factors)
 
 

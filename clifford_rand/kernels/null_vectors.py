@@ -50,7 +50,7 @@ def _eliminate(work: NDArray[Any], peak: NDArray[Any], rtol: float, column: NDAr
                 work[j, i], work[j, pivot] = work[j, pivot], work[j, i]
         mantissa, shift = math.frexp(mantissa * upper[i])
         exponent += shift
-        # Slices from i + 1, so that k counts from 0: with a start that may be negative LLVM does not vectorise.
+        # Slices from i + 1, so that k counts from 0: with a start that may be negative LLVM does not vectorize.
         tail = upper[i + 1 :]
         for k in range(tail.size):
             tail[k] /= upper[i]

@@ -77,7 +77,7 @@ def hadamard(k: int) -> NDArray[np.float64]:
 
 
 def _walsh_hadamard(W: NDArray[np.complexfloating], m: int) -> NDArray[np.complexfloating]:
-    """Return the unnormalised Walsh–Hadamard transform along the last axis, of length 2^m."""
+    """Return the unnormalized Walsh–Hadamard transform along the last axis, of length 2^m."""
     shape = W.shape
     done = 0
     while done < m:

@@ -1,7 +1,7 @@
 """Straight-line functions of rows as machine code: rows in, rows out, and whether a condition held in all samples.
 
 A function is written by computing with `Row`s once, in place of numbers or arrays. Each operation is one LLVM
-instruction on a register of samples, so nothing is left to be vectorised: some hundred operations are compiled in ten
+instruction on a register of samples, so nothing is left to be vectorized: some hundred operations are compiled in ten
 milliseconds, operands are read once and results written once, and all between stays in registers.
 """
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from clifford_rand.machine.numba_code import compiled
 
 
-# Indices are unsigned: Numba asks of a signed one whether it counts from the end, and LLVM does not vectorise that.
+# Indices are unsigned: Numba asks of a signed one whether it counts from the end, and LLVM does not vectorize that.
 @compiled()
 def copy_signed(a: NDArray[Any], signs: NDArray[np.int8], backwards: bool, out: NDArray[Any]) -> None:
     """Write ``signs[i] * a[i]`` to ``out[i]``, or ``signs[i] * a[n-1-i]``; all (n,)."""

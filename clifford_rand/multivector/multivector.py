@@ -379,9 +379,9 @@ class Multivector(BladeAttributes):
     is_blade = _subspaces.is_blade
     join = _subspaces.join
     meet = _subspaces.meet
-    factorise_blade = _factors.factorise_blade
-    factorise_versor = _factors.factorise_versor
-    factorise = _factors.factorise
+    factorize_blade = _factors.factorize_blade
+    factorize_versor = _factors.factorize_versor
+    factorize = _factors.factorize
     outermorphism = _linear_maps.outermorphism
     left_matrix = _linear_maps.left_matrix
     right_matrix = _linear_maps.right_matrix

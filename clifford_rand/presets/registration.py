@@ -19,7 +19,7 @@ from clifford_rand.presets.pga.conversions import lifted, moved_rotor
 def rotor_from_points(
     alg: Algebra, X: ArrayLike | Multivector, Y: ArrayLike | Multivector, *, weights: ArrayLike | None = None
 ) -> Multivector:
-    """Return the rotors R that minimise Σ w_i |y_i - R x_i ~R|²: the turn about the origin that takes X nearest to Y.
+    """Return the rotors R that minimize Σ w_i |y_i - R x_i ~R|²: the turn about the origin that takes X nearest to Y.
 
     By the singular value decomposition of Σ w y xᵀ; in space R is also the eigenvector of the largest eigenvalue of the
     quadratic form R ↦ Σ w y_i · (R x_i ~R) on even multivectors (Horn). One pass over the points.
@@ -74,7 +74,7 @@ def motor_from_points(
     weights: ArrayLike | None = None,
     scale: bool = False,
 ) -> Any:
-    """Return the motors M that minimise Σ w_i |y_i - M(x_i)|²: the rigid motion that takes X nearest to Y.
+    """Return the motors M that minimize Σ w_i |y_i - M(x_i)|²: the rigid motion that takes X nearest to Y.
 
     M is the translator of the centroids' difference after the rotor of `rotor_from_points` for the points about their
     centroids. With ``scale`` also the factor s of y ≈ s F x + t, s = tr(Fᵀ Σ w y xᵀ) / Σ w |x|².

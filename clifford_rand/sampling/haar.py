@@ -21,7 +21,7 @@ def haar_blade(
     The rows of F, ``factors`` of the blade :math:`f_1 \wedge … \wedge f_k`, are orthonormal. Not only their span is
     uniform, on the Grassmannian, but the frame itself, on the Stiefel manifold; k = d gives a Haar-distributed
     orthogonal matrix, of determinant 1 or -1 with probability 1/2 each. The columns of a Gaussian matrix (d, k) are
-    orthonormalised by QR, O(dk²), with the signs that make R's diagonal positive: without them the law is that of the
+    orthonormalized by QR, O(dk²), with the signs that make R's diagonal positive: without them the law is that of the
     QR algorithm's own signs, not Haar's.
 
     Parameters
@@ -115,7 +115,7 @@ def _batch(shape: Any, owner: str) -> tuple[int, ...]:
 
 
 def _frames(shape: tuple[int, ...], k: int, d: int, rng: np.random.Generator, owner: str) -> NDArray[np.float64]:
-    """Return frames (*shape, k, d): Q of the QR factorisation with a positive diagonal of R, transposed."""
+    """Return frames (*shape, k, d): Q of the QR factorization with a positive diagonal of R, transposed."""
     check_fits(32 * math.prod((*shape, k, d)), "d" if math.prod(shape) <= 1 else "shape", owner)  # four such arrays
     if k == 0 or 0 in shape:
         return np.empty((*shape, k, d))

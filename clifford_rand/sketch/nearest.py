@@ -40,7 +40,7 @@ def nearest_to_span(
     .. math:: \rho(x) = \min_c |x - A^T c|, \qquad \hat\rho(x) = \min_c |S(x - A^T c)|.
 
     Where (1-ε)|y| ≤ |S y| ≤ (1+ε)|y| on span(A, x), of dimension k + 1 at most, (1-ε) ρ(x) ≤ ρ̂(x) ≤ (1+ε) ρ(x): at the
-    exact minimiser ρ̂ ≤ |S(x - Aᵀc)| ≤ (1+ε) ρ, and at the sketched one ρ̂ ≥ (1-ε)|x - Aᵀĉ| ≥ (1-ε) ρ. So the row that
+    exact minimizer ρ̂ ≤ |S(x - Aᵀc)| ≤ (1+ε) ρ, and at the sketched one ρ̂ ≥ (1-ε)|x - Aᵀĉ| ≥ (1-ε) ρ. So the row that
     is returned first is at most (1+ε)/(1-ε) times as far as the nearest one. For all n rows at once take δ/n in
     ``suggest_dim(k + 1)``.
 

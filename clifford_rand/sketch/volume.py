@@ -57,7 +57,7 @@ class SketchedVolume(NamedTuple):
 
 
 def _quantile(p: float, skewness: float, kurtosis: float) -> float:
-    """Return a quantile of a standardised law (Cornish and Fisher 1938)."""
+    """Return a quantile of a standardized law (Cornish and Fisher 1938)."""
     from scipy.special import ndtri
 
     z = float(ndtri(p))

@@ -51,7 +51,7 @@ def pattern_count(n: int, d: int, bias: bool = True, rank: int | None = None) ->
     bias : bool
         Whether the gates have an offset.
     rank : int, optional
-        r: the rank of X without bias, of the centred X with bias; by default the largest there is, min(n, d) and
+        r: the rank of X without bias, of the centered X with bias; by default the largest there is, min(n, d) and
         min(n-1, d). If it is 0 without bias, every row is 0 and on: one pattern.
 
     Returns
@@ -122,7 +122,7 @@ def exhaustive_gates(X: ArrayLike, bias: bool = True, *, max_patterns: int = _MO
     r"""Return every activation pattern :math:`1(Xh + c \ge 0)`, each with a gate strictly inside its chamber.
 
     In general position there are :math:`2\sum_{k<r}\binom{n-1}{k}` of them without bias and
-    :math:`2\sum_{k\le r}\binom{n-1}{k}` with bias, r the rank of X (centred with bias), and fewer for repeated,
+    :math:`2\sum_{k\le r}\binom{n-1}{k}` with bias, r the rank of X (centered with bias), and fewer for repeated,
     parallel or otherwise dependent rows. A pattern and its complement come together; a row that is 0 without bias is
     on in all.
 

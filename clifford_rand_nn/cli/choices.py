@@ -17,7 +17,7 @@ Solver = StrEnum(
 Penalty = StrEnum("Penalty", "l1 l2 ridge")
 Method = StrEnum("Method", "predict predict_proba decision_function")
 FileKind = StrEnum("FileKind", "npy parquet csv")
-Biases = StrEnum("Biases", "penalised free none")
+Biases = StrEnum("Biases", "penalized free none")
 
 _TABLE = "How the table is read"
 

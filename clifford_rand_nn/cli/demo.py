@@ -2,7 +2,7 @@
 
 Its second part compares the default network, which has nothing to tune, with three usual classifiers on scikit-learn's
 bundled digits, and with a gated network of 100 gates. Beside the pixels of the latter stands a column of ones and its
-gates have no bias of their own, so that a bias is penalised like any weight.
+gates have no bias of their own, so that a bias is penalized like any weight.
 """
 
 import csv

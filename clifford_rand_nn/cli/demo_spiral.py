@@ -130,7 +130,7 @@ def spiral_notes(n: int) -> list[str]:
         "smaller by more than this share. The other gaps are each about the network's own family, named beside it.",
         "Pairs: neurons whose line passes through two points, the paper's dictionary, all of them or a sample.",
         "Gates: neurons with the activation pattern of a sampled line, through two points or a random one.",
-        f"Neurons: those above {ACTIVE:g} of the largest. Their biases and the intercept are not penalised.",
+        f"Neurons: those above {ACTIVE:g} of the largest. Their biases and the intercept are not penalized.",
     ]
 
 

@@ -179,7 +179,7 @@ def _note_many_columns(model: Any, n: int, d: int) -> None:
     """Say beforehand that a dictionary is so large that the fit may take minutes or years."""
     if isinstance(model, CrossProductLasso) and model.subsample is None:
         kind = "rows" if model.penalty == "l2" else "mixed"
-        columns = 2 * count_subsets(n, d + (model._bias == "penalised"), kind, model._free_bias)
+        columns = 2 * count_subsets(n, d + (model._bias == "penalized"), kind, model._free_bias)
         if columns > _MANY_COLUMNS:
             size = f"{float(columns):.1e}" if columns < sys.float_info.max else "more than 1e308"
             complain("note", f"the dictionary has {size} columns; --subsample draws some of them, and is faster")

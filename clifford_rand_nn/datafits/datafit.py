@@ -91,7 +91,7 @@ class Datafit:
         return self.loss.best_scale(theta, self.y, self.weights, largest)
 
     def prox(self, v: Any, step: float) -> Any:
-        r"""Minimise :math:`\omega_i\ell(f_i, y_i) + ||f_i-v_i||^2/(2\,step)` over f in every row."""
+        r"""Minimize :math:`\omega_i\ell(f_i, y_i) + ||f_i-v_i||^2/(2\,step)` over f in every row."""
         return self.loss.prox(v, step * self.weights, self.y)
 
     def dual_domain(self) -> tuple[Array, Array]:
@@ -162,8 +162,8 @@ class Datafit:
         return xp.clip(theta, self._low, self._high)
 
 
-def unpenalised_fit(datafit: Datafit, Q: Array) -> Array:
-    r"""Predictions (n, C) that minimise the loss over :math:`\{Qc\}`, Q (n, q) with orthonormal columns.
+def unpenalized_fit(datafit: Datafit, Q: Array) -> Array:
+    r"""Predictions (n, C) that minimize the loss over :math:`\{Qc\}`, Q (n, q) with orthonormal columns.
 
     The squared loss is projected, in the metric of the weights; the others go through L-BFGS, and, if qC is small (an
     intercept has q = 1), through Newton's method to full accuracy, with a Hessian from differences of the gradient.

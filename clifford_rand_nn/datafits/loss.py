@@ -118,7 +118,7 @@ class Loss:
         return min(1.0, largest)
 
     def prox(self, v: Any, step: Any, y: Any) -> Any:
-        r"""Return the minimiser of :math:`\ell(f, y)+||f-v||^2/(2\,step)`, step (n, 1) or a number.
+        r"""Return the minimizer of :math:`\ell(f, y)+||f-v||^2/(2\,step)`, step (n, 1) or a number.
 
         Newton's method on :math:`f - v = step\,\theta(f)`, whose root lies between v and
         :math:`v + step\,\theta(v)`. It starts where the curvature is largest, from where steps are monotone; a step to

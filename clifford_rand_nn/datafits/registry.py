@@ -36,7 +36,7 @@ def check_weights(sample_weight: Any, n: int, owner: str) -> Array:
     return w
 
 
-def normalised(sample_weight: Any, n: int, owner: str) -> Array | None:
+def normalized(sample_weight: Any, n: int, owner: str) -> Array | None:
     r"""Return :math:`\omega_i = nw_i/\sum w`, (n,), or None if all weights are equal.
 
     Raises
@@ -46,7 +46,7 @@ def normalised(sample_weight: Any, n: int, owner: str) -> Array | None:
 
     Examples
     --------
-    >>> normalised([1, 3], 2, "example").tolist(), normalised([7, 7], 2, "example")
+    >>> normalized([1, 3], 2, "example").tolist(), normalized([7, 7], 2, "example")
     ([0.5, 1.5], None)
     """
     return None if sample_weight is None else mean_one(check_weights(sample_weight, n, owner), owner)
@@ -58,13 +58,13 @@ def split_weights(sample_weight: Any, n: int, owner: str) -> tuple[NDArray[np.bo
     Raises
     ------
     ArgumentError
-        As `normalised`, but that weights may be zero.
+        As `normalized`, but that weights may be zero.
     """
     if sample_weight is None:
         return np.ones(n, dtype=bool), None, None
     w = check_weights(sample_weight, n, owner)
     kept = w > 0
-    weights = normalised(w[kept], int(kept.sum()), owner)
+    weights = normalized(w[kept], int(kept.sum()), owner)
     if weights is None and kept.all():
         return kept, None, None
     every = np.zeros(n)
@@ -73,7 +73,7 @@ def split_weights(sample_weight: Any, n: int, owner: str) -> tuple[NDArray[np.bo
 
 
 def mean_one(w: Any, owner: str) -> Any:
-    """Do what `normalised` does to finite weights (n,) of any library."""
+    """Do what `normalized` does to finite weights (n,) of any library."""
     xp = library(w)
     low, high = float(xp.min(w)), float(xp.max(w))
     if low <= 0:
@@ -203,4 +203,4 @@ def make_datafit(
     values = np.asarray(as_real(y, "y", owner), dtype=np.float64, order="C")  # the same sums whatever the layout was
     targets = check_targets(kind, values, n, owner)
     check_size(targets, "y", owner)
-    return Datafit(kind, targets, normalised(sample_weight, n, owner))
+    return Datafit(kind, targets, normalized(sample_weight, n, owner))

@@ -270,7 +270,7 @@ def cross_product_dictionary(
 ) -> CrossProductDictionary:
     r"""Return the neurons whose hyperplanes are spanned by rows of the data, both sides of each.
 
-    Without bias v = ±×(d-1 rows). With bias (not penalised, next to a free output intercept) v = ±×(differences of m
+    Without bias v = ±×(d-1 rows). With bias (not penalized, next to a free output intercept) v = ±×(differences of m
     data rows to the last of them, and d-m basis vectors), :math:`b = -v^Tx_{j_m}`, m ≥ 1. ||v|| = 1 in the norm of the
     penalty.
 

@@ -49,11 +49,11 @@ def row_space(X: Array, bias: bool) -> tuple[int, NDArray[np.intp], Array | None
     few = min(len(X), 4 * varying.size + 8)  # enough to see full rank where it is
     for rows in (X[:few], X) if few < len(X) else (X,):
         some = rows[:, varying]
-        centred = some - some.mean(axis=0) if bias else some
-        spread = np.abs(centred).max(axis=0, initial=0.0)
+        centered = some - some.mean(axis=0) if bias else some
+        spread = np.abs(centered).max(axis=0, initial=0.0)
         if not varying.size or not (spread > 0).all():
             continue
-        sizes = np.linalg.svd(centred / spread, compute_uv=False)
+        sizes = np.linalg.svd(centered / spread, compute_uv=False)
         rounding = float((np.abs(some).max(axis=0) / spread).max())  # of centring, relative to the spread
         rank = int(np.count_nonzero(sizes > max(some.shape) * _EPS * rounding * sizes[0]))
         if rank == varying.size:
@@ -245,7 +245,7 @@ def distinct(directions: NDArray[Any], offsets: NDArray[Any], X: NDArray[Any]) -
     r"""Return the indices, ascending, of the first of each set of equal neurons :math:`(v_j, b_j)` of norm 1.
 
     Offsets are compared at the mean of the rows X, relative to their spread, so that the place of the origin does not
-    matter. Equal neurons have equal images under any linear form: sorted by one, they are neighbours.
+    matter. Equal neurons have equal images under any linear form: sorted by one, they are neighbors.
 
     Parameters
     ----------
@@ -263,8 +263,8 @@ def distinct(directions: NDArray[Any], offsets: NDArray[Any], X: NDArray[Any]) -
     spread = float(np.abs(X - mean).max(initial=0.0))
     largest = float(np.abs(X).max(initial=0.0))
     scale = max(spread, largest * _OFFSET / _RTOL)
-    centred = (offsets + mean @ directions) / scale if scale > 0 else offsets
-    points = np.concatenate([directions, centred[None]]).T  # (m, d + 1)
+    centered = (offsets + mean @ directions) / scale if scale > 0 else offsets
+    points = np.concatenate([directions, centered[None]]).T  # (m, d + 1)
     form = np.random.default_rng(0).uniform(-1, 1, points.shape[1])  # any fixed one; a random one separates grids
     place = points @ form
     order = np.argsort(place, kind="stable")

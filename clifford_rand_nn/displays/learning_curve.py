@@ -123,12 +123,12 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         return shown.drawn(ax, **kwargs)
 
     def drawn(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on axes, or on a new figure of pyplot, in the colours of this library."""
+        """Draw on axes, or on a new figure of pyplot, in the colors of this library."""
         ax = axes_of(ax)
         self.plot(ax, **({"std_display_style": "fill_between" if self.train_scores.shape[1] > 1 else None} | kwargs))
         looks = ((FIRST, "--", "s", "rows it was fitted to"), (SECOND, "-", "o", "rows left out"))
-        for line, (colour, style, marker, label) in zip(self.lines_ or [], looks, strict=False):
-            line.set(color=colour, linestyle=style, marker=marker, label=label)
+        for line, (color, style, marker, label) in zip(self.lines_ or [], looks, strict=False):
+            line.set(color=color, linestyle=style, marker=marker, label=label)
         ax.set(xlabel="rows to learn from")
         ax.grid(axis="y", alpha=0.25)
         ax.legend(frameon=False)

@@ -22,7 +22,7 @@ from clifford_rand_nn.displays.planes import Planes, planes_of, segments
 from clifford_rand_nn.displays.style import MARKERS, PALETTE, axes_of, encoded, literal
 from clifford_rand_nn.estimators.rows import refused_by_scikit_learn, training_labels
 
-_TINT = 0.72  # how far a region's colour is mixed with white
+_TINT = 0.72  # how far a region's color is mixed with white
 _ROWS = 50_000  # grid points predicted at once
 _MARGIN = 0.06
 _TRIED, _STRAIGHT = 4, 1e-9  # points along each side where planes behind steps are tried, of the largest value there
@@ -158,7 +158,7 @@ class DecisionRegionsDisplay:
         if _sort(said) != _sort(classes):
             rule = f"labels as the estimator says, {_sort(said)}"
             raise fail("y", owner, rule, describe(_sort(classes)))
-        if not np.isin(said, classes).all():  # a class without rows here has a colour too
+        if not np.isin(said, classes).all():  # a class without rows here has a color too
             classes = np.union1d(classes, said)
             index = np.searchsorted(classes, labels)
             if len(classes) > len(PALETTE):
@@ -190,7 +190,7 @@ class DecisionRegionsDisplay:
         from matplotlib.collections import LineCollection
         from matplotlib.colors import ListedColormap, to_rgb
 
-        tints = ListedColormap([tuple(_TINT + (1 - _TINT) * c for c in to_rgb(colour)) for colour in PALETTE])
+        tints = ListedColormap([tuple(_TINT + (1 - _TINT) * c for c in to_rgb(color)) for color in PALETTE])
         low, high = np.array([self.horizontal[0], self.vertical[0]]), np.array([self.horizontal[-1], self.vertical[-1]])
         extent, top = (low[0], high[0], low[1], high[1]), len(PALETTE) - 0.5
         shown = {"cmap": tints, "vmin": -0.5, "vmax": top, "extent": extent, "origin": "lower", "aspect": "auto"}

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, axes, words as they are, and the file that a figure is written to."""
+"""What all pictures share: colors, axes, words as they are, and the file that a figure is written to."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from clifford_rand._optional import require
 from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.pipeline_prefix import PipelinePrefix
 
-# Okabe and Ito's palette, made for colour-blind readers; no two of its colours differ by hue alone.
+# Okabe and Ito's palette, made for color-blind readers; no two of its colors differ by hue alone.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
 FIRST, SECOND, THIRD = "#0072B2", "#D55E00", "#009E73"  # of lines: contrast of 3 and more with white and with black

@@ -52,7 +52,7 @@ class Task(NamedTuple):
 
     Rows are dense, or CSR where the estimator takes them so.
 
-    ``began`` is when the fit did, of `time.perf_counter`. With a ``feature`` c, where biases are penalised, the problem
+    ``began`` is when the fit did, of `time.perf_counter`. With a ``feature`` c, where biases are penalized, the problem
     is one without biases for ``rows``, [X c]; else these are X.
     """
 
@@ -90,7 +90,7 @@ class ConvexNetwork(Parameters):
     beta: float | str = "auto"
     penalty: str = ""
     loss: str = "squared"
-    bias: bool | str = "penalised"
+    bias: bool | str = "penalized"
     fit_intercept: bool = True
     solver: str = "auto"
     tol: float | str = 1e-6
@@ -160,8 +160,8 @@ class ConvexNetwork(Parameters):
         return task
 
     def _with_feature(self, task: Task) -> Task:
-        """Add the feature in whose place biases are penalised, where they are."""
-        self.bias_feature_ = bias_feature(task.X, task.weights) if self._bias == "penalised" else None
+        """Add the feature in whose place biases are penalized, where they are."""
+        self.bias_feature_ = bias_feature(task.X, task.weights) if self._bias == "penalized" else None
         lifted = with_feature(task.X, self.bias_feature_)
         if issparse(task.X):
             lifted = CsrRows(lifted)  # what problems on them share is kept there
@@ -169,12 +169,12 @@ class ConvexNetwork(Parameters):
 
     @property
     def _bias(self) -> Bias:
-        """What ``bias`` says: "penalised", True if they are free, or False."""
+        """What ``bias`` says: "penalized", True if they are free, or False."""
         return check_bias(self.bias, type(self).__name__)
 
     @property
     def _free_bias(self) -> bool:
-        """Whether neurons have a bias that is not penalised."""
+        """Whether neurons have a bias that is not penalized."""
         return self._bias is True
 
     @property
@@ -355,7 +355,7 @@ class ConvexNetwork(Parameters):
     def _require_intercept(self) -> None:
         """Refuse a bias without an intercept where a neuron with w = 0 is one for free."""
         if self._free_bias and not self.fit_intercept:
-            hint = "A neuron with w = 0 and an unpenalised bias is a free constant; or use bias='penalised' or False."
+            hint = "A neuron with w = 0 and an unpenalized bias is a free constant; or use bias='penalized' or False."
             raise fail("fit_intercept", type(self).__name__, "True if biases are free", self.fit_intercept, hint)
 
     def _weighted_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array | None]:

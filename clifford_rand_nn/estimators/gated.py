@@ -298,7 +298,7 @@ class GatedReLU(ShardPlanning, GatedFamily):
                 ended = self._ended(found, task)
             problem, kernel = self._problem(task, patterns), []
         self.patterns_ = patterns
-        result = ended or self._minimise(task, problem, start, None if shared is None else kernel)
+        result = ended or self._minimize(task, problem, start, None if shared is None else kernel)
         if shared is not None:
             shared.append((patterns, gates, problem, kernel, result.coefficients))
         result = without_feature(result, task.feature)
@@ -350,7 +350,7 @@ class GatedReLU(ShardPlanning, GatedFamily):
         kind = GatedRidgeProblem if self.penalty == "ridge" else GatedReLUProblem
         return kind(task.rows, task.targets, patterns, self.beta_, bias=self._free_bias, **self._options(task))
 
-    def _minimise(
+    def _minimize(
         self,
         task: Task,
         problem: GatedReLUProblem | GatedRidgeProblem,

@@ -13,7 +13,7 @@ from clifford_rand_nn.datafits.registry import make_datafit
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.ridge import KernelMatrix, KernelProblem
-from clifford_rand_nn.kernel_network.standardization import Standardisation
+from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 
 SCOPE = "all gated networks of any width with Gaussian gates, in the limit of infinitely many"
@@ -34,7 +34,7 @@ def check_infinite(model: Any) -> None:
         raise fail("penalty", owner, f"'ridge' {rule}", model.penalty, hint)
     if model._free_bias:
         hint = "Free biases of infinitely many gates fit any targets at no cost."
-        raise fail("bias", owner, f"'penalised' or False {rule}", model.bias, hint)
+        raise fail("bias", owner, f"'penalized' or False {rule}", model.bias, hint)
     if model.solver not in ("auto", "kernel"):
         raise fail("solver", owner, f"'auto' or 'kernel' {rule}", model.solver, "The others need a list of gates.")
 
@@ -57,7 +57,7 @@ def train_infinite(model: Any, task: Any, beta: float, shared: list[Any] | None)
         shared.append((matrix, result.fitted))
     alpha, intercept = result.coefficients
     X = np.asarray(task.X, dtype=np.float64)
-    as_they_come = Standardisation(np.zeros(X.shape[1]), np.ones(X.shape[1]))
+    as_they_come = Standardization(np.zeros(X.shape[1]), np.ones(X.shape[1]))
     model._set_kernel(KernelNetwork(as_they_come, GateKernel(task.feature or 0.0), X, alpha, intercept))
     model.result_, model.n_iter_ = result, max(1, result.n_iter)
     claim = KernelClaim(model.network_)

@@ -15,7 +15,7 @@ from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.lasso_coordinate_descent import LassoCoordinateDescent, on_exact_path
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.gates.fitted import fitted_gates, fitted_neurons
-from clifford_rand_nn.kernel_network.standardization import Standardisation
+from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.paths.relu import beta_max_over
@@ -97,7 +97,7 @@ class CrossProductLasso(ConvexNetwork):
     {neurons}
     rows_ : (m, k) int
         The rows of [X; I] that span each neuron's hyperplane: below n a row of X, n + i the basis vector :math:`e_i`.
-        With penalised biases they span it in the space of [X c], whose last basis vector is :math:`e_d`. -1 throughout
+        With penalized biases they span it in the space of [X c], whose last basis vector is :math:`e_d`. -1 throughout
         for a neuron of a linear model, whose hyperplane no rows span.
     penalty_ : {"l1", "l2"}
         The one that was given, or that "auto" came to.
@@ -118,7 +118,7 @@ class CrossProductLasso(ConvexNetwork):
 
     _chosen = False  # whether this fit began with beta="auto"
     _beside = False  # whether linear models stand beside columns, where "auto" decides
-    _standard = cast(Standardisation | None, None)  # of the rows that columns are drawn from
+    _standard = cast(Standardization | None, None)  # of the rows that columns are drawn from
     _draws = False  # whether columns are drawn for it, in the norm that is not exact
     _penalties = ("auto", "l1", "l2")
     _solvers = ("auto", "working_set", "interior_point", "homotopy", "cvxpy")
@@ -149,7 +149,7 @@ class CrossProductLasso(ConvexNetwork):
             self._draws = self._drawn(task.rows, task.targets.shape[1]) is not None
         self.penalty_, self._standard = self._norm, None
         if self._draws:  # no column is of the exact dictionary, so the unit of length is a convention
-            self._standard = Standardisation.of(task.X, "column", task.weights)
+            self._standard = Standardization.of(task.X, "column", task.weights)
             task = self._with_feature(task._replace(X=self._standard.rows(task.X)))
         return task
 

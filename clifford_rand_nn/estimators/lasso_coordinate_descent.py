@@ -8,7 +8,7 @@ from sklearn.linear_model import enet_path
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.datafit import Datafit, unpenalised_fit
+from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.problems.duality import constant_columns
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
@@ -45,7 +45,7 @@ class LassoCoordinateDescent:
 
     def __init__(self, atoms: Neurons, K: Array, datafit: Datafit, fit_intercept: bool) -> None:
         self.atoms, self._K, self._datafit, self._intercept = atoms, K, datafit, fit_intercept
-        start = unpenalised_fit(datafit, constant_columns(len(K), fit_intercept))
+        start = unpenalized_fit(datafit, constant_columns(len(K), fit_intercept))
         self._t = start[0] if fit_intercept else np.zeros(start.shape[1])
         self._values: Array = np.zeros((K.shape[1], start.shape[1]))
         self._f = np.broadcast_to(self._t, start.shape)
@@ -98,7 +98,7 @@ class LassoCoordinateDescent:
         return values, np.asarray(level - mean @ values)
 
     def _rows(self) -> tuple[Array, Array, Array, Array]:
-        """Columns centred and scaled by the roots of the rows' curvature, their mean, these roots, and the shares."""
+        """Columns centered and scaled by the roots of the rows' curvature, their mean, these roots, and the shares."""
         if self._squares is not None:
             return self._squares
         h = self._curvature()

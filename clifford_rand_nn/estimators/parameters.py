@@ -54,14 +54,14 @@ _PARTS = {
         """,
     "intercept": r"""
         fit_intercept : bool, default True
-            Whether the output has an intercept; it is not penalised. ReLU neurons with free biases need one: with w = 0
+            Whether the output has an intercept; it is not penalized. ReLU neurons with free biases need one: with w = 0
             they are one.
         """,
     "bias": r"""
-        bias : {"penalised", "free"} or bool, default "penalised"
-            Whether gates and neurons have one. "penalised": inside the norm of a neuron's weights, as the weight of a
+        bias : {"penalized", "free"} or bool, default "penalized"
+            Whether gates and neurons have one. "penalized": inside the norm of a neuron's weights, as the weight of a
             constant feature c, the root mean square of the entries of X, so that nothing depends on units: all that
-            holds without biases holds for the rows [X c]. "free" or True, as in the paper: not penalised; as many gates
+            holds without biases holds for the rows [X c]. "free" or True, as in the paper: not penalized; as many gates
             as rows then fit anything by biases alone, which no ``beta`` prevents. False: none.
         """,
     "fitted": r"""
@@ -73,7 +73,7 @@ _PARTS = {
         loss_ : str
             The one that was given, or that "auto" came to.
         bias_feature_ : float or None
-            c, where biases are penalised.
+            c, where biases are penalized.
         """,
     "class_weight": "",
     "random_state": r"""

@@ -81,7 +81,7 @@ class Direction(NamedTuple):
     share : float
         Of the squared slope of the network.
     weights : (d,) array
-        Of the standardised columns, of length 1.
+        Of the standardized columns, of length 1.
     """
 
     share: float

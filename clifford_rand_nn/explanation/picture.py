@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from clifford_rand_nn.explanation.model_summary import ModelExplanation
     from clifford_rand_nn.explanation.prediction import PredictionExplanation
 
-# Of Okabe and Ito's palette, made for colour-blind readers: what raises an output, what lowers it, and sums.
+# Of Okabe and Ito's palette, made for color-blind readers: what raises an output, what lowers it, and sums.
 _UP, _DOWN, _SUM = "#0072B2", "#E69F00", "#7F7F7F"
 _WIDE = 34  # characters of a name
 _ROOM = 0.18  # of the axis, on both sides, for numbers at the bars
@@ -34,8 +34,8 @@ def draw_prediction(one: "PredictionExplanation", ax: Any, top: int) -> Any:
         amounts.append(float(parts[others].sum()))
     base, f = float(one.base[0, c]), float(one.outputs[0, c])
     names += [f"{one.context.measured_from},\nby these slopes", "together, the output"]
-    colours = [_UP if amount > 0 else _DOWN for amount in amounts] + [_SUM, _SUM]
-    ax = _bars(ax, names, [*amounts, base, f], colours)
+    colors = [_UP if amount > 0 else _DOWN for amount in amounts] + [_SUM, _SUM]
+    ax = _bars(ax, names, [*amounts, base, f], colors)
     classes = getattr(one.context.estimator, "classes_", None)
     if classes is None:
         about = "" if len(one.output_names) == 1 else f", {one.output_names[c]}"
@@ -70,7 +70,7 @@ def _bars(
     ax: Any,
     names: Sequence[str],
     values: Sequence[float],
-    colours: Sequence[str],
+    colors: Sequence[str],
     errors: Sequence[float] | None = None,
 ) -> Any:
     """Draw horizontal bars, the first on top, with their numbers at the ends."""
@@ -80,7 +80,7 @@ def _bars(
 
         ax = plt.subplots(figsize=(7.0, 1.2 + 0.38 * len(names)), layout="constrained")[1]
     places = list(range(len(names) - 1, -1, -1))
-    ax.barh(places, values, color=colours, xerr=errors, error_kw={"ecolor": "0.3", "capsize": 2}, height=0.7)
+    ax.barh(places, values, color=colors, xerr=errors, error_kw={"ecolor": "0.3", "capsize": 2}, height=0.7)
     ax.set_yticks(places, names)
     ax.axvline(0.0, color="0.3", linewidth=0.8)
     ax.margins(x=_ROOM)

@@ -37,7 +37,7 @@ class PredictionExplanation:
     :math:`\alpha_r(K(x_r,x)-\bar K(x))` of a network with infinitely many gates: weights sum to zero beside an
     intercept, so that only a likeness K beyond that of an average row, :math:`\bar K`, tells. For a finite one, where
     the training rows are given, it is the same by its dual point (`likeness`). The rest is 0 but for biases that are
-    not penalised, what training left open, and networks without an intercept.
+    not penalized, what training left open, and networks without an intercept.
 
     Printed it is words; ``explanation[i]`` is one row of it; ``to_dict`` is for machines, ``plot`` a picture.
 

@@ -173,7 +173,7 @@ class KernelSum:
 
 
 def _through_span(slopes: Array, t: Array, inner: Array, span: RowSpan) -> Array:
-    r"""Return slopes by standardised columns (m, C, d) from those by the coordinates of a span (m, C, r + 1).
+    r"""Return slopes by standardized columns (m, C, d) from those by the coordinates of a span (m, C, r + 1).
 
     The last coordinate is :math:`\sqrt{|s|^2-|t|^2}`, whose gradient by s is the part of s beyond the span over it.
     """
@@ -186,7 +186,7 @@ def _through_span(slopes: Array, t: Array, inner: Array, span: RowSpan) -> Array
 
 
 def _rates(X: Array, standard: Any) -> Array:
-    r"""Return by how much standardised columns rise with the columns (m, d): :math:`(1+(u/b)^2)^{-3/2}` times rates."""
+    r"""Return by how much standardized columns rise with the columns (m, d): :math:`(1+(u/b)^2)^{-3/2}` times rates."""
     if not standard.bound:
         return np.asarray(np.broadcast_to(standard.rate, X.shape))
     inside = (X - standard.mean) * standard.rate / standard.bound

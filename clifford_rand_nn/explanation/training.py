@@ -13,7 +13,7 @@ from clifford_rand_nn.explanation.sums import KernelSum, NetworkSum
 from clifford_rand_nn.sparse_rows import with_feature
 
 Numbers = NDArray[np.intp]
-_SAME = 1e-9  # of the largest entry of standardised rows, which are computed again
+_SAME = 1e-9  # of the largest entry of standardized rows, which are computed again
 
 
 def n_training_rows(estimator: Any) -> int:
@@ -107,7 +107,7 @@ def likeness(estimator: Any, training: Array, X: Array) -> Array:
 
     .. math:: f(x) = \sum_r\frac{\theta_r}{n\beta}K(x_r,x)+\ldots,\qquad K(x',x)=\sum_j||Z_j||k_j(x')k_j(x),
 
-    for gates :math:`K=z\cdot z'\sum_i||U_i||D_iD_i'`. The rest is the intercept, biases that are not penalised, and
+    for gates :math:`K=z\cdot z'\sum_i||U_i||D_iD_i'`. The rest is the intercept, biases that are not penalized, and
     what the training, which ends at a gap, leaves open.
     """
     claim, rows = estimator.certificate_.claim, training[kept_rows(estimator)]

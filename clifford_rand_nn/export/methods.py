@@ -36,7 +36,7 @@ class Exported:
         network gives; ``module.probabilities(x)`` gives what `predict_proba` gives, ``module.labels(x)`` the index of
         the label in ``module.classes``, ``module.outputs(x)`` the outputs (n, C) of the network before calibration. Its
         parameters are the variables of the problem that was solved, and ``module.penalty()`` is what beta weighs there:
-        so ``loss(module.outputs(x), targets) + beta_ * module.penalty()`` goes on from the optimum. Standardisation,
+        so ``loss(module.outputs(x), targets) + beta_ * module.penalty()`` goes on from the optimum. Standardization,
         gates, calibration and the rows of a kernel are buffers, which are not trained.
 
         Returns

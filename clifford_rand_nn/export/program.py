@@ -256,7 +256,7 @@ class Program:
         "predict_proba"; "low" and "high", the ends of intervals. "outputs" (n, C) are those of the network, before any
         calibration; "scores" (n, classes) are what labels are by.
     penalty : Value or None
-        What beta weighs in the objective that was minimised, a number.
+        What beta weighs in the objective that was minimized, a number.
     classes : (k,) array or None
     columns : tuple of str, or None
         Names of the columns, if the model knows them.

@@ -104,7 +104,7 @@ class ProgramModule(nn.Module):
         return self._result("low", x), self._result("high", x)
 
     def penalty(self) -> Tensor:
-        """Return what beta weighs in the objective that was minimised."""
+        """Return what beta weighs in the objective that was minimized."""
         assert self._penalty is not None
         return self._evaluated(self._penalty, None)
 

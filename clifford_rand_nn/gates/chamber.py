@@ -12,7 +12,7 @@ from scipy.linalg import lapack
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
-from clifford_rand_nn.sparse_rows import centred_rows, row_lengths
+from clifford_rand_nn.sparse_rows import centered_rows, row_lengths
 
 # A margin |x·v + b| counts as zero below this share of |x - x_ref| |v| (double precision leaves 1e-16 times the
 # condition number of the sampled rows); rows nearer than that get their side from the move, like the sampled ones.
@@ -20,7 +20,7 @@ _ON_PLANE = 1e-11
 # A final margin must exceed this share of |x||w| + |b|, so that another order of summation cannot flip its sign.
 _CLEAR = 64 * np.finfo(np.float64).eps
 _TIE = 1e-6  # a dependent row moves less than this, where the sampled ones move by 1: no side is implied for it
-_MUCH, _MUCH_WIDER = 10**8, 10  # k²d from which an LQ factorisation takes 0.1 s, of a matrix wider by so much
+_MUCH, _MUCH_WIDER = 10**8, 10  # k²d from which an LQ factorization takes 0.1 s, of a matrix wider by so much
 _SOUND = 1e-8  # inverse condition of A Aᵀ with which one step of refinement leaves rounding
 _TRIES = 4
 _BLOCK_BYTES = 64 * 2**20  # margins of a block of gates
@@ -52,8 +52,8 @@ class Samples:
     def __init__(self, X: Any, bias: bool) -> None:
         self.X = X
         self.bias = bias
-        self._centred = centred_rows(X) if bias else X  # margins without the cancellation of a large mean
-        self._length = row_lengths(self._centred)
+        self._centered = centered_rows(X) if bias else X  # margins without the cancellation of a large mean
+        self._length = row_lengths(self._centered)
         self._full_length = row_lengths(X)
         self._reach = max(1.0, float(self._length.max()))
         # Without an offset the origin is on for every gate, exactly.
@@ -71,7 +71,7 @@ class Samples:
     def _moves(
         self, rows: NDArray[np.intp], V: Array, sides: NDArray[np.bool_], rng: np.random.Generator
     ) -> list[Move]:
-        m, Y = len(rows), self._centred
+        m, Y = len(rows), self._centered
         sign = np.where(sides, 1.0, -1.0)
         reference = Y[rows[:, -1]] if self.bias else np.zeros((m, Y.shape[1]))
         V, delta = V.copy(), np.empty_like(V)
@@ -109,7 +109,7 @@ class Samples:
 
     def _spanning(self, rows: NDArray[np.intp], reference: Array) -> Array:
         """Return the vectors (·, d) that a plane through ``rows`` is orthogonal to."""
-        return np.asarray(self._centred[rows[:-1]] - reference if self.bias else self._centred[rows])
+        return np.asarray(self._centered[rows[:-1]] - reference if self.bias else self._centered[rows])
 
     def _targets(self, t: Array) -> Array:
         return t[:-1] - t[-1] if self.bias else t
@@ -124,11 +124,11 @@ class Samples:
         step, along = _least_norm(A, self._targets(t), A @ g).T
         step = step + g - along
         s = float(t[-1]) if self.bias else 0.0
-        return step, self._centred @ step + (s - reference @ step), s
+        return step, self._centered @ step + (s - reference @ step), s
 
 
 def _least_norm(A: Array, *right: Array) -> NDArray[Any]:
-    """Least-norm solutions (d, len(right)) of wide, full-rank systems A x = b (LAPACK gels: one LQ factorisation).
+    """Least-norm solutions (d, len(right)) of wide, full-rank systems A x = b (LAPACK gels: one LQ factorization).
 
     Where that is much work and A well-conditioned, they are Aᵀ(AAᵀ)⁻¹b, with one step of refinement: a tenth of it.
     """

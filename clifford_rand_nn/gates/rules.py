@@ -15,7 +15,7 @@ from clifford_rand.sampling.leverage import leverage_scores
 from clifford_rand.sampling.volume import volume_sample
 from clifford_rand_nn.gates.chamber import Samples
 from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.sparse_rows import centred_rows, mean_square, row_lengths, with_constant
+from clifford_rand_nn.sparse_rows import centered_rows, mean_square, row_lengths, with_constant
 
 _BLOCK_BYTES = 64 * 2**20  # of sampled rows held at a time
 _ROUNDS = 32  # how often pairs of equal rows, and planes too close to a row, are drawn again
@@ -64,12 +64,12 @@ def leverage_rows(data: Array, k: int, m: int, bias: bool, rng: np.random.Genera
 def volume_rows(data: Array, k: int, m: int, bias: bool, rng: np.random.Generator) -> Planes:
     r"""Subsets with probability proportional to the squared volume of their rows, :math:`\det(Y_SY_S^T)`.
 
-    Without bias that is the squared norm of the cross product. With bias the rows are (y, 1), of centred rows y scaled
+    Without bias that is the squared norm of the cross product. With bias the rows are (y, 1), of centered rows y scaled
     to a mean square of 1, so that the law depends neither on the origin nor on the unit.
     """
     if k == 0:
         return uniform_rows(data, k, m, bias, rng)
-    rows = _centred(data) if bias else data
+    rows = _centered(data) if bias else data
     lifted = np.hstack([rows, np.ones((len(rows), 1))]) if bias else rows
     if np.linalg.matrix_rank(lifted) < k:
         return _none(data, k)
@@ -83,7 +83,7 @@ def simplex_rows(data: Array, k: int, m: int, bias: bool, rng: np.random.Generat
     """
     n, each = len(data), k + 1
     vertices = np.array([rng.choice(n, size=each, replace=False) for _ in range(-(-m // each))], dtype=np.intp)
-    facets = cross_simplex(_centred(data) if bias else data, vertices, bias=bias)
+    facets = cross_simplex(_centered(data) if bias else data, vertices, bias=bias)
     rows = np.array([np.delete(subset, i) for subset in vertices for i in range(each)], dtype=np.intp)
     normals = facets.direction.reshape(len(vertices) * each, data.shape[1])
     independent = np.flatnonzero(normals.any(axis=1))[:m]
@@ -94,12 +94,12 @@ def nearest_rows(data: Array, k: int, m: int, bias: bool, rng: np.random.Generat
     r"""Rows nearest to a Gaussian plane, whose cross product replaces it: the plane is moved by as little as it takes.
 
     Draw :math:`g \sim N(0, I_r)` and :math:`b` as for Gaussian gates; take the k rows of least
-    :math:`|y_i\cdot g + b| / ||y_i||` (with bias, of centred rows), and their cross product v with :math:`v\cdot g>0`.
+    :math:`|y_i\cdot g + b| / ||y_i||` (with bias, of centered rows), and their cross product v with :math:`v\cdot g>0`.
     """
-    centred = _centred(data) if bias else data
-    length = np.linalg.norm(centred, axis=1)
+    centered = _centered(data) if bias else data
+    length = np.linalg.norm(centered, axis=1)
     G = rng.standard_normal((data.shape[1], m))
-    margins = centred @ G
+    margins = centered @ G
     if bias:
         margins += margins.std(axis=0) * rng.standard_normal(m)
     # A row 0 spans nothing without bias, and with bias every plane is far from it in units of its length.
@@ -120,7 +120,7 @@ ROW_RULES: dict[str, RowRule] = {
 }
 
 
-def _centred(data: Array) -> Array:
+def _centered(data: Array) -> Array:
     """Return the rows less their mean, with entries of mean square 1."""
     rows = data - data.mean(axis=0)
     size = float(np.sqrt(np.mean(rows**2)))
@@ -161,7 +161,7 @@ def gaussian_gates(X: Any, n_gates: int, y: ArrayLike | None, bias: bool, rng: n
     Algorithm 3 of the paper takes :math:`b_i \sim N(0, 1)` whatever the data, so that on data of small norm or far
     from the origin its gates are constant; as a baseline that is unfair.
     """
-    return _centred_on(X, rng.standard_normal((X.shape[1], n_gates)), bias, rng, "gaussian")
+    return _centered_on(X, rng.standard_normal((X.shape[1], n_gates)), bias, rng, "gaussian")
 
 
 def orthogonal_gates(X: Any, n_gates: int, y: ArrayLike | None, bias: bool, rng: np.random.Generator) -> Gates:
@@ -180,16 +180,16 @@ def orthogonal_gates(X: Any, n_gates: int, y: ArrayLike | None, bias: bool, rng:
         some = min(d, n_gates - begin)  # columns of a group, which need not be made whole
         Q, R = np.linalg.qr(rng.standard_normal((d, some)))
         groups.append(Q * np.sign(np.diag(R)) * np.linalg.norm(rng.standard_normal((d, some)), axis=0))
-    return _centred_on(X, np.hstack(groups), bias, rng, "orthogonal")
+    return _centered_on(X, np.hstack(groups), bias, rng, "orthogonal")
 
 
-def _centred_on(X: Any, W: Array, bias: bool, rng: np.random.Generator, method: str) -> Gates:
+def _centered_on(X: Any, W: Array, bias: bool, rng: np.random.Generator, method: str) -> Gates:
     """Return gates of directions W (d, m) whose offsets cut the data where the data are."""
     m = W.shape[1]
     if not bias:
         return Gates.without_incidence(W, np.zeros(m), method)
     mean = X.mean(axis=0)
-    spread = (centred_rows(X) @ W).std(axis=0)
+    spread = (centered_rows(X) @ W).std(axis=0)
     return Gates.without_incidence(W, spread * rng.standard_normal(m) - mean @ W, method)
 
 
@@ -222,10 +222,10 @@ def opposite_gates(X: Any, n_gates: int, y: ArrayLike | None, bias: bool, rng: n
     first = first / first.sum()
     # A plane in R^d with offset is a central one of (x, s): s is the size of X, so that both parts are alike.
     mean = X.mean(axis=0) if bias else np.zeros(X.shape[1])
-    centred = centred_rows(X) if bias else X
-    size = float(np.sqrt(mean_square(centred)))
+    centered = centered_rows(X) if bias else X
+    size = float(np.sqrt(mean_square(centered)))
     size = size if size > 0 else 1.0
-    rows = with_constant(centred, size) if bias else X
+    rows = with_constant(centered, size) if bias else X
     samples = Samples(rows, bias=False)
     W, c = np.zeros((X.shape[1], 0)), np.zeros(0)
     for _ in range(_ROUNDS):

@@ -205,7 +205,7 @@ def _check_side(side: str, k: int, n_gates: int) -> None:
 
 
 def _smaller(X: NDArray[np.float64], sketch_dim: int | None, bias: bool) -> int:
-    """Next sketch size to try: the rank of the (centred) rows after an exact failure, then three quarters."""
+    """Next sketch size to try: the rank of the (centered) rows after an exact failure, then three quarters."""
     if sketch_dim is not None:
         return max(1, 3 * sketch_dim // 4)
     rank = int(np.linalg.matrix_rank(X - X.mean(axis=0) if bias else X))

@@ -10,7 +10,7 @@ from scipy.special import log_softmax
 from clifford_rand._checks import as_array, as_real, check_array, check_integer, check_number, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import solve
-from clifford_rand_nn.datafits.registry import normalised
+from clifford_rand_nn.datafits.registry import normalized
 from clifford_rand_nn.export.program import Value, apply, clipped, constant, maximum, softplus, where
 from clifford_rand_nn.kernel_network.variance import as_variances
 
@@ -177,7 +177,7 @@ def fit_calibration(
     Raises
     ------
     ArgumentError
-        Arrays of other shapes, or not finite; an index that is no class; weights as in `normalised`.
+        Arrays of other shapes, or not finite; an index that is no class; weights as in `normalized`.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def fit_calibration(
     if classes.shape != (n,) or classes.dtype.kind not in "iu" or not (0 <= classes.min() <= classes.max() < n_classes):
         rule = f"of shape ({n},), with integers from 0 to {n_classes - 1}"
         raise fail("index", owner, rule, describe(f"dtype {classes.dtype}, shape {classes.shape}"))
-    omega = normalised(weights, n, owner)
+    omega = normalized(weights, n, owner)
     omega = np.ones(n) if omega is None else omega
     targets = _smoothed(classes, n_classes, omega)
     v, scale = np.zeros(n), 1.0
@@ -208,7 +208,7 @@ def fit_calibration(
     for share in shares:
         shapes = _shapes(_shrunk(outputs, v / scale, share))
         for columns in _SHAPES:
-            fit = _maximise(shapes[:, :, columns], targets, omega, offsets=False)
+            fit = _maximize(shapes[:, :, columns], targets, omega, offsets=False)
             if (fit.slopes > 0).all():
                 cost = rows * fit.loss + len(columns) + (share != shares[0])
                 found.append(_Candidate(cost, share, columns, fit))
@@ -218,12 +218,12 @@ def fit_calibration(
         found.append(_Candidate(rows * loss, 0.0, (0,), _Fit(unit, np.zeros(n_classes), loss)))
     null = _Fit(np.zeros(0), np.zeros(n_classes), np.inf)
     if offsets:
-        null = _maximise(_shapes(outputs)[:, :, :0], targets, omega, offsets=True)
+        null = _maximize(_shapes(outputs)[:, :, :0], targets, omega, offsets=True)
     best = min(found, key=lambda one: one.cost, default=_Candidate(np.inf, 0.0, (), null))
     fit = best.fit
     if offsets:
         shapes = _shapes(_shrunk(outputs, v / scale, best.share))[:, :, best.columns]
-        free = _maximise(shapes, targets, omega, offsets=True)
+        free = _maximize(shapes, targets, omega, offsets=True)
         supported = rows * (best.fit.loss - free.loss) > n_classes - 1 and (free.slopes > 0).all()
         fit = free if supported else fit
     slopes = np.zeros(3)
@@ -275,7 +275,7 @@ def _smoothed(classes: NDArray[np.intp], n_classes: int, omega: Array) -> Array:
     return T
 
 
-def _maximise(shapes: Array, targets: Array, omega: Array, offsets: bool) -> _Fit:
+def _maximize(shapes: Array, targets: Array, omega: Array, offsets: bool) -> _Fit:
     """Return slopes (k,), and offsets that sum to zero, of the least cross-entropy, by Newton's method."""
     (n, C), k = targets.shape, shapes.shape[2]
     x = np.zeros(k + (C if offsets else 0))
@@ -292,10 +292,10 @@ def _maximise(shapes: Array, targets: Array, omega: Array, offsets: bool) -> _Fi
         excess = weights[:, None] * (p - targets)
         means = np.einsum("nc,nck->nk", p, shapes)
         g = np.einsum("nc,nck->k", excess, shapes)
-        centred = shapes - means[:, None]
-        H = np.einsum("nck,ncl->kl", mass[:, :, None] * centred, centred)
+        centered = shapes - means[:, None]
+        H = np.einsum("nck,ncl->kl", mass[:, :, None] * centered, centered)
         if offsets:
-            cross = np.einsum("nc,nck->kc", mass, centred)
+            cross = np.einsum("nc,nck->kc", mass, centered)
             corner = np.diag(mass.sum(axis=0)) - p.T @ mass
             corner += 1 / C  # sums to zero: the flat direction
             H = np.block([[H, cross], [cross.T, corner]])

@@ -12,12 +12,12 @@ from clifford_rand_nn.kernel_network.gram_features import RowSpan, by_products
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.kernel_network.parallel import of_each
-from clifford_rand_nn.kernel_network.standardization import SCALINGS, Standardisation
+from clifford_rand_nn.kernel_network.standardization import SCALINGS, Standardization
 from clifford_rand_nn.kernel_network.targets import is_constant
 
 BIASES = (1.0, 0.3, 3.0, 0.0)  # constant features, in root mean square lengths of a row; the first is tried first
 _N_BETAS = 20  # a factor of some 4 from one to the next: the curve has no narrower valleys
-_REFINED = (3, 9)  # betas between the neighbours of the best so far
+_REFINED = (3, 9)  # betas between the neighbors of the best so far
 
 
 class Candidate(NamedTuple):
@@ -60,15 +60,15 @@ class Problem:
         return Problem(self.X[rows], self.targets[rows], w, groups)
 
     def kernel_rows(self, scaling: str, bias: float, products: bool = True) -> tuple[Any, Array, GateKernel]:
-        """Return the standardisation, the rows as it makes them, and the kernel with the constant feature on them.
+        """Return the standardization, the rows as it makes them, and the kernel with the constant feature on them.
 
-        Wide rows are known by their products, unless this is unwanted: then the standardisation is a `RowSpan`.
+        Wide rows are known by their products, unless this is unwanted: then the standardization is a `RowSpan`.
         """
-        standard: Standardisation | RowSpan
+        standard: Standardization | RowSpan
         if products and (issparse(self.X) or by_products(*self.X.shape)):
             standard, rows = RowSpan.of(self.X, scaling, self.weights)
         else:
-            standard = Standardisation.of(self.X, scaling, self.weights)
+            standard = Standardization.of(self.X, scaling, self.weights)
             rows = standard.rows(self.X)
         length = np.average(np.einsum("ij,ij->i", rows, rows), weights=self.weights)
         return standard, rows, GateKernel(bias=float(bias * np.sqrt(length if length > 0 else 1.0)))
@@ -89,7 +89,7 @@ class Compared:
     """A candidate with what was made for it."""
 
     candidate: Candidate
-    standard: Standardisation | RowSpan
+    standard: Standardization | RowSpan
     rows: Array
     kernel: GateKernel
     loo: LeaveOneOut

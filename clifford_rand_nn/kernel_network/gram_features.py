@@ -11,7 +11,7 @@ from clifford_rand._checks import check_fits
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn.export.program import Value, apply, constant, maximum, roots
-from clifford_rand_nn.kernel_network.standardization import Standardisation
+from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.sparse_rows import WIDE  # columns up to which rows are used as they come: a law is their square
 
 MOST = 8000  # rows up to which one decomposition of their products is made: 1.2e-10 n³ s, some ten n² numbers
@@ -61,7 +61,7 @@ def by_content(X: Any) -> Any:
 
 
 class _Parts(NamedTuple):
-    r"""Standardised rows as :math:`[D,\ S+1v^T]`: some columns dense, the others a row v where X is zero."""
+    r"""Standardized rows as :math:`[D,\ S+1v^T]`: some columns dense, the others a row v where X is zero."""
 
     dense: Array
     sparse: Any
@@ -86,11 +86,11 @@ class _Parts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RowSpan:
-    r"""Standardised rows in an orthonormal basis of the span of the m training rows, and how far they are from it.
+    r"""Standardized rows in an orthonormal basis of the span of the m training rows, and how far they are from it.
 
     .. math:: x\mapsto\big(t,\ \sqrt{|s|^2-|t|^2}\big),\qquad t=W^TSs,\quad W=V\Lambda^{-1/2},\quad SS^T=V\Lambda V^T,
 
-    with s the row x as `Standardisation` makes it and S the training rows (m, d). Lengths, products with training rows
+    with s the row x as `Standardization` makes it and S the training rows (m, d). Lengths, products with training rows
     and angles to them are those of s, so that every kernel of products is the same; and no row is ever made dense:
     :math:`SS^T` comes from products of sparse rows and sums of columns, for what is not stored is the same number
     :math:`s(0)_j` in all rows. A network's gradients at the training rows are in their span, and so is the law of gates
@@ -98,21 +98,21 @@ class RowSpan:
 
     Attributes
     ----------
-    standard : Standardisation
+    standard : Standardization
     base : CSR (m, d), or array
         Training rows as they come.
     whiten : (m, r)
         W, r the rank of S.
     """
 
-    standard: Standardisation
+    standard: Standardization
     base: Any
     whiten: Array
 
     @classmethod
     def of(cls, X: Any, scaling: str, weights: Array | None = None) -> tuple["RowSpan", Array]:
         """Return the span of rows X (m, d), scaled as one of `SCALINGS` says, and their coordinates (m, r + 1)."""
-        standard = Standardisation.of(X, scaling, weights)
+        standard = Standardization.of(X, scaling, weights)
         base = cls(standard, X, np.zeros((X.shape[0], 0)))
         products = base._parts(X).products(base._training)
         values, vectors = np.linalg.eigh((products + products.T) / 2)
@@ -151,7 +151,7 @@ class RowSpan:
         return out
 
     def combined(self, weights: Array) -> Array:
-        """Return combinations of the standardised training rows, weights (k, m) times S, (k, d)."""
+        """Return combinations of the standardized training rows, weights (k, m) times S, (k, d)."""
         of = self._training
         out = np.empty((len(weights), len(self.mean)))
         out[:, self._often] = weights @ of.dense

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from clifford_rand._checks import as_real, check_array, check_number, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.registry import normalised
+from clifford_rand_nn.datafits.registry import normalized
 from clifford_rand_nn.export.program import Value, apply, constant
 from clifford_rand_nn.kernel_network.variance import as_variances
 
@@ -120,7 +120,7 @@ def fit_intervals(
     Raises
     ------
     ArgumentError
-        Arrays of other shapes, or not finite; weights as in `normalised`.
+        Arrays of other shapes, or not finite; weights as in `normalized`.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def fit_intervals(
     if r.ndim != 2 or 0 in r.shape:
         raise fail("residuals", owner, "of shape (n, C)", describe(f"shape {r.shape}"))
     n, C = r.shape
-    omega = normalised(weights, n, owner)
+    omega = normalized(weights, n, owner)
     omega = np.ones(n) if omega is None else omega
     v, scale, shares = np.zeros(n), 1.0, np.zeros(C)
     if variance is not None:

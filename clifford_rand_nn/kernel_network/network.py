@@ -14,7 +14,7 @@ from clifford_rand_nn.kernel_network.gram_features import RowSpan
 from clifford_rand_nn.kernel_network.kernel import GateKernel, StatedKernel
 from clifford_rand_nn.kernel_network.landmark_span import LandmarkSpan
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
-from clifford_rand_nn.kernel_network.standardization import Standardisation
+from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.problems.duality import rounding_of_form
 
 
@@ -28,7 +28,7 @@ class StatedNetwork(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class KernelNetwork(Exported):
-    r"""The function :math:`f(x)=\sum_iK(x',x_i')\,\alpha_i+t`, where x' is x as `Standardisation` makes it.
+    r"""The function :math:`f(x)=\sum_iK(x',x_i')\,\alpha_i+t`, where x' is x as `Standardization` makes it.
 
     It is a two-layer gated network: with gates g of the kernel's law and :math:`z` the row with its constant feature,
     :math:`f(x)=E_g[1(g\cdot z\ge0)\,z\cdot U(g)]+t` with :math:`U(g)=\sum_i1(g\cdot z_i\ge0)\,z_i\alpha_i^T`, and
@@ -36,7 +36,7 @@ class KernelNetwork(Exported):
 
     Attributes
     ----------
-    standard : Standardisation or RowSpan
+    standard : Standardization or RowSpan
         What brings rows of d columns to those of the kernel.
     kernel : GateKernel
     rows : (n, width of standard)
@@ -50,7 +50,7 @@ class KernelNetwork(Exported):
         The arrays do not fit each other.
     """
 
-    standard: Standardisation | RowSpan
+    standard: Standardization | RowSpan
     kernel: GateKernel
     rows: Array
     alpha: Array

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._blas import blas_threads
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.datafit import Datafit, unpenalised_fit
+from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
 from clifford_rand_nn.problems.duality import DualBound, relative_gap
 from clifford_rand_nn.solvers.base import Result, check_memory
@@ -57,7 +57,7 @@ class KernelProblem:
     @property
     def null_predictions(self) -> Array:
         """Return the predictions (n, C) of the best constant, or zeros without an intercept."""
-        return unpenalised_fit(self.datafit, self.kernel.Q)
+        return unpenalized_fit(self.datafit, self.kernel.Q)
 
     def dual_bound(self, predictions: Array, square: Any) -> DualBound:
         r"""Return the dual value of the residual, moved to meet the equality; ``square`` is no less by rounding."""
@@ -72,7 +72,7 @@ class KernelProblem:
     def beta_max(self) -> float:
         r"""Beta from which every direction of the predictions is shrunk by a half or more.
 
-        That is :math:`\kappa\,\mathrm{tr}(K)/n`, κ the largest curvature of the loss, of the centred K with an
+        That is :math:`\kappa\,\mathrm{tr}(K)/n`, κ the largest curvature of the loss, of the centered K with an
         intercept.
         """
         Q = self.kernel.Q
@@ -80,7 +80,7 @@ class KernelProblem:
         return float(self.datafit.curvature * max(trace, 0.0) / self.n)
 
     def solve(self, limits: KernelNewton, start: Array | None = None) -> Result[KernelFit]:
-        """Minimise; ``start`` (n, C) are predictions to begin with, those for another beta.
+        """Minimize; ``start`` (n, C) are predictions to begin with, those for another beta.
 
         Raises
         ------

@@ -56,5 +56,5 @@ def judge(fitted: Array, alpha: Array, targets: Array, weights: Array, beta: flo
 
 def null_value(targets: Array, weights: Array) -> float:
     """Return the objective of the best constant."""
-    centred = targets - np.average(targets, axis=0, weights=weights)
-    return 0.5 * float(np.sum(weights[:, None] * centred**2)) / len(targets)
+    centered = targets - np.average(targets, axis=0, weights=weights)
+    return 0.5 * float(np.sum(weights[:, None] * centered**2)) / len(targets)

@@ -15,7 +15,7 @@ _FAR = 1e140  # deviations: of rows that are nothing like those of training, who
 _SOFT = 3.0  # deviations, where "soft" turns from a line to a bound, as RealMLP does (Holzmüller et al., NeurIPS 2024)
 
 
-class Standardisation(NamedTuple):
+class Standardization(NamedTuple):
     r"""Rows less their mean, in units of a deviation: :math:`x\mapsto (x-\mathrm{mean})\circ\mathrm{rate}`.
 
     Attributes
@@ -33,7 +33,7 @@ class Standardisation(NamedTuple):
     bound: float = 0.0
 
     @classmethod
-    def of(cls, X: Any, scaling: str, weights: Array | None = None) -> "Standardisation":
+    def of(cls, X: Any, scaling: str, weights: Array | None = None) -> "Standardization":
         """Return what the rows X (n, d), dense or CSR, with weights if they differ, say for one of `SCALINGS`."""
         if issparse(X):
             unit, mean, deviation = _sparse_moments(X, weights)
@@ -80,7 +80,7 @@ class Standardisation(NamedTuple):
         """Number of columns of the rows that come out."""
         return len(self.mean)
 
-    def take(self, columns: NDArray[Any]) -> "Standardisation":
+    def take(self, columns: NDArray[Any]) -> "Standardization":
         """Return that of some columns."""
         return self._replace(mean=self.mean[columns], rate=self.rate[columns])
 

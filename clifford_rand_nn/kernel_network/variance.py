@@ -62,7 +62,7 @@ class PredictiveVariance:
         return type(self), (self._kernel, self._rows, self._noise)  # the factor is made again
 
     def __call__(self, rows: NDArray[np.floating]) -> Array:
-        """Return the variance (m,) at rows (m, d), standardised as those of training."""
+        """Return the variance (m,) at rows (m, d), standardized as those of training."""
         factor, ones, size = self._solved
         out = self._kernel.diagonal(rows)
         step = max(1, _TILE // len(self._rows))

@@ -1,1 +1,1 @@
-"""Regularisation paths: the optimum for many beta, each warm from the last."""
+"""Regularization paths: the optimum for many beta, each warm from the last."""

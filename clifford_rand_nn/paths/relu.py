@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from clifford_rand._checks import as_rows, check_bool, check_choice, check_size
 from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.enumeration import chosen_patterns, deadline
-from clifford_rand_nn.datafits.datafit import unpenalised_fit
+from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from clifford_rand_nn.datafits.registry import as_loss, make_datafit
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.gates.hyperplanes import Gates
@@ -78,7 +78,7 @@ def relu_path(
         they are priced.
     penalty : {"group_l2", "group_l1"}
     bias : bool
-        Whether neurons have one, which is not penalised. An output intercept is always fitted with it, and never
+        Whether neurons have one, which is not penalized. An output intercept is always fitted with it, and never
         without it.
     max_iter : int or None
         Rounds of column generation at each beta; None for as many as it takes.
@@ -161,7 +161,7 @@ def lasso_path(
         The dictionary, as in `cross_product_dictionary`. "l1", not subsampled, is the exact one: its networks are
         global optima.
     bias : bool
-        Whether neurons have one, which is not penalised. An output intercept is always fitted with it, and never
+        Whether neurons have one, which is not penalized. An output intercept is always fitted with it, and never
         without it.
     max_iter : int or None
         At each beta; None for as many as the solver takes. Where the path is followed exactly, breakpoints.
@@ -267,7 +267,7 @@ def beta_max_over(
     """
     datafit = make_datafit(loss, y, len(X), owner, huber_delta, sample_weight)
     Q = constant_columns(len(X), fit_intercept)
-    theta = datafit.balance(datafit.residual(unpenalised_fit(datafit, Q)), Q)
+    theta = datafit.balance(datafit.residual(unpenalized_fit(datafit, Q)), Q)
     timed = pricer if late is not None and isinstance(pricer, ConePricer | BlockPricer) else None
     priced = pricer.price(theta, 1) if timed is None else timed.price(theta, 1, late=late)
     size = np.linalg.norm(theta, axis=1)

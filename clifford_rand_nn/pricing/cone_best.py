@@ -161,7 +161,7 @@ def project_without_offset(
 ) -> None:
     """Do what `project_on_cones` does where there is no offset, by SciPy's non-negative least squares.
 
-    Its steps update a factorisation, and take d(n + d) flops instead of nd + d³; what it does not end goes back.
+    Its steps update a factorization, and take d(n + d) flops instead of nd + d³; what it does not end goes back.
     """
     d = X.shape[1]
     last, S = -1, np.zeros((0, 0))

@@ -17,7 +17,7 @@ from clifford_rand_nn.pricing.outputs import Answers, climbed, longest_outputs, 
 # Projections. At d = 2, n = 160 one takes 0.2 ms as it is, 0.04 by SciPy and 0.02 ms compiled; compiling takes 8 s,
 # once on a machine, and loading 0.5 s.
 _INTERPRETED_UP_TO = 2000
-_COMPILED_UP_TO = 24  # columns without an offset; beyond, SciPy's updates of a factorisation are faster: twice at 65
+_COMPILED_UP_TO = 24  # columns without an offset; beyond, SciPy's updates of a factorization are faster: twice at 65
 _LEAST_PROJECTIONS = 64  # of a thread
 _TOL = 1e-12  # violation of a constraint relative to its terms; least squares of a few rows leave some 1e-15
 _ON_PLANE = 1e-9  # of |x|_max |v|_1: active rows of a residual that is more than rounding are within some 1e-13
@@ -50,7 +50,7 @@ class ConePricer:
         One pattern a column.
     p : {1, 2}
     bias : bool
-        Whether neurons have an offset, which is not penalised.
+        Whether neurons have an offset, which is not penalized.
     scope : str, optional
         Words for what the patterns are, if they are more than given.
 
@@ -153,7 +153,7 @@ class ConePricer:
         size = max(size, rounding)  # what is no more than rounding is not known to be less
         neurons = nothing(d)
         lengths = np.concatenate([np.zeros(0), *(np.linalg.norm(answers.images, axis=1) for answers in found)])
-        order = np.argsort(-lengths, kind="stable")[: 4 * max(1, most)]  # neighbours may share the best neuron
+        order = np.argsort(-lengths, kind="stable")[: 4 * max(1, most)]  # neighbors may share the best neuron
         order = order[lengths[order] > rounding]
         if len(order):
             v, rows = (
@@ -229,7 +229,7 @@ class ConePricer:
         pattern: NDArray[np.intp],
         a: Array,
     ) -> Answers:
-        """Maximise a·z over the cones of the patterns: by a projection, and a linear program if p = 1."""
+        """Maximize a·z over the cones of the patterns: by a projection, and a linear program if p = 1."""
         goals = np.ascontiguousarray(np.einsum("qdr,qr->qd", G[pattern], a))
         shares = np.ascontiguousarray(np.einsum("qr,qr->q", c[pattern], a))
         residuals, rows = self._project(pattern, goals, shares)

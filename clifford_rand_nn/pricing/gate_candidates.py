@@ -153,8 +153,8 @@ def climbed(X: Array, directions: Array, offsets: Array, theta: Array, bias: boo
 
     The sides :math:`1(z\ge0)` of the margins z = Xh + c become :math:`S = \mathrm{expit}(z/w)`, w a share of the
     spread of z, and :math:`||X_c^TS\theta||_F^2 + \bar s^2||S^T\theta||^2` climbs by steps of given length in (h, c)
-    of unit norm; :math:`X_c` are the centred rows, :math:`\bar s` their root mean square, for a bias moves predictions
-    like a feature of that size. Without a bias the rows are not centred and planes stay through 0.
+    of unit norm; :math:`X_c` are the centered rows, :math:`\bar s` their root mean square, for a bias moves predictions
+    like a feature of that size. Without a bias the rows are not centered and planes stay through 0.
 
     Parameters
     ----------

@@ -193,7 +193,7 @@ def _split(ask: Ask, cells: _Cells, known: Array, p: int, bound: float, budget: 
         every = np.arange(Q)
         middle = cells.corners[every, one] + cells.corners[every, two]
         middle /= np.linalg.norm(middle, axis=1)[:, None]
-        keys = np.column_stack([cells.chambers, middle])  # neighbours share their edges
+        keys = np.column_stack([cells.chambers, middle])  # neighbors share their edges
         _, index, which = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         answers = ask(cells.chambers[index], middle[index])
         found.append(answers)

@@ -157,7 +157,7 @@ class SweepPricer:
     X : (n, 1) or (n, 2) array
     p : {1, 2}
     bias : bool
-        Whether neurons have an offset, which is not penalised.
+        Whether neurons have an offset, which is not penalized.
 
     Raises
     ------

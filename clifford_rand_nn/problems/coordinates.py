@@ -29,7 +29,7 @@ _FLOOR = 0.01
 # Weights are rounded to powers of 2^(1/8), so that a coordinate is scaled by 4 % more or less than it could be and at
 # most 28 different weights remain. The prox of the penalty costs as much as there are different ones.
 _LEVELS_PER_OCTAVE = 8
-_TILE = 4096  # rows that are converted to double precision and centred at a time
+_TILE = 4096  # rows that are converted to double precision and centered at a time
 _SMALL = 10**6  # entries of the bias columns up to which their singular value decomposition takes under 0.2 s
 _GRAM_TOL = 1e-12  # eigenvalues of a Gram matrix below this share of the largest may be rounding
 
@@ -119,7 +119,7 @@ def row_tiles(n: int, size: int = _TILE) -> list[slice]:
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-def coordinates(X: Any, centred: bool, wide: Any = None) -> tuple[Any, Any]:
+def coordinates(X: Any, centered: bool, wide: Any = None) -> tuple[Any, Any]:
     """Orthonormal basis (d, r) of the directions in which the rows vary, and the weight (r,) of each coordinate.
 
     X (n, d), an array of any library, may be in single precision; the result is in double, or in ``wide``, and no copy
@@ -131,7 +131,7 @@ def coordinates(X: Any, centred: bool, wide: Any = None) -> tuple[Any, Any]:
     xp = library(X)
     n, d = X.shape
     wide = xp.float64 if wide is None else wide
-    mean = xp.sum(X, axis=0, dtype=wide) / n if centred else zeros(X, (d,), wide)
+    mean = xp.sum(X, axis=0, dtype=wide) / n if centered else zeros(X, (d,), wide)
     tiles, eps = row_tiles(n), float(xp.finfo(wide).eps)
     largest = zeros(X, (d,), wide)
     for tile in tiles:
@@ -167,8 +167,8 @@ def even_weights(variance: Any, top: float) -> Any:
     return 2.0 ** (xp.round(octaves * _LEVELS_PER_OCTAVE) / _LEVELS_PER_OCTAVE)
 
 
-def unpenalised_basis(mask: Any, bias: bool, fit_intercept: bool, wide: Any = None) -> tuple[Any, Any]:
-    """Orthonormal basis Q (n, q) of the unpenalised columns B (n, p), and the (p, q) matrix R with B R = Q.
+def unpenalized_basis(mask: Any, bias: bool, fit_intercept: bool, wide: Any = None) -> tuple[Any, Any]:
+    """Orthonormal basis Q (n, q) of the unpenalized columns B (n, p), and the (p, q) matrix R with B R = Q.
 
     B has a column for each gate of mask (P, n) if ``bias``, and one of ones if ``fit_intercept``. R is the
     pseudo-inverse of B times Q. Few columns are decomposed by singular values, many through B^T B.

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from clifford_rand._checks import as_real, check_bool, check_size, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.datafit import unpenalised_fit
+from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from clifford_rand_nn.datafits.functions import library
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.problems.csr_rows import CsrRows
@@ -28,7 +28,7 @@ from clifford_rand_nn.sparse_rows import as_rows_or_csr, row_lengths, row_square
 
 
 class Point(NamedTuple):
-    """Solver variables: U (r, P, C), penalised by group, and c (q, C), free; in the coordinates of `GatedMap`."""
+    """Solver variables: U (r, P, C), penalized by group, and c (q, C), free; in the coordinates of `GatedMap`."""
 
     U: Array
     c: Array
@@ -90,7 +90,7 @@ class GatedProblem(TrainingProblem):
 
     @property
     def beta(self) -> float:
-        """Regularisation parameter, in the 1/n scale."""
+        """Regularization parameter, in the 1/n scale."""
         return self.penalty.beta
 
     def start(self) -> Point:
@@ -110,7 +110,7 @@ class GatedProblem(TrainingProblem):
     @cached_property
     def null_predictions(self) -> Array:
         """The best predictions (n, C) by biases and intercept alone."""
-        return unpenalised_fit(self.datafit, self.map.Q)
+        return unpenalized_fit(self.datafit, self.map.Q)
 
     def predictions(self, z: Point) -> Any:
         """Predictions on the training rows, (n, C)."""
@@ -145,7 +145,7 @@ class GatedProblem(TrainingProblem):
     def point(self, coefficients: Coefficients) -> Point:
         """Inverse of `coefficients`, of their part in the span of the data: the rest only costs."""
         U = self.map.in_coordinates(coefficients.coef)
-        c = self.map.unpenalised(U, coefficients.gate_intercept.T, coefficients.intercept)
+        c = self.map.unpenalized(U, coefficients.gate_intercept.T, coefficients.intercept)
         return Point(U, c)
 
     def dual_bound(self, predictions: Array) -> DualBound:
@@ -159,7 +159,7 @@ class GatedReLUProblem(GatedProblem):
     .. math:: \min_{U,b,t}\ \frac1n\sum_{j=1}^n \ell\Big(\sum_{i=1}^P D_{i,jj}(x_j^TU_i + b_i) + t,\ y_j\Big)
               + \beta\sum_{i=1}^P ||U_i||_F
 
-    ``beta`` is in the 1/n scale: it means the same for every n. Gate biases b and intercept t are not penalised. It is
+    ``beta`` is in the 1/n scale: it means the same for every n. Gate biases b and intercept t are not penalized. It is
     the convex form of training gated units :math:`x\mapsto 1[h_i^Tx+c_i\ge0]\,(W_i^Tx+b_i)\,\alpha_i` with the penalty
     :math:`\frac\beta2\sum_i(||W_i||_F^2+\alpha_i^2)`: at the optimum :math:`|\alpha_i| = ||W_i||_F`, and
     :math:`U_i = \alpha_iW_i`.
@@ -302,7 +302,7 @@ class GatedRidgeProblem(GatedProblem):
         r"""Beta from which every direction of the predictions is shrunk by a half or more.
 
         That is :math:`\kappa\,\mathrm{tr}(K)/n`, with κ the largest curvature of the loss and the rows of each gate
-        centred where there is a bias or an intercept: no eigenvalue of K is larger than its trace. No beta leaves the
+        centered where there is a bias or an intercept: no eigenvalue of K is larger than its trace. No beta leaves the
         network without neurons; paths begin here.
         """
         a = self.map

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_bool, check_size, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.datafit import unpenalised_fit
+from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.problems.duality import DualBound, TrainingProblem, constant_columns, dual_bound
 
@@ -104,4 +104,4 @@ class LassoProblem(TrainingProblem):
         :math:`\theta_0` is the residual of the best constant. In the paper's scale, for the squared loss, it is
         :math:`2\max_j|K_j^T(y-\bar y)|`.
         """
-        return self.dual_norm(self.datafit.residual(unpenalised_fit(self.datafit, self.Q))) / self.n
+        return self.dual_norm(self.datafit.residual(unpenalized_fit(self.datafit, self.Q))) / self.n

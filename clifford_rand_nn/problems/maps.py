@@ -1,4 +1,4 @@
-"""The linear map of a gated network: parameters to predictions, with its unpenalised part split off."""
+"""The linear map of a gated network: parameters to predictions, with its unpenalized part split off."""
 
 from copy import copy
 from typing import Any
@@ -15,7 +15,7 @@ from clifford_rand_nn.problems.coordinates import (
     masked_product,
     masked_transpose,
     row_tiles,
-    unpenalised_basis,
+    unpenalized_basis,
 )
 from clifford_rand_nn.problems.csr_rows import CsrRows
 from clifford_rand_nn.problems.penalties import GateMetric
@@ -25,7 +25,7 @@ _POWER_STEPS = 30
 # estimate within about a tenth, which the solver's check of its steps mends in an iteration or two.
 _LARGE = 10**9  # multiplications of a product with F
 _FEW_POWER_STEPS = 8
-_SAMPLE = 4096  # rows, or more where there are many unpenalised columns:
+_SAMPLE = 4096  # rows, or more where there are many unpenalized columns:
 _SAMPLE_SHARE = 8  # so many rows for each of them
 _SAMPLED_GATES = 4096  # of the sum over all gates, a mean over so many gives the norm to some hundredths
 _MANY = 10**7  # multiplications of a product from which fewer steps are made
@@ -44,7 +44,7 @@ class GatedMap:
     touches: :math:`D_i 1` for the gate biases, 1 for the intercept. With Q an orthonormal basis of span B and
     :math:`M = I - QQ^T`, the predictions are the same set, written so that the two parts are orthogonal:
     :math:`b` is recovered from :math:`Bb = \sigma Qc - QQ^TFU`. The penalty does not see c, so nothing is lost; the
-    gain is that a step in c is exact, that the data are centred within every gate for free, and that a residual
+    gain is that a step in c is exact, that the data are centered within every gate for free, and that a residual
     :math:`M\theta` meets the equality constraints of the dual. :math:`\sigma = ||MF||_2` gives both parts one step.
 
     Every product takes the precision of its argument. If X is float32, so are the rows that single-precision products
@@ -52,7 +52,7 @@ class GatedMap:
     of X in float64 is held.
 
     The coefficients are :math:`u_i = V\,\mathrm{diag}(w)\,U_i`:
-    V is an orthonormal basis of the directions in which the (centred) rows vary, so that n < d and low rank cost less,
+    V is an orthonormal basis of the directions in which the (centered) rows vary, so that n < d and low rank cost less,
     and w evens out their variances. This changes no norm that is charged: the penalty knows w.
 
     Parameters
@@ -70,7 +70,7 @@ class GatedMap:
     weights : (r,) float64
         w, from 1 for the largest variance upwards.
     Q : (n, q) float64
-        Orthonormal basis of the unpenalised columns.
+        Orthonormal basis of the unpenalized columns.
     """
 
     def __init__(self, X: Any, patterns: NDArray[np.bool_], bias: bool, fit_intercept: bool) -> None:
@@ -86,7 +86,7 @@ class GatedMap:
         self._exact = X.dtype == np.float64 or len(X) < X.shape[1]
         self._Y = X.rows if isinstance(X, CsrRows) else self._rotated(np.float64 if self._exact else np.float32)
         self._single: list[Any] = [] if self._exact else [self._Y]  # shared with restricted maps
-        self.Q, self._pseudo_inverse = unpenalised_basis(self._mask, bias, fit_intercept)
+        self.Q, self._pseudo_inverse = unpenalized_basis(self._mask, bias, fit_intercept)
         self._Q_single: tuple[Any, Any] | None = None  # with the Q that it was made from
 
     @cached_property
@@ -101,7 +101,7 @@ class GatedMap:
 
     @property
     def d(self) -> int:
-        """Number of coordinates of a group, the rank of the (centred) data."""
+        """Number of coordinates of a group, the rank of the (centered) data."""
         return int(self._Y.shape[1])
 
     @property
@@ -158,7 +158,7 @@ class GatedMap:
         """Return zeros in double precision, where the data are."""
         return zeros(self.Q, shape, self.Q.dtype)
 
-    def remove_unpenalised(self, R: Any) -> Any:
+    def remove_unpenalized(self, R: Any) -> Any:
         """Return M R: what no bias and no intercept can explain."""
         Q = self._Q(R.dtype)
         return R - Q @ (Q.T @ R)
@@ -195,7 +195,7 @@ class GatedMap:
         return metric._replace(omega=fall) if fall >= _METRIC_PAYS else None
 
     def restricted(self, gates: NDArray[np.intp]) -> "GatedMap":
-        """Return the map of some of the gates, with the coordinates, the unpenalised columns and the biases of all."""
+        """Return the map of some of the gates, with the coordinates, the unpenalized columns and the biases of all."""
         return _RestrictedMap(self, gates)
 
     def biases(self, U: Any, c: Any) -> tuple[Any, Any]:
@@ -209,7 +209,7 @@ class GatedMap:
         gate = b[:P, :] if self.bias else self.zeros(self.n_patterns, free.shape[1])
         return gate, (b[P, :] if self.fit_intercept else self.zeros(free.shape[1]))
 
-    def unpenalised(self, U: Array, gate_bias: Array, intercept: Array) -> Array:
+    def unpenalized(self, U: Array, gate_bias: Array, intercept: Array) -> Array:
         """Inverse of `biases`: the c (q, C) of U with the given biases."""
         free = self.patterns @ gate_bias + intercept if self.bias else np.broadcast_to(intercept, (self.n, U.shape[2]))
         return np.asarray(self.Q.T @ (self.gated(U) + free) / self.sigma)
@@ -238,7 +238,7 @@ class GatedMap:
         """Estimate ||MF||, or ||MFA^-1/2|| in a metric, by power iteration from a fixed vector; 1 for a zero map."""
         part = self._sample() if metric is not None else self._sample()._some_gates()
         v: Any = np.random.default_rng(0).standard_normal((part.n, 1)).astype(part._Y.dtype)
-        v = part.remove_unpenalised(v)
+        v = part.remove_unpenalized(v)
         size = 0.0
         few = metric is not None or part._Y.size * part.n_patterns > _MANY
         for _ in range(_FEW_POWER_STEPS if few else _POWER_STEPS):
@@ -246,7 +246,7 @@ class GatedMap:
             if length == 0:
                 break
             G = part.gated_adjoint(v / length)
-            v = part.remove_unpenalised(part.gated(G if metric is None else metric.solve(G)))
+            v = part.remove_unpenalized(part.gated(G if metric is None else metric.solve(G)))
             size = float(np.linalg.norm(v))
         # M F = 0, where biases explain everything, comes out as rounding of F F^T, whose norm is at most P |Y|^2.
         entries = part._Y.data if issparse(part._Y) else part._Y
@@ -289,8 +289,8 @@ class _RestrictedMap(GatedMap):
     def biases(self, U: Array, c: Array) -> tuple[Array, Array]:
         return self._full.biases(self._padded(U), c * (self.sigma / self._full.sigma))
 
-    def unpenalised(self, U: Array, gate_bias: Array, intercept: Array) -> Array:
-        c = self._full.unpenalised(self._padded(U), gate_bias, intercept)
+    def unpenalized(self, U: Array, gate_bias: Array, intercept: Array) -> Array:
+        c = self._full.unpenalized(self._padded(U), gate_bias, intercept)
         return np.asarray(c * (self._full.sigma / self.sigma))
 
     def _padded(self, U: Array) -> Array:

@@ -23,7 +23,7 @@ _ROUNDING = 4  # residuals of so many roundings of their parts are zero
 class GroupL2:
     r"""Group lasso :math:`\beta\sum_i ||w\circ U_i||_F` over the gates of U (r, P, C), one group each over all outputs.
 
-    The weights w (r,) belong to the coordinates: :math:`w\circ U_i` has the norm of the coefficients. Neighbours of
+    The weights w (r,) belong to the coordinates: :math:`w\circ U_i` has the norm of the coefficients. Neighbors of
     equal weight are one level, so that what is done for every weight is done for few. Sums are in double precision for
     U of either.
     """
@@ -46,7 +46,7 @@ class GroupL2:
         return self.beta * float(library(U).sum(self.norms(U)))
 
     def prox(self, U: NDArray[Any], step: float, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        r"""Return the minimiser of :math:`\frac12||V-U||^2 + \beta\,step\sum_i||w\circ V_i||_F` over V.
+        r"""Return the minimizer of :math:`\frac12||V-U||^2 + \beta\,step\sum_i||w\circ V_i||_F` over V.
 
         With :math:`\rho = \beta\,step` and :math:`h = w^{-2}`: :math:`V_i = 0` if :math:`||U_i/w||_F\le\rho`, else
         :math:`V_i = U_i\,h\tau/(h\tau+\rho)` where :math:`\tau = ||w\circ V_i||_F` solves
@@ -152,10 +152,10 @@ class GateMetric(NamedTuple):
     def prox(
         self, penalty: GroupL2, W: NDArray[Any], step: float, start: Array | None = None
     ) -> tuple[NDArray[Any], Array]:
-        r"""Minimise :math:`\frac12||V-W||_A^2 + \beta\,step\sum_i||w\circ V_i||_F` over V; W is (r, P, C).
+        r"""Minimize :math:`\frac12||V-W||_A^2 + \beta\,step\sum_i||w\circ V_i||_F` over V; W is (r, P, C).
 
         With a multiplier :math:`\mu` (r, C) for the term of b, :math:`V(\mu)` is the plain prox of
-        :math:`W - \mu s^T`, and :math:`\mu` minimises :math:`|\mu|^2/(2b) + \langle\mu, Ws\rangle + ||V(\mu)||^2/2`,
+        :math:`W - \mu s^T`, and :math:`\mu` minimizes :math:`|\mu|^2/(2b) + \langle\mu, Ws\rangle + ||V(\mu)||^2/2`,
         which is convex, with gradient :math:`g = \mu/b + (W-V(\mu))s` and Hessians between 1/b and 1/b + 1. Semismooth
         Newton steps by conjugate gradients, halved until they halve ``|g|`` or lower the function, find it to the
         rounding of W's precision.

@@ -10,7 +10,7 @@ from scipy.optimize import nnls
 from clifford_rand._checks import as_rows, check_bool, check_choice, check_size, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.datafit import unpenalised_fit
+from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import reach_of_rows
@@ -121,7 +121,7 @@ class ConvexReLUProblem(TrainingProblem):
     .. math:: \min_{U,U',b,b',t}\ \frac1n\sum_j\ell\Big(\sum_i D_{i,jj}\big(x_j^T(U_i-U_i')+b_i-b_i'\big)+t,\ y_j\Big)
               +\beta\sum_i(||U_i||_p+||U_i'||_p)\quad\text{s.t.}\quad(2D_i-I)(XU_i+1b_i)\ge0,
 
-    the same for U', b'. ``beta`` is in the 1/n scale; biases and intercept are not penalised.
+    the same for U', b'. ``beta`` is in the 1/n scale; biases and intercept are not penalized.
 
     It is the convex form of training ReLU neurons :math:`x\mapsto\alpha_i(w_i^Tx+b_i)_+` with the penalty
     :math:`\frac\beta2\sum_i(||w_i||_p^2+\alpha_i^2)`. On the cone :math:`D_i(XU_i+1b_i) = (XU_i+1b_i)_+`, so
@@ -259,9 +259,9 @@ class ConvexReLUProblem(TrainingProblem):
         coef, offsets = _units(c)
         d = self.X.shape[1]
         middle = self.X.mean(axis=0) if self.bias else np.zeros(d)
-        centred = self.X - middle  # the same cone, with b + middle·u for b
-        unit = float(np.abs(centred).max()) or 1.0
-        rows = np.hstack([centred / unit, np.ones((self.n, int(self.bias)))])
+        centered = self.X - middle  # the same cone, with b + middle·u for b
+        unit = float(np.abs(centered).max()) or 1.0
+        rows = np.hstack([centered / unit, np.ones((self.n, int(self.bias)))])
         margin = _MARGIN * float(np.sqrt(d + 1))
         V = coef[at]
         if self.bias:
@@ -312,7 +312,7 @@ class ConvexReLUProblem(TrainingProblem):
 
     def beta_max(self) -> float:
         """Least beta whose optimum is a constant: the dual size of the residual of the best one, over n."""
-        return self.cone_norm(self.datafit.residual(unpenalised_fit(self.datafit, self.Q))) / self.n
+        return self.cone_norm(self.datafit.residual(unpenalized_fit(self.datafit, self.Q))) / self.n
 
     def _signed(self, Z: Array) -> Array:
         """Return (2D - I) Z for Z (n, 2, P)."""

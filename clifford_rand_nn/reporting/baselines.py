@@ -161,7 +161,7 @@ def hold_out(X: Array, groups: NDArray[Any] | None, rows: NDArray[np.intp]) -> F
 def linear_model(
     X: Array, y: NDArray[Any], weights: Array | None, groups: NDArray[Any] | None, *, classes: bool
 ) -> Any:
-    """Return logistic regression, or ridge for numbers, of standardised columns, its penalty chosen on held-out rows.
+    """Return logistic regression, or ridge for numbers, of standardized columns, its penalty chosen on held-out rows.
 
     The penalty is chosen among six on these rows alone, so that other rows are ignored: three folds, or one third of
     the rows where they are many. A model of this kind can be fitted to them, or to more.

@@ -1,4 +1,4 @@
-"""Pictures of the page: drawn once, in the colours of the reader's screen, inside the file."""
+"""Pictures of the page: drawn once, in the colors of the reader's screen, inside the file."""
 
 import base64
 import re
@@ -9,8 +9,8 @@ from clifford_rand._optional import require
 from clifford_rand_nn.displays.style import FIRST, SECOND
 
 NAMES = 28  # characters of a name in a picture
-_INK = "#123457"  # stands for the colour of text, which the reader's screen decides
-# Colours by light and dark ground: text 12 : 1 and more, lines and words in their colour 4.5 : 1.
+_INK = "#123457"  # stands for the color of text, which the reader's screen decides
+# Colors by light and dark ground: text 12 : 1 and more, lines and words in their color 4.5 : 1.
 _COLOURS = {
     _INK: ("ink", "#1d2129", "#e4e6eb"),
     "#000000": ("ink", "#1d2129", "#e4e6eb"),
@@ -64,6 +64,6 @@ def picture(draw: Callable[[Any], object], alt: str, width: float = 5.6, height:
 
 
 def _style() -> str:
-    """Return the colours as rules for light and for dark screens."""
+    """Return the colors as rules for light and for dark screens."""
     light, dark = ("".join(f"--{of[0]}:{of[k]};" for of in _COLOURS.values()) for k in (1, 2))
     return f":root{{{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"

@@ -101,7 +101,7 @@ def chosen_section(facts: Facts, model: Any, rows: Rows) -> Section:
 
 
 def _about_training(gap: float) -> str:
-    """Return what a gap means for someone who knows no optimisation."""
+    """Return what a gap means for someone who knows no optimization."""
     rest = "How good it is on new rows is said above."
     if gap > _WIDE:
         return (

@@ -9,9 +9,9 @@ from clifford_rand_nn.kernel_network.metric.metric_selection import Trial
 from clifford_rand_nn.networks import TwoLayerNetwork
 
 SCALINGS = {
-    "column": "each column standardised",
-    "soft": "each column standardised, tails drawn in",
-    "common": "columns centred, all divided by one number",
+    "column": "each column standardized",
+    "soft": "each column standardized, tails drawn in",
+    "common": "columns centered, all divided by one number",
 }
 
 

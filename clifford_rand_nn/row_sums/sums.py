@@ -150,7 +150,7 @@ def added(a: Sums | None, b: Sums) -> Sums:
 
 
 def pairwise(items: Iterable[_Item], add: Callable[[_Item, _Item], _Item]) -> _Item:
-    """Add items in pairs of neighbours, then pairs of pairs, …: one order whoever adds, few of them held at a time.
+    """Add items in pairs of neighbors, then pairs of pairs, …: one order whoever adds, few of them held at a time.
 
     Examples
     --------

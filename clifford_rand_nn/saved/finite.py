@@ -14,7 +14,7 @@ from clifford_rand_nn.estimators.relu import ConvexReLUClassifier, ConvexReLUReg
 from clifford_rand_nn.estimators.targets import NetworkClassifier
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.kernel_network.calibration import Calibration
-from clifford_rand_nn.kernel_network.standardization import Standardisation
+from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.family import Family
@@ -133,7 +133,7 @@ def read_neurons(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], d: int, 
     """Return the network and its family from what `pack_neurons` made."""
     standard = None
     if "standard_mean" in arrays:
-        standard = Standardisation(arrays["standard_mean"], arrays["standard_rate"])
+        standard = Standardization(arrays["standard_mean"], arrays["standard_rate"])
         fits = standard.mean.shape == standard.rate.shape == (d,) and bool((standard.rate >= 0).all())
         agree(fits, "the standardization does not fit the rows")
     return NetworkClaim(_network(arrays, d), _family(arrays, meta, d, feature), standard)
@@ -184,7 +184,7 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     model.candidates_ = None
     told = meta.get("bias_feature")
     model.bias_feature_ = feature = None if told is None else number(told)
-    agree((feature is not None) == (model._bias == "penalised") and (feature is None or feature > 0), "the biases")
+    agree((feature is not None) == (model._bias == "penalized") and (feature is None or feature > 0), "the biases")
     d, model.n_iter_ = set_features(model, meta), whole(meta["n_iter"])
     claim: Claim
     if "family" in meta:

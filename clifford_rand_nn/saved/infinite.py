@@ -223,7 +223,7 @@ def _read_labels(arrays: dict[str, NDArray[Any]], stored: list[dict[str, Any]], 
 
 
 def _pack_few(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], model: Any, claim: NetworkClaim) -> None:
-    """Add what is known of a network of few neurons, on standardised rows."""
+    """Add what is known of a network of few neurons, on standardized rows."""
     family = pack_neurons(arrays, claim)
     meta["few"] = {"family": family, "feature": claim.family.feature, "path": [_values(one) for one in model.path_]}
     chosen, told = model.selection_certificate_, getattr(model, "_selection", None)

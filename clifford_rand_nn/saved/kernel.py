@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, issparse
 from clifford_rand_nn.kernel_network.gram_features import RowSpan
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.network import KernelNetwork
-from clifford_rand_nn.kernel_network.standardization import Standardisation
+from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.saved.parts import agree, number
 
 VERSION = 5
@@ -55,9 +55,9 @@ def read_network(arrays: dict[str, NDArray[Any]], told: dict[str, Any], d: int) 
     """Return the network of arrays and values."""
     frame, angle = arrays.get("kernel_frame"), arrays.get("kernel_angle")
     kernel, bound = GateKernel(number(told["bias"]), frame, angle), number(told["bound"])
-    agree(bound >= 0, "the standardisation")
-    plain = Standardisation(arrays["kernel_mean"], arrays["kernel_rate"], bound)
-    standard: Standardisation | RowSpan = plain
+    agree(bound >= 0, "the standardization")
+    plain = Standardization(arrays["kernel_mean"], arrays["kernel_rate"], bound)
+    standard: Standardization | RowSpan = plain
     if "span_whiten" in arrays:
         standard = RowSpan(plain, _base(arrays, d), arrays["span_whiten"])
         agree(standard.base.shape == (len(standard.whiten), d), "the training rows do not fit the network")

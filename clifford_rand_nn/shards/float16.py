@@ -47,7 +47,7 @@ def _lifted(X: NDArray[Any], feature: float | None, dtype: Any) -> NDArray[Any]:
     (k, d), last = X.shape, 0.0 if feature is None else feature
     out = np.empty((k, d + (feature is not None)), dtype=dtype)
     if X.dtype == np.float16:
-        bits = np.ascontiguousarray(X).view(np.uint16)  # whole rows: with strides it would not be vectorised
+        bits = np.ascontiguousarray(X).view(np.uint16)  # whole rows: with strides it would not be vectorized
         _spread(bits, last, out)
     else:
         out[:, :d], out[:, d:] = X, last

@@ -67,7 +67,7 @@ class Shards:
     Raises
     ------
     ArgumentError
-        A folder without shards; files that are missing, cut off, or of other shapes than their neighbours; columns that
+        A folder without shards; files that are missing, cut off, or of other shapes than their neighbors; columns that
         hold no numbers; more than 16 TiB.
     MissingDependencyError
         The library that reads the format is missing.

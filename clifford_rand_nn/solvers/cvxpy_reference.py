@@ -56,7 +56,7 @@ def translate(problem: object) -> Program:
     """Write a problem down in CVXPY.
 
     Data and real targets are divided by their largest entries, which bring beta along, and n times the mean loss is
-    minimised: solvers have absolute tolerances.
+    minimized: solvers have absolute tolerances.
     """
     if isinstance(problem, GatedProblem):
         return _gated(problem)
@@ -247,12 +247,12 @@ class CvxpyReference(Limits):
 
     @handed_over
     def solve(self, problem: Problem, start: object = None) -> Result[Any]:
-        """Minimise the problem; ``start`` is ignored, an interior-point method has no use for it."""
+        """Minimize the problem; ``start`` is ignored, an interior-point method has no use for it."""
         began = time.perf_counter()
         return self._solve(translate(problem), problem, began)
 
     def solve_path(self, problem: Problem, betas: Iterable[float]) -> list[Result[Any]]:
-        """Minimise the problem for each of ``betas``, in place of its own; it is compiled once."""
+        """Minimize the problem for each of ``betas``, in place of its own; it is compiled once."""
         program = translate(problem)
         return [self._solve(program, _with_beta(problem, beta), time.perf_counter()) for beta in betas]
 

@@ -23,7 +23,7 @@ from clifford_rand_nn.sparse_rows import row_squares
 GatedTask = GatedReLUProblem | GatedRidgeProblem
 
 # Seconds a unit of work on two cores; only their ratios matter for the choice.
-_FACTOR = 5.8e-12  # n³ of a Cholesky factorisation
+_FACTOR = 5.8e-12  # n³ of a Cholesky factorization
 _INVERSE = 1.8e-11  # n³ of an inverse from its factor
 _SOLVE = 2.5e-11  # n² times right-hand sides
 _SUM = 3.5e-11  # n² times gates: the weighted kernel
@@ -202,7 +202,7 @@ class AutoSolver(Limits):
     def solve(
         self, problem: GatedTask, start: Point | Result[Coefficients] | None = None, kernel: list[Any] | None = None
     ) -> Result[Coefficients]:
-        """Minimise the problem, from a point or the result for another beta if there is one.
+        """Minimize the problem, from a point or the result for another beta if there is one.
 
         ``kernel`` is as in the kernel methods and `GramNewton`, which keeps its last point there.
         """

@@ -17,7 +17,7 @@ from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status
 from clifford_rand_nn.solvers.convergence import Watch
 from clifford_rand_nn.solvers.interrupts import handed_over
 
-# The step grows by this factor in every iteration until the majorisation test stops it. On embeddings of n = 2000,
+# The step grows by this factor in every iteration until the majorization test stops it. On embeddings of n = 2000,
 # d = 384, P = 50 it took 830 instead of 1210 iterations to a gap of 1e-6; 0.95 and 0.90 took 850.
 RELAX = 0.98
 _TRIALS = 200  # steps of an iteration; each is shorter, so where so many fail the data overflow
@@ -92,7 +92,7 @@ class Fista(Limits):
 
     @handed_over
     def solve(self, problem: GatedProblem, start: Point | None = None) -> Result[Coefficients]:
-        """Minimise the problem, from ``start`` or the best point without a gate, the optimum for large beta."""
+        """Minimize the problem, from ``start`` or the best point without a gate, the optimum for large beta."""
         self.admit(problem, GatedProblem, start)
         self.admit_memory(self.memory(problem), f"{problem.map.n_patterns} gates", "Take fewer gates.")
         with ONE_BLAS_THREAD:  # large products run in threads of their own; in others a second gains little

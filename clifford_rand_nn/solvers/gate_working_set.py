@@ -34,7 +34,7 @@ class GateSolver(Protocol):
         """Relative duality gap to reach."""
 
     def solve(self, problem: GatedReLUProblem, start: Point | None = None) -> Result[Coefficients]:
-        """Minimise the problem, taking its unpenalised columns from ``problem.map.Q``."""
+        """Minimize the problem, taking its unpenalized columns from ``problem.map.Q``."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class GateWorkingSet(Limits):
     ----------
     inner : solver
         Solves the restricted problems: `Fista`, or any other dataclass with ``tol`` and ``solve(problem, start)`` that
-        takes the unpenalised columns from ``problem.map.Q``. Its own ``tol`` is replaced, and so are its ``max_iter``,
+        takes the unpenalized columns from ``problem.map.Q``. Its own ``tol`` is replaced, and so are its ``max_iter``,
         ``max_time`` and ``max_memory``, by what is left of them, if it has these fields.
     max_rounds : int
     tol, max_iter, max_time, max_memory, callback
@@ -94,7 +94,7 @@ class GateWorkingSet(Limits):
 
     @handed_over
     def solve(self, problem: GatedReLUProblem, start: Point | None = None) -> Result[Coefficients]:
-        """Minimise the problem over all its gates, from ``start`` or the best point without a gate."""
+        """Minimize the problem over all its gates, from ``start`` or the best point without a gate."""
         self.admit(problem, GatedReLUProblem, start, "Fista is for the penalty 'ridge'.")
         watch = Watch[Coefficients](self, problem.relative_gap)
         needed = 8.0 * 4 * problem.outputs * (problem.map.d * problem.map.n_patterns + problem.n)

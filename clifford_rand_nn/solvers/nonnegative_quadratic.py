@@ -12,7 +12,7 @@ _ROUNDING = 1e-12
 
 
 def bounded_quadratic(H: Array, b: Array, active: NDArray[np.bool_]) -> Array:
-    r"""Minimise :math:`\tfrac12x^THx - b^Tx` over x ≥ 0, from a guess at which entries are positive.
+    r"""Minimize :math:`\tfrac12x^THx - b^Tx` over x ≥ 0, from a guess at which entries are positive.
 
     Parameters
     ----------

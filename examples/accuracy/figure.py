@@ -8,7 +8,7 @@ import numpy as np
 from clifford_rand._optional import require
 from examples.accuracy.methods.ours import NAME
 from examples.accuracy.tally import Row, Values, difference, names, values
-from examples.paper.plots.curves import COLOURS, MARKERS
+from examples.paper.plots.curves import COLORS, MARKERS
 
 __all__ = ["difference_figure"]
 
@@ -57,7 +57,7 @@ def _draw(ax: Any, task: str, found: Values, peers: Sequence[str], handles: dict
             error = 0.0 if np.isnan(pair.error) else 100 * pair.error
             mark = ax.errorbar(
                 100 * pair.mean, line, xerr=error, fmt=MARKERS[place % len(MARKERS)], ms=4.5, lw=0.8,
-                color=COLOURS[place % len(COLOURS)],
+                color=COLORS[place % len(COLORS)],
             )  # fmt: skip
             handles.setdefault(peer, mark)
     ax.axvline(0, color="0.4", lw=0.8)

@@ -36,7 +36,7 @@ def measure(method: Method, problem: Problem, number: int) -> dict[str, Any]:
         judged = _judged(model, problem, trial)
         test_cpu = clock.cpu_seconds()
     best = getattr(model, "best_params_", {})
-    told = promised(model)
+    estimate = promised(model)
     return {
         "task": problem.task,
         "set": problem.name,
@@ -49,7 +49,7 @@ def measure(method: Method, problem: Problem, number: int) -> dict[str, Any]:
         "cpu_seconds": f"{cpu:.5f}",
         "seconds": f"{wall:.5f}",
         "test_cpu_seconds": f"{test_cpu:.5f}",
-        "promised": None if told is None else f"{told:.6f}",
+        "promised": None if estimate is None else f"{estimate:.6f}",
         "chosen": " ".join(f"{name}={value}" for name, value in best.items()),
         **{name: None if value is None else f"{value:.6f}" for name, value in judged.items()},
     }

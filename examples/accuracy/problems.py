@@ -20,7 +20,7 @@ _FOLDS = 5
 
 
 class Trial(NamedTuple):
-    """What a method is fitted to, and what it is judged by."""
+    """Training and test rows of one trial."""
 
     X: NDArray[np.float64]
     y: NDArray[Any]

@@ -29,7 +29,7 @@ def report(rows: Sequence[Row]) -> str:
             _ranks("Mean ranks", classes, {"accuracy": ("score", True), "log-likelihood": ("nll", False),
                                            "calibration": ("ece", False)}),
             _counts("Counts", classes),
-            _promises("What leave-one-out promised", classes),
+            _promises("Leave-one-out estimates", classes),
         ]  # fmt: skip
     if targets:
         parts += [
@@ -169,14 +169,14 @@ def _sums(found: Values, peer: str) -> tuple[float, float]:
 
 def _promises(title: str, rows: Sequence[Row]) -> str:
     """Return the score that leave-one-out gave beside that of the test rows."""
-    told, came = values(rows, "promised"), values(rows, "score")
-    lines = table_head(["set", "promised %", "came %", "promised minus came"])
-    for name in told:
-        first, second = told[name][NAME], came[name][NAME]
+    estimates, scores = values(rows, "promised"), values(rows, "score")
+    lines = table_head(["set", "leave-one-out %", "test %", "difference"])
+    for name in estimates:
+        first, second = estimates[name][NAME], scores[name][NAME]
         apart = mean_and_deviation([first[trial] - second[trial] for trial in first])
         cells = [plus_minus(*mean_and_deviation(list(side.values()))) for side in (first, second)]
         lines.append(table_row([name, *cells, plus_minus(*apart, sign=True)]))
-    return _section(title, lines) if told else ""
+    return _section(title, lines) if estimates else ""
 
 
 def _intervals(title: str, rows: Sequence[Row]) -> str:

@@ -31,7 +31,7 @@ _STAGES = (0, 1, _FIRST, 10**6)  # a run that was stopped has these trials of al
 
 @dataclass(frozen=True)
 class Plan:
-    """What to compare.
+    """The comparison to run.
 
     Attributes
     ----------

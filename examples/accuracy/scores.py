@@ -1,4 +1,4 @@
-"""How predictions are judged: log-likelihood, calibration, R², coverage."""
+"""Scores of predictions: log-likelihood, calibration, R², coverage."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,12 @@ def negative_log_likelihood(P: NDArray[np.float64], y: NDArray[np.integer]) -> f
 
 
 def calibration_error(P: NDArray[np.float64], y: NDArray[np.integer]) -> float:
-    r"""Return the expected calibration error of the class that each row of P (n, C) favours.
+    r"""Return the expected calibration error of the class that each row of P (n, C) favors.
 
     .. math:: \sum_{b=1}^{15}\frac{|B_b|}{n}\,\big|\mathrm{accuracy}(B_b) - \mathrm{confidence}(B_b)\big|
 
     with B_b the rows whose largest probability lies in :math:`((b-1)/15,\ b/15]`, accuracy the share of them whose
-    favoured class is right, and confidence the mean of their largest probabilities.
+    favored class is right, and confidence the mean of their largest probabilities.
 
     References
     ----------

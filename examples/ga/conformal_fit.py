@@ -70,8 +70,8 @@ def draw(path: Path, points: list[NDArray[Any]], fits: tuple[Any, Any], bias: ND
     """Draw both fits in space, and radii from arcs."""
     figure = Figure(figsize=(11, 5), layout="constrained")
     space: Any = figure.add_subplot(1, 2, 1, projection="3d")
-    for X, colour in zip(points, ("tab:red", "tab:blue"), strict=True):
-        space.scatter(*X.T, s=8, color=colour)
+    for X, color in zip(points, ("tab:red", "tab:blue"), strict=True):
+        space.scatter(*X.T, s=8, color=color)
     space.plot(*cga.sample(fits[0], 200).T, color="tab:red")
     space.plot_wireframe(*np.moveaxis(cga.sample(fits[1], (13, 25)), -1, 0), color="tab:blue", lw=0.4)
     space.set(title="a circle and a sphere fitted to points")

@@ -13,7 +13,7 @@ import clifford_rand as cr
 
 Atoms = dict[str, NDArray[Any]]
 KNOWN = {"ammonia, C3v": 6, "methane, Td": 24, "benzene, D6h": 24, "SF6, Oh": 48, "B12H12, Ih": 120}  # Schoenflies
-COLOURS = {2: "C0", 3: "C1", 4: "C2", 5: "C3", 6: "C4"}
+COLORS = {2: "C0", 3: "C1", 4: "C2", 5: "C3", 6: "C4"}
 
 
 def main(folder: Path) -> dict[str, float]:
@@ -144,14 +144,14 @@ def draw(path: Path, found: dict[str, tuple[Atoms, list[tuple[int, NDArray[Any]]
         ax: Any = figure.add_subplot(1, 5, place + 1, projection="3d")
         for n, line in axes:
             ends = np.outer([-1.5, 1.5], line)
-            ax.plot(*ends.T, color=COLOURS[n], lw=1.4 if n > 2 else 0.9)
-        for points, colour, size in zip(atoms.values(), ("0.2", "0.85"), (120, 45), strict=False):
-            ax.scatter(*points.T, c=colour, s=size, edgecolors="k", depthshade=False)
+            ax.plot(*ends.T, color=COLORS[n], lw=1.4 if n > 2 else 0.9)
+        for points, color, size in zip(atoms.values(), ("0.2", "0.85"), (120, 45), strict=False):
+            ax.scatter(*points.T, c=color, s=size, edgecolors="k", depthshade=False)
         counts = ", ".join(f"{[m for m, _ in axes].count(n)} C{n}" for n in sorted({m for m, _ in axes}, reverse=True))
         ax.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1), box_aspect=(1, 1, 1))
         ax.set_title(f"{name}\n{counts}; {mirrors} mirrors", fontsize=10)
         ax.view_init(20, 25)
         ax.set_axis_off()
-    marks = [Line2D([], [], color=colour, label=f"{n}-fold axis") for n, colour in COLOURS.items()]
+    marks = [Line2D([], [], color=color, label=f"{n}-fold axis") for n, color in COLORS.items()]
     figure.legend(handles=marks, loc="outside lower center", ncols=5, frameon=False)
     figure.savefig(path, dpi=110)

@@ -37,12 +37,12 @@ def main(folder: Path) -> dict[str, float]:
 
     figure = Figure(figsize=(11, 5), layout="constrained")
     axes = figure.add_subplot(1, 2, 1, projection="3d")
-    for motors, colour, label in ((screws, "0.6", "screws (ScLERP)"), (smooth, "tab:blue", "spline")):
-        axes.plot(*pga.coordinates(motors >> pga.point(alg, [0, 0, 0])).T, color=colour, label=label)
-    for M, colour in [*((M, "tab:red") for M in keys), *((M, "tab:blue") for M in smooth[25::50])]:
+    for motors, color, label in ((screws, "0.6", "screws (ScLERP)"), (smooth, "tab:blue", "spline")):
+        axes.plot(*pga.coordinates(motors >> pga.point(alg, [0, 0, 0])).T, color=color, label=label)
+    for M, color in [*((M, "tab:red") for M in keys), *((M, "tab:blue") for M in smooth[25::50])]:
         corners = pga.coordinates(M >> pga.point(alg, BOX))
         for i, j in EDGES:
-            axes.plot(*corners[[i, j]].T, color=colour, linewidth=1.6 if colour == "tab:red" else 0.6)
+            axes.plot(*corners[[i, j]].T, color=color, linewidth=1.6 if color == "tab:red" else 0.6)
     axes.set_aspect("equal")
     axes.legend(loc="upper left")
     axes.set_title("a box through six poses (red)")

@@ -86,6 +86,6 @@ def draw(path: Path, g: cr.LinearMap) -> None:
     figure.savefig(path, dpi=110)
 
 
-def arrow(ax: Any, start: NDArray[Any], step: NDArray[Any], colour: str, label: str) -> None:
+def arrow(ax: Any, start: NDArray[Any], step: NDArray[Any], color: str, label: str) -> None:
     """Draw one vector with its name in the legend."""
-    ax.quiver(*start, *step, color=colour, lw=2, arrow_length_ratio=0.1, label=label)
+    ax.quiver(*start, *step, color=color, lw=2, arrow_length_ratio=0.1, label=label)

@@ -34,7 +34,7 @@ app = typer.Typer(
 
 
 class Experiment(StrEnum):
-    """What of the paper is measured again."""
+    """Experiments of the paper that are repeated."""
 
     spiral = "spiral"
     accuracy = "accuracy"
@@ -45,7 +45,7 @@ class Experiment(StrEnum):
 
 
 class Criterion(StrEnum):
-    """What a grid point is chosen by."""
+    """Criteria that select a grid point."""
 
     loss = "loss"
     accuracy = "accuracy"

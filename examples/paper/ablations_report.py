@@ -1,4 +1,4 @@
-"""What the table of ablations says: for each factor, accuracy and seconds of its levels, in Markdown and panels."""
+"""The table of ablations: for each factor, accuracy and seconds of its levels, in Markdown and panels."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What the experiments on real sets share: data, the facts of a run, cells of a row, and the files of a report."""
+"""Common parts of the experiments on real sets: data, the facts of a run, cells of a row, and the files of a report."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

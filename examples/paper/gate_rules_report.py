@@ -1,4 +1,4 @@
-"""What the table of rules says: paired differences to Gaussian gates, who wins most often, in Markdown and panels."""
+"""The table of gate rules: paired differences to Gaussian gates, who wins most often, in Markdown and panels."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -126,14 +126,14 @@ def _answer(rule: str, cells: Sequence[_Cell]) -> str:
     mean, error, p = _over_sets(rule, cells)
     verdict = _verdict(mean, p)
     signs = [np.sign(cell.against[rule].mean) for cell in cells]
-    told = [sign for sign, cell in zip(signs, cells, strict=True) if cell.corrected[rule] < _CHANCE]
+    significant = [sign for sign, cell in zip(signs, cells, strict=True) if cell.corrected[rule] < _CHANCE]
     trials = [sum(getattr(cell.against[rule], side) for cell in cells) for side in ("wins", "ties", "losses")]
     lower = sum(cell.objective[rule].mean < 0 for cell in cells)
     cells_won = f"{signs.count(1)} / {signs.count(0)} / {signs.count(-1)}"
-    told_apart = f"{told.count(1)} better, {told.count(-1)} worse"
+    counts = f"{significant.count(1)} better, {significant.count(-1)} worse"
     difference = plus_minus(mean, error, sign=True)
     trials_won = " / ".join(map(str, trials))
-    return table_row([rule, verdict, difference, _p(p), cells_won, told_apart, trials_won, f"{lower} of {len(cells)}"])
+    return table_row([rule, verdict, difference, _p(p), cells_won, counts, trials_won, f"{lower} of {len(cells)}"])
 
 
 def _over_sets(rule: str, cells: Sequence[_Cell]) -> tuple[float, float, float]:
@@ -146,9 +146,9 @@ def _over_sets(rule: str, cells: Sequence[_Cell]) -> tuple[float, float, float]:
 
 def _verdict(mean: float, p: float) -> str:
     if np.isnan(p):
-        return "one set alone cannot tell"
+        return "one set alone is not enough"
     if p >= _CHANCE:
-        return "not told from chance"
+        return "not significant"
     return "better" if mean > 0 else "worse"
 
 

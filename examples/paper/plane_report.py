@@ -1,4 +1,4 @@
-"""What the rows of the plane say: tests of the laws, and waits against theory."""
+"""Results in the plane: tests of the laws, and waits against theory."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any

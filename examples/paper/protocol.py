@@ -132,7 +132,7 @@ class Scaling:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What the protocol made of a method on a trial, before any test row.
+    """The protocol's result for a method on a trial, before any test row.
 
     Attributes
     ----------
@@ -214,7 +214,7 @@ def choose(method: Method, trial: Trial, max_time: float, criterion: str = "accu
 
 
 def _past_the_best(scores: list[tuple[float, float]]) -> bool:
-    """Tell whether the last losses have all risen: less regularised points, which come next, would raise them more."""
+    """Tell whether the last losses have all risen: less regularized points, which come next, would raise them more."""
     last = [loss for _, loss in scores[-_PATIENCE - 1 :]]
     return len(last) > _PATIENCE and all(b > a for a, b in itertools.pairwise(last))
 

@@ -108,7 +108,7 @@ class ResultRows:
             try:
                 merged = _merged(str(side), json.loads(side.read_text(encoding="utf-8")), facts, "")
             except json.JSONDecodeError as error:
-                raise ArgumentError(f"{side}: this is no JSON: {error}. Give another --out.") from error
+                raise ArgumentError(f"{side}: this is not JSON: {error}. Give another --out.") from error
         part = side.with_suffix(".json.partial")
         part.write_text(json.dumps(merged, indent=2) + "\n", encoding="utf-8")
         os.replace(part, side)

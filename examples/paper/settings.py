@@ -1,4 +1,4 @@
-"""What an experiment is told: where to read and write, which sets and methods, how many seeds, how to report."""
+"""Settings of an experiment: where to read and write, which sets and methods, how many seeds, how to report."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ def _untracked(items: Iterable[Any], *, description: str = "", total: float | No
 
 @dataclass(frozen=True)
 class Settings:
-    """What an experiment is given: where to read and write, which sets, how many seeds, how to report.
+    """Settings of an experiment: where to read and write, which sets, how many seeds, how to report.
 
     Attributes
     ----------

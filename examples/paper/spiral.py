@@ -4,7 +4,7 @@
 beta and objective in our scale, paper_objective in the paper's (times 2n), above (the objective over that of the best
 ReLU network, minus 1), gap (the certified relative one), over (what the gap is about), train_accuracy,
 between_accuracy (on points of the arms between the training points), seconds (sampling and fit). Cells are empty where
-nothing of the kind exists: AdamW minimises another loss, the l1 norm of the weights is another penalty, and a gated
+nothing of the kind exists: AdamW minimizes another loss, the l1 norm of the weights is another penalty, and a gated
 network is not a ReLU network.
 """
 

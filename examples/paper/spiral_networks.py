@@ -14,7 +14,7 @@ __all__ = ["SPIRAL_NETWORKS", "SpiralNetwork", "between_points", "fit_network"]
 
 Array = NDArray[np.float64]
 
-_STEPS = 10  # points tested between two neighbours on an arm: enough that their share of errors is that of the arm
+_STEPS = 10  # points tested between two neighbors on an arm: enough that their share of errors is that of the arm
 
 
 class SpiralNetwork(NamedTuple):

@@ -1,4 +1,4 @@
-"""The film of the spiral: the whole regularisation path of the pairs' Lasso, of all pairs and of a sample of them.
+"""The film of the spiral: the whole regularization path of the pairs' Lasso, of all pairs and of a sample of them.
 
 ``spiral_path.csv`` has a row for each picture: dictionary, frame, beta and objective in our scale, paper_beta and
 paper_objective in the paper's (both times 2n), neurons, gap (the certified relative one), train_accuracy.

@@ -1,4 +1,4 @@
-"""What the rows of the spiral say: means and deviations, and differences between kinds of gates, seed by seed."""
+"""Results on the spiral: means and deviations, and differences between kinds of gates, seed by seed."""
 
 from collections.abc import Mapping, Sequence
 

@@ -51,7 +51,7 @@ def stars(d: int = 2000) -> None:
     if sign * found.sign != 1 or not error <= 1e-10 or not residual <= 1e-10:
         sys.exit(f"star: sign {sign * found.sign}, log off by {error:.1e}, residual {residual:.1e}")
     ours, theirs = alternate([star, lambda: np.linalg.qr(X.T, mode="raw")], 3)
-    report(f"star, d = {d}, k = {k}: two vectors", ours, "about one factorisation", qr=theirs)
+    report(f"star, d = {d}, k = {k}: two vectors", ours, "about one factorization", qr=theirs)
     report("    against a null space by SVD, no sign or size", ours, svd=seconds(by_svd))
     print(f"    max |X v| = {residual:.1e}; (star A) ∧ A = |A|² I: sign right, log-volume to {error:.0e}")
 

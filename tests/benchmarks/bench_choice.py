@@ -75,7 +75,7 @@ def choice(cap):
 
 
 def growth(cap):
-    print("\ngrowth of the time to a gap of 1e-6, d = 100, beta = 0.03 beta_max: seconds, exponents between neighbours")
+    print("\ngrowth of the time to a gap of 1e-6, d = 100, beta = 0.03 beta_max: seconds, exponents between neighbors")
     for what, sizes in (
         ("n", [(1000, 50), (2000, 50), (4000, 50), (8000, 50)]),
         ("P", [(2000, 50), (2000, 100), (2000, 200), (2000, 400)]),

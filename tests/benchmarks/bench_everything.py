@@ -172,7 +172,7 @@ def stacks(n: int) -> Iterator[Case]:
 
 
 def crosses(n: int) -> Iterator[Case]:
-    """Cross products in R³ by `numpy.cross`; beyond, against one LU factorisation of as many matrices."""
+    """Cross products in R³ by `numpy.cross`; beyond, against one LU factorization of as many matrices."""
     pairs, X, index = _rng().standard_normal((n, 2, 3)), _rng().standard_normal((n, 3)), _rng().integers(0, n, (n, 2))
     few = _rng().standard_normal((max(3, round((2 * n) ** 0.5)), 3))
     every = np.array(list(combinations(range(len(few)), 2)))

@@ -5,7 +5,7 @@
 
 FOLDER holds ``.npz`` files with X, y and split (True = train); uint8 is divided by 255. scikit-learn's iris, wine,
 breast cancer and digits are always there, with a stratified split of 60 %: ``--splits`` of them for those of at most
-200 rows, where one test row is more than a point; the means are shown. Columns are standardised for all, by the
+200 rows, where one test row is more than a point; the means are shown. Columns are standardized for all, by the
 training rows. At most ``--rows`` training rows are used, stratified, the same for all; logistic regression chooses C by
 3 folds of them. ``--draws`` of the rows of a set of a folder; the means are shown.
 ``--limit`` seconds are given to a family that asks for ``max_time``; the line then has a star.
@@ -57,7 +57,7 @@ def sets(folders, splits, draws):
 
 
 def prepared(X, y, X_test, y_test, rows, inner, seed):
-    """Return at most so many training rows, and rows to score on, standardised by the former."""
+    """Return at most so many training rows, and rows to score on, standardized by the former."""
     if inner:
         X, X_test, y, y_test = train_test_split(X, y, train_size=0.6, stratify=y, random_state=seed)
     if len(X) > rows:

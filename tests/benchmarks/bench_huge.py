@@ -3,7 +3,7 @@
 Rows of float32 in memory and on disk (a memory map), and sparse rows with 1 % of their entries. For each k: the angles
 between two blades of k rows that nearly share k/2 directions; the log-volume of their wedge; their inner product;
 coordinates of 100 vectors; a basis written to disk. Each is made of the rows anew, so that it includes its
-factorisations. Beside it `scipy.linalg.subspace_angles`, in float64 as it needs, up to ``--peer`` numbers. ``peak`` is
+factorizations. Beside it `scipy.linalg.subspace_angles`, in float64 as it needs, up to ``--peer`` numbers. ``peak`` is
 what is allocated beside the rows, by tracemalloc; ``stored`` the size of one blade's rows; ``--largest`` bounds it.
 """
 
@@ -71,7 +71,7 @@ def works(A: Any, B: Any, V: Any, out: np.ndarray) -> dict[str, Callable[[], Any
 
 
 def scipy_angles(A: Any, B: Any) -> Any:
-    """Return the angles by SciPy: QR factorisations of columns in float64."""
+    """Return the angles by SciPy: QR factorizations of columns in float64."""
     from scipy.linalg import subspace_angles
 
     return subspace_angles(np.asarray(A, dtype=np.float64).T, np.asarray(B, dtype=np.float64).T)[::-1]

@@ -3,7 +3,7 @@
     python tests/benchmarks/bench_tables.py FOLDER [--tables german crx] [--splits 10] [--held 0.3]
 
 FOLDER holds FILES such as german.csv whose last column is the class. Each split is stratified, and its number is the
-seed; encoder, network and logistic regression (standardised, C of ten by five folds) see the rows of training alone.
+seed; encoder, network and logistic regression (standardized, C of ten by five folds) see the rows of training alone.
 """
 
 import argparse

@@ -6,7 +6,7 @@ squared: a classifier with 50 gates and the squared loss on `penbased`, 10,992 �
 it, in units of one fit at the least. softmax: 10,000 × 10 with 10 classes, 2000 × 50 with 20 classes,
 and the training rows of `letter` (12,010 × 16, 26 classes), with norms (beta = 1e-3) and with squared norms
 (beta_max/10, /100, /1000). `FOLDER` has penbased.npz and letter.npz (X, y, split); without it made rows take
-their place. Rows are standardised, biases penalised as a constant column. Wall seconds, and CPU seconds beside them:
+their place. Rows are standardized, biases penalized as a constant column. Wall seconds, and CPU seconds beside them:
 on a busy machine these tell more.
 """
 

@@ -370,7 +370,7 @@ def test_pivots_are_those_of_the_definition(k, d, kind):
 
 @pytest.mark.parametrize(("k", "d"), [(2, 20_000), (30, 1000), (100, 300)])
 def test_large_frames_are_orthonormal_and_keep_the_blade(k, d):
-    """By products where the vectors are well-conditioned, by a QR factorisation (the last rows) where not."""
+    """By products where the vectors are well-conditioned, by a QR factorization (the last rows) where not."""
     rng = np.random.default_rng(k)
     for spoil in (1.0, 1e-3, 1e-9):
         X = rng.standard_normal((k, d)) * 10 ** rng.uniform(-3, 3, (k, 1))

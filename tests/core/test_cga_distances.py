@@ -52,7 +52,7 @@ class Thing:
 
 
 def least(a, b, i, seed):
-    """Least distance of two things by starts on b and SciPy's minimiser."""
+    """Least distance of two things by starts on b and SciPy's minimizer."""
     if b.m == 0:
         return a.apart(i, b.c[i])
     z = np.random.default_rng(seed).standard_normal((400, b.m)) * (1 if b.kind == "round" else 3)

@@ -1,4 +1,4 @@
-"""Every subset once, neighbours one exchange apart, and the right product for each."""
+"""Every subset once, neighbors one exchange apart, and the right product for each."""
 
 import itertools
 import math

@@ -356,7 +356,7 @@ def test_no_component_has_a_square(shape, signature, grades):
 
 def test_an_empty_batch_has_empty_factors():
     alg = cr.Algebra(signature=[0, 0, 0, 1])
-    size, factors = alg.random_multivector(0, (0,), 3).factorise_versor()
+    size, factors = alg.random_multivector(0, (0,), 3).factorize_versor()
     assert {size.shape, *(factor.shape for factor in factors)} == {(0,)}
 
 

@@ -13,7 +13,7 @@ LAYERS = {
     "norm": lambda alg: layers.GradeNorm(alg, 3),
     "gate": lambda alg: layers.GradeGate(alg, 3),
     "product": lambda alg: layers.GeometricProductLayer(alg, 3),
-    "product, not normalised": lambda alg: layers.GeometricProductLayer(alg, 3, normalize=False),
+    "product, not normalized": lambda alg: layers.GeometricProductLayer(alg, 3, normalize=False),
 }
 
 

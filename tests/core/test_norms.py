@@ -111,7 +111,7 @@ def test_empty_batch():
 
 
 @pytest.mark.parametrize("batch", [(), (3,)])
-def test_what_is_null_but_for_rounding_is_not_normalised(batch):
+def test_what_is_null_but_for_rounding_is_not_normalized(batch):
     """0.1 + 0.2 and 0.3 differ by 5e-17: their vector in Cl(1, 1) has the square 3e-17, and no unit multiple."""
     null = cr.Algebra(1, 1).vector(np.broadcast_to([0.1 + 0.2, 0.3], (*batch, 2)))
     assert np.all(null.norm() > 0)

@@ -131,8 +131,8 @@ def test_many_points_in_blocks_are_the_same_sums():
     M = random_motor(alg, 13)
     Y = moved(M, X) + 0.1 * gaussian(14, 50_000, 3)
     found = cr.motor_from_points(alg, X + 1e4, Y - 1e4)
-    centred = [A - A.mean(axis=0) for A in (X, Y)]
-    F = Rotation.align_vectors(centred[1], centred[0])[0].as_matrix()
+    centered = [A - A.mean(axis=0) for A in (X, Y)]
+    F = Rotation.align_vectors(centered[1], centered[0])[0].as_matrix()
     np.testing.assert_allclose(pga.motor_to_matrix(found)[:3, :3], F, atol=1e-11)
 
 

@@ -64,7 +64,7 @@ def test_blades_are_wedges_of_orthonormal_vectors():
         for k in range(alg.d + 1):
             for scale in (1.0, 1e150, 1e-150):
                 A = scale * blade(alg, rng, k)
-                s, factors = A.factorise_blade()
+                s, factors = A.factorize_blade()
                 assert len(factors) == k
                 assert wedge(factors, alg.scalar(s)).isclose(A, rtol=1e-12), (alg, k)
                 if k:
@@ -81,16 +81,16 @@ def test_factors_of_nearly_dependent_vectors_batches_and_dtypes():
     a, b = (alg.random_multivector(rng, grades=1) for _ in range(2))
     thin = a ^ (a + 1e-6 * b)  # rounding of the wedge is 1e-16 of |a|², so 1e-10 of what is left
     assert thin.is_blade()
-    s, factors = thin.factorise_blade()
+    s, factors = thin.factorize_blade()
     assert wedge(factors, alg.scalar(s)).isclose(thin, rtol=1e-9)
     for dtype, rtol in ((np.float32, 1e-5), (np.complex128, 1e-12), (np.complex64, 1e-5)):
         A = blade(alg, rng, 3, (4,), dtype)
-        s, factors = A.factorise_blade()
+        s, factors = A.factorize_blade()
         assert s.shape == (4,)
         assert factors[0].dtype == dtype
         assert wedge(factors, alg.scalar(s)).isclose(A, rtol=rtol).all()
     exact = ((alg("2*e1 + 3*e2 - e5") ^ alg("e2 + 4*e3")) ^ alg("e1 + e4")).astype(object)
-    s, factors = exact.factorise_blade()
+    s, factors = exact.factorize_blade()
     assert wedge(factors, alg.scalar(s)) == exact
     assert all(isinstance(value, int | Fraction) for a in factors for value in a.coefficients.tolist())
 
@@ -254,10 +254,10 @@ def test_failures():
             getattr(e["a"], method)(cr.Algebra(2).e1)
         with pytest.raises(ValueError, match="must be numeric"):
             getattr(e["a"].astype(object), method)(e["a"])
-    with pytest.raises(ValueError, match="factorise_blade must be a blade"):
-        ((e["a"] ^ e["b"]) + (e["c"] ^ e["d"])).factorise_blade()
-    with pytest.raises(ValueError, match="factorise_blade must be of one grade"):
-        (1 + e["a"]).factorise_blade()
+    with pytest.raises(ValueError, match="factorize_blade must be a blade"):
+        ((e["a"] ^ e["b"]) + (e["c"] ^ e["d"])).factorize_blade()
+    with pytest.raises(ValueError, match="factorize_blade must be of one grade"):
+        (1 + e["a"]).factorize_blade()
     with pytest.raises(ValueError, match="'coefficients' parameter of is_blade must be finite"):
         (np.inf * e["a"]).is_blade()
 
@@ -268,7 +268,7 @@ def test_blades_of_few_vectors_of_a_high_dimension():
     A = alg("2*e1_2_50 + 3*e1_2_99")
     assert A.is_blade()
     assert not (A + alg("e3_4_5")).is_blade()
-    s, factors = A.factorise_blade()
+    s, factors = A.factorize_blade()
     assert wedge(factors, alg.scalar(s)).isclose(A, rtol=1e-14)
     B = alg("e1 + 2*e7")
     assert A.join(B).grades == (4,)

@@ -268,8 +268,8 @@ def test_values_are_all_components_of_the_grades():
 
 
 METHODS = """reverse involute conjugate even odd star star_right dual undual left_complement right_complement norm sum
-norm_squared inv exp log sqrt normalized bivector_split is_blade is_versor factorise factorise_blade mean is_zero
-factorise_versor scalar_part vector_matrix left_matrix right_matrix spinor_matrix"""
+norm_squared inv exp log sqrt normalized bivector_split is_blade is_versor factorize factorize_blade mean is_zero
+factorize_versor scalar_part vector_matrix left_matrix right_matrix spinor_matrix"""
 
 
 def _outcome(A, name):
@@ -277,7 +277,7 @@ def _outcome(A, name):
         found = getattr(A, name)()
     except cr.ArgumentError:
         return "refused"
-    if name.startswith("factorise"):  # into factors of its choice
+    if name.startswith("factorize"):  # into factors of its choice
         size, factors = found
         found = math.prod(factors[1:], start=size * factors[0]) if factors else A.algebra.scalar(size)
     parts = found if isinstance(found, tuple) else (found,)

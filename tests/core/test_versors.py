@@ -94,7 +94,7 @@ def test_versors_are_products_of_vectors():
             if R is None:
                 continue
             for scale in (1.0, 1e150, 1e-150):
-                s, factors = (scale * R).factorise_versor()
+                s, factors = (scale * R).factorize_versor()
                 assert product(factors, alg.scalar(s)).isclose(scale * R, rtol=1e-9), (alg, count)
                 assert (count - len(factors)) % 2 == 0
                 assert len(factors) <= alg.d
@@ -110,7 +110,7 @@ def test_the_factors_are_accurate():
         alg = cr.Algebra(d)
         for count in range(1, d + 1):
             R = versor(alg, rng, count)
-            s, factors = R.factorise_versor()
+            s, factors = R.factorize_versor()
             assert len(factors) == count
             difference = product(factors, alg.scalar(s)) - R
             worst = max(worst, float(np.abs(difference.values).max() / np.abs(R.values).max()))
@@ -123,17 +123,17 @@ def test_versors_with_null_blades_at_the_top():
     n1, n2 = alg.e1 + alg.e3, alg.e2 + alg.e4
     R = 1.0 + (n1 ^ n2)
     assert R.is_versor()
-    s, factors = R.factorise_versor()
+    s, factors = R.factorize_versor()
     assert len(factors) == 4
     assert product(factors, alg.scalar(s)).isclose(R, rtol=1e-12)
     big = cr.Algebra(4, 4)
     null = [big.blade(f"e{i}") + big.blade(f"e{i + 4}") for i in range(1, 5)]
     R = (1.0 + (null[0] ^ null[1])) * (1.0 + (null[2] ^ null[3]))
-    s, factors = R.factorise_versor()
+    s, factors = R.factorize_versor()
     assert product(factors, big.scalar(s)).isclose(R, rtol=1e-11)
     pga = cr.Algebra.pga(3)
     motor = (1 + 0.5 * pga.e01) * (0.8 + 0.6 * pga.e23)
-    s, factors = motor.factorise_versor()
+    s, factors = motor.factorize_versor()
     assert product(factors, pga.scalar(s)).isclose(motor, rtol=1e-12)
     assert len(factors) == 4
 
@@ -143,34 +143,34 @@ def test_factors_of_batches_dtypes_and_scalars():
     alg = cr.Algebra(4, 1)
     for dtype, rtol in ((np.float64, 1e-10), (np.float32, 1e-3), (np.complex128, 1e-8)):
         R = versor(alg, rng, 4, (5,)).astype(dtype)
-        s, factors = R.factorise_versor()
+        s, factors = R.factorize_versor()
         assert s.shape == (5,)
         assert all(a.dtype == dtype for a in factors)
         assert product(factors, alg.scalar(s)).isclose(R, rtol=rtol).all()
-    s, factors = alg.scalar(-3).factorise_versor()
+    s, factors = alg.scalar(-3).factorize_versor()
     assert (s, factors) == (-3.0, [])
     tiny = 1 + 1e-11 * alg.e12
-    s, factors = tiny.factorise_versor()
+    s, factors = tiny.factorize_versor()
     assert product(factors, alg.scalar(s)).isclose(tiny, rtol=1e-14)
 
 
-def test_factorise_picks():
+def test_factorize_picks():
     alg = cr.Algebra(3, 1)
     null = (alg.e1 + alg.e4) ^ alg.e2
-    s, factors = null.factorise()
+    s, factors = null.factorize()
     assert (s * (factors[0] ^ factors[1])).isclose(null, rtol=1e-14)
     R = alg("2 + e12")
-    s, (a, b) = R.factorise()
+    s, (a, b) = R.factorize()
     assert (s * a * b).isclose(R, rtol=1e-14)
     with pytest.raises(ValueError, match="must be a blade or a versor"):
-        alg("1 + e1").factorise()
-    with pytest.raises(ValueError, match="'A' parameter of factorise_versor must be a versor"):
-        null.factorise_versor()
+        alg("1 + e1").factorize()
+    with pytest.raises(ValueError, match="'A' parameter of factorize_versor must be a versor"):
+        null.factorize_versor()
     with pytest.raises(ValueError, match="must be numeric"):
-        R.astype(object).factorise_versor()
+        R.astype(object).factorize_versor()
     batch = alg.multivector(np.stack([alg("2 + e12").dense().values, alg("2 + 0*e12").dense().values]))
     with pytest.raises(ValueError, match="the same highest grade"):
-        batch.factorise_versor()
+        batch.factorize_versor()
 
 
 # ---- rotors between vectors and blades
@@ -326,7 +326,7 @@ def test_basis_vectors_of_very_different_lengths():
             R = R * alg.vector(rng.standard_normal(3) / np.sqrt(np.abs(squares)))
         assert R.is_versor()
         assert not (R + alg.scalar(1.0)).is_versor()
-        s, factors = R.factorise_versor()
+        s, factors = R.factorize_versor()
         assert len(factors) in (1, 3)
         again = product(factors, alg.scalar(s))
         weights = np.abs(R.dense().values)

@@ -101,10 +101,10 @@ def _model(rng, family, kind, loss, share, scale, unit, delta):
         return getattr(cn, "ConvexNetwork" + side)(beta=beta, max_time=5.0, **own)
     squared = family == "infinite" or (family.startswith("gated") and rng.random() < 0.4)
     beta = share * (unit**2 if squared else unit * scale)
-    modes = [("penalised", True), ("penalised", True), ("free", True), (False, True), (False, False)]
+    modes = [("penalized", True), ("penalized", True), ("free", True), (False, True), (False, False)]
     bias, intercept = modes[rng.integers(len(modes))]
     if bias == "free" and (family in ("infinite", "gated shards") or (family == "gated" and kind == "exhaustive")):
-        bias = "penalised"
+        bias = "penalized"
     options |= {"beta": beta, "loss": name, "bias": bias, "fit_intercept": intercept, "max_time": 5.0}
     if family == "lasso":
         return getattr(cn, "CrossProductLasso" + side)(penalty=kind, **options)

@@ -65,7 +65,7 @@ def _model(rng, family, classes, loss, options):
         few = {"n_neurons": int(rng.integers(1, 8)), "gates": "cross"} if rng.random() < 0.3 else {}
         own = {"loss": "squared" if few or loss == "squared" else "logistic"} if classes else {}
         return kind(beta="auto" if rng.random() < 0.5 else beta, max_time=5.0, **few, **own)
-    bias, intercept = [("free", True), (False, False), (False, True), ("penalised", True)][rng.integers(4)]
+    bias, intercept = [("free", True), (False, False), (False, True), ("penalized", True)][rng.integers(4)]
     options |= {"beta": beta, "loss": loss, "bias": bias, "fit_intercept": intercept, "tol": 1e-6, "max_time": 5.0}
     if family == "lasso":
         kind = CrossProductLassoClassifier if classes else CrossProductLassoRegressor
@@ -119,7 +119,7 @@ def descents(rng, proof, X, y, loss, weights, delta, starts):
         coefficients = [U[:, i].T for i in range(on.shape[1])]
         if claim.feature is not None:
             coefficients = [np.vstack([U[:, i].T, b[:, i][None] / claim.feature]) for i in range(on.shape[1])]
-        elif proof.bias is not False and proof.bias != "penalised":
+        elif proof.bias is not False and proof.bias != "penalized":
             free = on * 1.0
         blocks = [gate[:, None] * rows for gate in on.T] or [np.zeros((len(X), 1))]
         coefficients = coefficients or [np.zeros((1, y.shape[1]))]

@@ -30,7 +30,7 @@ def at(problem, a):
     """The state with these weights, solved to rounding."""
     weights = GateWeights(problem, GatedKernel(problem), problem.null_point())
     weights.a = a
-    weights._factorise()
+    weights._factorize()
     weights._solve(1e-14)
     return weights
 

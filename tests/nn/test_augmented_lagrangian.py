@@ -102,7 +102,7 @@ def test_spiral_against_cvxpy(method):
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 @pytest.mark.parametrize(("n", "m"), [(8, 6), (40, 1)])
 def test_newton_system_against_dense(loss, penalty, n, m):
-    """Both factorisations, of (n, n) and of all units, against the matrix written out."""
+    """Both factorizations, of (n, n) and of all units, against the matrix written out."""
     program = ReLUProgram(make_relu(loss, penalty, n=n, m=m))
     rng = np.random.default_rng(0)
     G = 2 * program.problem.n_patterns

@@ -44,7 +44,7 @@ FAMILIES = {
 
 def _fitted(family, y, rows=X, beta=1e-2, **params):
     kind, own = FAMILIES[family]
-    return kind(beta=beta, random_state=0, tol=1e-8, **({"bias": "penalised"} | own | params)).fit(rows, y)
+    return kind(beta=beta, random_state=0, tol=1e-8, **({"bias": "penalized"} | own | params)).fit(rows, y)
 
 
 @cache
@@ -115,12 +115,12 @@ def test_a_bound_for_every_neuron():
     rows, y = X[:20], ONE[:20]
     sampled = _fitted("relu", y, rows)
     every = sampled.certificate_.over_all_neurons(rows, y)
-    best = ConvexReLURegressor(gates="exhaustive", bias="penalised", beta=1e-2, tol=1e-8).fit(rows, y)
+    best = ConvexReLURegressor(gates="exhaustive", bias="penalized", beta=1e-2, tol=1e-8).fit(rows, y)
     assert every.dual <= best.result_.objective * (1 + 1e-9) < sampled.result_.objective
     assert "global" in every.scope
     assert "global" in best.certificate_.scope
     lasso = _fitted("lasso", y, rows)
-    exact = ConvexReLURegressor(gates="exhaustive", penalty="group_l1", bias="penalised", beta=1e-2, tol=1e-8)
+    exact = ConvexReLURegressor(gates="exhaustive", penalty="group_l1", bias="penalized", beta=1e-2, tol=1e-8)
     assert lasso.result_.objective == pytest.approx(exact.fit(rows, y).result_.objective, rel=1e-7)
 
 
@@ -153,7 +153,7 @@ def test_the_feature_is_the_root_mean_square_of_entries():
 
 def test_single_precision_is_certified():
     rows = X.astype(np.float32)
-    model = GatedReLURegressor(gates=GATES, bias="penalised", beta=1e-2, solver="fista").fit(rows, ONE)
+    model = GatedReLURegressor(gates=GATES, bias="penalized", beta=1e-2, solver="fista").fit(rows, ONE)
     assert model.certificate_.verify(rows, ONE).relative_gap <= 2e-6
 
 
@@ -180,17 +180,17 @@ def test_free_biases_are_the_paper_s(free):
     model, other = (GatedReLURegressor(gates=GATES, bias=bias, beta=1e-2).fit(X, ONE) for bias in (free, True))
     np.testing.assert_array_equal(model.predict(X), other.predict(X))
     assert model.bias_feature_ is None
-    with pytest.raises(ArgumentError, match="'bias' parameter of GatedReLURegressor must be 'penalised', 'free'"):
+    with pytest.raises(ArgumentError, match="'bias' parameter of GatedReLURegressor must be 'penalized', 'free'"):
         GatedReLURegressor(bias="yes", beta=1e-3).fit(X, ONE)
 
 
 def test_many_gates_do_not_interpolate_noise():
-    """As many free biases as rows fit any labels at no charge; penalised ones cannot."""
+    """As many free biases as rows fit any labels at no charge; penalized ones cannot."""
     rng = np.random.default_rng(1)
     rows, noise = rng.standard_normal((40, 3)), rng.choice([-1.0, 1.0], 40)
     options = {"n_gates": 200, "beta": 0.05, "random_state": 0}
     free = GatedReLURegressor(bias="free", **options).fit(rows, noise)
-    inside = GatedReLURegressor(bias="penalised", **options).fit(rows, noise)
+    inside = GatedReLURegressor(bias="penalized", **options).fit(rows, noise)
     assert free.score(rows, noise) > 0.999
     assert inside.score(rows, noise) < 0.9
 
@@ -204,9 +204,9 @@ def test_models_come_back_from_files(tmp_path, family):
             ConvexReLURegressor: ConvexReLUClassifier,
             CrossProductLassoRegressor: CrossProductLassoClassifier,
         }
-        model = kinds[kind](beta=1e-2, bias="penalised", random_state=0, **own).fit(X, labels)
+        model = kinds[kind](beta=1e-2, bias="penalized", random_state=0, **own).fit(X, labels)
         save_model(tmp_path / "m.npz", model)
         back = load_model(tmp_path / "m.npz")
         np.testing.assert_array_equal(back.decision_function(X), model.decision_function(X))
-        assert (back.bias, back.bias_feature_) == ("penalised", C)
+        assert (back.bias, back.bias_feature_) == ("penalized", C)
         assert back.certificate_.verify(X, labels).relative_gap <= 2e-6

@@ -1,4 +1,4 @@
-"""Probabilities from leave-one-out outputs: against SciPy's minimiser, against known probabilities, and its laws."""
+"""Probabilities from leave-one-out outputs: against SciPy's minimizer, against known probabilities, and its laws."""
 
 from dataclasses import replace
 

@@ -77,7 +77,7 @@ def test_incident_rows_on_or_off_miss_patterns(n, seed):
         ways = np.zeros(2 * n)
         for i, pattern in enumerate(order):
             for other in (order[i - 1], order[(i + 1) % (2 * n)]):
-                (row,) = [j for j in range(n) if pattern[j] != other[j]]  # neighbours differ in the border's row
+                (row,) = [j for j in range(n) if pattern[j] != other[j]]  # neighbors differ in the border's row
                 ways[i] += pattern[row] == mark
         assert ways.sum() == 2 * n
         found = frequencies(X, order, side=side)
@@ -98,7 +98,7 @@ def test_all_sides_enumerate_every_pattern():
     assert len(activation_patterns(X, gates).gates) == sum("1" in pattern for pattern in order)
 
 
-def test_angles_of_random_data_are_normalised_exponentials():
+def test_angles_of_random_data_are_normalized_exponentials():
     """n gaps of n random lines: each Beta(1, n-1) of the half circle, the smallest with P(> x) = (1 - nx)^(n-1)."""
     n, trials = 12, 4000
     X = np.random.default_rng(0).standard_normal((trials, n, 2))

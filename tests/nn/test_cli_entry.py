@@ -31,7 +31,7 @@ def ends(monkeypatch, capfd, work):
     return end.value.code, capfd.readouterr().err
 
 
-class Finalised:
+class Finalized:
     """Its finaliser is where Ctrl-C comes, or memory ends: Python can raise nothing there."""
 
     def __init__(self, error=KeyboardInterrupt):
@@ -98,7 +98,7 @@ def test_ctrl_c_that_code_in_c_makes_another_error_of(other, monkeypatch, capfd)
 
 def test_ctrl_c_that_python_cannot_raise_comes_again(monkeypatch, capfd):
     def work():
-        one = Finalised()
+        one = Finalized()
         del one
         for _ in range(1000):
             time.sleep(0.001)
@@ -109,7 +109,7 @@ def test_ctrl_c_that_python_cannot_raise_comes_again(monkeypatch, capfd):
 def test_memory_that_ends_where_python_cannot_raise_is_one_line(monkeypatch, capfd):
     def work():
         for _ in range(3):
-            one = Finalised(MemoryError)
+            one = Finalized(MemoryError)
             del one
 
     monkeypatch.setattr(app, "app", work)

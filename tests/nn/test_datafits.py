@@ -7,7 +7,7 @@ from scipy.optimize import approx_fprime, brentq, minimize_scalar
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn.datafits import registry
-from clifford_rand_nn.datafits.datafit import unpenalised_fit
+from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from clifford_rand_nn.datafits.registry import make_datafit
 from support.problems import LOSSES, delta_of, targets
 
@@ -191,7 +191,7 @@ def test_balance_keeps_the_domain_and_meets_the_equalities(loss, q, weighted):
     fit, rng = fit_of(loss, n=60, weighted=weighted), np.random.default_rng(3)
     B = np.column_stack([np.ones(60), rng.random((60, q - 1)) < 0.5])
     Q, _ = np.linalg.qr(B)
-    near = fit.residual(unpenalised_fit(fit, Q) + 0.05 * rng.standard_normal(fit.y.shape))
+    near = fit.residual(unpenalized_fit(fit, Q) + 0.05 * rng.standard_normal(fit.y.shape))
     theta = fit.balance(near, Q)
     assert np.abs(Q.T @ theta).max() <= 1e-12 * np.linalg.norm(theta)
     assert np.isfinite(fit.dual_value(theta))
@@ -238,27 +238,27 @@ def test_scale_is_the_best_factor(loss, weighted):
 
 @WEIGHTED
 @pytest.mark.parametrize("loss", LOSSES)
-def test_unpenalised_fit_leaves_no_slope(loss, weighted):
+def test_unpenalized_fit_leaves_no_slope(loss, weighted):
     fit, rng = fit_of(loss, n=50, weighted=weighted), np.random.default_rng(5)
     for Q in (np.full((50, 1), 50**-0.5), np.linalg.qr(rng.standard_normal((50, 3)))[0]):
-        assert np.abs(Q.T @ fit.residual(unpenalised_fit(fit, Q))).max() <= 1e-11 * np.linalg.norm(fit.y)
-    assert not unpenalised_fit(fit, np.zeros((50, 0))).any()
+        assert np.abs(Q.T @ fit.residual(unpenalized_fit(fit, Q))).max() <= 1e-11 * np.linalg.norm(fit.y)
+    assert not unpenalized_fit(fit, np.zeros((50, 0))).any()
 
 
-def test_unpenalised_fit_of_a_constant_is_the_known_one():
+def test_unpenalized_fit_of_a_constant_is_the_known_one():
     rng = np.random.default_rng(6)
     one = np.full((40, 1), 40**-0.5)
     label = np.where(rng.random((40, 1)) < 0.3, 1.0, -1.0)
     share = (label > 0).mean()
-    found = unpenalised_fit(make_datafit("logistic", label, 40, "test"), one)
+    found = unpenalized_fit(make_datafit("logistic", label, 40, "test"), one)
     np.testing.assert_allclose(found, np.log(share / (1 - share)), rtol=1e-10)
     y = 5 * rng.standard_normal((40, 1))
     slope = lambda t: np.clip(y - t, -0.2, 0.2).sum()  # noqa: E731
-    found = unpenalised_fit(make_datafit("huber", y, 40, "test", 0.2), one)
+    found = unpenalized_fit(make_datafit("huber", y, 40, "test", 0.2), one)
     assert abs(slope(found[0, 0])) <= 1e-9
     assert found[0, 0] == pytest.approx(brentq(slope, -20, 20, xtol=1e-14), abs=1e-6)
     classes = np.eye(3)[rng.integers(0, 3, 40)]
-    found = unpenalised_fit(make_datafit("softmax", classes, 40, "test"), one)
+    found = unpenalized_fit(make_datafit("softmax", classes, 40, "test"), one)
     expected = np.log(classes.mean(axis=0))
     np.testing.assert_allclose(found[0] - found[0].mean(), expected - expected.mean(), atol=1e-10)
 
@@ -319,13 +319,13 @@ def test_huber_delta_is_refused_where_it_does_not_act(loss):
 
 
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
-def test_the_unpenalised_fit_of_classes_that_columns_separate_ends_far_out_without_a_warning(loss):
+def test_the_unpenalized_fit_of_classes_that_columns_separate_ends_far_out_without_a_warning(loss):
     rng = np.random.default_rng(0)
     Q = np.linalg.qr(rng.standard_normal((30, 28)))[0]
     y = np.where(Q @ rng.standard_normal(28) > 0, 1.0, -1.0)[:, None]
     datafit = make_datafit(loss, y, 30, "test")
     with np.errstate(all="raise"):
-        fitted = unpenalised_fit(datafit, Q)
+        fitted = unpenalized_fit(datafit, Q)
     assert datafit.value(fitted) <= 1e-12
 
 

@@ -1,4 +1,4 @@
-"""Pictures: what is drawn, where, and in which colours; from fitted estimators in one call."""
+"""Pictures: what is drawn, where, and in which colors; from fitted estimators in one call."""
 
 import sys
 

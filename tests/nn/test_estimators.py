@@ -188,7 +188,7 @@ def test_progress_line(capsys):
         ({"penalty": "l1"}, "one of 'group_l2'"),
         ({"loss": "hinge"}, "'squared', 'logistic'"),
         ({"solver": "sgd"}, "one of 'auto', 'kernel', 'gram', 'fista', 'cvxpy'"),
-        ({"bias": "yes"}, "'penalised', 'free'"),
+        ({"bias": "yes"}, "'penalized', 'free'"),
         ({"sketch_dim": 5}, "an integer from 1 to 2. Got 5"),
     ],
 )

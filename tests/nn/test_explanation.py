@@ -139,7 +139,7 @@ def test_slopes_are_those_of_differences(fitted, name):
 
 @pytest.mark.parametrize("name", _quick_first(FINITE))
 def test_rows_speak_in_finite_networks_too(fitted, name):
-    """Optimality makes weights a sum over rows: what is left is the gap, and biases that are not penalised."""
+    """Optimality makes weights a sum over rows: what is left is the gap, and biases that are not penalized."""
     model, _ = fitted(name)
     found = explain(model, NEW, rows=X)
     rest = found.rest

@@ -135,11 +135,11 @@ def test_training_on_from_a_global_optimum_gains_no_more_than_the_gap(penalty):
     for rate in (1e-4, 1e-2, 0.3):
         for method in (torch.optim.SGD, torch.optim.Adam):
             module.load_state_dict(first)
-            optimiser = method(module.parameters(), lr=rate)
+            optimizer = method(module.parameters(), lr=rate)
             for _ in range(3):
-                optimiser.zero_grad()
+                optimizer.zero_grad()
                 value().backward()
-                optimiser.step()
+                optimizer.step()
                 assert value().item() >= model.result_.objective - gap - 1e-12
     with torch.no_grad():  # and there is something to be trained: another start is worse, and a step from it is down
         module.w2 *= 1.5

@@ -89,7 +89,7 @@ def test_apply_and_solve(C):
 def columns(map):
     """MF, column by column."""
     eye = np.eye(map.d * map.n_patterns).reshape(-1, map.d, map.n_patterns, 1)
-    return np.stack([map.remove_unpenalised(map.gated(U))[:, 0] for U in eye], axis=1)
+    return np.stack([map.remove_unpenalized(map.gated(U))[:, 0] for U in eye], axis=1)
 
 
 def like_embeddings(n=400, d=6, P=20, bias=True, dtype=np.float64, scale=1.0, share=0.05):

@@ -54,8 +54,8 @@ def test_volume_law(bias):
     data = np.random.default_rng(2).standard_normal((6, 3)) * np.array([1.0, 2.0, 4.0])
     rows = data
     if bias:
-        centred = data - data.mean(axis=0)
-        rows = np.hstack([centred / np.sqrt(np.mean(centred**2)), np.ones((6, 1))])
+        centered = data - data.mean(axis=0)
+        rows = np.hstack([centered / np.sqrt(np.mean(centered**2)), np.ones((6, 1))])
     k, draws = 2 + bias, 4000
     subsets = list(combinations(range(6), k))
     weight = np.array([np.linalg.det(rows[list(s)] @ rows[list(s)].T) for s in subsets])

@@ -154,7 +154,7 @@ def test_sketched_offset_uses_the_embedded_direction():
 
 @pytest.mark.parametrize("shift", [0.0, 1000.0])
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-def test_gaussian_gates_are_centred(shift, scale):
+def test_gaussian_gates_are_centered(shift, scale):
     """At every scale and position of the data the mean share of rows on is one half, and gates are not constant.
 
     Over 4000 gates the mean of shares in [0, 1] is off by more than 0.03 with probability below 1e-3 (Hoeffding).

@@ -14,7 +14,7 @@ X = rng.standard_normal((40, 4))
 Y = np.abs(X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(40)
 SIDE = (Y > 0.5).astype(int) + (Y > 1.5)
 WEIGHTS = rng.integers(1, 4, 40).astype(float)
-INFINITE = {"gates": "infinite", "penalty": "ridge", "bias": "penalised", "tol": 1e-10}
+INFINITE = {"gates": "infinite", "penalty": "ridge", "bias": "penalized", "tol": 1e-10}
 LOSSES = {
     "squared": lambda r: 0.5 * cp.square(r),
     "huber": lambda r: 0.5 * cp.huber(r, 0.3),
@@ -35,7 +35,7 @@ def _reference(loss, y, beta, bias, intercept, weights):
     return problem.solve(solver="CLARABEL")
 
 
-@pairwise({"loss": LOSSES, "bias": ["penalised", False], "intercept": [True, False], "weighted": [False, True]})
+@pairwise({"loss": LOSSES, "bias": ["penalized", False], "intercept": [True, False], "weighted": [False, True]})
 def test_the_optimum_is_that_of_cvxpy(loss, bias, intercept, weighted):
     params = INFINITE | {"bias": bias, "loss": loss, "fit_intercept": intercept, "beta": 0.02}
     w = WEIGHTS if weighted else np.ones(40)
@@ -78,7 +78,7 @@ def test_several_classes(loss):
 
 
 def test_what_cannot_be_there_is_absent_after_a_refit():
-    model = GatedReLURegressor(n_gates=5, penalty="ridge", bias="penalised", beta=0.1, random_state=0).fit(X, Y)
+    model = GatedReLURegressor(n_gates=5, penalty="ridge", bias="penalized", beta=0.1, random_state=0).fit(X, Y)
     assert model.coef_.shape == (5, 4)
     model.set_params(gates="infinite").fit(X, Y)
     for name in ("coef_", "gate_intercept_", "gates_", "patterns_"):
@@ -120,7 +120,7 @@ def test_files_bring_it_back_bit_for_bit(tmp_path, kind, scale):
 
 REFUSED = {
     "penalty": ({"penalty": "group_l2"}, "must be 'ridge' with gates='infinite'. Got 'group_l2'"),
-    "bias": ({"bias": "free"}, "must be 'penalised' or False with gates='infinite'. Got 'free'"),
+    "bias": ({"bias": "free"}, "must be 'penalized' or False with gates='infinite'. Got 'free'"),
     "solver": ({"solver": "fista"}, "must be 'auto' or 'kernel' with gates='infinite'. Got 'fista'"),
     "refine": ({"refine": 2}, "must be 0 with penalty='ridge'"),
     "memory": ({"max_memory": 1e3}, "The 'max_memory' parameter of KernelNewton must be at least"),

@@ -270,7 +270,7 @@ def test_the_system_of_the_norms_is_positive_and_its_right_side_the_slope_of_the
     rng = np.random.default_rng(0)
     x, slope, p = (rng.standard_normal((design.N + design.q, problem.outputs)) for _ in range(3))
     terms = Norms(design, 2.0, problem.datafit.y, slope, False)
-    linear = terms.linearise(x, slope)
+    linear = terms.linearize(x, slope)
     h = 1e-6
     by_difference = (terms.value(x + h * p) - terms.value(x - h * p)) / (2 * h)
     assert by_difference == pytest.approx(float(np.vdot(slope - linear.right, p)), rel=1e-6)
@@ -360,7 +360,7 @@ def softmax_system(kind, seed=0):
     smooth.move_to(x - x.mean(axis=1, keepdims=True))
     theta = problem.datafit.residual(problem.null_predictions)
     terms = Squares(design, 2.0, None) if kind == "squares" else Norms(design, 2.0, theta, smooth.slope, False)
-    return design, smooth, terms.linearise(x, smooth.slope)
+    return design, smooth, terms.linearize(x, smooth.slope)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -421,7 +421,7 @@ def test_a_preconditioner_is_positive_definite_where_biases_have_no_curvature(dt
     weights = np.where(np.arange(problem.n) < 30, 1.0, 1e-9 * rng.random(problem.n))
     gram = design.gram(weights, dtype)
     order = design.N + design.q
-    terms = Squares(design, 1e-3, None).linearise(np.zeros((order, 1)), np.zeros((order, 1)))
+    terms = Squares(design, 1e-3, None).linearize(np.zeros((order, 1)), np.zeros((order, 1)))
     factor = Preconditioner(design, [gram], terms, False)
     inverse = np.column_stack([factor(column[:, None])[:, 0] for column in np.eye(order)[:: order // 60]])
     part = inverse[:: order // 60]

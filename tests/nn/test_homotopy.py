@@ -91,9 +91,9 @@ def test_the_path_is_optimal_and_obeys_its_laws(kind, target, fit_intercept):
         # p is nondecreasing and concave in β: its derivative ||z||_1 grows as β falls.
         assert (np.diff(path.objectives) <= 0).all()
         assert (np.diff(path.l1_norms) >= -1e-9 * path.l1_norms.max()).all()
-        centred = K - K.mean(axis=0) if fit_intercept else K
-        norms = np.linalg.norm(centred, axis=0)
-        assert path.n_active.max() <= np.linalg.matrix_rank(centred[:, norms > 1e-9 * norms.max()], rtol=1e-10)
+        centered = K - K.mean(axis=0) if fit_intercept else K
+        norms = np.linalg.norm(centered, axis=0)
+        assert path.n_active.max() <= np.linalg.matrix_rank(centered[:, norms > 1e-9 * norms.max()], rtol=1e-10)
         for beta in betas_between(path, rng, 1e-3 * path.betas[0]):
             value, gap = judge(K, y, beta, path.at(beta), fit_intercept)
             assert gap <= 1e-9
@@ -107,8 +107,8 @@ def test_agrees_with_lars_where_that_works(n, N, fit_intercept):
     rng = np.random.default_rng(n)
     K, y = rng.standard_normal((n, N)) + 1, rng.standard_normal(n) + 2
     path = homotopy(K, y, beta_min=0, fit_intercept=fit_intercept)
-    centred = (K - K.mean(axis=0), y - y.mean()) if fit_intercept else (K, y)
-    betas, _, coefficients = lars_path(*centred, method="lasso")
+    centered = (K - K.mean(axis=0), y - y.mean()) if fit_intercept else (K, y)
+    betas, _, coefficients = lars_path(*centered, method="lasso")
     assert len(path) == pytest.approx(betas.size, abs=1)
     for beta, coefficient in zip(betas[:-1], coefficients.T, strict=False):
         point = path.at(beta)

@@ -8,7 +8,7 @@ from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.landmark_span import LandmarkSpan
 from clifford_rand_nn.kernel_network.large_n.rows import solve_many
 from clifford_rand_nn.kernel_network.network import KernelNetwork
-from clifford_rand_nn.kernel_network.standardization import Standardisation
+from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.shards.landmarks import cost_model
 from clifford_rand_nn.shards.source import Shards
 from support.exact_span import exact_form, least_logistic, least_squares
@@ -45,7 +45,7 @@ def test_a_form_in_the_span_is_no_less_by_rounding(kind, seed):
         assert exact <= (w**2).sum() * (1 + _DOUBLE) + lost[0]
         assert lost[0] <= 1e-12 * size**2 if kind in (0, "long") else lost[0] < 1e-3 * size**2
         assert span.rounding_of_forms(w, float(size)) == pytest.approx(lost[0])
-        standard = Standardisation(np.zeros(3), np.ones(3))
+        standard = Standardization(np.zeros(3), np.ones(3))
         network = KernelNetwork(standard, KERNEL, Z, np.zeros((8, 1)), np.zeros(1))
         assert network.dual_penalty(X, theta[:, None], landmarks=True) >= exact / 2 * (1 - _DOUBLE)
 

@@ -75,12 +75,12 @@ def test_what_is_given_is_kept(options):
     assert (model.rows_ >= 0).all()
 
 
-@pytest.mark.parametrize("bias", ["penalised", "free", False])
+@pytest.mark.parametrize("bias", ["penalized", "free", False])
 @pytest.mark.parametrize("p", [1, 2])
 def test_neurons_of_linear_models_are_those_of_their_gates(bias, p):
     X, y = WIDE[:, :4], DENSE[:, None]
     gates = fitted_gates(X, y, bias is not False, None, (0.1, 1.0))
-    feature = 0.7 if bias == "penalised" else None
+    feature = 0.7 if bias == "penalized" else None
     neurons = fitted_neurons(gates, p, feature, bias == "free", 3)
     assert (neurons.rows == -1).all()
     assert neurons.rows.shape == (4, 3)

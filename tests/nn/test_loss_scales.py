@@ -9,7 +9,7 @@ import pytest
 
 from clifford_rand_nn import ConvexReLUClassifier, ConvexReLURegressor, CrossProductLassoRegressor, GatedReLURegressor
 from clifford_rand_nn.datafits import registry
-from clifford_rand_nn.datafits.datafit import unpenalised_fit
+from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from support.problems import REAL_LOSSES
 
 _FITS = {
@@ -67,7 +67,7 @@ def test_the_fit_without_penalty_does_not_depend_on_units(loss):
         for scale in (2.0**-30, 1.0, 2.0**30):
             size = None if delta is None else delta * scale
             datafit = registry.make_datafit(loss, scale * y, 41, "test", size)
-            theta = datafit.residual(unpenalised_fit(datafit, Q))
+            theta = datafit.residual(unpenalized_fit(datafit, Q))
             assert np.abs(Q.T @ theta).max() <= 1e-14 * np.linalg.norm(theta)
 
 

@@ -6,7 +6,7 @@ import pytest
 from clifford_rand_nn import activation_patterns, sample_gates
 from clifford_rand_nn.problems import coordinates as coordinates_module
 from clifford_rand_nn.problems import maps
-from clifford_rand_nn.problems.coordinates import coordinates, masked_product, masked_transpose, unpenalised_basis
+from clifford_rand_nn.problems.coordinates import coordinates, masked_product, masked_transpose, unpenalized_basis
 from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
 from clifford_rand_nn.problems.maps import GatedMap
 from clifford_rand_nn.problems.penalties import GroupL2
@@ -81,19 +81,19 @@ def test_a_subclass_may_replace_q():
     X, _, _, R = data(40, 3, 4, 1)
     each = GatedMap(X, X @ RNG(1).standard_normal((3, 4)) >= 0, True, True)
     R = R.astype(np.float32)
-    before = each.remove_unpenalised(R)
+    before = each.remove_unpenalized(R)
     each.Q = each.Q[:, :1]
-    assert np.abs(each.remove_unpenalised(R) - before).max() > 1e-3
+    assert np.abs(each.remove_unpenalized(R) - before).max() > 1e-3
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-@pytest.mark.parametrize("centred", [False, True])
-def test_coordinates_span_the_rows(centred, scale, monkeypatch):
+@pytest.mark.parametrize("centered", [False, True])
+def test_coordinates_span_the_rows(centered, scale, monkeypatch):
     monkeypatch.setattr(coordinates_module, "_TILE", 7)
     low_rank = RNG(0).standard_normal((30, 3)) @ RNG(1).standard_normal((3, 8)) + 5
     for X in (low_rank, low_rank[:6], RNG(2).integers(-2, 3, (25, 4)).astype(float), RNG(3).standard_normal((9, 1))):
-        rows = scale * (X - X.mean(axis=0) if centred else X)
-        basis, weights = coordinates(scale * X, centred)
+        rows = scale * (X - X.mean(axis=0) if centered else X)
+        basis, weights = coordinates(scale * X, centered)
         np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-12)
         assert basis.shape[1] == np.linalg.matrix_rank(rows, tol=1e-5 * np.linalg.norm(rows))
         np.testing.assert_allclose(rows @ basis @ basis.T, rows, atol=1e-6 * np.abs(rows).max())
@@ -105,15 +105,15 @@ def test_coordinates_span_the_rows(centred, scale, monkeypatch):
 
 
 @pytest.mark.parametrize("shape", [(30, 4), (3, 6)])
-@pytest.mark.parametrize("centred", [False, True])
-def test_coordinates_keep_short_directions(centred, shape):
+@pytest.mark.parametrize("centered", [False, True])
+def test_coordinates_keep_short_directions(centered, shape):
     """The squares in a Gram matrix lose what is 1e-8 times the longest; the span of the rows does not."""
     X = RNG(0).standard_normal(shape)
     X[:, 0] += 1e9
     X[:, 1] = 0
     X[:, 2] *= 1e-3
-    rows = X - X.mean(axis=0) if centred else X
-    basis, _ = coordinates(X, centred)
+    rows = X - X.mean(axis=0) if centered else X
+    basis, _ = coordinates(X, centered)
     rest = rows - rows @ basis @ basis.T
     assert np.abs(rest[:, 2:]).max() < 1e-6 * np.abs(rows[:, 2]).max() + 1e-16 * np.abs(rows).max()
     equal = np.repeat(RNG(1).standard_normal((1, shape[1])), shape[0], axis=0)
@@ -122,14 +122,14 @@ def test_coordinates_keep_short_directions(centred, shape):
 
 @pytest.mark.parametrize("flags", [(True, True), (True, False), (False, True), (False, False)])
 @pytest.mark.parametrize("dependent", [False, True])
-def test_two_ways_to_the_unpenalised_basis(dependent, flags, monkeypatch):
+def test_two_ways_to_the_unpenalized_basis(dependent, flags, monkeypatch):
     X = RNG(0).standard_normal((60, 4))
     mask = (X @ RNG(1).standard_normal((4, 6)) >= 0).T
     if dependent:
         mask = np.vstack([mask, ~mask[:2], mask[:1]])
-    by_values = unpenalised_basis(mask, *flags)
+    by_values = unpenalized_basis(mask, *flags)
     monkeypatch.setattr(coordinates_module, "_SMALL", 0)
-    by_gram = unpenalised_basis(mask, *flags)
+    by_gram = unpenalized_basis(mask, *flags)
     B = np.hstack([mask.T * 1.0] * flags[0] + [np.ones((60, 1))] * flags[1] + [np.zeros((60, 0))])
     for Q, R in (by_values, by_gram):
         assert Q.shape[1] == (np.linalg.matrix_rank(B) if B.size else 0)
@@ -146,7 +146,7 @@ def test_doubtful_rank_goes_back_to_singular_values(monkeypatch):
     monkeypatch.setattr(coordinates_module, "_SMALL", 0)
     monkeypatch.setattr(coordinates_module, "_GRAM_TOL", 0.5)  # takes all but the largest directions for rounding
     mask = (RNG(0).standard_normal((6, 60)) >= 0) * 1 == 1
-    Q, _ = unpenalised_basis(mask, True, True)
+    Q, _ = unpenalized_basis(mask, True, True)
     assert Q.shape[1] == 7
 
 

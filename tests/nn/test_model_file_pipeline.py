@@ -97,7 +97,7 @@ def test_only_pipelines_need_the_newer_version(scaled, tmp_path):
 def _frame():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X[:, :2], columns=["size", "price"])
-    frame["colour"] = np.array(["red", "green", "blue", None], dtype=object)[np.arange(40) % 4]
+    frame["color"] = np.array(["red", "green", "blue", None], dtype=object)[np.arange(40) % 4]
     frame.loc[3, "size"] = np.nan
     return frame
 
@@ -106,7 +106,7 @@ def _columns():
     numbers = make_pipeline(SimpleImputer(), StandardScaler())
     words = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     return ColumnTransformer(
-        [("numbers", numbers, make_column_selector(dtype_include="number")), ("words", words, ["colour"])]
+        [("numbers", numbers, make_column_selector(dtype_include="number")), ("words", words, ["color"])]
     ).set_output(transform="pandas")
 
 

@@ -29,7 +29,7 @@ LOGISTIC = ConvexNetworkClassifier(loss="logistic")
 
 
 def test_leave_one_out_is_what_a_refit_without_the_row_says(wave):
-    """Standardisation is that of all rows: the one thing that a refit would do again, and it hardly matters."""
+    """Standardization is that of all rows: the one thing that a refit would do again, and it hardly matters."""
     X, y = wave
     model = ConvexNetworkRegressor(rounds=0).fit(X, y)
     for i in (0, 7, 33):

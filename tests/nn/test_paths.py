@@ -1,4 +1,4 @@
-"""Regularisation paths: laws of the optimal value, agreement of the exact path with the solvers, beta_max."""
+"""Regularization paths: laws of the optimal value, agreement of the exact path with the solvers, beta_max."""
 
 from dataclasses import replace
 

@@ -71,7 +71,7 @@ def test_adjoint_and_norm():
     for j in range(z.U[..., 0].size):
         U = np.zeros(z.U[..., :1].shape)
         U.flat[j] = 1
-        columns.append(problem.map.remove_unpenalised(problem.map.gated(U))[:, 0])
+        columns.append(problem.map.remove_unpenalized(problem.map.gated(U))[:, 0])
     exact = np.linalg.norm(np.stack(columns, axis=1), 2)
     assert exact * (1 - 1e-6) <= problem.map.sigma <= 1.05 * exact
 
@@ -88,7 +88,7 @@ def test_a_map_that_biases_explain_has_norm_one():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("step", [0.1, 1.0, 30.0])
 def test_prox_is_the_minimiser_and_obeys_moreau(step, weighted):
-    """prox minimises |v-u|²/(2 step) + penalty; u - prox(u) is the projection on the dual ball of radius step·beta."""
+    """prox minimizes |v-u|²/(2 step) + penalty; u - prox(u) is the projection on the dual ball of radius step·beta."""
     rng = np.random.default_rng(0)
     weights = np.array([1.0, 1.5, 3.0, 5.0]) if weighted else np.ones(4)
     penalty = GroupL2(0.3, weights)
@@ -138,7 +138,7 @@ def test_dual_bound_is_feasible_and_below_every_primal_value(loss, bias, fit_int
 
 
 def test_gap_is_finite_where_a_bias_runs_to_infinity():
-    """A class absent from a gate: the infimum is not attained, yet the bound closes (softmax, unpenalised biases)."""
+    """A class absent from a gate: the infimum is not attained, yet the bound closes (softmax, unpenalized biases)."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 2))
     patterns = np.stack([X[:, 0] > 0, X[:, 1] > 0], axis=1)

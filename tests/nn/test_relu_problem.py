@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn.datafits.datafit import unpenalised_fit
+from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients, project_on_cone
 from clifford_rand_nn.solvers.fista import Fista
@@ -148,7 +148,7 @@ def test_every_bound_is_below_the_optimum(penalty, bias, fit_intercept):
 def test_beta_max_is_where_the_units_vanish(loss, penalty):
     problem = make_relu(loss, penalty)
     top = problem.beta_max()
-    constant = problem.datafit.value(unpenalised_fit(problem.datafit, problem.Q))
+    constant = problem.datafit.value(unpenalized_fit(problem.datafit, problem.Q))
     above = ConeInteriorPoint().solve(with_beta(problem, 1.001 * top))
     below = ConeInteriorPoint().solve(with_beta(problem, 0.95 * top))
     assert above.objective == pytest.approx(constant, rel=1e-7)

@@ -113,7 +113,7 @@ def test_what_stands_for_the_network():
 
 @pytest.mark.parametrize("free", [False, True])
 def test_a_gates_own_neuron_has_its_pattern_and_norm_one(free):
-    model, task = begun(ConvexReLUClassifier(bias="free" if free else "penalised", n_gates=5, random_state=0), X, THREE)
+    model, task = begun(ConvexReLUClassifier(bias="free" if free else "penalized", n_gates=5, random_state=0), X, THREE)
     patterns, family = model._candidates(task)
     neurons = own_neurons(family)
     np.testing.assert_allclose(neurons.norms(2), 1)

@@ -148,8 +148,8 @@ def test_at_beta_max_every_direction_is_shrunk_by_a_half(bias, fit_intercept):
     problem = GatedRidgeProblem(*arguments, 1.0, **options)
     problem.penalty.beta = problem.beta_max()
     found = KernelNewton(tol=1e-12).solve(problem)
-    moved = problem.map.remove_unpenalised(problem.datafit.y)
-    assert 0 < np.linalg.norm(problem.map.remove_unpenalised(found.fitted)) <= np.linalg.norm(moved) / 2
+    moved = problem.map.remove_unpenalized(problem.datafit.y)
+    assert 0 < np.linalg.norm(problem.map.remove_unpenalized(found.fitted)) <= np.linalg.norm(moved) / 2
 
 
 def test_beta_max_of_one_gate_and_one_column_is_where_the_slope_halves():

@@ -40,20 +40,20 @@ def test_factor_solves_and_has_the_diagonal_of_the_inverse(dtype, rtol):
     radius = np.random.default_rng(2).uniform(0.5, 2.0, n)
     inverse = np.linalg.inv(kernel(X) + np.diag(radius))
     factor = KernelFactor(KernelTiles(kernel, X, dtype))
-    assert factor.factorise(radius)
+    assert factor.factorize(radius)
     size = np.abs(inverse @ b).max()
     np.testing.assert_allclose(factor.solve(b), inverse @ b, rtol=0, atol=rtol * size)
     np.testing.assert_allclose(factor.inverse_diagonal(150), np.diag(inverse)[-150:], rtol=rtol)
     np.testing.assert_allclose(factor.inverse_diagonal(), np.diag(inverse), rtol=rtol)
     np.testing.assert_allclose(factor.solve(b), inverse @ b, rtol=0, atol=rtol * size)  # now by the inverse factor
-    assert factor.factorise(10 * radius)
+    assert factor.factorize(10 * radius)
     again = np.linalg.solve(kernel(X) + np.diag(10 * radius), b)
     np.testing.assert_allclose(factor.solve(b), again, rtol=0, atol=rtol * np.abs(again).max())
 
 
 def test_a_matrix_that_is_not_positive_is_told():
     factor = KernelFactor(KernelTiles(GateKernel(), rows(50)))
-    assert not factor.factorise(np.full(50, -1.0))
+    assert not factor.factorize(np.full(50, -1.0))
 
 
 def test_leaving_one_out_by_the_factor_is_a_refit():
@@ -67,7 +67,7 @@ def test_leaving_one_out_by_the_factor_is_a_refit():
         return np.linalg.solve(A, np.vstack([y[kept], np.zeros((1, 2))]))
 
     factor = KernelFactor(KernelTiles(kernel, X))
-    assert factor.factorise(radius)
+    assert factor.factorize(radius)
     alpha = fit(np.arange(n))[:-1]
     found = left_out(alpha, factor.inverse_diagonal(20), factor.solve(np.ones((n, 1)))[:, 0])
     for i in range(n - 20, n):

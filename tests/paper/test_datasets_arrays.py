@@ -276,7 +276,7 @@ def test_damage_is_told(tmp_path, small_ptbxl):
         load_ptbxl_reports(tmp_path)
     file.write_text(whole, encoding="utf-8")
     statements.write_text(STATEMENTS.replace(",HYP,", ",HYPER,"))
-    with pytest.raises(ArgumentError, match="'HYPER' is no superclass of PTB-XL"):
+    with pytest.raises(ArgumentError, match="'HYPER' is not a superclass of PTB-XL"):
         load_ptbxl_reports(tmp_path)
     statements.unlink()
     with pytest.raises(ArgumentError, match=r"scp_statements\.csv: there is no such file"):

@@ -183,9 +183,9 @@ def rows_of(differences, objective=1.0):
             [[-0.01, -0.02], [-0.02, -0.02], [-0.02, -0.01]],
             "**No, they are worse** (worse): higher mean test accuracy in 0",
         ),
-        ([[0.01, 0.02], [-0.02, -0.02], [0.02, -0.01]], "**Not shown** (not told from chance)"),
-        ([[0.01, 0.02, 0.02]], "**Not shown** (one set alone cannot tell)"),
-        ([[0.0, 0.0], [0.0, 0.0]], "**Not shown** (not told from chance): higher mean test accuracy in 0 of 2"),
+        ([[0.01, 0.02], [-0.02, -0.02], [0.02, -0.01]], "**Not shown** (not significant)"),
+        ([[0.01, 0.02, 0.02]], "**Not shown** (one set alone is not enough)"),
+        ([[0.0, 0.0], [0.0, 0.0]], "**Not shown** (not significant): higher mean test accuracy in 0 of 2"),
     ],
 )
 def test_the_answer_is_what_the_numbers_say(differences, answer):
@@ -195,7 +195,7 @@ def test_the_answer_is_what_the_numbers_say(differences, answer):
 def test_the_report_counts_winners_and_objectives():
     text = rules_report(rows_of([[0.01, 0.02], [-0.01, -0.02], [-0.01, -0.01]], objective=0.9), "gaussian")
     assert "**gaussian**, in 2 of 3 cells" in text
-    assert "| cross | not told from chance | -0.33 ± 0.93 | 0.754 | 1 / 0 / 2 |" in text
+    assert "| cross | not significant | -0.33 ± 0.93 | 0.754 | 1 / 0 / 2 |" in text
     assert "| 2 / 0 / 4 | 3 of 3 |" in text
     assert "| cross | 71.50 | +1.50 ± 0.50 | 0.205 (0.500) | 2 / 0 / 0 | -10.00 ± 0.00 |" in text
     panel = rules_panels(rows_of([[0.01, 0.02]]), "gaussian")[0]

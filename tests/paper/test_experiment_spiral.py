@@ -84,7 +84,7 @@ def test_points_between_lie_on_the_arms():
     X, y = between_points(12)
     train, labels = spiral(12)
     assert len(X) == 2 * 11 * 9
-    for x, label in zip(X, y, strict=True):  # the nearest training points are its neighbours on its own arm
+    for x, label in zip(X, y, strict=True):  # the nearest training points are its neighbors on its own arm
         nearest = np.argsort(np.linalg.norm(train - x, axis=1))[0]
         assert labels[nearest] == label
     distances = np.linalg.norm(X[:, None] - train[None], axis=2).min(axis=1)

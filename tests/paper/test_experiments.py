@@ -298,7 +298,7 @@ def test_convex_path_is_certified_and_agrees_with_single_fits(half, gates):
         assert alone.gap <= 1e-6
         np.testing.assert_allclose(model.decision(X), alone.decision(X), atol=0.05)
         values.append(np.abs(alone.decision(X)).max())
-    assert values == sorted(values)  # less regularised
+    assert values == sorted(values)  # less regularized
     assert not np.array_equal(method.fit(X, y, 0.1, 5).decision(X), method.fit(X, y, 0.1, 4).decision(X))
 
 
@@ -420,7 +420,7 @@ def test_facts_must_agree_and_new_ones_are_added(tmp_path):
         made_rows(path)
     (tmp_path / "r.json").write_text("{")
     path.write_text("n,seconds\n1,0.5\n")
-    with pytest.raises(ArgumentError, match=r"r\.json: this is no JSON"):
+    with pytest.raises(ArgumentError, match=r"r\.json: this is not JSON"):
         made_rows(path)
     (tmp_path / "r.json").unlink()
     with pytest.raises(ArgumentError, match=r"there is no r\.json that says how it was made"):

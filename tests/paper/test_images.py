@@ -47,7 +47,7 @@ def test_normalisation_by_given_numbers_and_by_channel():
         (COLOUR, (0.1, [1.0, 2.0]), "a mean and a positive standard deviation, numbers or 3 of them"),
         (GREY, (0.1, 0.0), "a positive standard deviation"),
         (GREY, "pixel", r'a pair \(mean, std\), "channel" or None\. Got \'pixel\''),
-        (GREY * 0, "channel", r"of more than one grey to be normalised\. Got a constant"),
+        (GREY * 0, "channel", r"of more than one grey to be normalized\. Got a constant"),
     ],
 )
 def test_arrays_are_checked(images, normalize, message):
@@ -65,7 +65,7 @@ def test_files(tmp_path):
     np.testing.assert_array_equal(read_images([tmp_path / "3.png", tmp_path / "1.png"]), GREY[[3, 1]])
     np.testing.assert_array_equal(read_images(tmp_path / "2.png"), GREY[2:3])
     library.fromarray(COLOUR[0]).save(tmp_path / "9.png")
-    with pytest.raises(ArgumentError, match=r"9\.png is 4 × 6 and in colour, .*0\.png is 4 × 6 and grey; bring all"):
+    with pytest.raises(ArgumentError, match=r"9\.png is 4 × 6 and in color, .*0\.png is 4 × 6 and grey; bring all"):
         read_images(tmp_path)
     library.fromarray(COLOUR[0]).convert("RGBA").save(tmp_path / "a.PNG")
     np.testing.assert_array_equal(read_images([tmp_path / "9.png", tmp_path / "a.PNG"]), COLOUR[[0, 0]])

@@ -30,8 +30,8 @@ def check(row, bpm, n_beats, n_points=64):
     assert 60 / mean == pytest.approx(bpm, rel=0.02)
     assert sd < 0.02
     assert abs(count - n_beats) <= 1
-    neighbours = np.arange(-2, 3) * 60 / bpm  # of a fast heart the next P wave is in the window
-    shape = template(np.linspace(-0.25, 0.45, n_points)[:, None] - neighbours).sum(axis=1)
+    neighbors = np.arange(-2, 3) * 60 / bpm  # of a fast heart the next P wave is in the window
+    shape = template(np.linspace(-0.25, 0.45, n_points)[:, None] - neighbors).sum(axis=1)
     for beat, gain in zip(row[:-3].reshape(12, n_points), GAINS, strict=True):
         assert np.corrcoef(beat, gain * shape)[0, 1] > 0.99
 

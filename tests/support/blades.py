@@ -12,7 +12,7 @@ def all_blades(d: int) -> list[tuple[int, ...]]:
 
 
 def blade_product(a: Sequence[int], b: Sequence[int], squares: Sequence[float]) -> tuple[float, tuple[int, ...]]:
-    """e_a e_b of an orthogonal basis, by swapping neighbours and contracting equal ones."""
+    """e_a e_b of an orthogonal basis, by swapping neighbors and contracting equal ones."""
     factors, sign = [*a, *b], 1.0
     swapped = True
     while swapped:

@@ -33,7 +33,7 @@ def losses(loss, f, y, delta):
 class Descent:
     """Objective (1/n) Σ_i s_i ℓ + β Σ_j ‖w_j‖_p ‖α_j‖_2 of m neurons, from its formula, and descents on it.
 
-    A descent minimises the balanced form, (β/2) Σ_j (‖w_j‖_p² + ‖α_j‖²), over all weights by L-BFGS; for p = 1 with
+    A descent minimizes the balanced form, (β/2) Σ_j (‖w_j‖_p² + ‖α_j‖²), over all weights by L-BFGS; for p = 1 with
     w = u - v, u, v ≥ 0.
     """
 
@@ -116,7 +116,7 @@ class GroupDescent:
     """Objective (1/n) Σ_i s_i ℓ + β Σ_g ‖U_g‖_F of f = Σ_g F_g U_g + B b + t, and descents on it.
 
     F_g (n, r_g) are given blocks, B (n, k) columns without a penalty. ``squared`` takes ½‖U_g‖_F² instead of the norms,
-    which a descent minimises as U_g = a_g G_g, ½(‖G_g‖_F² + a_g²) ≥ ‖U_g‖_F.
+    which a descent minimizes as U_g = a_g G_g, ½(‖G_g‖_F² + a_g²) ≥ ‖U_g‖_F.
     """
 
     def __init__(self, blocks, free, y, loss, beta, squared, intercept, weights=None, delta=1.0):

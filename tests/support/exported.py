@@ -19,7 +19,7 @@ from clifford_rand_nn import (
 )
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.network import KernelNetwork
-from clifford_rand_nn.kernel_network.standardization import Standardisation
+from clifford_rand_nn.kernel_network.standardization import Standardization
 
 
 @cache
@@ -50,7 +50,7 @@ def _several() -> Any:
     return np.c_[_labels() == 0, _labels() > 1, _targets() < 1].astype(int)
 
 
-def _standardised() -> Any:
+def _standardized() -> Any:
     return (rows() - rows().mean(axis=0)) / rows().std(axis=0)
 
 
@@ -63,24 +63,24 @@ _FITS: dict[str, Any] = {
     "network, several labels": lambda: (ConvexNetworkClassifier(rounds=0), rows(), _several()),
     "few neurons, classes": lambda: (ConvexNetworkClassifier(gates="cross", beta=1e-2), rows()[:24], _labels()[:24]),
     "few neurons, a number": lambda: (ConvexNetworkRegressor(gates="free", beta=1e-2), rows(), _targets()),
-    "gated, three classes": lambda: (_gated(GatedReLUClassifier, loss="logistic"), _standardised(), _labels()),
-    "gated, two classes without probabilities": lambda: (_gated(GatedReLUClassifier), _standardised(), _labels() > 0),
-    "gated, two numbers": lambda: (_gated(GatedReLURegressor, bias="free"), _standardised(), _pairs()),
-    "gated, squared norms": lambda: (_gated(GatedReLURegressor, penalty="ridge"), _standardised(), _targets()),
+    "gated, three classes": lambda: (_gated(GatedReLUClassifier, loss="logistic"), _standardized(), _labels()),
+    "gated, two classes without probabilities": lambda: (_gated(GatedReLUClassifier), _standardized(), _labels() > 0),
+    "gated, two numbers": lambda: (_gated(GatedReLURegressor, bias="free"), _standardized(), _pairs()),
+    "gated, squared norms": lambda: (_gated(GatedReLURegressor, penalty="ridge"), _standardized(), _targets()),
     "infinitely many gates": lambda: (
         GatedReLUClassifier(gates="infinite", penalty="ridge", beta=1e-2, loss="logistic"),
-        _standardised(),
+        _standardized(),
         _two(),
     ),
     "relu, two classes": lambda: (
         ConvexReLUClassifier(6, beta=1e-2, loss="logistic", random_state=0),
-        _standardised(),
+        _standardized(),
         _two(),
     ),
-    "relu, a number": lambda: (ConvexReLURegressor(6, beta=1e-2, random_state=0), _standardised(), _targets()),
-    "lasso, three classes": lambda: (_lasso(CrossProductLassoClassifier), _standardised(), _labels() * 2),
-    "lasso, two numbers": lambda: (_lasso(CrossProductLassoRegressor, penalty="l2"), _standardised(), _pairs()),
-    "search": lambda: (BetaCV(_lasso(CrossProductLassoRegressor), n_betas=3, cv=2), _standardised(), _targets()),
+    "relu, a number": lambda: (ConvexReLURegressor(6, beta=1e-2, random_state=0), _standardized(), _targets()),
+    "lasso, three classes": lambda: (_lasso(CrossProductLassoClassifier), _standardized(), _labels() * 2),
+    "lasso, two numbers": lambda: (_lasso(CrossProductLassoRegressor, penalty="l2"), _standardized(), _pairs()),
+    "search": lambda: (BetaCV(_lasso(CrossProductLassoRegressor), n_betas=3, cv=2), _standardized(), _targets()),
 }
 NAMES = tuple(_FITS)
 _SLOW = ("few neurons, classes",)  # as the other one of few neurons, and takes as long as all the rest
@@ -123,7 +123,7 @@ def kernel_network(frame=True, angle=True) -> Any:
     A = rng.standard_normal((r + 1, 4)) if angle else None
     Z = rng.standard_normal((30, 3))
     Z[0], Z[2] = 0.0, Z[1]
-    standard = Standardisation(np.array([1.0, 50.0, 0.0]), np.array([1.0, 0.02, 0.0]), 3.0)
+    standard = Standardization(np.array([1.0, 50.0, 0.0]), np.array([1.0, 0.02, 0.0]), 3.0)
     kernel = GateKernel(1.5 if angle else 0.0, F, A)
     return KernelNetwork(standard, kernel, Z, rng.standard_normal((30, 2)), np.array([0.5, -1.0]))
 

@@ -68,7 +68,7 @@ def _fitted(model, *data):
 _CLASSES = np.eye(3)[(X @ RNG.standard_normal((3, 3))).argmax(axis=1)]
 _SOFTMAX = LassoProblem(K[:, :25], _CLASSES, 1e-3, loss="softmax")
 NESTED = {  # runs of which solvers are steps, of which one may be interrupted
-    "majorised": lambda: MajorisedNewton(tol=1e-9).solve(_SOFTMAX),
+    "majorized": lambda: MajorisedNewton(tol=1e-9).solve(_SOFTMAX),
     "relu, chosen": _fitted(ConvexReLUClassifier(5, random_state=0), X, SIGNS),
     "relu, beta": _fitted(ConvexReLURegressor(20, beta=1e-4, max_iter=4, random_state=0), X, Y),
     "few": _fitted(ConvexNetworkRegressor(n_neurons=2), X[:20], Y[:20]),

@@ -19,7 +19,7 @@ def problems():
     from clifford_rand_nn.datafits.registry import LOSSES
     from support.pairwise import pairs
 
-    every = [("free", True), (False, False), (False, True), ("penalised", True)]
+    every = [("free", True), (False, False), (False, True), ("penalized", True)]
     common = {
         "loss": [name for name in LOSSES if name != "softmax"],  # the logistic loss of three classes
         "weights": [False, True],

@@ -6,7 +6,7 @@ import pytest
 
 
 def pairwise(values, slow=None):
-    """Parametrise a test by some combinations in place of all: every two values of two lists are in one of them.
+    """Parametrize a test by some combinations in place of all: every two values of two lists are in one of them.
 
     Parameters
     ----------

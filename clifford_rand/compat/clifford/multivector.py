@@ -289,12 +289,12 @@ class MultiVector(Multivector):
 
     def factorise(self) -> "tuple[list[MultiVector], Any]":
         """Return (vectors, scale) of a blade: A = scale v1 ∧ … ∧ vk."""
-        scale, vectors = self.factorise_blade()
+        scale, vectors = self.factorize_blade()
         return vectors, scale
 
     def basis(self) -> "list[MultiVector]":
         """Return vectors that span the subspace of a blade, orthonormal in coordinates."""
-        return self.factorise_blade()[1]
+        return self.factorize_blade()[1]
 
     def isScalar(self) -> bool:
         """Tell whether every other coefficient is below `EPS`."""

@@ -310,7 +310,7 @@ class Mv:
         return of(self.Ga, self.inner.conjugate())
 
     def dual(self) -> Any:
-        """Return A I, galgebra's mode "I+", with its normalised pseudoscalar."""
+        """Return A I, galgebra's mode "I+", with its normalized pseudoscalar."""
         return self * self.Ga.I()
 
     def undual(self) -> Any:

@@ -22,7 +22,7 @@ def fit_round(
 ) -> Multivector:
     """Return the m-dimensional rounds nearest to points: 1 point pairs, 2 circles, 3 spheres, n hyperspheres.
 
-    Minimises Σ w_i Σ_j (P_i·s_j)² over the dual vectors s_j, s_j·s_k = δ_jk, whose common points the round holds. For a
+    Minimizes Σ w_i Σ_j (P_i·s_j)² over the dual vectors s_j, s_j·s_k = δ_jk, whose common points the round holds. For a
     sphere P·s = (r² - |x - c|²)/(2r), which is the distance to it but for a factor 1 + distance/(2r). So the round is
     spanned by the eigenvectors of Σ w P Pᵀ G, G the metric, of the negative and the m largest eigenvalues.
 

@@ -1,4 +1,4 @@
-"""Motors of the projective model: normalisation onto M ~M = 1, and the screw that a motor of space is."""
+"""Motors of the projective model: normalization onto M ~M = 1, and the screw that a motor of space is."""
 
 from typing import Any, NamedTuple
 

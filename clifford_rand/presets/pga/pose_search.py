@@ -30,7 +30,7 @@ def damped_step(
     """Return Δq = Jᵀ (J Jᵀ + λ² 1)⁻¹ V of damped least squares, and |V|, how far the tool is from its target.
 
     V = -2 log(~M target) is the twist that takes the tool there in unit time, in its own coordinates, and J has the
-    axes of `body_jacobian`: Δq minimises |J Δq - V|² + λ²|Δq|². Parts with e0 are divided by ``length``.
+    axes of `body_jacobian`: Δq minimizes |J Δq - V|² + λ²|Δq|². Parts with e0 are divided by ``length``.
 
     Parameters
     ----------

@@ -181,7 +181,7 @@ def fit(
             help="Of gates and neurons: inside the norm of a neuron's weights; free of charge; none.",
             rich_help_panel=_FINITE,
         ),
-    ] = Biases.penalised,
+    ] = Biases.penalized,
     no_bias: Annotated[bool, typer.Option("--no-bias", help="Short for --bias none.", rich_help_panel=_FINITE)] = False,
     tol: Annotated[
         float | None,
@@ -249,7 +249,7 @@ def fit(
     """Train a network on a table.
 
     Columns of numbers, categories, truth values and dates are encoded, missing cells filled; what each was taken for
-    is shown. Without options the network has infinitely many gates, columns are standardised, and everything is chosen
+    is shown. Without options the network has infinitely many gates, columns are standardized, and everything is chosen
     by leave-one-out. The report has the score of rows left out beside those of the majority and logistic regression,
     and what the rows of --test gave. The other models have few neurons, and take encoded columns as they come: nothing
     is rescaled. With them, Ctrl-C takes the best network found so far, if any: reported with its gap, written to --out,

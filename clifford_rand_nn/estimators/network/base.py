@@ -45,7 +45,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
 
     It is the gated network with squared norms in the limit of infinitely many Gaussian gates, whose biases are inside
     the norm by the constant feature c; see `GateKernel`. Nothing is drawn, and no learning rate or stopping rule is
-    there. Rows are standardised, and how, c, and β are chosen by leave-one-out in closed form (`LeaveOneOut`):
+    there. Rows are standardized, and how, c, and β are chosen by leave-one-out in closed form (`LeaveOneOut`):
     predictions of every row by a fit without it, for every β from one eigendecomposition. Copies of a row are left out
     together, so that whole weights are as good as so many copies.
 
@@ -56,7 +56,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
               +\beta\sum_j||Z_j||_2,
 
     over a list of neurons of norm 1: with "cross" those whose hyperplanes are spanned by training rows, with "free"
-    some of these and others that climb to where they serve most. Standardisation and c are chosen as above, beta on
+    some of these and others that climb to where they serve most. Standardization and c are chosen as above, beta on
     held-out rows; there the best ``n_neurons`` of the solution, by elimination, and their output weights, by the same
     program over them alone with a smaller beta (`NeuronScore`), are judged too. ``certificate_`` is that of this last
     program: its neurons are given. That they are the best ones is not proved; what is, of the program over the
@@ -75,7 +75,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     Parameters
     ----------
     beta : "auto" or float > 0, default "auto"
-        Weight of the squared norm in the 1/n scale, on standardised rows; "auto" is the one with the least squared
+        Weight of the squared norm in the 1/n scale, on standardized rows; "auto" is the one with the least squared
         error by leave-one-out. Of finite networks it is the weight of the norms by which neurons are chosen, and "auto"
         the best one on rows that were held out.
     gates : {"auto", "infinite", "free", "cross"}, default "auto"
@@ -136,7 +136,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     reason_ : str
         How the problem was solved, and what is approximated, if anything.
     metric_ : (d, d) array or None
-        M, if gates were learned: which standardised columns, and which combinations of them, matter.
+        M, if gates were learned: which standardized columns, and which combinations of them, matter.
     history_ : tuple of HistoryRow
         Objective and gap of the program that ``certificate_`` is of, against the seconds of its solver; where one
         decomposition solves it there are two rows, the best constant and the solution; none for models from files that

@@ -15,7 +15,7 @@ from clifford_rand_nn.estimators.held_out import FOLDS, folds, n_folds
 from clifford_rand_nn.estimators.network.group_lasso_path import MOST_ACTIVE, GroupLassoPath
 from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, choose
 from clifford_rand_nn.kernel_network.large_n.landmarks import spread_rows
-from clifford_rand_nn.kernel_network.standardization import Standardisation
+from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.kernel_network.training import COMPARED
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
@@ -181,7 +181,7 @@ def _train(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetw
 
 
 def _proved(
-    result: Result[Weights], atoms: Neurons, beta: float, family: Family, standard: Standardisation, Z: Array
+    result: Result[Weights], atoms: Neurons, beta: float, family: Family, standard: Standardization, Z: Array
 ) -> Proved:
     columns, values, intercept = result.coefficients
     found = WeightedNeurons(atoms.take(columns), values, intercept)

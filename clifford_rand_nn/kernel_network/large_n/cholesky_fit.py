@@ -103,7 +103,7 @@ def _factored(problem: ManyRows, radius: float, last: _Factored | None) -> _Fact
             last = None  # the old one goes before the new one comes
             dtype = np.float32 if precision == "single" else np.float64
             factor = KernelFactor(KernelTiles(problem.kernel, problem.X, dtype))
-        if factor.factorise(share):
+        if factor.factorize(share):
             return _Factored(factor, radius, precision)
     rule = "so large that the kernel with n beta on its diagonal is positive definite in floating point"
     raise fail("beta", "solve_many", rule, radius / problem.n)

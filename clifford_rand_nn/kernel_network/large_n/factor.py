@@ -8,7 +8,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri, spotrf, spotrs, strtri
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 
-# Largest diagonal entry of K over the least of the penalty's that is factorised in single precision, as in
+# Largest diagonal entry of K over the least of the penalty's that is factorized in single precision, as in
 # `clifford_rand_nn.solvers.kernel.gram`: what rounding leaves is refined in double precision.
 MOST_SINGLE = 1e4
 _STRIP = 512
@@ -27,7 +27,7 @@ class KernelFactor:
     Parameters
     ----------
     tiles : KernelTiles
-        In single precision to factorise in it.
+        In single precision to factorize in it.
     """
 
     def __init__(self, tiles: KernelTiles) -> None:
@@ -36,8 +36,8 @@ class KernelFactor:
         self._A: NDArray[np.floating] = np.empty((self.n, self.n), dtype=tiles.dtype)
         self._inverted = False
 
-    def factorise(self, radius: Array) -> bool:
-        r"""Factorise the kernel with :math:`\rho` = ``radius`` (n,) on the diagonal; tell whether rounding let it."""
+    def factorize(self, radius: Array) -> bool:
+        r"""Factorize the kernel with :math:`\rho` = ``radius`` (n,) on the diagonal; tell whether rounding let it."""
         self._tiles.fill_upper(self._A)
         self._A.flat[:: self.n + 1] += radius.astype(self._A.dtype)
         factor, info = (spotrf if self._single else dpotrf)(self._A.T, lower=1, clean=0, overwrite_a=1)

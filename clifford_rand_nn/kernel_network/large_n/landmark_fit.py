@@ -32,7 +32,7 @@ class _Sums:
         rows = np.hstack([V * root, y.astype(np.float32) * root, root])
         self.all += rows.T @ rows
 
-    def centred(self) -> tuple[Array, Array, Array, Array, float]:
+    def centered(self) -> tuple[Array, Array, Array, Array, float]:
         """Return covariance sums of v (m, m), with y (m, C), both means, and the sum of weights."""
         total, m = float(self.all[-1, -1]), self.m
         mean = self.all[-1, :-1] / total
@@ -89,7 +89,7 @@ class _Ridge:
     """Normal equations for every radius, from one eigendecomposition."""
 
     def __init__(self, sums: _Sums) -> None:
-        inner, cross, self._mean, self._mean_y, _ = sums.centred()
+        inner, cross, self._mean, self._mean_y, _ = sums.centered()
         values, self._Q = eigh(inner)
         self._values, self._cross = np.maximum(values, 0.0)[:, None], cross
 

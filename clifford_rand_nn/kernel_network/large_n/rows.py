@@ -105,7 +105,7 @@ def solve_many(
     max_memory: float | None = None,
     callback: Callable[[HistoryRow], object] | None = None,
 ) -> ManyRowsSolution:
-    r"""Minimise over the functions of a kernel's space and an intercept t, for all outputs at once.
+    r"""Minimize over the functions of a kernel's space and an intercept t, for all outputs at once.
 
     .. math:: \frac1n\sum_i\omega_i\tfrac12||y_i-f(x_i)-t||^2+\frac\beta2||f||_K^2
 
@@ -117,7 +117,7 @@ def solve_many(
     ----------
     kernel : GateKernel
     X : (n, d) array
-        Rows as the kernel sees them, standardised.
+        Rows as the kernel sees them, standardized.
     targets : (n, C) array
     weights : (n,) array of numbers ≥ 0, optional
         Brought to a mean of 1.

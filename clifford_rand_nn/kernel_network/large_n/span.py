@@ -60,7 +60,7 @@ class SpanProblem:
     def solve(self, u: Array, t: Array, inverse: Callable[[Array], Array], watch: Watch[KernelFit], tol: float) -> None:
         r"""Leave the best point in ``watch``: u and t, and from there conjugate gradients until it ends them.
 
-        ``inverse`` is one of :math:`V^T\Omega V+n\beta I` with V centred, as near as single precision comes to it.
+        ``inverse`` is one of :math:`V^T\Omega V+n\beta I` with V centered, as near as single precision comes to it.
         Where steps seem to be at the tolerance, or lower the gap no more, a pass judges them without their rounding.
         """
         y, n_iter, before = self._problem.targets, 1, np.inf
@@ -77,8 +77,8 @@ class SpanProblem:
             step, along = z, np.einsum("mc,mc->c", left, z)
             while watch.status is None:
                 image, curved = self._pass(step, None)
-                centred = curved - np.outer(self._ones, self._mean(image)) + self._radius * step
-                across = np.einsum("mc,mc->c", step, centred)
+                centered = curved - np.outer(self._ones, self._mean(image)) + self._radius * step
+                across = np.einsum("mc,mc->c", step, centered)
                 length = np.divide(along, across, out=np.zeros_like(along), where=across > 0)
                 u, fitted, back = u + length * step, fitted + length * image, back - length * curved
                 size = size + np.abs(length) * (self._root @ np.abs(image))

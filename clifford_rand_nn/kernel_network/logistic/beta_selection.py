@@ -16,7 +16,7 @@ from clifford_rand_nn.solvers.interrupts import unless_interrupted
 
 _OWNER = "choose_logistic"
 STEPS = 100  # of a fit
-RATIO = 4.0  # of neighbouring betas
+RATIO = 4.0  # of neighboring betas
 _MOST = 8  # betas
 CURVATURE = 4.0  # noise of a row's logit where both classes are as likely, over that of the squared loss
 

@@ -47,7 +47,7 @@ def choose_unseen(
     folds : tuple of Fold
         Of `learned_rounds`, whose rows are the distinct ones.
     rows : (n, d) array
-        Standardised.
+        Standardized.
     place : (n,) array of integers
         The distinct row of each.
     index, n_classes, weights, groups, fixed

@@ -1,6 +1,6 @@
 r"""The linear system of a Newton step over a kernel matrix.
 
-To minimise :math:`\frac1n\sum_i\omega_i\ell(f_i, y_i)+\frac\beta2||f||_K^2`, :math:`f=K\theta/\lambda+1t^T`, λ = nβ,
+To minimize :math:`\frac1n\sum_i\omega_i\ell(f_i, y_i)+\frac\beta2||f||_K^2`, :math:`f=K\theta/\lambda+1t^T`, λ = nβ,
 with Hessians W of the rows' weighted losses, a step takes the matrix
 
 .. math:: B = (W^{-1}+K/\lambda)^{-1} = S\hat BS, \qquad SS\ \text{the diagonal of}\ W,
@@ -235,7 +235,7 @@ class SoftmaxSystem(NewtonSystem):
 
 
 def _cholesky(M: Any) -> None:
-    """Factorise what is in the upper triangle, in place."""
+    """Factorize what is in the upper triangle, in place."""
     _, info = (spotrf if M.dtype == np.float32 else dpotrf)(M.T, lower=1, clean=0, overwrite_a=1)
     if info:
         raise np.linalg.LinAlgError(f"the leading minor of order {info} is not positive")

@@ -13,7 +13,7 @@ from clifford_rand._blas import blas_threads
 from clifford_rand._checks import as_array, as_real, check_positive, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.datafit import Datafit, unpenalised_fit
+from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import make_datafit
 from clifford_rand_nn.kernel_network.logistic.approximate_leave_one_out import Groups, left_out
@@ -30,8 +30,8 @@ _SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
 _MANY_ROWS = 1000  # from which single precision is worth it
 _ROUGH = 1e-6  # a gap down to which steps in single precision lead
 _NEAR = 1e-3  # a gap from which one step moves predictions so little that its curvatures are those of the optimum
-_CUBE = 5.8e-12  # seconds of a Cholesky factorisation of order n, by n³, on two cores
-_LOGISTIC, _SOFTMAX = 3.0, 27.0  # such factorisations for one beta, and for one beta and class
+_CUBE = 5.8e-12  # seconds of a Cholesky factorization of order n, by n³, on two cores
+_LOGISTIC, _SOFTMAX = 3.0, 27.0  # such factorizations for one beta, and for one beta and class
 _REFITS = 0.08  # seconds of what `left_out` refits for one beta
 
 
@@ -289,7 +289,7 @@ class LogisticPath:
         """Return the last network, or that without neurons."""
         if not self._fits:
             zero = np.zeros_like(self._datafit.y)
-            t = unpenalised_fit(self._datafit, self._ones).mean(axis=0)
+            t = unpenalized_fit(self._datafit, self._ones).mean(axis=0)
             return self._made(zero, zero, t, radius)
         beta, last = self._fits[-1]
         grown = radius / (self.n * beta)
@@ -305,7 +305,7 @@ class LogisticPath:
     def _step(
         self, f: Array, residual: Array, image: Array, radius: float, single: bool
     ) -> tuple[_State, NewtonSystem]:
-        """Return the minimiser of the quadratic model at predictions f."""
+        """Return the minimizer of the quadratic model at predictions f."""
         p = self._datafit.loss.probabilities(f)
         mass = self._datafit.weights * (p if self._outputs > 1 else p[:, :1] * p[:, 1:])
         rough = LogisticSystem.in_single(*self._in_single, mass, radius) if single else None

@@ -18,7 +18,7 @@ from clifford_rand_nn.kernel_network.targets import varying
 
 SHAPES = ("full", "shrunk", "diagonal")
 _OFF_DIAGONAL = {"full": 1.0, "shrunk": 0.5, "diagonal": 0.0}  # what is left of entries off the diagonal of M
-_PIVOT = 1e-10  # of the trace of M, where its factorisation ends: M may have less than full rank
+_PIVOT = 1e-10  # of the trace of M, where its factorization ends: M may have less than full rank
 _FLOOR = 1e-9  # of the trace of the kernel matrix: no smaller n·beta, where what copies of a row differ by is fitted
 
 
@@ -57,7 +57,7 @@ def learn_frame(
 ) -> LearnedGates:
     r"""Fit a network by the squared loss, take the law of its gates from its gradients, and again.
 
-    Each round solves :math:`(K+n\beta_r\Omega^{-1})\alpha=y-t,\ 1^T\alpha=0` by one Cholesky factorisation, and takes
+    Each round solves :math:`(K+n\beta_r\Omega^{-1})\alpha=y-t,\ 1^T\alpha=0` by one Cholesky factorization, and takes
     for the next kernel :math:`M\propto\frac1n\sum_i\omega_i\sum_c\nabla f_c(x_i)\nabla f_c(x_i)^T`, scaled so that rows
     keep their mean square length and the bias feature its meaning. :math:`\beta_r` is ``beta`` times the spread of the
     kernel, tr K/n less the mean of K, as a share of that of the first, times ``factors[r]``.
@@ -70,7 +70,7 @@ def learn_frame(
     kernel : GateKernel
         Of the first fit.
     X : (n, d) array
-        Rows as the kernel takes them, standardised.
+        Rows as the kernel takes them, standardized.
     targets : (n, C) array
     beta : float > 0
         Of the first fit, in the 1/n scale.
@@ -147,7 +147,7 @@ def learned_kernels(
 
 
 def _root(M: Array) -> Array:
-    """Return F (d, rank) with FFᵀ = M, by Cholesky's factorisation with pivots; what rounding made negative is 0."""
+    """Return F (d, rank) with FFᵀ = M, by Cholesky's factorization with pivots; what rounding made negative is 0."""
     if not M[~np.eye(len(M), dtype=bool)].any():
         return np.diag(np.sqrt(np.maximum(M.diagonal(), 0.0)))
     factor, pivots, rank, _ = dpstrf(M, tol=_PIVOT * float(np.trace(M)), lower=1)
@@ -162,7 +162,7 @@ def spread(K: NDArray[np.floating]) -> float:
 
 
 class KernelRidge:
-    r"""Fits with one kernel matrix, one factorisation each: :math:`(K+\lambda\Omega^{-1})\alpha=y-t,\ 1^T\alpha=0`."""
+    r"""Fits with one kernel matrix, one factorization each: :math:`(K+\lambda\Omega^{-1})\alpha=y-t,\ 1^T\alpha=0`."""
 
     def __init__(self, K: NDArray[np.floating], weights: Array | None = None) -> None:
         self.K = K

@@ -123,7 +123,7 @@ def learned_rounds(
     mistakes, then with the largest gain. Each round gets the best of five factors of beta, by the same rows.
 
     Neither order nor copies nor a seed change the parts: rows are sorted by targets and then by a fixed combination of
-    their columns, and every five neighbours go to different parts, copies of a row to the same, groups as a whole.
+    their columns, and every five neighbors go to different parts, copies of a row to the same, groups as a whole.
 
     Parameters
     ----------
@@ -167,8 +167,8 @@ def learned_rounds(
         raise fail("groups" if groups is not None else "X", owner, "of two or more groups of rows", describe("one"))
     mean = targets.mean(axis=0)
     w = None if weights is None else weights[taken] / weights[taken].mean()
-    centred = varying(targets)
-    folds = _Folds(kernel, data[taken], centred[taken], w, len(data) * beta, list(held_parts(parts)))
+    centered = varying(targets)
+    folds = _Folds(kernel, data[taken], centered[taken], w, len(data) * beta, list(held_parts(parts)))
     judged = np.concatenate(folds.held)
     unit, aim = belongs[taken[judged]], targets[taken[judged]]
     scale = np.ones(len(judged)) if w is None else w[judged]
@@ -206,7 +206,7 @@ def learned_rounds(
     if chosen.rounds and len(data) <= _REFITTED:
         unseen = folds.unseen(best, taken, belongs)
         rows = np.concatenate([fold.unseen for fold in unseen])
-        predictions = folds.refitted(best, data, centred, weights, unseen, belongs)
+        predictions = folds.refitted(best, data, centered, weights, unseen, belongs)
     return LearnedRounds(chosen.shape, chosen.rounds, factors, tuple(trials), rows, predictions + mean, unseen)
 
 

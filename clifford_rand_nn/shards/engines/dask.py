@@ -43,7 +43,7 @@ _Work = TypeVar("_Work", bound=Callable[..., Any])
 class DaskEngine(Engine):
     """Runs sums on the workers of a Dask cluster, in the same bits as `LocalEngine`.
 
-    Neighbouring parts belong to one worker, as many as its threads ask for. Their rows are held in its memory in the
+    Neighboring parts belong to one worker, as many as its threads ask for. Their rows are held in its memory in the
     type in which they are stored, as long as they fit; the others are read from their files in every pass. A pass
     sends the parameters once and returns one sum; in between, sums are added where they are, in pairs. Rows do not
     travel, but for those that Dask gives to an idle worker. A worker that dies costs its share of the pass: Dask runs

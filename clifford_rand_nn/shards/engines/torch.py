@@ -34,7 +34,7 @@ class TorchEngine(Engine):
 
     Start it as other programs of torch are: ``torchrun --nproc-per-node=4 train.py``, where every rank calls
     ``torch.distributed.init_process_group``, makes the same `Shards` and calls `fit` with the same arguments. Each rank
-    owns neighbouring parts, keeps their rows on its device in the type in which they are stored, as long as they fit,
+    owns neighboring parts, keeps their rows on its device in the type in which they are stored, as long as they fit,
     and adds its sums there. Sums are exchanged, added in the order of the ranks, and are the same bits in all of them,
     so that all take the same steps. Other numbers of ranks, or other devices, differ by rounding.
 

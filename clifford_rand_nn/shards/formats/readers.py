@@ -114,11 +114,11 @@ def _file(value: Any, name: str) -> dict[str, Stored]:
 
 
 def _inside(path: Path) -> Mapping[str, list[Path]] | list[Path]:
-    """Return the files of a folder: X-….npy with its neighbours, Parquet or Zarr; or a file itself."""
+    """Return the files of a folder: X-….npy with its neighbors, Parquet or Zarr; or a file itself."""
     if path.is_file() or is_zarr(path):
         return [path]
     if rows := sorted(path.glob("X-*.npy")):
-        return _neighbours(path, rows)
+        return _neighbors(path, rows)
     for endings in (_PARQUET, (".zarr",)):
         if found := sorted(file for file in path.glob("*") if file.suffix.lower() in endings and file.name[0] != "."):
             return found
@@ -126,7 +126,7 @@ def _inside(path: Path) -> Mapping[str, list[Path]] | list[Path]:
     raise fail("X", "Shards", rule, describe(f"{path}" + ("" if path.is_dir() else ", which is no folder")))
 
 
-def _neighbours(folder: Path, rows: list[Path]) -> dict[str, list[Path]]:
+def _neighbors(folder: Path, rows: list[Path]) -> dict[str, list[Path]]:
     found = {"X": rows, "y": [], "sample_weight": []}
     for role, letter in (("y", "y"), ("sample_weight", "w")):
         there = sorted(folder.glob(f"{letter}-*.npy"))

@@ -58,7 +58,7 @@ def train_gated(
     n : int
         Rows of weight > 0.
     feature : float or None
-        The constant beside the columns of the rows, where biases are penalised.
+        The constant beside the columns of the rows, where biases are penalized.
     limits : Limits
         ``max_iter`` counts steps, a pass each.
     state : State, optional

@@ -69,7 +69,7 @@ class ShardedProblem:
 
     @property
     def beta(self) -> float:
-        """Regularisation parameter, in the 1/n scale."""
+        """Regularization parameter, in the 1/n scale."""
         return self.sample.beta
 
     def network(self, z: Point) -> Network:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.landmark_span import LandmarkSpan
 from clifford_rand_nn.kernel_network.network import KernelNetwork
-from clifford_rand_nn.kernel_network.standardization import Standardisation
+from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.row_sums.engine import Engine
 from clifford_rand_nn.row_sums.targets import Targets
@@ -49,7 +49,7 @@ def values_in_span(network: KernelNetwork, scale: Array, beta: float, targets: T
     if targets.classes is None:
         targets, network = targets._replace(offset=network.intercept), replace(network, intercept=0 * network.intercept)
     there: KernelNetwork = units.inverse().back(network)
-    assert isinstance(there.standard, Standardisation)
+    assert isinstance(there.standard, Standardization)
     span = LandmarkSpan(there.kernel, there.rows)
     rows = LandmarkRows(there.standard, there.kernel, there.rows)
     back, sides, moments = engine.sum(ResidualSum(rows, targets, there.intercept, there.alpha, 0 * there.intercept))
@@ -61,7 +61,7 @@ def values_in_span(network: KernelNetwork, scale: Array, beta: float, targets: T
 
 def _probable(network: KernelNetwork, beta: float, targets: Targets, engine: Engine) -> Values:
     """Return the values of a network whose outputs are log-odds."""
-    assert isinstance(network.standard, Standardisation)
+    assert isinstance(network.standard, Standardization)
     rows = LandmarkRows(network.standard, network.kernel, network.rows)
     back, totals = engine.sum(LossSum(rows, targets, network.alpha, network.intercept))
     span = LandmarkSpan(network.kernel, network.rows)

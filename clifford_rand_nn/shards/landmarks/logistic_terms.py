@@ -18,7 +18,7 @@ class WorkingSum(NormalSum):
     r"""The normal equations of a Newton step from :math:`f=\sum_jK(\cdot,z_j)a_j+t`: those of least squares.
 
     Weights are :math:`\omega h`, h the mean curvature of a row's loss, targets :math:`f-\ell'(f)/h`, so that the
-    minimiser for every β is where Newton's method goes from f; of a softmax about so, since it has a matrix for h.
+    minimizer for every β is where Newton's method goes from f; of a softmax about so, since it has a matrix for h.
 
     Parameters
     ----------

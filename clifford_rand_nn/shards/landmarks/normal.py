@@ -20,7 +20,7 @@ _PIVOT = 1e-11  # of the largest diagonal entry: what a landmark adds to those b
 def independent(kernel: GateKernel, rows: Array) -> tuple[NDArray[np.intp], float]:
     """Return landmarks (m,) among rows that are independent but for rounding, and what the last of them adds.
 
-    They are in the order of the pivots, in which Cholesky's factorisation meets no smaller one. Rows whose angle is
+    They are in the order of the pivots, in which Cholesky's factorization meets no smaller one. Rows whose angle is
     some 1e-8 are one to the kernel, and then its matrix has negative eigenvalues of that size. The second number is a
     squared pivot, as a share of the largest one.
     """
@@ -34,7 +34,7 @@ def independent(kernel: GateKernel, rows: Array) -> tuple[NDArray[np.intp], floa
 
 
 class Normal:
-    r"""The minimisers u of :math:`\sum_i\omega_i\tfrac12||y_i-f_u(x_i)-t||^2+\frac\rho2||u||^2` for every ρ.
+    r"""The minimizers u of :math:`\sum_i\omega_i\tfrac12||y_i-f_u(x_i)-t||^2+\frac\rho2||u||^2` for every ρ.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.large_n.landmarks import spread_rows
 from clifford_rand_nn.kernel_network.metric.metric_frame import learn_frame
 from clifford_rand_nn.kernel_network.metric.metric_selection import LearnedRounds, learned_rounds
-from clifford_rand_nn.kernel_network.standardization import Standardisation
+from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.kernel_network.training import COMPARED, Mistakes
 from clifford_rand_nn.row_sums.sums import Block
 from clifford_rand_nn.row_sums.targets import Targets
@@ -80,7 +80,7 @@ class Chosen:
 
     Attributes
     ----------
-    standard : Standardisation
+    standard : Standardization
     kernel : GateKernel
     candidates : list of Candidate
         Of scalings and constant features, best first.
@@ -91,7 +91,7 @@ class Chosen:
         Rows that differ, landmarks among the first of them.
     """
 
-    standard: Standardisation
+    standard: Standardization
     kernel: GateKernel
     candidates: list[Candidate]
     rounds: LearnedRounds | None
@@ -102,7 +102,7 @@ class Chosen:
 def chosen_by(
     facts: Facts, learn: Drawn, beta: float | None, rounds: int, mistakes: Mistakes | None, owner: str
 ) -> Chosen:
-    """Choose as a fit in memory does, but that columns are standardised by the sums of all rows."""
+    """Choose as a fit in memory does, but that columns are standardized by the sums of all rows."""
     problem, rows = _distinct(learn)
     if len(rows) < 2:
         raise fail("X", owner, "at least two rows that differ, so that one can be left out", describe("one sample"))
@@ -150,14 +150,14 @@ def _distinct(rows: Drawn) -> tuple[Problem, Drawn]:
     return Problem(kept.X, means[order], weights), kept
 
 
-def _standard(facts: Facts, problem: Problem, scaling: str) -> Standardisation:
-    """Return the standardisation by the sums of all rows, of columns that vary in the sample.
+def _standard(facts: Facts, problem: Problem, scaling: str) -> Standardization:
+    """Return the standardization by the sums of all rows, of columns that vary in the sample.
 
     A column that is constant there is left out, as no landmark could tell what it is for. Where the variance is a small
     difference of large sums, that of the sample stays.
     """
-    sampled = Standardisation.of(problem.X, scaling, problem.weights)
-    own = Standardisation.of(problem.X, "column", problem.weights)
+    sampled = Standardization.of(problem.X, scaling, problem.weights)
+    own = Standardization.of(problem.X, "column", problem.weights)
     mean, square = facts.sums / facts.weight, facts.squares / facts.weight
     with np.errstate(over="ignore", invalid="ignore"):
         variance = square - mean**2
@@ -171,4 +171,4 @@ def _standard(facts: Facts, problem: Problem, scaling: str) -> Standardisation:
         top = float(deviation[varies].max())
         deviation = np.where(varies, top * np.sqrt(np.mean((deviation[varies] / top) ** 2)), 0.0)
     rate = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies)
-    return Standardisation(mean, np.where(np.isfinite(rate), rate, 0.0), sampled.bound)
+    return Standardization(mean, np.where(np.isfinite(rate), rate, 0.0), sampled.bound)

@@ -70,8 +70,8 @@ class Residuals(NamedTuple):
         W = float(weights[0])
         mean = left / W
         size = np.sqrt(diagonal) * (np.sqrt(squares) + np.sqrt(W) * np.abs(mean))
-        centred = np.maximum(squares - W * mean**2, 0.0)
-        return cls(W, mean, along - mean * y, centred, back - np.outer(ones, mean), size)
+        centered = np.maximum(squares - W * mean**2, 0.0)
+        return cls(W, mean, along - mean * y, centered, back - np.outer(ones, mean), size)
 
     def bound(self, beta: float, span: LandmarkSpan | None, scale: Array | None = None) -> tuple[float, Array]:
         r"""Return a lower bound of the least objective in the span, and s (C,), the best one if it is not given.
@@ -165,7 +165,7 @@ class SpanSteps(Steps[State]):
         Near the mean of y: moments are about it.
     beta : float
     inverse : callable
-        That of :math:`V^T\Omega V+\rho I`, V centred, as near as the sums of normal equations come to it.
+        That of :math:`V^T\Omega V+\rho I`, V centered, as near as the sums of normal equations come to it.
     """
 
     def __init__(
@@ -220,8 +220,8 @@ class SpanSteps(Steps[State]):
         step, ones, along = state.step, state.sides[:, -1], state.along
         weight = float(state.moments[0, 0])
         curved = self._span.whitened(self._pass(step, None)[0])
-        centred = curved - np.outer(ones, ones @ step) / weight + weight * self._beta * step
-        across = np.einsum("mc,mc->c", step, centred)
+        centered = curved - np.outer(ones, ones @ step) / weight + weight * self._beta * step
+        across = np.einsum("mc,mc->c", step, centered)
         length = np.divide(along, across, out=np.zeros_like(along), where=across > 0)
         u, back = state.u + length * step, state.back - length * curved
         moments = _moments(u, back, state.sides, state.moments)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
-from clifford_rand_nn.kernel_network.standardization import Standardisation
+from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.row_sums.sums import Block, Kept, RowSum, Sums
 from clifford_rand_nn.row_sums.targets import Targets
 
@@ -23,14 +23,14 @@ class LandmarkRows:
 
     Parameters
     ----------
-    standard : Standardisation
+    standard : Standardization
     kernel : GateKernel
     Z : (m, d) array
         The landmarks, as ``standard`` makes them.
     dtype : float64 or float32
     """
 
-    def __init__(self, standard: Standardisation, kernel: GateKernel, Z: Array, dtype: Any = np.float64) -> None:
+    def __init__(self, standard: Standardization, kernel: GateKernel, Z: Array, dtype: Any = np.float64) -> None:
         self.standard, self.tiles = standard, KernelTiles(kernel, Z, dtype)
 
     @property

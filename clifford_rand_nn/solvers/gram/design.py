@@ -19,7 +19,7 @@ _THREADED = 10**6  # entries from which rows are shared out to threads: half a m
 
 
 class GatedDesign:
-    r"""The columns :math:`A = [MF, Q]` of a gated network: n rows, N = P r penalised columns, and q free ones.
+    r"""The columns :math:`A = [MF, Q]` of a gated network: n rows, N = P r penalized columns, and q free ones.
 
     Column (i, k) of F is :math:`D_iY_k`, with Y the rows in an orthonormal basis of the directions in which they vary,
     so that the norm of a block of N/P coefficients is that of the coefficients of its gate. With
@@ -72,7 +72,7 @@ class GatedDesign:
         return float(8 * (2 * _MANY * _TILE + columns) * columns * cpu_count())
 
     def fits(self, problem: GatedProblem) -> bool:
-        """Tell whether these are the columns of a problem: of its rows, its patterns and its unpenalised biases."""
+        """Tell whether these are the columns of a problem: of its rows, its patterns and its unpenalized biases."""
         X, made = self._made_of
         other = problem.map
         if made is other:
@@ -115,13 +115,13 @@ class GatedDesign:
         return self._summed(work, tile=_MANY * _TILE, least=_PART)
 
     def drop(self, columns: NDArray[np.intp]) -> None:
-        """Take penalised columns for zero from now on."""
+        """Take penalized columns for zero from now on."""
         self._noise = columns
         for kept in self._kept.values():
             kept[:, columns] = 0.0
 
     def blocks(self, x: Array) -> Array:
-        """Return the penalised coefficients of x by gate, (P, r, C)."""
+        """Return the penalized coefficients of x by gate, (P, r, C)."""
         return x[: self.N].reshape(self.P, self.r, x.shape[1])
 
     def squares(self, x: Array) -> Array:

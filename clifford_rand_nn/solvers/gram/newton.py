@@ -19,12 +19,12 @@ from clifford_rand_nn.solvers.gram.bounds import dual_without_rows, lower_bound,
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.smooth import QuadraticSum, RowSum
 from clifford_rand_nn.solvers.gram.system import Preconditioner, penalty_product
-from clifford_rand_nn.solvers.gram.terms import Linearised, Norms, Squares, equal_weight
+from clifford_rand_nn.solvers.gram.terms import Linearized, Norms, Squares, equal_weight
 from clifford_rand_nn.solvers.gram.weights import Sizes, Weights, predicted
 from clifford_rand_nn.solvers.interrupts import handed_over
 
 _KEPT = 2.0**30  # bytes of columns and of classes that are kept, where no limit of memory is given
-_SMALL = 700  # columns up to which a factorisation takes some milliseconds, in one thread rather than in two that wait
+_SMALL = 700  # columns up to which a factorization takes some milliseconds, in one thread rather than in two that wait
 _SHARE, _CLOSE = 0.1, 0.03  # of the residual that conjugate gradients leave; the latter within 100 times the tolerance
 _MOST = 200  # of their steps
 _SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
@@ -37,7 +37,7 @@ _ROUNDED = 4  # for so many steps in a row ends single precision,
 _STALLED = 12  # and for so many the run
 _EVERY = 3  # gate: of these a network is fitted first, where there are at least so many gates
 _MANY = 12
-_WIDE = 0.5  # and so many columns a row, as far as that a factorisation takes more than the passes over the rows;
+_WIDE = 0.5  # and so many columns a row, as far as that a factorization takes more than the passes over the rows;
 _ROUGH = 0.1  # to this gap, which leaves 8 steps of 14 with all gates,
 _SHARED = 0.3  # and the others begin with this share of the mean weight
 _NEARLY = 10.0  # times the tolerance: a gap from which a step needs no new second derivatives
@@ -85,7 +85,7 @@ class GramNewton(Limits):
     def solve(
         self, problem: GatedProblem, start: Point | None = None, kernel: list[GatedDesign] | None = None
     ) -> Result[Coefficients]:
-        """Minimise the problem, from scratch or from a solution for another beta.
+        """Minimize the problem, from scratch or from a solution for another beta.
 
         Parameters
         ----------
@@ -267,7 +267,7 @@ class _Run:
     def _move(self) -> float:
         """Move along Newton's direction; return the share of it that was taken."""
         smooth, terms, design, dtype = self.smooth, self.terms, self.design, self.dtype
-        loss, linear = self.problem.datafit.loss, terms.linearise(self.x, smooth.slope)
+        loss, linear = self.problem.datafit.loss, terms.linearize(self.x, smooth.slope)
         grams = smooth.model(self.short, dtype)
         if self.kept is None or not self.kept.serves(grams, linear):
             self.kept = Preconditioner(design, grams, linear, not loss.separable)
@@ -293,7 +293,7 @@ class _Run:
             self.terms.restart(self.problem.n * self.problem.beta, self.x, smooth.slope, first=first)
         return length
 
-    def _length(self, move: Array, linear: Linearised) -> float:
+    def _length(self, move: Array, linear: Linearized) -> float:
         """Return the first of 1, 1/2, … that lowers the merit enough; 0 if none does. The first step may be longer."""
         value, terms = self.smooth.along(move), self.terms
         slope = max(float(np.vdot(linear.right, move)), 0.0)

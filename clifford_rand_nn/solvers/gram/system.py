@@ -9,7 +9,7 @@ from scipy.linalg.lapack import dpotrf, spotrf
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.solvers.gram.design import GatedDesign
-from clifford_rand_nn.solvers.gram.terms import Linearised
+from clifford_rand_nn.solvers.gram.terms import Linearized
 
 # Least squared pivot of a free column of unit diagonal: without curvature a step is rounding noise over the pivot.
 _DAMPING = 1e-6
@@ -28,7 +28,7 @@ class Preconditioner:
     design : GatedDesign
     grams : list of (N + q, N + q)
         One for all outputs or one for each, in single or double precision; they are not changed.
-    terms : Linearised
+    terms : Linearized
     balanced : bool
         Whether the rows of a solution sum to zero, as those of a softmax do.
 
@@ -38,21 +38,21 @@ class Preconditioner:
         A matrix has entries that are not finite.
     """
 
-    def __init__(self, design: GatedDesign, grams: list[NDArray[Any]], terms: Linearised, balanced: bool) -> None:
+    def __init__(self, design: GatedDesign, grams: list[NDArray[Any]], terms: Linearized, balanced: bool) -> None:
         self._kind: Any = np.float32 if grams[0].dtype == np.float32 else np.float64
         self._balanced, self._made_of = balanced, (grams, terms)
-        scales, self._factors = zip(*(self._factorised(design, G, terms) for G in grams), strict=True)
+        scales, self._factors = zip(*(self._factorized(design, G, terms) for G in grams), strict=True)
         self._scale = np.concatenate(scales, axis=1)
         self._Y: NDArray[Any] | None = None
         if terms.directions is not None and terms.directions.any():
             self._take(design, terms.directions)
 
-    def serves(self, grams: list[NDArray[Any]], terms: Linearised) -> bool:
+    def serves(self, grams: list[NDArray[Any]], terms: Linearized) -> bool:
         """Tell whether this is the inverse for these matrices and a penalty without directions."""
         of, made = self._made_of
         return of is grams and terms.directions is None and np.array_equal(terms.diagonal, made.diagonal)
 
-    def _factorised(self, design: GatedDesign, G: NDArray[Any], terms: Linearised) -> tuple[Any, Any]:
+    def _factorized(self, design: GatedDesign, G: NDArray[Any], terms: Linearized) -> tuple[Any, Any]:
         """Return S and L, of a matrix whose diagonal is raised until no pivot is rounding noise."""
         N, free = design.N, G.diagonal()[design.N :].astype(np.float64)
         scale = np.concatenate([np.repeat(terms.diagonal, design.r), np.where(free > 0, free, 1.0)]) ** -0.5
@@ -112,7 +112,7 @@ class Preconditioner:
         return np.asarray(x - x.mean(axis=1, keepdims=True) if self._balanced else x)
 
 
-def penalty_product(design: GatedDesign, linear: Linearised, p: Array) -> Array:
+def penalty_product(design: GatedDesign, linear: Linearized, p: Array) -> Array:
     """Return what the penalty's part of the system makes of p (N + q, C)."""
     out = np.zeros_like(p)
     blocks, to = design.blocks(p), design.blocks(out)

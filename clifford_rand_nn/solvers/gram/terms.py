@@ -25,7 +25,7 @@ _ROUNDING = 1e-13
 _FELT = 1e-100  # of the residual's square: a slope with a smaller square moves no prediction, rounding is 1e-32 of it
 
 
-class Linearised(NamedTuple):
+class Linearized(NamedTuple):
     r"""A penalty in Newton's system, :math:`\mathrm{diag}(d_i) - v_iv_i^T` in every gate, and the right-hand side."""
 
     diagonal: Array  # d, (P,)
@@ -47,11 +47,11 @@ class Squares:
         """Whether λ is that of the problem."""
         return self.radius == self._target
 
-    def linearise(self, x: Array, slope: Array) -> Linearised:
+    def linearize(self, x: Array, slope: Array) -> Linearized:
         """Return the system at x, for a loss with that downhill slope."""
         right = slope.copy()
         right[: self._design.N] -= self.radius * x[: self._design.N]
-        return Linearised(np.full(self._design.P, self.radius), None, right)
+        return Linearized(np.full(self._design.P, self.radius), None, right)
 
     def value(self, x: Array) -> float:
         """Return the penalty."""
@@ -141,7 +141,7 @@ class Norms:
         half = 0.5 * self._square
         return np.maximum(half - 0.5 * self._design.squares(slope), np.minimum(self._mu / a, half))
 
-    def linearise(self, x: Array, slope: Array) -> Linearised:
+    def linearize(self, x: Array, slope: Array) -> Linearized:
         """Return the system at x, for a loss with that downhill slope."""
         design, a = self._design, self._weights(x)
         sizes = np.sqrt(design.squares(slope))
@@ -149,7 +149,7 @@ class Norms:
         whole = self._slacks(a, slope) + (share * sizes) ** 2
         right = slope.copy()
         right[: design.N] -= (design.blocks(x) / a[:, None, None]).reshape(design.N, x.shape[1])
-        return Linearised(1 / a, design.blocks(slope) * (share / np.sqrt(a * whole))[:, None, None], right)
+        return Linearized(1 / a, design.blocks(slope) * (share / np.sqrt(a * whole))[:, None, None], right)
 
     def value(self, x: Array) -> float:
         """Return the smooth norms."""

@@ -55,7 +55,7 @@ class Weights:
               \varphi''_{ij}(a) = \langle V_i, (G-G(G+\mathrm{diag}(1/a))^{-1}G)_{ij}V_j\rangle,
 
     also where weights are 0: a gate comes and goes like any other variable that has a bound. For one gate, column and
-    row :math:`1/||V||` is linear in a. So steps go to where the linearised :math:`1/||V_i||` are :math:`1/\lambda`, as
+    row :math:`1/||V||` is linear in a. So steps go to where the linearized :math:`1/||V_i||` are :math:`1/\lambda`, as
     those of trust-region methods do: 2 or 3 of them from a predicted solution, 4 to 6 from equal weights.
 
     It is the method of `GateWeights` for the kernel of few rows, here in the coefficients instead of the dual point.
@@ -116,7 +116,7 @@ class Weights:
     def _move_to(self, a: Array) -> None:
         """Solve for the coefficients of weights."""
         a = np.where(a > _NOTHING * a.max(initial=0.0), a, 0.0)
-        self._factorise(a)
+        self._factorize(a)
         x, on = np.zeros_like(self._smooth.H), a > 0
         half = self._half_solved(self._smooth.H[self._columns].T).T
         if half.size:
@@ -126,8 +126,8 @@ class Weights:
         weighted = self._design.squares(x)[on] / a[on] + self._radius * self._radius * a[on]
         self._value = self._smooth.value + 0.5 * float(weighted.sum())
 
-    def _factorise(self, a: Array) -> None:
-        """Factorise the system of weights, LLᵀ = G + diag(1/a), on the columns of gates that have any."""
+    def _factorize(self, a: Array) -> None:
+        """Factorize the system of weights, LLᵀ = G + diag(1/a), on the columns of gates that have any."""
         design, G = self._design, self._smooth.G
         r, on = design.r, np.flatnonzero(a > 0)
         self._columns: Any = slice(None)

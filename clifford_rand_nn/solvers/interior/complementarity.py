@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.datafit import Datafit, unpenalised_fit
+from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
 
 _IDLE = 1e-6  # of the largest target: the slope at the null fit of a constant target; n rows have slopes of 1/n
 BOUNDARY = 0.99  # share of the way to the boundary
@@ -222,7 +222,7 @@ class DualTerms:
         else:
             self.closed = datafit.dual_domain()
         self.predictions, self.curvature = datafit.predictions_at, datafit.dual_curvature
-        self.null = unpenalised_fit(datafit, Q)
+        self.null = unpenalized_fit(datafit, Q)
         self.null_theta = datafit.residual(self.null)
 
     def start(self) -> Array:

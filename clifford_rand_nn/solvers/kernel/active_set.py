@@ -34,7 +34,7 @@ class GateWeights:
     :math:`\nu_i^2(\nu_i/\lambda-1)`. Which gates are active comes out of the quadratic program itself, so that one step
     leads from one beta to the next, with a gap of some 1e-3, and each further step squares the error.
 
-    The system is factorised once a beta. Weights near those of the factor are served by conjugate gradients that it
+    The system is factorized once a beta. Weights near those of the factor are served by conjugate gradients that it
     preconditions, on the subspace :math:`Q^T\theta=0`.
 
     References
@@ -53,7 +53,7 @@ class GateWeights:
         self._V = kernel.correlations(self.theta)
         largest = float(self._sizes().max(initial=0.0))
         self.a = norms / largest if largest > 0 else np.zeros_like(norms)
-        self._factorise()
+        self._factorize()
         self._solve(_FIRST)
 
     def move(self, gap: float, tol: float, radius: float | None = None) -> None:
@@ -63,7 +63,7 @@ class GateWeights:
         H = self._curvature()
         self.a = bounded_quadratic(H, nu**2 * (nu / radius - 1) + H @ self.a, self.a > 0)
         if self._spread() > _APART:
-            self._factorise()
+            self._factorize()
         self._solve(max(tol, min(_FIRST, gap**2)))
 
     def point(self) -> tuple[Point, Array]:
@@ -89,8 +89,8 @@ class GateWeights:
         ratio = (self.a + least) / (self._factored + least)
         return float(max(ratio.max(), 1.0) / min(ratio.min(), 1.0)) if least > 0 else 1.0
 
-    def _factorise(self) -> None:
-        """Factorise the matrix of the present weights: the preconditioner from now on."""
+    def _factorize(self) -> None:
+        """Factorize the matrix of the present weights: the preconditioner from now on."""
         self._factored = self.a
         single = self.problem.n >= MANY_ROWS
         self._system = KernelSystem(self.kernel, self.a, self._roots, False, self._buffers, single)

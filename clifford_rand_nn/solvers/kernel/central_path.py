@@ -19,7 +19,7 @@ _FIRST = 0.3  # the first radius, as a share of that value
 _SHORT = 0.2  # below this share the predictor tells little: 14 of 720 degenerate problems fail, 48 without this rule
 _LONG = 0.5  # a step this long (1 is a full one) was a good one: the radius may fall
 _APART = 0.1  # least slack, as a share of its error: one far below it would make the next steps short
-# Steps that begin at a larger gap are factorised in single precision, in half the time, where that time is worth it.
+# Steps that begin at a larger gap are factorized in single precision, in half the time, where that time is worth it.
 _ROUGH = 1e-2
 _ROUNDING = 1e-13
 _RIDGES = (1e-13, 1e-11, 1e-9, 1e-7)  # relative, on the diagonal: gates may be dependent; a step bears such an error
@@ -36,7 +36,7 @@ class KernelPath:
     The multipliers :math:`\eta_i` of the gates are the norms of their coefficients, :math:`U_i =
     \eta_iX^TD_i\theta/\lambda`; those of the equalities are the biases c. Stationarity reads :math:`f(\theta) =
     \sum_i\eta_iK_i\theta/\lambda + Qc`, f(θ) being the predictions at which θ is the residual. A Newton step has the
-    matrix :math:`(\ell^*)'' + \sum_i\eta_iK_i/\lambda` of order n, factorised once, bordered by one row and column for
+    matrix :math:`(\ell^*)'' + \sum_i\eta_iK_i/\lambda` of order n, factorized once, bordered by one row and column for
     each gate and bias. Steps are Mehrotra's, with slacks that need not agree with θ before the end; the second-order
     term of a gate is :math:`||X^TD_i\Delta\theta||^2/2\lambda`.
 

@@ -15,7 +15,7 @@ from clifford_rand_nn.problems.csr_rows import same_problem_rows
 from clifford_rand_nn.problems.duality import rounding_of_form
 from clifford_rand_nn.problems.gated import GatedProblem
 
-# Largest diagonal entry of a matrix, whose least eigenvalue is 1, that is factorised in single precision.
+# Largest diagonal entry of a matrix, whose least eigenvalue is 1, that is factorized in single precision.
 _MOST = 1e4
 _TILE = 1024  # sparse rows whose products with all rows are made at a time
 MANY_ROWS = 1000  # from which single precision is worth it
@@ -44,7 +44,7 @@ class GatedKernel:
 
     Notes
     -----
-    All products go through SciPy's BLAS, as the factorisations do: NumPy's may be another library, with threads that
+    All products go through SciPy's BLAS, as the factorizations do: NumPy's may be another library, with threads that
     contend for the same cores.
     """
 
@@ -61,7 +61,7 @@ class GatedKernel:
         return np.asarray(self.gram.astype(np.float32, order="F"))
 
     def fits(self, problem: GatedProblem) -> bool:
-        """Tell whether this is the kernel of a problem: of its rows, its patterns and its unpenalised biases."""
+        """Tell whether this is the kernel of a problem: of its rows, its patterns and its unpenalized biases."""
         X, made = self._made_of
         other = problem.map
         if made is other:
@@ -208,7 +208,7 @@ class KernelSystem:
     buffers : dict of (n, n) arrays
         Memory that is used again from call to call; it grows as needed.
     single : bool
-        Whether to factorise in single precision, if the matrix allows it; not with ``balanced``.
+        Whether to factorize in single precision, if the matrix allows it; not with ``balanced``.
     """
 
     def __init__(

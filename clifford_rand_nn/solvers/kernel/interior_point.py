@@ -37,7 +37,7 @@ class KernelInteriorPoint(KernelMethod[GatedReLUProblem, GatedKernel]):
     r"""Interior-point method for `GatedReLUProblem` of up to some ten thousand rows.
 
     Works in the n dual variables through :math:`FF^T = (XX^T)\circ(DD^T)`, whatever the number of weights is: a step
-    costs one factorisation of order n (C of them for a softmax or where outputs differ in curvature), P + q right-hand
+    costs one factorization of order n (C of them for a softmax or where outputs differ in curvature), P + q right-hand
     sides for P gates and q biases, and a few products with the rows; see `KernelPath`. Small problems, many gates,
     small beta: 4 to 6 steps for the squared loss and Huber's, 6 to 20 for the others, to 1e-6 and soon below 1e-8.
 
@@ -67,7 +67,7 @@ class KernelInteriorPoint(KernelMethod[GatedReLUProblem, GatedKernel]):
 
     @staticmethod
     def factors(problem: GatedReLUProblem) -> int:
-        """Return how many matrices of order n a step factorises: one if all outputs have the same curvature."""
+        """Return how many matrices of order n a step factorizes: one if all outputs have the same curvature."""
         return 1 if problem.datafit.loss.is_quadratic else problem.outputs
 
     @staticmethod

@@ -16,7 +16,7 @@ P = TypeVar("P", bound=GatedProblem)
 K = TypeVar("K", bound=GatedKernel)
 
 ADVICE = "try a larger tol, or Fista"
-_SMALL = 3e8  # n³ below which a factorisation takes some milliseconds, in one thread rather than in two that wait
+_SMALL = 3e8  # n³ below which a factorization takes some milliseconds, in one thread rather than in two that wait
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class KernelMethod(Limits, Generic[P, K]):
 
     @handed_over
     def solve(self, problem: P, start: Point | None = None, kernel: list[K] | None = None) -> Result[Coefficients]:
-        """Minimise the problem, from scratch or from a solution for another beta.
+        """Minimize the problem, from scratch or from a solution for another beta.
 
         Parameters
         ----------

@@ -61,17 +61,17 @@ class NewtonStep:
         """Return the state after a step, from predictions ``ahead`` if that helps; None if no step lowers anything."""
         shift = state.f - state.image / self._radius
         if ahead is not None:
-            found = self._full(ahead, shift, self._linearised(ahead), single)
+            found = self._full(ahead, shift, self._linearized(ahead), single)
             if found.objective < state.objective:
                 return found
-        new = self._full(state.f, shift, self._linearised(state.f), single)
+        new = self._full(state.f, shift, self._linearized(state.f), single)
         slope = self._slope(state, new)
         if new.objective <= state.objective + _ARMIJO * slope:
             return new
         shortened = self._shortened(state, new, slope)
         if shortened is not None and not self.problem.datafit.loss.even:
             return shortened
-        bounded = self._full(state.f, shift, self._majorised(state.f), single)
+        bounded = self._full(state.f, shift, self._majorized(state.f), single)
         best = bounded if shortened is None or bounded.objective < shortened.objective else shortened
         return best if best.objective < state.objective else None
 
@@ -111,7 +111,7 @@ class NewtonStep:
         return self.problem.datafit.value(f) + quadratic
 
     def _full(self, f: Array, shift: Array, model: _Model, single: bool) -> State:
-        """Return the minimiser of a quadratic model at predictions f; ``shift`` is what biases predict already."""
+        """Return the minimizer of a quadratic model at predictions f; ``shift`` is what biases predict already."""
         kernel, radius = self.kernel, self._radius
         kept = np.where(np.isinf(model.h), model.residual, 0.0)  # on a linear piece
         target = f - shift + np.where(np.isinf(model.h), 0.0, model.h * model.residual)
@@ -132,7 +132,7 @@ class NewtonStep:
         f_new = image / radius + shift
         return State(theta, image, f_new, self._objective(theta, image, f_new))
 
-    def _linearised(self, f: Array) -> _Model:
+    def _linearized(self, f: Array) -> _Model:
         """Return the second-order model, infinitely flat on linear pieces."""
         datafit = self.problem.datafit
         residual = datafit.residual(f)
@@ -144,8 +144,8 @@ class NewtonStep:
             h = np.where((residual <= low) | (residual >= high), np.inf, datafit.dual_curvature(residual))
         return _Model(residual, h, False)
 
-    def _majorised(self, f: Array) -> _Model:
-        """Return a model above the loss, whose minimiser lowers the objective; reweighted squares for an even loss."""
+    def _majorized(self, f: Array) -> _Model:
+        """Return a model above the loss, whose minimizer lowers the objective; reweighted squares for an even loss."""
         datafit = self.problem.datafit
         residual = datafit.residual(f)
         h = np.broadcast_to(1 / np.asarray(datafit.row_curvature), f.shape)
@@ -164,7 +164,7 @@ class KernelNewton(KernelMethod[GatedRidgeProblem, SummedKernel]):
 
     .. math:: (W^{-1} + K/\lambda)\theta + Qc = f + W^{-1}r(f),\qquad Q^T\theta = 0,
 
-    one factorisation of order n (one for each output of a softmax), whatever the numbers of gates and features are; it
+    one factorization of order n (one for each output of a softmax), whatever the numbers of gates and features are; it
     is halved until it lowers the objective enough. Rows on a linear piece of the loss keep their residual. The squared
     loss takes one step, others some four to eight, fewer along a path.
 

@@ -12,8 +12,8 @@ from clifford_rand._typing import Array
 # error of 2e-16 of their norm, so a share of 1e-12 of it still has four digits.
 _DEPENDENT = 1e-12
 
-_BLOCK = 2**22  # entries of K that are centred at a time, 32 MiB
-# QR updates lose orthogonality slowly. To factorise m columns anew after m updates or more costs no more than those.
+_BLOCK = 2**22  # entries of K that are centered at a time, 32 MiB
+# QR updates lose orthogonality slowly. To factorize m columns anew after m updates or more costs no more than those.
 _MAX_UPDATES = 64
 
 
@@ -28,8 +28,8 @@ class CentredColumns:
         n, count = K.shape
         self.K = K
         self.root = root
-        self.centred = fit_intercept
-        self.norms = np.empty(count)  # of the centred columns
+        self.centered = fit_intercept
+        self.norms = np.empty(count)  # of the centered columns
         self.sizes = np.empty(count)  # of the columns as given, to which rounding is proportional
         self.means = np.zeros(count)
         step = max(_BLOCK // max(n, 1), 1)
@@ -45,16 +45,16 @@ class CentredColumns:
         self.norms[self.norms <= 4 * np.finfo(np.float64).eps * np.sqrt(n) * self.sizes] = 0.0
 
     def take(self, index: NDArray[np.intp] | int) -> Array:
-        """Return centred columns, (n,) or (n, m)."""
+        """Return centered columns, (n,) or (n, m)."""
         return np.asarray(self._weighted(self.K[:, index] - self.means[index]))
 
     def correlate(self, v: Array) -> Array:
-        """Inner products of all columns with a v (n,) that is centred if they are, (N,)."""
+        """Inner products of all columns with a v (n,) that is centered if they are, (N,)."""
         return np.asarray(np.where(self.norms > 0, self.K.T @ self._weighted(v), 0.0))
 
     def centre(self, v: Array) -> Array:
         """Return v less its mean, or v itself if there is no intercept; with weights, orthogonal to their roots."""
-        if not self.centred:
+        if not self.centered:
             return v
         return v - v.mean() if self.root is None else v - self.root * ((self.root @ v) / len(v))
 
@@ -88,7 +88,7 @@ class ActiveColumns:
         self.columns = columns
         self.index: list[int] = []
         self.signs: list[float] = []
-        self.matrix = np.zeros((len(columns.K), 0), order="F")  # the centred active columns, (n, m)
+        self.matrix = np.zeros((len(columns.K), 0), order="F")  # the centered active columns, (n, m)
         self._Q = self.matrix
         self._R = np.zeros((0, 0))
         self._updates = 0
@@ -153,7 +153,7 @@ class ActiveColumns:
         return np.asarray(z + _solve(self._R, self._Q.T @ (y - self.matrix @ z) - bound))  # one step of refinement
 
     def segment(self, y: Array) -> Segment:
-        """Return the linear piece of the path on these columns for centred targets y."""
+        """Return the linear piece of the path on these columns for centered targets y."""
         d, g = self.direction()
         if not self.index:
             return Segment(y, g, d, d)

@@ -141,7 +141,7 @@ def _cholesky(H: Array) -> tuple[Array, bool]:
             if ridge:
                 H[np.diag_indices_from(H)] += ridge
             # NumPy's, not SciPy's: each brings a BLAS with threads of its own, and for n = 160 the two sets waited for
-            # each other's cores 35 ms a factorisation
+            # each other's cores 35 ms a factorization
             return np.asarray(np.linalg.cholesky(H), dtype=np.float64), True
         except np.linalg.LinAlgError:
             ridge = max(10 * ridge, _RIDGE * float(H.diagonal().max()))

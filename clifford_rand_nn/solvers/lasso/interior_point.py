@@ -73,7 +73,7 @@ class InteriorPoint(Limits):
 
     @handed_over
     def solve(self, problem: LassoProblem) -> Result[Weights]:
-        """Minimise the problem, in one BLAS thread where a step is short.
+        """Minimize the problem, in one BLAS thread where a step is short.
 
         Raises
         ------

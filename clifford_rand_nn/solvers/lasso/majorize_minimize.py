@@ -10,7 +10,7 @@ from scipy.linalg import cho_factor, cho_solve
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.datafit import Datafit, unpenalised_fit
+from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.datafits.quadratic import Squared
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
@@ -75,7 +75,7 @@ class MajorisedNewton(Limits):
 
     @handed_over
     def solve(self, problem: LassoProblem, start: Weights | None = None) -> Result[Weights]:
-        """Minimise the problem from ``start``, weights on its columns, or from none.
+        """Minimize the problem from ``start``, weights on its columns, or from none.
 
         Raises
         ------
@@ -90,13 +90,13 @@ class MajorisedNewton(Limits):
         watch = Watch[Weights](self, problem.relative_gap, "try a larger tol, or data scaled more evenly")
         with watch, ONE_BLAS_THREAD, np.errstate(all="ignore"):  # what overflows is not finite, and is judged
             self._run(problem, start, watch)
-        return watch.result("majorised_newton", watch.point)
+        return watch.result("majorize_minimize", watch.point)
 
     def _run(self, problem: LassoProblem, start: Weights | None, watch: Watch[Weights]) -> None:
         """Take steps until the watch or rounding ends them."""
         datafit, outputs = problem.datafit, problem.outputs
         if start is None:
-            constant = unpenalised_fit(datafit, problem.Q)[0] if problem.fit_intercept else np.zeros(outputs)
+            constant = unpenalized_fit(datafit, problem.Q)[0] if problem.fit_intercept else np.zeros(outputs)
             start = Weights(np.zeros(0, dtype=np.intp), np.zeros((0, outputs)), constant)
         weights, f, factor = start, problem.predictions(start), 1.0
         value = problem.objective(weights, f)

@@ -1,4 +1,4 @@
-"""A whole regularisation path of the Lasso: breakpoints, and everything between them by interpolation."""
+"""A whole regularization path of the Lasso: breakpoints, and everything between them by interpolation."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The exact regularisation path of the Lasso by homotopy, through ties, duplicate and dependent columns."""
+"""The exact regularization path of the Lasso by homotopy, through ties, duplicate and dependent columns."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import as_real, check_integer, check_size, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.registry import normalised
+from clifford_rand_nn.datafits.registry import normalized
 from clifford_rand_nn.problems.duality import gap_above
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.interrupts import BestIterate, handed_over
@@ -125,7 +125,7 @@ def homotopy(
         raise fail("beta_min", owner, "a finite number ≥ 0", beta_min)
     max_breakpoints = check_integer(max_breakpoints, "max_breakpoints", owner)
     limits = Limits.of(owner, max_time=max_time, callback=callback)
-    weights = normalised(sample_weight, len(columns), owner)
+    weights = normalized(sample_weight, len(columns), owner)
     with ONE_BLAS_THREAD if 2 * columns.size < _SMALL else nullcontext():
         follower = _Follower(columns, target.ravel(), bool(fit_intercept), weights, float(beta_min), limits)
         return follower.follow(max_breakpoints)

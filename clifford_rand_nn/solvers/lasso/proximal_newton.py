@@ -29,7 +29,7 @@ _TINY = np.finfo(np.float64).tiny
 class ProximalNewton(Limits):
     r"""Semismooth Newton augmented Lagrangian method for a `LassoProblem` with the squared loss.
 
-    With rows centred and multiplied by the roots of their weights, a step goes from Z' to the minimum of
+    With rows centered and multiplied by the roots of their weights, a step goes from Z' to the minimum of
 
     .. math:: \tfrac12||KZ-Y||^2+n\beta\sum_j||Z_j||_2+\tfrac12\sum_j||Z_j-Z'_j||^2/\sigma_j,
 
@@ -40,7 +40,7 @@ class ProximalNewton(Limits):
     .. math:: H=\Big(I+\sum_ja_j\sigma_jK_jK_j^T\Big)\otimes I_C
               +\sum_j(1-a_j)\sigma_j(K_j\otimes u_j)(K_j\otimes u_j)^T.
 
-    By Woodbury's identity twice, H is inverted with two factorisations of order m, for any number of outputs C; an
+    By Woodbury's identity twice, H is inverted with two factorizations of order m, for any number of outputs C; an
     interior point factors a matrix of order nC.
 
     Parameters
@@ -82,7 +82,7 @@ class ProximalNewton(Limits):
 
     @handed_over
     def solve(self, problem: LassoProblem, start: Weights | None = None) -> Result[Weights]:
-        """Minimise the problem from ``start``, weights on its columns, or from none.
+        """Minimize the problem from ``start``, weights on its columns, or from none.
 
         Raises
         ------

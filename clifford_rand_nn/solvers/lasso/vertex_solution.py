@@ -25,7 +25,7 @@ def purify(K: Array, weights: Weights, fit_intercept: bool) -> Weights:
     r"""Return weights on linearly independent columns, with the same predictions and no larger penalty.
 
     Carathéodory's argument as a "push" of linear programming. The solution is :math:`\sum_jx_ja_j` with x = 1 and the
-    contributions :math:`a_j = K_jZ_j` (n C numbers, centred if there is an intercept), at the cost
+    contributions :math:`a_j = K_jZ_j` (n C numbers, centered if there is an intercept), at the cost
     :math:`\sum_jx_j||Z_j||`. As long as the contributions are dependent, a null vector is followed in the direction in
     which the cost does not rise, until some x is zero; that column is dropped. Each group stays on its own ray.
 

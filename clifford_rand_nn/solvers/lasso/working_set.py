@@ -105,7 +105,7 @@ class MatrixColumns:
     ) -> tuple[float, float, NDArray[np.intp]]:
         """Correlate with every column; of the violated ones take a quarter from the top, and a sample of the others.
 
-        The largest ones are neighbours of each other, and adding them all helps little more than adding one.
+        The largest ones are neighbors of each other, and adding them all helps little more than adding one.
         """
         sizes = np.linalg.norm(theta.T @ self.dictionary, axis=0)
         violated = np.flatnonzero(sizes > above)
@@ -229,7 +229,7 @@ class WorkingSet(Limits):
 
     @handed_over
     def solve_columns(self, problem: LassoProblem, start: Weights | None = None) -> Result[Weights]:
-        """Minimise a problem whose family is the columns of its K, from other weights if there are some."""
+        """Minimize a problem whose family is the columns of its K, from other weights if there are some."""
         index = np.zeros(0, dtype=np.intp) if start is None else start.columns
         start = start and start._replace(columns=np.arange(len(index)))
         return self._solve(problem, MatrixColumns(problem.K, problem.reach, index), start)

@@ -1,4 +1,4 @@
-"""ADMM for the convex ReLU program: one factorisation, then products; for units with many coordinates."""
+"""ADMM for the convex ReLU program: one factorization, then products; for units with many coordinates."""
 
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from clifford_rand_nn.solvers.relu.program import ReLUProgram
 _RELAX = 1.7  # over-relaxation; 1.5 to 1.8 are usual (Boyd et al. 2011, section 3.4.3)
 _START = (0.01, 0.1, 1.0)  # penalties of norms, cones and predictions, which the residuals then balance
 # Penalties are balanced at iterations 40, 60, 90, …: a third of the iterations apart, so that their number is
-# logarithmic, as convergence needs them to settle. Each change costs a factorisation.
+# logarithmic, as convergence needs them to settle. Each change costs a factorization.
 _FIRST_BALANCE, _BALANCE_GROWTH = 40, 1.5
 _WORTH = 1.5  # a penalty changes if by more than this factor
 _LARGEST_CHANGE = 10.0
@@ -91,7 +91,7 @@ class AugmentedLagrangian(Limits):
 
     @handed_over
     def solve(self, problem: ConvexReLUProblem, start: ReLUCoefficients | None = None) -> Result[ReLUCoefficients]:
-        """Minimise the problem, from ``start`` or zero."""
+        """Minimize the problem, from ``start`` or zero."""
         self.admit(problem, ConvexReLUProblem)
         what = f"{problem.n} rows, {problem.n_patterns} patterns"
         self.admit_memory(self.memory(problem), what, "Take fewer gates.")
@@ -164,7 +164,7 @@ class _State:
         self._factor()
 
     def _factor(self) -> None:
-        """Least-squares factors for the present penalties. Columns of Y are centred: the bias decouples from M."""
+        """Least-squares factors for the present penalties. Columns of Y are centered: the bias decouples from M."""
         a, b, c = self.weights
         program = self.program
         n = len(program.Y)

@@ -86,7 +86,7 @@ class ConeInteriorPoint(Limits):
 
     @handed_over
     def solve(self, problem: ConvexReLUProblem, start: ReLUCoefficients | None = None) -> Result[ReLUCoefficients]:
-        """Minimise the problem; ``start`` is ignored, an interior-point method has no use for it."""
+        """Minimize the problem; ``start`` is ignored, an interior-point method has no use for it."""
         self.admit(problem, ConvexReLUProblem)
         what = f"{problem.n} rows, {problem.n_patterns} patterns"
         self.admit_memory(self.memory(problem), what, "Use AugmentedLagrangian, or fewer rows.")

@@ -9,7 +9,7 @@ from clifford_rand_nn.solvers.interior.complementarity import longest_step
 class SecondOrderCones:
     r"""p = 2: :math:`(\tau_g, u_g)` in the second-order cone, its dual :math:`(\kappa, z_g)`, Nesterov-Todd scaling.
 
-    The penalty :math:`\kappa\sum_g||u_g||` of U (G, m) has the dual z (G, m), :math:`z = -\kappa\,u/||u||`. Linearised:
+    The penalty :math:`\kappa\sum_g||u_g||` of U (G, m) has the dual z (G, m), :math:`z = -\kappa\,u/||u||`. Linearized:
     :math:`\Delta z = S(q-\Delta u)`, with blocks S (G, m, m) and the right-hand side q of a target complementarity.
 
     With the scaling point w (unit hyperbolic norm) and :math:`\eta`, :math:`W^{-2} = \eta^{-2}(2(Jw)(Jw)^T-J)`. As the

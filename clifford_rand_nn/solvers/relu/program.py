@@ -19,9 +19,9 @@ _KAPPAS = 1e-24, 1e24
 
 
 class ReLUProgram:
-    r"""A `ConvexReLUProblem` with centred rows of mean square 1 and targets of largest deviation 1.
+    r"""A `ConvexReLUProblem` with centered rows of mean square 1 and targets of largest deviation 1.
 
-    With biases the rows are centred, which changes b_i only. For p = 2 they are written in the basis of their singular
+    With biases the rows are centered, which changes b_i only. For p = 2 they are written in the basis of their singular
     vectors, and the ``rank`` non-zero ones are kept: n < d and low rank cost less. Units are U (2P, width), those
     with positive sign first: ``rank`` weights, and the bias if there is one. A cone is signs·(YU) ≥ 0 with the rows of
     signs·Y of length 1 or, for a row of zeros, 0. The objective is n/scale² times that of the problem, or n times it
@@ -43,14 +43,14 @@ class ReLUProgram:
         self.problem = problem
         self.bias, self.intercept = problem.bias, problem.fit_intercept
         self.middle = X.mean(axis=0) if self.bias else np.zeros(X.shape[1])
-        centred = X - self.middle
-        peak = float(np.abs(centred).max())
+        centered = X - self.middle
+        peak = float(np.abs(centered).max())
         if peak <= np.finfo(np.float64).eps * float(np.abs(X).max()):  # all rows are equal: rounding of their mean
-            centred, peak = np.zeros_like(X), 1.0
-        centred /= peak  # first, so that squares neither overflow nor vanish
-        unit = float(np.sqrt(np.mean(np.sum(centred**2, axis=1)))) or 1.0
+            centered, peak = np.zeros_like(X), 1.0
+        centered /= peak  # first, so that squares neither overflow nor vanish
+        unit = float(np.sqrt(np.mean(np.sum(centered**2, axis=1)))) or 1.0
         self.unit = peak * unit
-        Y = centred / unit
+        Y = centered / unit
         self.basis = np.eye(X.shape[1])
         if problem.p == 2:
             _, sizes, Vt = np.linalg.svd(Y, full_matrices=False)
@@ -136,7 +136,7 @@ class UnitBlocks:
     :math:`W^{1/2}FL`, what is factored is :math:`I+QQ^T`, (n, n), or :math:`I+Q^TQ` where it is smaller.
 
     Towards the end the rows of a cone differ by 1e16 in weight, and :math:`A^T\mathrm{diag}(z/s)A` would lose the
-    directions that stay free. Badly conditioned blocks therefore come from a QR factorisation of their weighted rows,
+    directions that stay free. Badly conditioned blocks therefore come from a QR factorization of their weighted rows,
     heaviest first, which keeps small directions to full relative accuracy (Cox and Higham 1998).
 
     Parameters

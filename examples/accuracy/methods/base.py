@@ -1,4 +1,4 @@
-"""What a method of the comparison is: a name, a maker of scikit-learn estimators, and words for what it tries."""
+"""A method of the comparison: a name, a maker of scikit-learn estimators, and words for what it tries."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -163,7 +163,7 @@ class TunedBoosting:
         return self
 
     def _try(self, point: dict[str, Any], X: Any, y: Any, fitted: Any, held: Any) -> tuple[float, int]:
-        """Return the least loss on the rows held out, and the number of trees it is reached with."""
+        """Return the least loss on the validation set, and the number of trees it is reached with."""
         model = self.kind(**point, max_iter=BOOSTING_MOST, early_stopping=True, random_state=self.seed)
         model.fit(X[fitted], y[fitted], X_val=X[held], y_val=y[held])
         best = int(np.argmax(model.validation_score_))

@@ -1,4 +1,4 @@
-"""The default networks, without a parameter; what their leave-one-out promised, and their intervals."""
+"""The default networks, without a parameter; their leave-one-out estimates, and their intervals."""
 
 from typing import Any
 

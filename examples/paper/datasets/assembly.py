@@ -51,7 +51,7 @@ class RawTexts:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Where a set was read from, in words, and its splits."""
+    """The origin of a set, in words, and its splits."""
 
     place: str
     splits: Mapping[str, RawTexts]

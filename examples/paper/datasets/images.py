@@ -34,7 +34,7 @@ def image_features(
     Raises
     ------
     ArgumentError
-        Images differ in size or in colour, floats are outside [0, 1], or a standard deviation is not positive.
+        Images differ in size or in color, floats are outside [0, 1], or a standard deviation is not positive.
     MissingDependencyError
         Files need Pillow.
 
@@ -54,15 +54,15 @@ def image_features(
 
 
 def read_images(source: str | Path | Sequence[str | Path]) -> NDArray[np.uint8]:
-    """Read images of one size, all grey (n, h, w) or all in colour (n, h, w, 3), from a folder or a list of files.
+    """Read images of one size, all grey (n, h, w) or all in color (n, h, w, 3), from a folder or a list of files.
 
     Of a folder, the files that end like an image are read in the order of their names. Pixels with an alpha channel
-    lose it; palettes become colours.
+    lose it; palettes become colors.
 
     Raises
     ------
     ArgumentError
-        There are no images, one is damaged or has more than 8 bits a pixel, or they differ in size or colour.
+        There are no images, one is damaged or has more than 8 bits a pixel, or they differ in size or color.
     MissingDependencyError
         Pillow is not installed.
     """
@@ -78,12 +78,12 @@ def read_images(source: str | Path | Sequence[str | Path]) -> NDArray[np.uint8]:
         except library.UnidentifiedImageError as error:
             raise ArgumentError(f"{path}: this is not a readable image.") from error
         except OSError as error:
-            if error.errno is not None:  # no such file, no permission: told as it is
+            if error.errno is not None:  # no such file, no permission: raised unchanged
                 raise
             raise ArgumentError(f"{path}: this image is damaged: {error}.") from error
         if arrays and array.shape != arrays[0].shape:
             what = f"{path} is {_shown(array)}, {paths[0]} is {_shown(arrays[0])}"
-            raise ArgumentError(f"{what}; bring all images to one size, all grey or all in colour.")
+            raise ArgumentError(f"{what}; bring all images to one size, all grey or all in color.")
         arrays.append(array)
     return np.stack(arrays)
 
@@ -102,7 +102,7 @@ def _paths(source: str | Path | Sequence[str | Path]) -> list[Path]:
 
 
 def _shown(array: NDArray[np.uint8]) -> str:
-    return f"{array.shape[0]} × {array.shape[1]} and {'grey' if array.ndim == 2 else 'in colour'}"
+    return f"{array.shape[0]} × {array.shape[1]} and {'grey' if array.ndim == 2 else 'in color'}"
 
 
 def _unit(images: NDArray[Any]) -> NDArray[Any]:
@@ -128,7 +128,7 @@ def _moments(pixels: NDArray[Any], normalize: Any) -> tuple[NDArray[Any], NDArra
         std = np.asarray(pixels.std(axis=axes, dtype=np.float64) if channels > 1 else pixels.std(dtype=np.float64))
         mean = np.asarray(pixels.mean(axis=axes, dtype=np.float64) if channels > 1 else pixels.mean(dtype=np.float64))
         if (std == 0).any():
-            raise fail("images", "image_features", "of more than one grey to be normalised", describe("a constant"))
+            raise fail("images", "image_features", "of more than one grey to be normalized", describe("a constant"))
         return mean, std
     if not isinstance(normalize, tuple | list) or len(normalize) != 2:
         raise fail("normalize", "image_features", 'a pair (mean, std), "channel" or None', normalize)

@@ -14,7 +14,7 @@ __all__ = ["LabelledArrays", "LabelledTexts", "Rows", "stratified"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rows:
-    """What the sets have in common: a label and a side of the split for each row.
+    """Common parts of the sets: a label and a side of the split for each row.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class LabelledTexts(Rows):
         Raises
         ------
         ArgumentError
-            The texts are no pairs.
+            The texts are not pairs.
         """
         if self.texts and isinstance(self.texts[0], str):
             raise fail("texts", "joined", "pairs of texts", describe("single texts"))

@@ -131,7 +131,7 @@ def _superclasses(file: Path) -> dict[str, str]:
         if row["diagnostic"] and float(row["diagnostic"]) == 1:
             if row["diagnostic_class"] not in SUPERCLASSES:
                 known = ", ".join(SUPERCLASSES)
-                raise ArgumentError(f"{file}: {row['diagnostic_class']!r} is no superclass of PTB-XL ({known}).")
+                raise ArgumentError(f"{file}: {row['diagnostic_class']!r} is not a superclass of PTB-XL ({known}).")
             found[next(iter(row.values()))] = row["diagnostic_class"]
     return found
 

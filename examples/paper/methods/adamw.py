@@ -89,14 +89,14 @@ class AdamW(SteppedMethod):
         # Shuffling has a generator of its own, as a generator function must not hold the global one between epochs.
         shuffle = torch.Generator().manual_seed(seed)
         loss = torch.nn.BCEWithLogitsLoss()
-        optimiser = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=self.weight_decay, fused=True)
+        optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=self.weight_decay, fused=True)
         seconds = 0.0
         for epoch in range(1, self.epochs + 1):
             order = torch.randperm(len(rows), generator=shuffle)
             for batch in order.split(self.batch):
-                optimiser.zero_grad()
+                optimizer.zero_grad()
                 loss(network(rows[batch])[:, 0], labels[batch]).backward()
-                optimiser.step()
+                optimizer.step()
             model = _TorchModel(network)
             seconds += time.perf_counter() - clock
             yield Snapshot(seconds, epoch, model)

@@ -1,4 +1,4 @@
-"""What a method of the comparison is: a name, a grid, and fits whose models give a decision value for each row."""
+"""A method of the comparison: a name, a grid, and fits whose models give a decision value for each row."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ class Model(ABC):
 
 
 class Method(ABC):
-    """A method with one grid, which runs from more to less regularised.
+    """A method with one grid, which runs from more to less regularized.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ def cone_decomposition(
     Parts exist if the cone has an interior direction h: :math:`V = U+ch,\ V' = ch`. For p = 1 those of least norm come
     from a linear program a unit. For p = 2 each round of iteratively reweighted least squares is the projection of
     :math:`-(1-\tau)U` on :math:`\{V' : V', V'+U\in\mathrm{cone}\}`, one non-negative least-squares problem, with
-    :math:`\tau/(1-\tau) = ||V||/||V'||` at the optimum. What rounding leaves outside a cone is moved in along h. The
+    :math:`\tau/(1-\tau) = ||V||/||V'||` at the optimum. A part outside a cone by rounding is moved in along h. The
     norm is least to 1e-8, and to about 1e-4 with biases. With several outputs each column is decomposed alone, which is
     not always the decomposition of least norm of the unit.
 
@@ -145,7 +145,7 @@ def _split_unit(A: Array, u: Array, h: Array, d: int, p: int) -> tuple[Array, Ar
 
 
 def _least_linear(A: Array, u: Array, low: Array, d: int) -> Array:
-    """Minimise |v + u|_1 + |v|_1 over A v ≥ low, weights only: variables v, and bounds of both absolute values."""
+    """Minimize |v + u|_1 + |v|_1 over A v ≥ low, weights only: variables v, and bounds of both absolute values."""
     n, r = A.shape
     eye = np.eye(d, r)
     none, one = np.zeros((d, d)), np.eye(d)
@@ -161,7 +161,7 @@ def _least_linear(A: Array, u: Array, low: Array, d: int) -> Array:
 
 
 def _least_norms(A: Array, u: Array, low: Array, h: Array, d: int) -> Array:
-    """Minimise |v + u| + |v| over A v ≥ low, norms of the weights, by iteratively reweighted least squares."""
+    """Minimize |v + u| + |v| over A v ≥ low, norms of the weights, by iteratively reweighted least squares."""
     w = np.zeros_like(u)
     w[:d] = u[:d]
     best, least, share = float(low.max()) * h, np.inf, 0.5

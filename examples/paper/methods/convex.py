@@ -47,7 +47,7 @@ class GatedModel(Model):
 
 
 class _Prepared(NamedTuple):
-    """What all beta share."""
+    """Data that all beta share."""
 
     problem: GatedReLUProblem | GatedRidgeProblem
     gates: Gates
@@ -76,7 +76,7 @@ class ConvexGated(SteppedMethod):
     penalty : {"group_l2", "ridge"}
         As in `GatedReLUClassifier`.
     bias, fit_intercept : bool
-        By default hyperplanes go through the mean of the rows, as features are centred, and the output is shifted.
+        By default hyperplanes go through the mean of the rows, as features are centered, and the output is shifted.
     shares : sequence of float, optional
         Of beta_max; by default ten, from 0.8 to 0.005, or from 0.1 to 3e-6 with squared norms.
     grid_tol, tol : float
@@ -215,6 +215,6 @@ def _signs(y: Labels) -> NDArray[np.float64]:
 
 
 def _refuse_interrupt(result: Result[Any]) -> None:
-    """End the experiment at Ctrl-C: a solver returns its best point instead, which is no measurement."""
+    """End the experiment at Ctrl-C: a solver returns its best point instead, which is not a measurement."""
     if result.interrupted:
         raise KeyboardInterrupt("the unfinished measurement is left out; the same command goes on from there.")

@@ -1,4 +1,4 @@
-"""What scikit-learn offers for the same task: linear models, kernels, trees and a network."""
+"""scikit-learn's methods for the same task: linear models, kernels, trees and a network."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -105,14 +105,14 @@ class Lasso(Method):
         """Fit share after share, each from the last one's solution."""
         target = np.where(y == 1, 1.0, -1.0)
         mean, middle = X.mean(axis=0), target.mean()
-        centred, target = np.asfortranarray(X - mean), target - middle
-        top = float(np.abs(centred.T @ target).max()) / len(X)
+        centered, target = np.asfortranarray(X - mean), target - middle
+        top = float(np.abs(centered.T @ target).max()) / len(X)
         weights = np.zeros(X.shape[1])
         for share in values:
             if top > 0:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConvergenceWarning)
-                    _, path, _ = lasso_path(centred, target, alphas=[share * top], coef_init=weights, max_iter=2000)
+                    _, path, _ = lasso_path(centered, target, alphas=[share * top], coef_init=weights, max_iter=2000)
                 weights = np.array(path[:, 0])
             yield _Linear(weights, float(middle - mean @ weights))
 

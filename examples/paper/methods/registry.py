@@ -15,7 +15,7 @@ __all__ = ["NAMES", "make_methods"]
 _GRID_TOL, _TOL = 1e-2, 1e-4
 
 
-# Many gates, as they cost little with squared norms: twice as many change no accuracy that could be told from chance.
+# Many gates, as they cost little with squared norms: twice as many change no accuracy significantly.
 _MANY_GATES = 500
 
 

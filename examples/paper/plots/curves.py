@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand._optional import require
 
-__all__ = ["COLOURS", "MARKERS", "Series", "curve_figure", "log_axis"]
+__all__ = ["COLORS", "MARKERS", "Series", "curve_figure", "log_axis"]
 
-# Okabe and Ito's palette, made for colour-blind readers, its yellow darkened; beyond eight colours lines are dotted
+# Okabe and Ito's palette, made for color-blind readers, its yellow darkened; beyond eight colors lines are dotted
 # and markers hollow.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#8C8C00")
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#8C8C00")
 MARKERS = "osD^vP*Xph"
 _FEW = 30  # points that are marked; of more of them the last is
 
@@ -21,7 +21,7 @@ _FEW = 30  # points that are marked; of more of them the last is
 class Series(NamedTuple):
     """A line: its label, places (k,), means (k,) and deviations (k,).
 
-    ``like`` is the label of a line whose colour it shares; it is dashed then.
+    ``like`` is the label of a line whose color it shares; it is dashed then.
     """
 
     label: str
@@ -39,7 +39,7 @@ def curve_figure(
     columns: int = 3,
     log: bool = False,
 ) -> Any:
-    """Return a figure with one panel of lines for each title; equal labels have equal colours in all panels.
+    """Return a figure with one panel of lines for each title; equal labels have equal colors in all panels.
 
     A line of one point is a marker with its deviation; a panel whose lines are all at one place is drawn as rows of
     such points.
@@ -89,20 +89,20 @@ def curve_figure(
             continue
         for line in lines:
             place = labels.index(line.like or line.label)
-            colour = COLOURS[place % len(COLOURS)]
+            color = COLORS[place % len(COLORS)]
             if len(line.x) == 1:
                 fmt = MARKERS[place % len(MARKERS)]
-                inside = colour if place < len(COLOURS) else "white"
+                inside = color if place < len(COLORS) else "white"
                 point = ax.errorbar(
-                    line.x, line.mean, line.deviation, fmt=fmt, color=colour, mfc=inside, ms=5, lw=1, capsize=2
+                    line.x, line.mean, line.deviation, fmt=fmt, color=color, mfc=inside, ms=5, lw=1, capsize=2
                 )
                 handles.setdefault(line.label, point)
                 continue
-            style = "--" if line.like else "-" if place < len(COLOURS) else ":"
+            style = "--" if line.like else "-" if place < len(COLORS) else ":"
             mark, every = (".", None) if len(line.x) <= _FEW else (MARKERS[place % len(MARKERS)], [-1])
-            (handle,) = ax.plot(line.x, line.mean, style, color=colour, lw=1.4, marker=mark, ms=4, markevery=every)
+            (handle,) = ax.plot(line.x, line.mean, style, color=color, lw=1.4, marker=mark, ms=4, markevery=every)
             ax.fill_between(
-                line.x, line.mean - line.deviation, line.mean + line.deviation, color=colour, alpha=0.15, linewidth=0
+                line.x, line.mean - line.deviation, line.mean + line.deviation, color=color, alpha=0.15, linewidth=0
             )
             handles.setdefault(line.label, handle)
         ax.set_title(title, fontsize=10)
@@ -134,10 +134,8 @@ def log_axis(ax: Any) -> None:
 def _draw_points(ax: Any, lines: Sequence[Series], labels: Sequence[str], value_label: str) -> None:
     """Draw one row for each line, named at its left: mean and deviation."""
     for row, line in enumerate(lines):
-        colour = COLOURS[labels.index(line.like or line.label) % len(COLOURS)]
-        ax.errorbar(
-            line.mean, [row], xerr=line.deviation, fmt="o", markersize=4, capsize=3, color=colour, linewidth=1.4
-        )
+        color = COLORS[labels.index(line.like or line.label) % len(COLORS)]
+        ax.errorbar(line.mean, [row], xerr=line.deviation, fmt="o", markersize=4, capsize=3, color=color, linewidth=1.4)
     ax.set_yticks(range(len(lines)), [line.label for line in lines], fontsize=8)
     ax.set_ylim(len(lines) - 0.5, -0.5)
     ax.tick_params(axis="x", labelsize=8)

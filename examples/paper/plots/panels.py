@@ -12,8 +12,8 @@ __all__ = ["Visits", "Waits", "plane_figure"]
 
 Array = NDArray[np.float64]
 
-# Okabe and Ito's palette, made for colour-blind readers; markers and labels say the same.
-_COLOURS = ("#E69F00", "#0072B2", "#CC79A7")
+# Okabe and Ito's palette, made for color-blind readers; markers and labels say the same.
+_COLORS = ("#E69F00", "#0072B2", "#CC79A7")
 _NEVER = "#D55E00"
 _REACHED = {0: (_NEVER, "never"), 1: ("#F0E442", "on one side"), 2: ("#56B4E9", "on both sides")}
 
@@ -69,7 +69,7 @@ def plane_figure(visits: Sequence[Visits], borders: Array, angles: Array, ways: 
     first = None
     for i, sampler in enumerate(visits):
         ax = figure.add_subplot(grid[0, 2 * i : 2 * i + 2], sharey=first)
-        _draw_visits(ax, sampler, _COLOURS[i])
+        _draw_visits(ax, sampler, _COLORS[i])
         if first is None:
             first = ax
             ax.set_ylabel("share of draws (%)")
@@ -78,9 +78,9 @@ def plane_figure(visits: Sequence[Visits], borders: Array, angles: Array, ways: 
     return figure
 
 
-def _draw_visits(ax: Any, sampler: Visits, colour: str) -> None:
+def _draw_visits(ax: Any, sampler: Visits, color: str) -> None:
     place = np.arange(len(sampler.share))
-    ax.bar(place, 100 * sampler.share, color=colour, width=0.8, label="visited")
+    ax.bar(place, 100 * sampler.share, color=color, width=0.8, label="visited")
     ax.plot(place, 100 * sampler.law, "k_", ms=7, mew=1.4, label="theory")
     never = np.flatnonzero(sampler.share == 0)
     if len(never):
@@ -93,10 +93,10 @@ def _draw_visits(ax: Any, sampler: Visits, colour: str) -> None:
 
 
 def _draw_circle(ax: Any, borders: Array, angles: Array, ways: Array) -> None:
-    for count, (colour, label) in _REACHED.items():
+    for count, (color, label) in _REACHED.items():
         part = ways == count
         style: Mapping[str, Any] = {"hatch": "///" if count == 0 else None, "edgecolor": "white", "lw": 0.6}
-        ax.bar(borders[part], 1, angles[part], align="edge", color=colour, label=label, **style)
+        ax.bar(borders[part], 1, angles[part], align="edge", color=color, label=label, **style)
     ax.set(ylim=(0, 1), yticks=[], xticks=[])
     ax.spines["polar"].set_visible(False)
     ax.set_title(f"The {len(borders)} chambers of {len(borders) // 2} rows: arcs of directions", fontsize=10.5)
@@ -106,10 +106,10 @@ def _draw_circle(ax: Any, borders: Array, angles: Array, ways: Array) -> None:
 
 def _draw_waits(ax: Any, waits: Sequence[Waits]) -> None:
     """Draw measured waits as markers and expected ones as lines."""
-    for wait, colour, marker in zip(waits, (*_COLOURS, "#009E73"), "osD^", strict=False):
-        ax.plot(wait.n, wait.expected, "-", color=colour, lw=1.2)
+    for wait, color, marker in zip(waits, (*_COLORS, "#009E73"), "osD^", strict=False):
+        ax.plot(wait.n, wait.expected, "-", color=color, lw=1.2)
         reach = np.maximum((wait.measured - wait.low, wait.high - wait.measured), 0)
-        ax.errorbar(wait.n, wait.measured, reach, fmt=marker, color=colour, ms=6, capsize=3, label=wait.label)
+        ax.errorbar(wait.n, wait.measured, reach, fmt=marker, color=color, ms=6, capsize=3, label=wait.label)
     ax.set(xscale="log", yscale="log", xlabel="rows n", ylabel="draws until all 2n patterns were seen")
     n = np.unique(np.concatenate([wait.n for wait in waits]))
     ax.set_xticks(n, [f"{i:.0f}" for i in n])

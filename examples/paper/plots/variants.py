@@ -1,4 +1,4 @@
-"""Means with errors of named variants, one panel for each question: dots in rows, a colour for each series."""
+"""Means with errors of named variants, one panel for each question: dots in rows, a color for each series."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._optional import require
-from examples.paper.plots.curves import COLOURS, MARKERS, log_axis
+from examples.paper.plots.curves import COLORS, MARKERS, log_axis
 
 __all__ = ["Panel", "Variants", "variant_figure"]
 
@@ -33,7 +33,7 @@ class Panel(NamedTuple):
 
 
 def variant_figure(panels: Sequence[Panel], *, columns: int = 3) -> Any:
-    """Return the figure; equal labels of series have equal colours in all panels.
+    """Return the figure; equal labels of series have equal colors in all panels.
 
     Raises
     ------
@@ -70,8 +70,8 @@ def variant_figure(panels: Sequence[Panel], *, columns: int = 3) -> Any:
             place = labels.index(one.label)
             shift = 0.6 * ((place + 0.5) / len(labels) - 0.5)  # series of one variant lie below each other
             rows = np.array([there.index(name) for name in one.names]) + shift
-            colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
-            handle = ax.errorbar(one.mean, rows, xerr=one.error, fmt=marker, color=colour, ms=4, lw=1, capsize=2)
+            color, marker = COLORS[place % len(COLORS)], MARKERS[place % len(MARKERS)]
+            handle = ax.errorbar(one.mean, rows, xerr=one.error, fmt=marker, color=color, ms=4, lw=1, capsize=2)
             handles.setdefault(one.label, handle)
         ax.set_yticks(range(len(there)), there, fontsize=8.5)
         ax.set_ylim(len(there) - 0.4, -0.6)

@@ -1,7 +1,7 @@
 """AdamW (PyTorch) on the non-convex network: x -> sum_i 1[gate i is on] (w_i^T x) a_i, in float32, its default.
 
 Its objective is the one whose optimum the convex program finds: (1/2n) sum_j (f_j - y_j)^2 + (beta/2) sum_i (||w_i||^2
-+ a_i^2). The decay is in the loss, so that this is what is minimised; AdamW's own decay is off. The clock stands still
++ a_i^2). The decay is in the loss, so that this is what is minimized; AdamW's own decay is off. The clock stands still
 while the objective is evaluated, once an epoch.
 """
 

@@ -241,9 +241,9 @@ CALLS = {
         ),
         through(lambda x, one: (x * x).lambdify(one, "x2", "x3"), SYMBOLS, text("x1")),
     ],
-    "Multivector.factorise": [good(owner(V ^ W), tolerance(1e-9))],
-    "Multivector.factorise_blade": [good(owner(V ^ W), tolerance(1e-9))],
-    "Multivector.factorise_versor": [good(owner(V * W), tolerance(1e-12))],
+    "Multivector.factorize": [good(owner(V ^ W), tolerance(1e-9))],
+    "Multivector.factorize_blade": [good(owner(V ^ W), tolerance(1e-9))],
+    "Multivector.factorize_versor": [good(owner(V * W), tolerance(1e-12))],
     "Multivector.filter": [good(owner(A), function(lambda x: abs(x) > 0.5, missing="right"))],
     "Multivector.map": [good(owner(A), function(lambda x: 2 * x))],
     "Multivector.grade": [

@@ -57,7 +57,7 @@ KINDS = {
     "beta": positive(0.05, **{"zero": "right", "minus zero": "right"}),
     "penalty": word("group_l2"),
     "loss": word("squared"),
-    "bias": word("penalised", true="right"),
+    "bias": word("penalized", true="right"),
     "fit_intercept": flag(True),
     "solver": word("auto"),
     "tol": positive(1e-5, **{"zero": "right", "minus zero": "right"}),

@@ -58,7 +58,7 @@ class Table:
         return found
 
     def fault(self, row):
-        """Try a row; return what is wrong, or None; "does not apply" where the good value has no such neighbour."""
+        """Try a row; return what is wrong, or None; "does not apply" where the good value has no such neighbor."""
         call = self._catalogue[row.name][row.call]
         run = self._resolve(row.name) if call.run is None else call.run
         if row.place is None:
