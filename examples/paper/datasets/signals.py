@@ -96,8 +96,8 @@ def ecg_beat_features(
     0.25 s before to 0.45 s after each R peak, each beat is put to median 0, which takes slow drifts out, and the
     features are the medians over the beats that lie wholly in the record. The last three features are mean and
     standard deviation of the intervals between beats in seconds, and the number of beats. With fewer than two beats
-    there are no intervals: the mean is then the record's duration, the deviation 0. With no beat, a warning is given and
-    the window is centered on the extreme sample of the 0.1 s in which the energy of that lead's slope is largest.
+    there are no intervals: the mean is then the record's duration, the deviation 0. With no beat, a warning is given
+    and the window is centered on the extreme sample of the 0.1 s in which the energy of that lead's slope is largest.
 
     Parameters
     ----------
