@@ -183,8 +183,8 @@ class Certificate:
         """Return what the certificate of data in ``units`` says of the data as they are."""
         claim, beta = self.claim, self.beta
         standard = claim.standard if isinstance(claim, NetworkClaim) else None
-        there = units if standard is None else units._replace(x=0)  # standardised rows know no units
-        if not isinstance(claim, KernelClaim):  # whose rows are standardised too
+        there = units if standard is None else units._replace(x=0)  # standardized rows know no units
+        if not isinstance(claim, KernelClaim):  # whose rows are standardized too
             squared = isinstance(claim, GatedClaim) and claim.squared
             beta = there.inverse().beta(beta, squared, "Certificate")
         claim = there.back(claim)

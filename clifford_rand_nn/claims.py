@@ -9,7 +9,7 @@ import numpy as np
 from clifford_rand._typing import Array
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.kernel_network.network import KernelNetwork
-from clifford_rand_nn.kernel_network.standardization import Standardisation
+from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.duality import (
@@ -30,7 +30,7 @@ class GatedClaim(NamedTuple):
     squared : bool
         Whether the penalty is half the squared norms, instead of the norms.
     feature : float or None
-        c, where biases are penalised: norms are those of (U, b/c), the weights on the rows [X c].
+        c, where biases are penalized: norms are those of (U, b/c), the weights on the rows [X c].
     """
 
     gates: Gates
@@ -97,13 +97,13 @@ class NetworkClaim(NamedTuple):
     ----------
     network : TwoLayerNetwork
     family : Family
-    standard : Standardisation or None
+    standard : Standardization or None
         How rows come to those that network and family are for; None if they are the same.
     """
 
     network: TwoLayerNetwork
     family: Family
-    standard: Standardisation | None = None
+    standard: Standardization | None = None
 
     @property
     def d(self) -> int:

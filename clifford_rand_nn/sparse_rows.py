@@ -142,11 +142,11 @@ def mean_square(X: Any) -> float:
     return float(np.mean(X**2))
 
 
-Bias = Literal["penalised"] | bool
+Bias = Literal["penalized"] | bool
 
 
 def check_bias(bias: Any, owner: str) -> Bias:
-    """Return "penalised", True (also for "free") or False.
+    """Return "penalized", True (also for "free") or False.
 
     Raises
     ------
@@ -155,9 +155,9 @@ def check_bias(bias: Any, owner: str) -> Bias:
     """
     if isinstance(bias, bool | np.bool_):
         return bool(bias)
-    if isinstance(bias, str) and bias in ("penalised", "free"):
-        return "penalised" if bias == "penalised" else True
-    raise fail("bias", owner, "'penalised', 'free' (True) or False", bias)
+    if isinstance(bias, str) and bias in ("penalized", "free"):
+        return "penalized" if bias == "penalized" else True
+    raise fail("bias", owner, "'penalized', 'free' (True) or False", bias)
 
 
 def bias_feature(X: Any, weights: Array | None = None) -> float:
@@ -166,7 +166,7 @@ def bias_feature(X: Any, weights: Array | None = None) -> float:
     .. math:: c^2 = \frac{\sum_iw_i||x_i||^2}{d\sum_iw_i}
 
     With it a bias weighs what a weight of a typical feature weighs, whatever the unit of X: rows s X and the weight
-    s β of the penalty give the same network. It is 1 for standardised columns, and for rows that are all 0. Neither
+    s β of the penalty give the same network. It is 1 for standardized columns, and for rows that are all 0. Neither
     the order of the rows nor copies of them, instead of weights, change a bit of it.
 
     Examples

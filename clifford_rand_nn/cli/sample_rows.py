@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 
 from clifford_rand._optional import require
 from clifford_rand_nn.claims import KernelClaim, NetworkClaim
-from clifford_rand_nn.kernel_network.standardization import Standardisation
+from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.tables import TableEncoder
 from clifford_rand_nn.tables.readers import BooleanReader, CategoryReader, DateReader, NumberReader, TextReader
 
@@ -34,7 +34,7 @@ def _around(model: Any, rng: np.random.Generator, n: int) -> NDArray[np.float64]
     if isinstance(claim, NetworkClaim):
         standard = claim.standard
     drawn = rng.standard_normal((n, model.n_features_in_))
-    if not isinstance(standard, Standardisation):
+    if not isinstance(standard, Standardization):
         return drawn
     size = np.divide(1.0, standard.rate, out=np.zeros_like(standard.rate), where=standard.rate > 0)
     return np.asarray(standard.mean + size * drawn)

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.registry import as_loss, labels_of, normalised
+from clifford_rand_nn.datafits.registry import as_loss, labels_of, normalized
 from clifford_rand_nn.kernel_network.calibration import Calibration, fit_calibration
 from clifford_rand_nn.solvers.base import Status
 from clifford_rand_nn.sparse_rows import merged_rows
@@ -276,7 +276,7 @@ class _Part:
         self.model.random_state = model.random_state if seeded else _SEED
         self.model.tol = tol
         self.owner = type(model).__name__
-        weights = None if task.weights is None else normalised(task.weights[~held], int((~held).sum()), self.owner)
+        weights = None if task.weights is None else normalized(task.weights[~held], int((~held).sum()), self.owner)
         X = task.X[~held] if issparse(task.X) else np.ascontiguousarray(task.X[~held])
         part = task._replace(X=X, targets=task.targets[~held], weights=weights)
         self.task = self.model._with_feature(part)

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand._checks import as_generator, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.claims import GatedClaim
-from clifford_rand_nn.datafits.registry import as_loss, normalised
+from clifford_rand_nn.datafits.registry import as_loss, normalized
 from clifford_rand_nn.estimators.base import Task
 from clifford_rand_nn.estimators.held_out import BetaScore, DeferredCalibration, HeldOut, chosen_beta
 from clifford_rand_nn.estimators.parameters import progress_line
@@ -163,7 +163,7 @@ def _keep_to(model: Any, shards: Shards, runs: Engine, outputs: int, owner: str)
 
 def _check_kind(model: Any, owner: str) -> None:
     if model._free_bias:
-        raise fail("bias", owner, "'penalised' or False with Shards", model.bias, "Free biases need all rows at once.")
+        raise fail("bias", owner, "'penalized' or False with Shards", model.bias, "Free biases need all rows at once.")
     if model.solver not in ("auto", "fista"):
         raise fail("solver", owner, "'auto' or 'fista' with Shards", model.solver, "The others need all rows at once.")
     if model.refine:
@@ -188,7 +188,7 @@ def _beta(model: Any, task: Task) -> tuple[float, Any]:
 def _few(task: Task) -> Task:
     """Return the task of every so-many-th row of the sample."""
     step = max(1, len(task.X) // _JUDGED)
-    weights = None if task.weights is None else normalised(task.weights[::step], len(task.X[::step]), "fit")
+    weights = None if task.weights is None else normalized(task.weights[::step], len(task.X[::step]), "fit")
     lifted = None if task.lifted is None else task.lifted[::step]
     return task._replace(X=task.X[::step], targets=task.targets[::step], weights=weights, lifted=lifted)
 
@@ -237,7 +237,7 @@ def _sample(
     found = _drawn(facts, targets, rows, np.float64 if facts.sample.X.dtype.itemsize > 4 else np.float32)
     w = found.weights
     weights = None if (w == w[0]).all() else w / w.mean()
-    feature = c if model._bias == "penalised" else None
+    feature = c if model._bias == "penalized" else None
     lifted = None if feature is None else with_feature(found.X, feature)
     loss = model.loss_ if targets.classes is None else targets.loss  # a name beside the parameters that it has
     X: Any = found.X

@@ -204,7 +204,7 @@ def log_softmax(scores: Value) -> Value:
 def two_layers(
     X: Value, network: Any, p: int = 2, feature: float | None = None, squared: bool = False
 ) -> tuple[Value, Value]:
-    r"""Return the outputs (n, C) of a `TwoLayerNetwork`, and what beta weighs in the objective that it minimises.
+    r"""Return the outputs (n, C) of a `TwoLayerNetwork`, and what beta weighs in the objective that it minimizes.
 
     Of ReLU neurons :math:`\frac12\sum_j(||W_j||_p^2+||w_{2,j}||_2^2)`; of gated ones
     :math:`\sum_i|\alpha_i|\,||W_i||_F` over units, or with ``squared`` half the squares, where gates and amplitudes

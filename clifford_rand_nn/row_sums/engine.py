@@ -125,7 +125,7 @@ class MemoryEngine(Engine):
 
 
 class Run(NamedTuple):
-    """Neighbouring parts that one worker adds up: a whole branch of the tree of `pairwise`.
+    """Neighboring parts that one worker adds up: a whole branch of the tree of `pairwise`.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class Run(NamedTuple):
 
 
 def runs(parts: Sequence[Part], threads: Sequence[int], least: int = 4) -> list[Run]:
-    """Share parts among workers: neighbours stay together, 2^k of them a run, at least ``least`` runs a thread.
+    """Share parts among workers: neighbors stay together, 2^k of them a run, at least ``least`` runs a thread.
 
     The sums of 2^k parts that begin at a multiple of 2^k are a branch of the tree of all parts; so `pairwise` over
     runs of sums by `pairwise` is `pairwise` over parts, addition by addition.

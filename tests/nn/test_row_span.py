@@ -10,7 +10,7 @@ from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, lo
 from clifford_rand_nn.kernel_network.gram_features import RowSpan, by_content
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.metric.metric_frame import learn_frame
-from clifford_rand_nn.kernel_network.standardization import SCALINGS, Standardisation
+from clifford_rand_nn.kernel_network.standardization import SCALINGS, Standardization
 from clifford_rand_nn.sparse_rows import merged_rows
 
 RNG = np.random.default_rng(0)
@@ -31,8 +31,8 @@ def wide(monkeypatch):
 @pytest.mark.parametrize("rows", [sp.csr_array(WIDE), WIDE], ids=["sparse", "dense"])
 @pytest.mark.parametrize("weights", [None, WEIGHTS / WEIGHTS.mean()], ids=["equal", "weighted"])
 @pytest.mark.parametrize("scaling", SCALINGS)
-def test_products_and_lengths_are_those_of_standardised_rows(scaling, weights, rows):
-    plain = Standardisation.of(WIDE, scaling, weights)
+def test_products_and_lengths_are_those_of_standardized_rows(scaling, weights, rows):
+    plain = Standardization.of(WIDE, scaling, weights)
     span, Z = RowSpan.of(rows, scaling, weights)
     for name in ("mean", "rate"):
         np.testing.assert_allclose(getattr(span, name), getattr(plain, name), rtol=1e-12)
@@ -99,13 +99,13 @@ def test_more_rows_than_eigenvectors_are_for(monkeypatch):
         assert found.certificate_.verify(rows, Y).relative_gap < 1e-4
     monkeypatch.setattr("clifford_rand_nn.kernel_network.gram_features.MOST", 39)
     plain = ConvexNetworkRegressor().fit(sp.csr_array(WIDE), Y)  # on dense rows
-    assert isinstance(plain.network_.standard, Standardisation)
+    assert isinstance(plain.network_.standard, Standardization)
     np.testing.assert_allclose(plain.predict(NEW), wanted.predict(NEW), atol=1e-9)
 
 
 def test_learned_gates_are_those_of_rows_as_they_come(wide):
     """The average outer product of gradients is in the span: kernels of the next rounds agree on new rows too."""
-    plain, (span, Z) = Standardisation.of(WIDE, "common"), RowSpan.of(sp.csr_array(WIDE), "common")
+    plain, (span, Z) = Standardization.of(WIDE, "common"), RowSpan.of(sp.csr_array(WIDE), "common")
     S, T, moved = plain.rows(WIDE), plain.rows(NEW), span.rows(sp.csr_array(NEW))
     one = learn_frame(GateKernel(2.0), S, Y[:, None], 1e-2, rounds=2)
     two = learn_frame(GateKernel(2.0), Z, Y[:, None], 1e-2, rounds=2)
