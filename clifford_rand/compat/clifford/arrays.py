@@ -3,33 +3,31 @@
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import fail
+from clifford_rand.compat.clifford.io import write_ga_file
 from clifford_rand.compat.clifford.multivector import EPS, MultiVector
 
-if TYPE_CHECKING:
-    from clifford_rand.compat.clifford.layout import Layout
 
-
-def _filled(items: Any) -> NDArray[Any]:
+def _objects(items: Any) -> NDArray[Any]:
     """Return the object array of a multivector, a batch of them, or nested sequences."""
-    if isinstance(items, MultiVector) and not items.ndim:
-        made = np.empty((), dtype=object)
-        made[()] = items
-        return made
     if isinstance(items, np.ndarray) and items.dtype == object:
         return items
-    rows = [_filled(item) for item in items]
+    if isinstance(items, MultiVector) and not items.ndim:
+        array = np.empty((), dtype=object)
+        array[()] = items
+        return array
+    rows = [_objects(item) for item in items]
     if len({row.shape for row in rows}) != 1:
         raise fail("input_array", "MVArray", "multivectors, nested evenly and at least one", items)
-    made = np.empty((len(rows), *rows[0].shape), dtype=object)
+    array = np.empty((len(rows), *rows[0].shape), dtype=object)
     for i, row in enumerate(rows):
-        made[i] = row[()]
-    return made
+        array[i] = row[()]
+    return array
 
 
 class MVArray(np.ndarray):
@@ -47,16 +45,16 @@ class MVArray(np.ndarray):
     """
 
     def __new__(cls, input_array: Any) -> Self:  # noqa: D102  # described by the class
-        return _filled(input_array).view(cls)
+        return _objects(input_array).view(cls)
 
     @staticmethod
-    def from_value_array(layout: "Layout", value_array: ArrayLike) -> "MVArray":
+    def from_value_array(layout: Any, value_array: ArrayLike) -> "MVArray":
         """Return the array of multivectors of coefficients (..., 2^d)."""
         values = np.asarray(value_array)
-        made = np.empty(values.shape[:-1], dtype=object)
-        for index in np.ndindex(made.shape):
-            made[index] = layout.MultiVector(values[index])
-        return made.view(MVArray)
+        array = np.empty(values.shape[:-1], dtype=object)
+        for index in np.ndindex(array.shape):
+            array[index] = layout.MultiVector(values[index])
+        return array.view(MVArray)
 
     @property
     def value(self) -> NDArray[Any]:
@@ -68,20 +66,17 @@ class MVArray(np.ndarray):
         """Return one multivector whose batch axes are those of this array."""
         return self.ravel()[0].layout.MultiVector(self.value)
 
-    def _each(self, function: Callable[[MultiVector], Any]) -> "MVArray":
-        return _mapped(function, self)
-
     def normal(self) -> "MVArray":
         """Return every entry over its norm."""
-        return self._each(MultiVector.normal)
+        return elementwise(MultiVector.normal, self)
 
     def dual(self) -> "MVArray":
         """Return the dual of every entry."""
-        return self._each(MultiVector.dual)
+        return elementwise(MultiVector.dual, self)
 
     def __call__(self, *what: Any) -> "MVArray":
         """Return the part of some grades of every entry."""
-        return self._each(lambda A: A(*what))
+        return elementwise(lambda A: A(*what), self)
 
     def gp(self) -> MultiVector:
         """Return the geometric product of all entries in their order."""
@@ -93,8 +88,6 @@ class MVArray(np.ndarray):
 
     def save(self, filename: str, **options: Any) -> None:
         """Write the coefficients to a file of ``clifford``: see `io.write_ga_file`."""
-        from clifford_rand.compat.clifford.io import write_ga_file
-
         layout = self.ravel()[0].layout
         write_ga_file(filename, self.value, layout.metric, layout.basis_names, **options)
 
@@ -104,16 +97,12 @@ def array(obj: Any) -> MVArray:
     return MVArray(obj)
 
 
-def _mapped(function: Callable[[Any], Any], entries: NDArray[Any]) -> MVArray:
-    made = np.empty(entries.shape, dtype=object)
-    for index in np.ndindex(entries.shape):
-        made[index] = function(entries[index])
-    return made.view(MVArray)
-
-
 def elementwise(operation: Callable[[Any], Any], entries: NDArray[Any]) -> MVArray:
     """Return the array of ``operation(entry)`` for all entries of an array of numbers or multivectors."""
-    return _mapped(operation, entries)
+    results = np.empty(entries.shape, dtype=object)
+    for index in np.ndindex(entries.shape):
+        results[index] = operation(entries[index])
+    return results.view(MVArray)
 
 
 class Frame(MVArray):

@@ -22,9 +22,11 @@ def _check(version: object, file_name: str, owner: str) -> None:
         raise fail("file_name", owner, f"a file of version {VERSION}", f"{file_name}: {version}")
 
 
-def _check_support(sparse: bool, support: Any, owner: str) -> None:
+def _stored(mv_array: ArrayLike, transpose: bool, sparse: bool, support: Any, owner: str) -> NDArray[Any]:
     if sparse and (support is None or support is False):
         raise fail("support", owner, "the places of the stored coefficients, where sparse", support)
+    values = np.asarray(mv_array)
+    return values.T if transpose else values
 
 
 def write_ga_file(
@@ -54,12 +56,11 @@ def write_ga_file(
         Only some coefficients are stored, at the places ``support``.
     """
     h5py = require("h5py", extra="ga", purpose="a .ga file")
-    _check_support(sparse, support, "write_ga_file")
-    values = np.asarray(mv_array)
+    values = _stored(mv_array, transpose, sparse, support, "write_ga_file")
     packed = {"compression": "gzip", "compression_opts": compression_opts} if compression else {}
     with replaced(file_name) as new, h5py.File(new, "w") as file:
         file.attrs["version"] = VERSION
-        data = file.create_dataset("data", data=values.T if transpose else values, **packed)
+        data = file.create_dataset("data", data=values, **packed)
         data.attrs["transpose"], data.attrs["sparse"] = transpose, sparse
         file.create_dataset("support", data=np.asarray(support if sparse else [], dtype=np.uint64))
         file.create_dataset("metric", data=np.asarray(metric))
@@ -89,25 +90,28 @@ def write_json_file(
     compression_opts: int = 1,
 ) -> None:
     """Write what `write_ga_file` does as JSON, which is never compressed."""
-    _check_support(sparse, support, "write_json_file")
-    values = np.asarray(mv_array)
     data = {
-        "data": (values.T if transpose else values).tolist(),
+        "data": _stored(mv_array, transpose, sparse, support, "write_json_file").tolist(),
         "transpose": bool(transpose),
         "sparse": bool(sparse),
         "support": np.asarray(support).tolist() if sparse else [],
     }
     names = [str(name) for name in basis_names]
-    held = {"version": VERSION, "dataset": data, "metric": np.asarray(metric).tolist(), "basis_names": names}
+    contents = {"version": VERSION, "dataset": data, "metric": np.asarray(metric).tolist(), "basis_names": names}
     with replaced(file_name) as new:
-        new.write_text(json.dumps(held))
+        new.write_text(json.dumps(contents))
 
 
 def read_json_file(file_name: str) -> Read:
     """Return what `read_ga_file` does, of a JSON file."""
-    held = json.loads(Path(file_name).read_text())
-    _check(held["version"], file_name, "read_json_file")
-    data = held["dataset"]
+    contents = json.loads(Path(file_name).read_text())
+    _check(contents["version"], file_name, "read_json_file")
+    data = contents["dataset"]
     values = np.array(data["data"])
     support = np.array(data["support"]) if data["sparse"] else None
-    return values.T if data["transpose"] else values, np.array(held["metric"]), np.array(held["basis_names"]), support
+    return (
+        values.T if data["transpose"] else values,
+        np.array(contents["metric"]),
+        np.array(contents["basis_names"]),
+        support,
+    )

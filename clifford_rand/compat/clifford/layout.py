@@ -1,4 +1,4 @@
-"""What ``clifford`` calls a layout: an algebra with names and an order for all its blades; `Cl` makes one."""
+"""Layouts of ``clifford``: algebras with names and an order for all blades."""
 
 import functools
 import warnings
@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_integer, describe, fail
+from clifford_rand._checks import check_integer, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import read_only
 from clifford_rand.basis.keys import Keys, dense_keys, keys_of_masks
-from clifford_rand.compat.clifford.multivector import MultiVector, made_of
+from clifford_rand.compat.clifford.arrays import MVArray, elementwise
+from clifford_rand.compat.clifford.io import read_ga_file
+from clifford_rand.compat.clifford.multivector import MultiVector, multivector_of
+from clifford_rand.compat.clifford.operator import gp, randomMV
 from clifford_rand.compat.clifford.order import BasisBladeOrder, BasisVectorIds
-from clifford_rand.compat.clifford.parser import parse
+from clifford_rand.compat.clifford.text import parse, pretty_call
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.space import squares
 
 LARGEST = 12  # basis vectors for which all 2^d blades are listed
 
@@ -28,13 +30,13 @@ class LayoutAlgebra(Algebra):
     @cached_property
     def layout(self) -> "Layout":
         """The layout; one by default where a function makes an algebra like this of its own."""
-        made = Layout(self.signature)
-        made.algebra = self
-        return made
+        layout = Layout(self.signature)
+        layout.algebra = self
+        return layout
 
     def new(self, keys: Keys, coefficients: np.ndarray) -> MultiVector:
         """Return a multivector of the layout without checks."""
-        return made_of(self, keys, coefficients)
+        return multivector_of(self, keys, coefficients)
 
     def __reduce__(self) -> Any:
         return _algebra_of, (self.layout,)
@@ -48,10 +50,8 @@ def _function(name: str) -> Any:
     """Return the property of a layout that is a function of coefficients: of one operation of multivectors."""
 
     def function(layout: "Layout") -> Callable[..., NDArray[Any]]:
-        def of_values(*values: Any) -> NDArray[Any]:
-            first, *others = (MultiVector(layout, value) for value in values)
-            found: NDArray[Any] = getattr(first, name)(*others).value
-            return found
+        def of_values(value: Any, *operands: Any) -> Any:
+            return getattr(MultiVector(layout, value), name)(*(MultiVector(layout, B) for B in operands)).value
 
         return of_values
 
@@ -97,10 +97,9 @@ class Layout:
         order: BasisBladeOrder | None = None,
         names: str | Sequence[str] | None = None,
     ) -> None:
-        if ids is not None and not isinstance(ids, BasisVectorIds):
-            raise TypeError(f"ids must be a BasisVectorIds. Got {ids!r} instead.")
-        if order is not None and not isinstance(order, BasisBladeOrder):
-            raise TypeError(f"order must be a BasisBladeOrder. Got {order!r} instead.")
+        for name, value, kind in (("ids", ids, BasisVectorIds), ("order", order, BasisBladeOrder)):
+            if value is not None and not isinstance(value, kind):
+                raise TypeError(f"{name} must be a {kind.__name__}. Got {value!r} instead.")
         d = len(sig)
         if d > LARGEST:
             raise fail("p", "Cl", f"such that p + q + r ≤ {LARGEST}", d, "Use Algebra, which makes no list of blades.")
@@ -129,9 +128,9 @@ class Layout:
         prefix = "e" if names is None else names
         tuples = self.ids.order_as_tuples(self.order)
         for joint in ("", "_"):
-            made = [prefix + joint.join(map(str, one)) if one else "" for one in tuples]
-            if len(set(made)) == len(made):
-                return made
+            blade_names = [prefix + joint.join(map(str, ids)) if ids else "" for ids in tuples]
+            if len(set(blade_names)) == len(blade_names):
+                return blade_names
         raise fail("ids", "Layout", "such that no two blades have one name", self.ids, "Give names of your own.")
 
     # ---- the order of the coefficients
@@ -158,7 +157,7 @@ class Layout:
         return dict(zip(self.names, self.order.index_to_bitmap.tolist(), strict=True))
 
     def mask_of_name(self, name: str) -> int | None:
-        """Return the mask of a blade by its name, None if no blade is called so."""
+        """Return the mask of a blade by its name, None if there is no such blade."""
         return self._masks.get(name)
 
     def name_of_mask(self, mask: int) -> str:
@@ -168,22 +167,19 @@ class Layout:
     # ---- blades
 
     def _blade(self, mask: int) -> MultiVector:
-        return made_of(self.algebra, keys_of_masks(self.dims, (mask,)), np.ones(1, dtype=np.int64))
+        return multivector_of(self.algebra, keys_of_masks(self.dims, (mask,)), np.ones(1, dtype=np.int64))
 
     @property
     def blades_list(self) -> list[MultiVector]:
         """All blades in the order of the coefficients."""
         return [self._blade(mask) for mask in self.order.index_to_bitmap.tolist()]
 
-    @property
-    def blades(self) -> dict[str, MultiVector]:
-        """All blades by name; "" is the scalar 1."""
-        return self.bases()
-
     def bases(self, *, grades: Container[int] | None = None) -> dict[str, MultiVector]:
         """Return the blades of some grades, all by default, by name."""
-        known = zip(self.names, self.blades_list, self.gradeList, strict=True)
-        return {name: blade for name, blade, grade in known if grades is None or grade in grades}
+        entries = zip(self.names, self.blades_list, self.gradeList, strict=True)
+        return {name: blade for name, blade, grade in entries if grades is None or grade in grades}
+
+    blades = property(bases, doc='All blades by name; "" is the scalar 1.')
 
     def blades_of_grade(self, grade: int) -> list[MultiVector]:
         """Return the blades of one grade, in the order of the coefficients."""
@@ -241,7 +237,7 @@ class Layout:
 
     @property
     def rotor_mask(self) -> NDArray[np.bool_]:
-        """Where the coefficients of even grades are: (2^d,) of bool."""
+        """The mask of the coefficients of even grades: (2^d,) of bool."""
         return np.asarray(self.order.grades % 2 == 0)
 
     @property
@@ -263,13 +259,11 @@ class Layout:
         """
         if not isinstance(text, str):
             raise fail("text", "parse_multivector", "a string", text)
-        found = parse(text, self._masks, self._blade)
-        return found if isinstance(found, MultiVector) else found * self.scalar
+        value = parse(text, self._masks, self._blade)
+        return value if isinstance(value, MultiVector) else value * self.scalar
 
     def randomMV(self, n: int = 1, **keywords: Any) -> Any:
         """Return `randomMV` of this layout."""
-        from clifford_rand.compat.clifford.random import randomMV
-
         return randomMV(self, n=n, **keywords)
 
     def randomV(self, n: int = 1, **keywords: Any) -> Any:
@@ -279,18 +273,17 @@ class Layout:
     def randomRotor(self, **keywords: Any) -> MultiVector:
         """Return the product of 2⌊d/2⌋ random unit vectors."""
         count = self.dims - self.dims % 2
-        vectors = self.randomV(count, normed=True, **keywords) if count else [self.scalar]
-        return functools.reduce(lambda a, b: a * b, vectors)
+        return functools.reduce(gp, self.randomV(count, normed=True, **keywords) if count else [self.scalar])
 
     def load_ga_file(self, filename: str) -> Any:
         """Return the `MVArray` of a file of ``clifford``, if it is of this signature."""
-        from clifford_rand.compat.clifford.arrays import MVArray
-        from clifford_rand.compat.clifford.io import read_ga_file
-
         values, metric, _, _ = read_ga_file(filename)
         if not np.array_equal(np.diagonal(metric), self.sig):
             raise fail("filename", "load_ga_file", f"of signature {self.sig.tolist()}", np.diagonal(metric).tolist())
         return MVArray.from_value_array(self, values)
+
+    array = staticmethod(MVArray)
+    elementwise = staticmethod(elementwise)
 
     # ---- products of coefficients
 
@@ -316,7 +309,7 @@ class Layout:
         return lambda a, b: self.gmt_func(of_grades(a, grades_a), of_grades(b, grades_b))
 
     def _matrix(self, matrix: NDArray[Any]) -> NDArray[Any]:
-        return matrix if self._places is None else matrix[np.ix_(self._places, self._places)]
+        return matrix if self._places is None else matrix[self._places[:, None], self._places]
 
     def get_left_gmt_matrix(self, x: Multivector) -> NDArray[Any]:
         """Return the matrix M with M B.value = (x B).value."""
@@ -336,17 +329,18 @@ class Layout:
     def __hash__(self) -> int:
         return hash(self.algebra)
 
+    def _texts(self) -> list[str]:
+        return [f"{self.sig.tolist()}", f"ids={self.ids!r}", f"order={self.order!r}", f"names={self.names}"]
+
     def __repr__(self) -> str:
-        kind = type(self).__name__
-        return f"{kind}({self.sig.tolist()}, ids={self.ids!r}, order={self.order!r}, names={self.names})"
+        return f"{type(self).__name__}({', '.join(self._texts())})"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Write the repr for IPython, an argument a line where it is long."""
-        parts = [f"{self.sig.tolist()}", f"ids={self.ids!r}", f"order={self.order!r}", f"names={self.names}"]
-        pretty_call(printer, type(self).__name__, *parts)
+        pretty_call(printer, type(self).__name__, *self._texts())
 
     def __reduce__(self) -> Any:
-        return _restored, (type(self), self._arguments())
+        return functools.partial(type(self), **self._arguments()), ()
 
     def _arguments(self) -> dict[str, Any]:
         return {"sig": self.sig.tolist(), "ids": self.ids, "order": self.order, "names": self.names}
@@ -354,148 +348,3 @@ class Layout:
     def MultiVector(self, *arguments: Any, **keywords: Any) -> MultiVector:  # the last one: it hides the class above
         """Return `MultiVector(layout, …)`."""
         return MultiVector(self, *arguments, **keywords)
-
-
-def _restored(kind: type[Layout], arguments: dict[str, Any]) -> Layout:
-    return kind(**arguments)
-
-
-def pretty_call(printer: Any, name: str, *parts: Any) -> None:
-    """Write ``name(part, part)`` with IPython's printer; a part is text, or (text before it, object)."""
-    with printer.group(len(name) + 1, f"{name}(", ")"):
-        for i, part in enumerate(parts):
-            if i:
-                printer.text(",")
-                printer.breakable()
-            lead, what = part if isinstance(part, tuple) else (part, None)
-            with printer.group(len(lead) if what is not None else 0, lead, ""):
-                if what is not None:
-                    printer.pretty(what)
-
-
-def Cl(
-    p: int = 0,
-    q: int = 0,
-    r: int = 0,
-    *,
-    sig: Sequence[int] | None = None,
-    names: str | Sequence[str] | None = None,
-    firstIdx: int = 1,
-) -> tuple[Layout, dict[str, MultiVector]]:
-    """Return (layout, blades) as ``clifford.Cl`` does.
-
-    Parameters
-    ----------
-    p, q, r : int
-        Numbers of basis vectors with square 1, -1 and 0. As in clifford 1.5 the null vectors come first, then
-        the positive, then the negative, and the names start with e1 even if there is one null vector,
-        which `Algebra` calls e0.
-    sig : sequence of {1, -1, 0}, optional
-        The squares in an order of your own.
-    names : str or list of str, optional
-        The prefix of the names, or the names of all 2^d blades, "" for the scalar.
-    firstIdx : int, default=1
-        The index of the first basis vector.
-
-    Returns
-    -------
-    layout : Layout
-    blades : dict of str to MultiVector
-        All 2^d blades by name, "" for the scalar 1.
-
-    Raises
-    ------
-    ArgumentError
-        For d > 12, where a dictionary of all blades is not made: use `Algebra`.
-
-    Examples
-    --------
-    >>> from clifford_rand.compat import Cl
-    >>> layout, blades = Cl(3)
-    >>> e1, e12 = blades["e1"], blades["e12"]
-    >>> e1 * e12, ~e12, e12.inner(e12)
-    ((1^e2), -(1^e12), 1)
-    >>> Cl(2, 1, 1)[0].sig, Cl(1, 3, names="d", firstIdx=0)[0].basis_names
-    (array([ 0,  1,  1, -1]), ['d0', 'd1', 'd2', 'd3'])
-    """
-    if sig is None:
-        sig = squares(p, q, r, "Cl").tolist()
-    elif p or q or r:
-        raise fail("sig", "Cl", "given without p, q and r", list(sig))
-    firstIdx = check_integer(firstIdx, "firstIdx", "Cl", low=0)
-    ids = BasisVectorIds.ordered_integers(len(sig), first_index=firstIdx)
-    layout = Layout(sig, ids=ids, names=names)
-    return layout, layout.blades
-
-
-class ConformalLayout(Layout):
-    """A layout whose last two basis vectors, ep and en, square to 1 and -1, with the conformal model's constants.
-
-    Attributes
-    ----------
-    ep, en, eo, einf, E0, I_base : MultiVector
-        eo = (en - ep)/2, einf = en + ep, E0 = einf ∧ eo, and the wedge of the other basis vectors.
-    """
-
-    def __init__(self, *arguments: Any, layout: Layout | None = None, **keywords: Any) -> None:
-        super().__init__(*arguments, **keywords)
-        self._base_layout = layout
-        *vectors, ep, en = self.basis_vectors_lst
-        self.ep, self.en = ep, en
-        self.einf, self.eo = en + ep, (en - ep) / 2
-        self.E0 = self.einf ^ self.eo
-        self.I_base = functools.reduce(lambda a, b: a ^ b, vectors, self.scalar)
-
-    def _arguments(self) -> dict[str, Any]:
-        return {**super()._arguments(), "layout": self._base_layout}
-
-    def up(self, x: Any) -> MultiVector:
-        """Return eo + x + x²/2 einf, the null vector of a point, of a vector of the base or of this algebra."""
-        n = self.dims - 2
-        vector = x.grade(1) if isinstance(x, Multivector) else self.scalar.grade(1) * x
-        values = vector.values
-        if vector.algebra != self.algebra:
-            values = np.concatenate(
-                [values, np.zeros((*values.shape[:-1], self.dims - n), dtype=values.dtype)], axis=-1
-            )
-        point = self.algebra.vector(values)
-        square = (point * point).grade(0)
-        kind = (
-            point.dtype if point.dtype.kind in "fcO" else np.float64
-        )  # blades are exact: they take the precision of x
-        found: MultiVector = self.eo.astype(kind) + point + square * self.einf.astype(kind) / 2
-        return found
-
-    def homo(self, X: Any) -> Any:
-        """Return the multiple of X with -X·einf = 1."""
-        return X / -(X | self.einf).scalar_part()
-
-    def down(self, X: Any) -> MultiVector:
-        """Return the vector of the point X, in this algebra."""
-        kept = np.arange(self.dims) < self.dims - 2
-        found: Any = self.algebra.vector(np.where(kept, self.homo(X).grade(1).values, 0))
-        return found
-
-
-def conformalize(
-    layout: Layout, added_sig: Sequence[int] = (1, -1), *, names: str | Sequence[str] | None = None
-) -> tuple[ConformalLayout, dict[str, MultiVector], dict[str, Any]]:
-    """Return (layout, blades, stuff) of the conformal algebra, as ``clifford.conformalize`` does.
-
-    Two basis vectors with squares 1 and -1 are appended, ``ep`` and ``en``. ``stuff`` has them and eo = (en - ep)/2,
-    einf = en + ep, E0 = einf∧eo, I_base, and the functions up(x) = eo + x + x²/2 einf, homo(X) = X/(-X·einf) and down.
-
-    Examples
-    --------
-    >>> from clifford_rand.compat import Cl, conformalize
-    >>> layout, blades, stuff = conformalize(Cl(2)[0])
-    >>> P = stuff["up"](3 * blades["e1"] + 4 * blades["e2"])
-    >>> P * P, stuff["down"](2 * P)
-    (0, (3.0^e1) + (4.0^e2))
-    """
-    if sorted(added_sig) != [-1, 1]:
-        raise fail("added_sig", "conformalize", "the squares 1 and -1", describe(f"{list(added_sig)}"))
-    ids = layout.ids.augmented_with(2)
-    made = ConformalLayout([*layout.sig.tolist(), *added_sig], ids=ids, names=names, layout=layout)
-    stuff = {name: getattr(made, name) for name in ("ep", "en", "eo", "einf", "E0", "up", "down", "homo", "I_base")}
-    return made, made.blades, stuff

@@ -1,7 +1,7 @@
 """The class `MultiVector`: this library's multivector with the names and the operators of ``clifford``."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -14,23 +14,19 @@ from clifford_rand.geometry import projections
 from clifford_rand.multivector import arithmetic, comparison, display, linear, products, ufuncs
 from clifford_rand.multivector.multivector import Multivector
 
-if TYPE_CHECKING:
-    from clifford_rand.compat.clifford.arrays import MVArray
-    from clifford_rand.compat.clifford.layout import Layout
-
-EPS = 1e-12  # clifford's default: what two coefficients may differ by where `==` calls them equal
+EPS = 1e-12  # clifford's default: the largest difference of coefficients that `==` ignores
 
 
 class Grades(tuple[int, ...]):
     """The grades that are stored, as everywhere here; called, ``A.grades()``, the set of those that are not zero."""
 
-    _of: Multivector
+    owner: Multivector
 
     def __call__(self, eps: float = EPS) -> set[int]:
         """Return the grades that have a coefficient above ``eps``."""
-        A = self._of
-        held = (np.abs(A.coefficients) > eps).any(axis=tuple(range(A.ndim)))
-        return {int(k) for k in A.keys.grade_of[held]}
+        A = self.owner
+        nonzero = (np.abs(A.coefficients) > eps).any(axis=tuple(range(A.ndim)))
+        return {int(k) for k in A.keys.grade_of[nonzero]}
 
 
 def _binary(operation: Any, reflected: bool = False) -> Any:
@@ -38,9 +34,7 @@ def _binary(operation: Any, reflected: bool = False) -> Any:
 
     def method(A: "MultiVector", other: Any) -> Any:
         if other.__class__ is not MultiVector and isinstance(other, np.ndarray) and not A.ndim:
-            from clifford_rand.compat.clifford.arrays import elementwise
-
-            return elementwise(lambda x: operation(A, x), other) if other.ndim else operation(A, other[()])
+            return A.layout.elementwise(lambda x: operation(A, x), other) if other.ndim else operation(A, other[()])
         return operation(A, other)
 
     method.__name__ = method.__qualname__ = f"{'r' if reflected else ''}{getattr(operation, '__name__', 'product')}"
@@ -83,7 +77,7 @@ class MultiVector(Multivector):
 
     def __init__(
         self,
-        layout: "Layout",
+        layout: Any,
         value: ArrayLike | None = None,
         string: str | None = None,
         *,
@@ -91,51 +85,44 @@ class MultiVector(Multivector):
     ) -> None:
         self.algebra = layout.algebra
         if value is None and string is not None:
-            made = layout.parse_multivector(string)
-            self.keys, self.coefficients = made.keys, made.coefficients
+            parsed = layout.parse_multivector(string)
+            self.keys, self.coefficients = parsed.keys, parsed.coefficients
             return
-        given = np.zeros(layout.gaDims, dtype=dtype) if value is None else value
-        array = as_coefficients(given, "value", "MultiVector")
+        value = np.zeros(layout.gaDims, dtype=dtype) if value is None else value
+        array = as_coefficients(value, "value", "MultiVector")
         if array.ndim == 0 or array.shape[-1] != layout.gaDims:
-            found = describe(f"shape {array.shape}")
-            raise fail("value", "MultiVector", f"a sequence of {layout.gaDims} components on its last axis", found)
+            rule = f"a sequence of {layout.gaDims} components on its last axis"
+            raise fail("value", "MultiVector", rule, describe(f"shape {array.shape}"))
         self.keys = dense_keys(layout.dims)
         self.coefficients = read_only(memory.own(layout.stored(array)))
 
     def new(self, keys: Keys, coefficients: NDArray[Any]) -> "MultiVector":
         """Return a multivector of the same layout without checks."""
-        return made_of(self.algebra, keys, coefficients)
+        return multivector_of(self.algebra, keys, coefficients)
 
     def coerce(self, other: object, *, keep: bool = True) -> Any:
         """Return ``other`` as a multivector of the layout; None if it is neither that nor a scalar."""
-        found = super().coerce(other, keep=keep)
-        if found.__class__ is Multivector:
-            return self.new(found.keys, found.coefficients)
-        return found
+        operand = super().coerce(other, keep=keep)
+        if operand.__class__ is Multivector:
+            return self.new(operand.keys, operand.coefficients)
+        return operand
 
     def __reduce__(self) -> Any:
-        return made_of, (self.algebra, self.keys, self.coefficients)
+        return multivector_of, (self.algebra, self.keys, self.coefficients)
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> "MVArray":
-        from clifford_rand.compat.clifford.arrays import MVArray
-
-        return MVArray(self)
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+        return self.layout.array(self)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        given = [x[()] if isinstance(x, np.ndarray) and x.dtype == object and not x.ndim else x for x in inputs]
-        many = any(isinstance(x, np.ndarray) and x.ndim for x in given)
-        if many and method == "__call__" and not any(x.ndim for x in given if isinstance(x, MultiVector)):
-            from clifford_rand.compat.clifford.arrays import MVArray
+        values = [x[()] if isinstance(x, np.ndarray) and x.dtype == object and not x.ndim else x for x in inputs]
+        arrays = any(isinstance(x, np.ndarray) and x.ndim for x in values)
+        if arrays and method == "__call__" and not any(x.ndim for x in values if isinstance(x, MultiVector)):
+            return ufunc(*(self.layout.array(x) if isinstance(x, MultiVector) else x for x in values), **kwargs)
+        return ufuncs.by_ufunc(self, ufunc, method, *values, **kwargs)
 
-            return ufunc(*(MVArray(x) if isinstance(x, MultiVector) else x for x in given), **kwargs)
-        return ufuncs.by_ufunc(self, ufunc, method, *given, **kwargs)
+    # ---- stored coefficients
 
-    # ---- what is stored
-
-    @property
-    def layout(self) -> "Layout":
-        """The layout."""
-        return self.algebra.layout
+    layout = property(lambda self: self.algebra.layout, doc="The layout.")
 
     @property
     def value(self) -> NDArray[Any]:
@@ -149,21 +136,16 @@ class MultiVector(Multivector):
     @property
     def grades(self) -> Grades:
         """The grades that are stored; ``A.grades()`` is the set of those that are not zero."""
-        held = Grades(self.keys.grades)
-        held._of = self
-        return held
+        grades = Grades(self.keys.grades)
+        grades.owner = self
+        return grades
 
     @property
     def blades_list(self) -> "list[MultiVector]":
         """The blades that are not zero, each with its coefficient."""
         return [c * b for c, b in zip(self.value, self.layout.blades_list, strict=True) if not abs(c) < EPS]
 
-    @property
-    def pseudoScalar(self) -> "MultiVector":
-        """The pseudoscalar of the layout."""
-        return self.layout.pseudoScalar
-
-    I = pseudoScalar  # noqa: E741  # clifford has both names
+    I = pseudoScalar = property(lambda self: self.layout.pseudoScalar, doc="The pseudoscalar.")  # noqa: E741, N815
 
     def invPS(self) -> "MultiVector":
         """Return the inverse of the pseudoscalar."""
@@ -194,9 +176,8 @@ class MultiVector(Multivector):
         """Return the part of some grades, ``A(0, 2)``, or the projection on a blade, ``A(B)``."""
         if len(what) == 1 and isinstance(what[0], Multivector):
             return self.coerce(what[0]).project(self)
-        for k in what:
-            if isinstance(k, bool) or not isinstance(k, int | np.integer):
-                raise fail("grades", "MultiVector", "integers, or one blade", k)
+        if any(isinstance(k, bool) or not isinstance(k, int | np.integer) for k in what):
+            raise fail("grades", "MultiVector", "integers, or one blade", what)
         if not what:
             return self  # A.even() is A.even, where code for `clifford_rand.Multivector` is run
         return linear.of_grades(self, tuple(sorted({int(k) for k in what if 0 <= k <= self.layout.dims})))
@@ -220,9 +201,8 @@ class MultiVector(Multivector):
     __hash__ = None  # as == is not exact
 
     def __pow__(self, exponent: Any) -> Any:
-        return arithmetic.power(
-            self, int(exponent) if isinstance(exponent, float) and exponent.is_integer() else exponent
-        )
+        whole = isinstance(exponent, float) and exponent.is_integer()
+        return arithmetic.power(self, int(exponent) if whole else exponent)
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, Multivector) and other.algebra != self.algebra:
@@ -238,8 +218,8 @@ class MultiVector(Multivector):
         return bool(close) if close.ndim == 0 else close
 
     def __ne__(self, other: object) -> Any:
-        found = self.__eq__(other)
-        return found if found is NotImplemented else not found if isinstance(found, bool) else ~found
+        same = self.__eq__(other)
+        return same if same is NotImplemented else not same if isinstance(same, bool) else ~same
 
     def __bool__(self) -> bool:
         if self.ndim:
@@ -254,20 +234,9 @@ class MultiVector(Multivector):
     adjoint = linear.reverse
     gradeInvol = linear.involute  # noqa: N815  # clifford's name
     x = products.commutator
-
-    def mag2(self) -> Any:
-        """Return ⟨A ~A⟩_0."""
-        return self.norm_squared()
-
-    def normal(self) -> "MultiVector":
-        """Return A / |A|."""
-        return self.normalized()
-
-    def leftLaInv(self) -> "MultiVector":
-        """Return the inverse; in a Clifford algebra a left inverse is a right one."""
-        return self.inv()
-
-    leftInv = rightInv = hitzer_inverse = shirokov_inverse = leftLaInv  # noqa: N815  # clifford's names
+    mag2 = Multivector.norm_squared
+    normal = Multivector.normalized
+    leftLaInv = leftInv = rightInv = hitzer_inverse = shirokov_inverse = Multivector.inv  # noqa: N815
 
     def normalInv(self, check: bool = True) -> "MultiVector":
         """Return ~A / (A ~A), for A ~A a number other than zero; with ``check=False`` ~A / ⟨A ~A⟩_0."""
@@ -280,8 +249,7 @@ class MultiVector(Multivector):
         """Return A I⁻¹, by default with the pseudoscalar; the right complement where that has no inverse."""
         if I is not None:
             return self * I.inv()
-        known = not self.algebra.form.is_degenerate
-        return linear.dual(self) if known else linear.right_complement(self)
+        return linear.right_complement(self) if self.algebra.form.is_degenerate else linear.dual(self)
 
     def project(self, other: Any) -> "MultiVector":
         """Return (B ⌋ A) A⁻¹: ``other`` on this blade A. `clifford_rand.Multivector.project` has it the other way."""
@@ -297,21 +265,21 @@ class MultiVector(Multivector):
         return self.factorize_blade()[1]
 
     def isScalar(self) -> bool:
-        """Tell whether every other coefficient is below `EPS`."""
+        """Tell whether all coefficients above grade 0 are below `EPS`."""
         return bool((np.abs(self.coefficients[..., self.keys.grade_of > 0]) < EPS).all())
-
-    def isBlade(self) -> bool:
-        """Tell whether A is a blade that has an inverse, as clifford asks; `is_blade` knows null blades too."""
-        return bool(self.is_blade()) and self.isVersor()
 
     def isVersor(self) -> bool:
         """Tell whether A is a product of vectors that have inverses."""
         return bool(self.is_versor())
 
+    def isBlade(self) -> bool:
+        """Tell whether A is a blade that has an inverse; `is_blade` accepts null blades too."""
+        return bool(self.is_blade()) and self.isVersor()
+
     def join(self, other: Any, **options: Any) -> "MultiVector":
         """Return the span of two blades, of norm 1: A ∧ B, or A (A ∨ B)⁻¹ ∧ B, or the larger and vectors of the other.
 
-        Null blades and batches have that of `Multivector.join`, of coefficients with the norm 1.
+        Null blades and batches have that of `Multivector.join`.
         """
         if isinstance(other, Multivector) and not (self.ndim or other.ndim or options):
             J, common = self ^ other, self & other
@@ -343,7 +311,7 @@ class MultiVector(Multivector):
         """Return A with its coefficients rounded to so many digits after the point."""
         return self.new(self.keys, np.around(self.coefficients, eps))
 
-    # ---- what it looks like: 1 - (2^e12)
+    # ---- text: 1 - (2^e12)
 
     def __str__(self) -> str:
         return display.rounded_text(self) if self.ndim else _text(self.clean(), _rounded)
@@ -357,12 +325,12 @@ class MultiVector(Multivector):
         return _text(self, lambda value: format(value, specification))
 
 
-def made_of(algebra: Any, keys: Keys, coefficients: NDArray[Any]) -> MultiVector:
+def multivector_of(algebra: Any, keys: Keys, coefficients: NDArray[Any]) -> MultiVector:
     """Return the multivector of keys and coefficients that nobody else holds, without checks."""
     coefficients.setflags(False)  # type: ignore[call-arg]
-    made = object.__new__(MultiVector)
-    made.algebra, made.keys, made.coefficients = algebra, keys, coefficients
-    return made
+    A = object.__new__(MultiVector)
+    A.algebra, A.keys, A.coefficients = algebra, keys, coefficients
+    return A
 
 
 def _rounded(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What a layout calls its basis vectors, and in which order it lists its blades."""
+"""Names of basis vectors in a layout, and orders of its blades."""
 
 import itertools
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ class BasisBladeOrder:
     index_to_bitmap : ndarray of int
         The mask of each place.
     bitmap_to_index : ndarray of int
-        The place of each mask, -1 for what is left out.
+        The place of each mask, -1 for masks that are left out.
     grades : ndarray of int
         The number of bits at each place.
     """
@@ -76,7 +76,7 @@ class _Shortlex(BasisBladeOrder):
 
 
 class BasisVectorIds:
-    """What stands for each basis vector in tuples, ``A[1, 3]``, and in names: integers, letters, anything.
+    """The ids of the basis vectors in tuples, ``A[1, 3]``, and in names: integers, letters, anything.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class BasisVectorIds:
 
     def tuple_as_sign_and_bitmap(self, blade: Sequence[Hashable]) -> tuple[int, int]:
         """Return the sign that sorting the vectors of a blade gives, and its mask."""
-        places = [self.id_as_bitmap(one).bit_length() - 1 for one in blade]
+        places = [self.id_as_bitmap(id).bit_length() - 1 for id in blade]
         if len(set(places)) < len(places):
             raise fail("blade", "BasisVectorIds", "without a repeated basis vector", tuple(blade))
         return parity(places), sum(1 << place for place in places)
@@ -119,8 +119,10 @@ class BasisVectorIds:
         for blade in blades:
             sign, mask = self.tuple_as_sign_and_bitmap(blade)
             if sign < 0:
-                held = self.bitmap_as_tuple(mask)
-                raise NotImplementedError(f"a blade is stored with ascending vectors: write {held}, not {tuple(blade)}")
+                ascending = self.bitmap_as_tuple(mask)
+                raise NotImplementedError(
+                    f"a blade is stored with ascending vectors: write {ascending}, not {tuple(blade)}"
+                )
             masks.append(mask)
         return BasisBladeOrder(masks)
 

@@ -1,15 +1,16 @@
-"""Linear maps of multivectors by matrices, between two layouts."""
+"""Linear maps of multivectors between two layouts: by matrices, and by pairs of blades."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.rules import bits_of
-from clifford_rand.compat.clifford.layout import Layout, pretty_call
+from clifford_rand.calculus.linear_map import LinearMap
+from clifford_rand.compat.clifford.layout import Layout
 from clifford_rand.compat.clifford.multivector import MultiVector
+from clifford_rand.compat.clifford.text import pretty_call
 
 
 class LinearMatrix:
@@ -70,9 +71,8 @@ class LinearMatrix:
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Write the map for IPython."""
-        same = self.layout_src is self.layout_dst
         layouts = [("", self.layout_src)]
-        if not same:
+        if self.layout_src is not self.layout_dst:
             layouts = [("layout_src=", self.layout_src), ("layout_dst=", self.layout_dst)]
         pretty_call(printer, type(self).__name__, ("", self._shown), *layouts)
 
@@ -99,13 +99,8 @@ class OutermorphismMatrix(LinearMatrix):
     def __init__(self, matrix: NDArray[Any], layout_src: Layout, layout_dst: Layout | None = None) -> None:
         target = layout_dst or layout_src
         self._check(matrix, (target.dims, layout_src.dims))
-        images: dict[int, Any] = {0: target.scalar}
-        vectors = [target.algebra.vector(column) for column in np.asarray(matrix).T]
-        for mask in sorted(layout_src.order.index_to_bitmap.tolist())[1:]:
-            first, *_ = bits_of(mask)
-            images[mask] = vectors[first] ^ images[mask & (mask - 1)]
-        columns = [images[mask].value for mask in layout_src.order.index_to_bitmap.tolist()]
-        super().__init__(np.array(columns).T, layout_src, target)
+        F: Any = LinearMap(layout_src.algebra, matrix, target.algebra)
+        super().__init__(np.array([F(blade).value for blade in layout_src.blades_list]).T, layout_src, target)
         self._shown = np.asarray(matrix)
 
 
@@ -121,12 +116,66 @@ def between_basis_vectors(
         Ids there for ids here; by default those that both have. Other vectors go to 0.
     """
     source, target = list(layout_src.ids.values), list(layout_dst.ids.values)
-    known = {one: one for one in source if one in target} if mapping is None else mapping
-    unknown = [*(one for one in known if one not in source), *(one for one in known.values() if one not in target)]
+    pairs = {id: id for id in source if id in target} if mapping is None else mapping
+    unknown = [*(id for id in pairs if id not in source), *(id for id in pairs.values() if id not in target)]
     if unknown:
         rule = f"of ids in {source} to ids in {target}"
         raise fail("mapping", "between_basis_vectors", rule, describe(f"{unknown}"))
     matrix = np.zeros((len(target), len(source)), dtype=np.int64)
-    for here, there in known.items():
+    for here, there in pairs.items():
         matrix[target.index(there), source.index(here)] = 1
     return OutermorphismMatrix(matrix, layout_src, layout_dst)
+
+
+class BladeMap:
+    """The linear map that takes blades of one algebra to those of another, and back.
+
+    Parameters
+    ----------
+    blades_map : list of (blade, blade)
+    map_scalars : bool, default=True
+        Take 1 to 1.
+
+    Examples
+    --------
+    >>> from clifford_rand.compat.clifford import BladeMap, Cl
+    >>> d, p = Cl(1, 3, names="d", firstIdx=0)[1], Cl(3, names="p")[1]
+    >>> split = BladeMap([(d["d01"], p["p1"]), (d["d02"], p["p2"]), (d["d03"], p["p3"])])
+    >>> split(2 + 3 * d["d02"]), split(p["p3"])
+    (2 + (3^p2), (1^d03))
+    """
+
+    def __init__(self, blades_map: Sequence[tuple[MultiVector, MultiVector]], map_scalars: bool = True) -> None:
+        source, image = blades_map[0]
+        scalars = [(source.layout.scalar, image.layout.scalar)] if map_scalars else []
+        self.blades_map = [*scalars, *blades_map]
+
+    @property
+    def b1(self) -> list[MultiVector]:
+        """The blades of the first algebra."""
+        return [a for a, _ in self.blades_map]
+
+    @property
+    def b2(self) -> list[MultiVector]:
+        """The blades of the second algebra."""
+        return [b for _, b in self.blades_map]
+
+    @property
+    def layout1(self) -> Layout:
+        """The first algebra."""
+        return self.b1[0].layout
+
+    @property
+    def layout2(self) -> Layout:
+        """The second algebra."""
+        return self.b2[0].layout
+
+    def __call__(self, A: MultiVector) -> Any:
+        """Return the image of A, in whichever direction; blades that are not named go to 0."""
+        if A.layout not in (self.layout1, self.layout2):
+            raise fail("A", "BladeMap", "of one of the two algebras", describe(repr(A.layout)))
+        pairs = self.blades_map if A.layout == self.layout1 else [(b, a) for a, b in self.blades_map]
+        terms = (
+            A[source] * image if source[source] == 1 else A[source] / source[source] * image for source, image in pairs
+        )
+        return sum(terms, pairs[0][1] * 0)

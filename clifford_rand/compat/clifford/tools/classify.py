@@ -1,18 +1,19 @@
-"""What a blade of the conformal model is: a direction, a flat, the dual of a flat or a round, with its parameters.
+"""Kinds of blades of the conformal model, directions, flats, duals of flats and rounds, with their parameters.
 
-T_p[X] is X moved by the Euclidean vector p (Dorst, Fontijne and Mann, Geometric Algebra for Computer Science, 2007,
-table 14.1).
+``Flat[3]`` is the class of flats of grade 3. T_p[X] is X moved by the Euclidean vector p (Dorst, Fontijne and Mann,
+Geometric Algebra for Computer Science, 2007, table 14.1).
 """
 
+import copyreg
 import math
+from operator import getitem
 from typing import Any
 
 import numpy as np
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.compat.clifford.layout import ConformalLayout
+from clifford_rand.compat.clifford.constructors import ConformalLayout
 from clifford_rand.compat.clifford.multivector import MultiVector
-from clifford_rand.compat.clifford.tools.graded import _GradedTypesMeta
 
 __all__ = [
     "Blade",
@@ -32,14 +33,67 @@ __all__ = [
     "classify",
 ]
 
-ROUNDING = 1e-11  # of the largest coefficient: what is below counts as zero
+ROUNDING = 1e-11  # coefficients below this, relative to the largest, count as zero
+
+
+class _GradedTypesMeta(type):
+    """Classes with a grade: ``class Line(Flat[3], override=True)`` takes the place of ``Flat[3]``."""
+
+    _grade: int
+    of_grade: dict[int, "_GradedTypesMeta"]
+    overridden: set[int]
+
+    def __new__(
+        cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], override: bool = False
+    ) -> "_GradedTypesMeta":
+        new = super().__new__(cls, name, bases, namespace)
+        if not hasattr(new, "_grade"):
+            new.of_grade, new.overridden = {}, set()
+        elif override:
+            if new._grade in new.overridden:
+                raise ValueError(f"grade {new._grade} has a class of its own already, {new.of_grade[new._grade]}")
+            new.overridden.add(new._grade)
+            new.of_grade[new._grade] = new
+        return new
+
+    def __getitem__(cls, grade: int) -> "_GradedTypesMeta":
+        if hasattr(cls, "_grade"):
+            raise TypeError(f"{cls.__name__} has its grade, {cls._grade}")
+        if grade not in cls.of_grade:
+            families = [base for base in cls.__bases__ if isinstance(base, _GradedTypesMeta)]
+            above = tuple(family[grade] for family in families if not hasattr(family, "_grade"))
+            new: Any = _GradedTypesMeta(f"{cls.__name__}[{grade}]", (*above, cls), {"_grade": grade})
+            new.of_grade, new.overridden, new.family = cls.of_grade, cls.overridden, cls
+            cls.of_grade[grade] = new
+        return cls.of_grade[grade]
+
+    def _expected_grade(cls, *arguments: Any, **keywords: Any) -> int | None:
+        """Return the grade that arguments ask for, None where they leave it open."""
+        return None
+
+    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+        wanted = cls._expected_grade(*arguments, **keywords)
+        if not hasattr(cls, "_grade"):
+            if wanted is None:
+                raise TypeError(f"write {cls.__name__}[grade](…)")
+            return cls[wanted](*arguments, **keywords)
+        if wanted is not None and wanted != cls._grade:
+            raise ValueError(f"{cls.__name__} has grade {cls._grade}, its arguments make one of grade {wanted}")
+        return super().__call__(*arguments, **keywords)
+
+
+def _reduced(cls: Any) -> Any:
+    return (getitem, (cls.family, cls._grade)) if "family" in cls.__dict__ else cls.__qualname__
+
+
+copyreg.pickle(_GradedTypesMeta, _reduced)  # a class that is made on demand is found by its family and its number
 
 
 def _grade(A: MultiVector, of_zero: int = 0) -> int:
-    held = A.grades()
-    if len(held) > 1:
+    grades = A.grades()
+    if len(grades) > 1:
         raise fail("direction", "classify", "of one grade", describe(f"{A}"))
-    return held.pop() if held else of_zero
+    return grades.pop() if grades else of_zero
 
 
 class Blade(metaclass=_GradedTypesMeta):
@@ -61,7 +115,7 @@ class Blade(metaclass=_GradedTypesMeta):
     @property
     def mv(self) -> MultiVector:
         """The blade."""
-        raise NotImplementedError(f"{type(self).__name__} says not which blades it has")
+        raise NotImplementedError(f"{type(self).__name__} does not determine its blades")
 
 
 class Direction(Blade):
@@ -92,7 +146,7 @@ class Flat(Blade):
         super().__init__(direction.layout, direction=direction, location=location)
 
     @classmethod
-    def _expected_grade(cls, direction: MultiVector, *others: Any, **named: Any) -> int:
+    def _expected_grade(cls, direction: MultiVector, *_: Any, **__: Any) -> int:
         return _grade(direction, -2) + 2
 
     @property
@@ -130,7 +184,7 @@ class Round(Blade):
         super().__init__(direction.layout, direction=direction, location=location, radius=radius)
 
     @classmethod
-    def _expected_grade(cls, direction: MultiVector, *others: Any, **named: Any) -> int:
+    def _expected_grade(cls, direction: MultiVector, *_: Any, **__: Any) -> int:
         return _grade(direction) + 1
 
     @property
@@ -184,14 +238,13 @@ def _largest(A: MultiVector) -> float:
     return float(np.abs(A.coefficients).max(initial=0))
 
 
-def _cut(A: Any, size: float) -> MultiVector:
-    """Return A without what rounding may have left beside terms of a size."""
-    found: MultiVector = A.clean(ROUNDING * size)
-    return found
+def _cut(A: Any, size: float) -> Any:
+    """Return A without the rounding noise beside terms of a size."""
+    return A.clean(ROUNDING * size)
 
 
 def classify(x: MultiVector) -> Any:
-    """Return what a blade of a conformal layout is, as a `Blade` with its parameters; ``.mv`` gives x back.
+    """Return the kind of a blade of a conformal layout, a `Blade` with its parameters; ``.mv`` gives x back.
 
     With y = -einf ⌋ x and w = einf ∧ x: x is a direction for y = w = 0, a flat for w = 0 alone, the dual of one for
     y = 0 alone, and else a round T_p[(eo + ρ²/2 einf) E] with y = T_p[E] and x y⁻¹ = eo + p + (p² + ρ²)/2 einf.
@@ -211,6 +264,11 @@ def classify(x: MultiVector) -> Any:
     space = getattr(x, "layout", None)
     if not isinstance(space, ConformalLayout):
         raise fail("x", "classify", "of a conformal layout", describe(f"{x!r} of {space!r}"))
+
+    def location_of(A: Any) -> Any:
+        vector = space.euclidean_vector(A)
+        return _cut(vector, _largest(vector))
+
     eo, einf, size = space.eo, space.einf, _largest(x)
     grade = _grade(x.clean(ROUNDING * size))
     y, w = _cut(-einf << x, size), _cut(einf ^ x, size)
@@ -219,22 +277,14 @@ def classify(x: MultiVector) -> Any:
     if not w:
         direction = _cut(y.rc(-eo), size)
         through = (eo << x) * (1 if grade % 2 == 0 else -1)  # (eo + p) ∧ E
-        return Flat[grade](direction, _euclidean((through - (eo ^ direction)) * direction.inv(), space))
+        return Flat[grade](direction, location_of((through - (eo ^ direction)) * direction.inv()))
     if not y:
         flat: Any = classify(x.undual())
         return DualFlat[grade](flat)
     direction = _cut((y ^ einf).rc(-eo), size)
     sphere = x * y.inv()  # eo + p + (p² + ρ²)/2 einf
-    location = _euclidean(sphere, space)
+    location = location_of(sphere)
     square = -float((sphere * sphere)[()])
     if abs(square) <= ROUNDING * max(1.0, _largest(sphere)) ** 2:
         return Tangent[grade](direction, location)
     return Round[grade](direction, location, math.sqrt(square) if square > 0 else math.sqrt(-square) * 1j)
-
-
-def _euclidean(A: Any, space: ConformalLayout) -> MultiVector:
-    """Return the vector of A in the span of the base."""
-    kept = np.arange(space.dims) < space.dims - 2
-    values = np.where(kept, A.grade(1).values, 0)
-    found: Any = space.algebra.vector(np.where(np.abs(values) > ROUNDING * np.abs(values).max(initial=0), values, 0))
-    return found

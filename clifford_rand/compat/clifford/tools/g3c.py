@@ -1,5 +1,6 @@
 """Random objects of the conformal model of space, translators and rotors, on the layout of ``compat.clifford.g3c``."""
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -7,9 +8,13 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._checks import as_generator
-from clifford_rand.compat.clifford.arrays import MVArray
-from clifford_rand.compat.clifford.g3c import blades, down, einf, layout, up  # type: ignore[attr-defined]
+from clifford_rand.compat.clifford import g3c
+from clifford_rand.compat.clifford.arrays import MVArray, elementwise
 from clifford_rand.compat.clifford.multivector import MultiVector
+from clifford_rand.compat.clifford.operator import op
+
+layout, up, down, einf = g3c.layout, g3c.up, g3c.down, g3c.einf
+I3 = g3c.blades["e123"]
 
 Rng = np.random.Generator | int | None
 
@@ -19,11 +24,11 @@ class ConformalMVArray(MVArray):
 
     def up(self) -> MVArray:
         """Return the points of an array of vectors."""
-        return self._each(up)
+        return elementwise(up, self)
 
     def down(self) -> MVArray:
         """Return the vectors of an array of points."""
-        return self._each(down)
+        return elementwise(down, self)
 
 
 def random_euc_mv(l_max: float = 10, rng: Rng = None) -> MultiVector:
@@ -31,23 +36,19 @@ def random_euc_mv(l_max: float = 10, rng: Rng = None) -> MultiVector:
     draw = as_generator(rng, "random_euc_mv")
     values = draw.standard_normal(3)
     length = l_max * draw.random() / math.hypot(*values)
-    found: Any = layout.algebra.vector(np.concatenate([length * values, [0, 0]]))
-    return found
+    return layout.algebra.vector(np.concatenate([length * values, [0, 0]]))
 
 
 def random_conformal_point(l_max: float = 10, rng: Rng = None) -> MultiVector:
     """Return the null vector of `random_euc_mv`."""
-    found: MultiVector = up(random_euc_mv(l_max, rng))
-    return found
+    return up(random_euc_mv(l_max, rng))
 
 
-def _through(count: int, *others: Any) -> Callable[..., Any]:
+def _through(count: int, *vectors: Any) -> Callable[..., Any]:
     def random(rng: Rng = None) -> Any:
         generator = as_generator(rng, "random")
-        found = layout.scalar
-        for point in (*(random_conformal_point(rng=generator) for _ in range(count)), *others):
-            found = found ^ point
-        return found.normal()
+        points = [random_conformal_point(rng=generator) for _ in range(count)]
+        return functools.reduce(op, [*points, *vectors]).normal()
 
     return random
 
@@ -88,6 +89,3 @@ def random_rotation_translation_rotor(
     """Return a translator times a rotor."""
     generator = as_generator(rng, "random_rotation_translation_rotor")
     return random_translation_rotor(maximum_translation, generator) * random_rotation_rotor(max_angle, generator)
-
-
-I3 = blades["e123"]

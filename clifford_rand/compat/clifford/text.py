@@ -1,4 +1,4 @@
-"""Texts of multivectors as ``clifford`` prints them: sums of products of numbers and names of blades."""
+"""Texts of multivectors as ``clifford`` prints them, sums of products of numbers and blades; printing for IPython."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -24,17 +24,30 @@ def parse(text: str, masks: Mapping[str, int], blade: Callable[[int], Any]) -> A
     """
     reader = _Reader(text, masks, blade)
     try:
-        found = reader.sum()
+        value = reader.sum()
     except RecursionError:
         raise reader.error("fewer parentheses within each other") from None
     except OverflowError:
         raise reader.error("numbers within the range of float64") from None
     if reader.kind:
         raise reader.error("a sign between terms, or ^ or * between factors")
-    numbers = found.coefficients if hasattr(found, "coefficients") else np.array([found], dtype=object)
+    numbers = value.coefficients if hasattr(value, "coefficients") else np.array([value], dtype=object)
     if any(isinstance(number, int) and abs(number) >= _TOO_LONG for number in numbers.flat):
         raise reader.error("integers of fewer digits", 0)
-    return found
+    return value
+
+
+def pretty_call(printer: Any, name: str, *parts: Any) -> None:
+    """Write ``name(part, part)`` with IPython's printer; a part is text, or (text before it, object)."""
+    with printer.group(len(name) + 1, f"{name}(", ")"):
+        for i, part in enumerate(parts):
+            if i:
+                printer.text(",")
+                printer.breakable()
+            lead, value = part if isinstance(part, tuple) else (part, None)
+            with printer.group(len(lead) if value is not None else 0, lead, ""):
+                if value is not None:
+                    printer.pretty(value)
 
 
 class _Reader:
@@ -60,8 +73,10 @@ class _Reader:
         at = self.place if place is None else place
         before = self.text[:at].split("\n")
         line = self.text.split("\n")[len(before) - 1]
-        found = f"{self.text[at]!r}" if at < len(self.text) else "the end"
-        return SyntaxError(f"expected {wanted}, got {found}", ("<multivector>", len(before), len(before[-1]) + 1, line))
+        received = f"{self.text[at]!r}" if at < len(self.text) else "the end"
+        return SyntaxError(
+            f"expected {wanted}, got {received}", ("<multivector>", len(before), len(before[-1]) + 1, line)
+        )
 
     def sum(self) -> Any:
         total = self.product()
@@ -73,16 +88,16 @@ class _Reader:
         return total
 
     def product(self) -> Any:
-        found = self.factor()
+        result = self.factor()
         while self.kind == "mark" and self.token in "*^":
             mark, place = self.token, self.place
             self.advance()
             if self.kind is None:
                 raise self.error("an operand of the product", place)
             factor = self.factor()
-            plain = mark == "*" or isinstance(found, int | float | complex)
-            found = found * factor if plain or isinstance(factor, int | float | complex) else found ^ factor
-        return found
+            scalar = isinstance(result, int | float | complex) or isinstance(factor, int | float | complex)
+            result = result * factor if mark == "*" or scalar else result ^ factor
+        return result
 
     def factor(self) -> Any:
         if self.kind == "mark" and self.token in "+-":
@@ -91,15 +106,15 @@ class _Reader:
             return sign * self.factor()
         if self.kind == "mark" and self.token == "(":
             self.advance()
-            found = self.sum()
+            inner = self.sum()
             if self.token != ")":
                 raise self.error("a closing parenthesis")
             self.advance()
-            return found
+            return inner
         if self.kind == "number":
-            found = self.number()
+            number = self.number()
             self.advance()
-            return found
+            return number
         if self.kind == "name" and self.token in self.masks:
             name = self.token
             self.advance()

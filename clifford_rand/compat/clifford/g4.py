@@ -1,6 +1,0 @@
-"""Cl(4): layout, blades, and each blade by its name."""
-
-from clifford_rand.compat.clifford.layout import Cl
-
-layout, blades = Cl(4)
-globals().update({name: blade for name, blade in blades.items() if name})
