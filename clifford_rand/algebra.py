@@ -11,10 +11,10 @@ from clifford_rand import geometry
 from clifford_rand._checks import as_generator, check_dtype, check_listed, check_shape, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.basis import layout
-from clifford_rand.basis.arrays import as_tensor, is_tensor
+from clifford_rand.basis.arrays import Tensor, as_tensor, is_tensor
 from clifford_rand.basis.coefficients import FLOATS, as_coefficients
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
-from clifford_rand.multivector.multivector import Multivector, multivector_of
+from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.multivector.parse import Blades, parse_expression
 from clifford_rand.space import MOST_NAMES, Space
 
@@ -75,6 +75,12 @@ class Algebra(Space):
         made = object.__new__(Multivector)
         made.algebra, made.keys, made.coefficients = self, keys, coefficients
         return made
+
+    def new_tensor(self, keys: Keys, coefficients: Tensor) -> Multivector:
+        """Return the multivector whose coefficients are a tensor, as it is, without checks."""
+        from clifford_rand.multivector.tensor import made_of
+
+        return made_of(self, keys, coefficients)
 
     def __call__(self, value: Any, *, exact: bool = False, **names: Any) -> Multivector:
         """Return a multivector from text (``alg("e1 - 2*e23")``), a scalar, or {blade: coefficient}.
@@ -229,7 +235,7 @@ class Algebra(Space):
                 f"an array with {keys.size} components on its last axis (grades {', '.join(map(str, keys.grades))})",
                 describe(f"shape {tuple(array.shape)}"),
             )
-        made = self.new(keys, layout.own(array)) if array.__class__ is np.ndarray else multivector_of(self, keys, array)
+        made = self.new(keys, layout.own(array)) if array.__class__ is np.ndarray else self.new_tensor(keys, array)
         return made if dtype is None else made.astype(dtype)
 
     @cached_property
@@ -269,8 +275,8 @@ class Algebra(Space):
         (2, (3,))
         """
         if value.__class__ is not np.ndarray and is_tensor(value):
-            return multivector_of(
-                self, self._keys_of_tensor(0, "scalar", "value"), as_tensor(value, "value", "scalar")[..., None]
+            return self.new_tensor(
+                self._keys_of_tensor(0, "scalar", "value"), as_tensor(value, "value", "scalar")[..., None]
             )
         return self.new(keys_of_grades(self.d, (0,)), as_coefficients(value, "value", "scalar", own=True)[..., None])
 

@@ -2,11 +2,12 @@
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from clifford_rand._checks import check_tolerance, describe, fail
+from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.functions.closed_split import MOST, split_code
@@ -14,11 +15,8 @@ from clifford_rand.functions.frame import LARGEST_DIMENSION, Array, frame_of, wo
 from clifford_rand.functions.orthogonal_log import invariant_subspace, real_basis
 from clifford_rand.functions.unit_form import span_form
 
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
-
-def split(B: "Multivector", rtol: float = 1e-9) -> "tuple[Multivector, ...]":
+def split(B: MV, rtol: float = 1e-9) -> tuple[MV, ...]:
     """Return simple bivectors B_i with B = Σ B_i and B_i B_j = B_i∧B_j = B_j B_i, so exp(B) = Π exp(B_i).
 
     The planes of the B_i are orthogonal eigenplanes of x ↦ Bx - xB, of eigenvalues ±2λ_i with B_i² = λ_i². Where
@@ -74,7 +72,7 @@ def split(B: "Multivector", rtol: float = 1e-9) -> "tuple[Multivector, ...]":
     return tuple(B.new(keys, layout.coefficients(part.astype(target), B.shape)) for part in array)
 
 
-def _with_general(B: "Multivector", array: Array, left: Array, rtol: float, work: Any) -> Array:
+def _with_general(B: MV, array: Array, left: Array, rtol: float, work: Any) -> Array:
     """Return the parts (m, K, N) with those of the elements ``left``, one by one in an orthonormal frame."""
     frame = frame_of(B, "bivector_split")
     flat = layout.components(B.on_keys(frame.bivectors).coefficients)[:, left]

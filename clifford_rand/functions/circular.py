@@ -8,12 +8,13 @@ numbers: no unit i is asked for, and I is none.
 """
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.errors import ArgumentError
@@ -23,17 +24,14 @@ from clifford_rand.functions.norms import as_inexact, is_exact, is_exact_zero
 from clifford_rand.functions.two_eigenvalues import by_two_eigenvalues
 from clifford_rand.functions.unit_form import unit_form
 
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
-
 DEGREE = 10  # X^10/20! = 4e-19 for |X| ≤ 1, where the argument is |X|^{1/2}
 LARGE = 300.0  # components from which cosh may leave the range of float64, or its square that of an inverse
 LARGEST_POWER = 20  # halvings of the square root: beyond the norm 10^6 no six digits would be left
 
-Pair = tuple["Multivector", "Multivector"]
+Pair = tuple[MV, MV]
 
 
-def sinh(A: "Multivector") -> "Multivector":
+def sinh(A: MV) -> MV:
     """Return Σ A^{2k+1}/(2k+1)! = (exp A - exp(-A))/2, of any multivector in any metric.
 
     Raises
@@ -53,7 +51,7 @@ def sinh(A: "Multivector") -> "Multivector":
     return cosh_sinh(A, 1, "sinh")[1]
 
 
-def cosh(A: "Multivector") -> "Multivector":
+def cosh(A: MV) -> MV:
     """Return Σ A^{2k}/(2k)! = (exp A + exp(-A))/2, of any multivector in any metric: see `sinh`.
 
     Examples
@@ -67,7 +65,7 @@ def cosh(A: "Multivector") -> "Multivector":
     return cosh_sinh(A, 1, "cosh")[0]
 
 
-def tanh(A: "Multivector") -> "Multivector":
+def tanh(A: MV) -> MV:
     """Return sinh(A) cosh(A)⁻¹, of any multivector in any metric whose cosh has an inverse.
 
     Examples
@@ -82,7 +80,7 @@ def tanh(A: "Multivector") -> "Multivector":
     return _quotient(A, *cosh_sinh(A, 1, "tanh"), "tanh") if found is None else found
 
 
-def sin(A: "Multivector") -> "Multivector":
+def sin(A: MV) -> MV:
     """Return Σ (-1)^k A^{2k+1}/(2k+1)!, of any multivector in any metric.
 
     Of a vector with square s² it is sin(s)/s times the vector, of a bivector with square -s² sinh(s)/s times it.
@@ -104,7 +102,7 @@ def sin(A: "Multivector") -> "Multivector":
     return cosh_sinh(A, -1, "sin")[1]
 
 
-def cos(A: "Multivector") -> "Multivector":
+def cos(A: MV) -> MV:
     """Return Σ (-1)^k A^{2k}/(2k)!, of any multivector in any metric: see `sin`.
 
     Examples
@@ -118,7 +116,7 @@ def cos(A: "Multivector") -> "Multivector":
     return cosh_sinh(A, -1, "cos")[0]
 
 
-def tan(A: "Multivector") -> "Multivector":
+def tan(A: MV) -> MV:
     """Return sin(A) cos(A)⁻¹, of any multivector in any metric whose cosine has an inverse.
 
     Examples
@@ -133,7 +131,7 @@ def tan(A: "Multivector") -> "Multivector":
     return _quotient(A, *cosh_sinh(A, -1, "tan"), "tan") if found is None else found
 
 
-def _far(A: "Multivector", f: Any, derivative: Any, unit: complex) -> "Multivector | None":
+def _far(A: MV, f: Any, derivative: Any, unit: complex) -> MV | None:
     """Return the tangent of a large A = σ + B, B² a number, whose cosine may be out of range; None for others.
 
     Poles are at (1/2 + k) π times ``unit``.
@@ -152,7 +150,7 @@ def _far(A: "Multivector", f: Any, derivative: Any, unit: complex) -> "Multivect
     return A.new(found[0], layout.own(found[1].real.astype(as_inexact(A).dtype)))
 
 
-def _quotient(A: "Multivector", C: "Multivector", S: "Multivector", owner: str) -> "Multivector":
+def _quotient(A: MV, C: MV, S: MV, owner: str) -> MV:
     try:
         inverse = C.inv()
     except (ArgumentError, ZeroDivisionError) as error:
@@ -162,7 +160,7 @@ def _quotient(A: "Multivector", C: "Multivector", S: "Multivector", owner: str) 
     return S * inverse
 
 
-def cosh_sinh(A: "Multivector", sign: int, owner: str) -> Pair:
+def cosh_sinh(A: MV, sign: int, owner: str) -> Pair:
     """Return cosh A and sinh A, or cos A and sin A for the sign -1."""
     if is_exact(A):
         return _exact(A, sign, owner)
@@ -180,13 +178,13 @@ def cosh_sinh(A: "Multivector", sign: int, owner: str) -> Pair:
     return pair
 
 
-def _added(sigma: Any, C: "Multivector", S: "Multivector", sign: int) -> Pair:
+def _added(sigma: Any, C: MV, S: MV, sign: int) -> Pair:
     """Return the functions of σ + B from those of B."""
     one, other = (np.cosh(sigma), np.sinh(sigma)) if sign > 0 else (np.cos(sigma), np.sin(sigma))
     return C * one + S * (sign * other), C * other + S * one
 
 
-def _closed(B: "Multivector", sign: int) -> "Pair | None":
+def _closed(B: MV, sign: int) -> "Pair | None":
     """Return both functions of B by rows, None where the keys do not say that B² = s + q, or B is large."""
     if not B.keys.size:
         return B.algebra.scalar(np.ones(B.shape, dtype=B.dtype)), B
@@ -218,7 +216,7 @@ def _closed(B: "Multivector", sign: int) -> "Pair | None":
     return B.new(code.even_keys, C), B.new(code.work, S)
 
 
-def _by_centre(B: "Multivector", sign: int) -> "Pair | None":
+def _by_centre(B: MV, sign: int) -> "Pair | None":
     """Return both functions of V + βI in three dimensions, where I commutes with all: by the addition theorems."""
     if B.keys.d != 3 or 3 not in B.keys.grades or B.keys.size == 1:
         return None
@@ -229,7 +227,7 @@ def _by_centre(B: "Multivector", sign: int) -> "Pair | None":
     return c * C + (s * S) * sign, s * C + c * S
 
 
-def _general(B: "Multivector", sign: int, owner: str) -> Pair:
+def _general(B: MV, sign: int, owner: str) -> Pair:
     """Return both functions of B by Taylor's polynomials of X = ±B², X/4^n small, and n doublings of the argument.
 
     E = C - 1, which keeps the digits of small arguments: E(4X) = 2 E(X) (2 + E(X)), S(4X) = S(X) (1 + E(X)).
@@ -261,7 +259,7 @@ def _general(B: "Multivector", sign: int, owner: str) -> Pair:
     return form.give(C, B), form.give(U.new(keys, s) * U, B)
 
 
-def _polynomial(X: "Multivector", c: list[float], keys: Any) -> "Multivector":
+def _polynomial(X: MV, c: list[float], keys: Any) -> MV:
     """Return Σ c_k X^k by X², X³ and Horner's rule in X³ (Paterson and Stockmeyer 1973)."""
     square = (X * X).on_keys(keys)
     cube = (square * X).on_keys(keys)
@@ -270,18 +268,17 @@ def _polynomial(X: "Multivector", c: list[float], keys: Any) -> "Multivector":
         block = c[k : k + 3]
         part = sum((power * x for power, x in zip((X, square), block[1:], strict=False)), X * 0.0) + block[0]
         result = part if result is None else (result * cube).on_keys(keys) + part
-    made: Multivector = result
-    return made
+    return result
 
 
-def _sum(A: "Multivector") -> NDArray[Any]:
+def _sum(A: MV) -> NDArray[Any]:
     return np.asarray(np.abs(A.coefficients).sum(axis=-1))
 
 
 # ---- fractions and symbols
 
 
-def _exact(A: "Multivector", sign: int, owner: str) -> Pair:
+def _exact(A: MV, sign: int, owner: str) -> Pair:
     """Return both functions where the part of A without scalar has exactly a scalar square."""
     from clifford_rand.symbolic import exponential_of_square, sine_and_cosine
 
@@ -295,7 +292,7 @@ def _exact(A: "Multivector", sign: int, owner: str) -> Pair:
     return pair[0] * one + pair[1] * (sign * other), pair[0] * other + pair[1] * one
 
 
-def scalar_square(A: "Multivector", owner: str) -> tuple[NDArray[Any], "Multivector", NDArray[Any]]:
+def scalar_square(A: MV, owner: str) -> tuple[NDArray[Any], MV, NDArray[Any]]:
     """Return the scalar part, the rest B and its square, which must exactly be a scalar, of fractions and symbols."""
     A = A.new(A.keys, A.coefficients.astype(object))
     sigma, B = without_scalar(A)

@@ -5,19 +5,17 @@ commute, h = q B has grades of B, and exp(B) = C₀ + C₁ q + S₀ B + S₁ h w
 """
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.straight_line import Part, StraightLine
 from clifford_rand.functions.study import by_pair, cosh_and_sinhc_of, cosh_sinhc, cosh_sinhc_of_one, one_plane
 from clifford_rand.plans.cost_model import keep
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
 MOST_ROWS = 16  # blades of B for which straight-line code is written
 CHUNK = 8192  # samples at a time: some fifty rows of them stay in the second-level cache
@@ -162,7 +160,7 @@ def plane_exponential(metric: Metric, keys: Keys) -> PlaneExponential | None:
     return found
 
 
-def exponential_of_one(A: "Multivector") -> "Multivector | None":
+def exponential_of_one(A: MV) -> MV | None:
     """Return exp(A) of one real A without a scalar part, by Python numbers; None where the rest must look."""
     code = plane_exponential(A.algebra.form, A.keys)
     if code is None:
@@ -176,7 +174,7 @@ def exponential_of_one(A: "Multivector") -> "Multivector | None":
     return A.new(code.keys, np.array(found, dtype=dtype))
 
 
-def closed_exponential(sigma: Any, B: "Multivector") -> "Multivector | None":
+def closed_exponential(sigma: Any, B: MV) -> MV | None:
     """Return exp(σ + B) for real B and σ of moderate size, None where the general way must look."""
     dtype = B.dtype
     code = plane_exponential(B.algebra.form, B.keys) if dtype.kind == "f" else None

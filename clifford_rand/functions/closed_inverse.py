@@ -13,11 +13,12 @@ element is looked at: what is ill conditioned is left to the general way (`inver
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
@@ -31,9 +32,6 @@ from clifford_rand.kernels.ordered import sum_of_squares
 from clifford_rand.kernels.row_code import Rented, RowFunction, Writer
 from clifford_rand.machine.compiled import Target
 from clifford_rand.plans.cost_model import keep, plan_of
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
 FEW = 8  # samples that are looked at before the others
 MOST = 5  # basis vectors that occur
@@ -158,7 +156,7 @@ def inverse_code(metric: Metric, keys: Keys) -> InverseCode | None:
     return found
 
 
-def inverse_of_one(A: "Multivector", rtol: float | None) -> "Multivector | None":
+def inverse_of_one(A: MV, rtol: float | None) -> MV | None:
     """Return the inverse of one multivector, by Python numbers; None where the general way must look."""
     code = inverse_code(A.algebra.form, A.keys)
     limit = _limit(A, rtol)
@@ -191,7 +189,7 @@ def inverse_of_one(A: "Multivector", rtol: float | None) -> "Multivector | None"
     return A.new(code.adjugate_keys, x)
 
 
-def _limit(A: "Multivector", rtol: float | None) -> float:
+def _limit(A: MV, rtol: float | None) -> float:
     return limit_of(A.keys, eps_of(A.coefficients.dtype)) if rtol is None else rtol
 
 
@@ -240,7 +238,7 @@ def _square(rows: NDArray[Any]) -> NDArray[np.float64]:
     return sum_of_squares(rows)
 
 
-def closed_inverse(A: "Multivector", rtol: float | None) -> "tuple[Multivector | None, NDArray[np.bool_]]":
+def closed_inverse(A: MV, rtol: float | None) -> tuple[MV | None, NDArray[np.bool_]]:
     """Return the inverses that have a closed form, and where they hold; None where there is no formula."""
     code = inverse_code(A.algebra.form, A.keys)
     if code is None or not code.invertible or not A.ndim:  # the general way raises for what has no inverse

@@ -10,11 +10,12 @@ and simple", Advances in Applied Clifford Algebras 33, 2023, section 6, written 
 """
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.basis.metric import Metric
@@ -23,9 +24,6 @@ from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.study import angle_and_half, angle_and_half_of_one
 from clifford_rand.functions.tangent_log import DIMENSIONS, tangent_code
 from clifford_rand.plans.cost_model import keep, plan_of
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
 MOST = 5  # dimensions in which ⟨R⟩_4 squares to a number
 AGREES = 500  # units of rounding, relative to max|R|, by which exp(log R) and (√R)² may differ from R
@@ -162,7 +160,7 @@ class RotorCode:
 
         return corrected
 
-    def log(self, rows: Rows, eps: float, like: "Multivector") -> tuple[Rows, NDArray[np.bool_]]:
+    def log(self, rows: Rows, eps: float, like: MV) -> tuple[Rows, NDArray[np.bool_]]:
         """Return the rows of scales and bivectors, and where exp of these agrees with R."""
         u = self.unit(rows, eps)
         f = self.functions(u)
@@ -181,7 +179,7 @@ class RotorCode:
             return result, np.zeros_like(fine)
         return result, fine & self._agrees(image, u, eps, np.abs(result[1:]).max(axis=0))
 
-    def sqrt(self, rows: Rows, eps: float, like: "Multivector") -> tuple[Rows, NDArray[np.bool_]]:
+    def sqrt(self, rows: Rows, eps: float, like: MV) -> tuple[Rows, NDArray[np.bool_]]:
         """Return the rows of the roots, and where their squares agree with R."""
         u = self.unit(rows, eps)
         _, _, c0, c1, g0, g1 = self.functions(u)
@@ -261,7 +259,7 @@ def rotor_code(metric: Metric) -> RotorCode:
     return keep(metric, "rotors", RotorCode(metric)) if found is None else found
 
 
-def _each_chunk(R: "Multivector", kept: Any, root: bool) -> tuple[Any, Any]:
+def _each_chunk(R: MV, kept: Any, root: bool) -> tuple[Any, Any]:
     """Return the rows of the logarithms, scales first, or of the roots, and the mask of where they hold."""
     d = R.algebra.d
     code: Any = rotor_code(R.algebra.form) if d <= MOST else tangent_code(R.algebra.form)
@@ -277,7 +275,7 @@ def _each_chunk(R: "Multivector", kept: Any, root: bool) -> tuple[Any, Any]:
     return result, fine
 
 
-def closed_form(R: "Multivector", kept: Any) -> "tuple[Multivector | None, NDArray[np.bool_]]":
+def closed_form(R: MV, kept: Any) -> tuple[MV | None, NDArray[np.bool_]]:
     """Return the logarithms that have a closed form, and a mask of where they hold; None for no formula."""
     d = R.algebra.d
     if d > DIMENSIONS or not R.algebra.form.is_numeric:
@@ -299,7 +297,7 @@ def closed_form(R: "Multivector", kept: Any) -> "tuple[Multivector | None, NDArr
     return R.new(keys, layout.coefficients(F[first:], R.shape)), fine.reshape(R.shape)
 
 
-def closed_bivector(R: "Multivector", eps: float) -> Rows | None:
+def closed_bivector(R: MV, eps: float) -> Rows | None:
     """Return B of the closed form for one unit even versor, however far exp(B) is from it; None if infinite."""
     d = R.algebra.d
     if not 1 < d <= DIMENSIONS:
@@ -310,7 +308,7 @@ def closed_bivector(R: "Multivector", eps: float) -> Rows | None:
     return np.asarray(rows[1:, 0]) if np.isfinite(rows).all() and rows[1:].any() else None
 
 
-def closed_root(R: "Multivector", kept: Any) -> "tuple[Multivector | None, NDArray[np.bool_]]":
+def closed_root(R: MV, kept: Any) -> tuple[MV | None, NDArray[np.bool_]]:
     """Return the roots of real even R, d ≤ 6, in ``kept``, and a mask of where they hold; None for no formula."""
     d = R.algebra.d
     if d > DIMENSIONS or not R.algebra.form.is_numeric:

@@ -1,18 +1,16 @@
 """The logarithm and the square root of σ + B with B² a number, of fractions or symbols."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from clifford_rand._checks import describe, fail
+from clifford_rand._typing import MV
 from clifford_rand.functions.circular import scalar_square
 from clifford_rand.functions.norms import is_exact_zero
 
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
-
-def exact_log(R: "Multivector", owner: str) -> "Multivector":
+def exact_log(R: MV, owner: str) -> MV:
     """Return log n + f B for R = σ + B, B² = s a number and n² = σ² - s; f = atan2(√-s, σ)/√-s and its kin."""
     from clifford_rand.symbolic import logarithm_of_rotor
 
@@ -25,7 +23,7 @@ def exact_log(R: "Multivector", owner: str) -> "Multivector":
     return result if all(is_exact_zero(x) for x in np.ravel(scalar)) else result + scalar
 
 
-def exact_sqrt(R: "Multivector") -> "Multivector":
+def exact_sqrt(R: MV) -> MV:
     """Return (n + R)/√(2(n + σ)), whose square is R as R² = 2σR - n²."""
     from clifford_rand.symbolic import root_of_rotor
 

@@ -6,12 +6,13 @@ commutes with the rest B and goes into the exponents, so that exp(-1000 + 1000 e
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
 from clifford_rand.functions.bivector_matrix import is_closed, square_and_rest
@@ -20,16 +21,13 @@ from clifford_rand.functions.norms import as_inexact, eps_of, expand, is_exact, 
 from clifford_rand.functions.two_planes import cosh_and_sinhc, exponential_of_two_planes
 from clifford_rand.functions.unit_form import unit_form
 
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
-
 SCALAR = 4  # units of rounding, relative to the terms of B², below which the other parts of B² are rounding
 THETA = 0.8  # θ^17/17! = 6e-17: what Taylor's polynomial of degree 16 leaves off is below the rounding of float64
 MANY = 64  # components from which a product to look for a closed form is not repaid
 LARGEST_POWER = 40  # squarings: the norm 10^12 leaves no digit of a general exponential
 
 
-def exponential(A: "Multivector") -> "Multivector":
+def exponential(A: MV) -> MV:
     """Return the exponential Σ A^k / k!, for any multivector in any metric.
 
     Closed forms where A² is a scalar (vectors, simple bivectors: cos and sin, cosh and sinh) and where A² = s + q
@@ -76,7 +74,7 @@ def exponential(A: "Multivector") -> "Multivector":
     return result
 
 
-def without_scalar(A: "Multivector") -> tuple[Any, "Multivector"]:
+def without_scalar(A: MV) -> tuple[Any, MV]:
     """Return the scalar part, over the batch, and the rest."""
     if A.keys.find(0) >= 0:
         return A.coefficients[..., 0], A.new(without_first(A.keys), A.coefficients[..., 1:])
@@ -91,7 +89,7 @@ def without_first(keys: Keys) -> Keys:
     return keys_of_masks(keys.d, tuple(int(mask) for mask in keys.masks[1:]), keys.grades[1:])
 
 
-def _with_scalar(scalar: Any, B: "Multivector", factor: Any) -> "Multivector":
+def _with_scalar(scalar: Any, B: MV, factor: Any) -> MV:
     """Return scalar + factor · B for B without a scalar part."""
     keys = union(keys_of_grades(B.keys.d, (0,)), B.keys)
     array = np.empty((*B.shape, keys.size), dtype=B.dtype)
@@ -100,7 +98,7 @@ def _with_scalar(scalar: Any, B: "Multivector", factor: Any) -> "Multivector":
     return B.new(keys, array)
 
 
-def _of_square(sigma: Any, B: "Multivector", exponent: NDArray[np.int64]) -> "Multivector":
+def _of_square(sigma: Any, B: MV, exponent: NDArray[np.int64]) -> MV:
     """Return exp(σ + 2^n B), the largest component of B near 1; B² chooses the way."""
     if is_closed(B):
         square, part, size = square_and_rest(B)
@@ -119,7 +117,7 @@ def _of_square(sigma: Any, B: "Multivector", exponent: NDArray[np.int64]) -> "Mu
     return _general(sigma, B, exponent)
 
 
-def _is_rounding(rest: "Multivector", B: "Multivector") -> bool:
+def _is_rounding(rest: MV, B: MV) -> bool:
     """Tell whether the part ``rest`` of B² is rounding, in every element of the batch."""
     if rest.keys.size == 0:
         return True
@@ -135,7 +133,7 @@ def _is_rounding(rest: "Multivector", B: "Multivector") -> bool:
 # ---- any multivector
 
 
-def _general(sigma: Any, B: "Multivector", exponent: NDArray[np.int64]) -> "Multivector":
+def _general(sigma: Any, B: MV, exponent: NDArray[np.int64]) -> MV:
     """Return exp(σ + 2^n B) by Taylor's polynomial of degree 16, scaled and squared, in an orthonormal basis.
 
     There Σ|components| of a power bounds its norm, and max(‖B³‖^{1/3}, ‖B⁴‖^{1/4}) decides the scaling (Al-Mohy and
@@ -181,18 +179,18 @@ def _general(sigma: Any, B: "Multivector", exponent: NDArray[np.int64]) -> "Mult
     return form.give(result.new(result.keys, array), B)
 
 
-def _squared(A: "Multivector") -> NDArray[Any]:
+def _squared(A: MV) -> NDArray[Any]:
     return (A * A).on_keys(A.keys).coefficients
 
 
-def _sum(A: "Multivector") -> NDArray[Any]:
+def _sum(A: MV) -> NDArray[Any]:
     return np.asarray(np.abs(A.coefficients).sum(axis=-1))
 
 
 # ---- fractions and symbols
 
 
-def _exact(A: "Multivector") -> "Multivector":
+def _exact(A: MV) -> MV:
     """Return the exponential of σ plus parts that commute, each with a square s + q, s and t = q² numbers."""
     from clifford_rand.symbolic import exponential_of_square
 
@@ -209,7 +207,7 @@ def _exact(A: "Multivector") -> "Multivector":
     return result * np.asarray(C + scalar * S, dtype=object)
 
 
-def _exact_part(B: "Multivector") -> "Multivector":
+def _exact_part(B: MV) -> MV:
     """Return C + S B at X = B² = s + q: C₀ + C₁ q and S₀ + S₁ q, the means and differences at s ± √t, t = q²."""
     from clifford_rand.symbolic import exponential_of_pair
 
@@ -229,12 +227,12 @@ def _exact_part(B: "Multivector") -> "Multivector":
     return result + twice.new(twice.keys, np.asarray(twice.coefficients * S1, dtype=object))
 
 
-def _is_scalar(A: "Multivector") -> bool:
+def _is_scalar(A: MV) -> bool:
     """Tell whether all parts of an exact multivector but its scalar are zero."""
     return all(is_exact_zero(value) for value in without_scalar(A)[1].coefficients.ravel().tolist())
 
 
-def _commuting_parts(B: "Multivector") -> "list[Multivector]":
+def _commuting_parts(B: MV) -> list[MV]:
     """Return parts of B that commute with each other: blades that do not commute are in one part."""
     blades = [B.new(B.keys, row) for row in np.eye(B.keys.size, dtype=np.int64)]
     linked = np.array([[bool(a.commutator(b).coefficients.any()) for b in blades] for a in blades], dtype=bool)

@@ -6,20 +6,17 @@ x ↦ Bx - xB, the matrix ``2 b diag(g)``.
 """
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys, keys_of_grades
 from clifford_rand.basis.metric import Metric
 from clifford_rand.kernels.outermorphism import move_components
-
-if TYPE_CHECKING:
-    from clifford_rand.algebra import Algebra
-    from clifford_rand.multivector.multivector import Multivector
 
 LARGEST_DIMENSION = 12  # even elements have 2^(d-1) components, each iteration a product of two of them
 _NEAR = 8.0  # largest component in null directions, of the largest other, that is computed with as it is
@@ -27,7 +24,7 @@ _NEAR = 8.0  # largest component in null directions, of the largest other, that 
 Array = NDArray[Any]
 
 
-def working_dtype(mv: "Multivector", owner: str) -> np.dtype:
+def working_dtype(mv: MV, owner: str) -> np.dtype:
     """Return float64 or complex128, in which an iterative function of ``mv`` works; an error for exact numbers."""
     kind = mv.dtype.kind
     if kind == "O":
@@ -40,7 +37,7 @@ def working_dtype(mv: "Multivector", owner: str) -> np.dtype:
 class Frame:
     """An orthonormal frame: its algebra, the squares ``signs`` (d,), and the way from coefficients to it and back."""
 
-    def __init__(self, algebra: "Algebra") -> None:
+    def __init__(self, algebra: Any) -> None:
         metric = algebra.form
         self.d = d = metric.d
         self.change: NDArray[np.float64] | None = None
@@ -51,7 +48,7 @@ class Frame:
             unit, self.change = metric.congruence
             diagonal = unit.diagonal
             self.inverse = np.linalg.inv(self.change)
-            self.algebra = type(algebra)(signature=diagonal.tolist())  # type: ignore[union-attr]
+            self.algebra = type(algebra)(signature=diagonal.tolist())
         assert diagonal is not None
         self.signs: NDArray[np.float64] = diagonal.astype(np.float64)
         self.live = np.flatnonzero(self.signs)
@@ -60,14 +57,14 @@ class Frame:
         self.bivectors = keys_of_grades(d, (2,) if d > 1 else ())
         self.upper = np.triu_indices(d, 1)  # the order of the bivectors: lexicographic
 
-    def enter(self, mv: "Multivector", keys: Any, dtype: Any) -> "Multivector":
+    def enter(self, mv: MV, keys: Any, dtype: Any) -> MV:
         """Return ``mv``, whose blades are all in ``keys``, in this frame."""
         values = mv.on_keys(keys).coefficients.astype(dtype)
         if self.change is not None:
             values = self._move(values, keys, self.change.T)
         return self.algebra.new(keys, values)
 
-    def leave(self, mv: "Multivector", like: "Multivector", dtype: Any) -> "Multivector":
+    def leave(self, mv: MV, like: MV, dtype: Any) -> MV:
         """Return ``mv`` in the basis of the algebra of ``like``."""
         values = mv.coefficients
         if self.change is not None:
@@ -97,12 +94,12 @@ class Frame:
         b = (scaled - scaled.T) / weight
         return np.asarray(b[self.upper])
 
-    def bivector(self, B: Array) -> "Multivector":
+    def bivector(self, B: Array) -> Any:
         """Return the multivector with bivector coefficients B."""
         return self.algebra.new(self.bivectors, B)
 
 
-def null_exponents(A: "Multivector") -> Array | None:
+def null_exponents(A: MV) -> Array | None:
     """Return n for each element: e_i ↦ 2^-n e_i for null vectors e_i takes their components below the largest other.
 
     Where they are at most eight times as large, three bits, n = 0.
@@ -129,7 +126,7 @@ def null_exponents(A: "Multivector") -> Array | None:
     return np.where(far, np.maximum(excess.max(axis=-1), 0), 0)
 
 
-def scale_null(A: "Multivector", n: Array) -> "Multivector":
+def scale_null(A: MV, n: Array) -> MV:
     """Return A with its components of k null vectors multiplied by 2^{k n}: see `null_exponents`."""
     null = _null_counts(A.keys, A.algebra.form)
     if null is None:
@@ -150,7 +147,7 @@ def _null_counts(keys: Keys, metric: Metric) -> Array | None:
 _frame_of = lru_cache(maxsize=64)(Frame)
 
 
-def frame_of(mv: "Multivector", owner: str) -> Frame:
+def frame_of(mv: MV, owner: str) -> Frame:
     """Return the orthonormal frame of the algebra of ``mv``, made once for each metric."""
     metric = mv.algebra.form
     if metric.d > LARGEST_DIMENSION:

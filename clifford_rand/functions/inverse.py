@@ -5,13 +5,14 @@ X ← X (2 - A X) is exact after ⌈log₂(r+1)⌉ steps, as 1 - A X is squared 
 """
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import check_tolerance, describe, fail
+from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.coefficients import exact_quotient
 from clifford_rand.basis.keys import dense_keys, union
@@ -35,14 +36,11 @@ from clifford_rand.functions.norms import (
 from clifford_rand.functions.unit_form import LARGEST_DENSE, unit_form, used_vectors
 from clifford_rand.kernels.representation import from_matrices, representation_of, to_matrices
 
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
-
 PRODUCT_FROM = 128  # components from which A ~A costs more than the inverse through matrices
 VERSOR = 64  # units of rounding, relative to the scalar, that the rest of A ~A may have: some rotors have 8
 
 
-def inverse(A: "Multivector", rtol: float | None = None) -> "Multivector":
+def inverse(A: MV, rtol: float | None = None) -> MV:
     """Return the inverse A⁻¹, A A⁻¹ = A⁻¹ A = 1, of any multivector that has one, in any metric.
 
     ~A / (A ~A) where that is a scalar (versors, blades); by involutions where at most five basis vectors occur
@@ -101,7 +99,7 @@ def inverse(A: "Multivector", rtol: float | None = None) -> "Multivector":
     return A.new(keys, layout.coefficients(parts, A.shape))
 
 
-def _in_general(A: "Multivector", rtol: float | None) -> "Multivector":
+def _in_general(A: MV, rtol: float | None) -> MV:
     found = _by_reverse(A, rtol)
     return _by_matrices(A, rtol) if found is None else found
 
@@ -121,7 +119,7 @@ def _singular_to_rounding(rcond: NDArray[Any], bad: NDArray[np.bool_], rtol: flo
 # ---- A ~A is a scalar: versors, blades, vectors
 
 
-def _by_reverse(A: "Multivector", rtol: float | None) -> "Multivector | None":
+def _by_reverse(A: MV, rtol: float | None) -> MV | None:
     """Return ~A / (A ~A) if A ~A is a scalar to rounding, else None."""
     keys, d = A.keys, A.algebra.d
     structural = keys.size == 1 or keys.grades == (1,) or keys.grades == (d - 1,)  # always versors
@@ -152,7 +150,7 @@ def _by_reverse(A: "Multivector", rtol: float | None) -> "Multivector | None":
     return None
 
 
-def _norm_and_rest(A: "Multivector", reverse: "Multivector", structural: bool) -> tuple[Any, Any]:
+def _norm_and_rest(A: MV, reverse: MV, structural: bool) -> tuple[Any, Any]:
     """Return the scalar part of A ~A and the largest other component, over the batch."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         if structural:
@@ -169,7 +167,7 @@ def _norm_and_rest(A: "Multivector", reverse: "Multivector", structural: bool) -
 # ---- the general inverse
 
 
-def _by_matrices(A: "Multivector", rtol: float | None) -> "Multivector":
+def _by_matrices(A: MV, rtol: float | None) -> MV:
     if not np.isfinite(A.coefficients).all():
         raise fail("A", "inv", "finite", describe("NaN or infinite coefficients"))
     form = unit_form(A, "inv")
@@ -198,7 +196,7 @@ def _by_matrices(A: "Multivector", rtol: float | None) -> "Multivector":
     return _in_range(result)
 
 
-def _in_range(inverse: "Multivector") -> "Multivector":
+def _in_range(inverse: MV) -> MV:
     if not np.isfinite(inverse.coefficients).all():
         raise singular("an inverse beyond the range of its dtype")
     return inverse
@@ -243,7 +241,7 @@ def _or_infinite(M: NDArray[Any], tables: Any) -> NDArray[Any]:
         return np.full(1 << tables.d, np.inf, dtype=M.dtype)
 
 
-def exact_inverse(A: "Multivector") -> "Multivector":
+def exact_inverse(A: MV) -> MV:
     """Return ~A / (A ~A) where A ~A is exactly a scalar, adj(A) / det(A) otherwise."""
     A = A.new(A.keys, A.coefficients.astype(object))
     reverse = A.reverse()
@@ -255,7 +253,7 @@ def exact_inverse(A: "Multivector") -> "Multivector":
     return _over(adjugate.grade(*inverse_grades(A.keys, A.algebra.d)), determinant)
 
 
-def determinant_and_adjugate(A: "Multivector") -> tuple[Any, "Multivector"]:
+def determinant_and_adjugate(A: MV) -> tuple[Any, MV]:
     """Return (det A, adj A) with A adj A = det A, in any metric.
 
     With N = 2^⌈d/2⌉: U_1 = A, C_k = (N/k) ⟨U_k⟩_0, U_{k+1} = A (U_k - C_k); det A = -C_N and adj A = C_{N-1} - U_{N-1}
@@ -271,7 +269,7 @@ def determinant_and_adjugate(A: "Multivector") -> tuple[Any, "Multivector"]:
     return -U["1"] if not A.ndim else -np.asarray(U["1"]), -before
 
 
-def _over(A: "Multivector", divisor: Any) -> "Multivector":
+def _over(A: MV, divisor: Any) -> MV:
     """Return A / divisor, fractions of integers, an error where the divisor is zero."""
     values: NDArray[Any] = np.asarray(divisor, dtype=object)
     if any(is_exact_zero(value) for value in values.ravel().tolist()):

@@ -5,12 +5,13 @@ a, b = σ ± √s, over a batch at once. Any other A goes through the eigenvalue
 sin Y = A and so on: Y and A commute, so it is that of numbers. There sin Y is compared with A before Y is returned.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.functions.circular import cosh_sinh, scalar_square
 from clifford_rand.functions.exponential import without_first
@@ -20,41 +21,38 @@ from clifford_rand.functions.spectral import of_eigenvalues
 from clifford_rand.functions.two_eigenvalues import by_two_eigenvalues
 from clifford_rand.functions.unit_form import unit_form
 
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
-
 Array = NDArray[np.complex128]
 
 
-def _over_cosine(A: "Multivector", C: "Multivector", S: "Multivector") -> "Multivector":
+def _over_cosine(A: MV, C: MV, S: MV) -> MV:
     return (A - S) * C.inv()
 
 
-def _over_sine(A: "Multivector", C: "Multivector", S: "Multivector") -> "Multivector":
+def _over_sine(A: MV, C: MV, S: MV) -> MV:
     return (A - C) * S.inv()
 
 
-def _of_tangent(A: "Multivector", C: "Multivector", S: "Multivector") -> "Multivector":
+def _of_tangent(A: MV, C: MV, S: MV) -> MV:
     return (A * C - S) * C  # (A - S/C) C²
 
 
-def _circular(Y: "Multivector", owner: str) -> Pair:
+def _circular(Y: MV, owner: str) -> Pair:
     return cosh_sinh(Y, -1, owner)
 
 
-def _hyperbolic(Y: "Multivector", owner: str) -> Pair:
+def _hyperbolic(Y: MV, owner: str) -> Pair:
     return cosh_sinh(Y, 1, owner)
 
 
-def _sine(C: "Multivector", S: "Multivector") -> "Multivector":
+def _sine(C: MV, S: MV) -> MV:
     return S
 
 
-def _cosine(C: "Multivector", S: "Multivector") -> "Multivector":
+def _cosine(C: MV, S: MV) -> MV:
     return C
 
 
-def _tangent(C: "Multivector", S: "Multivector") -> "Multivector":
+def _tangent(C: MV, S: MV) -> MV:
     return S * C.inv()
 
 
@@ -113,7 +111,7 @@ _INVERSES = {
 }
 
 
-def arcsin(A: "Multivector") -> "Multivector":
+def arcsin(A: MV) -> MV:
     """Return the principal Y with sin(Y) = A, in any metric.
 
     Raises
@@ -138,7 +136,7 @@ def arcsin(A: "Multivector") -> "Multivector":
     return _inverse(A, "arcsin")
 
 
-def arccos(A: "Multivector") -> "Multivector":
+def arccos(A: MV) -> MV:
     """Return the principal Y with cos(Y) = A, π/2 - arcsin(A): see `arcsin`.
 
     Examples
@@ -152,10 +150,10 @@ def arccos(A: "Multivector") -> "Multivector":
         from clifford_rand.symbolic import right_angle
 
         return right_angle() - _inverse(A, "arcsin", "arccos")
-    return np.pi / 2 - _inverse(A, "arcsin", "arccos")
+    return -_inverse(A, "arcsin", "arccos") + np.pi / 2
 
 
-def arctan(A: "Multivector") -> "Multivector":
+def arctan(A: MV) -> MV:
     """Return the principal Y with tan(Y) = A, in any metric.
 
     Raises
@@ -174,7 +172,7 @@ def arctan(A: "Multivector") -> "Multivector":
     return _inverse(A, "arctan")
 
 
-def arcsinh(A: "Multivector") -> "Multivector":
+def arcsinh(A: MV) -> MV:
     """Return the principal Y with sinh(Y) = A, in any metric: see `arcsin`.
 
     Examples
@@ -187,7 +185,7 @@ def arcsinh(A: "Multivector") -> "Multivector":
     return _inverse(A, "arcsinh")
 
 
-def arccosh(A: "Multivector") -> "Multivector":
+def arccosh(A: MV) -> MV:
     """Return the principal Y with cosh(Y) = A, in any metric.
 
     Raises
@@ -205,7 +203,7 @@ def arccosh(A: "Multivector") -> "Multivector":
     return _inverse(A, "arccosh")
 
 
-def arctanh(A: "Multivector") -> "Multivector":
+def arctanh(A: MV) -> MV:
     """Return the principal Y with tanh(Y) = A, in any metric.
 
     Raises
@@ -223,7 +221,7 @@ def arctanh(A: "Multivector") -> "Multivector":
     return _inverse(A, "arctanh")
 
 
-def _inverse(A: "Multivector", name: str, owner: str = "") -> "Multivector":
+def _inverse(A: MV, name: str, owner: str = "") -> MV:
     owner = owner or name
     if is_exact(A):
         return _exact(A, name, owner)
@@ -240,13 +238,13 @@ def _inverse(A: "Multivector", name: str, owner: str = "") -> "Multivector":
     return result.astype(kept)
 
 
-def _undefined(inverse: InverseFunction, owner: str, A: "Multivector") -> Exception:
+def _undefined(inverse: InverseFunction, owner: str, A: MV) -> Exception:
     hint = "" if A.dtype.kind == "c" else f"A.astype(complex).{owner}() is defined unless it is infinite."
     received = describe("a multivector that has no such value to rounding")
     return fail("A", owner, f"a multivector {inverse.domain}", received, hint)
 
 
-def _checked(parts: Array, A: "Multivector", inverse: InverseFunction, owner: str) -> NDArray[Any]:
+def _checked(parts: Array, A: MV, inverse: InverseFunction, owner: str) -> NDArray[Any]:
     """Return the result's coefficients, real for real A, or raise."""
     if not np.isfinite(parts).all():
         raise _undefined(inverse, owner, A)
@@ -261,7 +259,7 @@ def _checked(parts: Array, A: "Multivector", inverse: InverseFunction, owner: st
 # ---- B² a number
 
 
-def _closed(A: "Multivector", inverse: InverseFunction, owner: str) -> "Multivector | None":
+def _closed(A: MV, inverse: InverseFunction, owner: str) -> MV | None:
     """Return f(σ + B) by the two eigenvalues σ ± √s, None where the keys do not say that B² = s."""
     values_on_keys = by_two_eigenvalues(A, inverse.at, inverse.derivative, inverse.distance)
     if values_on_keys is None:
@@ -281,7 +279,7 @@ def _closed(A: "Multivector", inverse: InverseFunction, owner: str) -> "Multivec
 # ---- any multivector
 
 
-def _general(A: "Multivector", inverse: InverseFunction, owner: str) -> "Multivector":
+def _general(A: MV, inverse: InverseFunction, owner: str) -> MV:
     """Return f(A) from the eigenvalues, improved by Newton's method where that is not right to rounding."""
     form = unit_form(A, owner)
     U = form.take(A)
@@ -295,7 +293,7 @@ def _general(A: "Multivector", inverse: InverseFunction, owner: str) -> "Multive
 # ---- fractions and symbols
 
 
-def _exact(A: "Multivector", name: str, owner: str) -> "Multivector":
+def _exact(A: MV, name: str, owner: str) -> MV:
     """Return f(σ + B) for fractions and symbols, B² = s exactly a number."""
     from clifford_rand.symbolic import inverse_circular
 

@@ -5,19 +5,17 @@ with A before Y is returned.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._typing import MV
 from clifford_rand.basis.keys import Keys, keys_of_grades
 from clifford_rand.errors import ArgumentError
 
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
-
 Array = NDArray[np.complex128]
-Pair = tuple["Multivector", "Multivector"]
+Pair = tuple[Any, Any]
 
 ROUNDING = 64 * float(np.finfo(np.float64).eps)  # relative, within which an eigenvalue is at a branch point
 STEPS = 8  # of Newton's method: quadratic, from half of the digits
@@ -30,9 +28,9 @@ class InverseFunction(NamedTuple):
     f: Callable[[Any], Any]
     derivative: Callable[[Any], Any]
     branch_points: tuple[complex, ...]
-    parts: Callable[["Multivector", str], Pair]
-    image: Callable[["Multivector", "Multivector"], "Multivector"]
-    step: Callable[["Multivector", "Multivector", "Multivector"], "Multivector"]
+    parts: Callable[[Any, str], Pair]
+    image: Callable[[Any, Any], Any]
+    step: Callable[[Any, Any, Any], Any]
     domain: str
 
     def at(self, z: Array) -> Array:
@@ -47,14 +45,14 @@ class InverseFunction(NamedTuple):
         return np.asarray(np.min([np.abs(z - point) for point in self.branch_points], axis=0))
 
 
-def closed_keys(U: "Multivector") -> Keys:
+def closed_keys(U: MV) -> Keys:
     """Return the keys of functions of U: all blades, or the even ones."""
     d = U.algebra.d
     return keys_of_grades(d, tuple(range(0, d + 1, 2 if all(k % 2 == 0 for k in U.grades) else 1)))
 
 
 def improved(
-    U: "Multivector", keys: Keys, start: NDArray[Any], inverse: InverseFunction, owner: str
+    U: MV, keys: Keys, start: NDArray[Any], inverse: InverseFunction, owner: str
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return Y (n, K) after Newton's method from ``start`` for the elements of U, and max|image - U| / max|U|."""
     target = U.on_keys(keys).coefficients.reshape(-1, keys.size)

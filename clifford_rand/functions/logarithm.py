@@ -4,10 +4,11 @@ The planes of an even versor come from closed forms up to six dimensions, and fr
 """
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import union
 from clifford_rand.functions.closed_log import closed_form, closed_root
@@ -26,11 +27,8 @@ from clifford_rand.functions.principal import principal
 from clifford_rand.functions.unit_form import span_form
 from clifford_rand.functions.versor_log import log_of_one
 
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
-
-def log(R: "Multivector", owner: str = "log") -> "Multivector":
+def log(R: MV, owner: str = "log") -> MV:
     """Return L with exp(L) = A: a bivector plus a scalar for an even versor A with A ~A > 0, else the principal value.
 
     For A = s (cos b + sin b N) with N² = -1 it is log s + b N; motors, boosts, null rotations and products of turns
@@ -74,7 +72,7 @@ def log(R: "Multivector", owner: str = "log") -> "Multivector":
     return exact_log(R, owner) if is_exact(R) else _of_both(R, "log", owner, _versor_logs)
 
 
-def sqrt(R: "Multivector") -> "Multivector":
+def sqrt(R: MV) -> MV:
     """Return Q with Q² = A: exp(log(A)/2), also where A has eigenvalues 0 with a basis of eigenvectors.
 
     Q of a rotor turns half as far, and the root of 0 is 0. For versors with d ≤ 5 it is (n + A)/√((n + A)(n + ~A)),
@@ -96,7 +94,7 @@ def sqrt(R: "Multivector") -> "Multivector":
     return exact_sqrt(R) if is_exact(R) else _of_both(R, "sqrt", "sqrt", _versor_roots)
 
 
-def _of_both(R: "Multivector", name: str, owner: str, of_versors: Any) -> "Multivector":
+def _of_both(R: MV, name: str, owner: str, of_versors: Any) -> MV:
     """Return the values of even versors by their planes, of the other elements of the batch by their eigenvalues."""
     dtype = working_dtype(R, owner)
     n = null_exponents(R)
@@ -117,7 +115,7 @@ def _of_both(R: "Multivector", name: str, owner: str, of_versors: Any) -> "Multi
     return _merged(R, right, principal(_parted(R, right)[0], name, owner), _parted(result, right)[1])
 
 
-def _versor_logs(even: "Multivector", dtype: Any, owner: str, stored: Any = None) -> "tuple[Multivector, Array]":
+def _versor_logs(even: MV, dtype: Any, owner: str, stored: Any = None) -> tuple[MV, Array]:
     """Return log s and B of even versors, in the dtype ``stored``, and a mask of where s exp(B) is the element."""
     kept = even.dtype if even.dtype.kind in "fc" else dtype
     result, done = closed_form(even, kept)
@@ -150,7 +148,7 @@ def _versor_logs(even: "Multivector", dtype: Any, owner: str, stored: Any = None
     return logarithms, right.reshape(even.shape)
 
 
-def _versor_roots(even: "Multivector", dtype: Any, owner: str) -> "tuple[Multivector, Array]":
+def _versor_roots(even: MV, dtype: Any, owner: str) -> tuple[MV, Array]:
     """Return the roots of even versors and of zero, and a mask of where their squares are the elements."""
     kept = even.dtype if even.dtype.kind in "fc" else dtype
     result, done = closed_root(even, kept)
@@ -171,18 +169,18 @@ def _versor_roots(even: "Multivector", dtype: Any, owner: str) -> "tuple[Multive
     return even.new(keys, layout.coefficients(parts, even.shape)), right.reshape(even.shape)
 
 
-def _is_odd(R: "Multivector") -> Array:
+def _is_odd(R: MV) -> Array:
     """Return a mask of the elements that have components of odd grade."""
     return np.asarray(R.odd().coefficients.any(axis=-1))
 
 
-def _parted(A: "Multivector", where: Array) -> "tuple[Multivector, Multivector]":
+def _parted(A: MV, where: Array) -> tuple[MV, MV]:
     """Return the elements of a batch where the mask is False, and where it is True."""
     flat = A.coefficients.reshape(-1, A.keys.size)
     return A.new(A.keys, flat[~where.reshape(-1)]), A.new(A.keys, flat[where.reshape(-1)])
 
 
-def _merged(R: "Multivector", where: Array, unmasked: "Multivector", masked: "Multivector") -> "Multivector":
+def _merged(R: MV, where: Array, unmasked: MV, masked: MV) -> MV:
     """Return a batch of the shape of R of ``those`` where the mask is True, of ``others`` elsewhere."""
     keys = union(unmasked.keys, masked.keys)
     parts = np.zeros((where.size, keys.size), dtype=np.result_type(unmasked.dtype, masked.dtype))

@@ -7,20 +7,18 @@ M = D, the others N, nilpotent, and the inverse is Y - Y N Y + Y N Y N Y - …, 
 """
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._typing import MV
 from clifford_rand.basis.keys import Keys, dense_keys
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import reverse_is_negative
 from clifford_rand.functions.unit_form import unit_form, used_vectors
 from clifford_rand.kernels.representation import from_matrices, representation_of, to_matrices
 from clifford_rand.plans.cost_model import keep
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
 MOST = 7  # basis vectors that occur
 LARGEST = 2**16  # numbers of the map from coefficients to entries: half a megabyte, second-level cache
@@ -31,7 +29,7 @@ RANGE = 1e25  # |A| whose eighth power, and that of 1/|A|, is in range
 class MatrixInverse:
     """The two linear maps of one key set."""
 
-    def __init__(self, A: "Multivector") -> None:
+    def __init__(self, A: MV) -> None:
         """Make them for the keys of ``A``."""
         units = A.new(A.keys, np.eye(A.keys.size))
         form = unit_form(units, "inv")
@@ -110,7 +108,7 @@ def _coefficients_of_columns(signature: tuple[int, ...], null: int) -> NDArray[n
     return np.asarray(np.swapaxes(parts, 1, 2).reshape(len(units), -1))
 
 
-def _plan_of(A: "Multivector") -> MatrixInverse | None:
+def _plan_of(A: MV) -> MatrixInverse | None:
     """Return the maps for the keys of ``A``, None where they would be too large."""
     metric = A.algebra.form
     found: Any = metric.plans.get(("inv by matrix", A.keys), False)
@@ -119,7 +117,7 @@ def _plan_of(A: "Multivector") -> MatrixInverse | None:
     return found
 
 
-def _fits(A: "Multivector") -> bool:
+def _fits(A: MV) -> bool:
     parities = {k % 2 for k in A.keys.grades}
     if len(parities) < 2 or used_vectors(A.keys).bit_count() > MOST or not components_are_lengths(A.algebra.form):
         return False
@@ -128,7 +126,7 @@ def _fits(A: "Multivector") -> bool:
     return A.keys.size * 2 ** (2 * (live // 2) + live % 2 + 2 * form.null + 1 + (form.null > 0)) <= LARGEST
 
 
-def one_by_matrix(A: "Multivector", limit: float) -> "Multivector | None":
+def one_by_matrix(A: MV, limit: float) -> MV | None:
     """Return the inverse of one A with components of both parities; None where it is not far from singular.
 
     An even or odd A may be a versor, whose inverse is its reverse without any rounding but of a division.

@@ -2,12 +2,13 @@
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_tolerance, describe, fail
+from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys, keys_of_grades
 from clifford_rand.basis.layout import apart
@@ -15,14 +16,11 @@ from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.norm_code import NormCode
 from clifford_rand.plans.cost_model import keep
 
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
-
 LARGEST_STUDY = 128  # components from which the product A ~A costs more than all the rest of a normalization
 FEW = 64  # components that a Python loop in C sums up sooner than NumPy, its warnings held back
 
 
-def norm_squared(A: "Multivector") -> Any:
+def norm_squared(A: MV) -> Any:
     """Return ⟨A ~A⟩_0 = inner(A, A), which is negative or zero for some A unless the metric is Euclidean.
 
     Returns
@@ -51,7 +49,7 @@ def norm_squared(A: "Multivector") -> Any:
     return square.sum(axis=-1)
 
 
-def norm(A: "Multivector") -> Any:
+def norm(A: MV) -> Any:
     """Return √|⟨A ~A⟩_0|, without overflow or underflow on the way.
 
     Returns
@@ -91,7 +89,7 @@ def norm(A: "Multivector") -> Any:
         return np.ldexp(np.sqrt(np.abs(found)), exponent)[()]
 
 
-def normalized(A: "Multivector", rtol: float | None = None) -> "Multivector":
+def normalized(A: MV, rtol: float | None = None) -> MV:
     """Return (A ~A)^{-1/2} A where A ~A = s + q, q of grades 4, 8, …, and q² = t a scalar < s²; else A / norm(A).
 
     So U ~U of the result U is 1, or -1 where s < 0: a drifted motor becomes a motor, a versor A / norm(A). With
@@ -124,7 +122,7 @@ def normalized(A: "Multivector", rtol: float | None = None) -> "Multivector":
     return unit if once is unit else _without_study_part(once)  # the second removes the rounding of the first
 
 
-def _without_study_part(A: "Multivector") -> "Multivector":
+def _without_study_part(A: MV) -> MV:
     """Return (A ~A)^{-1/2} A up to sign where A ~A = s + q, q more than rounding and q² = t < s² a scalar."""
     square = A * ~A
     q = square.select_keys(keys_of_grades(square.keys.d, tuple(range(4, square.keys.d + 1, 4))))
@@ -150,7 +148,7 @@ def _without_study_part(A: "Multivector") -> "Multivector":
     return result.grade(*(k for k in result.grades if k in A.grades or parts[k] > limit.max()))
 
 
-def _divided(A: "Multivector", rtol: float | None) -> "Multivector":
+def _divided(A: MV, rtol: float | None) -> MV:
     """Return A / norm(A)."""
     array = A.coefficients
     if rtol is not None:
@@ -186,7 +184,7 @@ def _divided(A: "Multivector", rtol: float | None) -> "Multivector":
     return A.new(A.keys, scaled.coefficients / np.sqrt(np.abs(square))[..., None])
 
 
-def _by_code(A: "Multivector", name: str) -> NDArray[Any] | None:
+def _by_code(A: MV, name: str) -> NDArray[Any] | None:
     """Return the rows that `NormCode` gives, None where there is none or its conditions fail."""
     metric, array = A.algebra.form, A.coefficients
     key = (name, A.keys, array.dtype)
@@ -198,7 +196,7 @@ def _by_code(A: "Multivector", name: str) -> NDArray[Any] | None:
     return None if code is None or not array.size else code(layout.components(array))
 
 
-def _sums(A: "Multivector") -> tuple[Any, Any] | None:
+def _sums(A: MV) -> tuple[Any, Any] | None:
     """Return |Σ w a²| and a bound on its terms, Σ a²; None where one is out of range, and for other metrics."""
     array = A.coefficients
     squares = _squares(A.algebra.form, A.keys, array.dtype)
@@ -248,7 +246,7 @@ def _null(ratio: float, limit: str) -> Exception:
     return fail("A", "normalized", "of non-zero norm", describe(found), "Null blades and zero have no unit multiple.")
 
 
-def _scaled_square(A: "Multivector") -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _scaled_square(A: MV) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return ⟨A ~A⟩_0 / 4^n and n, per batch element, for n such that no term over- or underflows that counts."""
     live, _, _ = _weights(A.algebra.form, A.keys)
     exponent = power_of_two(A.coefficients if live is None else A.coefficients[..., live])
@@ -256,7 +254,7 @@ def _scaled_square(A: "Multivector") -> tuple[NDArray[Any], NDArray[np.int64]]:
         return np.asarray(norm_squared(multiplied(A, -exponent))), exponent
 
 
-def multiplied(A: "Multivector", exponent: NDArray[np.int64]) -> "Multivector":
+def multiplied(A: MV, exponent: NDArray[np.int64]) -> MV:
     """Return A · 2^exponent: see `times_power`."""
     return A.new(A.keys, times_power(A.coefficients, exponent))
 
@@ -279,7 +277,7 @@ def power_of_two(array: NDArray[Any]) -> NDArray[np.int64]:
     return np.frexp(np.where(np.isfinite(largest), largest, 0))[1].astype(np.int64)
 
 
-def size_squared(A: "Multivector") -> Any:
+def size_squared(A: MV) -> Any:
     """Return Σ |w_S| |a_S|², the sum of the absolute terms of ⟨A ~A⟩_0, over the batch.
 
     w_S is the product of the metric's diagonal over the blade S. Of a metric that is not diagonal the spectral norm
@@ -315,7 +313,7 @@ def _weights(
     return None if len(live) == keys.size else live, signed, None if np.all(size == 1) else size
 
 
-def is_exact(*multivectors: "Multivector") -> bool:
+def is_exact(*multivectors: MV) -> bool:
     """Tell whether the coefficients of one, or the metric, are fractions or symbols."""
     try:
         exact = any(A.coefficients.dtype.kind == "O" for A in multivectors)
@@ -330,7 +328,7 @@ def no_tensors(name: str, owner: str) -> Exception:
     return fail(name, owner, "a multivector of NumPy arrays", describe("a multivector of tensors"), hint)
 
 
-def as_inexact(A: "Multivector") -> "Multivector":
+def as_inexact(A: MV) -> MV:
     """Return integers as float64, everything else as it is."""
     if not isinstance(A.coefficients, np.ndarray):
         raise no_tensors("A", "this function")
@@ -345,7 +343,7 @@ def expanded(value: Any) -> Any:
 _expanded = np.frompyfunc(expanded, 1, 1)
 
 
-def expand(A: "Multivector") -> "Multivector":
+def expand(A: MV) -> MV:
     """Return A with its symbolic coefficients multiplied out, so that what cancels is 0."""
     if A.coefficients.dtype != object:
         return A

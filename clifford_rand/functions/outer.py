@@ -5,20 +5,18 @@ A = σ + N with a scalar σ: every factor of N raises the grade, so N^∧k = 0 f
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from clifford_rand._checks import describe, fail
+from clifford_rand._typing import MV
 from clifford_rand.errors import ArgumentError
 from clifford_rand.functions.exponential import without_scalar
 from clifford_rand.functions.norms import is_exact_zero
 
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
-
-def outerexp(A: "Multivector") -> "Multivector":
+def outerexp(A: MV) -> MV:
     """Return the outer exponential Σ A^∧k / k!, with outer products for powers.
 
     Of a bivector B = F1 + F2 + … of orthogonal planes it is Π (1 + F_i), so for rotors exp(B) = Π cos|F_i| times the
@@ -36,7 +34,7 @@ def outerexp(A: "Multivector") -> "Multivector":
     return even + odd
 
 
-def outersin(A: "Multivector") -> "Multivector":
+def outersin(A: MV) -> MV:
     """Return the odd terms Σ A^∧(2k+1) / (2k+1)! of the outer exponential; no sign alternates, as in kingdon.
 
     Examples
@@ -49,7 +47,7 @@ def outersin(A: "Multivector") -> "Multivector":
     return _terms(A)[1]
 
 
-def outercos(A: "Multivector") -> "Multivector":
+def outercos(A: MV) -> MV:
     """Return the even terms Σ A^∧(2k) / (2k)! of the outer exponential; no sign alternates, as in kingdon.
 
     Examples
@@ -62,7 +60,7 @@ def outercos(A: "Multivector") -> "Multivector":
     return _terms(A)[0]
 
 
-def outertan(A: "Multivector") -> "Multivector":
+def outertan(A: MV) -> MV:
     """Return outersin(A) outercos(A)⁻¹, by the geometric product and inverse, as in kingdon.
 
     Raises
@@ -84,7 +82,7 @@ def outertan(A: "Multivector") -> "Multivector":
         raise fail("A", "outertan", rule, describe("one whose outercos is singular")) from error
 
 
-def _terms(A: "Multivector") -> tuple["Multivector", "Multivector"]:
+def _terms(A: MV) -> tuple[MV, MV]:
     """Return the even and the odd terms."""
     if A.dtype.kind == "i":
         A = A.new(A.keys, A.coefficients.astype(np.float64))

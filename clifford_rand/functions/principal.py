@@ -7,12 +7,13 @@ complex numbers in Cl(0, 1), I in Cl(3), a plane in which A does nothing.
 
 import itertools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand._typing import MV
 from clifford_rand.basis.keys import Keys, keys_of_grades
 from clifford_rand.functions.exponential import exponential
 from clifford_rand.functions.inverse_function import (
@@ -30,9 +31,6 @@ from clifford_rand.functions.spectral import coefficients, matrices_of, of_eigen
 from clifford_rand.functions.two_eigenvalues import by_two_eigenvalues
 from clifford_rand.functions.unit_form import full_form, span_form, unit_form
 
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
-
 REAL = 1e-6  # share of the result below which imaginary parts are round-off: half of the digits
 PRECISE = 1e-13  # relative error of exp(log A) beyond which the values without eigenvectors are tried
 WEDGE = 0.05  # angle to the negative axis within which eigenvalues may be negative numbers and rounding
@@ -40,11 +38,11 @@ LARGEST_FULL = 6  # basis vectors among which J is sought: all, or those of A an
 TRIES = 40  # random multivectors that commute with A: if some have no real eigenvalue, one in four or more has none
 
 
-def _exponentials(Y: "Multivector", owner: str) -> Pair:
+def _exponentials(Y: MV, owner: str) -> Pair:
     return exponential(Y), exponential(-Y)
 
 
-def _itself(Y: "Multivector", owner: str) -> Pair:
+def _itself(Y: MV, owner: str) -> Pair:
     return Y, Y
 
 
@@ -70,7 +68,7 @@ _FUNCTIONS = {
 }
 
 
-def principal(A: "Multivector", name: str, owner: str) -> "Multivector":
+def principal(A: MV, name: str, owner: str) -> MV:
     """Return the logarithms, or the roots, of a batch of multivectors in numbers; an error where one has none."""
     A = as_inexact(A) if A.keys.size else as_inexact(A).on_keys(keys_of_grades(A.algebra.d, (0,)))
     inverse, exponent = _FUNCTIONS[name], power_of_two(A.coefficients)
@@ -85,7 +83,7 @@ def principal(A: "Multivector", name: str, owner: str) -> "Multivector":
     return result.astype(A.dtype)
 
 
-def _of_batch(A: "Multivector", inverse: InverseFunction, owner: str) -> "Multivector":
+def _of_batch(A: MV, inverse: InverseFunction, owner: str) -> MV:
     form = unit_form(A, owner)
     U = form.take(A)
     keys = closed_keys(U)
@@ -109,7 +107,7 @@ def _of_batch(A: "Multivector", inverse: InverseFunction, owner: str) -> "Multiv
     return A.new(keys, parts.reshape(*A.shape, keys.size))
 
 
-def _of_one(A: "Multivector", inverse: InverseFunction, owner: str) -> "Multivector":
+def _of_one(A: MV, inverse: InverseFunction, owner: str) -> MV:
     """Return f(A) without eigenvectors; X + J Y where f is that of e^{-iθ} A, whose eigenvalues are off the cut."""
     form = full_form(A) if A.algebra.d <= LARGEST_FULL else span_form(A, LARGEST_FULL) or unit_form(A, owner)
     U = form.take(A)
@@ -145,7 +143,7 @@ def _root(M: Array) -> Array:
     return np.asarray(square_root(M + P) - P)
 
 
-def _real_values(U: "Multivector", keys: Keys, values: Array) -> Iterator[NDArray[Any]]:
+def _real_values(U: MV, keys: Keys, values: Array) -> Iterator[NDArray[Any]]:
     """Yield X for X + i Y with Y = 0, else X + J Y for a J with J² = -1 that commutes with U, a blade if one does."""
     if not np.isfinite(values).all():
         return
@@ -177,7 +175,7 @@ def _side(z: Array) -> Array:
     return np.asarray(1j * np.sign(np.where(np.abs(z) > REAL, z.imag, 0)))
 
 
-def _undefined(A: "Multivector", z: NDArray[Any], inverse: InverseFunction, owner: str) -> Exception:
+def _undefined(A: MV, z: NDArray[Any], inverse: InverseFunction, owner: str) -> Exception:
     small, size = np.abs(z).min(), np.abs(z).max()
     if small <= 1e-7 * size or not size:
         received = describe(f"a multivector with an eigenvalue of size {small:.1g} beside one of {size:.3g}")

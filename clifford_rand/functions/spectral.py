@@ -8,17 +8,15 @@ method.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._blas import ONE_BLAS_THREAD
+from clifford_rand._typing import MV
 from clifford_rand.basis.keys import Keys
 from clifford_rand.kernels.representation import from_matrices, representation_of, to_matrices
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
 MOVED = 1e-8  # of the size of a matrix: √eps
 CONDITION = 1e5  # of the eigenvectors, from which the matrix is moved
@@ -50,7 +48,7 @@ def coefficients(M: Array, signature: tuple[int, ...]) -> Array:
     return values
 
 
-def matrices_of(U: "Multivector") -> Array:
+def matrices_of(U: MV) -> Array:
     """Return the matrices of a U of a unit algebra with the null vectors first."""
     signature = tuple(U.algebra.signature)
     dense = np.zeros((*U.shape, 1 << len(signature)), dtype=np.complex128)
@@ -59,7 +57,7 @@ def matrices_of(U: "Multivector") -> Array:
 
 
 @ONE_BLAS_THREAD
-def of_eigenvalues(U: "Multivector", keys: Keys, f: Callable[[Array], Array]) -> Array:
+def of_eigenvalues(U: MV, keys: Keys, f: Callable[[Array], Array]) -> Array:
     """Return the complex coefficients, on ``keys``, of f(U) for a U of a unit algebra with the null vectors first.
 
     ``f`` takes eigenvalues, with real or imaginary parts of rounding alone put to +0, so that what lies on a branch cut

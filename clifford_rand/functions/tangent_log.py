@@ -6,20 +6,18 @@ most. As the T_i are simple, R = s (1 + T + T∧T/2 + T∧T∧T/6). Source: M. R
 groups: plane and simple", Advances in Applied Clifford Algebras 33, 2023, section 6.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.closed_split import split_code
 from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.plans.cost_model import keep, plan_of
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
 DIMENSIONS = 6
 AGREES = 500  # units of rounding, relative to max|R|, by which exp(log R) and (√R)² may differ from R
@@ -69,7 +67,7 @@ class TangentCode:
         fine &= (s > 0) | (turning.max(axis=0) > 0)
         return rows, scale, parts, y, turned, fine
 
-    def log(self, rows: Rows, eps: float, like: "Multivector") -> tuple[Rows, NDArray[np.bool_]]:
+    def log(self, rows: Rows, eps: float, like: MV) -> tuple[Rows, NDArray[np.bool_]]:
         """Return the rows of scales and bivectors, and where exp of these agrees with R."""
         rows, scale, parts, y, turned, fine = self.tangents(rows, eps)
         z = np.sqrt(np.abs(y.real))
@@ -86,7 +84,7 @@ class TangentCode:
         image = layout.components(B.exp().on_keys(self.even).coefficients)
         return np.concatenate([scale[None], F]), fine & self._agrees(image, rows, eps)
 
-    def sqrt(self, rows: Rows, eps: float, like: "Multivector") -> tuple[Rows, NDArray[np.bool_]]:
+    def sqrt(self, rows: Rows, eps: float, like: MV) -> tuple[Rows, NDArray[np.bool_]]:
         """Return the rows of the roots, and where their squares agree with R."""
         rows, scale, parts, y, turned, fine = self.tangents(rows, eps)
         half = 1 + np.sqrt(1 - y)

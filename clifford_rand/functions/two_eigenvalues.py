@@ -1,18 +1,16 @@
 """f(σ + B) for B² = s a number: the mean of f at the eigenvalues σ ± √s, and B times the divided difference."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys, keys_of_grades, union
 from clifford_rand.functions.closed_exponential import plane_exponential
 from clifford_rand.functions.exponential import without_scalar
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
 NEAR = 0.1  # half the distance of two eigenvalues, by that of a singularity, up to which quadrature is exact
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
@@ -22,9 +20,7 @@ Array = NDArray[np.complex128]
 Function = Callable[[Any], Any]
 
 
-def by_two_eigenvalues(
-    A: "Multivector", f: Function, derivative: Function, distance: Function
-) -> tuple[Keys, Array] | None:
+def by_two_eigenvalues(A: MV, f: Function, derivative: Function, distance: Function) -> tuple[Keys, Array] | None:
     """Return keys, the scalar first, and the complex coefficients of f(A); None where they do not say that B² = s.
 
     ``distance`` is that of a number from the nearest singularity of f. On a branch cut ``derivative`` is of f's side.

@@ -10,16 +10,14 @@ sinhc z = sinh z / z:
 """
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._typing import MV
 from clifford_rand.functions.frame import Array
 from clifford_rand.functions.norms import times_power
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
 NODES = 20  # Gauss–Legendre: the integrand has exponential type |u| + |v| ≤ 8 there, and 16 nodes leave 7e-17
 SEPARATE = 0.1  # |ρ| / |q| from which J = q/ρ is right to a digit less than q
@@ -55,9 +53,7 @@ def _scaled_quotient(top: Array, bottom: Array, exponent: Array, factor: float =
     return times_power(quotient[..., None], exponent)[..., 0]
 
 
-def exponential_of_two_planes(
-    sigma: Any, B: "Multivector", exponent: Array, s: Any, q: "Multivector", t: Any
-) -> "Multivector":
+def exponential_of_two_planes(sigma: Any, B: MV, exponent: Array, s: Any, q: MV, t: Any) -> MV:
     """Return exp(σ + 2^n B) from s, q, t of B² = s + q, q² = t; q and B commute."""
     third = B.anticommutator(q)
     s, t = np.asarray(s), np.asarray(t)
@@ -71,9 +67,7 @@ def exponential_of_two_planes(
     return close.new(close.keys, np.where(separate[..., None], planes.coefficients, close.coefficients))
 
 
-def _by_planes(
-    sigma: Any, B: "Multivector", exponent: Array, q: "Multivector", t: Array, third: "Multivector"
-) -> "Multivector":
+def _by_planes(sigma: Any, B: MV, exponent: Array, q: MV, t: Array, third: MV) -> MV:
     """Return Σ± C(x±) P± + S(x±) B P±, P± = (1 ± q/ρ)/2, with x± = 2⟨(B P±)²⟩_0 instead of s ± ρ, which cancels."""
     real = B.dtype.kind != "c"
     complex_type = np.result_type(B.dtype, np.complex64)
@@ -91,9 +85,7 @@ def _by_planes(
     return total.new(total.keys, total.coefficients.real.astype(B.dtype) if real else total.coefficients)
 
 
-def _by_differences(
-    sigma: Any, B: "Multivector", exponent: Array, s: Array, q: "Multivector", t: Array, third: "Multivector"
-) -> "Multivector":
+def _by_differences(sigma: Any, B: MV, exponent: Array, s: Array, q: MV, t: Array, third: MV) -> MV:
     """Return C₀ + C₁ q + (S₀ + S₁ q) B."""
     real = B.dtype.kind != "c"
     rho = np.sqrt(t.astype(np.complex128))

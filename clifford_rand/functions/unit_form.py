@@ -5,19 +5,17 @@ three vectors that occur; and in an orthonormal basis (squares 0, 1, -1) sums of
 """
 
 from functools import lru_cache, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand._typing import MV
 from clifford_rand.basis.keys import Keys, keys_of_array
 from clifford_rand.basis.metric import Metric, metric_of_gram
 from clifford_rand.basis.rules import as_masks, bits_of
 from clifford_rand.kernels.outermorphism import move_components
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
 LARGEST_DENSE = 20  # used basis vectors: 2^20 components, matrices of 1024 rows
 
@@ -29,7 +27,7 @@ def used_vectors(keys: Keys) -> int:
     return reduce(int.__or__, map(int, keys.masks), 0)
 
 
-def unit_form(A: "Multivector", owner: str) -> "UnitForm":
+def unit_form(A: MV, owner: str) -> "UnitForm":
     """Return the unit algebra of the basis vectors that ``A`` uses (numeric metrics)."""
     used = used_vectors(A.keys)
     if used.bit_count() > LARGEST_DENSE:
@@ -38,12 +36,12 @@ def unit_form(A: "Multivector", owner: str) -> "UnitForm":
     return _form(A.algebra, used)
 
 
-def full_form(A: "Multivector") -> "UnitForm":
+def full_form(A: MV) -> "UnitForm":
     """Return the unit algebra of all basis vectors (numeric metrics)."""
     return _form(A.algebra, (1 << A.algebra.d) - 1)
 
 
-def span_form(A: "Multivector", most: int) -> "UnitForm | None":
+def span_form(A: MV, most: int) -> "UnitForm | None":
     """Return the unit algebra of the vectors that ``A`` uses and of up to two more of each sign, orthogonal to them.
 
     A logarithm may need one plane more for a full turn. None if that is no smaller than the algebra, or above ``most``.
@@ -98,7 +96,7 @@ class UnitForm:
         self.is_own = self.change is None and np.all(size == 1) and vectors == list(range(algebra.d))
         self.algebra = algebra if self.is_own else type(algebra)(signature=self.signature)
 
-    def take(self, A: "Multivector") -> "Multivector":
+    def take(self, A: MV) -> MV:
         """Return the multivector in the unit algebra."""
         if self.is_own:
             return A
@@ -110,7 +108,7 @@ class UnitForm:
         made.algebra = self.algebra
         return made
 
-    def give(self, B: "Multivector", A: "Multivector") -> "Multivector":
+    def give(self, B: MV, A: MV) -> MV:
         """Return a multivector of the unit algebra in the algebra of ``A``."""
         if self.is_own:
             return B

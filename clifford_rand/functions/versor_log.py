@@ -1,17 +1,15 @@
 """The logarithm of one even versor in so(G): candidates of the bivector, improved by Gauss-Newton steps."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from clifford_rand._typing import MV
 from clifford_rand.functions.closed_log import closed_bivector
 from clifford_rand.functions.exponential import exponential
 from clifford_rand.functions.frame import Array, Frame
 from clifford_rand.functions.orthogonal_log import commuting_turn, orthogonal_log, rotation_planes
 from clifford_rand.functions.planes_log import exp_by_planes
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
 _EPS = float(np.finfo(np.float64).eps)
 _STEP = 1e-8  # relative: of difference quotients
@@ -62,7 +60,7 @@ def _rounding(frame: Frame, B: Array, eps: float) -> float:
     return float(16 * eps / _STEP * np.abs(images[:-1] - images[-1]).max())
 
 
-def _candidates(frame: Frame, R: "Multivector", eps: float) -> Any:
+def _candidates(frame: Frame, R: MV, eps: float) -> Any:
     """Yield bivectors B with exp(B) = R but for rounding; first without, then with a full turn added."""
     d, live, null = frame.d, frame.live, frame.null
     closed = closed_bivector(R, eps)
@@ -97,7 +95,7 @@ def _candidates(frame: Frame, R: "Multivector", eps: float) -> Any:
     yield frame.from_action(L - sign * 2 * np.pi * J)
 
 
-def _definite(frame: Frame, R: "Multivector", M0: Array, T: Array) -> Any:
+def _definite(frame: Frame, R: MV, M0: Array, T: Array) -> Any:
     """Yield the candidates where the metric is definite but for null vectors: M0 is a rotation, a few planes turn."""
     n = len(M0)
     U, angles, order = rotation_planes(M0)
@@ -155,14 +153,14 @@ def _phi1(X: Array) -> Array:
     return np.asarray(expm(block)[:n, n:])
 
 
-def _exp(frame: Frame, B: Array) -> "Multivector":
+def _exp(frame: Frame, B: Array) -> Any:
     """Return exp(B): by the planes of B in a definite metric, else as `Multivector.exp` does."""
     if (frame.signs == frame.signs[0]).all() and frame.signs[0] and frame.d > 1:
         return frame.algebra.new(frame.even, exp_by_planes(frame, B[None])[0])
     return exponential(frame.bivector(B)).on_keys(frame.even)
 
 
-def _nearer(frame: Frame, R: "Multivector", B: Array) -> bool:
+def _nearer(frame: Frame, R: MV, B: Array) -> bool:
     """Tell whether exp(B) is nearer to R than to -R, in the blades without null vectors, where both are exact."""
     image = _exp(frame, B).coefficients
     null = sum(1 << int(i) for i in frame.null)
@@ -170,7 +168,7 @@ def _nearer(frame: Frame, R: "Multivector", B: Array) -> bool:
     return float(np.abs((image - R.coefficients)[kept]).max()) <= float(np.abs((image + R.coefficients)[kept]).max())
 
 
-def _polished(frame: Frame, R: "Multivector", scalar: float, B: Array, unit: bool) -> tuple[float, Array, float]:
+def _polished(frame: Frame, R: MV, scalar: float, B: Array, unit: bool) -> tuple[float, Array, float]:
     """Return log s and B after Gauss-Newton steps, as long as they help, and max|s exp(B) - R|.
 
     exp(B + δ) = exp(B) exp(φ1(-ad B) δ + O(δ²)), so the step is the least-squares solution of exp(B) φ1(-ad B) δ =
@@ -179,7 +177,7 @@ def _polished(frame: Frame, R: "Multivector", scalar: float, B: Array, unit: boo
     basis = frame.bivector(np.eye(frame.bivectors.size))
     scale = float(np.abs(R.coefficients).max())
 
-    def image(scalar: float, B: Array) -> tuple["Multivector", Array, float]:
+    def image(scalar: float, B: Array) -> tuple[Any, Array, float]:
         E = _exp(frame, B) * np.exp(scalar)
         F = R.coefficients - E.coefficients
         return E, F, float(np.abs(F).max())

@@ -1,11 +1,12 @@
 """Blades as wedges of orthonormal vectors, versors as products of unit vectors."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_tolerance, describe, fail
+from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.functions.norms import as_inexact, expand, is_exact
@@ -21,13 +22,10 @@ from clifford_rand.geometry.subspaces import (
 )
 from clifford_rand.geometry.versors import RTOL, is_versor
 
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
-
 ISOTROPIC = 1e-6  # squares of unit directions below this are too near to null to divide by
 
 
-def factorize(A: "Multivector", rtol: float = 1e-9) -> "tuple[Any, list[Multivector]]":
+def factorize(A: MV, rtol: float = 1e-9) -> tuple[Any, list[MV]]:
     """Return `factorize_blade` for a blade, and `factorize_versor` for a versor that is no blade.
 
     Raises
@@ -50,7 +48,7 @@ def factorize(A: "Multivector", rtol: float = 1e-9) -> "tuple[Any, list[Multivec
     return factorize_versor(A)
 
 
-def factorize_blade(A: "Multivector", rtol: float = 1e-9) -> "tuple[Any, list[Multivector]]":
+def factorize_blade(A: MV, rtol: float = 1e-9) -> tuple[Any, list[MV]]:
     """Return (s, [a_1, …, a_k]) with A = s a_1 ∧ ⋯ ∧ a_k, s ≥ 0 and a_1, …, a_k orthonormal in coordinates.
 
     No metric is used, so null blades have factors too. Fractions and symbols: s is the first coefficient of A that
@@ -118,7 +116,7 @@ def _factorize_exactly(A: Any, k: int) -> tuple[Any, list[Any]]:
     return size, vectors
 
 
-def factorize_versor(A: "Multivector", rtol: float = 1e-12) -> "tuple[Any, list[Multivector]]":
+def factorize_versor(A: MV, rtol: float = 1e-12) -> tuple[Any, list[MV]]:
     """Return (s, [a_1, …, a_k]) with A = s a_1 a_2 ⋯ a_k and a_i² = ±1 (1 for complex coefficients).
 
     Parameters

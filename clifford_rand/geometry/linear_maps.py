@@ -1,19 +1,17 @@
 """Linear maps of vectors carried over to all grades, and multivectors as matrices: of products, and on spinors."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_array, check_tolerance, describe, fail, one_batch
+from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import INT, as_coefficients, in_integers, largest
 from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_grades
 from clifford_rand.basis.rules import is_odd_swap
 from clifford_rand.kernels.outermorphism import move_components
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
 MOST_MINORS = 2**20  # entries of compound matrices beyond which the shears of the LU factors are faster
 LARGEST_SHEARS = 22  # dimensions of the 2^d array of the shears
@@ -22,7 +20,7 @@ LARGEST = 12  # dimensions: 2^24 entries of one matrix
 
 
 @one_batch
-def outermorphism(A: "Multivector", F: ArrayLike, target: Any = None) -> "Multivector":
+def outermorphism(A: MV, F: ArrayLike, target: Any = None) -> MV:
     """Return F(A), the linear map F of the vectors carried over to all grades: F(A ∧ B) = F(A) ∧ F(B).
 
     Parameters
@@ -126,7 +124,7 @@ def _check_dimension(d: int, owner: str) -> None:
         raise fail("A", owner, f"of an algebra with d ≤ {LARGEST}", describe(f"d = {d}"), hint)
 
 
-def left_matrix(A: "Multivector") -> NDArray[Any]:
+def left_matrix(A: MV) -> NDArray[Any]:
     """Return the matrix of X ↦ A X on all components: left_matrix(A) @ X.dense().values is (A X).dense().values.
 
     (..., 2^d, 2^d), for d ≤ 12. It is a representation: left_matrix(A B) = left_matrix(A) @ left_matrix(B).
@@ -141,7 +139,7 @@ def left_matrix(A: "Multivector") -> NDArray[Any]:
     return _matrix(A, "left_matrix", left=True)
 
 
-def right_matrix(A: "Multivector") -> NDArray[Any]:
+def right_matrix(A: MV) -> NDArray[Any]:
     """Return the matrix of X ↦ X A on all components, (..., 2^d, 2^d), for d ≤ 12.
 
     Examples

@@ -1,12 +1,13 @@
 """Projection on a blade, rejection from it, reflection, and the reciprocal frame of several vectors."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_bool, describe, fail, one_batch
+from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.functions.norms import as_inexact, expand, is_exact
@@ -20,9 +21,6 @@ from clifford_rand.geometry.coordinates import (
     unit_scale,
 )
 from clifford_rand.geometry.subspaces import is_blade
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
 OWNER = "reciprocal_frame"
 HINT = "Flats of projective algebra, where vectors are planes: presets.pga.project and pga.reject."
@@ -58,7 +56,7 @@ def _with_inverse(B: Any, owner: str) -> tuple[int, Any, Any]:
     return grade, B, reverse.new(reverse.keys, quotient(reverse.coefficients, norm[..., None]))
 
 
-def project(A: "Multivector", B: Any) -> "Multivector":
+def project(A: MV, B: Any) -> MV:
     """Return (A ⌋ B) B⁻¹, the orthogonal projection of A on the subspace of the blade B.
 
     On every grade it is the outermorphism of the projection of vectors: project(A ∧ C) = project(A) ∧ project(C),
@@ -95,7 +93,7 @@ def refuse_flats(A: Any, grade: int) -> None:
         raise fail("A", "project", f"of grade {grade}, that of B, at most in a degenerate metric", found, HINT)
 
 
-def reject(A: "Multivector", B: Any) -> "Multivector":
+def reject(A: MV, B: Any) -> MV:
     """Return (A ∧ B) B⁻¹, the part of A orthogonal to the subspace of the blade B.
 
     For vectors it is a - a.project(B), and on every grade the outermorphism of that map: reject(A) ∧ B = A ∧ B, and
@@ -121,7 +119,7 @@ def reject(A: "Multivector", B: Any) -> "Multivector":
 
 
 @one_batch
-def reflect(A: "Multivector", B: Any, *, inside: bool = False) -> "Multivector":
+def reflect(A: MV, B: Any, *, inside: bool = False) -> MV:
     """Return the reflection of A in the mirror orthogonal to the blade B; a vector B is the normal of a hyperplane.
 
     (-1)^{rs} B A B⁻¹ for A of grade r and B of grade s: vectors in B are negated, vectors orthogonal to B stay.

@@ -1,6 +1,6 @@
 """The rotor of a rotation matrix, in any dimension and over a batch at once."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,14 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_real, check_tolerance, describe, fail
 from clifford_rand.geometry.coordinates import LEAST
 
-if TYPE_CHECKING:
-    from clifford_rand.algebra import Algebra
-    from clifford_rand.multivector.multivector import Multivector
-
 RTOL = 1e-6  # how far FᵀF may be from 1: a matrix that was printed with seven digits is still a rotation
 
 
-def rotor_from_matrix(alg: "Algebra", F: ArrayLike, *, rtol: float | None = None) -> "Multivector":
+def rotor_from_matrix(alg: Any, F: ArrayLike, *, rtol: float | None = None) -> Any:
     """Return the rotors R with R x ~R = F x, R ~R = 1, and ⟨R⟩_0 ≥ 0, for rotation matrices F.
 
     R = R_1 … R_{n-1}, where R_k turns e_k to b, column k of R_{k-1}⁻¹ … R_1⁻¹ F: R_k = (e_k + b) e_k if b·e_k ≥ 0, and

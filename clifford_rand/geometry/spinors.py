@@ -1,18 +1,16 @@
 """Multivectors as matrices on spinors: the Pauli and Dirac matrices, and those of every orthogonal signature."""
 
 from functools import lru_cache, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_array, check_choice, check_tolerance, describe, fail
+from clifford_rand._typing import MV
 from clifford_rand.basis.keys import check_size, dense_keys
 from clifford_rand.functions.norms import as_inexact
 from clifford_rand.kernels.representation import from_matrices, representation_of, to_matrices
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
 SPACE_TIME = (1, -1, -1, -1)
 BASES = (None, "blocks", "dirac", "weyl", "majorana")
@@ -58,7 +56,7 @@ def _layout(algebra: Any, basis: object, owner: str) -> tuple[tuple[int, ...], s
     return signature, chosen, (2, size, size) if d % 2 and chosen == "blocks" else (size, size)
 
 
-def spinor_matrix(A: "Multivector", basis: str | None = None) -> NDArray[Any]:
+def spinor_matrix(A: MV, basis: str | None = None) -> NDArray[Any]:
     """Return A as a complex matrix on spinors: products become matrix products.
 
     (..., 2^m, 2^m) for d = 2m, and for d = 2m + 1 if I² = -1, where I is i: in `Algebra(3)` e_i is the Pauli matrix

@@ -9,19 +9,17 @@ A blade of few basis vectors of a high dimension is handled in the coordinates o
 import itertools
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_tolerance, describe, fail, one_batch
+from clifford_rand._typing import MV
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
 from clifford_rand.basis.rules import bits_of
 from clifford_rand.functions.norms import as_inexact, expand
 from clifford_rand.geometry.coordinates import check_same_algebra, homogeneous, relative, unit_scale
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
 
 @lru_cache(maxsize=64)
@@ -107,7 +105,7 @@ def scatter_keys(d: int, grades: tuple[int, ...], live: list[int]) -> Keys:
     return keys_of_masks(d, tuple(sum(1 << live[i] for i in range(len(live)) if int(m) >> i & 1) for m in keys.masks))
 
 
-def is_blade(A: "Multivector", rtol: float = 1e-9) -> Any:
+def is_blade(A: MV, rtol: float = 1e-9) -> Any:
     """Tell whether A is a blade, a wedge of vectors, other than zero: a bool, or an array of them over the batch.
 
     No metric is used: null blades are blades.
@@ -187,7 +185,7 @@ def _subspace(
 
 
 @one_batch
-def join(A: "Multivector", B: Any, rtol: float = 1e-9) -> "Multivector":
+def join(A: MV, B: Any, rtol: float = 1e-9) -> MV:
     """Return the join of two blades: the blade of the sum of their subspaces. No metric is used.
 
     With A = A' ∧ M and B = M ∧ B', join J and meet M are scaled so that J = A' ∧ M ∧ B'. J has length 1 in
@@ -213,7 +211,7 @@ def join(A: "Multivector", B: Any, rtol: float = 1e-9) -> "Multivector":
 
 
 @one_batch
-def meet(A: "Multivector", B: Any, rtol: float = 1e-9) -> "Multivector":
+def meet(A: MV, B: Any, rtol: float = 1e-9) -> MV:
     """Return the meet of two blades: the blade of the intersection of their subspaces. No metric is used.
 
     Scaled as `join` says: M = A ∨ B where the join is I, and a scalar with M join(A, B) = A ∧ B where the subspaces

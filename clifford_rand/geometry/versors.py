@@ -1,12 +1,13 @@
 """Which multivectors are versors, and the sandwich R X R⁻¹: two products, or one matrix for a whole batch."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_tolerance, describe, fail, one_batch
+from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 from clifford_rand.functions.bivector_matrix import (
@@ -20,9 +21,6 @@ from clifford_rand.functions.bivector_matrix import (
 from clifford_rand.functions.norms import as_inexact, expand, is_exact
 from clifford_rand.geometry.coordinates import blade_weights, cancels, quotient, relative, scaled
 from clifford_rand.plans.sandwich import ALWAYS, sandwich_plan
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
 RTOL = 1e-9  # default tolerance of is_versor
 LARGEST_MATRIX = 1024  # blades of one grade beyond which R X R⁻¹ is two products whatever the batch
@@ -96,7 +94,7 @@ def _keeps_vectors(U: Any, limit: float, size: NDArray[Any]) -> NDArray[np.bool_
     return close
 
 
-def is_versor(A: "Multivector", rtol: float = RTOL) -> Any:
+def is_versor(A: MV, rtol: float = RTOL) -> Any:
     """Tell whether A is a product of invertible vectors: a bool, or an array of them over the batch.
 
     It is where A is even or odd, invertible, and A x A⁻¹ a vector for all vectors x.
@@ -139,7 +137,7 @@ def _is_exact_versor(A: Any) -> Any:
 
 
 @one_batch
-def sandwich(R: "Multivector", X: Any) -> "Multivector":
+def sandwich(R: MV, X: Any) -> MV:
     """Return R X R⁻¹ (``R >> X``), R this multivector.
 
     The length of R does not count. A versor R keeps the grades of X; any other R gives all that arise. The sign is
@@ -202,12 +200,12 @@ def sandwich(R: "Multivector", X: Any) -> "Multivector":
     return product.grade(*X.keys.grades) if keeps else product
 
 
-def sandwich_of(R: "Multivector", X: Any) -> Any:
+def sandwich_of(R: MV, X: Any) -> Any:
     """Return R >> X = R X R⁻¹: see `sandwich`, also for what it costs."""
     return NotImplemented if R.coerce(X) is None else sandwich(R, X)
 
 
-def sandwich_by(X: "Multivector", R: Any) -> Any:
+def sandwich_by(X: MV, R: Any) -> Any:
     """Return R >> X for a scalar R."""
     same = X.coerce(R)
     return NotImplemented if same is None else sandwich(same, X)
@@ -312,7 +310,7 @@ def _exact(R: Any, X: Any) -> Any:
     return product.grade(*[k for k in product.keys.grades if k in X.keys.grades])
 
 
-def vector_matrix(R: "Multivector") -> NDArray[Any]:
+def vector_matrix(R: MV) -> NDArray[Any]:
     """Return the (..., d, d) matrix of x ↦ R x R⁻¹ on the components of vectors, R this versor.
 
     Column i has the components of R e_i R⁻¹; Mᵀ G M = G.

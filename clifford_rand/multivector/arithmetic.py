@@ -4,12 +4,13 @@ import math
 import operator
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_broadcast, fail
+from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import (
     INT,
     MOST,
@@ -23,9 +24,6 @@ from clifford_rand.basis.coefficients import (
 )
 from clifford_rand.basis.keys import union
 from clifford_rand.multivector.products import multiply
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
 
 def _times(array: NDArray[Any], factor: Any) -> NDArray[Any]:
@@ -42,7 +40,7 @@ def _times(array: NDArray[Any], factor: Any) -> NDArray[Any]:
     return np.asarray(array * factor)
 
 
-def _sum(A: "Multivector", other: Any, combine: Callable[[Any, Any], Any]) -> Any:
+def _sum(A: MV, other: Any, combine: Callable[[Any, Any], Any]) -> Any:
     """Return A + B or A - B."""
     if other.__class__ is int and other == 0:  # sum() starts with it, and it adds no grade
         return A
@@ -68,32 +66,32 @@ def _sum(A: "Multivector", other: Any, combine: Callable[[Any, Any], Any]) -> An
         raise
 
 
-def add(A: "Multivector", other: Any) -> Any:
+def add(A: MV, other: Any) -> Any:
     """Return A + B."""
     return _sum(A, other, operator.add)
 
 
-def subtract(A: "Multivector", other: Any) -> Any:
+def subtract(A: MV, other: Any) -> Any:
     """Return A - B."""
     return _sum(A, other, operator.sub)
 
 
-def subtract_from(A: "Multivector", other: Any) -> Any:
+def subtract_from(A: MV, other: Any) -> Any:
     """Return B - A."""
     return _sum(-A, other, operator.add)
 
 
-def negative(A: "Multivector") -> "Multivector":
+def negative(A: MV) -> MV:
     """Return -A."""
     return A.new(A.keys, -A.coefficients)
 
 
-def positive(A: "Multivector") -> "Multivector":
+def positive(A: MV) -> MV:
     """Return A."""
     return A
 
 
-def _factor(A: "Multivector", other: Any) -> Any:
+def _factor(A: MV, other: Any) -> Any:
     """Return a scalar or an array of scalars with a component axis to broadcast, None for anything else."""
     if isinstance(other, np.ndarray):
         return as_coefficients(other, "other", type(A).__name__)[..., None]
@@ -105,7 +103,7 @@ def _factor(A: "Multivector", other: Any) -> Any:
     return None
 
 
-def scale(A: "Multivector", other: Any) -> Any:
+def scale(A: MV, other: Any) -> Any:
     """Return A times a scalar, an array of scalars, or a multivector from the right."""
     array = A.coefficients
     if other.__class__ is float or (
@@ -125,14 +123,14 @@ def scale(A: "Multivector", other: Any) -> Any:
         raise
 
 
-def times(A: "Multivector", other: Any) -> Any:
+def times(A: MV, other: Any) -> Any:
     """Return A B, or a scalar multiple of A."""
     if other.__class__ is A.__class__ and other.algebra is A.algebra:
         return multiply("gp", A, other)
     return scale(A, other)
 
 
-def divide(A: "Multivector", other: Any) -> Any:
+def divide(A: MV, other: Any) -> Any:
     """Divide by a scalar, an array of scalars, or a multivector from the right: A B⁻¹."""
     factor = _factor(A, other)
     if factor is None:
@@ -149,19 +147,19 @@ def divide(A: "Multivector", other: Any) -> Any:
     return A.new(A.keys, quotient if exact else as_coefficients(quotient, "other", "/"))
 
 
-def _over(A: "Multivector", other: Any) -> Any:
+def _over(A: MV, other: Any) -> Any:
     """Return A B⁻¹."""
     same: Any = A.coerce(other)
     return NotImplemented if same is None else multiply("gp", A, same.inv())
 
 
-def divide_into(A: "Multivector", other: Any) -> Any:
+def divide_into(A: MV, other: Any) -> Any:
     """Return B A⁻¹ for what is no multivector."""
     same: Any = A.coerce(other)
     return NotImplemented if same is None else multiply("gp", same, A.inv())
 
 
-def power(A: "Multivector", exponent: Any) -> Any:
+def power(A: MV, exponent: Any) -> Any:
     """Return an integer power, by squaring; negative ones through the inverse; other powers as exp(p log A).
 
     The power ½ is `Multivector.sqrt`. A scalar multivector is an exponent as a number is.
@@ -182,7 +180,7 @@ def power(A: "Multivector", exponent: Any) -> Any:
     return A.algebra.scalar(np.ones(A.shape, dtype=A.dtype)) if result is None else result
 
 
-def _fractional_power(A: "Multivector", exponent: Any) -> "Multivector":
+def _fractional_power(A: MV, exponent: Any) -> MV:
     """Return exp(p log A), by roots for p = ±1/2; of a scalar the power that the number has."""
     number = isinstance(exponent, float | complex | np.inexact | Fraction) or is_symbolic(exponent)
     if not number:
@@ -202,7 +200,7 @@ def _fractional_power(A: "Multivector", exponent: Any) -> "Multivector":
     return A.algebra.scalar(values**exponent)
 
 
-def power_of(A: "Multivector", base: Any) -> Any:
+def power_of(A: MV, base: Any) -> Any:
     """Return b^A = exp(A log b) for a number b > 0, or an array of them."""
     if is_symbolic(base) or not (is_scalar(base) or isinstance(base, np.ndarray)):
         return NotImplemented

@@ -4,19 +4,17 @@ A function that only moves elements about (stack, where, roll, take, …) is Num
 and so on of the elements: what comes out says which element stands where, with every option and error of NumPy's.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from clifford_rand._checks import describe, fail
+from clifford_rand._typing import MV
 from clifford_rand.multivector.along_axes import OWN
 from clifford_rand.multivector.elements import FIRST, as_numbers, moved
 
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
-
-def by_array_function(A: "Multivector", function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+def by_array_function(A: MV, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """Let ``np.sum(A)``, ``np.stack([A, B])``, ``np.where(mask, A, B)`` act on the batch axes of multivectors.
 
     Functions without a meaning for multivectors take scalars as the numbers that they are, and refuse others.

@@ -3,33 +3,31 @@
 import functools
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from clifford_rand._checks import check_bool, describe, fail, is_whole
+from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import in_integers, largest
 from clifford_rand.multivector.products import multiply
 
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
-
-def length(A: "Multivector") -> int:
+def length(A: MV) -> int:
     """Return the length of the first batch axis."""
     if not A.ndim:
         raise TypeError("a single multivector has no len(); its components are in .values")
     return int(A.coefficients.shape[0])
 
 
-def iterate(A: "Multivector") -> "Iterator[Multivector]":
+def iterate(A: MV) -> Iterator[MV]:
     """Return the multivectors, or batches, along the first batch axis."""
     if not A.ndim:
         raise TypeError("a single multivector is not iterable; its components are in .values")
     return (A.new(A.keys, row) for row in A.coefficients)
 
 
-def item(A: "Multivector", index: Any) -> Any:
+def item(A: MV, index: Any) -> Any:
     """Return the coefficient of a blade by its name, or a part of the batch by an index.
 
     Examples
@@ -57,13 +55,13 @@ def item(A: "Multivector", index: Any) -> Any:
         raise fail("index", "A[…]", "the name of a blade, or an index of NumPy", index) from error
 
 
-def refuse_item(A: "Multivector", index: Any, value: Any) -> None:
+def refuse_item(A: MV, index: Any, value: Any) -> None:
     """Refuse an assignment, with what to write in its place."""
     made = f"A.replace({{{index!r}: …}})" if isinstance(index, str) else "A.replace(B, at=index)"
     raise TypeError(f"a multivector is a value: its parts are not assigned. Write A = {made}.")
 
 
-def reshape(A: "Multivector", *shape: int | tuple[int, ...]) -> "Multivector":
+def reshape(A: MV, *shape: int | tuple[int, ...]) -> MV:
     """Return the batch in another shape.
 
     Examples
@@ -83,7 +81,7 @@ def reshape(A: "Multivector", *shape: int | tuple[int, ...]) -> "Multivector":
     return A.new(A.keys, A.coefficients.reshape(*template.shape, A.keys.size))
 
 
-def _axes(A: "Multivector", axis: int | tuple[int, ...] | None) -> tuple[int, ...]:
+def _axes(A: MV, axis: int | tuple[int, ...] | None) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(A.ndim))
     listed = axis if isinstance(axis, tuple) else (axis,)
@@ -98,7 +96,7 @@ def _axes(A: "Multivector", axis: int | tuple[int, ...] | None) -> tuple[int, ..
     return tuple(axes)
 
 
-def total(A: "Multivector", axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> "Multivector":
+def total(A: MV, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> MV:
     """Return the sum over batch axes, over all of them by default; with ``keepdims`` these stay, of length 1.
 
     Examples
@@ -115,7 +113,7 @@ def total(A: "Multivector", axis: int | tuple[int, ...] | None = None, *, keepdi
     return A.new(A.keys, in_integers(lambda x: x.sum(axis=axes, keepdims=keepdims), count * largest(array), array))
 
 
-def mean(A: "Multivector", axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> "Multivector":
+def mean(A: MV, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> MV:
     """Return the mean over batch axes, over all of them by default; with ``keepdims`` these stay, of length 1.
 
     Examples
@@ -130,7 +128,7 @@ def mean(A: "Multivector", axis: int | tuple[int, ...] | None = None, *, keepdim
     return A.new(A.keys, A.coefficients.mean(axis=axes, keepdims=keepdims))
 
 
-def prod(A: "Multivector", axis: int = 0, *, rule: str = "gp") -> "Multivector":
+def prod(A: MV, axis: int = 0, *, rule: str = "gp") -> MV:
     """Return the product along a batch axis, first factor on the left; ``rule`` names it ("gp", "wedge", …).
 
     Examples

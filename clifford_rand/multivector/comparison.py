@@ -1,16 +1,14 @@
 """Equality, exact and to rounding."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_broadcast, check_number, describe, fail
+from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import INT, is_symbolic, largest
 from clifford_rand.basis.keys import union
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
 
 def _same(x: Any, y: Any) -> bool:
@@ -33,7 +31,7 @@ def _hashable(value: Any) -> Any:
     return plain(value)
 
 
-def aligned(A: "Multivector", other: "Multivector", owner: str = "==") -> tuple[NDArray[Any], NDArray[Any]]:
+def aligned(A: MV, other: MV, owner: str = "==") -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the coefficients of both on the blades that either has, their batch shapes such that they broadcast."""
     if A.coefficients.shape[:-1] != other.coefficients.shape[:-1]:
         check_broadcast("other", owner, A.shape, other.shape)
@@ -41,7 +39,7 @@ def aligned(A: "Multivector", other: "Multivector", owner: str = "==") -> tuple[
     return A.on_keys(keys).coefficients, other.on_keys(keys).coefficients
 
 
-def equal(A: "Multivector", other: object) -> Any:
+def equal(A: MV, other: object) -> Any:
     """Compare exactly: a bool, or an array of them over the batch."""
     if isinstance(other, type(A)) and other.algebra != A.algebra:
         return False
@@ -56,13 +54,13 @@ def equal(A: "Multivector", other: object) -> Any:
     return bool(same_entries) if same_entries.ndim == 0 else same_entries
 
 
-def unequal(A: "Multivector", other: object) -> Any:
+def unequal(A: MV, other: object) -> Any:
     """Return the opposite of `equal`."""
     found = equal(A, other)
     return found if found is NotImplemented else (not found if isinstance(found, bool) else ~found)
 
 
-def hash_of(A: "Multivector") -> int:
+def hash_of(A: MV) -> int:
     """Return a hash that equal multivectors, and equal scalars, share."""
     if A.ndim:
         raise TypeError("a batch of multivectors is not hashable, as == compares it element by element")
@@ -88,7 +86,7 @@ def apart_and_scale(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDA
     return apart, scale
 
 
-def isclose(A: "Multivector", other: Any, rtol: float = 1e-9, atol: float = 0.0) -> Any:
+def isclose(A: MV, other: Any, rtol: float = 1e-9, atol: float = 0.0) -> Any:
     """Compare to rounding: max |a - b| ≤ atol + rtol · max(|a|, |b|), maxima over the components.
 
     Parameters
@@ -134,7 +132,7 @@ def isclose(A: "Multivector", other: Any, rtol: float = 1e-9, atol: float = 0.0)
     return bool(close) if close.ndim == 0 else close
 
 
-def is_zero(A: "Multivector") -> Any:
+def is_zero(A: MV) -> Any:
     """Tell whether every coefficient is exactly zero once it is multiplied out: a bool, or an array over the batch.
 
     Examples

@@ -3,22 +3,20 @@
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from clifford_rand._checks import check_broadcast, check_callable, check_dtype, describe, fail
+from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.coefficients import INT, as_coefficients, common_dtype
 from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_masks, union
 from clifford_rand.multivector.comparison import equal_entries
 
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
-
-def replace(A: "Multivector", coefficients: Any, at: Any = None) -> "Multivector":
+def replace(A: MV, coefficients: Any, at: Any = None) -> MV:
     """Return a multivector with other coefficients on some blades, or with other elements of a batch.
 
     It is what an assignment would be to an array: a multivector is a value, so there is none.
@@ -70,7 +68,7 @@ def replace(A: "Multivector", coefficients: Any, at: Any = None) -> "Multivector
     return A.new(parts.keys, array)
 
 
-def _replaced_at(A: "Multivector", new: Any, at: Any) -> "Multivector":
+def _replaced_at(A: MV, new: Any, at: Any) -> MV:
     """Return A with other elements at an index of the batch axes."""
     if not A.ndim:
         raise TypeError("a single multivector has no batch axis to index: leave at= out")
@@ -99,7 +97,7 @@ def _replaced_at(A: "Multivector", new: Any, at: Any) -> "Multivector":
     return A.new(keys, array)
 
 
-def mapped(A: "Multivector", function: Callable[..., Any]) -> "Multivector":
+def mapped(A: MV, function: Callable[..., Any]) -> MV:
     """Return the multivector of f(coefficient), blade by blade: a number, or an array over the batch.
 
     Blades that are not stored stay zero.
@@ -127,7 +125,7 @@ def mapped(A: "Multivector", function: Callable[..., Any]) -> "Multivector":
     return A.new(A.keys, array)
 
 
-def filtered(A: "Multivector", function: Callable[..., Any] | None = None) -> "Multivector":
+def filtered(A: MV, function: Callable[..., Any] | None = None) -> MV:
     """Return the blades for which f(coefficient) is true, of a batch those where it is true somewhere.
 
     Parameters
@@ -156,7 +154,7 @@ def _holds_somewhere(value: Any) -> bool:
         raise fail("function", "filter", "true or false of every coefficient", value) from None
 
 
-def _called(A: "Multivector", function: Callable[..., Any]) -> list[Any]:
+def _called(A: MV, function: Callable[..., Any]) -> list[Any]:
     """Return the values of a function of coefficients, or of names and coefficients."""
     columns = [A.coefficients[..., i][()] for i in range(A.keys.size)]
     return called(function, A.algebra, A.keys, columns)
@@ -186,7 +184,7 @@ def takes_two(function: Callable[..., Any]) -> bool:
     return sum(one.kind in positional and one.default is inspect.Parameter.empty for one in parameters) == 2
 
 
-def on_keys(A: "Multivector", keys: Keys) -> "Multivector":
+def on_keys(A: MV, keys: Keys) -> MV:
     """Return the same multivector on more keys."""
     if keys is A.keys:
         return A
@@ -196,7 +194,7 @@ def on_keys(A: "Multivector", keys: Keys) -> "Multivector":
     return A.new(keys, array)
 
 
-def dense(A: "Multivector") -> "Multivector":
+def dense(A: MV) -> MV:
     """Return the same multivector with all 2^d components.
 
     Examples
@@ -210,7 +208,7 @@ def dense(A: "Multivector") -> "Multivector":
     return A.on_keys(dense_keys(d))
 
 
-def sparse(A: "Multivector") -> "Multivector":
+def sparse(A: MV) -> MV:
     """Return the same multivector without the blades, and grades, whose coefficients are zero everywhere.
 
     Examples
@@ -229,7 +227,7 @@ def sparse(A: "Multivector") -> "Multivector":
     return A.new(keys, A.coefficients[..., kept])
 
 
-def select(A: "Multivector", keys: Keys) -> "Multivector":
+def select(A: MV, keys: Keys) -> MV:
     """Return the components on ``keys`` only; those that are not stored are zero."""
     if keys is A.keys:
         return A
@@ -240,7 +238,7 @@ def select(A: "Multivector", keys: Keys) -> "Multivector":
     return A.new(keys, array)
 
 
-def astype(A: "Multivector", dtype: DTypeLike) -> "Multivector":
+def astype(A: MV, dtype: DTypeLike) -> MV:
     """Return the multivector with coefficients of another dtype.
 
     Fractions of floats are cut off for integers; symbols must have values, as in `to_numeric`.
@@ -255,7 +253,7 @@ def astype(A: "Multivector", dtype: DTypeLike) -> "Multivector":
     return _as_numbers(A, check_dtype(dtype, "dtype", "astype"), "astype")
 
 
-def to_numeric(A: "Multivector", dtype: DTypeLike = np.float64) -> "Multivector":
+def to_numeric(A: MV, dtype: DTypeLike = np.float64) -> MV:
     """Return a multivector of numbers once every symbol has a value.
 
     Parameters
@@ -276,7 +274,7 @@ def to_numeric(A: "Multivector", dtype: DTypeLike = np.float64) -> "Multivector"
     return _as_numbers(A, check_dtype(dtype, "dtype", "to_numeric"), "to_numeric")
 
 
-def _as_numbers(A: "Multivector", dtype: np.dtype, owner: str) -> "Multivector":
+def _as_numbers(A: MV, dtype: np.dtype, owner: str) -> MV:
     if dtype == A.dtype:
         return A
     array = A.coefficients

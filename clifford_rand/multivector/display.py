@@ -5,15 +5,13 @@ import math
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from clifford_rand._checks import fail
+from clifford_rand._typing import MV
 from clifford_rand.basis.rules import bits_of
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
 _SPECIFICATION = re.compile(
     r"(?:(?P<fill>.)?(?P<align>[<>=^]))?(?P<sign>[-+ ]?)(?P<form>z?#?)(?P<zero>0?)(?P<width>\d*)(?P<rest>\D.*)?",
@@ -25,7 +23,7 @@ Term = tuple[bool, str, bool]  # is it negative, its size as text, does the size
 Number = Callable[[Any], str]  # writes a real number
 
 
-def terms_of(mv: "Multivector") -> list[tuple[int, Any]]:
+def terms_of(mv: MV) -> list[tuple[int, Any]]:
     """Return (mask, coefficient) of what is not zero; symbols are shown as they are, never simplified."""
     array = mv.coefficients
     nonzero = np.flatnonzero(np.asarray(array != 0, dtype=bool))
@@ -86,14 +84,14 @@ def _sum_of_terms(terms: list[tuple[Term, str]], more: int) -> str:
     return ("".join(pieces) or "0") + (f" + … ({more} more terms)" if more else "")
 
 
-def _line(mv: "Multivector", number: Number) -> str:
+def _line(mv: MV, number: Number) -> str:
     terms = terms_of(mv)
     names = mv.algebra.names
     shown = [(sign_and_size(value, number), names.blade(mask) if mask else "") for mask, value in terms[:LONGEST]]
     return _sum_of_terms(shown, max(0, len(terms) - LONGEST))
 
 
-def exact_text(mv: "Multivector") -> str:
+def exact_text(mv: MV) -> str:
     """Return a text that parses back to the same numbers (of at most 64 terms); a batch is described."""
     if mv.ndim:
         kind = f"grades={mv.grades}" if mv.keys.complete else f"{mv.keys.size} blades of grades {mv.grades}"
@@ -121,12 +119,12 @@ def _rounded(value: Any) -> str:
     return np.format_float_scientific(value, precision=precision, trim="0")
 
 
-def _rows(mv: "Multivector") -> Any:
+def _rows(mv: MV) -> Any:
     """Return the coefficients of a batch one multivector a row, also where no blade is stored."""
     return mv.coefficients.reshape(math.prod(mv.shape), mv.keys.size)
 
 
-def _lines(mv: "Multivector", number: Number, finish: Callable[[str], str] = str) -> str:
+def _lines(mv: MV, number: Number, finish: Callable[[str], str] = str) -> str:
     """Return a batch as its description and a line for each multivector, abridged as NumPy's arrays are."""
     options = np.get_printoptions()
     rows = _rows(mv)
@@ -144,16 +142,16 @@ def _lines(mv: "Multivector", number: Number, finish: Callable[[str], str] = str
     return "\n".join([exact_text(mv), *lines])
 
 
-def rounded_text(mv: "Multivector") -> str:
+def rounded_text(mv: MV) -> str:
     """Return text to the precision of ``numpy.set_printoptions``; a batch is a line each."""
     return _text(mv, _rounded)
 
 
-def _text(mv: "Multivector", number: Number, finish: Callable[[str], str] = str) -> str:
+def _text(mv: MV, number: Number, finish: Callable[[str], str] = str) -> str:
     return _lines(mv, number, finish) if mv.ndim else finish(_line(mv, number))
 
 
-def formatted_text(mv: "Multivector", specification: str) -> str:
+def formatted_text(mv: MV, specification: str) -> str:
     """Return text in a format such as ``f"{A:+.3f}"``, which is read as for a complex number.
 
     Precision and type are those of each number, the sign is that of the first term, width and alignment are those of
@@ -178,7 +176,7 @@ def formatted_text(mv: "Multivector", specification: str) -> str:
 # ---- notebooks
 
 
-def _latex_blade(mv: "Multivector", mask: int) -> str:
+def _latex_blade(mv: MV, mask: int) -> str:
     names = mv.algebra.names
     parts = [names.vector(i) for i in bits_of(mask)]
     if names.prefix is not None:
@@ -212,7 +210,7 @@ def _latex_term(value: Any) -> Term:
     return negative, text.removeprefix("-").strip() if negative else text, compound
 
 
-def _latex_line(mv: "Multivector") -> str:
+def _latex_line(mv: MV) -> str:
     terms = terms_of(mv)
     more = max(0, len(terms) - LONGEST)
     pieces: list[str] = []
@@ -225,7 +223,7 @@ def _latex_line(mv: "Multivector") -> str:
     return ("".join(pieces) or "0") + (" + \\cdots" if more else "")
 
 
-def latex_text(mv: "Multivector") -> str:
+def latex_text(mv: MV) -> str:
     """Return one multivector as a LaTeX formula between dollar signs; a batch as a few lines of them."""
     if not mv.ndim:
         return f"${_latex_line(mv)}$"
@@ -235,7 +233,7 @@ def latex_text(mv: "Multivector") -> str:
     return "$\\begin{array}{l}" + " \\\\ ".join([*lines, *more]) + "\\end{array}$"
 
 
-def html_text(mv: "Multivector") -> str | None:
+def html_text(mv: MV) -> str | None:
     """Return the rounded text for a notebook; None for one symbolic multivector, which reads better as LaTeX."""
     if mv.dtype == object and not mv.ndim:
         return None

@@ -5,21 +5,19 @@ What comes out says which element stands where, with every option and error of N
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_listed, describe, fail, is_whole
 from clifford_rand._threads import cached_property
+from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.arrays import namespace
 from clifford_rand.basis.coefficients import common_dtype
 from clifford_rand.basis.keys import keys_of_masks, union
 from clifford_rand.multivector.scalars import numbers_of
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
 _MOST = 64  # axes of an array
 FIRST = ((0, ("a", "m", "ary", "arr", "array", "x", "tup", "arrays", "v")),)
@@ -75,13 +73,13 @@ def moved(function: Any, operands: Any, args: list[Any], kwargs: dict[str, Any])
     return found if dtype is None else found.astype(dtype)
 
 
-def _first_multivector(values: Any) -> "Multivector":
+def _first_multivector(values: Any) -> Any:
     found = next((A for A in _all_multivectors(values) if type(A.coefficients) is np.ndarray), None)
     assert found is not None
     return found
 
 
-def _all_multivectors(value: Any) -> list["Multivector"]:
+def _all_multivectors(value: Any) -> list[Any]:
     if is_multivector(value):
         return [value]
     return [A for one in value for A in _all_multivectors(one)] if isinstance(value, list | tuple) else []
@@ -90,9 +88,9 @@ def _all_multivectors(value: Any) -> list["Multivector"]:
 class _Elements:
     """The elements of some batches one after the other, each known by its number."""
 
-    def __init__(self, like: "Multivector") -> None:
+    def __init__(self, like: MV) -> None:
         self.like, self.count = like, 0
-        self.operands: list[Multivector] = []
+        self.operands: list[Any] = []
 
     def places(self, value: Any) -> Any:
         """Return the numbers of the elements of a multivector, or of several in a list, in its batch shape."""
@@ -110,7 +108,7 @@ class _Elements:
             return type(found)([self.at(one) for one in found])
         return self._like_of(np.asarray(found))
 
-    def _like_of(self, index: NDArray[np.int64]) -> "Multivector":
+    def _like_of(self, index: NDArray[np.int64]) -> Any:
         keys, parts = self._parts
         return self.like.new(keys, layout.coefficients(parts[:, index.reshape(-1)], index.shape))
 
@@ -122,7 +120,7 @@ class _Elements:
         return keys, np.concatenate(list(aligned), axis=1)
 
 
-def operand(like: "Multivector", value: Any) -> "Multivector":
+def operand(like: MV, value: Any) -> MV:
     """Return a value beside a multivector as one; a zero adds no grade."""
     if value.__class__ in (int, float) and value == 0:
         return like.new(keys_of_masks(like.algebra.d, ()), np.zeros((0,), dtype=like.dtype))
@@ -135,7 +133,7 @@ def operand(like: "Multivector", value: Any) -> "Multivector":
 # ---- stack and concatenate, for tensors too
 
 
-def stack(multivectors: Sequence["Multivector"], axis: int = 0) -> "Multivector":
+def stack(multivectors: Sequence[MV], axis: int = 0) -> MV:
     """Return multivectors of one batch shape along a new batch axis; grades are united, dtypes promoted.
 
     Parameters
@@ -156,7 +154,7 @@ def stack(multivectors: Sequence["Multivector"], axis: int = 0) -> "Multivector"
     return _combined("stack", multivectors, axis)
 
 
-def concatenate(multivectors: Sequence["Multivector"], axis: int = 0) -> "Multivector":
+def concatenate(multivectors: Sequence[MV], axis: int = 0) -> MV:
     """Return batches one after the other along a batch axis; grades are united, dtypes promoted.
 
     Examples

@@ -1,15 +1,11 @@
 """Parts, involutions and duals: star, dual by I⁻¹, complements without a metric. Each is one plan of `plans.linear`."""
 
-from typing import TYPE_CHECKING
-
 from clifford_rand._checks import describe, fail, is_whole
+from clifford_rand._typing import MV
 from clifford_rand.plans.linear import linear_plan, part_plan
 
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
-
-def _mapped(name: str, A: "Multivector") -> "Multivector":
+def _mapped(name: str, A: MV) -> MV:
     """Return the image of A under a map by its name."""
     metric = A.algebra.form
     plan = metric.plans.get((name, A.keys))
@@ -18,7 +14,7 @@ def _mapped(name: str, A: "Multivector") -> "Multivector":
     return A.new(plan.keys, plan(A.coefficients))
 
 
-def of_grades(A: "Multivector", grades: tuple[int, ...]) -> "Multivector":
+def of_grades(A: MV, grades: tuple[int, ...]) -> MV:
     """Return the part of some grades, which ascend."""
     metric = A.algebra.form
     plan = metric.plans.get((grades, A.keys))
@@ -27,7 +23,7 @@ def of_grades(A: "Multivector", grades: tuple[int, ...]) -> "Multivector":
     return A.new(plan.keys, plan(A.coefficients))
 
 
-def grade(A: "Multivector", *grades: int) -> "Multivector":
+def grade(A: MV, *grades: int) -> MV:
     """Return the part ⟨A⟩_k of one or several grades, which are the result's, also where nothing is stored.
 
     Examples
@@ -48,7 +44,7 @@ def grade(A: "Multivector", *grades: int) -> "Multivector":
     return of_grades(A, tuple(sorted({int(k) for k in grades})))
 
 
-def even(A: "Multivector") -> "Multivector":
+def even(A: MV) -> MV:
     """Return the part of even grades.
 
     Examples
@@ -60,7 +56,7 @@ def even(A: "Multivector") -> "Multivector":
     return of_grades(A, tuple(k for k in A.grades if k % 2 == 0))
 
 
-def odd(A: "Multivector") -> "Multivector":
+def odd(A: MV) -> MV:
     """Return the part of odd grades.
 
     Examples
@@ -72,7 +68,7 @@ def odd(A: "Multivector") -> "Multivector":
     return of_grades(A, tuple(k for k in A.grades if k % 2 == 1))
 
 
-def scalar_part(A: "Multivector") -> object:
+def scalar_part(A: MV) -> object:
     """Return the coefficient of 1: a number, or an array over the batch.
 
     Examples
@@ -85,7 +81,7 @@ def scalar_part(A: "Multivector") -> object:
     return A["1"]
 
 
-def reverse(A: "Multivector") -> "Multivector":
+def reverse(A: MV) -> MV:
     """Return the reverse ~A, the factors of every product in the opposite order: (-1)^{k(k-1)/2} on grade k.
 
     Examples
@@ -97,7 +93,7 @@ def reverse(A: "Multivector") -> "Multivector":
     return _mapped("reverse", A)
 
 
-def involute(A: "Multivector") -> "Multivector":
+def involute(A: MV) -> MV:
     """Return the grade involution Â, every vector negated: (-1)^k on grade k.
 
     Examples
@@ -109,7 +105,7 @@ def involute(A: "Multivector") -> "Multivector":
     return _mapped("involute", A)
 
 
-def conjugate(A: "Multivector") -> "Multivector":
+def conjugate(A: MV) -> MV:
     """Return the Clifford conjugate, reverse and involution: (-1)^{k(k+1)/2} on grade k.
 
     Complex coefficients stay as they are; ``A.coefficients.conj()`` has their conjugates.
@@ -123,7 +119,7 @@ def conjugate(A: "Multivector") -> "Multivector":
     return _mapped("conjugate", A)
 
 
-def star(A: "Multivector") -> "Multivector":
+def star(A: MV) -> MV:
     """Return the Hodge star I ~A, so that (star A) ^ B = inner(A, B) I for all B of A's grade, in any metric.
 
     star star A = (-1)^{k(d-k)} det(G) A. The cross product of d-1 vectors is the star of their wedge.
@@ -140,7 +136,7 @@ def star(A: "Multivector") -> "Multivector":
     return _mapped("star", A) if A.algebra.form.diagonal is not None else A.algebra.I * reverse(A)
 
 
-def star_right(A: "Multivector") -> "Multivector":
+def star_right(A: MV) -> MV:
     """Return ~A I = (-1)^{k(d-k)} star A, so that A ^ star_right B = inner(A, B) I.
 
     Examples
@@ -153,14 +149,14 @@ def star_right(A: "Multivector") -> "Multivector":
     return _mapped("star_right", A) if A.algebra.form.diagonal is not None else reverse(A) * A.algebra.I
 
 
-def _need_metric(A: "Multivector", name: str, other: str) -> None:
+def _need_metric(A: MV, name: str, other: str) -> None:
     if A.algebra.form.is_degenerate:
         hint = f"Use {other}, which needs no metric, or star."
         rule = "non-degenerate, as I has no inverse where det G = 0"
         raise fail("metric", name, rule, describe(repr(A.algebra)), hint)
 
 
-def dual(A: "Multivector") -> "Multivector":
+def dual(A: MV) -> MV:
     """Return A I⁻¹; `undual` takes it back. An error where det G = 0.
 
     Examples
@@ -176,7 +172,7 @@ def dual(A: "Multivector") -> "Multivector":
     return A * (inverse.astype(A.dtype) if inverse.dtype.kind == "f" and A.dtype.kind in "fc" else inverse)
 
 
-def undual(A: "Multivector") -> "Multivector":
+def undual(A: MV) -> MV:
     """Return A I, the inverse of `dual`.
 
     Examples
@@ -190,7 +186,7 @@ def undual(A: "Multivector") -> "Multivector":
     return _mapped("undual", A) if A.algebra.form.diagonal is not None else A * A.algebra.I
 
 
-def left_complement(A: "Multivector") -> "Multivector":
+def left_complement(A: MV) -> MV:
     """Return the linear map with LC(X) ^ X = I on basis blades; no metric is used.
 
     Examples
@@ -203,7 +199,7 @@ def left_complement(A: "Multivector") -> "Multivector":
     return _mapped("left_complement", A)
 
 
-def right_complement(A: "Multivector") -> "Multivector":
+def right_complement(A: MV) -> MV:
     """Return the linear map with X ^ RC(X) = I on basis blades; the inverse of `left_complement`.
 
     Examples

@@ -7,52 +7,37 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import check_instance, describe, fail
 from clifford_rand.basis import layout
-from clifford_rand.basis.arrays import Tensor, as_tensor, is_tensor
+from clifford_rand.basis.arrays import as_tensor, is_tensor
 from clifford_rand.basis.coefficients import INT, as_coefficients, is_scalar, read_only
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 from clifford_rand.multivector import arithmetic, batch, comparison, components, display, linear, products, symbols
 from clifford_rand.multivector.blade_attributes import BladeAttributes
-from clifford_rand.multivector.late import methods_of, name_methods
+from clifford_rand.multivector.lazy_methods import methods_of, name_methods
 
 if TYPE_CHECKING:
-    from clifford_rand.algebra import Algebra
-    from clifford_rand.functions import bivector_split as _split
-    from clifford_rand.functions import circular as _circular
-    from clifford_rand.functions import compiled as _compiled
-    from clifford_rand.functions import exponential as _exponential
-    from clifford_rand.functions import inverse as _inverse
-    from clifford_rand.functions import inverse_circular as _inverse_circular
-    from clifford_rand.functions import logarithm as _logarithm
-    from clifford_rand.functions import norms as _norms
-    from clifford_rand.functions import outer as _outer
-    from clifford_rand.geometry import factors as _factors
-    from clifford_rand.geometry import linear_maps as _linear_maps
-    from clifford_rand.geometry import projections as _projections
-    from clifford_rand.geometry import spinors as _spinors
-    from clifford_rand.geometry import subspaces as _subspaces
-    from clifford_rand.geometry import versors as _versors
-    from clifford_rand.multivector import array_functions as _array_functions
-    from clifford_rand.multivector import scalars as _scalars
-    from clifford_rand.multivector import ufuncs as _ufuncs
-else:
-    _split = methods_of("clifford_rand.functions.bivector_split")
-    _circular = methods_of("clifford_rand.functions.circular")
-    _compiled = methods_of("clifford_rand.functions.compiled")
-    _exponential = methods_of("clifford_rand.functions.exponential")
-    _inverse = methods_of("clifford_rand.functions.inverse")
-    _inverse_circular = methods_of("clifford_rand.functions.inverse_circular")
-    _logarithm = methods_of("clifford_rand.functions.logarithm")
-    _norms = methods_of("clifford_rand.functions.norms")
-    _outer = methods_of("clifford_rand.functions.outer")
-    _factors = methods_of("clifford_rand.geometry.factors")
-    _linear_maps = methods_of("clifford_rand.geometry.linear_maps")
-    _projections = methods_of("clifford_rand.geometry.projections")
-    _spinors = methods_of("clifford_rand.geometry.spinors")
-    _subspaces = methods_of("clifford_rand.geometry.subspaces")
-    _versors = methods_of("clifford_rand.geometry.versors")
-    _array_functions = methods_of("clifford_rand.multivector.array_functions")
-    _scalars = methods_of("clifford_rand.multivector.scalars")
-    _ufuncs = methods_of("clifford_rand.multivector.ufuncs")
+    from clifford_rand.functions import bivector_split as split
+    from clifford_rand.functions import (
+        circular,
+        compiled,
+        exponential,
+        inverse,
+        inverse_circular,
+        logarithm,
+        norms,
+        outer,
+    )
+    from clifford_rand.geometry import factors, linear_maps, projections, spinors, subspaces, versors
+    from clifford_rand.multivector import array_functions, scalars, ufuncs
+else:  # each module is loaded when one of its methods is first used
+    circular, compiled, exponential, inverse, inverse_circular, logarithm, norms, outer, split = methods_of(
+        "clifford_rand.functions",
+        "circular compiled exponential inverse inverse_circular logarithm norms outer bivector_split",
+    )
+    factors, linear_maps, projections, spinors, subspaces, versors = methods_of(
+        "clifford_rand.geometry", "factors linear_maps projections spinors subspaces versors"
+    )
+    array_functions, scalars, ufuncs = methods_of("clifford_rand.multivector", "array_functions scalars ufuncs")
+
 
 INTERNAL = frozenset(("new", "coerce", "operand", "on_keys", "select_keys"))  # for this package, without checks
 
@@ -92,12 +77,12 @@ class Multivector(BladeAttributes):
 
     __slots__ = ("algebra", "coefficients", "keys")
 
-    algebra: "Algebra"
+    algebra: Any
     keys: Keys
     coefficients: NDArray[Any]
     _op_priority = 1000.0  # for SymPy, which takes what has it for no number: symbol * scalar is a multivector
 
-    def __init__(self, algebra: "Algebra", keys: Keys, coefficients: ArrayLike) -> None:
+    def __init__(self, algebra: Any, keys: Keys, coefficients: ArrayLike) -> None:
         owner = type(self).__name__
         if not hasattr(algebra, "form"):
             raise fail("algebra", owner, "an Algebra", algebra)
@@ -149,7 +134,7 @@ class Multivector(BladeAttributes):
             raise fail("other", type(self).__name__, rule, describe("a matrix of SymPy"), hint)
         if is_tensor(other):
             array = as_tensor(other, "other", type(self).__name__)
-            return multivector_of(self.algebra, keys_of_grades(self.algebra.d, (0,)), array[..., None])
+            return self.algebra.new_tensor(keys_of_grades(self.algebra.d, (0,)), array[..., None])
         return None
 
     def __dir__(self) -> list[str]:
@@ -277,16 +262,16 @@ class Multivector(BladeAttributes):
 
     # ---- scalars are numbers
 
-    __float__ = _scalars.to_float
-    __int__ = _scalars.to_int
-    __complex__ = _scalars.to_complex
-    __bool__ = _scalars.to_bool
-    __round__ = _scalars.rounded
-    __array__ = _scalars.to_array
-    __lt__ = _scalars.less
-    __le__ = _scalars.less_equal
-    __gt__ = _scalars.greater
-    __ge__ = _scalars.greater_equal
+    __float__ = scalars.to_float
+    __int__ = scalars.to_int
+    __complex__ = scalars.to_complex
+    __bool__ = scalars.to_bool
+    __round__ = scalars.rounded
+    __array__ = scalars.to_array
+    __lt__ = scalars.less
+    __le__ = scalars.less_equal
+    __gt__ = scalars.greater
+    __ge__ = scalars.greater_equal
 
     # ---- the vector space, and division by what has an inverse
 
@@ -300,8 +285,8 @@ class Multivector(BladeAttributes):
     __rtruediv__ = arithmetic.divide_into
     __pow__ = arithmetic.power
     __rpow__ = arithmetic.power_of
-    __array_ufunc__ = _ufuncs.by_ufunc
-    __array_function__ = _array_functions.by_array_function
+    __array_ufunc__ = ufuncs.by_ufunc
+    __array_function__ = array_functions.by_array_function
 
     # ---- products
 
@@ -341,51 +326,51 @@ class Multivector(BladeAttributes):
 
     # ---- functions of one multivector
 
-    norm_squared = _norms.norm_squared
-    norm = __abs__ = _norms.norm
-    normalized = _norms.normalized
-    inv = inverse = _inverse.inverse
-    exp = _exponential.exponential
-    log = _logarithm.log
-    sqrt = _logarithm.sqrt
-    sin = _circular.sin
-    cos = _circular.cos
-    tan = _circular.tan
-    sinh = _circular.sinh
-    cosh = _circular.cosh
-    tanh = _circular.tanh
-    arcsin = _inverse_circular.arcsin
-    arccos = _inverse_circular.arccos
-    arctan = _inverse_circular.arctan
-    arcsinh = _inverse_circular.arcsinh
-    arccosh = _inverse_circular.arccosh
-    arctanh = _inverse_circular.arctanh
-    outerexp = _outer.outerexp
-    outersin = _outer.outersin
-    outercos = _outer.outercos
-    outertan = _outer.outertan
-    bivector_split = _split.split
+    norm_squared = norms.norm_squared
+    norm = __abs__ = norms.norm
+    normalized = norms.normalized
+    inv = inverse = inverse.inverse
+    exp = exponential.exponential
+    log = logarithm.log
+    sqrt = logarithm.sqrt
+    sin = circular.sin
+    cos = circular.cos
+    tan = circular.tan
+    sinh = circular.sinh
+    cosh = circular.cosh
+    tanh = circular.tanh
+    arcsin = inverse_circular.arcsin
+    arccos = inverse_circular.arccos
+    arctan = inverse_circular.arctan
+    arcsinh = inverse_circular.arcsinh
+    arccosh = inverse_circular.arccosh
+    arctanh = inverse_circular.arctanh
+    outerexp = outer.outerexp
+    outersin = outer.outersin
+    outercos = outer.outercos
+    outertan = outer.outertan
+    bivector_split = split.split
 
     # ---- versors and blades at work
 
-    sandwich = _versors.sandwich
-    __rshift__ = _versors.sandwich_of
-    __rrshift__ = _versors.sandwich_by
-    vector_matrix = _versors.vector_matrix
-    is_versor = _versors.is_versor
-    project = _projections.project
-    reject = _projections.reject
-    reflect = _projections.reflect
-    is_blade = _subspaces.is_blade
-    join = _subspaces.join
-    meet = _subspaces.meet
-    factorize_blade = _factors.factorize_blade
-    factorize_versor = _factors.factorize_versor
-    factorize = _factors.factorize
-    outermorphism = _linear_maps.outermorphism
-    left_matrix = _linear_maps.left_matrix
-    right_matrix = _linear_maps.right_matrix
-    spinor_matrix = _spinors.spinor_matrix
+    sandwich = versors.sandwich
+    __rshift__ = versors.sandwich_of
+    __rrshift__ = versors.sandwich_by
+    vector_matrix = versors.vector_matrix
+    is_versor = versors.is_versor
+    project = projections.project
+    reject = projections.reject
+    reflect = projections.reflect
+    is_blade = subspaces.is_blade
+    join = subspaces.join
+    meet = subspaces.meet
+    factorize_blade = factors.factorize_blade
+    factorize_versor = factors.factorize_versor
+    factorize = factors.factorize
+    outermorphism = linear_maps.outermorphism
+    left_matrix = linear_maps.left_matrix
+    right_matrix = linear_maps.right_matrix
+    spinor_matrix = spinors.spinor_matrix
 
     # ---- symbolic coefficients
 
@@ -405,7 +390,7 @@ class Multivector(BladeAttributes):
     _eval_trigsimp = symbols.eval_trigsimp
     _eval_Integral = symbols.eval_integral  # noqa: N815  # SymPy's name
     _latex = symbols.latex
-    lambdify = _compiled.lambdify
+    lambdify = compiled.lambdify
 
     # ---- what it looks like
 
@@ -418,10 +403,3 @@ class Multivector(BladeAttributes):
 
 name_methods(Multivector)
 _new = object.__new__
-
-
-def multivector_of(algebra: "Algebra", keys: Keys, tensor: Tensor) -> Multivector:
-    """Return the multivector whose coefficients are a tensor, as it is."""
-    from clifford_rand.multivector.tensor import made_of
-
-    return made_of(algebra, keys, tensor)

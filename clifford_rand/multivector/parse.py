@@ -7,17 +7,14 @@ import operator
 import re
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand._parsing import ONE_PARSER
+from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import INT, largest
 from clifford_rand.basis.keys import check_size, dense_keys, keys_of_grades
 from clifford_rand.basis.rules import WORD
-
-if TYPE_CHECKING:
-    from clifford_rand.algebra import Algebra
-    from clifford_rand.multivector.multivector import Multivector
 
 _BINARY: dict[type, Any] = {
     ast.Add: operator.add,
@@ -48,7 +45,7 @@ _LARGEST_NUMBER = 4300  # digits: Python reads and writes no longer integers (sy
 class _Parser:
     """The value of one expression; only numbers, blades, given names and operators are ever evaluated."""
 
-    def __init__(self, algebra: "Algebra", text: str, names: Mapping[str, Any], exact: bool) -> None:
+    def __init__(self, algebra: Any, text: str, names: Mapping[str, Any], exact: bool) -> None:
         self.algebra, self.text, self.names = algebra, text, names
         self.line = text.encode()  # one line, in which nodes have their places in bytes
         self.suspect = AMBIGUOUS.search(text) is not None
@@ -166,7 +163,7 @@ def _is_exact(value: Any) -> bool:
     return isinstance(value, Fraction) or hasattr(value, "free_symbols")
 
 
-def parse_expression(algebra: "Algebra", text: str, names: Mapping[str, Any], *, exact: bool = False) -> Any:
+def parse_expression(algebra: Any, text: str, names: Mapping[str, Any], *, exact: bool = False) -> Any:
     """Return the value of an expression of numbers, blades and ``names``, with Python's operators and precedence.
 
     With ``exact``, or where a name stands for a fraction or a symbol, quotients by integers are fractions: 1/3 is 1/3.
@@ -198,16 +195,16 @@ def _advice(text: str, error: Exception) -> str:
 class Blades:
     """The basis blades of an algebra by name, in storage order where they are listed."""
 
-    def __init__(self, algebra: "Algebra") -> None:
+    def __init__(self, algebra: Any) -> None:
         self._algebra = algebra
 
-    def __getitem__(self, name: str) -> "Multivector":
+    def __getitem__(self, name: str) -> Any:
         try:
             return self._algebra.blade(name)
         except ValueError as error:
             raise KeyError(str(error)) from None
 
-    def __getattr__(self, name: str) -> "Multivector":
+    def __getattr__(self, name: str) -> Any:
         if name not in self:
             raise AttributeError(f"{type(self).__name__!r} object has no blade {name!r}. {self._algebra.names.hint}")
         return self._algebra.blade(name)
@@ -229,13 +226,13 @@ class Blades:
         """Return the names of all blades, "1" first."""
         return list(self)
 
-    def grade(self, k: int) -> "dict[str, Multivector]":
+    def grade(self, k: int) -> dict[str, MV]:
         """Return the blades of one grade by name."""
         masks = keys_of_grades(self._algebra.d, (check_integer(k, "k", "grade", low=0, high=self._algebra.d),)).masks
         names = [self._algebra.names.blade(int(mask)) for mask in masks]
         return {name: self._algebra.blade(name) for name in names}
 
-    def items(self) -> "list[tuple[str, Multivector]]":
+    def items(self) -> list[tuple[str, MV]]:
         """Return (name, blade) of all blades."""
         return [(name, self[name]) for name in self]
 

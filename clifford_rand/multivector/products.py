@@ -1,20 +1,19 @@
 """Bilinear products: each keeps some grades of the geometric product AB of blades A, grade r, and B, grade s."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from clifford_rand._checks import check_broadcast, describe, fail
+from clifford_rand._typing import MV
 from clifford_rand.plans.cost_model import plan_of
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
 
 def multiply(rule: str, a: Any, b: Any) -> Any:
     """Return one product, by the name of its rule, of two multivectors of one algebra."""
-    if a.__class__ is not b.__class__:  # one of them has a tensor
-        from clifford_rand.multivector.tensor import multiply_mixed
-
-        return multiply_mixed(rule, a, b)
+    if a.__class__ is not b.__class__:  # a tensor, or what is traced, takes the other operand as one of its own
+        a, b = (b.coerce(a), b) if a.coefficients.__class__ is np.ndarray else (a, a.coerce(b))
+        return getattr(a, rule)(b)
     metric = a.algebra.form
     plan = metric.plans.get((rule, a.keys, b.keys))
     if plan is None:
@@ -26,7 +25,7 @@ def multiply(rule: str, a: Any, b: Any) -> Any:
         raise
 
 
-def product(rule: str, A: "Multivector", other: Any) -> Any:
+def product(rule: str, A: MV, other: Any) -> Any:
     """Return one product with a multivector, a scalar or an array of scalars; NotImplemented for anything else."""
     if other.__class__ is A.__class__ and other.algebra is A.algebra:
         return multiply(rule, A, other)
@@ -34,7 +33,7 @@ def product(rule: str, A: "Multivector", other: Any) -> Any:
     return NotImplemented if same is None else multiply(rule, A, same)
 
 
-def product_from_left(rule: str, A: "Multivector", other: Any) -> Any:
+def product_from_left(rule: str, A: MV, other: Any) -> Any:
     """Return the product of what is no multivector with A."""
     same = A.coerce(other)
     return NotImplemented if same is None else multiply(rule, same, A)
@@ -43,16 +42,16 @@ def product_from_left(rule: str, A: "Multivector", other: Any) -> Any:
 def operators(rule: str) -> tuple[Any, Any]:
     """Return the two methods of the operator of a product."""
 
-    def left(A: "Multivector", other: Any) -> Any:
+    def left(A: MV, other: Any) -> Any:
         return product(rule, A, other)
 
-    def right(A: "Multivector", other: Any) -> Any:
+    def right(A: MV, other: Any) -> Any:
         return product_from_left(rule, A, other)
 
     return left, right
 
 
-def operand(A: "Multivector", other: Any, owner: str) -> "Multivector":
+def operand(A: MV, other: Any, owner: str) -> MV:
     """Return what a method was given as a multivector of A's algebra, or raise."""
     same = A.coerce(other)
     if same is None and hasattr(other, "coerce"):
@@ -63,13 +62,12 @@ def operand(A: "Multivector", other: Any, owner: str) -> "Multivector":
     return same
 
 
-def named(rule: str, A: "Multivector", other: Any) -> "Multivector":
+def named(rule: str, A: MV, other: Any) -> MV:
     """Return one product of A, by the name of its rule, or raise for what is no factor."""
-    same: Multivector = multiply(rule, A, operand(A, other, rule))
-    return same
+    return multiply(rule, A, operand(A, other, rule))
 
 
-def gp(A: "Multivector", other: Any) -> "Multivector":
+def gp(A: MV, other: Any) -> MV:
     """Return the geometric product AB (``A * B``).
 
     Parameters
@@ -87,7 +85,7 @@ def gp(A: "Multivector", other: Any) -> "Multivector":
     return named("gp", A, other)
 
 
-def wedge(A: "Multivector", other: Any, *more: Any) -> "Multivector":
+def wedge(A: MV, other: Any, *more: Any) -> MV:
     """Return the outer product ⟨AB⟩_{r+s} (``A ^ B``), of as many factors as are given.
 
     Examples
@@ -103,7 +101,7 @@ def wedge(A: "Multivector", other: Any, *more: Any) -> "Multivector":
     return result
 
 
-def vee(A: "Multivector", other: Any) -> "Multivector":
+def vee(A: MV, other: Any) -> MV:
     """Return the regressive product A∨B = LC(RC A ^ RC B) (``A & B``); no metric is used, I is its identity.
 
     LC(X) ^ X = I = X ^ RC(X) on basis blades. For planes and lines of projective algebra it is the join of points.
@@ -118,7 +116,7 @@ def vee(A: "Multivector", other: Any) -> "Multivector":
     return named("vee", A, other)
 
 
-def fat_dot(A: "Multivector", other: Any) -> "Multivector":
+def fat_dot(A: MV, other: Any) -> MV:
     """Return the inner product ⟨AB⟩_{|r-s|}, scalars included (``A | B``).
 
     Examples
@@ -131,7 +129,7 @@ def fat_dot(A: "Multivector", other: Any) -> "Multivector":
     return named("fat_dot", A, other)
 
 
-def hestenes(A: "Multivector", other: Any) -> "Multivector":
+def hestenes(A: MV, other: Any) -> MV:
     """Return Hestenes' inner product ⟨AB⟩_{|r-s|}, zero if either is a scalar.
 
     Examples
@@ -144,7 +142,7 @@ def hestenes(A: "Multivector", other: Any) -> "Multivector":
     return named("hestenes", A, other)
 
 
-def lc(A: "Multivector", other: Any) -> "Multivector":
+def lc(A: MV, other: Any) -> MV:
     """Return the left contraction ⟨AB⟩_{s-r} (``A << B``).
 
     Examples
@@ -157,7 +155,7 @@ def lc(A: "Multivector", other: Any) -> "Multivector":
     return named("lc", A, other)
 
 
-def rc(A: "Multivector", other: Any) -> "Multivector":
+def rc(A: MV, other: Any) -> MV:
     """Return the right contraction ⟨AB⟩_{r-s}.
 
     Examples
@@ -170,7 +168,7 @@ def rc(A: "Multivector", other: Any) -> "Multivector":
     return named("rc", A, other)
 
 
-def scalar_product(A: "Multivector", other: Any) -> "Multivector":
+def scalar_product(A: MV, other: Any) -> MV:
     """Return ⟨AB⟩_0, a scalar; for k-blades (-1)^{k(k-1)/2} times `inner`.
 
     Examples
@@ -183,7 +181,7 @@ def scalar_product(A: "Multivector", other: Any) -> "Multivector":
     return named("scalar_product", A, other)
 
 
-def inner(A: "Multivector", other: Any) -> "Multivector":
+def inner(A: MV, other: Any) -> MV:
     """Return ⟨A ~B⟩_0 = ⟨~A B⟩_0, a scalar: det(a_iᵀ G b_j) for blades a1∧…∧ak and b1∧…∧bk.
 
     Examples
@@ -196,7 +194,7 @@ def inner(A: "Multivector", other: Any) -> "Multivector":
     return named("inner", A, other)
 
 
-def commutator(A: "Multivector", other: Any) -> "Multivector":
+def commutator(A: MV, other: Any) -> MV:
     """Return (AB - BA)/2.
 
     Examples
@@ -209,7 +207,7 @@ def commutator(A: "Multivector", other: Any) -> "Multivector":
     return named("commutator", A, other)
 
 
-def anticommutator(A: "Multivector", other: Any) -> "Multivector":
+def anticommutator(A: MV, other: Any) -> MV:
     """Return (AB + BA)/2.
 
     Examples

@@ -2,20 +2,18 @@
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_broadcast, describe, fail
+from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import ROUNDING, is_symbolic
 from clifford_rand.multivector.comparison import equal_entries
 
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
-
-def numbers_of(A: "Multivector", what: str) -> NDArray[Any]:
+def numbers_of(A: MV, what: str) -> NDArray[Any]:
     """Return a scalar, or a batch of scalars, as an array of numbers of the batch's shape.
 
     A multivector is a scalar here where every coefficient of another blade is zero to rounding, at most 64 eps of the
@@ -46,7 +44,7 @@ def numbers_of(A: "Multivector", what: str) -> NDArray[Any]:
     return found
 
 
-def _no_number(A: "Multivector", others: NDArray[Any], bad: Any, what: str) -> str:
+def _no_number(A: MV, others: NDArray[Any], bad: Any, what: str) -> str:
     """Say which grades are in the way, and how large they are."""
     place = A.keys.find(0)
     live = np.asarray(others != 0, dtype=bool) & np.asarray(bad)[..., None]
@@ -59,7 +57,7 @@ def _no_number(A: "Multivector", others: NDArray[Any], bad: Any, what: str) -> s
     return f"{what} needs a scalar, and this multivector has grade{'s' * (len(grades) > 1)} {listed}. {hint}."
 
 
-def _number(A: "Multivector", what: str) -> Any:
+def _number(A: MV, what: str) -> Any:
     """Return the number that one scalar is."""
     if A.ndim:
         raise TypeError(
@@ -68,12 +66,12 @@ def _number(A: "Multivector", what: str) -> Any:
     return numbers_of(A, what)[()]
 
 
-def to_float(A: "Multivector") -> float:
+def to_float(A: MV) -> float:
     """Return the real number that a scalar is: see `numbers_of` for what is one."""
     return _converted(float, _real(_number(A, "float()"), "float()"))
 
 
-def to_int(A: "Multivector") -> int:
+def to_int(A: MV) -> int:
     """Return the integer part of the number that a scalar is."""
     return _converted(int, _real(_number(A, "int()"), "int()"))
 
@@ -85,7 +83,7 @@ def _real(number: Any, what: str) -> Any:
     return number
 
 
-def to_complex(A: "Multivector") -> complex:
+def to_complex(A: MV) -> complex:
     """Return the complex number that a scalar is."""
     return _converted(complex, _number(A, "complex()"))
 
@@ -101,7 +99,7 @@ def _converted(kind: type, number: Any) -> Any:
         raise TypeError(f"{rule}. A.subs({{symbol: number}}) gives them values.") from None
 
 
-def to_bool(A: "Multivector") -> bool:
+def to_bool(A: MV) -> bool:
     """Tell whether a scalar is not zero; an error for what is no scalar, as neither answer would be meant."""
     if A.ndim:
         raise TypeError("a batch of multivectors is neither true nor false: compare it, and use .any() or .all()")
@@ -112,13 +110,13 @@ def to_bool(A: "Multivector") -> bool:
         raise TypeError(f"{rule}; {error}") from None
 
 
-def rounded(A: "Multivector", digits: int | None = None) -> Any:
+def rounded(A: MV, digits: int | None = None) -> Any:
     """Return the number that a scalar is, rounded: ``round(A, 3)``. ``np.round(A, 3)`` rounds every coefficient."""
     number = _number(A, "round(), unlike np.round(),")
     return round(number.item() if isinstance(number, np.generic) else number, digits)
 
 
-def to_array(A: "Multivector", dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+def to_array(A: MV, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
     """Return scalars as an array of numbers: ``np.asarray(A)``; with ``dtype=object`` one of multivectors."""
     if copy is False:
         raise ValueError("the numbers of a multivector are copied: leave copy=False out, or use A.coefficients")
@@ -133,10 +131,10 @@ def to_array(A: "Multivector", dtype: Any = None, copy: bool | None = None) -> N
     return np.array(found, dtype=dtype)
 
 
-def order(compare: Callable[[Any, Any], Any], sign: str) -> Callable[["Multivector", Any], Any]:
+def order(compare: Callable[[Any, Any], Any], sign: str) -> Callable[[MV, Any], Any]:
     """Return the method of one of the operators < <= > >=."""
 
-    def method(A: "Multivector", other: Any) -> Any:
+    def method(A: MV, other: Any) -> Any:
         B: Any = A.coerce(other, keep=False)
         if B is None:
             return NotImplemented

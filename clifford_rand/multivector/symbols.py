@@ -4,18 +4,16 @@ Nothing is simplified unless asked for. The name ``free_symbols`` is left to sca
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from clifford_rand._checks import check_callable, check_integer, fail
+from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import is_scalar
 
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
 
-
-def symbols_used(A: "Multivector") -> tuple[Any, ...]:
+def symbols_used(A: MV) -> tuple[Any, ...]:
     """Return the symbols in the coefficients, by length of name and then by name.
 
     Examples
@@ -30,7 +28,7 @@ def symbols_used(A: "Multivector") -> tuple[Any, ...]:
     return symbols_in(A.coefficients)
 
 
-def diff(A: "Multivector", symbol: Any, n: Any = 1, *more: Any) -> "Multivector":
+def diff(A: MV, symbol: Any, n: Any = 1, *more: Any) -> MV:
     """Return the n-th partial derivative of every coefficient; more symbols follow as in `sympy.diff`: x, y, 2.
 
     Parameters
@@ -67,7 +65,7 @@ def diff(A: "Multivector", symbol: Any, n: Any = 1, *more: Any) -> "Multivector"
     return diff(derived, *more) if more else derived
 
 
-def subs(A: "Multivector", *replacements: Any, **options: Any) -> "Multivector":
+def subs(A: MV, *replacements: Any, **options: Any) -> MV:
     """Return the multivector after SymPy's ``subs``: (old, new), {old: new} or [(old, new), …].
 
     ``old`` may be a symbol, an expression, or the name of a symbol in the coefficients.
@@ -97,7 +95,7 @@ def subs(A: "Multivector", *replacements: Any, **options: Any) -> "Multivector":
     return A.new(A.keys, each(lambda value: value.subs(together, **options), A.coefficients))
 
 
-def simplify(A: "Multivector", function: Callable[[Any], Any] | None = None) -> "Multivector":
+def simplify(A: MV, function: Callable[[Any], Any] | None = None) -> MV:
     """Return every coefficient simplified, by `sympy.simplify` or a function of yours such as `sympy.trigsimp`.
 
     Examples
@@ -116,7 +114,7 @@ def simplify(A: "Multivector", function: Callable[[Any], Any] | None = None) -> 
     return A.new(A.keys, each(function or (lambda value: value.simplify()), A.coefficients))
 
 
-def expand(A: "Multivector", **hints: Any) -> "Multivector":
+def expand(A: MV, **hints: Any) -> MV:
     """Return every coefficient multiplied out, with SymPy's hints.
 
     Examples
@@ -131,7 +129,7 @@ def expand(A: "Multivector", **hints: Any) -> "Multivector":
     return A.new(A.keys, each(lambda value: value.expand(**hints), A.coefficients))
 
 
-def factor(A: "Multivector", *generators: Any, **options: Any) -> "Multivector":
+def factor(A: MV, *generators: Any, **options: Any) -> MV:
     """Return every coefficient factored, as `sympy.factor` does.
 
     Examples
@@ -146,7 +144,7 @@ def factor(A: "Multivector", *generators: Any, **options: Any) -> "Multivector":
     return A.new(A.keys, each(lambda value: value.factor(*generators, **options), A.coefficients))
 
 
-def evalf(A: "Multivector", n: int = 15, **options: Any) -> "Multivector":
+def evalf(A: MV, n: int = 15, **options: Any) -> MV:
     """Return every coefficient as a SymPy number of n digits, symbols kept: what `sympy.N` calls.
 
     Examples
@@ -161,7 +159,7 @@ def evalf(A: "Multivector", n: int = 15, **options: Any) -> "Multivector":
     return A.new(A.keys, each(lambda value: value.evalf(n, **options), A.coefficients))
 
 
-def integrate(A: "Multivector", *symbols: Any, **options: Any) -> "Multivector":
+def integrate(A: MV, *symbols: Any, **options: Any) -> MV:
     """Return the integral of every coefficient, symbols as `sympy.integrate` takes them: x, or (x, low, high).
 
     Examples
@@ -179,7 +177,7 @@ def integrate(A: "Multivector", *symbols: Any, **options: Any) -> "Multivector":
 # ---- what SymPy's own functions call
 
 
-def arguments(A: "Multivector") -> tuple[Any, ...]:
+def arguments(A: MV) -> tuple[Any, ...]:
     """Return the coefficients in order, from which ``A.func(*A.args)`` is A again: SymPy's functions work on these.
 
     Examples
@@ -192,7 +190,7 @@ def arguments(A: "Multivector") -> tuple[Any, ...]:
     return tuple(A.coefficients.ravel().tolist())
 
 
-def rebuilt(A: "Multivector", *values: Any) -> "Multivector":
+def rebuilt(A: MV, *values: Any) -> MV:
     """Return the multivector of the same blades and batch shape with other coefficients, see `args`.
 
     Examples
@@ -208,14 +206,14 @@ def rebuilt(A: "Multivector", *values: Any) -> "Multivector":
     return A.new(A.keys, array.reshape(A.coefficients.shape))
 
 
-def is_sympy(A: "Multivector") -> bool:
+def is_sympy(A: MV) -> bool:
     """Return False, for which `sympify` keeps a multivector; a scalar lacks the attribute, and becomes its number."""
     if A.keys.grades == (0,) and A.keys.size and not A.ndim:
         raise AttributeError("__sympy__")
     return False
 
 
-def as_sympy(A: "Multivector") -> Callable[[], Any]:
+def as_sympy(A: MV) -> Callable[[], Any]:
     """Return the function that gives the expression of a scalar; no other multivector has it."""
     if A.keys.grades != (0,) or not A.keys.size or A.ndim:
         raise AttributeError("_sympy_")
@@ -224,22 +222,22 @@ def as_sympy(A: "Multivector") -> Callable[[], Any]:
     return lambda: each(lambda value: value, A.coefficients)[0]
 
 
-def eval_simplify(A: "Multivector", **options: Any) -> "Multivector":
+def eval_simplify(A: MV, **options: Any) -> MV:
     """Let `sympy.simplify` simplify every coefficient."""
     return simplify(A, lambda value: value.simplify(**options))
 
 
-def eval_trigsimp(A: "Multivector", **options: Any) -> "Multivector":
+def eval_trigsimp(A: MV, **options: Any) -> MV:
     """Let `sympy.trigsimp` simplify every coefficient."""
     return simplify(A, lambda value: value.trigsimp(**options))
 
 
-def eval_integral(A: "Multivector", *symbols: Any, **options: Any) -> "Multivector":
+def eval_integral(A: MV, *symbols: Any, **options: Any) -> MV:
     """Let `sympy.integrate` integrate every coefficient."""
     return integrate(A, *symbols)
 
 
-def latex(A: "Multivector", printer: Any, *arguments: Any, **options: Any) -> str:
+def latex(A: MV, printer: Any, *arguments: Any, **options: Any) -> str:
     """Let `sympy.latex` write what a notebook shows, without its dollar signs."""
     from clifford_rand.multivector.display import latex_text
 

@@ -44,15 +44,6 @@ def multiply(rule: str, A: Any, B: Any) -> Any:
     return A.new(plan.keys, plan.apply(a, b))
 
 
-def multiply_mixed(rule: str, A: Any, B: Any) -> Any:
-    """Return one product of a multivector of NumPy and one of tensors, or with a traced one."""
-    if isinstance(A, TensorMultivector):
-        return multiply(rule, A, A.coerce(B))
-    if not isinstance(B, Multivector):
-        return getattr(B.coerce(A), rule)(B)
-    return multiply(rule, B.coerce(A), B)
-
-
 def _operators(rule: str) -> tuple[Any, Any]:
     def left(A: Any, other: Any) -> Any:
         B = A.coerce(other)

@@ -1,13 +1,11 @@
 """NumPy's ufuncs on multivectors: what the operators and methods mean; the others take scalars as numbers."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from clifford_rand._checks import describe, fail
-
-if TYPE_CHECKING:
-    from clifford_rand.multivector.multivector import Multivector
+from clifford_rand._typing import MV
 
 _BINARY = {
     np.add: "add",
@@ -52,7 +50,7 @@ _UNARY = {
 }
 
 
-def by_ufunc(A: "Multivector", ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+def by_ufunc(A: MV, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Let ``array * A``, ``np.add(array, A)``, ``np.exp(A)``, ``np.add.reduce(A)`` mean the operators and methods.
 
     Any other ufunc takes scalars as the numbers that they are, ``np.arctan2(a | b, c | d)``, and returns numbers.
