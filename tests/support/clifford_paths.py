@@ -8,7 +8,7 @@ import numpy as np
 
 import clifford_rand as cr
 from clifford_rand.errors import ArgumentError
-from clifford_rand.multivector.multivector import Multivector, multivector_of
+from clifford_rand.multivector.multivector import Multivector
 from support.clifford import Reference
 
 GRADE_RULES = {  # of ⟨⟨A⟩_r ⟨B⟩_s⟩_t
@@ -89,14 +89,14 @@ def dense(value, size):
 
 def with_dtype(A, dtype):
     values = np.vectorize(Fraction, otypes=[object])(A.coefficients) if dtype is object else A.coefficients
-    return A._make(A.keys, values.astype(dtype))
+    return A.new(A.keys, values.astype(dtype))
 
 
 def batch(A, B, shape):
     """Return batches of a shape whose elements are A and B in turn."""
     rows = np.stack([A.coefficients, B.coefficients]).astype(np.float64)
     index = np.arange(int(np.prod(shape))).reshape(shape) % 2
-    return A._make(A.keys, rows[index]), index
+    return A.new(A.keys, rows[index]), index
 
 
 def tensor(A, library, dtype=float):
@@ -104,11 +104,11 @@ def tensor(A, library, dtype=float):
     if library == "torch":
         import torch
 
-        return multivector_of(A.algebra, A.keys, torch.tensor(array))
+        return A.algebra.new_tensor(A.keys, torch.tensor(array))
     import jax
 
     jax.config.update("jax_enable_x64", True)
-    return multivector_of(A.algebra, A.keys, jax.numpy.asarray(array))
+    return A.algebra.new_tensor(A.keys, jax.numpy.asarray(array))
 
 
 SHAPES = ((), (1,), (0,), (1, 1), (3,), (2, 0), (2, 1))
