@@ -253,9 +253,8 @@ class _Model(NamedTuple):
         """See `removal_costs`."""
         a, z = self.problem.map, self.result.coefficients
         curvature = self.problem.datafit.curvature
-        return removal_costs(
-            self.problem.X, a.patterns, z.coef, z.gate_intercept, a.Q, curvature, a.bias, a.fit_intercept
-        )
+        weights = z.coef, z.gate_intercept
+        return removal_costs(self.problem.X, a.patterns, weights, a.Q, curvature, a.bias, a.fit_intercept)
 
 
 @dataclass(frozen=True)

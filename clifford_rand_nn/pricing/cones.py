@@ -1,33 +1,25 @@
 """Pricing over the neurons with given activation patterns: one cone a pattern and sign."""
 
 from collections.abc import Callable
-from functools import cache, partial
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_rows, check_choice, describe, fail
-from clifford_rand._threads import cached_property, for_each_slice
+from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing, reach_of_rows, unbalanced
-from clifford_rand_nn.pricing.cone_best import best_vertex, project_on_cones, project_without_offset
+from clifford_rand_nn.pricing.cone_best import Cones, best_vertex
 from clifford_rand_nn.pricing.outputs import Answers, climbed, longest_outputs, relaxed_lengths
 
-# Projections. At d = 2, n = 160 one takes 0.2 ms as it is, 0.04 by SciPy and 0.02 ms compiled; compiling takes 8 s,
-# once on a machine, and loading 0.5 s.
-_INTERPRETED_UP_TO = 2000
-_COMPILED_UP_TO = 24  # columns without an offset; beyond, SciPy's updates of a factorization are faster: twice at 65
-_LEAST_PROJECTIONS = 64  # of a thread
-_TOL = 1e-12  # violation of a constraint relative to its terms; least squares of a few rows leave some 1e-15
-_ON_PLANE = 1e-9  # of |x|_max |v|_1: active rows of a residual that is more than rounding are within some 1e-13
 _ON = 64 * 2.0**-52  # of the same: what a direction moved onto its rows is within; they count as on the hyperplane
 _ROUNDING = 1e-13  # sizes below this share of Σ|θ||x| are rounding
 _CLOSE = 1e-3  # a relaxation this near to what is reached is taken as it is
 _PART = 2e7  # rows times squared columns of the projections between two checks of the time, half a second or less
 _BLOCK = 1 << 21  # rows times patterns that are multiplied at a time, 16 MB
 _RELAXED = 1 << 21  # numbers of a batch of relaxations, 16 MB
-_STEPS = 10  # least-squares problems for each row and dimension; random data takes fewer than 3 d
 
 
 class _LateError(Exception):
@@ -82,11 +74,10 @@ class ConePricer:
         check_choice(p, "p", owner, (1, 2))
         check_choice(bias, "bias", owner, (True, False))
         self.X, self.p, self.bias = data, p, bias
-        self._projections = 0
         self._n_patterns, self._scope = int(D.shape[1]), scope
-        self._on = np.ascontiguousarray(D[:, D.any(axis=0)].T)  # what is off everywhere has the value 0
         # with an offset the place of the origin is free, and the mean costs no digits
-        self._data = np.ascontiguousarray(data - data.mean(axis=0)) if bias else data
+        centered = np.ascontiguousarray(data - data.mean(axis=0)) if bias else data
+        self._cones = Cones(centered, np.ascontiguousarray(D[:, D.any(axis=0)].T), bias)  # all off has the value 0
 
     @property
     def n_atoms(self) -> int:
@@ -96,7 +87,7 @@ class ConePricer:
     @cached_property
     def reach(self) -> Array:
         """Sizes (n,) of what is added up for a neuron on each row."""
-        return reach_of_rows(self._data, self.bias)
+        return reach_of_rows(self._cones.data, self.bias)
 
     @property
     def scope(self) -> str:
@@ -129,198 +120,23 @@ class ConePricer:
             ``theta`` is not finite, or not of that shape.
         """
         point = check_price(theta, most, len(self.X), "ConePricer.price")
-        everywhere = np.asarray(self._on.all(axis=1))
         values = _independent(point)
         d, r = self.X.shape[1], values.shape[1]
-        if r == 0 or not len(self._on):
+        if r == 0 or not len(self._cones.on):
             return Priced(0.0, nothing(d))
-        G, cut = self._products(values, late)
-        everywhere = everywhere[: len(G)]
-        c = np.where(everywhere[:, None], 0.0, self._on[: len(G)] @ values) if self.bias else np.zeros((len(G), r))
-        if r > 1:  # a chamber's outputs have no more dimensions than its neurons
-            axes = np.linalg.svd(np.concatenate([G, c[:, None, :]], axis=1)[:, : d + self.bias], full_matrices=False)[2]
-            G, c, r = G @ axes.transpose(0, 2, 1), np.einsum("pr,psr->ps", c, axes), axes.shape[1]
-        rounding = _ROUNDING * float(np.linalg.norm(np.abs(values).T @ np.linalg.norm(self._data, axis=1)))
-        found: list[Answers] = []
-        ask = partial(self._asked, G, c, rounding, max(1, most) if r == 1 else 1, late, found)
-        try:
-            if r > 1 and enough < np.inf and not self.bias and climbed(ask, _longest(G)) > enough:
-                size = self._uncut(G)
-            else:
-                size, _ = longest_outputs(ask, partial(self._relaxed, G, c, everywhere), len(G), r, self.p)
-        except _LateError:
-            size = self._uncut(G)
-        size = max(size, rounding)  # what is no more than rounding is not known to be less
+        search = _Search.of(self._cones, values, self.p, max(1, most), late)
+        size, rounding = search.supremum(enough), search.rounding
         neurons = nothing(d)
-        lengths = np.concatenate([np.zeros(0), *(np.linalg.norm(answers.images, axis=1) for answers in found)])
+        lengths = np.concatenate([np.zeros(0), *(np.linalg.norm(a.images, axis=1) for a in search.answered)])
         order = np.argsort(-lengths, kind="stable")[: 4 * max(1, most)]  # neighbors may share the best neuron
         order = order[lengths[order] > rounding]
         if len(order):
-            v, rows = (
-                np.concatenate(parts)[order] for parts in zip(*((a.directions, a.rows) for a in found), strict=True)
-            )
+            fields = zip(*((a.directions, a.rows) for a in search.answered), strict=True)
+            v, rows = (np.concatenate(parts)[order] for parts in fields)
             v, on = self._moved(v, rows)
             neurons = best_of(self._neurons(v[on], rows[on]), point, self.X, most)[1] if on.any() else neurons
-        infinite = cut or (self.bias and bool(everywhere.any()) and unbalanced(point))
+        infinite = search.cut or (self.bias and bool(search.everywhere.any()) and unbalanced(point))
         return Priced(np.inf if infinite else size, neurons)
-
-    def _products(self, values: Array, late: Callable[[], bool] | None) -> tuple[Array, bool]:
-        """Return the products (P, d, r) of the rows and values that each pattern keeps; fewer if it got late."""
-        (n, d), r = self._data.shape, values.shape[1]
-        sides = (self._data[:, :, None] * values[:, None, :]).reshape(n, d * r)
-        step = max(1, _BLOCK // n)
-        parts: list[Array] = []
-        for start in range(0, len(self._on), step):
-            if parts and late is not None and late():
-                break
-            parts.append(self._on[start : start + step].astype(np.float64) @ sides)
-        G = np.concatenate(parts).reshape(-1, d, r)
-        return G, len(G) < len(self._on)
-
-    def _uncut(self, G: Array) -> float:
-        """Return what the longest outputs would be without cones: a bound, infinite where an offset costs nothing."""
-        if self.bias:
-            return np.inf
-        lengths = np.linalg.norm(G, ord=2, axis=(1, 2)) if self.p == 2 else np.linalg.norm(G, axis=2)
-        return float(lengths.max(initial=0.0))
-
-    def _asked(
-        self,
-        G: Array,
-        c: Array,
-        rounding: float,
-        wanted: int,
-        late: Callable[[], bool] | None,
-        found: list[Answers],
-        pattern: NDArray[np.intp],
-        a: Array,
-    ) -> Answers:
-        """Answer in parts, the largest bounds without cones first; ``found`` keeps these answers.
-
-        When time is over between parts, the others keep their bounds without cones, which are finite without an offset.
-        """
-        n, d = self._data.shape
-        size = len(pattern) if late is None else max(1, int(_PART / (n * d**2)))
-        goals = np.einsum("qdr,qr->qd", G[pattern], a)
-        reach = np.linalg.norm(goals, ord=2 if self.p == 2 else np.inf, axis=1)
-        order = np.arange(len(pattern)) if late is None else np.argsort(-reach, kind="stable")
-        parts: list[Answers] = []
-        for first in range(0, len(pattern), size):
-            part = order[first : first + size]
-            if late is not None and late():
-                if self.bias or not parts:
-                    raise _LateError
-                part, none = order[first:], np.zeros((len(order) - first, d))
-                rows, images = np.full((len(part), d + 1), -1), np.zeros((len(part), a.shape[1]))
-                parts.append(Answers(pattern[part], reach[part], goals[part], none, rows, images))
-                break
-            parts.append(self._answers(G, c, rounding, wanted, late, pattern[part], a[part]))
-            found.append(parts[-1])
-        place = np.argsort(order)
-        return Answers(*(np.concatenate(field)[place] for field in zip(*parts, strict=True)))
-
-    def _answers(
-        self,
-        G: Array,
-        c: Array,
-        rounding: float,
-        wanted: int,
-        late: Callable[[], bool] | None,
-        pattern: NDArray[np.intp],
-        a: Array,
-    ) -> Answers:
-        """Maximize a·z over the cones of the patterns: by a projection, and a linear program if p = 1."""
-        goals = np.ascontiguousarray(np.einsum("qdr,qr->qd", G[pattern], a))
-        shares = np.ascontiguousarray(np.einsum("qr,qr->q", c[pattern], a))
-        residuals, rows = self._project(pattern, goals, shares)
-        lengths = np.linalg.norm(residuals, axis=1)
-        good = lengths > rounding
-        norms = np.where(good, np.linalg.norm(residuals, ord=self.p, axis=1), 1.0)
-        bounds = np.where(good, lengths if self.p == 2 else np.abs(residuals).max(axis=1), 0.0)
-        v = np.where((good & self._spanned(residuals, rows))[:, None], residuals / norms[:, None], 0.0)
-        if self.p == 1:
-            values = np.where(good, lengths**2 / norms, 0.0)  # lower bounds, until the exact value is known
-            for q in np.argsort(-bounds, kind="stable"):
-                threshold = np.partition(values, -min(wanted, len(values)))[-min(wanted, len(values))]
-                if bounds[q] <= max(threshold, rounding) or (late is not None and late()):
-                    break
-                vertex = best_vertex(self._data, self._on[pattern[q]], goals[q], float(shares[q]), self.bias)
-                if vertex is not None and vertex.value > values[q]:
-                    kept = vertex.rows[: rows.shape[1]]
-                    values[q], v[q], rows[q] = vertex.value, vertex.direction, -1
-                    rows[q, : len(kept)] = kept
-                bounds[q] = values[q]
-        images = np.einsum("qdr,qd->qr", G[pattern], v)
-        if self.bias:
-            images -= np.einsum("qd,qd->q", v, self._data[rows[:, 0]])[:, None] * c[pattern]
-        return Answers(pattern, bounds, residuals, v, rows, images)
-
-    def _relaxed(
-        self,
-        G: Array,
-        c: Array,
-        everywhere: NDArray[np.bool_],
-        chosen: NDArray[np.intp],
-        found: list[Answers],
-        lowest: float,
-    ) -> Array:
-        """Bounds of the chosen patterns, by the rows on which neurons lie that were found; for p = 1 those of p = 2."""
-        chambers, rows, v = (
-            np.concatenate(parts) for parts in zip(*((a.chambers, a.rows, a.directions) for a in found), strict=True)
-        )
-        n, d = self._data.shape
-        D = d + self.bias
-        unit = float(np.sqrt(np.mean(self._data**2))) or 1.0  # of offsets
-        full = np.concatenate([self._data, np.full((n, int(self.bias)), unit)], axis=1)
-        if self.bias:
-            v = np.concatenate([v, -np.einsum("qd,qd->q", v, self._data[rows[:, 0]])[:, None] / unit], axis=1)
-        M = np.concatenate([G, unit * c[:, None, :]], axis=1)[chosen, :D]
-        bounds = np.asarray(
-            np.linalg.norm(G[chosen], ord=2, axis=(1, 2))
-        )  # that of a pattern whose offset has no effect
-        used = [np.unique(part[(part >= 0) & (part < n)]) for part in (rows[chambers == i] for i in chosen)]
-        S = np.zeros((len(chosen), D, max(map(len, used))))
-        met = np.zeros((len(chosen), D, D))
-        for k, i in enumerate(chosen):
-            S[k, :, : len(used[k])] = np.where(self._on[i, used[k]], 1.0, -1.0) * full[used[k]].T
-            mine = v[chambers == i]
-            met[k] = mine.T @ mine
-        step = max(1, _RELAXED // (S.shape[2] ** 2 + 4 * D**2))
-        part = np.flatnonzero(~everywhere[chosen]) if self.bias else np.arange(len(chosen))
-        for some in np.array_split(part, -(-len(part) // step)) if len(part) else []:
-            enough = np.full(len(some), lowest * (1 + _CLOSE))
-            bounds[some] = relaxed_lengths(M[some], S[some], met[some], d, enough)
-        return bounds
-
-    def _project(self, pattern: NDArray[np.intp], g: Array, c: Array) -> tuple[Array, NDArray[np.int64]]:
-        """Residuals (Q, d), and the rows on the hyperplane (Q, d + 1), -1 where there are fewer."""
-        n, d = self._data.shape
-        residual = np.zeros_like(g)
-        active = np.zeros((len(g), d + 1), dtype=np.int64)
-        reached = np.zeros(len(g), dtype=bool)
-        self._projections += len(g)
-        solve: Callable[..., None] = project_on_cones if self.bias else project_without_offset
-        if self._projections > _INTERPRETED_UP_TO and (self.bias or d <= _COMPILED_UP_TO):
-            solve = _compiled()
-
-        def work(part: slice) -> None:
-            solve(
-                self._data, self._on, pattern[part], g[part], c[part], self.bias, _TOL, _STEPS * (n + d),
-                residual[part], active[part], reached[part],
-            )  # fmt: skip
-
-        for_each_slice(work, len(g), least=_LEAST_PROJECTIONS)
-        return residual, active
-
-    def _spanned(self, residuals: Array, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell which residuals (Q, d) are orthogonal to their active rows; one that is rounding alone is to none."""
-        origin = self._data[rows[:, 0]] if self.bias else np.zeros_like(residuals)
-        most = _ON_PLANE * float(np.abs(self._data).max(initial=0.0)) * np.abs(residuals).sum(axis=1)
-        spanned = np.ones(len(residuals), dtype=bool)
-        for place in rows.T:
-            distance = np.abs(np.einsum("qd,qd->q", self._data[place] - origin, residuals))
-            spanned &= (place < 0) | (distance <= most)
-        return spanned
 
     def _moved(self, v: Array, rows: NDArray[np.int64]) -> tuple[Array, NDArray[np.bool_]]:
         """Move directions onto the rows that they are named with; tell which are there as well as rounding lets them.
@@ -329,9 +145,10 @@ class ConePricer:
         on these rows, and would then be those of no neuron.
         """
         v, on = v.copy(), np.ones(len(v), dtype=bool)
+        data = self._cones.data
         for q, named in enumerate(self._named(rows, v.shape[1])):
-            data = np.array([i for i in named if i < len(self._data)], dtype=np.intp)
-            normals = self._data[data[self.bias :]] - (self._data[data[0]] if self.bias and len(data) else 0.0)
+            index = np.array([i for i in named if i < len(data)], dtype=np.intp)
+            normals = data[index[self.bias :]] - (data[index[0]] if self.bias and len(index) else 0.0)
             lengths = np.linalg.norm(normals, axis=1, keepdims=True)
             normals, live = np.divide(normals, lengths, out=normals, where=lengths > 0), v[q] != 0
             v[q, live] -= np.linalg.lstsq(normals[:, live], normals @ v[q], rcond=None)[0]
@@ -348,12 +165,10 @@ class ConePricer:
         """Neurons through their active rows; where there are fewer than the others have, the first is named again."""
         v = v + 0.0  # turns -0 to 0
         lists = self._named(rows, v.shape[1])
-        width = max(map(len, lists))
         if not all(lists):
-            width = 0
-        index = np.array([row + row[:1] * (width - len(row)) for row in lists], dtype=np.intp) if width else None
-        if index is None:
             return Neurons.free(np.ascontiguousarray(v.T), np.zeros(len(v)))
+        width = max(map(len, lists))
+        index = np.array([row + row[:1] * (width - len(row)) for row in lists], dtype=np.intp)
         offsets = -np.einsum("ij,ij->i", v, self.X[index[:, 0]]) + 0.0 if self.bias else np.zeros(len(v))
         return Neurons(np.ascontiguousarray(v.T), offsets, index)
 
@@ -374,9 +189,146 @@ def _independent(theta: Array) -> Array:
     return np.asarray(theta @ axes[sizes > _ROUNDING * sizes[0]].T)
 
 
-@cache
-def _compiled() -> Callable[..., None]:
-    from clifford_rand.machine.numba_code import compiled  # loads here, not at import
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """The search for the longest outputs over some cones: goals G (P, d, r) and c (P, r), and what was answered."""
 
-    twin: Callable[..., None] = compiled()(project_on_cones)
-    return twin
+    cones: Cones
+    p: int
+    G: Array
+    c: Array
+    everywhere: NDArray[np.bool_]
+    cut: bool
+    rounding: float
+    wanted: int
+    late: Callable[[], bool] | None
+    answered: list[Answers]
+
+    @classmethod
+    def of(cls, cones: Cones, values: Array, p: int, wanted: int, late: Callable[[], bool] | None) -> "_Search":
+        """Return the search for outputs of the values (n, r); over some of the patterns if it gets late."""
+        d, r = cones.data.shape[1], values.shape[1]
+        G, cut = _products(cones, values, late)
+        on = cones.on[: len(G)]
+        everywhere = np.asarray(on.all(axis=1))
+        c = np.where(everywhere[:, None], 0.0, on @ values) if cones.bias else np.zeros((len(G), r))
+        if r > 1:  # a chamber's outputs have no more dimensions than its neurons
+            whole = np.concatenate([G, c[:, None, :]], axis=1)[:, : d + cones.bias]
+            axes = np.linalg.svd(whole, full_matrices=False)[2]
+            G, c, r = G @ axes.transpose(0, 2, 1), np.einsum("pr,psr->ps", c, axes), axes.shape[1]
+        rounding = _ROUNDING * float(np.linalg.norm(np.abs(values).T @ np.linalg.norm(cones.data, axis=1)))
+        return cls(cones, p, G, c, everywhere, cut, rounding, wanted if r == 1 else 1, late, [])
+
+    def supremum(self, enough: float) -> float:
+        """Return an upper bound of the longest outputs, see `ConePricer.price`."""
+        r = self.G.shape[2]
+        try:
+            if r > 1 and enough < np.inf and not self.cones.bias and climbed(self.ask, _longest(self.G)) > enough:
+                size = self._uncut()
+            else:
+                size, _ = longest_outputs(self.ask, self._relaxed, len(self.G), r, self.p)
+        except _LateError:
+            size = self._uncut()
+        return max(size, self.rounding)  # what is no more than rounding is not known to be less
+
+    def _uncut(self) -> float:
+        """Return what the longest outputs would be without cones: a bound, infinite where an offset costs nothing."""
+        if self.cones.bias:
+            return np.inf
+        lengths = np.linalg.norm(self.G, ord=2, axis=(1, 2)) if self.p == 2 else np.linalg.norm(self.G, axis=2)
+        return float(lengths.max(initial=0.0))
+
+    def ask(self, pattern: NDArray[np.intp], a: Array) -> Answers:
+        """Answer in parts, the largest bounds without cones first; ``answered`` keeps these answers.
+
+        When time is over between parts, the others keep their bounds without cones, which are finite without an offset.
+        """
+        n, d = self.cones.data.shape
+        size = len(pattern) if self.late is None else max(1, int(_PART / (n * d**2)))
+        goals = np.einsum("qdr,qr->qd", self.G[pattern], a)
+        reach = np.linalg.norm(goals, ord=2 if self.p == 2 else np.inf, axis=1)
+        order = np.arange(len(pattern)) if self.late is None else np.argsort(-reach, kind="stable")
+        parts: list[Answers] = []
+        for first in range(0, len(pattern), size):
+            part = order[first : first + size]
+            if self.late is not None and self.late():
+                if self.cones.bias or not parts:
+                    raise _LateError
+                part, none = order[first:], np.zeros((len(order) - first, d))
+                rows, images = np.full((len(part), d + 1), -1), np.zeros((len(part), a.shape[1]))
+                parts.append(Answers(pattern[part], reach[part], goals[part], none, rows, images))
+                break
+            parts.append(self._answers(pattern[part], a[part]))
+            self.answered.append(parts[-1])
+        place = np.argsort(order)
+        return Answers(*(np.concatenate(field)[place] for field in zip(*parts, strict=True)))
+
+    def _answers(self, pattern: NDArray[np.intp], a: Array) -> Answers:
+        """Maximize a·z over the cones of the patterns: by a projection, and a linear program if p = 1."""
+        goals = np.ascontiguousarray(np.einsum("qdr,qr->qd", self.G[pattern], a))
+        shares = np.ascontiguousarray(np.einsum("qr,qr->q", self.c[pattern], a))
+        residuals, rows = self.cones.project(pattern, goals, shares)
+        lengths = np.linalg.norm(residuals, axis=1)
+        good = lengths > self.rounding
+        norms = np.where(good, np.linalg.norm(residuals, ord=self.p, axis=1), 1.0)
+        bounds = np.where(good, lengths if self.p == 2 else np.abs(residuals).max(axis=1), 0.0)
+        v = np.where((good & self.cones.spanned(residuals, rows))[:, None], residuals / norms[:, None], 0.0)
+        if self.p == 1:
+            values = np.where(good, lengths**2 / norms, 0.0)  # lower bounds, until the exact value is known
+            for q in np.argsort(-bounds, kind="stable"):
+                threshold = np.partition(values, -min(self.wanted, len(values)))[-min(self.wanted, len(values))]
+                if bounds[q] <= max(threshold, self.rounding) or (self.late is not None and self.late()):
+                    break
+                on, c = self.cones.on[pattern[q]], float(shares[q])
+                vertex = best_vertex(self.cones.data, on, goals[q], c, self.cones.bias)
+                if vertex is not None and vertex.value > values[q]:
+                    kept = vertex.rows[: rows.shape[1]]
+                    values[q], v[q], rows[q] = vertex.value, vertex.direction, -1
+                    rows[q, : len(kept)] = kept
+                bounds[q] = values[q]
+        images = np.einsum("qdr,qd->qr", self.G[pattern], v)
+        if self.cones.bias:
+            images -= np.einsum("qd,qd->q", v, self.cones.data[rows[:, 0]])[:, None] * self.c[pattern]
+        return Answers(pattern, bounds, residuals, v, rows, images)
+
+    def _relaxed(self, chosen: NDArray[np.intp], found: list[Answers], lowest: float) -> Array:
+        """Bounds of the chosen patterns, by the rows on which neurons lie that were found; for p = 1 those of p = 2."""
+        chambers, rows, v = (
+            np.concatenate(parts) for parts in zip(*((a.chambers, a.rows, a.directions) for a in found), strict=True)
+        )
+        n, d = self.cones.data.shape
+        D = d + self.cones.bias
+        unit = float(np.sqrt(np.mean(self.cones.data**2))) or 1.0  # of offsets
+        full = np.concatenate([self.cones.data, np.full((n, int(self.cones.bias)), unit)], axis=1)
+        if self.cones.bias:
+            v = np.concatenate([v, -np.einsum("qd,qd->q", v, self.cones.data[rows[:, 0]])[:, None] / unit], axis=1)
+        M = np.concatenate([self.G, unit * self.c[:, None, :]], axis=1)[chosen, :D]
+        # without cones, which is right for a pattern whose offset has no effect
+        bounds = np.asarray(np.linalg.norm(self.G[chosen], ord=2, axis=(1, 2)))
+        used = [np.unique(part[(part >= 0) & (part < n)]) for part in (rows[chambers == i] for i in chosen)]
+        S = np.zeros((len(chosen), D, max(map(len, used))))
+        met = np.zeros((len(chosen), D, D))
+        for k, i in enumerate(chosen):
+            S[k, :, : len(used[k])] = np.where(self.cones.on[i, used[k]], 1.0, -1.0) * full[used[k]].T
+            mine = v[chambers == i]
+            met[k] = mine.T @ mine
+        step = max(1, _RELAXED // (S.shape[2] ** 2 + 4 * D**2))
+        part = np.flatnonzero(~self.everywhere[chosen]) if self.cones.bias else np.arange(len(chosen))
+        for some in np.array_split(part, -(-len(part) // step)) if len(part) else []:
+            enough = np.full(len(some), lowest * (1 + _CLOSE))
+            bounds[some] = relaxed_lengths(M[some], S[some], met[some], d, enough)
+        return bounds
+
+
+def _products(cones: Cones, values: Array, late: Callable[[], bool] | None) -> tuple[Array, bool]:
+    """Return the products (P, d, r) of the rows and values that each pattern keeps; fewer if it got late."""
+    (n, d), r = cones.data.shape, values.shape[1]
+    sides = (cones.data[:, :, None] * values[:, None, :]).reshape(n, d * r)
+    step = max(1, _BLOCK // n)
+    parts: list[Array] = []
+    for start in range(0, len(cones.on), step):
+        if parts and late is not None and late():
+            break
+        parts.append(cones.on[start : start + step].astype(np.float64) @ sides)
+    G = np.concatenate(parts).reshape(-1, d, r)
+    return G, len(G) < len(cones.on)

@@ -103,8 +103,7 @@ def _prices(
 def removal_costs(
     X: Array,
     patterns: NDArray[np.bool_],
-    coef: Array,
-    gate_intercept: Array,
+    weights: tuple[Array, Array],
     Q: Array,
     curvature: float,
     bias: bool,
@@ -118,16 +117,7 @@ def removal_costs(
     unit vector in the span of the biases that is orthogonal to all but that of gate i: along row i of the
     pseudo-inverse of their columns, if these are independent.
 
-    Parameters
-    ----------
-    X : (n, d) array
-    patterns : (n, P) bool array
-    coef, gate_intercept : (C, P, d), (C, P) arrays
-    Q : (n, q) array
-        Orthonormal basis of what the biases span.
-    curvature : float
-        κ, a bound of the curvature of the loss.
-    bias, fit_intercept : bool
+    ``weights`` are U (C, P, d) and b (C, P), the columns of Q (n, q) an orthonormal basis of what the biases span.
     """
     D = patterns.astype(np.float64)
     n, P = D.shape
@@ -138,7 +128,7 @@ def removal_costs(
         lengths = np.linalg.norm(own, axis=1, keepdims=True)
         own = own / np.where(lengths > 0, lengths, 1.0)
     total = np.zeros(P)
-    for U, b in zip(coef, gate_intercept, strict=True):
+    for U, b in zip(*weights, strict=True):
         h = D * (X @ U.T + b)
         total += np.sum(h * h, axis=0) - np.sum((Q.T @ h) ** 2, axis=0) + np.einsum("pn,np->p", own, h) ** 2
     return np.asarray(curvature / (2 * n) * total)

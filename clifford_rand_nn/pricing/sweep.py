@@ -250,7 +250,9 @@ class SweepPricer:
         from clifford_rand_nn.pricing.turn_kernel import turn_about  # Numba loads here, not at import
 
         def work(part: slice) -> None:
-            turn_about(self._scaled, self._pivots, theta, order[part], self.p, first + part.start, *found)
+            pivots = slice(first + part.start, first + part.stop)
+            candidates = found.values[pivots], found.directions[pivots], found.items[pivots]
+            turn_about(self._scaled, self._pivots[pivots], theta, order[part], self.p, candidates)
 
         for_each_slice(work, len(order), least=_LEAST_PIVOTS)
 

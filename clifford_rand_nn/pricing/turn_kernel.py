@@ -22,10 +22,9 @@ def _value(S: NDArray[Any], x: float, y: float) -> Any:
 
 
 @compiled()
-def _keep(
-    slot: int, value: float, x: float, y: float, item: int, values: NDArray[Any], at: NDArray[Any], items: NDArray[Any]
-) -> None:
+def _keep(slot: int, value: float, x: float, y: float, item: int, kept: tuple[Any, Any, Any]) -> None:
     """Keep ``value`` in the slot of the largest, or, if negative, the next one, of the least values."""
+    values, at, items = kept
     if value < 0:
         slot += 1
     if abs(value) > abs(values[slot]):
@@ -52,32 +51,22 @@ def turn_about(
     theta: NDArray[Any],
     order: NDArray[Any],
     p: int,
-    first: int,
-    values: NDArray[Any],
-    directions: NDArray[Any],
-    items: NDArray[Any],
+    candidates: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
 ) -> None:
-    """Write the candidates of the pivots from ``first`` on, one a row of ``order`` (m, n).
+    """Write the candidates of the pivots (m, 2), by the `edge_order` (m, n) of the rows X (n, 2), for theta (n, C).
 
-    Parameters
-    ----------
-    X : (n, 2)
-    pivots : (M, 2)
-    theta : (n, C)
-    order : (m, n) integers, from `edge_order`
-    p : 1 or 2
-    first : int
-    values, directions, items : (M, 8), (M, 8, 2), (M, 8), outputs
-        As `Turned`; zero, zero and n at the start.
+    ``candidates`` are the fields of `Turned`, which are zero, zero and n at the start.
     """
+    values, directions, items = candidates
     n, C = theta.shape
     q = np.empty((n, 2))
     running, error = np.empty((2, C)), np.empty((2, C))
     S, other, everything = np.empty((2, C)), np.empty((2, C)), np.empty((2, C))
-    for row in range(order.shape[0]):
-        m = first + row
+    for m in range(order.shape[0]):
         value, at, item = values[m], directions[m], items[m]
+        kept = (value, at, item)
         px, py = pivots[m, 0], pivots[m, 1]
+        # S of v and S of -v together, each sum with the rounding errors of its additions
         running[:], error[:] = 0.0, 0.0
         for i in range(n):
             x, y = X[i, 0] - px, X[i, 1] - py
@@ -86,7 +75,7 @@ def turn_about(
         running[:], error[:] = 0.0, 0.0
         count = 0
         for k in range(n):
-            i = order[row, k]
+            i = order[m, k]
             x, y = X[i, 0] - px, X[i, 1] - py
             if x > 0 or (x == 0 and y < 0):
                 _add(running, error, x, y, theta[i])
@@ -95,8 +84,9 @@ def turn_about(
                 q[k, 0], q[k, 1] = -x, -y
             if x != 0 or y != 0:
                 count += 1
+        # invariant: behind edge k, S = running + error, and the other side has everything less S
         for k in range(count):  # rows at the pivot come last in the order
-            i = order[row, k]
+            i = order[m, k]
             _add(running, error, -q[k, 0], -q[k, 1], theta[i])
             for axis in range(2):
                 for c in range(C):
@@ -105,8 +95,8 @@ def turn_about(
             ex, ey = -q[k, 1], q[k, 0]
             size = abs(ex) + abs(ey) if p == 1 else np.hypot(ex, ey)
             ex, ey = ex / size, ey / size
-            _keep(0, _value(S, ex, ey), ex, ey, i, value, at, item)
-            _keep(2, _value(other, -ex, -ey), -ex, -ey, i, value, at, item)
+            _keep(0, _value(S, ex, ey), ex, ey, i, kept)
+            _keep(2, _value(other, -ex, -ey), -ex, -ey, i, kept)
             if p == 2:
                 if k + 1 < count:
                     fx, fy = -q[k + 1, 1], q[k + 1, 0]
@@ -136,7 +126,7 @@ def turn_about(
                     if half == 1:
                         sign = -sign
                     if sign != 0:
-                        _keep(slot, _value(part, sign * wx, sign * wy), sign * wx, sign * wy, n, value, at, item)
+                        _keep(slot, _value(part, sign * wx, sign * wy), sign * wx, sign * wy, n, kept)
         if p == 1:
             for axis in range(2):
                 for half in range(2):

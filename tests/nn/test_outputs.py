@@ -28,7 +28,7 @@ PENALTIES = ["group_l1", "group_l2"]
 def interpreted(request, monkeypatch):
     """Compiling projections takes 8 s in a new environment, and these tests 1 s without; test_pricing has both ways."""
     if not request.node.get_closest_marker("slow"):
-        monkeypatch.setattr(cones, "_INTERPRETED_UP_TO", 10**9)
+        monkeypatch.setattr(cone_best, "_INTERPRETED_UP_TO", 10**9)
 
 
 def relu(x):
@@ -207,17 +207,16 @@ def test_what_knows_one_output_says_so():
         ConvexReLURegressor(solver="interior_point", n_gates=3, beta=1e-3, bias=True).fit(X, Y)
 
 
-def chambers(d, C, n=40, P=6, seed=0):
+def chambers(d, C, p=2, n=40, P=6, seed=0):
     rng = np.random.default_rng(seed)
     X, theta = rng.standard_normal((n, d)), rng.standard_normal((n, C))
-    return ConePricer(X, X @ rng.standard_normal((d, P)) > 0, 2, False), X, theta
+    return ConePricer(X, X @ rng.standard_normal((d, P)) > 0, p, False), X, theta
 
 
 @pytest.mark.parametrize("C", [2, 3, 6])
 @pytest.mark.parametrize("p", [1, 2])
 def test_late_answers_bound_the_supremum_and_end_the_work(p, C):
-    full, X, theta = chambers(5, C)
-    pricer = ConePricer(X, full._on.T, p, False)
+    pricer, X, theta = chambers(5, C, p)
     size = pricer.price(theta, 3).size
     asked = []
     none = pricer.price(theta, 3, lambda: asked.append(0) is None)
@@ -234,8 +233,7 @@ def test_late_answers_bound_the_supremum_and_end_the_work(p, C):
 @pytest.mark.parametrize("p", [1, 2])
 def test_time_between_projections_leaves_the_largest_bounds_asked_first(p, monkeypatch):
     """What is left out has its bound without cones, so the size is a bound, and at most the one without all cones."""
-    full, X, theta = chambers(4, 1, P=60)
-    pricer = ConePricer(X, full._on.T, p, False)
+    pricer, X, theta = chambers(4, 1, p, P=60)
     size, uncut = pricer.price(theta, 3).size, pricer.price(theta, 3, lambda: True).size
     monkeypatch.setattr(cones, "_PART", 40 * 16 * 5)  # five questions
     sizes = []
@@ -268,7 +266,7 @@ def test_a_value_that_is_enough_ends_the_search(C):
 def test_projections_without_offset_agree(d, monkeypatch):
     pricer, _, theta = chambers(d, 1)
     size, neurons = pricer.price(theta, 6)
-    monkeypatch.setattr(cones, "project_without_offset", cones.project_on_cones)
+    monkeypatch.setattr(cone_best, "project_without_offset", cone_best.project_on_cones)
     other = pricer.price(theta, 6)
     assert size == pytest.approx(other.size, rel=1e-10)
     np.testing.assert_allclose(neurons.directions, other.neurons.directions, atol=1e-8)

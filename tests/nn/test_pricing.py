@@ -10,7 +10,7 @@ from clifford_rand import ArgumentError
 from clifford_rand_nn import activation_patterns, pattern_count, sample_gates
 from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
 from clifford_rand_nn.neurons import Neurons
-from clifford_rand_nn.pricing import cones, sweep
+from clifford_rand_nn.pricing import cone_best, sweep
 from clifford_rand_nn.pricing.base import BlockPricer
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.pricing.sweep import SweepPricer, running_sum
@@ -231,7 +231,7 @@ def test_compiled_projections_agree(monkeypatch, d, bias):
     X, theta = rng.standard_normal((30, d)), dual_point(30, bias=bias)
     patterns = X @ rng.standard_normal((d, 20)) + bias * rng.standard_normal(20) > 0
     one = ConePricer(X, patterns, 2, bias).price(theta, 20)
-    monkeypatch.setattr(cones, "_INTERPRETED_UP_TO", 0)
+    monkeypatch.setattr(cone_best, "_INTERPRETED_UP_TO", 0)
     other = ConePricer(X, patterns, 2, bias).price(theta, 20)
     assert one.size == pytest.approx(other.size, rel=1e-12)
     values = np.linalg.norm(one.neurons.columns(X).T @ theta, axis=1)
@@ -243,13 +243,8 @@ def test_unfinished_projections_bound_the_supremum(monkeypatch):
     X, theta = rng.standard_normal((30, 6)), dual_point(30)
     patterns = X @ rng.standard_normal((6, 20)) > 0
     size = ConePricer(X, patterns).price(theta, 1).size
-    project = cones.project_on_cones
     for steps in (1, 3, 6):
-
-        def cut(*args, steps=steps):
-            project(*args[:7], steps, *args[8:])
-
-        monkeypatch.setattr(cones, "project_on_cones", cut)
+        monkeypatch.setattr(cone_best, "_STEPS", (steps + 0.5) / 36)
         assert ConePricer(X, patterns).price(theta, 1).size >= size * (1 - 1e-12)
 
 

@@ -115,7 +115,7 @@ def test_removal_costs_bound_the_rise(bias, fit_intercept):
     problem = GatedReLUProblem(X, y, patterns, 0.01, **options)
     result = Fista(tol=1e-10).solve(problem)
     coef, gate_intercept, _ = result.coefficients
-    costs = removal_costs(X, patterns, coef, gate_intercept, problem.map.Q, 1.0, bias, fit_intercept)
+    costs = removal_costs(X, patterns, (coef, gate_intercept), problem.map.Q, 1.0, bias, fit_intercept)
     for i in range(patterns.shape[1]):
         fewer = GatedReLUProblem(X, y, np.delete(patterns, i, axis=1), 0.01, **options)
         # With the other weights as they are, only biases refitted: exactly this much for the squared loss.
