@@ -15,7 +15,8 @@ from clifford_rand_nn.export.numpy_source import arrays_beside
 from clifford_rand_nn.export.pipelines import export_onnx, export_source, export_torch, model_program
 from clifford_rand_nn.tables import TableEncoder
 from clifford_rand_nn.tables.cells import numbers, words
-from clifford_rand_nn.tables.readers import DateReader, NumberReader
+from clifford_rand_nn.tables.column_readers import DateReader, NumberReader
+from clifford_rand_nn.tables.encodings import fills_of, words_of
 
 _SHOWN = 40  # columns of the row in an example
 _NAMED = 3  # columns of dates in its comment
@@ -168,7 +169,7 @@ def _cells(model: Any, days: str = ", days since 1970-01-01, NaN where missing")
     program = model_program(model)
     if program is None or not program.table:
         return {}
-    steps = model.steps[0][1]._steps
+    words_of_column = words_of(model.steps[0][1].transformer_)
     told = {
         "numbers": ", NaN where missing",
         "words": ", empty where missing",
@@ -176,7 +177,7 @@ def _cells(model: Any, days: str = ", days since 1970-01-01, NaN where missing")
     }
     found = {}
     for one in program.table:
-        some = steps.words(one.name)
+        some = words_of_column.get(one.name, [])
         shown = f", such as {', '.join(some[:3])}" if some else ""
         found[one.name] = told[one.op] + shown
     return found
@@ -186,12 +187,13 @@ def _example_row(model: Any, names: list[str], form: str = "{}") -> str:
     """Return a row as the entries of a dict: medians, and first categories."""
     program = model_program(model)
     program = program if program is not None and program.table else None
-    steps = None if program is None else model.steps[0][1]._steps
+    encodings = () if program is None else model.steps[0][1].transformer_
+    words_of_column, fills = words_of(encodings), fills_of(encodings)
     shown = []
     for name in names[:_SHOWN]:
-        words = [] if steps is None else steps.words(name)
+        words = words_of_column.get(name, [])
         kind = "" if program is None else next(one.op for one in program.table if one.name == name)
-        cell: Any = 0.0 if steps is None else (steps.fill | steps.truths).get(name, 0.0)
+        cell: Any = fills.get(name, 0.0)
         if kind == "words":
             cell = words[0] if words else "yes"
         elif words:
@@ -209,7 +211,7 @@ def _columns(model: Any, table: Any) -> Any:
     program = model_program(model)
     texts = {one.name for one in program.table if one.op == "words"} if program is not None else set()
     found: dict[str, Any] = {}
-    for reader in model.steps[0][1]._readers:
+    for reader in model.steps[0][1].readers_:
         column = table[reader.name]
         if isinstance(reader, DateReader):
             found[reader.name] = reader.moments(column, {})

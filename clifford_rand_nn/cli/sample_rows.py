@@ -10,7 +10,8 @@ from clifford_rand._optional import require
 from clifford_rand_nn.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.tables import TableEncoder
-from clifford_rand_nn.tables.readers import BooleanReader, CategoryReader, DateReader, NumberReader, TextReader
+from clifford_rand_nn.tables.column_readers import BooleanReader, CategoryReader, DateReader, NumberReader, TextReader
+from clifford_rand_nn.tables.encodings import words_of
 
 _ROWS = 200
 _GONE = 0.05  # share of cells that are missing, and of categories that are new
@@ -44,11 +45,11 @@ def _table(encoder: TableEncoder, rows: NDArray[np.float64], rng: np.random.Gene
     """Return a table whose numbers are those of encoded rows; categories are drawn, and some cells are missing."""
     pandas = require("pandas", extra="app", purpose="tables")
     made = dict(zip(encoder.get_feature_names_out(), rows.T, strict=True))
-    columns = {}
-    for reader in encoder._readers:
+    columns, words = {}, words_of(encoder.transformer_)
+    for reader in encoder.readers_:
         name, gone = reader.name, rng.random(len(rows)) < _GONE
         if isinstance(reader, CategoryReader):
-            cells = rng.choice(np.array([*encoder._steps.words(name), "new"], dtype=object), len(rows))
+            cells = rng.choice(np.array([*words[name], "new"], dtype=object), len(rows))
             if reader.numeric:
                 cells = np.array([-1.0 if cell == "new" else float(cell) for cell in cells], dtype=object)
         elif isinstance(reader, BooleanReader):

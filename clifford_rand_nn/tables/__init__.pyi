@@ -5,12 +5,12 @@ from .arrays import default_target as default_target
 from .arrays import numeric_features as numeric_features
 from .arrays import read_table as read_table
 from .blocks import read_blocks as read_blocks
+from .column_types import ColumnKind as ColumnKind
 from .encoder import TableEncoder as TableEncoder
 from .files import check_ending as check_ending
 from .files import existing_table as existing_table
 from .files import listed as listed
 from .frames import read_frame as read_frame
-from .kinds import ColumnKind as ColumnKind
 from .model import TrainingRows as TrainingRows
 from .model import table_model as table_model
 from .model import training_rows as training_rows

@@ -1,4 +1,4 @@
-"""Cells of a column as numbers, truth values or words, and which of them are something else."""
+"""Tables as data frames, and cells of a column as numbers, truth values or words; which of them are something else."""
 
 import re
 from collections.abc import Iterable
@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._checks import describe, fail
 from clifford_rand._optional import require
+from clifford_rand.errors import ArgumentError
 
 # What people write where a value is missing, besides what pandas takes for missing when it reads a CSV; in lower case.
 MISSING = frozenset(
@@ -45,6 +47,47 @@ _FRACTION = re.compile(r"\D*\d*\.\d+\D*")
 _PLURAL = re.compile(r"(?<=\w\w)s$")
 _CODE = re.compile(r"0\d+")
 TRUTH = {"yes": True, "no": False, "y": True, "n": False, "true": True, "false": False, "t": True, "f": False}
+
+
+# Methods that bring a table into memory: of Dask, polars' LazyFrame, Spark, Modin and DuckDB.
+_COMPUTED = ("compute", "toPandas", "collect", "_to_pandas", "df")
+
+
+def as_frame(X: Any) -> tuple[Any, bool]:
+    """Return a data frame with texts as names, and whether it had names; columns of an array are called x0, x1, …."""
+    pandas = require("pandas", extra="app", purpose="encoding a table")
+    if hasattr(X, "to_pandas"):  # of polars and Arrow
+        X = X.to_pandas()
+    lazy = next((name for name in _COMPUTED if hasattr(type(X), name) and hasattr(type(X), "columns")), None)
+    if lazy is not None:
+        received = describe(f"a {type(X).__module__.partition('.')[0]} {type(X).__name__}, which is computed lazily")
+        raise fail("X", "TableEncoder", "a table in memory", received, f"Give X.{lazy}() instead.")
+    if isinstance(X, pandas.DataFrame):
+        names = [str(name) for name in X.columns]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ArgumentError(f"the column name {twice!r} appears more than once; rename or drop one.")
+        _check_rows(X.shape)
+        X = X if names == list(X.columns) else X.set_axis(names, axis=1)
+        words = [name for name, dtype in zip(names, X.dtypes, strict=True) if getattr(dtype, "kind", "O") == "S"]
+        return (X.astype(dict.fromkeys(words, object)) if words else X), True  # pandas cannot count words of bytes
+    if hasattr(X, "toarray"):
+        hint = "Encode what is sparse before, or give X.toarray()."
+        raise fail("X", "TableEncoder", "a data frame, or an array (n, d)", describe("a sparse matrix"), hint)
+    array = np.asarray(X)
+    if array.ndim != 2:
+        hint = "Reshape your data: one row per sample."
+        raise fail("X", "TableEncoder", "a data frame, or an array (n, d)", describe(f"shape {array.shape}"), hint)
+    _check_rows(array.shape)
+    if array.dtype.kind == "c":
+        raise fail("X", "TableEncoder", "real", describe(f"dtype {array.dtype}"), "Complex data not supported.")
+    return pandas.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])]), False
+
+
+def _check_rows(shape: tuple[int, ...]) -> None:
+    for count, what in zip(shape, ("sample", "feature"), strict=True):
+        if count == 0:
+            raise ArgumentError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
 
 
 def is_rare(count: int, n: int) -> bool:

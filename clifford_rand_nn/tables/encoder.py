@@ -1,8 +1,8 @@
-"""TableEncoder: a data frame of any columns in, numbers out, by scikit-learn's own imputers and encoders."""
+"""TableEncoder: a data frame of any columns in, numbers out, learned by scikit-learn's own imputers and encoders."""
 
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,27 +11,25 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import check_choice, check_integer, describe, fail
-from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.export.program import Value
-from clifford_rand_nn.tables.cells import without_marks
+from clifford_rand_nn.tables.cells import as_frame, without_marks
+from clifford_rand_nn.tables.column_readers import READERS, TEXT, WORD, DateReader, Reader, Unread
+from clifford_rand_nn.tables.column_types import ColumnKind, find_kinds
+from clifford_rand_nn.tables.encodings import Encoding, OneHot, families, fills_of, learned, unique_names
 from clifford_rand_nn.tables.files import closest, listed
-from clifford_rand_nn.tables.kinds import ColumnKind, find_kinds
 from clifford_rand_nn.tables.notes import Notes, TableNote, column_names
-from clifford_rand_nn.tables.readers import READERS, TEXT, WORD, DateReader, Reader, Unread
-from clifford_rand_nn.tables.steps import Steps
 
 _OWNER = "TableEncoder"
 _TEXT = ("leave out", "hash")
-# Methods that bring a table into memory: of Dask, polars' LazyFrame, Spark, Modin and DuckDB.
-_COMPUTED = ("compute", "toPandas", "collect", "_to_pandas", "df")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Encoder of data frames: numbers, truth values, categories, dates and texts become columns of float64.
 
-    What each column is taken for is found out from its cells (`ColumnKind`), and can be overruled by name. Then
-    scikit-learn's own encoders do the work, in the ColumnTransformer ``transformer_``:
+    The type of each column is found out from its cells (`ColumnKind`), and can be overruled by name. Medians,
+    categories and target means are learned by scikit-learn's own encoders:
 
     * numbers: the median stands for missing ones. "?", "NA", "n/a", "-" and the like are missing, and infinity is. So
       are cells of other kinds, such as "#DIV/0!", where at most a tenth are such; a warning quotes one.
@@ -63,7 +61,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     text : {"leave out", "hash"}
         What is done with other columns of texts; `embed` makes better features of them than hashed words are.
     min_frequency : int
-        Categories with fewer rows share one column; fewer missing cells are not told from others.
+        Categories with fewer rows share one column; fewer missing cells are not marked.
     max_categories : int
         Most columns that a column of categories becomes.
     text_features : int
@@ -73,7 +71,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ----------
     columns_ : tuple of ColumnKind
         What each column is taken for, and why, in the order of the table.
-    transformer_ : ColumnTransformer
+    transformer_ : tuple of Encoding
+        How cells become columns, in the order of these.
+    readers_ : tuple of Reader
+        How the cells of the columns that are used are read.
+    complete_ : tuple of str
+        Numbers and booleans of which no cell was missing.
     origin_ : (d,) array of str
         For each column that comes out, the one that it was made of.
     feature_names_in_ : array of str
@@ -99,32 +102,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ['age', 'age (missing)', 'city=Bergen', 'city=Oslo', 'city (missing)']
     """
 
-    def __init__(
-        self,
-        *,
-        numeric: Iterable[str] = (),
-        categorical: Iterable[str] = (),
-        boolean: Iterable[str] = (),
-        dates: Iterable[str] | Mapping[str, str] = (),
-        textual: Iterable[str] = (),
-        leave_out: Iterable[str] = (),
-        missing: Iterable[str] = (),
-        text: str = "leave out",
-        min_frequency: int = 5,
-        max_categories: int = 100,
-        text_features: int = 256,
-    ) -> None:
-        self.numeric = numeric
-        self.categorical = categorical
-        self.boolean = boolean
-        self.dates = dates
-        self.textual = textual
-        self.leave_out = leave_out
-        self.missing = missing
-        self.text = text
-        self.min_frequency = min_frequency
-        self.max_categories = max_categories
-        self.text_features = text_features
+    numeric: Iterable[str] = ()
+    categorical: Iterable[str] = ()
+    boolean: Iterable[str] = ()
+    dates: Iterable[str] | Mapping[str, str] = ()
+    textual: Iterable[str] = ()
+    leave_out: Iterable[str] = ()
+    missing: Iterable[str] = ()
+    text: str = "leave out"
+    min_frequency: int = 5
+    max_categories: int = 100
+    text_features: int = 256
 
     def fit(self, X: Any, y: Any = None) -> "TableEncoder":
         """Determine the kinds of the columns of a data frame, and learn medians, categories and target means.
@@ -167,32 +155,37 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "transformer_")
         frame = self._matching(X)
         unread: Unread = {}
-        cells = read_cells(self._readers, frame, unread)
-        used = {reader.name for reader in self._readers}
-        known = used | set(self._names)
+        cells = read_cells(self.readers_, frame, unread)
+        origin = families(self.readers_)[1]
+        known = {*origin.values(), *self._names}
         ignored = tuple(str(name) for name in frame.columns if str(name) not in known)
-        gaps = self._steps.gaps(cells)
-        unknown, filled = self._steps.compare(cells, gaps)
-        return self._steps(self.transformer_, cells, gaps, out_of_fold), Notes(
-            len(frame), ignored, unknown, filled, unread
-        )
+        unknown = {
+            encoding.column: new
+            for encoding in self.transformer_
+            if isinstance(encoding, OneHot) and (new := encoding.new_words(cells[encoding.cells]))
+        }
+        gaps = {name: int(np.count_nonzero(np.isnan(cells[name]))) for name in self.complete_}
+        filled = {origin[name]: count for name, count in gaps.items() if count}
+        means = out_of_fold or {}
+        parts = [means[part.cells] if part.cells in means else part(cells[part.cells]) for part in self.transformer_]
+        return np.hstack(parts), Notes(len(frame), ignored, unknown, filled, unread)
 
     @property
     def text_columns(self) -> tuple[str, ...]:
         """Columns of the table that are read as texts: ``as_text`` of `read_frame` and `read_blocks`."""
         check_is_fitted(self, "transformer_")
-        return tuple(reader.name for reader in self._readers if reader.as_text)
+        return tuple(reader.name for reader in self.readers_ if reader.in_files == "text")
 
     @property
     def number_columns(self) -> tuple[str, ...]:
         """Columns of the table that are read as numbers: ``as_number`` of `read_blocks`."""
         check_is_fitted(self, "transformer_")
-        return tuple(reader.name for reader in self._readers if reader.as_number)
+        return tuple(reader.name for reader in self.readers_ if reader.in_files == "number")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns that come out, such as "age", "age (missing)", "city=Oslo" and "city (rare)"."""
         check_is_fitted(self, "transformer_")
-        return np.array(self._steps.names, dtype=object)
+        return np.array(unique_names(self.transformer_), dtype=object)
 
     def table_program(self) -> tuple[Value, tuple[Value, ...]]:
         """Return the encoded columns as operations of a program, and the columns of the table that it takes; to export.
@@ -202,14 +195,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ArgumentError
             A column holds texts whose words are hashed.
         """
-        from clifford_rand_nn.tables.encoder_program import stated_table
+        from clifford_rand_nn.tables.cell_programs import table_program
 
         check_is_fitted(self, "transformer_")
-        return stated_table(self)
+        return table_program(self)
 
     def to_plain(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return all that was learned as arrays of numbers and values that JSON can hold; see `from_plain`."""
-        from clifford_rand_nn.tables.encoder_arrays import encoder_to_plain
+        from clifford_rand_nn.tables.encoder_state import encoder_to_plain
 
         check_is_fitted(self, "transformer_")
         return encoder_to_plain(self)
@@ -223,7 +216,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ValueError, LookupError or TypeError
             They describe none.
         """
-        from clifford_rand_nn.tables.encoder_arrays import encoder_from_plain
+        from clifford_rand_nn.tables.encoder_state import encoder_from_plain
 
         encoder: TableEncoder = encoder_from_plain(cls(), arrays, meta)
         return encoder
@@ -247,8 +240,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise fail("X", _OWNER, "a table with a column that can be used", describe(reasons))
         columns = {reader.name for reader in readers}
         readers = tuple(r.apart_from(columns) if isinstance(r, DateReader) else r for r in readers)
-        steps, transformer, out_of_fold = Steps.learned(readers, read_cells(readers, frame, {}), self, y)
-        self._learn(kinds, readers, (steps, transformer), named)
+        cells = read_cells(readers, frame, {})
+        encodings, out_of_fold = learned(readers, cells, self, y)
+        complete = tuple(name for name in fills_of(encodings) if not np.isnan(cells[name]).any())
+        self.learn(kinds, readers, encodings, complete, named)
         return out_of_fold
 
     def _check_parameters(self) -> None:
@@ -256,17 +251,25 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name in ("min_frequency", "max_categories", "text_features"):
             check_integer(getattr(self, name), name, _OWNER, low=2 if name == "max_categories" else 1)
 
-    def _learn(self, kinds: tuple[ColumnKind, ...], readers: tuple[Reader, ...], steps: Any, named: bool) -> None:
-        """Set what is learned."""
-        steps, transformer = steps
-        self.columns_, self._readers, self._steps, self.transformer_ = kinds, readers, steps, transformer
+    def learn(
+        self,
+        kinds: tuple[ColumnKind, ...],
+        readers: tuple[Reader, ...],
+        encodings: tuple[Encoding, ...],
+        complete: tuple[str, ...],
+        named: bool,
+    ) -> "TableEncoder":
+        """Set the fitted attributes, after a fit or from a file; ``named`` is whether columns had names."""
+        self._check_parameters()
+        self.columns_, self.readers_, self.transformer_, self.complete_ = kinds, readers, encodings, complete
         self._names = tuple(kind.name for kind in kinds)
         self.n_features_in_ = len(kinds)
         if named:
             self.feature_names_in_ = np.array(self._names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self.origin_ = np.array(steps.origins, dtype=object)
+        self.origin_ = np.array([part.column for part in encodings for _ in part.names], dtype=object)
+        return self
 
     def _asked(self, there: list[str]) -> dict[str, str]:
         """Return the kinds that were given, by name."""
@@ -296,9 +299,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             frame.columns = list(self._names)
         frame = without_marks(frame, column_names(self.missing, "missing", _OWNER, "marks of missing cells"))
         there = set(frame.columns)
-        missing = [reader.name for reader in self._readers if reader.name not in there]
+        missing = [reader.name for reader in self.readers_ if reader.name not in there]
         if missing:
-            n = "a column" if len(missing) == 1 else f"{len(missing)} of the {len(self._readers)} columns"
+            n = "a column" if len(missing) == 1 else f"{len(missing)} of the {len(self.readers_)} columns"
             what = f"{n} of the model {'is' if len(missing) == 1 else 'are'} missing from the table"
             raise ArgumentError(f"{what}: {listed(missing)}{closest(missing[0], list(frame.columns))}.")
         return frame
@@ -309,43 +312,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
-
-
-def as_frame(X: Any) -> tuple[Any, bool]:
-    """Return a data frame with texts as names, and whether it had names; columns of an array are called x0, x1, …."""
-    pandas = require("pandas", extra="app", purpose="encoding a table")
-    if hasattr(X, "to_pandas"):  # of polars and Arrow
-        X = X.to_pandas()
-    lazy = next((name for name in _COMPUTED if hasattr(type(X), name) and hasattr(type(X), "columns")), None)
-    if lazy is not None:
-        received = describe(f"a {type(X).__module__.partition('.')[0]} {type(X).__name__}, which is computed lazily")
-        raise fail("X", _OWNER, "a table in memory", received, f"Give X.{lazy}() instead.")
-    if isinstance(X, pandas.DataFrame):
-        names = [str(name) for name in X.columns]
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise ArgumentError(f"the column name {twice!r} appears more than once; rename or drop one.")
-        _check_rows(X.shape)
-        X = X if names == list(X.columns) else X.set_axis(names, axis=1)
-        words = [name for name, dtype in zip(names, X.dtypes, strict=True) if getattr(dtype, "kind", "O") == "S"]
-        return (X.astype(dict.fromkeys(words, object)) if words else X), True  # pandas cannot count words of bytes
-    if hasattr(X, "toarray"):
-        hint = "Encode what is sparse before, or give X.toarray()."
-        raise fail("X", _OWNER, "a data frame, or an array (n, d)", describe("a sparse matrix"), hint)
-    array = np.asarray(X)
-    if array.ndim != 2:
-        hint = "Reshape your data: one row per sample."
-        raise fail("X", _OWNER, "a data frame, or an array (n, d)", describe(f"shape {array.shape}"), hint)
-    _check_rows(array.shape)
-    if array.dtype.kind == "c":
-        raise fail("X", _OWNER, "real", describe(f"dtype {array.dtype}"), "Complex data not supported.")
-    return pandas.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])]), False
-
-
-def _check_rows(shape: tuple[int, ...]) -> None:
-    for count, what in zip(shape, ("sample", "feature"), strict=True):
-        if count == 0:
-            raise ArgumentError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
 
 
 def read_cells(readers: Iterable[Reader], frame: Any, unread: Unread) -> dict[str, NDArray[Any]]:

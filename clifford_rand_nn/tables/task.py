@@ -1,4 +1,4 @@
-"""Which task a target asks for: classes or numbers."""
+"""Task of a target: classification or regression, and the target as columns of numbers."""
 
 import warnings
 from typing import Any
@@ -12,7 +12,7 @@ MOST_CLASSES = 20  # more distinct whole numbers than this are counts or codes r
 
 
 def choose_task(target: NDArray[Any]) -> tuple[str, str]:
-    """Return the task for a target, and why; refuse texts most of which are there once, which are no classes.
+    """Return the task for a target, and why; refuse texts most of which are there once, which are not classes.
 
     Examples
     --------
@@ -43,3 +43,26 @@ def choose_task(target: NDArray[Any]) -> tuple[str, str]:
     if len(values) <= min(MOST_CLASSES, max(2, len(target) // 2)):
         return "classification", f"the target has {few}; else give --task regression"
     return "regression", f"the target has {few}; else give --task classification"
+
+
+def indicators(y: Any, n: int) -> tuple[tuple[str, ...], NDArray[np.float64]] | None:
+    """Return a target of n rows as columns: itself, or 0 and 1 for each class, of two classes for the second only.
+
+    None where cells of it are missing, it has several columns, or too many classes.
+    """
+    target = np.asarray(y)
+    target = target[:, 0] if target.shape == (n, 1) else target
+    if target.shape != (n,) or (target.dtype.kind == "f" and not np.isfinite(target).all()):
+        return None
+    target = target.astype(str) if target.dtype.kind == "O" else target
+    try:
+        task, _ = choose_task(target)
+    except ArgumentError:
+        return None
+    if task == "regression":
+        return ("",), target.astype(np.float64)[:, None]
+    classes = np.unique(target)
+    if not 2 <= len(classes) <= MOST_CLASSES:
+        return None
+    classes = classes[-1:] if len(classes) == 2 else classes
+    return tuple(map(str, classes)), (target[:, None] == classes).astype(np.float64)

@@ -1,4 +1,6 @@
-"""How the cells of one column are read at every time: as plain values that a file can hold."""
+"""Readers of columns: the cells of a column as numbers, words or texts, read alike in every table."""
+
+# ruff: noqa: D102  # methods are described by Reader
 
 import itertools
 from collections.abc import Set
@@ -12,7 +14,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.tables.cells import Amount, amount_of, as_word, is_missing, is_rare, numbers, truths, words
 from clifford_rand_nn.tables.dates import date_cells, date_formats, moments, useful_parts, zone_of
 
-# What is done with cells of a family: a median or the most frequent value for those that are missing; one column each.
+# Families of cells, by which they are encoded.
 NUMBER, TRUTH, WORD, TEXT = "number", "boolean", "category", "text"
 _EARLIER = (("zone", "UTC"), ("label", ""))  # what files of earlier versions do not have
 Unread = dict[str, tuple[int, str, Any]]  # of a column: cells that could not be read, the first one, and its row
@@ -31,14 +33,9 @@ class Reader:
         return cls(name)
 
     @property
-    def as_text(self) -> bool:
-        """Whether a file's reader should make no numbers of the cells."""
-        return False
-
-    @property
-    def as_number(self) -> bool:
-        """Whether a file's reader should make numbers of the cells, if they are none but for missing ones."""
-        return False
+    def in_files(self) -> str:
+        """What to make of the cells of a file: "text", "number" if all are numbers or missing, or "" to find out."""
+        return ""
 
     @property
     def families(self) -> dict[str, str]:
@@ -54,7 +51,7 @@ class Reader:
         return {"kind": self.kind, **asdict(self)}
 
     def _set_aside(self, column: Any, odd: list[Any], unread: Unread, what: str, remedy: str) -> None:
-        """Note cells that are something else; refuse the column where they are not rare."""
+        """Add cells of another kind to ``unread``; refuse the column where they are not rare."""
         if not odd:
             return
         words = column.astype(object).map(as_word)
@@ -88,21 +85,13 @@ class NumberReader(Reader):
 
     @classmethod
     def of(cls, name: str, column: Any, format: str | None = None) -> "NumberReader":
-        """Return the reader for a column of a table that a model is fitted to."""
         return cls(name, **asdict(amount_of(column)), known=True)
 
     @property
-    def as_text(self) -> bool:
-        """Whether a file's reader should make no numbers of the cells."""
-        return self.comma
-
-    @property
-    def as_number(self) -> bool:
-        """Whether a file's reader should make numbers of the cells, if they are none but for missing ones."""
-        return not self.comma
+    def in_files(self) -> str:
+        return "text" if self.comma else "number"
 
     def read(self, column: Any, unread: Unread) -> dict[str, NDArray[Any]]:
-        """Return the numbers, NaN where they are missing."""
         amount = amount_of(column)
         if self.known:  # 1.5 is not 1.5 k, but $1.5
             unit = amount.unit if amount.bare and not self.unit else self.unit
@@ -114,7 +103,6 @@ class NumberReader(Reader):
         return {self.name: values}
 
     def plain(self) -> dict[str, Any]:
-        """Return the kind and all that the reader is made of; of a file of an earlier version as that has it."""
         return super().plain() if self.known else {"kind": self.kind, "name": self.name}
 
     def written(self, value: float) -> object:
@@ -139,19 +127,16 @@ class BooleanReader(Reader):
 
     @classmethod
     def of(cls, name: str, column: Any, format: str | None = None) -> "BooleanReader":
-        """Return the reader for a column of a table that a model is fitted to."""
         return cls(name, any(isinstance(cell, str) for cell in column))
 
     @property
-    def as_number(self) -> bool:
-        """Whether a file's reader should make numbers of the cells, if they are none but for missing ones."""
-        return not self.words
+    def in_files(self) -> str:
+        return "" if self.words else "number"
 
     def read(self, column: Any, unread: Unread) -> dict[str, NDArray[Any]]:
-        """Return 1 and 0 (and numbers as they are), NaN where they are missing."""
-        found, odd = truths(column)
+        values, odd = truths(column)
         self._set_aside(column, odd, unread, "truth values", "write yes or no, or take the column as categorical")
-        return {self.name: found}
+        return {self.name: values}
 
 
 @dataclass(frozen=True)
@@ -169,20 +154,17 @@ class CategoryReader(Reader):
 
     @classmethod
     def of(cls, name: str, column: Any, format: str | None = None) -> "CategoryReader":
-        """Return the reader for a column of a table that a model is fitted to."""
         return cls(name, getattr(column.dtype, "kind", "O") in "iuf")
 
     @property
-    def as_text(self) -> bool:
-        """Whether a file's reader should make no numbers of the cells."""
-        return not self.numeric
+    def in_files(self) -> str:
+        return "" if self.numeric else "text"
 
     def read(self, column: Any, unread: Unread) -> dict[str, NDArray[Any]]:
-        """Return texts, None where they are missing."""
         if self.numeric and getattr(column.dtype, "kind", "O") not in "iuf":
-            found, odd = numbers(column)
+            values, odd = numbers(column)
             if not odd:
-                column = type(column)(found)
+                column = type(column)(values)
         return {self.name: words(column)}
 
 
@@ -211,11 +193,10 @@ class DateReader(Reader):
 
     @classmethod
     def of(cls, name: str, column: Any, format: str | None = None) -> "DateReader":
-        """Return the reader for a column of a table that a model is fitted to, in the format that fits."""
         formats = date_formats(column) if format is None else [format]
         if len(formats) != 1:
             example = next(iter(column.dropna().map(as_word)), "nothing")
-            why = "are no dates" if not formats else "may have the day or the month first"
+            why = "are not dates" if not formats else "may have the day or the month first"
             hint = f"--date {name}=%d/%m/%Y says how to read them, in Python dates={{{name!r}: '%d/%m/%Y'}}"
             raise ArgumentError(f"column {name!r}: cells such as {example!r} {why}; {hint}.")
         reader = cls(name, formats[0], zone=zone_of(column, formats[0]))
@@ -226,7 +207,6 @@ class DateReader(Reader):
 
     @property
     def families(self) -> dict[str, str]:
-        """Names of the cells that come out, such as "when (days)", and what family they are of."""
         some = date_cells(np.zeros(1, dtype="datetime64[us]"), 0, self.parts)
         return {self.part(part): WORD if part == "weekday" else NUMBER for part in some}
 
@@ -240,12 +220,10 @@ class DateReader(Reader):
         return next(reader for reader in itertools.chain([self], labels) if not reader.families.keys() & taken)
 
     def read(self, column: Any, unread: Unread) -> dict[str, NDArray[Any]]:
-        """Return the parts of dates as numbers and names of days."""
         cells = date_cells(self.moments(column, unread), self.start, self.parts)
         return {self.part(part): values for part, values in cells.items()}
 
     def plain(self) -> dict[str, Any]:
-        """Return the kind and all that the reader is made of, as JSON can hold it."""
         return {name: value for name, value in super().plain().items() if (name, value) not in _EARLIER}
 
     def moments(self, column: Any, unread: Unread) -> NDArray[np.datetime64]:
@@ -265,14 +243,11 @@ class TextReader(Reader):
     kind: ClassVar[str] = TEXT
 
     @property
-    def as_text(self) -> bool:
-        """Whether a file's reader should make no numbers of the cells."""
-        return True
+    def in_files(self) -> str:
+        return "text"
 
     def read(self, column: Any, unread: Unread) -> dict[str, NDArray[Any]]:
-        """Return texts, empty where they are missing."""
-        found = words(column)
-        return {self.name: np.array(["" if cell is None else cell for cell in found], dtype=object)}
+        return {self.name: np.array([cell or "" for cell in words(column)], dtype=object)}
 
 
 READERS: dict[str, type[Reader]] = {
