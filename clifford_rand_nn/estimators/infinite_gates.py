@@ -11,8 +11,8 @@ from clifford_rand._checks import fail
 from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.datafits.registry import make_datafit
 from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import KernelMatrix, KernelProblem
 from clifford_rand_nn.kernel_network.network import KernelNetwork
-from clifford_rand_nn.kernel_network.ridge import KernelMatrix, KernelProblem
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 

@@ -69,6 +69,11 @@ class Watch(BestIterate, Generic[P]):
         return time.perf_counter() - self._began
 
     @property
+    def tol(self) -> float:
+        """Relative gap to reach."""
+        return self._limits.tol
+
+    @property
     def late(self) -> bool:
         """Whether the time is over."""
         return self._limits.max_time is not None and self.seconds >= self._limits.max_time

@@ -330,7 +330,7 @@ def test_a_factor_in_single_precision_is_one_to_its_rounding_and_gives_way_where
     for scale, dtype in ((1.0, np.float32), (1e5, np.float64)):
         eta = scale * rng.random(problem.map.n_patterns)
         rough = KernelSystem(kernel, eta, np.ones((40, 2)), False, {}, single=True)
-        assert rough._factors[0].dtype == dtype
+        assert rough.matrices[0].dtype == dtype
         exact = KernelSystem(kernel, eta, np.ones((40, 2)), False, {}).solve(b)
         np.testing.assert_allclose(rough.solve(b), exact, atol=1e-4 * np.abs(exact).max())
 

@@ -9,10 +9,10 @@ from sklearn.linear_model import LogisticRegression
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.datafits.registry import make_datafit
 from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import KernelMatrix, KernelProblem
 from clifford_rand_nn.kernel_network.logistic import approximate_leave_one_out as left_out_module
-from clifford_rand_nn.kernel_network.logistic import path as logistic
 from clifford_rand_nn.kernel_network.logistic.path import logistic_path, seconds
-from clifford_rand_nn.kernel_network.logistic.triangle import add_scaled, mirror, scaled_plus_identity
+from clifford_rand_nn.solvers.kernel import newton
 
 
 def _rows(n=60, d=3, C=2, seed=0, noise=0.5):
@@ -205,7 +205,7 @@ def test_steps_in_single_precision_lead_to_the_same_fit(monkeypatch):
     K, y, _ = _rows(n=80)
     betas = np.geomspace(1, 1e-4, 5)
     double = logistic_path(K, y, None, betas)
-    monkeypatch.setattr(logistic, "_MANY_ROWS", 1)
+    monkeypatch.setattr(newton, "MANY_ROWS", 1)
     for a, b in zip(logistic_path(K, y, None, betas), double, strict=True):
         assert a.relative_gap <= 1e-6
         np.testing.assert_allclose(a.leave_one_out, b.leave_one_out, rtol=2e-3, atol=2e-3)
@@ -263,26 +263,12 @@ def test_refusals(change, message):
         logistic_path(**arguments)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 64, 65, 131])
-def test_triangles_are_numpys(n):
-    rng = np.random.default_rng(n)
-    A, s = rng.standard_normal((n, n)), rng.standard_normal(n)
-    K, out = A + A.T, rng.standard_normal((n, n))
-    scaled_plus_identity(K, s, out)
-    np.testing.assert_allclose(out, np.triu(np.eye(n) + s[:, None] * K * s), rtol=1e-14)
-    more = out.copy()
-    add_scaled(A, s, more)
-    np.testing.assert_allclose(more, out + np.triu(s[:, None] * A * s), rtol=1e-13, atol=1e-14)
-    mirror(more)
-    np.testing.assert_array_equal(more, np.triu(more) + np.triu(more, 1).T)
-
-
 @pytest.mark.parametrize("C", [2, 3])
 def test_no_bound_comes_from_residuals_that_cannot_be_balanced(C):
     K, y, _ = _rows(n=20, C=C)
-    path = logistic.LogisticPath(K, make_datafit(_loss(y), y, 20, "test"), None)
+    problem = KernelProblem(KernelMatrix(K, True), make_datafit(_loss(y), y, 20, "test"), 1e-3)
     with np.errstate(all="ignore"):
         for seed, size in enumerate((1.0, 30.0, 1e3, 1e5)):
             far = size * (np.random.default_rng(seed).standard_normal(y.shape) + np.arange(y.shape[1]) - 5)
-            theta = path._look(far, 0.02)[2].theta
+            theta = problem.dual_bound(far, problem.kernel.square_above).theta
             assert np.abs(theta.sum(axis=0)).max() <= 1e-9 * np.abs(theta).sum(), size

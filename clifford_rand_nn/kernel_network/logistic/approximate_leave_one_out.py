@@ -1,15 +1,30 @@
-"""Approximate leave-one-out predictions, from the linear system of the last Newton step."""
+r"""Approximate leave-one-out predictions, from the linear system of the last Newton step.
+
+To minimise :math:`\frac1n\sum_i\omega_i\ell(f_i, y_i)+\frac\beta2||f||_K^2`, :math:`f=K\theta/\lambda+1t^T`, λ = nβ,
+with Hessians W of the rows' weighted losses, a step takes the matrix
+
+.. math:: B = (W^{-1}+K/\lambda)^{-1} = S\hat BS, \qquad SS\ \text{the diagonal of}\ W,
+
+and, from which the intercepts T are eliminated,
+:math:`\tilde B=\hat B-\hat BST(T^TS\hat BST)^{-1}T^TS\hat B`.
+
+References
+----------
+Rasmussen, Williams, "Gaussian processes for machine learning" (2006), algorithms 3.1 and 3.3.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg.lapack import dpotri, spotri
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit
-from clifford_rand_nn.kernel_network.logistic.newton_system import NewtonSystem
 from clifford_rand_nn.problems.duality import shrinkage
+from clifford_rand_nn.solvers.kernel.gram import KernelSystem
 
 _TILE = 64  # rows whose columns are formed at once
 _MOST = 0.5  # of the first shift that the second may be; beyond, the expansion tells little
@@ -19,13 +34,96 @@ _FREE = 100  # predictions whose curvature is then free
 _STEPS = 20
 _DONE = 1e-4  # move of a prediction that ends it
 
+_STRIP = 256  # columns that are mirrored at a time
+
 Groups = Sequence[NDArray[np.intp]]
 
 
-def left_out(system: NewtonSystem, datafit: Datafit, f: Array, groups: Groups | None = None) -> Array:
+class InverseBlocks:
+    r"""Entries of :math:`\tilde B`, and products with some of its columns.
+
+    Of one output :math:`\hat B=M^{-1}`, :math:`M=I+SKS/\lambda`; of a softmax
+    :math:`\hat B_{cc'}=\delta_{cc'}M_c^{-1}-V_c^TV_{c'}`, :math:`V_c=L^{-1}S_cM_c^{-1}`,
+    :math:`LL^T=\sum_cS_cM_c^{-1}S_c`.
+
+    Parameters
+    ----------
+    system : KernelSystem
+        Used up: its matrices are written over.
+    border : (n, C, a)
+        S-weighted intercepts T; of a softmax the last output is the gauge.
+    """
+
+    def __init__(self, system: KernelSystem, border: Array) -> None:
+        self.roots = system.roots
+        n, C, free = border.shape
+        half = system.solve(border) / self.roots[:, :, None]
+        gram = np.einsum("nca,nc,ncb->ab", half, self.roots, border)
+        corner = np.linalg.cholesky((gram + gram.T) / 2)
+        self._border = solve_triangular(corner, half.reshape(n * C, free).T, lower=True).T.reshape(n, C, free)
+        self._inverses: list[Any] = []
+        self._V: list[Array] = []  # a row for each column of V_c
+        for c, matrix in enumerate(system.matrices):
+            if system.total is None:
+                matrix, _ = (spotri if matrix.dtype == np.float32 else dpotri)(matrix, lower=1, overwrite_c=1)
+            for a in range(0, n, _STRIP):
+                part = slice(a, a + _STRIP)
+                below = np.tril(matrix[part, part])
+                matrix[part, a:] = matrix[a:, part].T
+                matrix[part, part] = below + np.tril(below, -1).T
+            self._inverses.append(matrix.T)
+            if system.total is not None:
+                scaled = self.roots[:, c, None] * matrix
+                self._V.append(solve_triangular(system.total, scaled, lower=True, overwrite_b=True).T)
+        self._null = self.roots / np.linalg.norm(self.roots, axis=1, keepdims=True)
+
+    def block(self, rows: NDArray[np.intp]) -> Array:
+        r"""Return :math:`\tilde B` of these rows, (..., m, C, m, C) for rows (..., m).
+
+        That of a softmax has 1 added on what it does not see, shifts of all outputs of a row, so that it is regular.
+        """
+        *outer, m = rows.shape
+        C, Z = len(self._inverses), self._border[rows]
+        B = -np.einsum("...ica,...jda->...icjd", Z, Z)
+        for c, M in enumerate(self._inverses):
+            B[..., :, c, :, c] += M[rows[..., :, None], rows[..., None, :]]
+        if self._V:
+            V = np.stack([V[rows] for V in self._V], axis=-2).reshape(*outer, m * C, -1)
+            B -= (V @ np.swapaxes(V, -1, -2)).reshape(*outer, m, C, m, C)
+            q = self._null[rows]
+            for i in range(m):
+                B[..., i, :, i, :] += q[..., i, :, None] * q[..., i, None, :]
+        return np.asarray(B)
+
+    def spread(self, rows: NDArray[np.intp], starts: NDArray[np.intp], y: Array) -> Array:
+        r"""Return :math:`\sum_{i\in g}\tilde B_{ji}y_i`, (n, C, k), for k groups, ``starts`` in ``rows``."""
+        sums = np.add.reduceat(np.einsum("mca,mc->ma", self._border[rows], y), starts)
+        out = -np.einsum("nca,ka->nck", self._border, sums)
+        for c, M in enumerate(self._inverses):
+            out[:, c] += np.add.reduceat(M[rows] * y[:, c, None], starts).T
+        if self._V:
+            U = np.add.reduce([np.add.reduceat(V[rows] * y[:, c, None], starts).T for c, V in enumerate(self._V)])
+            for c, V in enumerate(self._V):
+                out[:, c] -= V @ U
+        return np.asarray(out)
+
+    def gather(self, rows: NDArray[np.intp], of: NDArray[np.intp], T: Array) -> Array:
+        r"""Return :math:`\sum_j\tilde B_{ij}T_j`, (m, C), the i-th row with column ``of`` of T (n, C, k)."""
+        sums = np.einsum("nca,nck->ka", self._border, T)
+        out = -np.einsum("mca,ma->mc", self._border[rows], sums[of])
+        for c, M in enumerate(self._inverses):
+            out[:, c] += np.einsum("mn,mn->m", M[rows], T[:, c].T[of])
+        if self._V:
+            P = np.add.reduce([V.T @ T[:, c] for c, V in enumerate(self._V)])
+            for c, V in enumerate(self._V):
+                out[:, c] -= np.einsum("mn,nm->m", V[rows], P[:, of])
+        return np.asarray(out)
+
+
+def left_out(blocks: InverseBlocks, datafit: Datafit, f: Array, groups: Groups | None = None) -> Array:
     r"""Return the predictions (n, C) of every row, or of the rows of every group, without their losses.
 
-    With the matrix of `NewtonSystem` at the optimum f, without the losses of g the quadratic model moves
+    With :math:`\tilde B` at the optimum f, without the losses of g the quadratic model moves
 
     .. math:: f_g\ \text{by}\ -S_g^{-1}(\tilde B_{gg}^{-1}-I)S_g^{-1}r_g,\qquad
               f_j\ \text{by}\ \Delta_j=S_j^{-1}\tilde B_{jg}y_g,\quad y_g=\tilde B_{gg}^{-1}S_g^{-1}r_g,
@@ -37,8 +135,7 @@ def left_out(system: NewtonSystem, datafit: Datafit, f: Array, groups: Groups | 
 
     Parameters
     ----------
-    system : NewtonSystem
-        Used up.
+    blocks : InverseBlocks
     datafit : Datafit
     f : (n, C)
         The optimum.
@@ -49,12 +146,11 @@ def left_out(system: NewtonSystem, datafit: Datafit, f: Array, groups: Groups | 
     Rad, Maleki, "A scalable estimate of the out-of-sample prediction error via approximate leave-one-out
     cross-validation", J. R. Stat. Soc. B 82 (2020), eq. 9, the first term.
     """
-    system.open()
-    return _LeftOut(system, datafit, f).run(groups)
+    return _LeftOut(blocks, datafit, f).run(groups)
 
 
 class _LeftOut:
-    def __init__(self, system: NewtonSystem, datafit: Datafit, f: Array) -> None:
+    def __init__(self, system: InverseBlocks, datafit: Datafit, f: Array) -> None:
         self._system, self._datafit, self._f = system, datafit, f
         self._residual = datafit.residual(f)
         self._scaled = self._residual / system.roots

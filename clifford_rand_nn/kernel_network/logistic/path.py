@@ -2,33 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.linalg.blas import dsymm
+from numpy.typing import ArrayLike
 
 from clifford_rand._blas import blas_threads
 from clifford_rand._checks import as_array, as_real, check_positive, describe, fail
-from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
+from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import make_datafit
-from clifford_rand_nn.kernel_network.logistic.approximate_leave_one_out import Groups, left_out
-from clifford_rand_nn.kernel_network.logistic.newton_system import LogisticSystem, NewtonSystem, SoftmaxSystem
-from clifford_rand_nn.problems.duality import DualBound, relative_gap, rounding_of_form
+from clifford_rand_nn.kernel_network.kernel_problem import KernelMatrix, KernelProblem
+from clifford_rand_nn.kernel_network.logistic.approximate_leave_one_out import Groups, InverseBlocks, left_out
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status, check_memory
-from clifford_rand_nn.solvers.convergence import Watch
+from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS
 
 _OWNER = "logistic_path"
-_ADVICE = "try a larger tol"
 _STEPS = 100
-_ARMIJO = 1e-4
-_SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
-_MANY_ROWS = 1000  # from which single precision is worth it
-_ROUGH = 1e-6  # a gap down to which steps in single precision lead
 _NEAR = 1e-3  # a gap from which one step moves predictions so little that its curvatures are those of the optimum
 _CUBE = 5.8e-12  # seconds of a Cholesky factorization of order n, by n³, on two cores
 _LOGISTIC, _SOFTMAX = 3.0, 27.0  # such factorizations for one beta, and for one beta and class
@@ -128,7 +119,7 @@ def logistic_path(
 
     References
     ----------
-    As in `NewtonSystem`.
+    As of `KernelNewton`.
 
     Examples
     --------
@@ -178,86 +169,42 @@ def rows_of(groups: ArrayLike, n: int) -> Groups:
     return parts
 
 
-class _State(NamedTuple):
-    theta: Array
-    image: Array  # K theta
-    t: Array
-    f: Array
-    objective: float
-
-
 class LogisticPath:
     """What the fits of a path share, and the last of them; arguments are those of `logistic_path`, checked."""
 
     def __init__(self, K: Array, datafit: Datafit, groups: Groups | None, leave_out: bool = True) -> None:
-        self._leave_out = leave_out
-        self._K, self._datafit, self._groups = K, datafit, groups
+        self._leave_out, self._groups = leave_out, groups
+        self._kernel, self._datafit = KernelMatrix(K, fit_intercept=True), datafit
         self.n, self._outputs = datafit.y.shape
-        self._kind: type[NewtonSystem] = LogisticSystem if datafit.loss.separable else SoftmaxSystem
-        self._single = self.n >= _MANY_ROWS and datafit.loss.separable
-        self._ones = np.full((self.n, 1), self.n**-0.5)
-        self._fits: list[tuple[float, _State]] = []
+        self._fits: list[LogisticFit] = []
         self.seconds = 0.0
 
     @property
     def memory(self) -> float:
-        """Return the bytes of the matrices of a step."""
-        return float(8 * self.n**2 * (self._kind.layers(self._outputs) + self._single))
-
-    @cached_property
-    def _store(self) -> Array:
-        return np.zeros((self._kind.layers(self._outputs), self.n, self.n))
-
-    @cached_property
-    def _in_single(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        K = self._K.astype(np.float32)
-        return K, np.zeros((1, *K.shape), np.float32)
+        """Return the bytes of the matrices of a step, and of those of leave-one-out."""
+        separable = self._datafit.loss.separable
+        return float(8 * self.n**2 * (1.0 + (self.n >= MANY_ROWS) if separable else 2.0 * self._outputs + 1))
 
     def fit(self, beta: float, limits: Limits) -> LogisticFit:
         """Fit for one beta."""
-        datafit, radius = self._datafit, self.n * beta
-        watch = Watch[_State](limits, lambda primal, dual: relative_gap(datafit, primal, dual), _ADVICE)
-        system, before = None, np.inf
-        with watch, np.errstate(over="ignore", invalid="ignore"):  # what overflows is not finite, and is judged then
-            state, guess = self._start(radius), self._ahead(beta)
-            residual, image, bound = self._look(state.f, radius)
-            watch.check(0, state.objective, bound, state, state.f)
-            for k in count(1):
-                if watch.status is not None:
-                    break
-                single, before, last = self._single and watch.gap > _ROUGH, watch.gap, state
-                try:
-                    if guess is not None:
-                        r = datafit.residual(guess)
-                        state, system = self._step(guess, r, self._times(r), radius, single)
-                        guess = None
-                    if state is last or not state.objective < last.objective:
-                        state, system = self._step(last.f, residual, image, radius, single)
-                        state = self._shortened(last, state, residual, radius)
-                except np.linalg.LinAlgError:
-                    state = last
-                if state is last:
-                    watch.stop(Status.STALLED)
-                    break
-                residual, image, bound = self._look(state.f, radius)
-                watch.check(k, state.objective, bound, state, state.f)
+        problem = KernelProblem(self._kernel, self._datafit, beta)
+        last = self._fits[-1] if self._fits else None
+        state = None if last is None else problem.state(last.alpha, last.fitted)
+        watch, newton = problem.minimize(limits, state, self._ahead(beta))
         best = watch.point
-        self._fits = [*self._fits[-1:], (beta, best)]
         alone = np.full_like(best.f, np.nan)
         if self._leave_out and watch.status not in (Status.INTERRUPTED, Status.MAX_MEMORY):
-            if system is None or not before <= _NEAR:
-                residual = datafit.residual(best.f)
-                _, system = self._step(best.f, residual, self._times(residual), radius, self._single)
-            alone = left_out(system, datafit, best.f, self._groups)
-            if self._outputs > 1:
-                alone -= alone.mean(axis=1, keepdims=True)
+            # near the optimum a step moves predictions so little that its curvatures are those there
+            is_near = len(watch.history) > 1 and watch.history[-2].relative_gap <= _NEAR
+            system = newton.system if is_near and newton.system is not None else newton.system_at(best.f)
+            alone = self._centered(left_out(InverseBlocks(system, newton.border), self._datafit, best.f, self._groups))
         self.seconds += watch.seconds
         result = watch.result("newton", best)
-        return LogisticFit(
+        fit = LogisticFit(
             beta=beta,
-            alpha=best.theta / radius,
-            intercept=best.t,
-            fitted=best.f,
+            alpha=best.theta / (self.n * beta),
+            intercept=self._centered(problem.intercept(best)[None])[0],
+            fitted=self._centered(best.f),
             leave_one_out=alone,
             objective=result.objective,
             duality_gap=result.duality_gap,
@@ -267,64 +214,17 @@ class LogisticPath:
             status=result.status,
             history=result.history,
         )
+        self._fits = [*self._fits[-1:], fit]
+        return fit
 
-    def _times(self, theta: Array) -> Array:
-        return np.asarray(dsymm(1.0, self._K.T, np.asfortranarray(theta), lower=1))
-
-    def _look(self, f: Array, radius: float) -> tuple[Array, Array, DualBound]:
-        """Return the residual, its image, and the lower bound that predictions prove."""
-        residual, C = self._datafit.residual(f), self._outputs
-        theta = self._datafit.dual_point(residual, self._ones)
-        image = self._times(np.hstack([residual, theta]))  # K is read once
-        charge = float(np.vdot(theta, image[:, C:])) + float(rounding_of_form(self._K.diagonal(), theta).sum())
-        charge /= 2 * self.n * radius
-        return residual, image[:, :C], DualBound(self._datafit.dual_value(theta) - charge, theta)
-
-    def _made(self, theta: Array, image: Array, t: Array, radius: float) -> _State:
-        f = image / radius + t
-        objective = self._datafit.value(f) + float(np.vdot(theta, image)) / (2 * self.n * radius)
-        return _State(theta, image, t, f, objective)
-
-    def _start(self, radius: float) -> _State:
-        """Return the last network, or that without neurons."""
-        if not self._fits:
-            zero = np.zeros_like(self._datafit.y)
-            t = unpenalized_fit(self._datafit, self._ones).mean(axis=0)
-            return self._made(zero, zero, t, radius)
-        beta, last = self._fits[-1]
-        grown = radius / (self.n * beta)
-        return self._made(grown * last.theta, grown * last.image, last.t, radius)
+    def _centered(self, f: Array) -> Array:
+        """Return predictions, of a softmax those whose rows sum to zero."""
+        return f if self._outputs == 1 else f - f.mean(axis=1, keepdims=True)
 
     def _ahead(self, beta: float) -> Array | None:
         """Return predictions on the line through those of the last two fits, over the logarithm of beta."""
-        if len(self._fits) < 2:
+        if len(self._fits) < 2 or self._fits[0].beta == self._fits[1].beta:
             return None
-        (b2, two), (b1, one) = self._fits
-        return one.f + (one.f - two.f) * float(np.log(beta / b1) / np.log(b1 / b2)) if b1 != b2 else None
-
-    def _step(
-        self, f: Array, residual: Array, image: Array, radius: float, single: bool
-    ) -> tuple[_State, NewtonSystem]:
-        """Return the minimizer of the quadratic model at predictions f."""
-        p = self._datafit.loss.probabilities(f)
-        mass = self._datafit.weights * (p if self._outputs > 1 else p[:, :1] * p[:, 1:])
-        rough = LogisticSystem.in_single(*self._in_single, mass, radius) if single else None
-        system = rough or self._kind(self._K, mass, radius, self._store)
-        change, t = system.solve(f - image / radius, -residual.sum(axis=0))
-        theta = residual + change
-        if self._outputs > 1:
-            t -= t.mean()
-        return self._made(theta, self._times(theta), t, radius), system
-
-    def _shortened(self, state: _State, new: _State, residual: Array, radius: float) -> _State:
-        """Return the first of the halved steps that lowers the objective enough, or the state itself."""
-        slope = -float(np.vdot(residual, new.f - state.f)) / self.n
-        slope += float(np.vdot(state.image, new.theta - state.theta)) / (self.n * radius)
-        length = 1.0
-        while length > _SHORTEST and slope < 0:
-            if new.objective <= state.objective + _ARMIJO * length * slope:
-                return new
-            length /= 2
-            theta, image, t = ((a + b) / 2 for a, b in zip(state[:3], new[:3], strict=True))
-            new = self._made(theta, image, t, radius)
-        return state
+        second, last = self._fits
+        share = float(np.log(beta / last.beta) / np.log(last.beta / second.beta))
+        return last.fitted + (last.fitted - second.fitted) * share

@@ -192,8 +192,8 @@ def _product(a: Any, b: Array) -> Array:
 class KernelSystem:
     r"""Solves :math:`\mathrm{diag}(h_c)\,x_c + Kx_c = b_c` for every output c, with :math:`K = \sum_i\eta_iK_i`.
 
-    Written as :math:`x = S(I+SKS)^{-1}Sb`, :math:`S = h^{-1/2}`, whose matrix has no eigenvalue below 1. Outputs with
-    the same h share a factor.
+    Written as :math:`x = S(I+SKS)^{-1}Sb`, :math:`S = h^{-1/2}`, whose matrix has no eigenvalue below 1, and where
+    nothing is divided by a vanishing curvature. Outputs with the same h share a factor.
 
     With ``balanced`` the rows of x sum to zero, as the dual of a softmax does: :math:`x_c = R_c(b_c-\nu)`,
     :math:`\sum_cR_c\,\nu = \sum_cR_cb_c`, where :math:`R_c` are the inverses (Rasmussen, Williams, "Gaussian processes
@@ -209,6 +209,15 @@ class KernelSystem:
         Memory that is used again from call to call; it grows as needed.
     single : bool
         Whether to factorize in single precision, if the matrix allows it; not with ``balanced``.
+
+    Attributes
+    ----------
+    roots : (n, C)
+        S.
+    matrices : list of (n, n)
+        For each output the Cholesky factor of :math:`I+SKS`, with ``balanced`` the inverse; lower triangles.
+    total : (n, n) or None
+        With ``balanced`` the Cholesky factor of :math:`\sum_cR_c`.
     """
 
     def __init__(
@@ -220,20 +229,19 @@ class KernelSystem:
         buffers: dict[Any, NDArray[Any]],
         single: bool = False,
     ) -> None:
-        self._balanced = balanced
-        self._roots = 1 / np.sqrt(h)
-        self._factors: list[NDArray[Any]] = []
+        self.roots = 1 / np.sqrt(h)
+        self.matrices: list[NDArray[Any]] = []
+        self.total: Array | None = None
         n, C = h.shape
         of = [c if balanced else next(a for a in range(c + 1) if np.array_equal(h[:, a], h[:, c])) for c in range(C)]
-        total: Array | None = None
         for c in range(C):
             if of[c] < c:
-                self._factors.append(self._factors[of[c]])
+                self.matrices.append(self.matrices[of[c]])
                 continue
             for dtype in (np.float32, np.float64) if single and not balanced else (np.float64,):
                 if (c, dtype) not in buffers:
                     buffers[c, dtype] = np.zeros((n, n), dtype, order="F")  # what memory held may overflow
-                matrix = kernel.weighted(eta, self._roots[:, c], buffers[c, dtype])
+                matrix = kernel.weighted(eta, self.roots[:, c], buffers[c, dtype])
                 if dtype == np.float32 and not matrix.diagonal().max() < _MOST:
                     continue
                 potrf = spotrf if dtype == np.float32 else dpotrf
@@ -242,27 +250,31 @@ class KernelSystem:
                     break
             else:
                 raise np.linalg.LinAlgError(f"the leading minor of order {info} is not positive")
-            self._factors.append(factor)
             if balanced:
-                inverse, _ = dpotri(factor, lower=1, overwrite_c=0)
-                inverse *= self._roots[:, c] * self._roots[:, c, None]
-                total = inverse if total is None else np.add(total, inverse, out=total)
-        if total is not None:
-            self._total, _ = dpotrf(total, lower=1, clean=0, overwrite_a=1)
+                factor, _ = dpotri(factor, lower=1, overwrite_c=1)
+                scaled = factor * self.roots[:, c]
+                scaled *= self.roots[:, c, None]
+                self.total = scaled if self.total is None else np.add(self.total, scaled, out=self.total)
+            self.matrices.append(factor)
+        if self.total is not None:
+            self.total, _ = dpotrf(self.total, lower=1, clean=0, overwrite_a=1)
 
     def solve(self, b: Array) -> Array:
         """Solve for right-hand sides b (n, C, k)."""
         x = self._each(b)
-        if self._balanced:
-            nu, _ = dpotrs(self._total, np.asfortranarray(x.sum(axis=1)), lower=1, overwrite_b=1)
+        if self.total is not None:
+            nu, _ = dpotrs(self.total, np.asfortranarray(x.sum(axis=1)), lower=1, overwrite_b=1)
             x -= self._each(np.broadcast_to(nu[:, None, :], b.shape))
         return x
 
     def _each(self, b: Array) -> Array:
         out = np.empty(b.shape)
-        for c, factor in enumerate(self._factors):
-            root = self._roots[:, c, None]
-            potrs = spotrs if factor.dtype == np.float32 else dpotrs
-            x, _ = potrs(factor, np.asfortranarray(root * b[:, c, :], dtype=factor.dtype), lower=1, overwrite_b=1)
+        for c, matrix in enumerate(self.matrices):
+            root = self.roots[:, c, None]
+            scaled = np.asfortranarray(root * b[:, c, :], dtype=matrix.dtype)
+            if self.total is not None:
+                x = dsymm(1.0, matrix, scaled, lower=1)
+            else:
+                x, _ = (spotrs if matrix.dtype == np.float32 else dpotrs)(matrix, scaled, lower=1, overwrite_b=1)
             out[:, c, :] = root * x
         return out

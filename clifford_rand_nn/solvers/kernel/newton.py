@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
+from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Result, Status
@@ -18,8 +19,9 @@ from clifford_rand_nn.solvers.kernel.method import ADVICE, KernelMethod, sparse_
 
 _ARMIJO = 1e-4
 _SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
-_SINGLE = 1e-3  # a gap above which single precision is enough for the next step
-_ROUGH = 1e-5  # a gap that a step in single precision reaches
+_SINGLE = 1e-6  # a gap above which single precision is enough for the next step
+_ROUGH = 1e-5  # a gap that the only step of the squared loss reaches in single precision
+_LEAST_CURVATURE = 1e-10  # of a probability: of a prediction 23 on the far side
 _EVEN_STEPS = 12  # of Newton's method on a loss that is linear far off; it needs 4 to 8 unless most rows are there
 _CENTER, _TO_BOUNDARY = 0.1, 0.99  # target of a primal-dual step by the mean product; share of the way to a bound
 _STALLED = 3  # steps in a row that lower neither the gap nor the objective by the next share
@@ -36,22 +38,58 @@ class State(NamedTuple):
 
 
 class _Model(NamedTuple):
-    """A quadratic model of the loss: residual and inverse curvature (n, C), and whether classes are balanced by it."""
+    """A quadratic model of the loss: residual and inverse curvature (n, C)."""
 
     residual: Array
     h: Array
-    balanced: bool
+    balanced: bool = False  # whether the rows of the residual sum to zero
+    exact: bool = False  # whether the curvatures are those of the loss
+
+
+class NewtonProblem(Protocol):
+    r"""A loss over a kernel, with :math:`\frac\beta2||f||_K^2`."""
+
+    @property
+    def datafit(self) -> Datafit:
+        """Loss, targets and weights."""
+
+    @property
+    def beta(self) -> float:
+        """Of the 1/n scale."""
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs."""
+
+    def dual_bound(self, predictions: Array, square: Any) -> DualBound:
+        """Return the lower bound that predictions prove."""
 
 
 class NewtonStep:
-    """The step of `KernelNewton` for one problem, from one state to the next."""
+    """The step of `KernelNewton` for one problem, from one state to the next.
 
-    def __init__(self, problem: GatedRidgeProblem, kernel: SummedKernel) -> None:
+    Parameters
+    ----------
+    problem : NewtonProblem
+    kernel : SummedKernel
+
+    Attributes
+    ----------
+    system : KernelSystem or None
+        Of the last step, if its curvatures are those of the loss.
+    """
+
+    def __init__(self, problem: NewtonProblem, kernel: SummedKernel) -> None:
         self.problem, self.kernel = problem, kernel
         self._radius = problem.n * problem.beta
         self._buffers: dict[Any, NDArray[Any]] = {}
         C = problem.outputs
-        self._border = kernel.biases(C, C if problem.datafit.loss.separable else C - 1)
+        self.border = kernel.biases(C, C if problem.datafit.loss.separable else C - 1)
+        self.system: KernelSystem | None = None
 
     def bound(self, f: Array) -> DualBound:
         """Return the lower bound that predictions prove."""
@@ -75,12 +113,55 @@ class NewtonStep:
         best = bounded if shortened is None or bounded.objective < shortened.objective else shortened
         return best if best.objective < state.objective else None
 
+    def run(self, state: State, ahead: Array | None, watch: Watch[State]) -> None:
+        """Take steps until the watch or rounding ends them; the first from given predictions, if that helps."""
+        loss = self.problem.datafit.loss
+        is_even = loss.even and not loss.is_quadratic
+        # The squared loss is done after one step in double precision.
+        since, enough = 0, _SINGLE if not loss.is_quadratic or watch.tol > _ROUGH else np.inf
+        for k in count(1):
+            gap, least = watch.gap, state.objective * (1 - _NO_LESS)
+            try:
+                following = self.step(state, ahead if k == 1 else None, watch.gap > enough)
+            except np.linalg.LinAlgError:
+                following = None
+            if following is None or (is_even and k > _EVEN_STEPS):
+                return self._with_bounds(state, watch) if is_even else watch.stop(Status.STALLED)
+            state = following
+            watch.check(k, state.objective, self.bound(state.f), state, state.f)
+            if watch.status is not None:
+                return None
+            since = 0 if watch.gap < gap or state.objective < least else since + 1
+            if since >= _STALLED:
+                return self._with_bounds(state, watch) if is_even else watch.stop(Status.STALLED)
+        return None
+
+    def _with_bounds(self, state: State, watch: Watch[State]) -> None:
+        """Take primal-dual steps with multipliers of the bounds of theta, to where most rows are on linear pieces."""
+        datafit, least, since = self.problem.datafit, np.inf, 0
+        away = np.abs(datafit.residual(state.f)) * np.abs(datafit.y - state.f)
+        term = LossTerm(datafit, state.f, float(away.mean()))
+        for k in count(watch.n_iter + 1):
+            mu = term.product() / term.count
+            try:
+                state, length = self.primal_dual(state, term, _CENTER * mu)
+            except np.linalg.LinAlgError:
+                return watch.stop(Status.STALLED)
+            bound = self.bound(datafit.predictions_at(term.theta))
+            watch.check(k, state.objective, bound, state, state.f)
+            since, least = (0, mu) if mu < 0.9 * least else (since + 1, least)
+            if watch.status is not None:
+                return None
+            if since >= _EVEN_STEPS or not length > _SHORTEST:
+                return watch.stop(Status.STALLED)
+        return None
+
     def primal_dual(self, state: State, term: LossTerm, target: float) -> tuple[State, float]:
         """Return the state after a step in network and dual point towards products of that size, and its length."""
         term.linearize(state.f)
         term.right_hand_side(target, False)
         shift = state.f - state.image / self._radius
-        new = self._full(state.f + term.q, shift, _Model(term.theta, 1 / term.W, False), False)
+        new = self._full(state.f + term.q, shift, _Model(term.theta, 1 / term.W), False)
         theta, image, f = new.theta - state.theta, new.image - state.image, new.f - state.f
         term.set_direction(f)
         size = min(1.0, _TO_BOUNDARY * term.limit())
@@ -113,24 +194,30 @@ class NewtonStep:
     def _full(self, f: Array, shift: Array, model: _Model, single: bool) -> State:
         """Return the minimizer of a quadratic model at predictions f; ``shift`` is what biases predict already."""
         kernel, radius = self.kernel, self._radius
-        kept = np.where(np.isinf(model.h), model.residual, 0.0)  # on a linear piece
-        target = f - shift + np.where(np.isinf(model.h), 0.0, model.h * model.residual)
-        if kept.any():
-            target = target - kernel.apply(kept) / radius
-        single = single and len(f) >= MANY_ROWS
-        system = KernelSystem(kernel, np.array([1 / radius]), model.h, model.balanced, self._buffers, single)
-        solved = system.solve(np.concatenate([self._border, target[:, :, None]], axis=2))
-        columns, theta = solved[:, :, :-1], solved[:, :, -1]
+        # (H + K/λ)Δ + Qc = f - shift - Kr/λ, θ = r + Δ, Qᵀθ = 0: rounding of the factor is a share of the change only,
+        # and where a piece is linear, H infinite, the residual stays
+        target = f - shift - kernel.apply(model.residual) / radius
+        system = self._system(model, single and len(f) >= MANY_ROWS)
+        self.system = system if model.exact else None
+        solved = system.solve(np.concatenate([self.border, target[:, :, None]], axis=2))
+        columns, theta = solved[:, :, :-1], model.residual + solved[:, :, -1]
         if columns.shape[2]:
-            border = self._border.reshape(-1, columns.shape[2])
-            excess = border.T @ (theta + kept).ravel()
+            border = self.border.reshape(-1, columns.shape[2])
+            excess = border.T @ theta.ravel()
             c = np.linalg.lstsq(border.T @ columns.reshape(border.shape), excess, rcond=None)[0]
             theta = theta - columns @ c
-            shift = shift + self._border @ c
-        theta = theta + kept
+            shift = shift + self.border @ c
         image = kernel.apply(theta)
         f_new = image / radius + shift
         return State(theta, image, f_new, self._objective(theta, image, f_new))
+
+    def _system(self, model: _Model, single: bool) -> KernelSystem:
+        eta = np.array([1 / self._radius])
+        return KernelSystem(self.kernel, eta, model.h, model.balanced, self._buffers, single)
+
+    def system_at(self, f: Array) -> KernelSystem:
+        """Return the system of a step from predictions f."""
+        return self._system(self._linearized(f), len(f) >= MANY_ROWS)
 
     def _linearized(self, f: Array) -> _Model:
         """Return the second-order model, infinitely flat on linear pieces."""
@@ -138,11 +225,13 @@ class NewtonStep:
         residual = datafit.residual(f)
         if not datafit.loss.separable:
             mass = datafit.weights * datafit.y - residual
-            return _Model(residual, 1 / np.maximum(mass, np.finfo(np.float64).tiny), True)
+            return _Model(residual, 1 / np.maximum(mass, _LEAST_CURVATURE), balanced=True, exact=True)
         low, high = datafit.dual_domain()
         with np.errstate(divide="ignore"):
             h = np.where((residual <= low) | (residual >= high), np.inf, datafit.dual_curvature(residual))
-        return _Model(residual, h, False)
+        if datafit.loss.probabilistic:
+            h = np.minimum(h, 1 / _LEAST_CURVATURE)
+        return _Model(residual, h, exact=True)
 
     def _majorized(self, f: Array) -> _Model:
         """Return a model above the loss, whose minimizer lowers the objective; reweighted squares for an even loss."""
@@ -151,7 +240,7 @@ class NewtonStep:
         h = np.broadcast_to(1 / np.asarray(datafit.row_curvature), f.shape)
         if datafit.loss.even:
             h = np.maximum(h, np.abs(datafit.y - f) / np.maximum(np.abs(residual), np.finfo(np.float64).tiny))
-        return _Model(residual, h, False)
+        return _Model(residual, h)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +249,7 @@ class KernelNewton(KernelMethod[GatedRidgeProblem, SummedKernel]):
 
     With :math:`K = \sum_iD_iXX^TD_i = (XX^T)\circ(DD^T)` and :math:`\lambda = n\beta` the network is
     :math:`U_i = X^TD_i\theta/\lambda`, its predictions are :math:`f = K\theta/\lambda + Qc`, and at the optimum θ is
-    their residual. A step linearises the residual at the present predictions, with curvatures W:
+    their residual. A step linearizes the residual at the present predictions, with curvatures W:
 
     .. math:: (W^{-1} + K/\lambda)\theta + Qc = f + W^{-1}r(f),\qquad Q^T\theta = 0,
 
@@ -201,26 +290,25 @@ class KernelNewton(KernelMethod[GatedRidgeProblem, SummedKernel]):
     def _solve(
         self, problem: GatedRidgeProblem, start: Point | None, kernel: list[SummedKernel]
     ) -> Result[Coefficients]:
-        watch = Watch[Array](self, problem.relative_gap, ADVICE)
+        watch = Watch[State](self, problem.relative_gap, ADVICE)
         free = problem.null_predictions
-        theta = np.zeros_like(free)
+        zero = np.zeros_like(free)
+        null = State(zero, zero, free, problem.datafit.value(free))
         square = kernel[0].square_above if kernel else None
         with watch, np.errstate(all="ignore"):  # what overflows is not finite afterwards, and is judged then
-            watch.check(0, problem.datafit.value(free), problem.dual_bound(free, square), theta, free)
+            watch.check(0, null.objective, problem.dual_bound(free, square), null, free)
             if watch.status is None:
                 if not kernel:
                     kernel.append(SummedKernel(problem))
-                newton = NewtonStep(problem, kernel[0])
-                null = State(theta, theta, free, problem.datafit.value(free))
-                self._run(newton, null, self._ahead(problem, kernel[0], start), watch)
+                NewtonStep(problem, kernel[0]).run(null, self._ahead(problem, kernel[0], start), watch)
                 kernel[0].last = problem, watch.fitted
         return self._result(problem, watch, kernel)
 
     def _result(
-        self, problem: GatedRidgeProblem, watch: Watch[Array], kernel: list[SummedKernel]
+        self, problem: GatedRidgeProblem, watch: Watch[State], kernel: list[SummedKernel]
     ) -> Result[Coefficients]:
         """Return the network of the best dual variable, with the objective that it has itself."""
-        a, theta, radius = problem.map, watch.point, problem.n * problem.beta
+        a, theta, radius = problem.map, watch.point.theta, problem.n * problem.beta
         U, free = problem.start().U, watch.fitted
         if theta.any():
             U = a.gated_adjoint(theta) / (radius * a.weights**2)[:, None, None]
@@ -230,7 +318,7 @@ class KernelNewton(KernelMethod[GatedRidgeProblem, SummedKernel]):
         objective = problem.datafit.value(fitted) + problem.penalty.value(U)
         known = watch.status is Status.OPTIMAL or watch.status is None or watch.status.ends_all
         bound = watch.bound if known else problem.dual_bound(fitted)  # by the rows, which lose less than K
-        watch.polish(objective, bound, theta, fitted)  # where scales of rows differ much, K has lost the small
+        watch.polish(objective, bound, watch.point, fitted)  # where scales of rows differ much, K has lost the small
         return watch.result("newton", problem.with_biases(U, *a.biases_in(free)))
 
     @staticmethod
@@ -240,46 +328,3 @@ class KernelNewton(KernelMethod[GatedRidgeProblem, SummedKernel]):
             known: Array = kernel.last[1]
             return known
         return None if start is None else problem.predictions(start)
-
-    def _run(self, newton: NewtonStep, state: State, ahead: Array | None, watch: Watch[Array]) -> None:
-        """Take steps until the watch or rounding ends them; the first from given predictions, if that helps."""
-        # The squared loss is done after one step in double precision.
-        since, enough = 0, _SINGLE if not newton.problem.datafit.loss.is_quadratic or self.tol > _ROUGH else np.inf
-        for k in count(1):
-            gap, least = watch.gap, state.objective * (1 - _NO_LESS)
-            try:
-                found = newton.step(state, ahead if k == 1 else None, watch.gap > enough)
-            except np.linalg.LinAlgError:
-                found = None
-            even = newton.problem.datafit.loss.even and not newton.problem.datafit.loss.is_quadratic
-            if found is None or (even and k > _EVEN_STEPS):
-                return self._with_bounds(newton, state, watch) if even else watch.stop(Status.STALLED)
-            state = found
-            watch.check(k, state.objective, newton.bound(state.f), state.theta, state.f)
-            if watch.status is not None:
-                return None
-            since = 0 if watch.gap < gap or state.objective < least else since + 1
-            if since >= _STALLED:
-                return self._with_bounds(newton, state, watch) if even else watch.stop(Status.STALLED)
-        return None
-
-    @staticmethod
-    def _with_bounds(newton: NewtonStep, state: State, watch: Watch[Array]) -> None:
-        """Take primal-dual steps with multipliers of the bounds of theta, to where most rows are on linear pieces."""
-        datafit, least, since = newton.problem.datafit, np.inf, 0
-        away = np.abs(datafit.residual(state.f)) * np.abs(datafit.y - state.f)
-        term = LossTerm(datafit, state.f, float(away.mean()))
-        for k in count(watch.n_iter + 1):
-            mu = term.product() / term.count
-            try:
-                state, length = newton.primal_dual(state, term, _CENTER * mu)
-            except np.linalg.LinAlgError:
-                return watch.stop(Status.STALLED)
-            bound = newton.bound(datafit.predictions_at(term.theta))
-            watch.check(k, state.objective, bound, state.theta, state.f)
-            since, least = (0, mu) if mu < 0.9 * least else (since + 1, least)
-            if watch.status is not None:
-                return None
-            if since >= _EVEN_STEPS or not length > _SHORTEST:
-                return watch.stop(Status.STALLED)
-        return None
