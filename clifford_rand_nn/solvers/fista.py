@@ -1,7 +1,8 @@
 """FISTA with adaptive restart and adaptive step, stopped by the relative duality gap."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from clifford_rand._checks import check_choice, check_integer
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import dual_bound
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, Point
-from clifford_rand_nn.problems.penalties import GateMetric, GroupL2
+from clifford_rand_nn.problems.penalties import GateMetric, GroupL2, Ridge
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status
 from clifford_rand_nn.solvers.convergence import Watch
 from clifford_rand_nn.solvers.interrupts import handed_over
@@ -109,10 +110,10 @@ class Fista(Limits):
 
     def _iterate(self, problem: GatedProblem, z: Point, f: Array, watch: Watch[Point]) -> None:
         single = self.precision == "single" or (self.precision == "auto" and _single_pays(problem))
-        state = _State.at(z, f, np.float32 if single else np.float64, problem.lipschitz())
         norms = isinstance(problem.penalty, GroupL2)
-        if norms and problem.map.rows.size * problem.map.n_patterns * problem.outputs >= _METRIC_PAYS:
-            state.take(problem.map.metric)
+        work = problem.map.rows.size * problem.map.n_patterns * problem.outputs
+        metric = problem.map.metric if norms and work >= _METRIC_PAYS else None
+        state = _State.at(z, f, np.float32 if single else np.float64, problem.lipschitz(), metric)
         estimated = norms and problem.datafit.loss.is_quadratic
         usual = latest = 0
         k, next_check = 0, self.check_every
@@ -129,7 +130,7 @@ class Fista(Limits):
             if k >= next_check or last:
                 next_check = k + (self.check_every if estimated else max(self.check_every, k // 10))
                 usual, latest = k + max(self.check_every, k // 10), k + max(self.check_every, int(_SELDOM * k))
-                z, f = state.point, state.f
+                z, f = state.iterate.point, state.f
                 if single:  # a gap is proved in double precision
                     z = Point(z.U.astype(np.float64), z.c)
                     f = problem.predictions(z)
@@ -140,80 +141,114 @@ class Fista(Limits):
                     watch.stop(Status.NOT_FINITE)
 
 
-@dataclass
-class _State:
-    """Iterate z with its predictions, the extrapolated y with its own, and step and momentum; U in one precision."""
+class Iterate(NamedTuple):
+    """A point of accelerated proximal steps, with the extrapolated point y, where the next one begins."""
 
     point: Point
-    f: Array
     y: Point
-    f_y: Array
-    L: float
+    L: float  # Lipschitz constant of the gradient, an estimate
     t: float = 1.0
-    metric: GateMetric | None = None
-    multiplier: Array | None = None  # of the last prox in the metric
-    slope: tuple[Array, NDArray[Any]] | None = None  # predictions and gradient in U that the last step began from
+    multiplier: Array | None = None  # of the last prox in a metric
+    momentum: float = 0.0  # share of the last move that leads from the point to y
 
-    @classmethod
-    def at(cls, z: Point, f: Array, dtype: Any, L: float) -> "_State":
-        z = Point(z.U.astype(dtype, copy=False), z.c)
-        return cls(z, f, z, f, L)
+    def step(
+        self,
+        gradient: Point,
+        penalty: GroupL2 | Ridge,
+        metric: GateMetric | None,
+        rise: Callable[[Point, Point], tuple[float, float]],
+    ) -> "Iterate | None":
+        r"""Return the iterate after a proximal step, restart or momentum; None if none is finite.
 
-    def take(self, metric: GateMetric | None) -> None:
-        """Make steps in a metric, in which they are longer."""
-        if metric is not None:
-            self.metric, self.L = metric, self.L / metric.omega
+        The step from y, :math:`z^+=\mathrm{prox}(y-M^{-1}\nabla/L)`, is shortened until its move Δ has
+        :math:`\kappa||K\Delta||^2/n\le L\,\Delta^TM\Delta`, M the metric or the identity. The next y is
+        :math:`z^++\frac{t-1}{t^+}(z^+-z)`, :math:`t^+=(1+\sqrt{1+4t^2})/2`, with t = 1 where
+        :math:`\Delta^TM(z^+-z)<0`: the step points against the momentum.
 
-    def in_double(self, z: Point, f: Array) -> "_State":
-        """Return the state at a point in double precision, with the same step."""
-        state = _State.at(z, f, np.float64, self.L)
-        state.metric, state.multiplier = self.metric, self.multiplier
-        return state
-
-    def step(self, problem: GatedProblem) -> bool:
-        """One iteration: a gradient, a proximal step short enough, restart or momentum; False if none is finite."""
-        z, y, f_y, L, metric = self.point, self.y, self.f_y, self.L, self.metric
+        Parameters
+        ----------
+        gradient : Point
+            At y.
+        penalty : GroupL2 or Ridge
+        metric : GateMetric or None
+        rise : callable
+            Of the new point and the move: twice what the loss rises above its tangent at most, and what of it is
+            round-off.
+        """
+        z, y, L, multiplier = self.point, self.y, RELAX * self.L, self.multiplier
         dtype = y.U.dtype
         omega = 1.0 if metric is None else metric.omega
-        kappa, largest = problem.datafit.row_curvature / problem.n, problem.datafit.curvature / problem.n
-        noise = NOISE * np.finfo(dtype).eps
-        gU, gc = problem.map.adjoint((problem.datafit.residual(f_y) / -problem.n).astype(dtype, copy=False))
-        self.slope = f_y, gU
-        if not np.isfinite(gU).all():
-            return False
-        direction = gU if metric is None else metric.solve(gU)
-        L *= RELAX
+        direction = gradient.U if metric is None else metric.solve(gradient.U)
         for _ in range(_TRIALS):
             U = direction * dtype.type(-1 / L)
             U += y.U
             if metric is None:
-                U = problem.penalty.prox(U, 1 / L, out=U)
+                U = penalty.prox(U, 1 / L, out=U)
             else:
-                assert isinstance(problem.penalty, GroupL2)  # the metric is taken for no other
-                U, self.multiplier = metric.prox(problem.penalty, U, 1 / L, self.multiplier)
-            new = Point(U, y.c - gc / (L * omega))
-            f_new = problem.map.forward(new.U, new.c).astype(np.float64, copy=False)
-            move = Point(new.U - y.U, new.c - y.c)
+                assert isinstance(penalty, GroupL2)  # the metric is taken for no other
+                U, multiplier = metric.prox(penalty, U, 1 / L, multiplier)
+            new = Point(U, y.c - gradient.c / (L * omega))
+            move = plain = Point(new.U - y.U, new.c - y.c)
             if metric is not None:
-                move = Point(metric.apply(move.U), omega * move.c)
-                square = _dot(move, Point(new.U - y.U, new.c - y.c))
-            else:
-                square = _dot(move, move)
-            needed = float(np.sum(kappa * (f_new - f_y) ** 2))
-            if needed <= L * square + largest * (noise * np.linalg.norm(f_new)) ** 2:
+                move = Point(metric.apply(plain.U), omega * plain.c)
+            square = _dot(move, plain)
+            needed, noise = rise(new, plain)
+            if needed <= L * square + noise:
                 break
             L = max(GROW * L, min(needed / square, 2 * L)) if 0 < square < np.inf > needed else 2 * L
         else:
-            return False
+            return None
         ahead = Point(new.U - z.U, new.c - z.c)
-        t = 1.0 if _dot(move, ahead) < 0 else self.t  # the step points against the momentum
-        self.t = (1 + float(np.sqrt(1 + 4 * t * t))) / 2
-        m = (t - 1) / self.t
-        self.y = Point(
-            np.add(np.multiply(ahead.U, dtype.type(m), out=ahead.U), new.U, out=ahead.U), new.c + m * ahead.c
-        )
-        self.f_y = f_new + m * (f_new - self.f)
-        self.point, self.f, self.L = new, f_new, L
+        t = 1.0 if _dot(move, ahead) < 0 else self.t
+        longer = (1 + float(np.sqrt(1 + 4 * t * t))) / 2
+        m = (t - 1) / longer
+        extrapolated = np.add(np.multiply(ahead.U, dtype.type(m), out=ahead.U), new.U, out=ahead.U)
+        return Iterate(new, Point(extrapolated, new.c + m * ahead.c), L, longer, multiplier, m)
+
+
+@dataclass
+class _State:
+    """Iterate with the predictions of its point and of y; U in one precision."""
+
+    iterate: Iterate
+    f: Array
+    f_y: Array
+    metric: GateMetric | None = None
+    slope: tuple[Array, NDArray[Any]] | None = None  # predictions and gradient in U that the last step began from
+
+    @classmethod
+    def at(cls, z: Point, f: Array, dtype: Any, L: float, metric: GateMetric | None = None) -> "_State":
+        z = Point(z.U.astype(dtype, copy=False), z.c)
+        return cls(Iterate(z, z, L if metric is None else L / metric.omega), f, f, metric)
+
+    def in_double(self, z: Point, f: Array) -> "_State":
+        """Return the state at a point in double precision, with the same step."""
+        z = Point(z.U.astype(np.float64, copy=False), z.c)
+        return _State(self.iterate._replace(point=z, y=z, t=1.0), f, f, self.metric)
+
+    def step(self, problem: GatedProblem) -> bool:
+        """One iteration: a gradient and a proximal step short enough; False if none is finite."""
+        f_y, datafit, n = self.f_y, problem.datafit, problem.n
+        dtype = self.iterate.y.U.dtype
+        kappa, largest = datafit.row_curvature / n, datafit.curvature / n
+        round_off = NOISE * np.finfo(dtype).eps
+        gradient = Point(*problem.map.adjoint((datafit.residual(f_y) / -n).astype(dtype, copy=False)))
+        self.slope = f_y, gradient.U
+        if not np.isfinite(gradient.U).all():
+            return False
+        f_new = f_y
+
+        def rise(new: Point, _: Point) -> tuple[float, float]:
+            nonlocal f_new
+            f_new = problem.map.forward(new.U, new.c).astype(np.float64, copy=False)
+            noise = largest * float(round_off * np.linalg.norm(f_new)) ** 2
+            return float(np.sum(kappa * (f_new - f_y) ** 2)), noise
+
+        following = self.iterate.step(gradient, problem.penalty, self.metric, rise)
+        if following is None:
+            return False
+        self.f_y = f_new + following.momentum * (f_new - self.f)
+        self.iterate, self.f = following, f_new
         return True
 
     def estimate(self, problem: GatedProblem) -> float:
@@ -226,7 +261,7 @@ class _State:
         bound = dual_bound(
             problem.datafit, theta, problem.map.Q, lambda _: size, problem.n * problem.beta, problem.reach
         )
-        return problem.relative_gap(problem.objective(self.point, self.f), bound.value)
+        return problem.relative_gap(problem.objective(self.iterate.point, self.f), bound.value)
 
 
 def _dot(a: Point, b: Point) -> float:

@@ -223,7 +223,7 @@ def test_the_free_estimate_is_the_gap_at_the_point_of_the_gradient():
     assert state.estimate(problem) == np.inf
     bound = problem.dual_bound(state.f)
     state.step(problem)
-    expected = problem.relative_gap(problem.objective(state.point), bound.value)
+    expected = problem.relative_gap(problem.objective(state.iterate.point), bound.value)
     assert state.estimate(problem) == pytest.approx(expected, rel=1e-10)
 
 

@@ -8,13 +8,11 @@ import numpy as np
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.gated import Point
-from clifford_rand_nn.problems.penalties import GateMetric, GroupL2
+from clifford_rand_nn.problems.penalties import GateMetric
 from clifford_rand_nn.shards.gated.problem import BALANCED, NEARLY, Evaluated, ShardedProblem
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status
+from clifford_rand_nn.solvers.fista import Iterate
 
-_RELAX = 0.98  # of the Lipschitz constant, a step
-_GROW = 1.1
-_TRIALS = 100
 _SINGLE = 1e-4  # gap at which single precision ends
 _WORSE = 2.0  # objective, in units of the best, from which a step counts as gone wrong
 _WAIT, _PATIENCE = 4, 5  # steps after a proof that failed before the next: 4, or a fifth of those that there were
@@ -126,41 +124,18 @@ class ShardedFista:
         return Found(z, judged.objective, judged.dual, judged.scale, problem.gap(judged.objective, judged.dual))
 
     def _step(self, state: State, slope: Point) -> State:
-        sample, metric, y, L = self._problem.sample, self._metric, state.y, state.L * _RELAX
-        omega = 1.0 if metric is None else metric.omega
-        direction = slope.U if metric is None else metric.solve(slope.U)
-        multiplier = state.multiplier
-        for _ in range(_TRIALS):
-            U = y.U - direction / L
-            if metric is None:
-                U = sample.penalty.prox(U, 1 / L)
-            else:
-                assert isinstance(sample.penalty, GroupL2)
-                U, multiplier = metric.prox(sample.penalty, U, 1 / L, multiplier)
-            new = Point(U, y.c - slope.c / (L * omega))
-            plain = Point(U - y.U, new.c - y.c)
-            move = plain if metric is None else Point(metric.apply(plain.U), omega * plain.c)
-            square = _dot(move, plain)
-            needed = self._curved(plain)
-            if needed <= L * square:
-                break
-            L = max(_GROW * L, min(needed / square, 2 * L)) if 0 < square < np.inf > needed else 2 * L
-        ahead = Point(new.U - state.z.U, new.c - state.z.c)
-        t = 1.0 if _dot(move, ahead) < 0 else state.t
-        longer = (1 + float(np.sqrt(1 + 4 * t * t))) / 2
-        m = (t - 1) / longer
-        extrapolated = Point(new.U + m * ahead.U, new.c + m * ahead.c)
-        return state._replace(z=new, y=extrapolated, L=L, t=longer, multiplier=multiplier)
+        iterate = Iterate(state.z, state.y, state.L, state.t, state.multiplier)
+        following = iterate.step(slope, self._problem.sample.penalty, self._metric, self._rise)
+        if following is None:
+            return state._replace(z=Point(np.full_like(state.z.U, np.nan), state.z.c))
+        z, y, L, t, multiplier, _ = following
+        return state._replace(z=z, y=y, L=L, t=t, multiplier=multiplier)
 
-    def _curved(self, move: Point) -> float:
+    def _rise(self, _: Point, move: Point) -> tuple[float, float]:
         """Return a bound of twice what the mean loss rises above its tangent along a move, from the sample."""
         problem = self._problem.sample
         f = np.asarray(problem.map.forward(move.U.astype(np.float32), move.c), dtype=np.float64)
-        return float(np.sum(problem.datafit.row_curvature * f**2)) / int(problem.datafit.y.shape[0])
-
-
-def _dot(a: Point, b: Point) -> float:
-    return float(np.vdot(a.U, b.U) + np.vdot(a.c, b.c))
+        return float(np.sum(problem.datafit.row_curvature * f**2)) / int(problem.datafit.y.shape[0]), 0.0
 
 
 def state_of(saved: Any) -> State:
