@@ -188,7 +188,7 @@ def test_what_is_refused(alg):
         ((), {"grades": (99,)}, cr.ArgumentError, "within 0"),
         (({"f1": 1},), {}, KeyError, "neither a mask"),
         ((), {"e1": 1, "values": [1]}, TypeError, "without values"),
-        ((), {"what": 1}, TypeError, "no blade"),
+        ((), {"what": 1}, TypeError, "not a blade"),
         (([1, 2],), {"keys": (1, 1)}, cr.ArgumentError, "distinct"),
         (([1],), {"keys": (1,), "grades": (2,)}, cr.ArgumentError, "of grades"),
     ]:

@@ -1,10 +1,10 @@
-"""What ``galgebra`` calls an algebra: names of basis vectors by one text, a metric with symbols, coordinates."""
+"""The class `Ga` of ``galgebra``: an algebra by names of basis vectors, a metric with symbols, and coordinates."""
 
 import itertools
 import re
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy as sp  # type: ignore[import-untyped]
 
@@ -13,11 +13,9 @@ from clifford_rand._threads import cached_property
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.rules import bits_of
 from clifford_rand.calculus.coordinates import Coordinates
-from clifford_rand.compat.galgebra.mv import Mv, of
-
-if TYPE_CHECKING:
-    from clifford_rand.compat.galgebra.dop import Dop, Pdop, Sdop
-    from clifford_rand.compat.galgebra.lt import Lt
+from clifford_rand.compat.galgebra.dop import Dop, Pdop, Sdop, operator_of
+from clifford_rand.compat.galgebra.lt import Lt
+from clifford_rand.compat.galgebra.multivector import Mv, of
 
 
 def _names(text: str, coords: Sequence[Any] | None) -> list[str]:
@@ -36,9 +34,9 @@ def _symbolic(names: Sequence[str], rows: Sequence[Sequence[Any]] | None) -> Any
     d = len(names)
     entries = sp.zeros(d, d)
     for i, j in itertools.combinations_with_replacement(range(d), 2):
-        given = "#" if rows is None else rows[i][j]
-        free = isinstance(given, str) and given == "#"
-        entries[i, j] = sp.Symbol(f"({names[i]}.{names[j]})", real=True) if free else sp.sympify(given)
+        entry = "#" if rows is None else rows[i][j]
+        free = isinstance(entry, str) and entry == "#"
+        entries[i, j] = sp.Symbol(f"({names[i]}.{names[j]})", real=True) if free else sp.sympify(entry)
         entries[j, i] = entries[i, j]
     return entries
 
@@ -113,8 +111,8 @@ class Ga:
     @staticmethod
     def build(*arguments: Any, **keywords: Any) -> tuple[Any, ...]:
         """Return (algebra, basis vector, …)."""
-        made = Ga(*arguments, **keywords)
-        return (made, *made.mv())
+        ga = Ga(*arguments, **keywords)
+        return (ga, *ga.mv())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Ga) and (self.names, self.coords, self.own) == (other.names, other.coords, other.own)
@@ -137,7 +135,7 @@ class Ga:
         return {self.name_of(mask): mask for mask in range(1, 2**self.n)}
 
     def index_of(self, mask: int) -> str:
-        """Return what a coefficient of a blade has after the name of its multivector, ``xy``."""
+        """Return the suffix of the coefficient of a blade after the name of its multivector, ``xy``."""
         if self.coords is not None:
             parts = [str(coord) for coord in self.coords]
         elif all("_" in name for name in self.names):
@@ -184,10 +182,10 @@ class Ga:
 
     def mvr(self, norm: bool = True) -> tuple[Mv, ...]:
         """Return the reciprocal vectors, e_i · e^j = δ_ij; with ``norm=False`` times E² for oblique ones."""
-        found = [of(self, vector) for vector in self.own.reciprocal_frame([one.inner for one in self.mv()])]
         plain = norm or self.own.form.diagonal is not None
-        square = (self.own.I * self.own.I).scalar_part()
-        return tuple(one if plain else one * square for one in found)
+        factor = 1 if plain else (self.own.I * self.own.I).scalar_part()
+        vectors = [e.inner for e in self.mv()]  # exact, as those of the algebra are integers
+        return tuple(of(self, vector) * factor for vector in self.own.reciprocal_frame(vectors))
 
     @staticmethod
     def com(A: Mv, B: Mv) -> Any:
@@ -203,46 +201,26 @@ class Ga:
         return self.chart
 
     @property
-    def grad(self) -> "Dop":
-        """The vector derivative, which acts on what stands at its right."""
-        from clifford_rand.compat.galgebra.dop import grad_of
-
-        return grad_of(self, leftward=False)
+    def grad(self) -> Dop:
+        """The vector derivative, which acts on its right."""
+        return operator_of(self, self.needed_chart("grad").grad, leftward=False)
 
     @property
-    def rgrad(self) -> "Dop":
-        """The vector derivative that acts on what stands at its left."""
-        from clifford_rand.compat.galgebra.dop import grad_of
+    def rgrad(self) -> Dop:
+        """The vector derivative that acts on its left."""
+        return operator_of(self, self.needed_chart("grad").grad, leftward=True)
 
-        return grad_of(self, leftward=True)
-
-    def dop(self, *arguments: Any, **options: Any) -> "Dop":
+    def dop(self, *arguments: Any, **options: Any) -> Dop:
         """Return `dop.Dop` of pairs of a multivector and a `Pdop`."""
-        from clifford_rand.compat.galgebra.dop import Dop
-
         return Dop(*arguments, ga=self, **options)
 
-    @staticmethod
-    def sdop(*arguments: Any) -> "Sdop":
-        """Return `dop.Sdop`."""
-        from clifford_rand.compat.galgebra.dop import Sdop
-
-        return Sdop(*arguments)
-
-    @staticmethod
-    def pdop(orders: Any) -> "Pdop":
-        """Return `dop.Pdop`."""
-        from clifford_rand.compat.galgebra.dop import Pdop
-
-        return Pdop(orders)
+    sdop, pdop = Sdop, Pdop
 
     @property
-    def grads(self) -> "tuple[Dop, Dop]":
+    def grads(self) -> tuple[Dop, Dop]:
         """`grad` and `rgrad`."""
         return self.grad, self.rgrad
 
-    def lt(self, source: Any, **options: Any) -> "Lt":
+    def lt(self, source: Any, **options: Any) -> Lt:
         """Return a linear map of vectors: see `lt.Lt`."""
-        from clifford_rand.compat.galgebra.lt import Lt
-
         return Lt(source, ga=self, **options)

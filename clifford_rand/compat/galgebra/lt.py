@@ -2,17 +2,14 @@
 
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy as sp  # type: ignore[import-untyped]
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.calculus.linear_map import LinearMap
-from clifford_rand.compat.galgebra.mv import Mv, of
-
-if TYPE_CHECKING:
-    from clifford_rand.compat.galgebra.ga import Ga
+from clifford_rand.compat.galgebra.multivector import Mv, of
 
 
 class Lt:
@@ -40,7 +37,7 @@ class Lt:
     [1, -1]]), -3*a^b, -3)
     """
 
-    def __init__(self, source: Any, *, ga: "Ga", mode: str = "g", f: bool = False) -> None:
+    def __init__(self, source: Any, *, ga: Any, mode: str = "g", f: bool = False) -> None:
         self.Ga = ga
         if isinstance(source, LinearMap):
             self.map = source
@@ -110,10 +107,10 @@ def det(L: Lt) -> Any:
 
 
 def _image(function: Any, vector: Any) -> Mv:
-    found = function(vector)
-    if not isinstance(found, Mv) or (found.inner.keys.size and found.grades != [1]):
-        raise fail("source", "Lt", "a linear function whose values are vectors", describe(f"{found}"))
-    return found
+    image = function(vector)
+    if not isinstance(image, Mv) or (image.inner.keys.size and image.grades != [1]):
+        raise fail("source", "Lt", "a linear function whose values are vectors", describe(f"{image}"))
+    return image
 
 
 def _matrix(images: "list[Mv]") -> Any:
@@ -126,17 +123,17 @@ def _check_linear(L: Lt, function: Any) -> None:
         raise fail("source", "Lt", "a linear function", describe(f"one with another value than the sum at {x}"))
 
 
-def _symbols(ga: "Ga", name: str, mode: str, f: bool) -> Any:
+def _symbols(ga: Any, name: str, mode: str, f: bool) -> Any:
     if mode not in ("g", "s", "a"):
         raise fail("mode", "Lt", '"g", "s" or "a"', mode)
-    made = np.empty((ga.n, ga.n), dtype=object)
+    matrix = np.empty((ga.n, ga.n), dtype=object)
     for i in range(ga.n):
         for j in range(ga.n):
             low, high = (i, j) if mode == "g" or i <= j else (j, i)
             text = f"{name}_{ga.index_of(1 << low)}{ga.index_of(1 << high)}"
-            one = sp.Function(text, real=True)(*(ga.coords or ())) if f else sp.Symbol(text, real=True)
-            made[i, j] = one if mode != "a" or i < j else -one if j < i else sp.Integer(0)
-    return made
+            entry = sp.Function(text, real=True)(*(ga.coords or ())) if f else sp.Symbol(text, real=True)
+            matrix[i, j] = entry if mode != "a" or i < j else -entry if j < i else sp.Integer(0)
+    return matrix
 
 
 class Mlt:
@@ -160,7 +157,7 @@ class Mlt:
     (a^b, -1, 2*S_12)
     """
 
-    def __init__(self, source: Any, ga: "Ga", nargs: int | None = None) -> None:
+    def __init__(self, source: Any, ga: Any, nargs: int | None = None) -> None:
         self.Ga = ga
         self.fvalue: Any = None
         if callable(source):
@@ -173,7 +170,7 @@ class Mlt:
         self.function = self._by_components
 
     @staticmethod
-    def slots(ga: "Ga", nargs: int) -> "list[list[Any]]":
+    def slots(ga: Any, nargs: int) -> "list[list[Any]]":
         """Return the symbols that stand for the components of each argument."""
         return [[sp.Symbol(f"slot{k}_{ga.index_of(1 << i)}", real=True) for i in range(ga.n)] for k in range(nargs)]
 
@@ -214,7 +211,7 @@ class Mlt:
         return self._product(other, lambda a, b: a | b)
 
 
-def _components(ga: "Ga", name: str, nargs: int) -> Any:
+def _components(ga: Any, name: str, nargs: int) -> Any:
     total = sp.Integer(0)
     slots = Mlt.slots(ga, nargs)
     for places in itertools.product(range(ga.n), repeat=nargs):

@@ -1,7 +1,6 @@
-"""What ``kingdon`` calls an algebra: its keys are masks or names of blades, in an order and with signs of one's own."""
+"""The class `Algebra` of ``kingdon``: keys are masks or names of blades, in an order and with signs of one's own."""
 
 import itertools
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,11 +10,12 @@ from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.basis.names import parity
-from clifford_rand.compat.kingdon.multivector import MultiVector, resolved
+from clifford_rand.compat.kingdon.coefficients import BLADE, resolved
+from clifford_rand.compat.kingdon.multivector import MultiVector
+from clifford_rand.compat.kingdon.register import Registered
 
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # kingdon's indices of basis vectors, one character each
 LARGE = 6  # basis vectors up to which all blades are made beforehand
-BLADE = re.compile(r"e[0-9A-Z]*")
 
 _BASES = {
     "2DPGA": (2, 0, 1, "e e1 e2 e0 e20 e01 e12 e012"),
@@ -37,11 +37,11 @@ def _of_grade(name: str, grade: Callable[[int], int]) -> Any:
 
 
 def _operation(name: str) -> Any:
-    def method(self: "Algebra", first: Any, *others: Any) -> Any:
+    def method(self: "Algebra", first: Any, *operands: Any) -> Any:
         first = resolved(first)
         if isinstance(first, list | tuple):
-            return type(first)(getattr(one, name)(*others) for one in first)
-        return getattr(first, name)(*others)
+            return type(first)(getattr(A, name)(*operands) for A in first)
+        return getattr(first, name)(*operands)
 
     method.__name__, method.__doc__ = name, f"Return ``A.{name}(…)``; of a list, that of each."
     return method
@@ -151,9 +151,9 @@ class Algebra:
 
     def name_of(self, mask: int) -> str:
         """Return the name of a blade by its mask."""
-        known = self.__dict__.get("bin2canon") if self._signs or self.d <= LARGE else None
-        if known or self._signs:
-            return self.bin2canon[mask]
+        return self.bin2canon[mask] if self._signs else self._plain_name(mask)
+
+    def _plain_name(self, mask: int) -> str:
         return "e" + "".join(self._labels[i] for i in range(self.d) if mask >> i & 1)
 
     def sign_of(self, mask: int) -> int:
@@ -184,7 +184,7 @@ class Algebra:
         if self._signs:
             return dict(self._named)
         masks = keys_of_grades(self.d, tuple(range(self.d + 1))).masks.tolist()
-        return {"e" + "".join(self._labels[i] for i in range(self.d) if mask >> i & 1): mask for mask in masks}
+        return {self._plain_name(mask): mask for mask in masks}
 
     @cached_property
     def bin2canon(self) -> dict[int, str]:
@@ -265,8 +265,6 @@ class Algebra:
         Batches are one loop over the samples. A single multivector, and one with symbols, takes the plain function,
         ``f.codegen``.
         """
-        from clifford_rand.compat.kingdon.register import Registered
-
         if expr is None:
             return lambda function: Registered(function, name)
         return Registered(expr, name)
@@ -277,20 +275,20 @@ class BladeDict(Mapping[str, MultiVector]):
 
     def __init__(self, algebra: Algebra) -> None:
         self.algebra, self.lazy = algebra, bool(algebra.large)
-        self._made: dict[str, MultiVector] = {}
+        self._blades: dict[str, MultiVector] = {}
         if not self.lazy:
             for name in algebra.canon2bin:
                 self[name]
 
     def __getitem__(self, name: str) -> MultiVector:
-        found = self.algebra.find(name) if BLADE.fullmatch(name) else None
-        if found is None:
-            raise AttributeError(f"{name!r} is no blade of {self.algebra!r}")
-        mask, sign = found
-        known = self.algebra.name_of(mask)
-        if known not in self._made:
-            self._made[known] = MultiVector(self.algebra, keys=(mask,), values=[1], _fill=True)
-        return self._made[known] if sign > 0 else -self._made[known]
+        mask_and_sign = self.algebra.find(name) if BLADE.fullmatch(name) else None
+        if mask_and_sign is None:
+            raise AttributeError(f"{name!r} is not a blade of {self.algebra!r}")
+        mask, sign = mask_and_sign
+        own_name = self.algebra.name_of(mask)
+        if own_name not in self._blades:
+            self._blades[own_name] = MultiVector(self.algebra, keys=(mask,), values=[1], _fill=True)
+        return self._blades[own_name] if sign > 0 else -self._blades[own_name]
 
     def __getattr__(self, name: str) -> MultiVector:
         if name.startswith("_"):
@@ -298,10 +296,10 @@ class BladeDict(Mapping[str, MultiVector]):
         return self[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._made)
+        return iter(self._blades)
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(self._blades)
 
     def grade(self, *grades: Any) -> dict[str, MultiVector]:
         """Return the blades of some grades by name."""

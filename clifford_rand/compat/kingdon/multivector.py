@@ -1,9 +1,8 @@
 """The class `MultiVector` of ``kingdon``, around one of this library: keys are masks, components come first."""
 
-import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,37 +10,26 @@ from numpy.typing import NDArray
 from clifford_rand._checks import fail
 from clifford_rand.basis.coefficients import is_scalar
 from clifford_rand.basis.keys import keys_of_masks
+from clifford_rand.compat.kingdon.coefficients import BLADE, coefficients_of, masks_and_values, resolved, values_by_mask
+from clifford_rand.compat.wrapper import binary, both, unary
 from clifford_rand.multivector.components import takes_two
 from clifford_rand.multivector.multivector import Multivector
-
-if TYPE_CHECKING:
-    from clifford_rand.compat.kingdon.algebra import Algebra
-
-_BLADE = re.compile(r"e[0-9A-Z]*")
+from clifford_rand.symbolic import cos, numpy_function, shortened, sinc, symbols
 
 
-def resolved(value: Any) -> Any:
-    """Return what a function without arguments gives, as kingdon's operators take it."""
-    while callable(value) and not isinstance(value, MultiVector):
-        value = value()
-    return value
-
-
-def of(algebra: "Algebra", inner: Any, keys: tuple[int, ...] | None = None) -> "MultiVector":
+def of(algebra: Any, inner: Any, keys: tuple[int, ...] | None = None) -> "MultiVector":
     """Return the multivector around one of this library; symbols are simplified, and what is zero left out."""
     if isinstance(inner, Multivector):
         if inner.dtype == object:
-            from clifford_rand.symbolic import shortened
-
             inner = inner.new(inner.keys, shortened(inner.coefficients)).sparse()
         if algebra.graded:
             inner = inner.on_keys(inner.keys.filled)
-    made = object.__new__(MultiVector)
-    made.algebra, made.inner, made._keys = algebra, inner, keys
-    return made
+    A = object.__new__(MultiVector)
+    A.algebra, A.inner, A.stored_keys = algebra, inner, keys
+    return A
 
 
-def _filled(algebra: "Algebra", masks: tuple[int, ...], array: NDArray[Any]) -> "MultiVector":
+def _filled(algebra: Any, masks: tuple[int, ...], array: NDArray[Any]) -> "MultiVector":
     """Return the multivector of coefficients (..., K) of blades in any order."""
     if len(set(masks)) < len(masks):
         raise fail("keys", "MultiVector", "distinct", masks)
@@ -52,111 +40,24 @@ def _filled(algebra: "Algebra", masks: tuple[int, ...], array: NDArray[Any]) -> 
     return of(algebra, Multivector(algebra.own, keys, placed), masks)
 
 
-def _coefficients(values: Any) -> NDArray[Any]:
-    """Return coefficients (..., K) of a sequence of K numbers, symbols, texts of expressions or arrays."""
-    if isinstance(values, np.ndarray):
-        return np.moveaxis(values, 0, -1)
-    listed = list(values)
-    if any(isinstance(value, str) for value in listed):
-        from clifford_rand.symbolic import expression
-
-        listed = [expression(value) if isinstance(value, str) else value for value in listed]
-    if any(isinstance(value, np.ndarray | list | tuple) for value in listed):
-        return np.stack(np.broadcast_arrays(*map(np.asarray, listed)), axis=-1)
-    if all(isinstance(value, int | float | complex | np.number) for value in listed):
-        return np.asarray(listed) if listed else np.zeros(0, dtype=np.int64)
-    made = np.empty(len(listed), dtype=object)
-    made[:] = listed
-    return made
-
-
-def _given(algebra: "Algebra", values: Any, keys: Any, name: str | None, grades: Any, symbolcls: Any) -> Any:
-    """Return (masks, values) of what a multivector is made from."""
-    masks = None if keys is None else tuple(algebra.mask(key) for key in keys)
-    if grades is not None and not all(0 <= grade <= algebra.d for grade in grades):
-        raise fail("grades", "MultiVector", f"within 0 to {algebra.d}", tuple(grades))
-    if isinstance(values, Mapping):
-        masks, values = tuple(algebra.mask(key) for key in values), list(values.values())
-    elif values is None and name is None and masks is None:
-        return (), []
-    if masks is None:
-        listed = range(algebra.d + 1) if grades is None else grades
-        masks = tuple(algebra.indices_for_grades(listed))
-    if grades is not None and not all(mask.bit_count() in grades for mask in masks):
-        raise fail("keys", "MultiVector", f"of grades {tuple(grades)}", masks)
-    if values is None:
-        if name is None:
-            raise TypeError("a multivector has values, or a name for the symbols of its keys")
-        values = [symbolcls(f"{name}{algebra.name_of(mask)[1:]}") for mask in masks]
-    if len(values) != len(masks):
-        raise TypeError(f"a value for each of the {len(masks)} keys is needed. Got {len(values)} instead.")
-    return masks, values
-
-
-def _symbol(name: str) -> Any:
-    from clifford_rand.symbolic import symbols
-
-    return symbols(name)
-
-
-def _binary(rule: Callable[["MultiVector", "MultiVector"], Any], reflected: bool = False) -> Any:
-    """Return the method of an operation of two multivectors; lists are taken one by one, functions are called."""
-
-    def method(self: "MultiVector", other: Any) -> Any:
-        other = resolved(other)
-        if isinstance(other, list | tuple):
-            return type(other)(method(self, one) for one in other)
-        if not isinstance(other, MultiVector):
-            if not (is_scalar(other) or isinstance(other, np.ndarray)):
-                return NotImplemented
-            other = of(self.algebra, self.algebra.own.scalar(other))
-        return rule(other, self) if reflected else rule(self, other)
-
-    return method
-
-
-def _both(rule: Callable[["MultiVector", "MultiVector"], Any]) -> tuple[Any, Any]:
-    return _binary(rule), _binary(rule, reflected=True)
-
-
-def _product(name: str) -> Callable[["MultiVector", "MultiVector"], "MultiVector"]:
-    return lambda A, B: of(A.algebra, getattr(A.inner, name)(B.inner))
-
-
-def _map(name: str, doc: str) -> Any:
-    def method(self: "MultiVector") -> "MultiVector":
-        return of(self.algebra, getattr(self.inner, name)())
-
-    method.__name__, method.__doc__ = name, doc
-    return method
-
-
 def _parity(A: "MultiVector", name: str) -> int:
-    found = {grade % 2 for grade in A.grades}
-    if len(found) > 1:
+    parities = {grade % 2 for grade in A.grades}
+    if len(parities) > 1:
         raise TypeError(f"{name} needs an even or an odd multivector. Got one of grades {A.grades} instead.")
-    return found.pop() if found else 0
+    return parities.pop() if parities else 0
 
 
-def _sandwich(A: "MultiVector", B: "MultiVector") -> "MultiVector":
+def _sandwich(A: "MultiVector", B: "MultiVector") -> Any:
     """Return (-1)^{kl} A B ~A for each grade l of B, A even (k = 0) or odd (k = 1) with A ~A = 1."""
     x, y = A.inner, B.inner.involute() if _parity(A, "sw") else B.inner
     parts = [(x * y.grade(grade) * ~x).grade(grade) for grade in B.grades]
-    return of(A.algebra, sum(parts[1:], parts[0]) if parts else y)
+    return sum(parts[1:], parts[0]) if parts else y
 
 
-def _projection(A: "MultiVector", B: "MultiVector") -> "MultiVector":
+def _projection(A: "MultiVector", B: "MultiVector") -> Any:
     """Return (A | B) ~B."""
     _parity(B, "proj")
-    return of(A.algebra, A.inner.fat_dot(B.inner) * ~B.inner)
-
-
-def _quotient(A: "MultiVector", B: "MultiVector") -> "MultiVector":
-    return of(A.algebra, A.inner * B.inv().inner)
-
-
-def _regressive(A: "MultiVector", B: "MultiVector") -> "MultiVector":
-    return of(A.algebra, A.inner.vee(B.inner) * A._orientation)
+    return A.inner.fat_dot(B.inner) * ~B.inner
 
 
 class MultiVector:
@@ -196,47 +97,55 @@ class MultiVector:
     (array([-4., -5., -6.]), 3, (3,))
     """
 
-    __slots__ = ("_keys", "algebra", "inner")
+    __slots__ = ("algebra", "inner", "stored_keys")
     __array_ufunc__ = None  # a NumPy array beside a multivector is a coefficient
 
-    algebra: "Algebra"
+    algebra: Any
     inner: Any
-    _keys: tuple[int, ...] | None
+    stored_keys: tuple[int, ...] | None
 
     def __init__(
         self,
-        algebra: "Algebra",
+        algebra: Any,
         values: Any = None,
         keys: Iterable[Any] | None = None,
         *,
         name: str | None = None,
         grades: tuple[int, ...] | None = None,
-        symbolcls: Callable[[str], Any] = _symbol,
+        symbolcls: Callable[[str], Any] = symbols,
         _fill: bool = False,
         **items: Any,
     ) -> None:
         if items:
             if values is not None or keys is not None:
                 raise TypeError("blades by name are given without values and keys")
-            found = {}
-            for blade, value in items.items():
-                known = algebra.find(blade) if _BLADE.fullmatch(blade) else None
-                if known is None:
-                    raise TypeError(f"{blade!r} is no blade of {algebra!r}")
-                found[known[0]] = value if known[1] > 0 else -value
-            values = {mask: found[mask] for mask in sorted(found, key=lambda mask: (mask.bit_count(), mask))}
-        masks, given = _given(algebra, values, keys, name, grades, symbolcls)
-        made = _filled(algebra, masks, _coefficients(given))
-        if algebra.graded and not _fill and made.inner.keys.size != len(masks):
+            values = values_by_mask(algebra, items)
+        masks, values = masks_and_values(algebra, values, keys, name, grades, symbolcls)
+        A = _filled(algebra, masks, coefficients_of(values))
+        if algebra.graded and not _fill and A.inner.keys.size != len(masks):
             raise fail("keys", "MultiVector", "all blades of their grades, as the algebra is graded", masks)
-        self.algebra, self.inner, self._keys = algebra, made.inner, None if _fill else made._keys
+        self.algebra, self.inner, self.stored_keys = algebra, A.inner, None if _fill else A.stored_keys
 
-    # ---- what is stored
+    def wrap(self, inner: Any) -> "MultiVector":
+        """Return the multivector of the same algebra around one of this library."""
+        return of(self.algebra, inner)
+
+    def with_operand(self, other: Any, function: Callable[["MultiVector"], Any]) -> Any:
+        """Return ``function`` of a multivector or number; of each entry of a list, and of the value of a function."""
+        other = resolved(other)
+        if isinstance(other, list | tuple):
+            return type(other)(self.with_operand(entry, function) for entry in other)
+        if isinstance(other, MultiVector):
+            return function(other)
+        number = is_scalar(other) or isinstance(other, np.ndarray)
+        return function(self.wrap(self.algebra.own.scalar(other))) if number else NotImplemented
+
+    # ---- stored coefficients
 
     def keys(self) -> tuple[int, ...]:
         """Return the masks of the blades that are stored."""
-        held = tuple(int(mask) for mask in self.inner.keys.masks) if self.inner.keys.size else ()
-        return self._keys if self._keys is not None and len(self._keys) == len(held) else held
+        masks = tuple(int(mask) for mask in self.inner.keys.masks) if self.inner.keys.size else ()
+        return self.stored_keys if self.stored_keys is not None and len(self.stored_keys) == len(masks) else masks
 
     def values(self) -> Any:
         """Return the coefficients in the order of the keys: a list, or an array (K, …) of a batch."""
@@ -264,9 +173,9 @@ class MultiVector:
 
     @property
     def type_number(self) -> int:
-        """The number whose bits say which blades are stored."""
-        held = set(self.keys())
-        return sum(1 << i for i, mask in enumerate(self.algebra.canon2bin.values()) if mask in held)
+        """The number whose bits are the stored blades."""
+        masks = set(self.keys())
+        return sum(1 << i for i, mask in enumerate(self.algebra.canon2bin.values()) if mask in masks)
 
     @property
     def issymbolic(self) -> bool:
@@ -279,12 +188,12 @@ class MultiVector:
         return set(self.inner.symbols_used()) if self.issymbolic else set()
 
     def __getattr__(self, name: str) -> Any:
-        if not _BLADE.fullmatch(name):
+        if not BLADE.fullmatch(name):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute or blade {name!r}")
-        found = self.algebra.find(name)
-        if found is None:
+        mask_and_sign = self.algebra.find(name)
+        if mask_and_sign is None:
             return 0
-        mask, sign = found
+        mask, sign = mask_and_sign
         if not isinstance(self.inner, Multivector):  # traced
             value = self.inner[self.algebra.own.names.blade(mask)]
         elif (place := self.inner.keys.find(mask)) < 0:
@@ -313,13 +222,13 @@ class MultiVector:
     def __getitem__(self, index: Any) -> "MultiVector":
         if not self.inner.ndim:
             raise IndexError("a single multivector has no batch axis to index; use A.e12 or A.values()")
-        return of(self.algebra, self.inner[index], self._keys)
+        return of(self.algebra, self.inner[index], self.stored_keys)
 
     def grade(self, *grades: Any) -> "MultiVector":
         """Return the part of some grades."""
         listed = grades[0] if len(grades) == 1 and isinstance(grades[0], tuple) else grades
         if not isinstance(self.inner, Multivector):  # traced
-            return of(self.algebra, self.inner.grade(*listed))
+            return self.wrap(self.inner.grade(*listed))
         return self._chosen([mask for mask in self.keys() if mask.bit_count() in listed])
 
     def _chosen(self, masks: list[int]) -> "MultiVector":
@@ -335,7 +244,7 @@ class MultiVector:
         """Return the multivector of ``func(value)``, or ``func(key, value)`` of a function of two arguments."""
         pairs = self.items()
         two = takes_two(func)
-        return _filled(self.algebra, self.keys(), _coefficients([func(k, v) if two else func(v) for k, v in pairs]))
+        return _filled(self.algebra, self.keys(), coefficients_of([func(k, v) if two else func(v) for k, v in pairs]))
 
     def filter(self, func: Callable[..., Any] | None = None) -> "MultiVector":
         """Return the blades for which ``func(value)``, or ``func(key, value)``, is true; those not zero by default."""
@@ -345,18 +254,18 @@ class MultiVector:
 
     def __call__(self, *values: Any, **named: Any) -> "MultiVector":
         """Return the multivector with numbers or arrays for its symbols, in the order of their names or by name."""
-        symbols = sorted(self.free_symbols, key=str)
-        if not symbols:
+        unknowns = sorted(self.free_symbols, key=str)
+        if not unknowns:
             return self
         if values and named:
             raise TypeError("values are given in order or by name, not both")
-        given = [named[str(symbol)] for symbol in symbols] if named else list(values)
-        if len(given) != len(symbols):
-            raise TypeError(f"a value for each of {', '.join(map(str, symbols))} is needed. Got {len(given)} instead.")
-        from clifford_rand.symbolic import numpy_function
-
-        found = numpy_function(symbols, self.inner.coefficients.tolist())(*given)
-        return _filled(self.algebra, tuple(int(mask) for mask in self.inner.keys.masks), _coefficients(found))
+        numbers = [named[str(symbol)] for symbol in unknowns] if named else list(values)
+        if len(numbers) != len(unknowns):
+            raise TypeError(
+                f"a value for each of {', '.join(map(str, unknowns))} is needed. Got {len(numbers)} instead."
+            )
+        evaluated = numpy_function(unknowns, self.inner.coefficients.tolist())(*numbers)
+        return _filled(self.algebra, tuple(int(mask) for mask in self.inner.keys.masks), coefficients_of(evaluated))
 
     # ---- operations
 
@@ -365,50 +274,50 @@ class MultiVector:
         """The sign of the pseudoscalar of the basis."""
         return self.algebra.sign_of(2**self.algebra.d - 1)
 
-    add, __radd__ = _both(lambda A, B: of(A.algebra, A.inner + B.inner))
-    sub, __rsub__ = _both(lambda A, B: of(A.algebra, A.inner - B.inner))
-    gp, __rmul__ = _both(_product("gp"))
-    ip, __ror__ = _both(_product("fat_dot"))
-    op, __rxor__ = _both(_product("wedge"))
-    rp, __rand__ = _both(_regressive)
-    sw, __rrshift__ = _both(_sandwich)
-    proj, __rmatmul__ = _both(_projection)
-    div, __rtruediv__ = _both(_quotient)
-    lc = _binary(_product("lc"))
-    rc = _binary(_product("rc"))
-    sp = _binary(_product("scalar_product"))
-    cp = _binary(_product("commutator"))
-    acp = _binary(_product("anticommutator"))
+    add, __radd__ = both("__add__")
+    sub, __rsub__ = both("__sub__")
+    gp, __rmul__ = both("gp")
+    ip, __ror__ = both("fat_dot")
+    op, __rxor__ = both("wedge")
+    rp, __rand__ = both(lambda A, B: A.inner.vee(B.inner) * A._orientation)
+    sw, __rrshift__ = both(_sandwich)
+    proj, __rmatmul__ = both(_projection)
+    div, __rtruediv__ = both(lambda A, B: A.inner * B.inv().inner)
+    lc = binary("lc")
+    rc = binary("rc")
+    sp = binary("scalar_product")
+    cp = binary("commutator")
+    acp = binary("anticommutator")
     __add__, __sub__, __mul__, __or__, __xor__, __and__ = add, sub, gp, ip, op, rp
     __rshift__, __matmul__, __truediv__ = sw, proj, div
 
-    neg = __neg__ = _map("__neg__", "Return -A.")
-    reverse = __invert__ = _map("reverse", "Return ~A.")
-    involute = _map("involute", "Return the grade involution.")
-    conjugate = _map("conjugate", "Return the Clifford conjugate.")
-    inv = _map("inv", "Return the inverse.")
-    outerexp = _map("outerexp", "Return Σ A^∧k / k!.")
-    outersin = _map("outersin", "Return the terms of odd k of `outerexp`; no sign alternates.")
-    outercos = _map("outercos", "Return the terms of even k of `outerexp`.")
-    outertan = _map("outertan", "Return outersin(A) outercos(A)⁻¹.")
+    neg = __neg__ = unary("__neg__", "Return -A.")
+    reverse = __invert__ = unary("reverse", "Return ~A.")
+    involute = unary("involute", "Return the grade involution.")
+    conjugate = unary("conjugate", "Return the Clifford conjugate.")
+    inv = unary("inv", "Return the inverse.")
+    outerexp = unary("outerexp", "Return Σ A^∧k / k!.")
+    outersin = unary("outersin", "Return the terms of odd k of `outerexp`; no sign alternates.")
+    outercos = unary("outercos", "Return the terms of even k of `outerexp`.")
+    outertan = unary("outertan", "Return outersin(A) outercos(A)⁻¹.")
 
     def hodge(self) -> "MultiVector":
         """Return the right complement: A ∧ hodge(A) = I on blades."""
-        return of(self.algebra, self.inner.right_complement() * self._orientation)
+        return self.wrap(self.inner.right_complement() * self._orientation)
 
     def unhodge(self) -> "MultiVector":
         """Return what `hodge` was taken of."""
-        return of(self.algebra, self.inner.left_complement() * self._orientation)
+        return self.wrap(self.inner.left_complement() * self._orientation)
 
     def polarity(self) -> "MultiVector":
         """Return A I⁻¹; a `ZeroDivisionError` where I has no inverse."""
         if self.algebra.r:
             raise ZeroDivisionError("I has no inverse in a degenerate metric: dual() is the Hodge dual there.")
-        return of(self.algebra, self.inner.dual() * self._orientation)
+        return self.wrap(self.inner.dual() * self._orientation)
 
     def unpolarity(self) -> "MultiVector":
         """Return A I."""
-        return of(self.algebra, self.inner * self.algebra.own.I * self._orientation)
+        return self.wrap(self.inner * self.algebra.own.I * self._orientation)
 
     def _by_kind(self, kind: str, metric: Callable[[], Any], complement: Callable[[], Any]) -> Any:
         if kind not in ("auto", "polarity", "hodge"):
@@ -441,7 +350,7 @@ class MultiVector:
         s, B = self.e, self.filter(lambda key, _: key != 0)
         square = (B * B).filter()
         if any(square.grades) or not (self.issymbolic or np.all(s > 0)):
-            return of(self.algebra, self.inner.sqrt())
+            return self.wrap(self.inner.sqrt())
         n = (s * s - square.e) ** 0.5
         top = 2 * (s + (n if square else s))
         return (B + top / 2) / top**0.5 if B else of(self.algebra, self.algebra.own.scalar(s**0.5))
@@ -449,12 +358,10 @@ class MultiVector:
     def exp(self) -> "MultiVector":
         """Return the exponential: of numbers as in this library, of symbols cos l + sinc l B with l² = -B²."""
         if not self.issymbolic:
-            return of(self.algebra, self.inner.exp())
+            return self.wrap(self.inner.exp())
         square = (self * self).filter()
         if any(square.grades):
             raise NotImplementedError("the exponential of symbols is that of an element whose square is a number")
-        from clifford_rand.symbolic import cos, sinc
-
         angle = (-square.e) ** 0.5
         return self * sinc(angle) + cos(angle)
 
@@ -465,9 +372,8 @@ class MultiVector:
         return of(self.algebra, base.inner ** abs(exponent))
 
     def __eq__(self, other: object) -> Any:
-        same: Any = other
-        if not isinstance(other, MultiVector) and is_scalar(other):
-            same = of(self.algebra, self.algebra.own.scalar(other))
+        number = not isinstance(other, MultiVector) and is_scalar(other)
+        same: Any = self.wrap(self.algebra.own.scalar(other)) if number else other
         if not isinstance(same, MultiVector) or same.algebra != self.algebra:
             return NotImplemented
         if self.issymbolic or same.issymbolic:

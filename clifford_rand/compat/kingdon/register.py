@@ -19,21 +19,21 @@ class Registered:
 
     def __call__(self, *arguments: Any) -> Any:
         """Return the function's value."""
-        given = [one for one in arguments if isinstance(one, MultiVector)]
-        batches = any(one.inner.ndim for one in given) and not any(one.issymbolic for one in given)
+        multivectors = [A for A in arguments if isinstance(A, MultiVector)]
+        batches = any(A.inner.ndim for A in multivectors) and not any(A.issymbolic for A in multivectors)
         if not batches:
             return self.codegen(*arguments)
-        algebra = given[0].algebra
-        places = tuple(isinstance(one, MultiVector) for one in arguments)
+        algebra = multivectors[0].algebra
+        places = tuple(isinstance(A, MultiVector) for A in arguments)
         if (algebra, places) not in self._fused:
             self._fused[algebra, places] = fused(self._inner(algebra, places))
-        found = self._fused[algebra, places](*(one.inner if isinstance(one, MultiVector) else one for one in arguments))
-        return _outer(algebra, found)
+        values = self._fused[algebra, places](*(A.inner if isinstance(A, MultiVector) else A for A in arguments))
+        return _outer(algebra, values)
 
     def _inner(self, algebra: Any, places: tuple[bool, ...]) -> Callable[..., Any]:
         def function(*inner: Any) -> Any:
             pairs = zip(inner, places, strict=True)
-            return _bare(self.codegen(*(of(algebra, one) if wrapped else one for one, wrapped in pairs)))
+            return _bare(self.codegen(*(of(algebra, A) if wrapped else A for A, wrapped in pairs)))
 
         return function
 
@@ -46,5 +46,5 @@ def _bare(value: Any) -> Any:
 
 def _outer(algebra: Any, value: Any) -> Any:
     if isinstance(value, list | tuple):
-        return type(value)(_outer(algebra, one) for one in value)
+        return type(value)(_outer(algebra, entry) for entry in value)
     return of(algebra, value) if hasattr(value, "keys") and hasattr(value, "algebra") else value
