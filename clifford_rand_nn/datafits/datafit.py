@@ -33,19 +33,8 @@ class Datafit:
 
     Arrays are of any library with the array API, on their device; what is returned as a float waits for that.
 
-    Parameters
-    ----------
-    loss : Loss
-    y : (n, C) array
-    weights : (n,) array > 0 of mean 1, or None if all are equal
-
-    Attributes
-    ----------
-    weights : 1.0 or (n, 1)
-    row_curvature : float or (n, 1)
-        Upper bounds of the eigenvalues of the Hessian of every row's weighted loss.
-    curvature : float
-        The largest of them.
+    ``y`` (n, C). ``weights`` (n,). ``row_curvature`` (n, 1): upper bounds of the eigenvalues of the Hessian of every
+    row's weighted loss. ``curvature``: the largest of them.
     """
 
     def __init__(self, loss: Loss, y: Any, weights: Any = None) -> None:

@@ -27,32 +27,16 @@ class Loss:
     Every formula keeps its relative accuracy for residuals and margins of any size; a test compares it with arithmetic
     of 50 digits. `Certificate.verify` uses `stated_value` and `stated_dual_value`, which check the domain besides.
 
-    Attributes
-    ----------
-    name : str
-    tasks : tuple of {"classification", "regression"}
-        Whose estimators offer it.
-    labels : (float, float) or None
-        The two values that targets have; None if they are real.
-    summary : str
-        What users of estimators are told of it, if anything.
-    targets : str
-        What targets must be, for the sentence of an error.
-    is_quadratic : bool
-        Whether the dual is quadratic without bounds: one Newton step solves it.
-    separable : bool
-        Whether the entries of a row do not mix.
-    barrier : bool
-        Whether predictions grow without bound as theta goes to the end of its domain: there the conjugate is a barrier
-        of its own. Otherwise the end is a constraint.
-    even : bool
-        Whether it is a function of f - y that grows more slowly than the square: then a parabola about y lies above it.
-    probabilistic : bool
-        Whether predictions stand for `probabilities` of the classes.
-    curvature : float
-        Bound of the eigenvalues of the Hessian of a row.
-    interior_steps, newton_steps : int
-        Of `KernelInteriorPoint` and `KernelNewton` from scratch to a gap of 1e-6, measured, for the choice of a solver.
+    ``tasks`` {"classification", "regression"}: whose estimators offer it. ``labels`` (float, float): the two values
+    that targets have; None if they are real. ``summary``: what users of estimators are told of it, if anything.
+    ``targets``: what targets must be, for the sentence of an error. ``is_quadratic``: whether the dual is quadratic
+    without bounds: one Newton step solves it. ``separable``: whether the entries of a row do not mix. ``barrier``:
+    whether predictions grow without bound as theta goes to the end of its domain: there the conjugate is a barrier of
+    its own. Otherwise the end is a constraint. ``even``: whether it is a function of f - y that grows more slowly than
+    the square: then a parabola about y lies above it. ``probabilistic``: whether predictions stand for `probabilities`
+    of the classes. ``curvature``: bound of the eigenvalues of the Hessian of a row. ``interior_steps``,
+    ``newton_steps``: of `KernelInteriorPoint` and `KernelNewton` from scratch to a gap of 1e-6, measured, for the
+    choice of a solver.
     """
 
     name: ClassVar[str]

@@ -20,10 +20,7 @@ LOSSES: dict[str, type[Loss]] = {kind.name: kind for kind in (Squared, Huber, Lo
 def check_weights(sample_weight: Any, n: int, owner: str) -> Array:
     """Return weights (n,) ≥ 0, not all zero.
 
-    Raises
-    ------
-    ArgumentError
-        Another shape, a negative or infinite weight or NaN, or nothing but zeros.
+    Raises ArgumentError: another shape, a negative or infinite weight or NaN, or nothing but zeros.
     """
     w = np.asarray(as_real(sample_weight, "sample_weight", owner), dtype=np.float64)
     if w.shape != (n,):
@@ -39,10 +36,7 @@ def check_weights(sample_weight: Any, n: int, owner: str) -> Array:
 def normalized(sample_weight: Any, n: int, owner: str) -> Array | None:
     r"""Return :math:`\omega_i = nw_i/\sum w`, (n,), or None if all weights are equal.
 
-    Raises
-    ------
-    ArgumentError
-        As `check_weights`; a weight is zero, or so small beside the others that it vanishes.
+    Raises ArgumentError: as `check_weights`; a weight is zero, or so small beside the others that it vanishes.
 
     Examples
     --------
@@ -55,10 +49,7 @@ def normalized(sample_weight: Any, n: int, owner: str) -> Array | None:
 def split_weights(sample_weight: Any, n: int, owner: str) -> tuple[NDArray[np.bool_], Array | None, Array | None]:
     """Return which of n rows count, their weights with mean 1, and those of all n rows; None where they are equal.
 
-    Raises
-    ------
-    ArgumentError
-        As `normalized`, but that weights may be zero.
+    Raises ArgumentError: as `normalized`, but that weights may be zero.
     """
     if sample_weight is None:
         return np.ones(n, dtype=bool), None, None
@@ -112,10 +103,7 @@ def loss_lines(task: str, default: str = "squared") -> str:
 def as_loss(loss: str | Loss, owner: str, huber_delta: float | None = None) -> Loss:
     """Return a loss by its name; ``huber_delta`` is the ``delta`` of those that have one, 1 unless given.
 
-    Raises
-    ------
-    ArgumentError
-        Another name; ``huber_delta`` ≤ 0, or given where it does not act.
+    Raises ArgumentError: another name; ``huber_delta`` ≤ 0, or given where it does not act.
 
     Examples
     --------

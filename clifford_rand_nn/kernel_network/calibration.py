@@ -40,17 +40,9 @@ class Calibration:
     second slope that is Platt's :math:`1/(1+e^{-(2a_1f+b)})`. The same increasing function of all outputs keeps their
     order, so that the most probable class is the one that the network predicts, unless there are offsets b.
 
-    Attributes
-    ----------
-    slopes : (3,) of numbers ≥ 0
-    offsets : (C,), C ≥ 2
-        0 for all classes unless they are supported, see `fit_calibration`.
-    share : float
-        κ; 0 where no variances were given.
-    scale : float
-        :math:`\bar v`, the mean variance of the rows of training.
-    loss : float
-        Mean negative log-likelihood of the leave-one-out outputs.
+    ``slopes`` (3,). ``offsets`` (C,): 0 for all classes unless they are supported, see `fit_calibration`. ``share``: κ;
+    0 where no variances were given. ``scale``: :math:`\bar v`, the mean variance of the rows of training. ``loss``:
+    mean negative log-likelihood of the leave-one-out outputs.
 
     References
     ----------
@@ -154,30 +146,13 @@ def fit_calibration(
     that the outputs separate leave finite slopes: with probability :math:`\frac12/(N_c+1)` a row of the N_c of a class
     is of another one.
 
-    Parameters
-    ----------
-    F : (n, C) array, or (n, 1) for two classes
-        Outputs of every row by the network without that row, or its group: those of a network that has seen the row
-        promise too much. Targets were -1 and 1.
-    index : (n,) array of integers
-        Classes from 0; of one column, class 1 is the positive one.
-    n_classes : int ≥ 2
-    weights : (n,) array > 0, optional
-    variance : (n,) array ≥ 0, optional
-        Predictive variances, without the row as well, in any unit: :math:`k(x,x)-k_x^T(K+n\beta I)^{-1}k_x`.
-    offsets : bool, default True
-        Whether offsets are tried; without them the most probable class has the largest output.
-    identity : bool, default False
-        Whether the softmax of the outputs, without a parameter, is a candidate: for those of the logistic loss.
-
-    Returns
-    -------
-    Calibration
-
-    Raises
-    ------
-    ArgumentError
-        Arrays of other shapes, or not finite; an index that is no class; weights as in `normalized`.
+    ``F`` (n, C): outputs of every row by the network without that row, or its group: those of a network that has seen
+    the row promise too much. Targets were -1 and 1. ``index`` (n,): classes from 0; of one column, class 1 is the
+    positive one. ``weights`` (n,). ``variance`` (n,): predictive variances, without the row as well, in any unit:
+    :math:`k(x,x)-k_x^T(K+n\beta I)^{-1}k_x`. ``offsets``: whether offsets are tried; without them the most probable
+    class has the largest output. ``identity``: whether the softmax of the outputs, without a parameter, is a candidate:
+    for those of the logistic loss. Raises ArgumentError: arrays of other shapes, or not finite; an index that is no
+    class; weights as in `normalized`.
 
     Examples
     --------

@@ -23,18 +23,9 @@ _REFINED = (3, 9)  # betas between the neighbors of the best so far
 class Candidate(NamedTuple):
     """What was compared.
 
-    Attributes
-    ----------
-    scaling : str
-        How rows are scaled, one of `SCALINGS`.
-    bias : float
-        The constant feature, in root mean square lengths of a row.
-    beta : float
-        The best for it, in the 1/n scale.
-    score : float
-        Mean squared error of the leave-one-out predictions over the variance of the targets.
-    n : int
-        Rows that it was compared on.
+    ``scaling``: how rows are scaled, one of `SCALINGS`. ``bias``: the constant feature, in root mean square lengths of
+    a row. ``beta``: the best for it, in the 1/n scale. ``score``: mean squared error of the leave-one-out predictions
+    over the variance of the targets. ``n``: rows that it was compared on.
     """
 
     scaling: str

@@ -96,13 +96,7 @@ class RowSpan:
     :math:`s(0)_j` in all rows. A network's gradients at the training rows are in their span, and so is the law of gates
     that are learned from them.
 
-    Attributes
-    ----------
-    standard : Standardization
-    base : CSR (m, d), or array
-        Training rows as they come.
-    whiten : (m, r)
-        W, r the rank of S.
+    ``base`` (m, d): training rows as they come. ``whiten`` (m, r): W, r the rank of S.
     """
 
     standard: Standardization
@@ -162,10 +156,7 @@ class RowSpan:
     def stated(self, X: Value) -> Value:
         r"""Return what `rows` does, as operations of a program, whose rows are dense: :math:`t=sA`, A = SᵀW.
 
-        Raises
-        ------
-        ArgumentError
-            The machine has no memory for A, with a number for each column and coordinate.
+        Raises ArgumentError: the machine has no memory for A, with a number for each column and coordinate.
         """
         d, r = len(self.mean), self.width - 1
         check_fits(_COPIES * 8 * d * (r + 1), "model", "export", hint="Fit it to fewer columns or rows.")

@@ -16,12 +16,8 @@ _BLOCK = 2**22  # entries of a block of the kernel matrix: 32 MB
 class KernelSlopes(NamedTuple):
     r"""The linear functions :math:`f_c(x)=\mathrm{constant}_c+\mathrm{columns}_c\cdot x` that hold at some rows.
 
-    Attributes
-    ----------
-    columns : (m, C, d)
-        The gradient by the columns, as the kernel takes them.
-    constant : (m, C)
-        What the constant feature gives, c times the gradient by it; without the intercept.
+    ``columns`` (m, C, d): the gradient by the columns, as the kernel takes them. ``constant`` (m, C): what the constant
+    feature gives, c times the gradient by it; without the intercept.
     """
 
     columns: Array

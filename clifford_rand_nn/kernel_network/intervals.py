@@ -27,16 +27,9 @@ class Intervals:
     variant that uses the n fits without a row (jackknife+) never less than 2c - 1. On average over rows, that is: where
     the noise varies from place to place, only what v tells of it is followed.
 
-    Attributes
-    ----------
-    scores : (n, C)
-        Rising down each column, ≥ 0, in the unit of the targets.
-    mass : (n, C)
-        Share of the weight of the rows down to each, of all rows and one more.
-    shares : (C,)
-        κ ≥ 0; 0 where no variances were given.
-    scale : float
-        :math:`\bar v`, the mean variance of the rows of training.
+    ``scores`` (n, C): rising down each column, ≥ 0, in the unit of the targets. ``mass`` (n, C): share of the weight of
+    the rows down to each, of all rows and one more. ``shares`` (C,): κ ≥ 0; 0 where no variances were given. ``scale``:
+    :math:`\bar v`, the mean variance of the rows of training.
 
     References
     ----------
@@ -68,12 +61,7 @@ class Intervals:
     ) -> tuple[Array, Array]:
         """Return the lower and upper ends for predictions (m, C), each of that shape.
 
-        Parameters
-        ----------
-        prediction : (m, C) array
-        variance : (m,) array, needed if a share is not zero
-            In the unit in which it was given to `fit_intervals`.
-        coverage : float between 0 and 1
+        ``prediction`` (m, C). ``variance`` (m,): in the unit in which it was given to `fit_intervals`.
         """
         f = np.asarray(as_real(prediction, "prediction", _OWNER), dtype=np.float64)
         C = len(self.shares)
@@ -103,24 +91,10 @@ def fit_intervals(
     With variances κ is the one of 0, 0.3, 1, 3, 10 under which residuals from a Laplace distribution of width
     proportional to σ are the likeliest, :math:`\sum_i\omega_i\log\sigma_i+n\log\sum_i\omega_i|r_i|/\sigma_i` least.
 
-    Parameters
-    ----------
-    residuals : (n, C) array
-        :math:`y_i-f^{(-i)}(x_i)`, each row predicted without itself, or without its group: fits that have seen the row
-        leave too little.
-    variance : (n,) array ≥ 0, optional
-        Predictive variances of the same predictions, without the row as well, in any unit.
-    weights : (n,) array > 0, optional
-        Only ratios matter.
-
-    Returns
-    -------
-    Intervals
-
-    Raises
-    ------
-    ArgumentError
-        Arrays of other shapes, or not finite; weights as in `normalized`.
+    ``residuals`` (n, C): :math:`y_i-f^{(-i)}(x_i)`, each row predicted without itself, or without its group: fits that
+    have seen the row leave too little. ``variance`` (n,): predictive variances of the same predictions, without the row
+    as well, in any unit. ``weights`` (n,): only ratios matter. Raises ArgumentError: arrays of other shapes, or not
+    finite; weights as in `normalized`.
 
     Examples
     --------

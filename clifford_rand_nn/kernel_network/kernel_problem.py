@@ -43,12 +43,7 @@ class KernelProblem:
     -\frac1{2n^2\beta}\mathrm{tr}(\theta^TK\theta)`, :math:`1^T\theta=0` with an intercept, :math:`\theta=n\beta\alpha`
     at the optimum.
 
-    Parameters
-    ----------
-    kernel : KernelMatrix
-    datafit : Datafit
-        Loss, targets (n, C) and weights of n rows.
-    beta : float
+    ``datafit``: loss, targets (n, C) and weights of n rows.
     """
 
     def __init__(self, kernel: KernelMatrix, datafit: Datafit, beta: float) -> None:
@@ -92,10 +87,7 @@ class KernelProblem:
     def solve(self, limits: Limits, start: Array | None = None) -> Result[KernelFit]:
         """Minimize; ``start`` (n, C) are predictions to begin with, those for another beta.
 
-        Raises
-        ------
-        ArgumentError
-            The matrices would take more than ``max_memory``.
+        Raises ArgumentError: the matrices would take more than ``max_memory``.
         """
         check_memory("KernelNewton", limits.max_memory, self.memory, f"{self.n} rows", "Take sampled gates.")
         with blas_threads(self.n):

@@ -38,20 +38,8 @@ class LeaveOneOut:
     for single rows and for groups of rows (Allen's PRESS; Rifkin, Lippert, "Notes on regularized least squares", 2007).
     Nothing is refitted, and nothing is approximated.
 
-    Parameters
-    ----------
-    K : (n, n) array
-        Symmetric; overwritten.
-    targets : (n, C) array
-    weights : (n,) array of numbers > 0, with mean 1, or None
-    groups : (n,) array of integers from 0, or None
-        Rows that are left out together; None leaves out one by one.
-    fit_intercept : bool
-
-    Attributes
-    ----------
-    eigenvalues : (n,) array
-        Rising.
+    ``K`` (n, n): symmetric; overwritten. ``targets`` (n, C). ``weights`` (n,). ``groups`` (n,): rows that are left out
+    together; None leaves out one by one. ``eigenvalues`` (n,): rising.
 
     Examples
     --------

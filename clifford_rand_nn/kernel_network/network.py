@@ -34,20 +34,9 @@ class KernelNetwork(Exported):
     :math:`f(x)=E_g[1(g\cdot z\ge0)\,z\cdot U(g)]+t` with :math:`U(g)=\sum_i1(g\cdot z_i\ge0)\,z_i\alpha_i^T`, and
     :math:`||f||_K^2=E_g||U(g)||_F^2`.
 
-    Attributes
-    ----------
-    standard : Standardization or RowSpan
-        What brings rows of d columns to those of the kernel.
-    kernel : GateKernel
-    rows : (n, width of standard)
-        Training rows, as ``standard`` makes them.
-    alpha : (n, C)
-    intercept : (C,)
-
-    Raises
-    ------
-    ArgumentError
-        The arrays do not fit each other.
+    ``standard``: what brings rows of d columns to those of the kernel. ``rows`` (n, width of standard): training rows,
+    as ``standard`` makes them. ``alpha`` (n, C). ``intercept`` (C,). Raises ArgumentError: the arrays do not fit each
+    other.
     """
 
     standard: Standardization | RowSpan

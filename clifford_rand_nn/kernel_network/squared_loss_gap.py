@@ -28,17 +28,8 @@ def judge(fitted: Array, alpha: Array, targets: Array, weights: Array, beta: flo
     :math:`(K+n\beta\,\Omega^{-1})\alpha=y-t`, but for what rounding may take from :math:`\alpha^TK\alpha`: it is added
     there. The dual point in the scale of residuals is :math:`\theta=n\beta\,s\alpha`.
 
-    Parameters
-    ----------
-    fitted : (n, C) array
-        K alpha.
-    alpha : (n, C) array
-        Columns sum to zero.
-    targets : (n, C) array
-    weights : (n,) array of numbers > 0, with mean 1
-    beta : float
-    diagonal : (n,) array
-        Of K.
+    ``fitted`` (n, C): K alpha. ``alpha`` (n, C): columns sum to zero. ``targets`` (n, C). ``weights`` (n,).
+    ``diagonal`` (n,): of K.
     """
     n, share = len(targets), weights[:, None]
     residuals = targets - fitted

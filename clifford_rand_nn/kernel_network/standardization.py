@@ -18,14 +18,9 @@ _SOFT = 3.0  # deviations, where "soft" turns from a line to a bound, as RealMLP
 class Standardization(NamedTuple):
     r"""Rows less their mean, in units of a deviation: :math:`x\mapsto (x-\mathrm{mean})\circ\mathrm{rate}`.
 
-    Attributes
-    ----------
-    mean : (d,)
-    rate : (d,)
-        One over the deviation of each column ("column"), or over that of all of them ("common"); 0 where a column is
-        constant, so that it is left out.
-    bound : float
-        0, or b of :math:`x\mapsto x/\sqrt{1+(x/b)^2}` afterwards, which draws the tails of a column in ("soft").
+    ``mean`` (d,). ``rate`` (d,): one over the deviation of each column ("column"), or over that of all of them
+    ("common"); 0 where a column is constant, so that it is left out. ``bound``: 0, or b of :math:`x\mapsto
+    x/\sqrt{1+(x/b)^2}` afterwards, which draws the tails of a column in ("soft").
     """
 
     mean: Array

@@ -56,35 +56,14 @@ class Choices:
 class Trained:
     """A network on distinct rows, and what is known of it.
 
-    Attributes
-    ----------
-    network : KernelNetwork
-    rows : (k,) int
-        The distinct row that each row of the network is.
-    beta : float
-    primal, dual : float
-        Objective and lower bound, in the 1/n scale of the distinct rows.
-    dual_point : (n, C)
-    landmarks : bool
-        Whether the problem that was solved is that of functions in the span of the network's rows.
-    outputs : (n, C)
-        Predictions of fits that did not see the row, where ``out_of_sample``, by fits that made all the same choices.
-    out_of_sample : (n,) bool
-    compared : Compared or None
-        The best before gates were learned, on these rows; None for many rows.
-    candidates : list of Candidate
-    rounds : LearnedRounds or None
-    metric : (d, d) or None
-    scope : str
-        Over what the dual value is a bound.
-    reason : str
-        How the problem was solved, and what is approximated.
-    message : str
-        Why it was ended before its tolerance, if it was.
-    status : Status
-        Of the solver.
-    history : tuple of HistoryRow
-        Of the solver, from the best constant on; of an eigendecomposition it is the second and last.
+    ``rows`` (k,): the distinct row that each row of the network is. ``primal``, ``dual``: objective and lower bound, in
+    the 1/n scale of the distinct rows. ``dual_point`` (n, C). ``landmarks``: whether the problem that was solved is
+    that of functions in the span of the network's rows. ``outputs`` (n, C): predictions of fits that did not see the
+    row, where ``out_of_sample``, by fits that made all the same choices. ``out_of_sample`` (n,). ``compared``: the best
+    before gates were learned, on these rows; None for many rows. ``metric`` (d, d). ``scope``: over what the dual value
+    is a bound. ``reason``: how the problem was solved, and what is approximated. ``message``: why it was ended before
+    its tolerance, if it was. ``status``: of the solver. ``history``: of the solver, from the best constant on; of an
+    eigendecomposition it is the second and last.
     """
 
     network: KernelNetwork

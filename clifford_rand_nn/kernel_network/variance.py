@@ -25,12 +25,7 @@ class PredictiveVariance:
     with k the kernel of x and the training rows, and an intercept of which nothing is known before. `LeaveOneOut` has
     the same of each training row without it.
 
-    Parameters
-    ----------
-    kernel : GateKernel
-    rows : (n, d)
-    noise : (n,)
-        :math:`\sigma^2 = n\beta/\omega`.
+    ``rows`` (n, d). ``noise`` (n,): :math:`\sigma^2 = n\beta/\omega`.
 
     References
     ----------

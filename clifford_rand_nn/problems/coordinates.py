@@ -39,12 +39,7 @@ def masked_product(X: Any, mask: NDArray[np.bool_], U: NDArray[Any]) -> NDArray[
 
     Gates whose U_i is zero are left out. X is converted tile by tile if its precision is another.
 
-    Parameters
-    ----------
-    X : (n, d) array or CSR
-    mask : (P, n) bool
-        Row i is the diagonal of D_i.
-    U : (d, P, C) array
+    ``X`` (n, d). ``mask`` (P, n): row i is the diagonal of D_i. ``U`` (d, P, C).
     """
     active = _active(U)
     if active is not None:

@@ -23,10 +23,7 @@ def as_array(X: Any) -> Any:
 def dense_coordinates(Y: Any) -> Array:
     """Return coordinates (n, r) of rows, if they are dense.
 
-    Raises
-    ------
-    ArgumentError
-        They are the columns of sparse rows.
+    Raises ArgumentError: they are the columns of sparse rows.
     """
     if issparse(Y):
         rule = f"one whose sparse rows are at most {MOST}, and fewer than columns"
@@ -90,14 +87,7 @@ class CsrRows:
     solution :math:`U=X^TD\theta` has only the share :math:`\lambda_i/\lambda_1` in these. With more than 4000 rows, or
     no more columns than rows, V = I and Y = X stays sparse.
 
-    Parameters
-    ----------
-    X : CSR (n, d), float64
-
-    Attributes
-    ----------
-    X
-    shape : (n, d)
+    ``X`` (n, d). ``shape`` (n, d).
 
     Examples
     --------

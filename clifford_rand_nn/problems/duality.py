@@ -46,16 +46,9 @@ def dual_bound(
     where size is a seminorm: the largest correlation with anything the penalty charges one unit for. The bound holds
     wherever ``theta`` comes from, and equals the optimum if it is the residual there.
 
-    Parameters
-    ----------
-    Q : (n, q) array
-        Orthonormal basis of the predictions that no penalty touches.
-    size : callable
-    radius : float
-        :math:`n\beta`.
-    reach : (n,) array
-        The largest entries of what the penalty charges one unit for, by which sums over rows lose digits: see
-        `rounding_of_norm`.
+    ``Q`` (n, q): orthonormal basis of the predictions that no penalty touches. ``radius``: :math:`n\beta`. ``reach``
+    (n,): the largest entries of what the penalty charges one unit for, by which sums over rows lose digits: see
+    `rounding_of_norm`.
     """
     theta = datafit.dual_point(theta, Q)
     found = size(theta) + rounding_of_norm(reach, theta)
@@ -73,14 +66,8 @@ def imbalance(sums: Array, sizes: Array) -> float:
 def balanced_bound(dual: float, sums: Array, sizes: Array) -> float:
     r"""Return a dual value as a lower bound: that of 0, at most 0 and always feasible, where an equality is missed.
 
-    Parameters
-    ----------
-    dual : float
-        Dual value of :math:`\theta`, of a loss that is nowhere below 0.
-    sums : (C,) array
-        :math:`1^T\theta`, which is to be 0.
-    sizes : (C,) array
-        :math:`\sum|\theta|`.
+    ``dual``: dual value of :math:`\theta`, of a loss that is nowhere below 0. ``sums`` (C,): :math:`1^T\theta`, which
+    is to be 0. ``sizes`` (C,): :math:`\sum|\theta|`.
     """
     return dual if float(np.abs(sums).max(initial=0.0)) <= EQUALITY_TOL * float(sizes.sum()) else min(dual, 0.0)
 
@@ -201,10 +188,7 @@ def rounding_of_form(diagonal: Array, theta: Array) -> Array:
 def gap_above(primal: float, dual: float, zero: float, share: float = _MET) -> float:
     """Return primal - dual, or 0 where only `rounding` puts the dual value above.
 
-    Raises
-    ------
-    ArithmeticError
-        The dual value is above by more: then it is no bound, or the point is not feasible.
+    Raises ArithmeticError: the dual value is above by more: then it is no bound, or the point is not feasible.
     """
     if dual - primal > rounding(primal, dual, zero, share):
         raise ArithmeticError(

@@ -45,13 +45,7 @@ class Coefficients(NamedTuple):
 class GatedProblem(TrainingProblem):
     """What all training problems over the patterns of gates share; each adds its penalty and its dual.
 
-    Attributes
-    ----------
-    map : GatedMap
-    datafit : Datafit
-    penalty : GroupL2 or Ridge
-    loss : str
-    X : (n, d), or CsrRows
+    ``X`` (n, d).
     """
 
     penalty: GroupL2 | Ridge
@@ -169,31 +163,16 @@ class GatedReLUProblem(GatedProblem):
     .. math:: \max_\theta\ \frac1n\sum_j(\theta_j\cdot y_j - \tfrac12||\theta_j||^2)\quad\text{s.t.}\quad
               ||X^TD_i\theta||_F\le n\beta,\ \ 1^TD_i\theta=0\ (\text{bias}),\ \ 1^T\theta=0\ (\text{intercept}).
 
-    Parameters
-    ----------
-    X : (n, d) array, sparse, or CsrRows
-        Nothing is made of sparse rows that has a number for each row and column; `CsrRows` makes what several problems
-        on them need but once. An array in float32 is kept so, for solvers that work in single precision; values and
-        bounds are those of exactly these numbers, in double precision.
-    y : (n,) or (n, C) array
-        Targets: real for "squared" and "huber", -1 and 1 for "logistic" and "squared_hinge", one-hot (n, C) for
-        "softmax".
-    patterns : (n, P) bool array
-        One activation pattern per column; P = 0 leaves the intercept alone.
-    beta : float > 0
-    loss : str or Loss
-        A name in `clifford_rand_nn.datafits.registry.LOSSES`, or a record.
-    bias, fit_intercept : bool
-    huber_delta : float > 0, optional
-        Of "huber" and "log_cosh" alone: where they turn from square to line, 1 unless given.
-    sample_weight : (n,) array of numbers > 0, optional
-        The loss becomes :math:`\sum_jw_j\ell_j/\sum_jw_j`: only ratios matter, ``beta`` means what it means without
-        weights, and a whole number w is as good as w copies of the row. Inside, weights have mean 1.
-
-    Raises
-    ------
-    ArgumentError
-        Shapes that do not fit, values that are not finite, targets outside their range, beta ≤ 0, weights ≤ 0.
+    ``X`` (n, d): nothing is made of sparse rows that has a number for each row and column; `CsrRows` makes what several
+    problems on them need but once. An array in float32 is kept so, for solvers that work in single precision; values
+    and bounds are those of exactly these numbers, in double precision. ``y`` (n,): targets: real for "squared" and
+    "huber", -1 and 1 for "logistic" and "squared_hinge", one-hot (n, C) for "softmax". ``patterns`` (n, P): one
+    activation pattern per column; P = 0 leaves the intercept alone. ``loss``: A name in
+    `clifford_rand_nn.datafits.registry.LOSSES`, or a record. ``huber_delta``: of "huber" and "log_cosh" alone: where
+    they turn from square to line, 1 unless given. ``sample_weight`` (n,): the loss becomes
+    :math:`\sum_jw_j\ell_j/\sum_jw_j`: only ratios matter, ``beta`` means what it means without weights, and a whole
+    number w is as good as w copies of the row. Inside, weights have mean 1. Raises ArgumentError: shapes that do not
+    fit, values that are not finite, targets outside their range, beta ≤ 0, weights ≤ 0.
 
     Examples
     --------

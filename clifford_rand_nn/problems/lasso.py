@@ -32,16 +32,9 @@ class LassoProblem(TrainingProblem):
     Dual: :math:`\max_\theta\frac1n\sum_i-\ell^*(-\theta_i)` subject to :math:`||K_j^T\theta||_2\le n\beta` for all
     j, and :math:`\sum_i\theta_i = 0` with an intercept.
 
-    Parameters
-    ----------
-    K : (n, N) array
-        Kept as it is, without a copy, if it is float64.
-    beta : float > 0
-        In the 1/n scale. The paper's figures use :math:`\sum_i(f_i-y_i)^2+\beta_p||z||_1`, which is
-        :math:`\beta = \beta_p/(2n)` here.
-    fit_intercept : bool
-    y, loss, huber_delta, sample_weight
-        As in `GatedReLUProblem`, and so are the errors.
+    ``K`` (n, N): kept as it is, without a copy, if it is float64. ``beta``: in the 1/n scale. The paper's figures use
+    :math:`\sum_i(f_i-y_i)^2+\beta_p||z||_1`, which is :math:`\beta = \beta_p/(2n)` here. ``y``, ``loss``,
+    ``huber_delta``, ``sample_weight``: as in `GatedReLUProblem`, and so are the errors.
 
     Examples
     --------

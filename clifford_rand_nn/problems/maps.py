@@ -55,22 +55,10 @@ class GatedMap:
     V is an orthonormal basis of the directions in which the (centered) rows vary, so that n < d and low rank cost less,
     and w evens out their variances. This changes no norm that is charged: the penalty knows w.
 
-    Parameters
-    ----------
-    X : (n, d) float32 or float64, or CsrRows
-        Of the latter V is not held, and `rows` are sparse where X is taken column by column.
-    patterns : (n, P) bool
-    bias, fit_intercept : bool
-        Whether gates have a bias and the output an intercept.
-
-    Attributes
-    ----------
-    basis : (d, r) float64, or a Basis
-        V.
-    weights : (r,) float64
-        w, from 1 for the largest variance upwards.
-    Q : (n, q) float64
-        Orthonormal basis of the unpenalized columns.
+    ``X`` (n, d): of the latter V is not held, and `rows` are sparse where X is taken column by column. ``patterns``
+    (n, P). ``bias``, ``fit_intercept``: whether gates have a bias and the output an intercept. ``basis`` (d, r): V.
+    ``weights`` (r,): w, from 1 for the largest variance upwards. ``Q`` (n, q): orthonormal basis of the unpenalized
+    columns.
     """
 
     def __init__(self, X: Any, patterns: NDArray[np.bool_], bias: bool, fit_intercept: bool) -> None:

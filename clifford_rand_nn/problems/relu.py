@@ -141,18 +141,9 @@ class ConvexReLUProblem(TrainingProblem):
     :math:`||{\pm}X^TD_i\theta+X^T(2D_i-I)\Lambda||_q` if :math:`\pm1^TD_i\theta+1^T(2D_i-I)\Lambda = 0`; its least
     value, the norm of a projection on the cone if p = 2, is the supremum.
 
-    Parameters
-    ----------
-    X : (n, d) array
-    y : (n,) or (n, 1) array
-    patterns : (n, P) bool array
-        One activation pattern per column.
-    beta : float > 0
-    penalty : {"group_l2", "group_l1"}
-        p = 2 or p = 1.
-    bias, fit_intercept : bool
-    loss, huber_delta, sample_weight
-        As in `GatedReLUProblem`, and so are y and the errors.
+    ``X`` (n, d). ``y`` (n,). ``patterns`` (n, P): one activation pattern per column. ``penalty`` {"group_l2",
+    "group_l1"}: p = 2 or p = 1. ``loss``, ``huber_delta``, ``sample_weight``: as in `GatedReLUProblem`, and so are y
+    and the errors.
 
     Examples
     --------

@@ -82,23 +82,11 @@ def check_memory(owner: str, max_memory: float | None, needed: float, what: str,
 class Limits:
     """How far a solver goes; every solver is one, with defaults of its own.
 
-    Attributes
-    ----------
-    tol : float
-        Relative duality gap to reach.
-    max_iter : int
-        Most iterations.
-    max_time : float or None
-        Seconds after which the best point so far is returned. An iteration that has begun is finished.
-    max_memory : float or None
-        Bytes that a solver may take beside the data. One that knows beforehand that it takes more refuses the problem.
-    callback : callable or None
-        Called with each `HistoryRow`. A KeyboardInterrupt there, or elsewhere, ends the solver with its best point.
-
-    Raises
-    ------
-    ArgumentError
-        A limit breaks its rule.
+    ``tol``: relative duality gap to reach. ``max_iter``: most iterations. ``max_time``: seconds after which the best
+    point so far is returned. An iteration that has begun is finished. ``max_memory``: bytes that a solver may take
+    beside the data. One that knows beforehand that it takes more refuses the problem. ``callback``: called with each
+    `HistoryRow`. A KeyboardInterrupt there, or elsewhere, ends the solver with its best point. Raises ArgumentError: A
+    limit breaks its rule.
     """
 
     tol: float = 1e-6

@@ -20,20 +20,10 @@ _DEPENDENT = 1e-6
 class CGIterate(NamedTuple):
     r"""A point of conjugate gradients, and the directions from there.
 
-    Attributes
-    ----------
-    x : array
-    images : tuple of arrays
-        Linear images of x, accumulated as x is; none before the first product.
-    residual : array
-        :math:`b-Ax`.
-    direction : array
-        Conjugate to all before in exact arithmetic; at the start the preconditioned right-hand side.
-    size : float
-        :math:`\mathrm{tr}(r^TM^{-1}r)`, the squared residual in the metric of the preconditioner.
-    n_products : int
-    is_exhausted : bool
-        Whether no direction has a positive curvature, or the preconditioner returns what is not finite.
+    ``images``: linear images of x, accumulated as x is; none before the first product. ``residual``: :math:`b-Ax`.
+    ``direction``: conjugate to all before in exact arithmetic; at the start the preconditioned right-hand side.
+    ``size``: :math:`\mathrm{tr}(r^TM^{-1}r)`, the squared residual in the metric of the preconditioner.
+    ``is_exhausted``: whether no direction has a positive curvature, or the preconditioner returns what is not finite.
     """
 
     x: Array
@@ -62,22 +52,11 @@ def conjugate_gradient(
     Appl. 29, 1980, section 3). With 26 classes (letter, 6,000 rows) 14 products do instead of 19. ``coupled`` makes
     them one system, as where A mixes them; then these are the steps of Hestenes and Stiefel.
 
-    Parameters
-    ----------
-    apply : callable
-        Of P, in the shape of b: returns :math:`AP`, and after it linear images of P that are wanted of x as well.
-    rhs : array
-        b.
-    preconditioner : callable
-        :math:`M^{-1}`, symmetric and positive definite on the range of A. It may project on a subspace, where the
-        solution is then (Gould, Hribar, Nocedal, SIAM J. Sci. Comput. 23, 2001).
-    rtol : float
-        Of the first residual, in the metric of the preconditioner.
-    max_iter : int
-        Products with A at most.
-    stop : callable, optional
-        Of the iterate; called before each product.
-    coupled : bool
+    ``apply``: of P, in the shape of b: returns :math:`AP`, and after it linear images of P that are wanted of x as
+    well. ``rhs``: b. ``preconditioner``: :math:`M^{-1}`, symmetric and positive definite on the range of A. It may
+    project on a subspace, where the solution is then (Gould, Hribar, Nocedal, SIAM J. Sci. Comput. 23, 2001). ``rtol``:
+    of the first residual, in the metric of the preconditioner. ``max_iter``: products with A at most. ``stop``: of the
+    iterate; called before each product.
 
     Examples
     --------

@@ -23,24 +23,10 @@ class Watch(BestIterate, Generic[P]):
     Used as a context: a KeyboardInterrupt or MemoryError inside the block ends it, and the best point that was judged
     is returned like any other; before the first check the error goes on to the caller.
 
-    Parameters
-    ----------
-    limits : Limits
-    relative_gap : callable
-        Of a primal and a dual value.
-    advice : str
-        What to do where rounding stops this solver.
-    began : float, optional
-        Of `time.perf_counter`; otherwise now.
-
-    Attributes
-    ----------
-    objective, gap : float
-        Of the best point, against the best bound.
-    point, fitted, bound
-        The best point, its predictions, the best dual bound.
-    status : Status or None
-        None while the solver should go on.
+    ``relative_gap``: of a primal and a dual value. ``advice``: what to do where rounding stops this solver. ``began``:
+    of `time.perf_counter`; otherwise now. ``objective``, ``gap``: of the best point, against the best bound. ``point``,
+    ``fitted``, ``bound``: the best point, its predictions, the best dual bound. ``status``: none while the solver
+    should go on.
     """
 
     point: P

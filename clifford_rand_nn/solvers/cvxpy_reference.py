@@ -36,14 +36,8 @@ _OPTIONS = {
 class Program:
     """A CVXPY problem in units of its own, its parameter, and how to read the reply.
 
-    Attributes
-    ----------
-    problem : cvxpy.Problem
-    beta : cvxpy.Parameter
-        ``factor`` times the problem's beta.
-    factor : float
-    read : callable
-        Objective, dual bound, coefficients and predictions once the problem is solved, for the beta of the one given.
+    ``beta``: ``factor`` times the problem's beta. ``read``: objective, dual bound, coefficients and predictions once
+    the problem is solved, for the beta of the one given.
     """
 
     problem: cp.Problem
@@ -203,22 +197,11 @@ class CvxpyReference(Limits):
     ours: it is computed from the returned predictions, like everybody's, and a point outside the cones of a
     `ConvexReLUProblem` is projected.
 
-    Parameters
-    ----------
-    tol, max_iter, max_time, callback
-        See `Limits`. A gap above ``tol`` is told by the status; the solver's own tolerances are its own, pass them in
-        ``options``. CLARABEL, SCS and OSQP keep to ``max_iter`` and ``max_time``; the callback is called at the end.
-    max_memory : None
-        No solver can be held to one.
-    solver : str
-        Any solver that CVXPY has installed; CLARABEL comes with it.
-    options : dict or None
-        Passed to the solver; they replace the limits.
-
-    Raises
-    ------
-    ArgumentError
-        The solver is not installed, or does not keep to a limit that was given.
+    ``tol``, ``max_iter``, ``max_time``, ``callback``: see `Limits`. A gap above ``tol`` is told by the status; the
+    solver's own tolerances are its own, pass them in ``options``. CLARABEL, SCS and OSQP keep to ``max_iter`` and
+    ``max_time``; the callback is called at the end. ``max_memory``: no solver can be held to one. ``solver``: any
+    solver that CVXPY has installed; CLARABEL comes with it. ``options``: passed to the solver; they replace the limits.
+    Raises ArgumentError: the solver is not installed, or does not keep to a limit that was given.
 
     Examples
     --------

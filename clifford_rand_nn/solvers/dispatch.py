@@ -140,10 +140,8 @@ class AutoSolver(Limits):
     `GateWorkingSet`, and `KernelNewton` for `GatedRidgeProblem`. If a method of few steps ends by rounding, FISTA goes
     on from its best point. ``reason`` of the result says what was chosen and why.
 
-    Parameters
-    ----------
-    tol, max_iter, max_time, max_memory, callback
-        See `Limits`. The kernel method takes at most 100 iterations; ``max_memory=None`` is half of the machine's.
+    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`. The kernel method takes at most 100
+    iterations; ``max_memory=None`` is half of the machine's.
 
     Examples
     --------
@@ -159,10 +157,7 @@ class AutoSolver(Limits):
     ) -> tuple[KernelInteriorPoint | KernelNewton | GramNewton | Fista | GateWorkingSet, str]:
         """Return the solver for a problem, and why; with ``shared``, for one of many that share a kernel.
 
-        Raises
-        ------
-        ArgumentError
-            No solver keeps to ``max_memory``.
+        Raises ArgumentError: no solver keeps to ``max_memory``.
         """
         self.admit(problem, GatedProblem)
         kernel = estimate_newton(problem) if isinstance(problem, GatedRidgeProblem) else estimate_kernel(problem)

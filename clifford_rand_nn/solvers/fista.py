@@ -52,16 +52,11 @@ class Fista(Limits):
     Stops when the relative duality gap, with the best lower bound so far, is at most ``tol``. A second run on the same
     machine gives the same bits.
 
-    Parameters
-    ----------
-    tol, max_iter, max_time, max_memory, callback
-        See `Limits`.
-    check_every : int
-        Least number of iterations between two checks of the gap; late checks are a tenth of the iterations apart.
-    precision : {"auto", "single", "double"}
-        Of the iterations; objectives and bounds are always in double precision. "auto" begins in single precision if
-        the data are in float32 or large, and changes to double at a gap of 1e-4, or where rounding stops progress.
-        "single" stays and may never reach a small tol.
+    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`. ``check_every``: least number of
+    iterations between two checks of the gap; late checks are a tenth of the iterations apart. ``precision`` {"auto",
+    "single", "double"}: of the iterations; objectives and bounds are always in double precision. "auto" begins in
+    single precision if the data are in float32 or large, and changes to double at a gap of 1e-4, or where rounding
+    stops progress. "single" stays and may never reach a small tol.
 
     References
     ----------
@@ -165,15 +160,8 @@ class Iterate(NamedTuple):
         :math:`z^++\frac{t-1}{t^+}(z^+-z)`, :math:`t^+=(1+\sqrt{1+4t^2})/2`, with t = 1 where
         :math:`\Delta^TM(z^+-z)<0`: the step points against the momentum.
 
-        Parameters
-        ----------
-        gradient : Point
-            At y.
-        penalty : GroupL2 or Ridge
-        metric : GateMetric or None
-        rise : callable
-            Of the new point and the move: twice what the loss rises above its tangent at most, and what of it is
-            round-off.
+        ``gradient``: at y. ``rise``: of the new point and the move: twice what the loss rises above its tangent at
+        most, and what of it is round-off.
         """
         z, y, L, multiplier = self.point, self.y, RELAX * self.L, self.multiplier
         dtype = y.U.dtype

@@ -48,21 +48,12 @@ class GateWorkingSet(Limits):
 
     It pays where few of many gates are active: see `restriction_pays`.
 
-    Parameters
-    ----------
-    inner : solver
-        Solves the restricted problems: `Fista`, or any other dataclass with ``tol`` and ``solve(problem, start)`` that
-        takes the unpenalized columns from ``problem.map.Q``. Its own ``tol`` is replaced, and so are its ``max_iter``,
-        ``max_time`` and ``max_memory``, by what is left of them, if it has these fields.
-    max_rounds : int
-    tol, max_iter, max_time, max_memory, callback
-        See `Limits`: the gap is over all gates, iterations are those of the inner solver in all rounds, and there is a
-        `HistoryRow` for each round.
-
-    Raises
-    ------
-    ArgumentError
-        ``inner`` is not such a solver, or another argument breaks its rule.
+    ``inner``: solves the restricted problems: `Fista`, or any other dataclass with ``tol`` and
+    ``solve(problem, start)`` that takes the unpenalized columns from ``problem.map.Q``. Its own ``tol`` is replaced,
+    and so are its ``max_iter``, ``max_time`` and ``max_memory``, by what is left of them, if it has these fields.
+    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`: the gap is over all gates,
+    iterations are those of the inner solver in all rounds, and there is a `HistoryRow` for each round. Raises
+    ArgumentError: ``inner`` is not such a solver, or another argument breaks its rule.
 
     References
     ----------

@@ -42,10 +42,7 @@ F = TypeVar("F", bound=Fit)
 class Interrupts:
     """The handler of Ctrl-C from a public call to its end: a context, whose inner ones leave it to the outermost.
 
-    Attributes
-    ----------
-    held : bool
-        Whether an interrupt waits.
+    ``held``: whether an interrupt waits.
     """
 
     def __init__(self) -> None:
@@ -96,15 +93,7 @@ class Interrupts:
 class BestIterate:
     """A block that a KeyboardInterrupt or MemoryError ends with what was found by then; before that they go on.
 
-    Parameters
-    ----------
-    found : sized
-        What has been found, empty at first.
-
-    Attributes
-    ----------
-    status : Status or None
-        What ended the block, if it was one of the two.
+    ``found``: what has been found, empty at first. ``status``: what ended the block, if it was one of the two.
     """
 
     def __init__(self, found: Sized) -> None:

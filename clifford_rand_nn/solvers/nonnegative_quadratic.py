@@ -14,13 +14,7 @@ _ROUNDING = 1e-12
 def bounded_quadratic(H: Array, b: Array, active: NDArray[np.bool_]) -> Array:
     r"""Minimize :math:`\tfrac12x^THx - b^Tx` over x ≥ 0, from a guess at which entries are positive.
 
-    Parameters
-    ----------
-    H : (P, P)
-        Positive semidefinite.
-    b : (P,)
-    active : (P,)
-        The guess, as truth values.
+    ``H`` (P, P): positive semidefinite. ``b`` (P,). ``active`` (P,): the guess, as truth values.
 
     Examples
     --------

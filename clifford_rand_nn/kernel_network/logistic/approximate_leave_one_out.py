@@ -46,12 +46,8 @@ class InverseBlocks:
     :math:`\hat B_{cc'}=\delta_{cc'}M_c^{-1}-V_c^TV_{c'}`, :math:`V_c=L^{-1}S_cM_c^{-1}`,
     :math:`LL^T=\sum_cS_cM_c^{-1}S_c`.
 
-    Parameters
-    ----------
-    system : KernelSystem
-        Used up: its matrices are written over.
-    border : (n, C, a)
-        S-weighted intercepts T; of a softmax the last output is the gauge.
+    ``system``: used up: its matrices are written over. ``border`` (n, C, a): S-weighted intercepts T; of a softmax the
+    last output is the gauge.
     """
 
     def __init__(self, system: KernelSystem, border: Array) -> None:
@@ -133,13 +129,7 @@ def left_out(blocks: InverseBlocks, datafit: Datafit, f: Array, groups: Groups |
     The groups that move most are refitted by Newton's method where the losses of the rows that move them most
     are what they are, and only those of the others quadratic: with few rows, by a fit to all.
 
-    Parameters
-    ----------
-    blocks : InverseBlocks
-    datafit : Datafit
-    f : (n, C)
-        The optimum.
-    groups : sequence of index arrays, optional
+    ``f`` (n, C): the optimum.
 
     References
     ----------

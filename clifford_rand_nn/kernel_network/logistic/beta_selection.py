@@ -24,15 +24,8 @@ CURVATURE = 4.0  # noise of a row's logit where both classes are as likely, over
 class LogisticChoice(NamedTuple):
     r"""The fit for the best beta, and its probabilities.
 
-    Attributes
-    ----------
-    fit : LogisticFit
-    calibration : Calibration
-    outputs : (n, C)
-        Of rows by fits without them, where ``told``.
-    told : (n,) bool
-    variance : (n,) or None
-        Those that the calibration was given.
+    ``outputs`` (n, C): of rows by fits without them, where ``told``. ``told`` (n,). ``variance`` (n,): those that the
+    calibration was given.
     """
 
     fit: LogisticFit
@@ -83,27 +76,10 @@ def choose_logistic(
     calibration: the other forgives a network that interpolates, where leave-one-out is least exact. Between logistic
     and squared loss the one with the smaller calibrated leave-one-out loss is to be taken.
 
-    Parameters
-    ----------
-    K : (n, n) array
-    index : (n,) array of integers
-        Classes from 0.
-    n_classes : int ≥ 2
-    beta : float > 0
-        Where to begin: the best for the squared loss.
-    weights, groups
-        As in `logistic_path`.
-    variances : callable, optional
-        `LeaveOneOut.variances`: predictive variances (n,) for a beta of the squared loss, here 4 times that of the fit.
-    max_time : float, optional
-        Seconds.
-    fixed : bool
-        Whether ``beta`` is the only one.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        By Ctrl-C: half a choice is none.
+    ``K`` (n, n). ``index`` (n,): classes from 0. ``beta``: where to begin: the best for the squared loss. ``weights``,
+    ``groups``: as in `logistic_path`. ``variances``: `LeaveOneOut.variances`: predictive variances (n,) for a beta of
+    the squared loss, here 4 times that of the fit. ``max_time``: seconds. ``fixed``: whether ``beta`` is the only one.
+    Raises KeyboardInterrupt: by Ctrl-C: half a choice is none.
     """
     targets, loss = encode_labels(index, n_classes, "logistic")
     parts = None if groups is None else rows_of(groups, len(K))

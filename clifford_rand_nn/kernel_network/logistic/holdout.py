@@ -40,32 +40,11 @@ def choose_unseen(
     rows that the gates of a fold were learned from are judged by those they have not seen. For the best of them,
     probabilities are fitted to leave-one-out outputs of these rows, with the gates of the fold and all other rows.
 
-    Parameters
-    ----------
-    kernel : GateKernel
-        Of the final gates.
-    folds : tuple of Fold
-        Of `learned_rounds`, whose rows are the distinct ones.
-    rows : (n, d) array
-        Standardized.
-    place : (n,) array of integers
-        The distinct row of each.
-    index, n_classes, weights, groups, fixed
-        As of `choose_logistic`.
-    beta : float > 0
-        Where to begin: the best for the squared loss with ``kernel``.
-    max_time : float, optional
-        Seconds.
-
-    Returns
-    -------
-    LogisticChoice or None
-        None if time was over.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        By Ctrl-C: half a choice is none.
+    ``kernel``: of the final gates. ``folds``: of `learned_rounds`, whose rows are the distinct ones. ``rows`` (n, d):
+    standardized. ``place`` (n,): the distinct row of each. ``index``, ``n_classes``, ``weights``, ``groups``,
+    ``fixed``: as of `choose_logistic`. ``beta``: where to begin: the best for the squared loss with ``kernel``.
+    ``max_time``: seconds. Return value: none if time was over. Raises KeyboardInterrupt: by Ctrl-C: half a choice is
+    none.
     """
     began = time.perf_counter()
     targets, loss = encode_labels(index, n_classes, "logistic")

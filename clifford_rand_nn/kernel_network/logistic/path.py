@@ -30,25 +30,11 @@ _REFITS = 0.08  # seconds of what `left_out` refits for one beta
 class LogisticFit:
     r"""The fit for one beta, :math:`f(x) = \sum_iK(x, x_i)\alpha_i + t`, and what it predicts without a row.
 
-    Attributes
-    ----------
-    beta : float
-    alpha : (n, C)
-        Its columns sum to zero; of a softmax its rows do so as well.
-    intercept : (C,)
-    fitted : (n, C)
-        Predictions of the rows.
-    leave_one_out : (n, C)
-        Of every row without its loss, or of the rows of every group without theirs. NaN if the fit was interrupted, or
-        if they were not asked for.
-    objective, duality_gap, relative_gap : float
-        The gap is against the dual point.
-    dual_point : (n, C)
-    n_iter : int
-        Newton steps.
-    status : Status
-    history : tuple of HistoryRow
-        From the last beta's solution on, where there was one.
+    ``alpha`` (n, C): its columns sum to zero; of a softmax its rows do so as well. ``intercept`` (C,). ``fitted``
+    (n, C): predictions of the rows. ``leave_one_out`` (n, C): of every row without its loss, or of the rows of every
+    group without theirs. NaN if the fit was interrupted, or if they were not asked for. ``objective``, ``duality_gap``,
+    ``relative_gap``: the gap is against the dual point. ``dual_point`` (n, C). ``n_iter``: Newton steps. ``history``:
+    from the last beta's solution on, where there was one.
     """
 
     beta: float
@@ -88,34 +74,14 @@ def logistic_path(
     about 1 % for eleven (100 rows of each of 23 tables), by less with more rows, by more where beta is so small that
     the network interpolates; a class whose only row is left out has no prediction.
 
-    Parameters
-    ----------
-    K : (n, n) array
-        Positive semidefinite.
-    targets : (n, C) array
-        As `encode_labels` makes them: one column of -1 and 1, or C ≥ 2 columns, one-hot.
-    weights : (n,) array > 0 or None
-        Only ratios matter.
-    betas : numbers > 0
-        Fastest when they fall by equal ratios.
-    loss : {"logistic", "softmax"} or Loss
-    groups : (n,) array, optional
-        Labels of rows that are left out together, at least two.
-    leave_out : bool
-        Whether to find what is predicted without each row; it costs as much as some fits.
-    **limits
-        See `Limits`; of these ``tol``, ``max_iter`` and ``callback`` hold for each fit, the others for the path.
-
-    Returns
-    -------
-    list of LogisticFit
-        In the order of betas; shorter if time was over or Ctrl-C was pressed, and then the last one may not have met
-        ``tol``.
-
-    Raises
-    ------
-    ArgumentError
-        Arrays of other shapes, or not finite; another loss; a beta ≤ 0; a single group; too little memory.
+    ``K`` (n, n): positive semidefinite. ``targets`` (n, C): as `encode_labels` makes them: one column of -1 and 1, or C
+    ≥ 2 columns, one-hot. ``weights`` (n,): only ratios matter. ``betas``: fastest when they fall by equal ratios.
+    ``loss`` {"logistic", "softmax"}. ``groups`` (n,): labels of rows that are left out together, at least two.
+    ``leave_out``: whether to find what is predicted without each row; it costs as much as some fits. ``**limits``: see
+    `Limits`; of these ``tol``, ``max_iter`` and ``callback`` hold for each fit, the others for the path. Return value:
+    in the order of betas; shorter if time was over or Ctrl-C was pressed, and then the last one may not have met
+    ``tol``. Raises ArgumentError: arrays of other shapes, or not finite; another loss; a beta ≤ 0; a single group; too
+    little memory.
 
     References
     ----------

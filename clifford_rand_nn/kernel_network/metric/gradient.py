@@ -32,22 +32,9 @@ def gradient_outer_product(
     all outputs together are :math:`Z^T(P^TP\circ\alpha\alpha^T)Z+…`: whichever takes less work is done, that or one
     product with P for each output. No array is larger than n × n or m × d.
 
-    Parameters
-    ----------
-    kernel : GateKernel
-    X : (n, d) array
-        Rows of the fit, as the kernel takes them.
-    alpha : (n, C) or (n,) array
-        Coefficients of the fit.
-    rows : (m, d) array or None
-        Where the gradients are taken; None for X.
-    weights : (m,) array of numbers ≥ 0, or None
-        ω, with mean 1.
-
-    Returns
-    -------
-    (d, d) array
-        In (units of f / units of x)².
+    ``X`` (n, d): rows of the fit, as the kernel takes them. ``alpha`` (n, C): coefficients of the fit. ``rows`` (m, d):
+    where the gradients are taken; None for X. ``weights`` (m,): ω, with mean 1. Return value: in
+    (units of f / units of x)².
 
     References
     ----------

@@ -26,16 +26,10 @@ _FLOOR = 1e-9  # of the trace of the kernel matrix: no smaller n·beta, where wh
 class LearnedGates:
     r"""What `learn_frame` returns.
 
-    Attributes
-    ----------
-    kernel : GateKernel
-        Of gates w ~ N(0, M), norms measured by M⁻¹: its frame F has :math:`FF^T=M`.
-    metric : (d, d) array
-        M, in a scale that leaves the mean square length of rows, :math:`x^TMx`, what it was. Entry (j, j) says how much
-        of the squared slope of the network is along column j; eigenvectors of large eigenvalues are the combinations
-        of columns that matter.
-    beta : float
-        For this kernel, what the first beta was for the first kernel.
+    ``kernel``: of gates w ~ N(0, M), norms measured by M⁻¹: its frame F has :math:`FF^T=M`. ``metric`` (d, d): M, in a
+    scale that leaves the mean square length of rows, :math:`x^TMx`, what it was. Entry (j, j) says how much of the
+    squared slope of the network is along column j; eigenvectors of large eigenvalues are the combinations of columns
+    that matter. ``beta``: for this kernel, what the first beta was for the first kernel.
     """
 
     kernel: GateKernel
@@ -65,28 +59,11 @@ def learn_frame(
     M has seen every row: leave-one-out with the kernel that is returned is no judgement of it. How many rounds serve,
     and which shape, is for `learned_rounds` to say.
 
-    Parameters
-    ----------
-    kernel : GateKernel
-        Of the first fit.
-    X : (n, d) array
-        Rows as the kernel takes them, standardized.
-    targets : (n, C) array
-    beta : float > 0
-        Of the first fit, in the 1/n scale.
-    rounds : int ≥ 0
-    shape : {"full", "shrunk", "diagonal"}
-        What is left of the entries off the diagonal of M: all, half of each, none.
-    factors : rounds + 1 numbers > 0, optional
-        One of each fit and of the ``beta`` that is returned; None for 1.
-    weights : (n,) array of numbers > 0, with mean 1, or None
-    max_rows : int ≥ 2
-        Of more rows than these, so many are taken, evenly by their targets, with the same :math:`n\beta`.
-
-    Raises
-    ------
-    ArgumentError
-        Shapes that do not fit, beta ≤ 0, an unknown shape.
+    ``kernel``: of the first fit. ``X`` (n, d): rows as the kernel takes them, standardized. ``targets`` (n, C).
+    ``beta``: of the first fit, in the 1/n scale. ``shape`` {"full", "shrunk", "diagonal"}: what is left of the entries
+    off the diagonal of M: all, half of each, none. ``factors``: one of each fit and of the ``beta`` that is returned;
+    None for 1. ``weights`` (n,). ``max_rows``: of more rows than these, so many are taken, evenly by their targets,
+    with the same :math:`n\beta`. Raises ArgumentError: shapes that do not fit, beta ≤ 0, an unknown shape.
 
     References
     ----------

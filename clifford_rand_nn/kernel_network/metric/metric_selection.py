@@ -26,21 +26,10 @@ _ERRORS = (1.0, 2.0)  # standard errors that a first round has to gain, and that
 class Trial(NamedTuple):
     """What was compared on held-out rows.
 
-    Attributes
-    ----------
-    shape : str
-        That of M, or "none".
-    rounds : int
-    error : float
-        Mean over held-out rows of the squared distance to their targets, with weights.
-    mistakes : float
-        Share of held-out rows that are decided wrongly, with weights; 0 where no one asked.
-    gain : float
-        By how much the error is less than that of one round less (of none, for the first).
-    standard_error : float
-        Of the gain, rows of a group taken together.
-    factor : float
-        Of beta, the best of a few.
+    ``shape``: that of M, or "none". ``error``: mean over held-out rows of the squared distance to their targets, with
+    weights. ``mistakes``: share of held-out rows that are decided wrongly, with weights; 0 where no one asked.
+    ``gain``: by how much the error is less than that of one round less (of none, for the first). ``standard_error``: of
+    the gain, rows of a group taken together. ``factor``: of beta, the best of a few.
     """
 
     shape: str
@@ -55,14 +44,8 @@ class Trial(NamedTuple):
 class Fold(NamedTuple):
     """Gates that some rows have not seen.
 
-    Attributes
-    ----------
-    kernel : GateKernel
-        Of the rounds that were chosen.
-    kept : (k,) array of int
-        Rows that the gates were learned from.
-    unseen : (m,) array of int
-        Rows that they have not seen, nor copies of these, nor rows of their groups.
+    ``kernel``: of the rounds that were chosen. ``kept`` (k,): rows that the gates were learned from. ``unseen`` (m,):
+    rows that they have not seen, nor copies of these, nor rows of their groups.
     """
 
     kernel: GateKernel
@@ -74,23 +57,13 @@ class Fold(NamedTuple):
 class LearnedRounds:
     """What `learned_rounds` returns.
 
-    Attributes
-    ----------
-    shape : str
-        For `learn_frame`; "none" if no round pays.
-    rounds : int
-    factors : tuple of float
-        For `learn_frame`: one of each fit, and of the result.
-    trials : tuple of Trial
-    rows : (k,) array of int
-        Rows that were not in a fold, whose gates so have not seen them.
-    predictions : (k, C) array
-        What they are predicted to be: for probabilities and intervals, which leave-one-out with gates that have seen
-        the row would make too good. If gates are to be learned, of up to 3000 rows, by leave-one-out with the gates of
-        that fold, fitted to all rows but that one (its copies, its group); else by the fit to the fold.
-    folds : tuple of Fold
-        If gates are to be learned, of up to 3000 rows: what another loss may be judged by. ``rows`` are the unseen
-        ones, one fold after the other.
+    ``shape``: for `learn_frame`; "none" if no round pays. ``factors``: for `learn_frame`: one of each fit, and of the
+    result. ``rows`` (k,): rows that were not in a fold, whose gates so have not seen them. ``predictions`` (k, C): what
+    they are predicted to be: for probabilities and intervals, which leave-one-out with gates that have seen the row
+    would make too good. If gates are to be learned, of up to 3000 rows, by leave-one-out with the gates of that fold,
+    fitted to all rows but that one (its copies, its group); else by the fit to the fold. ``folds``: if gates are to be
+    learned, of up to 3000 rows: what another loss may be judged by. ``rows`` are the unseen ones, one fold after the
+    other.
     """
 
     shape: str
@@ -125,23 +98,10 @@ def learned_rounds(
     Neither order nor copies nor a seed change the parts: rows are sorted by targets and then by a fixed combination of
     their columns, and every five neighbors go to different parts, copies of a row to the same, groups as a whole.
 
-    Parameters
-    ----------
-    kernel, X, targets, beta, weights
-        As of `learn_frame`.
-    groups : (n,) array of int, optional
-        Rows of one group are held out together.
-    rounds : int ≥ 1
-        The most.
-    shapes : tuple of {"full", "shrunk", "diagonal"}
-    mistakes : callable, optional
-        Takes predictions and targets (k, C) and says which rows are decided wrongly: `wrong_class` for classes.
-    max_rows : int ≥ 10
-
-    Raises
-    ------
-    ArgumentError
-        Shapes that do not fit, beta ≤ 0, an unknown shape, rows of only one group.
+    ``kernel``, ``X``, ``targets``, ``beta``, ``weights``: as of `learn_frame`. ``groups`` (n,): rows of one group are
+    held out together. ``rounds``: the most. ``shapes`` {"full", "shrunk", "diagonal"}. ``mistakes``: takes predictions
+    and targets (k, C) and says which rows are decided wrongly: `wrong_class` for classes. Raises ArgumentError: shapes
+    that do not fit, beta ≤ 0, an unknown shape, rows of only one group.
 
     Examples
     --------

@@ -25,22 +25,10 @@ class GatedDesign:
     so that the norm of a block of N/P coefficients is that of the coefficients of its gate. With
     :math:`M = I - QQ^T` what biases explain is taken out, and predictions are A x for any x (N + q, C).
 
-    Parameters
-    ----------
-    problem : GatedProblem
-        Any beta: nothing here depends on it, so that one design serves a whole path.
-    most : float
-        Bytes up to which the columns are kept; beyond, every product makes their tiles anew.
-
-    Attributes
-    ----------
-    n, N, q, P, r : int
-    spare : float
-        Bytes of ``most`` that the columns leave.
-    rounding : (N,)
-        What rounding leaves of each column of F in A where Q explains it all.
-    last : object
-        What a solve along a path leaves to the next one.
+    ``problem``: any beta: nothing here depends on it, so that one design serves a whole path. ``most``: bytes up to
+    which the columns are kept; beyond, every product makes their tiles anew. ``spare``: bytes of ``most`` that the
+    columns leave. ``rounding`` (N,): what rounding leaves of each column of F in A where Q explains it all. ``last``:
+    what a solve along a path leaves to the next one.
     """
 
     def __init__(self, problem: GatedProblem, most: float) -> None:

@@ -57,10 +57,7 @@ class GramNewton(Limits):
     problem in one weight a gate, see `Weights`; of other losses, and where steps in the weights fail, they are brought
     to the optimum along the central path, see `Norms`. Squared norms need neither.
 
-    Parameters
-    ----------
-    tol, max_iter, max_time, max_memory, callback
-        See `Limits`.
+    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`.
 
     Examples
     --------
@@ -87,17 +84,9 @@ class GramNewton(Limits):
     ) -> Result[Coefficients]:
         """Minimize the problem, from scratch or from a solution for another beta.
 
-        Parameters
-        ----------
-        start : Point, optional
-            Not needed where the last solve on ``kernel`` was for this problem.
-        kernel : list of GatedDesign, optional
-            The columns of the problem, or nothing yet: then they are made and put there for the next solve.
-
-        Raises
-        ------
-        ArgumentError
-            The matrices would take more than ``max_memory``, or the columns are those of other rows or gates.
+        ``start``: not needed where the last solve on ``kernel`` was for this problem. ``kernel``: the columns of the
+        problem, or nothing yet: then they are made and put there for the next solve. Raises ArgumentError: the matrices
+        would take more than ``max_memory``, or the columns are those of other rows or gates.
         """
         self.admit(problem, GatedProblem, start)
         needed = self.memory(problem)

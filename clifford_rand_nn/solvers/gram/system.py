@@ -23,19 +23,9 @@ class Preconditioner:
     Each G is scaled by :math:`S = d^{-1/2}`, so that no eigenvalue of :math:`I+SGS = LL^T` is below 1 and single
     precision serves; directions of gates go through the small matrix :math:`I - Y^TY`, :math:`Y = L^{-1}Sv`.
 
-    Parameters
-    ----------
-    design : GatedDesign
-    grams : list of (N + q, N + q)
-        One for all outputs or one for each, in single or double precision; they are not changed.
-    terms : Linearized
-    balanced : bool
-        Whether the rows of a solution sum to zero, as those of a softmax do.
-
-    Raises
-    ------
-    LinAlgError
-        A matrix has entries that are not finite.
+    ``grams`` (N + q, N + q): one for all outputs or one for each, in single or double precision; they are not changed.
+    ``balanced``: whether the rows of a solution sum to zero, as those of a softmax do. Raises LinAlgError: A matrix has
+    entries that are not finite.
     """
 
     def __init__(self, design: GatedDesign, grams: list[NDArray[Any]], terms: Linearized, balanced: bool) -> None:

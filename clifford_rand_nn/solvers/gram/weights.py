@@ -60,20 +60,8 @@ class Weights:
 
     It is the method of `GateWeights` for the kernel of few rows, here in the coefficients instead of the dual point.
 
-    Parameters
-    ----------
-    design : GatedDesign
-    smooth : QuadraticSum
-        It is moved to the coefficients of the weights.
-    radius : float
-        :math:`\lambda = n\beta`.
-    a : (P,)
-        The first weights.
-
-    Attributes
-    ----------
-    x : (N + q, C)
-        Coefficients for the weights.
+    ``smooth``: it is moved to the coefficients of the weights. ``radius``: :math:`\lambda = n\beta`. ``a`` (P,): the
+    first weights. ``x`` (N + q, C): coefficients for the weights.
 
     References
     ----------

@@ -205,10 +205,8 @@ class DualTerms:
     A loss whose conjugate has an infinite slope at the ends of its domain is its own barrier (``open`` bounds); where
     the slope is finite the bounds are inequalities (``closed``).
 
-    Attributes
-    ----------
-    predictions, curvature : callable
-        Minus the gradient of g at theta, for the softmax up to a shift of each row; and its second derivatives (n, C).
+    ``predictions``, ``curvature``: minus the gradient of g at theta, for the softmax up to a shift of each row; and its
+    second derivatives (n, C).
     """
 
     def __init__(self, datafit: Datafit, Q: Array) -> None:

@@ -20,13 +20,7 @@ class LossTerm:
     point of log cosh rounds to its bound δ, F(theta) is at most 19 δ, and the multipliers supply the difference.
     Without bounds (squared loss) theta is the residual from the first step on.
 
-    Parameters
-    ----------
-    datafit : Datafit
-        In the units of ``f``.
-    f : (n, C)
-    mu : float
-        Initial products of slacks and multipliers.
+    ``datafit``: in the units of ``f``. ``f`` (n, C). ``mu``: initial products of slacks and multipliers.
     """
 
     def __init__(self, datafit: Datafit, f: Array, mu: float) -> None:

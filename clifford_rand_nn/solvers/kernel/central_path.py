@@ -172,12 +172,8 @@ class KernelPath:
     def step(self, gap: float, floor: float) -> float:
         """Take one step, and let the radius fall after a long one; return its length.
 
-        Parameters
-        ----------
-        gap : float
-            Relative gap of the present point: the last steps may go nearer to the boundary.
-        floor : float
-            Slack times weight is not aimed below this value: far below the rounding of θᵀK_iθ steps fail.
+        ``gap``: relative gap of the present point: the last steps may go nearer to the boundary. ``floor``: slack times
+        weight is not aimed below this value: far below the rounding of θᵀK_iθ steps fail.
         """
         kernel, terms, radius, box = self.kernel, self.terms, self.radius, self.box
         P = self.eta.size

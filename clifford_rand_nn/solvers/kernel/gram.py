@@ -27,23 +27,10 @@ class GatedKernel:
     Their sum with weights is :math:`\sum_i\eta_iK_i = (XX^T)\circ(D\,\mathrm{diag}(\eta)D^T)`: one product of order n
     with the Gram matrix of the rows, whatever d and P are. Products with single K_i go through the rows.
 
-    Parameters
-    ----------
-    problem : GatedProblem
-        Any beta: nothing here depends on it, so that one kernel serves a whole path.
+    ``problem``: any beta: nothing here depends on it, so that one kernel serves a whole path. ``rows`` (n, r): X in an
+    orthonormal basis of the directions in which it varies, or CSR. ``mask`` (n, P). ``gram`` (n, n): rows rowsᵀ, its
+    lower triangle, in Fortran order. ``last``: what a solve along a path leaves to the next one.
 
-    Attributes
-    ----------
-    rows : (n, r)
-        X in an orthonormal basis of the directions in which it varies, or CSR.
-    mask : (n, P) float64
-    gram : (n, n)
-        rows rowsᵀ, its lower triangle, in Fortran order.
-    last : object
-        What a solve along a path leaves to the next one.
-
-    Notes
-    -----
     All products go through SciPy's BLAS, as the factorizations do: NumPy's may be another library, with threads that
     contend for the same cores.
     """
@@ -128,10 +115,7 @@ class GatedKernel:
 class SummedKernel(GatedKernel):
     r"""The matrix :math:`K = \sum_iK_i`, formed once, where all gates have the same weight.
 
-    Attributes
-    ----------
-    total : (n, n)
-        K, its lower triangle, in Fortran order.
+    ``total`` (n, n): K, its lower triangle, in Fortran order.
     """
 
     def __init__(self, problem: GatedProblem) -> None:
@@ -199,25 +183,10 @@ class KernelSystem:
     :math:`\sum_cR_c\,\nu = \sum_cR_cb_c`, where :math:`R_c` are the inverses (Rasmussen, Williams, "Gaussian processes
     for machine learning", algorithm 3.3).
 
-    Parameters
-    ----------
-    kernel : GatedKernel
-    eta : (P,)
-    h : (n, C)
-    balanced : bool
-    buffers : dict of (n, n) arrays
-        Memory that is used again from call to call; it grows as needed.
-    single : bool
-        Whether to factorize in single precision, if the matrix allows it; not with ``balanced``.
-
-    Attributes
-    ----------
-    roots : (n, C)
-        S.
-    matrices : list of (n, n)
-        For each output the Cholesky factor of :math:`I+SKS`, with ``balanced`` the inverse; lower triangles.
-    total : (n, n) or None
-        With ``balanced`` the Cholesky factor of :math:`\sum_cR_c`.
+    ``eta`` (P,). ``h`` (n, C). ``buffers`` (n, n): memory that is used again from call to call; it grows as needed.
+    ``single``: whether to factorize in single precision, if the matrix allows it; not with ``balanced``. ``roots``
+    (n, C): S. ``matrices`` (n, n): for each output the Cholesky factor of :math:`I+SKS`, with ``balanced`` the inverse;
+    lower triangles. ``total`` (n, n): with ``balanced`` the Cholesky factor of :math:`\sum_cR_c`.
     """
 
     def __init__(

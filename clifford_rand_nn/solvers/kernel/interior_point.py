@@ -41,10 +41,7 @@ class KernelInteriorPoint(KernelMethod[GatedReLUProblem, GatedKernel]):
     sides for P gates and q biases, and a few products with the rows; see `KernelPath`. Small problems, many gates,
     small beta: 4 to 6 steps for the squared loss and Huber's, 6 to 20 for the others, to 1e-6 and soon below 1e-8.
 
-    Parameters
-    ----------
-    tol, max_iter, max_time, max_memory, callback
-        See `Limits`.
+    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`.
 
     References
     ----------

@@ -37,20 +37,11 @@ class KernelMethod(Limits, Generic[P, K]):
     def solve(self, problem: P, start: Point | None = None, kernel: list[K] | None = None) -> Result[Coefficients]:
         """Minimize the problem, from scratch or from a solution for another beta.
 
-        Parameters
-        ----------
-        start : Point, optional
-            A solution for a beta nearby; `KernelNewton` does not need it where the last solve on ``kernel`` was for
-            this problem.
-        kernel : list of GatedKernel or, for `KernelNewton`, of SummedKernel, optional
-            The kernel of the problem, or nothing yet: then it is made and put there for the next solve. It depends
-            neither on beta nor on the targets, and keeps what the last solve leaves to the one for the next beta.
-
-        Raises
-        ------
-        ArgumentError
-            The matrices would take more than ``max_memory``, the problem has another penalty, or the kernel
-            is one of other rows or gates.
+        ``start``: A solution for a beta nearby; `KernelNewton` does not need it where the last solve on ``kernel`` was
+        for this problem. ``kernel``: the kernel of the problem, or nothing yet: then it is made and put there for the
+        next solve. It depends neither on beta nor on the targets, and keeps what the last solve leaves to the one for
+        the next beta. Raises ArgumentError: the matrices would take more than ``max_memory``, the problem has another
+        penalty, or the kernel is one of other rows or gates.
         """
         kind, made = self._kinds
         self.admit(problem, kind, start, self._hint)

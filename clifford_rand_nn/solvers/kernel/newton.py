@@ -72,15 +72,7 @@ class NewtonProblem(Protocol):
 class NewtonStep:
     """The step of `KernelNewton` for one problem, from one state to the next.
 
-    Parameters
-    ----------
-    problem : NewtonProblem
-    kernel : SummedKernel
-
-    Attributes
-    ----------
-    system : KernelSystem or None
-        Of the last step, if its curvatures are those of the loss.
+    ``system``: of the last step, if its curvatures are those of the loss.
     """
 
     def __init__(self, problem: NewtonProblem, kernel: SummedKernel) -> None:
@@ -257,10 +249,7 @@ class KernelNewton(KernelMethod[GatedRidgeProblem, SummedKernel]):
     is halved until it lowers the objective enough. Rows on a linear piece of the loss keep their residual. The squared
     loss takes one step, others some four to eight, fewer along a path.
 
-    Parameters
-    ----------
-    tol, max_iter, max_time, max_memory, callback
-        See `Limits`.
+    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`.
 
     References
     ----------

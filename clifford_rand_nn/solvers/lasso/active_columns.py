@@ -188,14 +188,8 @@ def turn(active: ActiveColumns, index: NDArray[np.intp], signs: Array, slack: Ar
     would turn negative. The objective falls every time, so no set of columns comes back. A column that depends on
     those in use has :math:`s_jk_j^TK\delta = 1` and is never added.
 
-    Parameters
-    ----------
-    active : ActiveColumns
-        The columns A; on return those of the next piece.
-    index, signs : (c,)
-        The columns of E that are not in A, with their signs.
-    slack : (c,)
-        How far each condition may be violated by rounding.
+    ``active``: the columns A; on return those of the next piece. ``index``, ``signs`` (c,): the columns of E that are
+    not in A, with their signs. ``slack`` (c,): how far each condition may be violated by rounding.
     """
     sign_of = dict(zip(index.tolist(), signs.tolist(), strict=True))
     matrix = active.columns.take(index)

@@ -30,15 +30,7 @@ class NormalMatrix:
     with all columns gains three digits a step. Towards the end almost every column is negligible, and where fewer
     columns than rows are left the m×m matrix of the Woodbury identity is factored instead.
 
-    Parameters
-    ----------
-    K : (n, N) array
-    squares : (N,)
-        Squared norms of the columns.
-    h : (n, C)
-    W : (N, C, C)
-    mix : (C, C')
-    intercept : bool
+    ``K`` (n, N). ``squares`` (N,): squared norms of the columns. ``h`` (n, C). ``W`` (N, C, C). ``mix`` (C, C').
     """
 
     def __init__(self, K: Array, squares: Array, h: Array, W: Array, mix: Array, intercept: bool) -> None:

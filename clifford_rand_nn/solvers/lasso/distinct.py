@@ -15,11 +15,7 @@ class DistinctRows:
 
     A pricer and a dictionary of these rows make a solution equal to the last bit, not only within its gap.
 
-    Attributes
-    ----------
-    X, y : (m, d), (m, C)
-    weights : (m,)
-        Sums of the weights of equal rows, of mean 1.
+    ``X``, ``y`` (m, d). ``weights`` (m,): sums of the weights of equal rows, of mean 1.
     """
 
     def __init__(self, X: Array, y: Array, sample_weight: Array | None) -> None:

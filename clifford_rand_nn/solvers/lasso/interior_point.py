@@ -39,12 +39,9 @@ class InteriorPoint(Limits):
     dual point is feasible all along. At the end the solution is made basic (`purify`: at most n columns, n - 1 with an
     intercept, for one output) and, for one output, solved to rounding on its columns.
 
-    Parameters
-    ----------
-    tol, max_iter, max_time, max_memory, callback
-        See `Limits`. A tol of 1e-10 can be had where the problem is not badly scaled.
-    basic : bool
-        Whether the solution is made basic. Otherwise all columns have a weight, most of them a negligible one.
+    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`. A tol of 1e-10 can be had where the
+    problem is not badly scaled. ``basic``: whether the solution is made basic. Otherwise all columns have a weight,
+    most of them a negligible one.
 
     References
     ----------
@@ -75,10 +72,7 @@ class InteriorPoint(Limits):
     def solve(self, problem: LassoProblem) -> Result[Weights]:
         """Minimize the problem, in one BLAS thread where a step is short.
 
-        Raises
-        ------
-        ArgumentError
-            A normal matrix of order above 8000: more than that many rows (times outputs).
+        Raises ArgumentError: A normal matrix of order above 8000: more than that many rows (times outputs).
         """
         self.admit(problem, LassoProblem)
         n, N = problem.K.shape

@@ -46,10 +46,7 @@ class MajorisedNewton(Limits):
     :math:`2\max_cp_c(1-p_c)` bounds a row: those that are decided hardly hold a step back. No matrix of the order of
     rows times classes is there.
 
-    Parameters
-    ----------
-    tol, max_iter, max_time, max_memory, callback
-        See `Limits`. An iteration is a model.
+    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`. An iteration is a model.
 
     References
     ----------
@@ -77,10 +74,7 @@ class MajorisedNewton(Limits):
     def solve(self, problem: LassoProblem, start: Weights | None = None) -> Result[Weights]:
         """Minimize the problem from ``start``, weights on its columns, or from none.
 
-        Raises
-        ------
-        ArgumentError
-            The loss has no bound of its curvature.
+        Raises ArgumentError: the loss has no bound of its curvature.
         """
         self.admit(problem, LassoProblem)
         n, N = problem.K.shape

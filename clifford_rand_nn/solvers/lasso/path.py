@@ -30,27 +30,13 @@ class LassoPath:
 
     Weights and intercept are linear in β between two breakpoints, and constant above the first.
 
-    Attributes
-    ----------
-    betas : (B,)
-        Breakpoints, falling; the first is the least β without a column, the last the end of what was computed.
-    objectives : (B,)
-        Optimal values.
-    l1_norms : (B,)
-        :math:`||z||_1`, the derivative of the optimal value by β.
-    relative_gaps : (B,)
-        (primal - dual)/primal, with the residual, scaled to be feasible, as dual point.
-    n_active : (B,) int
-        Number of weights that are not 0.
-    intercepts : (B,)
-    columns, values : (M,)
-        Breakpoint k uses ``columns[starts[k]:starts[k + 1]]`` with these values.
-    starts : (B + 1,) int
-    status : Status
-        "optimal" if ``betas[-1]`` is the β that was asked for, or what stopped the path.
-    seconds : float
-    message : str
-        Where it stopped, and what to do about it.
+    ``betas`` (B,): breakpoints, falling; the first is the least β without a column, the last the end of what was
+    computed. ``objectives`` (B,): optimal values. ``l1_norms`` (B,): :math:`||z||_1`, the derivative of the optimal
+    value by β. ``relative_gaps`` (B,): (primal - dual)/primal, with the residual, scaled to be feasible, as dual point.
+    ``n_active`` (B,): number of weights that are not 0. ``intercepts`` (B,). ``columns``, ``values`` (M,): breakpoint k
+    uses ``columns[starts[k]:starts[k + 1]]`` with these values. ``starts`` (B + 1,). ``status``: "optimal" if
+    ``betas[-1]`` is the β that was asked for, or what stopped the path. ``message``: where it stopped, and what to do
+    about it.
 
     Examples
     --------
@@ -101,10 +87,7 @@ class LassoPath:
     def at(self, beta: float) -> PathPoint:
         """Return the solution at ``beta``.
 
-        Raises
-        ------
-        ArgumentError
-            ``beta`` is below the end of the path.
+        Raises ArgumentError: ``beta`` is below the end of the path.
         """
         k, share = self._place(beta)
         if share == 0:

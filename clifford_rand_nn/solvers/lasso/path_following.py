@@ -66,33 +66,13 @@ def homotopy(
     no special case. Of several solutions one with independent columns is returned, at most rank K of them.
     A breakpoint costs two products with :math:`K^T` and O(n m) for m active columns.
 
-    Parameters
-    ----------
-    K : (n, N) array
-        Kept as it is, without a copy, if it is float64.
-    y : (n,) or (n, 1) array
-    beta_min : float ≥ 0
-        Where the path ends, in the 1/n scale. The paper's :math:`||Kz+t-y||^2+\beta_p||z||_1` is
-        :math:`\beta = \beta_p/(2n)`. At 0 the end is a least-squares solution, up to rounding of the correlations.
-    fit_intercept : bool
-    sample_weight : (n,) array of numbers > 0, optional
-        As in `LassoProblem`: the loss is :math:`\frac12\sum_iw_i(K_iz+t-y_i)^2/\sum_iw_i`.
-    max_breakpoints : int
-    max_time : float or None
-        Seconds after which the path so far is returned.
-    callback : callable or None
-        Called with each `PathRow`.
-
-    Returns
-    -------
-    LassoPath
-        Its ``status`` is "optimal", or says what stopped the path early, Ctrl-C as well. Each breakpoint was checked to
-        have a relative duality gap of at most 1e-9.
-
-    Raises
-    ------
-    ArgumentError
-        Shapes that do not fit, several outputs, values that are not finite, beta_min < 0, weights ≤ 0.
+    ``K`` (n, N): kept as it is, without a copy, if it is float64. ``y`` (n,). ``beta_min``: where the path ends, in the
+    1/n scale. The paper's :math:`||Kz+t-y||^2+\beta_p||z||_1` is :math:`\beta = \beta_p/(2n)`. At 0 the end is a
+    least-squares solution, up to rounding of the correlations. ``sample_weight`` (n,): as in `LassoProblem`: the loss
+    is :math:`\frac12\sum_iw_i(K_iz+t-y_i)^2/\sum_iw_i`. ``max_time``: seconds after which the path so far is returned.
+    ``callback``: called with each `PathRow`. Return value: its ``status`` is "optimal", or says what stopped the path
+    early, Ctrl-C as well. Each breakpoint was checked to have a relative duality gap of at most 1e-9. Raises
+    ArgumentError: shapes that do not fit, several outputs, values that are not finite, beta_min < 0, weights ≤ 0.
 
     References
     ----------

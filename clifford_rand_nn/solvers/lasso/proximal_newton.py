@@ -43,12 +43,8 @@ class ProximalNewton(Limits):
     By Woodbury's identity twice, H is inverted with two factorizations of order m, for any number of outputs C; an
     interior point factors a matrix of order nC.
 
-    Parameters
-    ----------
-    tol, max_iter, max_time, max_memory, callback
-        See `Limits`. An iteration is a proximal step, of some five Newton steps.
-    basic : bool
-        Whether the columns in use are made few, as `purify` does.
+    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`. An iteration is a proximal step, of
+    some five Newton steps. ``basic``: whether the columns in use are made few, as `purify` does.
 
     References
     ----------
@@ -84,10 +80,7 @@ class ProximalNewton(Limits):
     def solve(self, problem: LassoProblem, start: Weights | None = None) -> Result[Weights]:
         """Minimize the problem from ``start``, weights on its columns, or from none.
 
-        Raises
-        ------
-        ArgumentError
-            The loss is another one.
+        Raises ArgumentError: the loss is another one.
         """
         self.admit(problem, LassoProblem)
         if not problem.datafit.loss.is_quadratic:

@@ -32,23 +32,9 @@ def purify(K: Array, weights: Weights, fit_intercept: bool) -> Weights:
     At most :math:`\mathrm{rank}[a_1\dots a_m]` columns remain: n for one output, n - 1 with an intercept, and C times
     as many for C outputs.
 
-    Parameters
-    ----------
-    K : (n, N) array
-    weights : Weights
-        On columns of K.
-    fit_intercept : bool
-        Whether the intercept may move.
-
-    Returns
-    -------
-    Weights
-        On a subset of the columns. Predictions differ by rounding of the largest contribution.
-
-    Raises
-    ------
-    ArgumentError
-        The weights do not belong to columns of K.
+    ``K`` (n, N). ``weights``: on columns of K. ``fit_intercept``: whether the intercept may move. Return value: on a
+    subset of the columns. Predictions differ by rounding of the largest contribution. Raises ArgumentError: the weights
+    do not belong to columns of K.
 
     Examples
     --------

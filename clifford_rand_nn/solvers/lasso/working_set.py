@@ -142,14 +142,10 @@ class WorkingSet(Limits):
     point is then central, and cuts off more (primal-dual column generation). At the end the solution is made basic and,
     for one output, solved to rounding on its atoms.
 
-    Parameters
-    ----------
-    tol, max_iter, max_time, max_memory, callback
-        See `Limits`. An iteration is a round. A pass through the columns of a dictionary takes half of the time that is
-        left at most; one that is cut short adds the best atoms so far, and proves nothing. The matrix of the atoms in
-        use, and what a master takes, grow up to ``max_memory``.
-    most : int or None
-        Atoms added in a round; None for 2n, at most 1000.
+    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`. An iteration is a round. A pass
+    through the columns of a dictionary takes half of the time that is left at most; one that is cut short adds the best
+    atoms so far, and proves nothing. The matrix of the atoms in use, and what a master takes, grow up to
+    ``max_memory``. ``most``: atoms added in a round; None for 2n, at most 1000.
 
     References
     ----------
@@ -191,20 +187,10 @@ class WorkingSet(Limits):
     ) -> Result[WeightedNeurons]:
         r"""Train :math:`\sum_jZ_j(x^Tv_j+b_j)_++t` over all atoms (v, b) of a pricer.
 
-        Parameters
-        ----------
-        X : (n, d) array
-        y, beta, loss, fit_intercept, huber_delta, sample_weight
-            As in `LassoProblem`.
-        pricer : Pricer
-            Decides what the optimum and the gap are over: see its ``scope``.
-        start : Neurons or None
-            Atoms to begin with; they must belong to the family.
-
-        Raises
-        ------
-        ArgumentError
-            As `LassoProblem`; X is not an (n, d) array, or ``start`` has another d.
+        ``X`` (n, d). ``y``, ``beta``, ``loss``, ``fit_intercept``, ``huber_delta``, ``sample_weight``: as in
+        `LassoProblem`. ``pricer``: decides what the optimum and the gap are over: see its ``scope``. ``start``: atoms
+        to begin with; they must belong to the family. Raises ArgumentError: as `LassoProblem`; X is not an (n, d)
+        array, or ``start`` has another d.
         """
         owner = "WorkingSet.solve"
         data = np.asarray(as_real(X, "X", owner), dtype=np.float64)

@@ -43,10 +43,7 @@ class ConeInteriorPoint(Limits):
     the spiral with 200 gates, and some 50 iterations. Memory is that of an (n, n) matrix and of 2P blocks of (w, w).
     Use `AugmentedLagrangian` where that is too much.
 
-    Parameters
-    ----------
-    tol, max_iter, max_time, max_memory, callback
-        See `Limits`.
+    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`.
 
     References
     ----------

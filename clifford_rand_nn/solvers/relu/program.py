@@ -27,15 +27,8 @@ class ReLUProgram:
     signs·Y of length 1 or, for a row of zeros, 0. The objective is n/scale² times that of the problem, or n times it
     for losses of a margin, whose scale is 1.
 
-    Attributes
-    ----------
-    Y : (n, width)
-    signs : (n, P)
-        ±1 over the length of the row, or 0.
-    kappa : float
-        What a unit norm costs, between 1e-24 and 1e24.
-    scale : float
-        Unit of predictions and residuals.
+    ``Y`` (n, width). ``signs`` (n, P): ±1 over the length of the row, or 0. ``kappa``: what a unit norm costs, between
+    1e-24 and 1e24. ``scale``: unit of predictions and residuals.
     """
 
     def __init__(self, problem: ConvexReLUProblem) -> None:
@@ -139,16 +132,7 @@ class UnitBlocks:
     directions that stay free. Badly conditioned blocks therefore come from a QR factorization of their weighted rows,
     heaviest first, which keeps small directions to full relative accuracy (Cox and Higham 1998).
 
-    Parameters
-    ----------
-    program : ReLUProgram
-    root : (2P, rank, rank)
-        Symmetric roots of S.
-    ratio : (n, 2P)
-        z/s.
-    R : (n, 1)
-        Roots of W.
-    ridge : float
+    ``root`` (2P, rank, rank): symmetric roots of S. ``ratio`` (n, 2P): z/s. ``R`` (n, 1): roots of W.
     """
 
     def __init__(self, program: ReLUProgram, root: Array, ratio: Array, R: Array, ridge: float) -> None:
