@@ -1,16 +1,12 @@
-"""What all estimators share: parameter checks, `fit`, prediction, and the attributes that `fit` leaves."""
+"""Base of all estimators by convex programs: parameter checks, `fit`, fitted attributes, and prediction."""
 
-import copy
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,62 +21,27 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.enumeration import deadline
 from clifford_rand_nn.certificates import Certificate, proved
 from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
-from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.registry import has_delta, make_datafit, split_weights
+from clifford_rand_nn.datafits.registry import has_delta, split_weights
 from clifford_rand_nn.estimators.held_out import HeldOut, chosen_beta
-from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, progress_line
+from clifford_rand_nn.estimators.parameters import check_verbose, progress_line
+from clifford_rand_nn.estimators.rescaled_fit import RescaledFit
 from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, new_rows
-from clifford_rand_nn.gates.hyperplanes import Gates, as_gates
+from clifford_rand_nn.estimators.task import Task, WarmStart
+from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
 from clifford_rand_nn.paths.relu import FIRST_SHARE
 from clifford_rand_nn.problems.csr_rows import CsrRows
-from clifford_rand_nn.problems.duality import DualBound, relative_gap, rounding_of_norm
+from clifford_rand_nn.problems.duality import DualBound, relative_gap
 from clifford_rand_nn.problems.gated import Coefficients
-from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.solvers.base import Limits, Result, Status, check_limits
 from clifford_rand_nn.solvers.interrupts import Interrupts, unless_interrupted
-from clifford_rand_nn.sparse_rows import Bias, bias_feature, check_bias, is_wide_sparse, row_lengths, with_feature
+from clifford_rand_nn.sparse_rows import Bias, bias_feature, check_bias, is_wide_sparse, with_feature
 
 _ROUNDED = 10.0  # times the gap that was asked for, beyond which a network's own is told
-_FELT = 1e-12  # of the objective: one that rounding of coefficients moves by more is computed again from the network
-_LOST = 1e-10  # of the radius of a dual norm, or the objective: where rounding takes more, the bound is computed again
 
 
-class Task(NamedTuple):
-    """What an estimator trains on: checked rows, targets (n, C), their loss, the classes, weights or None if equal.
-
-    Rows are dense, or CSR where the estimator takes them so.
-
-    ``began`` is when the fit did, of `time.perf_counter`. With a ``feature`` c, where biases are penalized, the problem
-    is one without biases for ``rows``, [X c]; else these are X.
-    """
-
-    X: Any
-    targets: Array
-    loss: str | Loss
-    classes: NDArray[Any] | None
-    weights: Array | None
-    began: float
-    feature: float | None = None
-    lifted: Any = None
-
-    @property
-    def rows(self) -> Any:
-        """Rows of the convex problem, `CsrRows` if X is CSR."""
-        return self.X if self.lifted is None else self.lifted
-
-    def rounding_of_norm(self, theta: Array) -> float:
-        """Return what rounding may take from the dual norm of theta (n, C)."""
-        return rounding_of_norm(row_lengths(with_feature(self.X, self.feature)), theta)
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the fit began."""
-        return time.perf_counter() - self.began
-
-
-class ConvexNetwork(Parameters):
+class ConvexNetwork(RescaledFit):
     """A two-layer network that is trained by a convex program.
 
     A family of estimators (gated, constrained, dictionary) gives parameters and `_train`; the mix-ins
@@ -120,17 +81,17 @@ class ConvexNetwork(Parameters):
         """
         return self._fit(X, y, sample_weight)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any = None, shared: list[Any] | None = None) -> Self:
-        """Fit; ``shared`` has what the last fit on the same rows left for this one, and gets what this one leaves."""
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None, warm: WarmStart | None = None) -> Self:
+        """Fit from what the last fit on the same rows left, and leave the same for the next one."""
         task = self._task(X, y, sample_weight)
         units = self._units(task)
         with Interrupts() as interrupts:
             if units.plain:
-                self._choose_and_train(task, shared)
+                self._choose_and_train(task, warm)
             else:
-                there = self._in(units)
-                there._choose_and_train(_task_in(units, task), shared)
-                self._take_from(there, units)
+                scaled = self._in(units)
+                scaled._choose_and_train(task.in_units(units), warm)
+                self._take_from(scaled, units)
                 if units.offset:  # the intercept was rounded
                     proof: Certificate = vars(self)["certificate_"]
                     self.certificate_ = proof.of_its_network(task.X, task.targets, task.weights)
@@ -138,7 +99,7 @@ class ConvexNetwork(Parameters):
             self._end(Status.INTERRUPTED)
         return self
 
-    def _choose_and_train(self, task: Task, shared: list[Any] | None) -> None:
+    def _choose_and_train(self, task: Task, warm: WarmStart | None) -> None:
         """Train with the beta that is given, or with the one that held-out rows choose."""
         self.candidates_, held_out = None, None
         task = self._settled(self._with_feature(task))
@@ -148,7 +109,7 @@ class ConvexNetwork(Parameters):
                 setattr(self, name, value)
         else:
             self.beta_ = float(self.beta)
-        self._train(task, shared)
+        self._train(task, warm)
         self._calibrate_on(held_out, task)
 
     def _calibrate_on(self, held_out: HeldOut | None, task: Task) -> None:
@@ -182,25 +143,6 @@ class ConvexNetwork(Parameters):
         """Whether hyperplanes have an offset, and neurons a bias of one sort or the other."""
         return self._bias is not False
 
-    def beta_max(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Least beta with which `fit` finds a network without neurons."""
-        model: Self = clone(self).set_params(max_time=None)
-        task = model._task(X, y, sample_weight)
-        units = model._units(task)
-        there = model if units.plain else model._in(units)
-        top = there._top(there._drawing_rows(there._with_feature(task if units.plain else _task_in(units, task))))
-        if units.plain or not top > 0:
-            return top
-        return there._drawing_units(units).inverse().beta(top, self.penalty == "ridge", type(self).__name__)
-
-    def _drawing_units(self, units: Units) -> Units:
-        """Return the units of the rows that neurons are sought for, see `_drawing_rows`."""
-        return units
-
-    def _drawing_rows(self, task: Task) -> Task:
-        """Return the task on the rows that neurons are sought for: those that were given, unless a family says."""
-        return task
-
     def _top(self, task: Task) -> float:
         """Return the beta of which those that are tried are shares."""
         self.beta_ = 1.0  # a problem has one; this is ignored
@@ -210,56 +152,6 @@ class ConvexNetwork(Parameters):
         """Return whether the largest beta has had its share of ``max_time``, as a function; or None."""
         return deadline(self.max_time, FIRST_SHARE, task.began)
 
-    def _units(self, task: Task) -> Units:
-        targets = task.targets if task.classes is None else None
-        return Units.of(task.X, targets, type(self).__name__, bool(self.fit_intercept))
-
-    def _in(self, units: Units) -> Self:
-        """Return this estimator for the same data in units, its parameters of beta, delta and gates with them."""
-        there = copy.copy(self)
-        owner = type(self).__name__
-        if not isinstance(self.beta, str):
-            there.beta = units.beta(self.beta, self.penalty == "ridge", owner)
-        if hasattr(self, "huber_delta"):
-            there.huber_delta = units.inverse().size(self._delta)
-        gates = getattr(self, "gates", "")
-        if not isinstance(gates, str):
-            there.gates = units.inverse().back(as_gates(gates, self.n_features_in_, owner))
-        return there
-
-    def _take_from(self, there: Self, units: Units) -> None:
-        """Take over what was fitted in units."""
-        slope = units.y - units.x
-        exponents = {"coef_": slope, "gate_intercept_": units.y}
-        drawn = there._drawing_units(units)
-        self.bias_feature_ = drawn.back(there.bias_feature_)
-        back, squared, owner = drawn.inverse(), self.penalty == "ridge", type(self).__name__
-        self.beta_ = back.beta(there.beta_, squared, owner)
-        self.candidates_ = there.candidates_ and [
-            score._replace(
-                beta=back.beta(score.beta, squared, owner),
-                loss=units.square(score.loss),
-                error=units.square(score.error),
-            )
-            for score in there.candidates_
-        ]
-        for name, value in vars(there).items():
-            if (
-                not name.endswith("_")
-                or name in ("bias_feature_", "beta_", "candidates_")
-                or vars(self).get(name) is value
-            ):  # what the data said is the same in all units
-                continue
-            if name in exponents:
-                value = np.ldexp(value, exponents[name])
-            elif name == "intercept_":
-                value = units.level(value)
-            elif name == "certificate_":
-                value = value.rescaled(units)
-            elif not isinstance(value, int | str | np.ndarray | None):  # steps, patterns, rows
-                value = (drawn if name == "dictionary_" else units).back(value)
-            setattr(self, name, value)
-
     def _task(self, X: Any, y: Any, sample_weight: Any = None) -> Task:
         """Check parameters and data."""
         raise NotImplementedError
@@ -268,7 +160,7 @@ class ConvexNetwork(Parameters):
         """Return checked rows, dense or CSR, as the fit takes them."""
         return dense_training_rows(X, type(self).__name__, self.max_memory)
 
-    def _train(self, task: Task, shared: list[Any] | None) -> None:
+    def _train(self, task: Task, warm: WarmStart | None) -> None:
         """Solve, and set all attributes."""
         raise NotImplementedError
 
@@ -322,9 +214,9 @@ class ConvexNetwork(Parameters):
         """Return the settings, attributes of this estimator, that are compared on held-out rows next to beta."""
         return [{}]
 
-    def _judged(self, task: Task, shared: list[Any], X: Array) -> tuple[Array, float]:
-        """Train at ``beta_``, from what ``shared`` has of the last one; return outputs for X and the neurons' count."""
-        self._train(task, shared)
+    def _judged(self, task: Task, warm: WarmStart, X: Array) -> tuple[Array, float]:
+        """Train at ``beta_``, from where the last one ended; return outputs for X and the neurons' count."""
+        self._train(task, warm)
         unless_interrupted(self.result_)
         network = self.network_
         return self._predicted(X), network.n_neurons if isinstance(network, TwoLayerNetwork) else np.inf
@@ -406,19 +298,14 @@ class ConvexNetwork(Parameters):
         self.result_, self.n_iter_ = result, max(1, result.n_iter)
         self._certify(claim, task.classes, scope=scope, n_patterns=n_patterns, **self._proof(result, task))
         message = "" if result.converged else result.message
-        theta = result.dual_point
-        lost = bool(self.penalty != "ridge" and task.rounding_of_norm(theta) > _LOST * len(theta) * self.beta_)
-        if task.classes is None and self.fit_intercept:  # rounding of the sum of theta moves the bound by the targets
-            moved = np.finfo(np.float64).eps * float(np.abs(theta).sum(axis=0) @ np.ptp(task.targets, axis=0))
-            lost = lost or bool(moved > _LOST * len(theta) * result.objective)
-        if lost or _rounds(claim, task, result):
+        lost = task.loses_bound(result, None if self.penalty == "ridge" else self.beta_, self.fit_intercept)
+        if lost or task.loses_objective(claim, result):
             self.certificate_ = self.certificate_.of_its_network(task.X, task.targets, task.weights, lost)
-            stated, owner = self.certificate_, type(self).__name__
-            datafit = make_datafit(task.loss, task.targets, len(task.targets), owner, self._own_delta, task.weights)
-            gap = relative_gap(datafit, stated.primal, stated.dual)  # a fit that is exact to rounding has none
+            recomputed, datafit = self.certificate_, task.datafit(type(self).__name__, self._own_delta)
+            gap = relative_gap(datafit, recomputed.primal, recomputed.dual)  # a fit that is exact to rounding has none
             if not message and gap > _ROUNDED * max(self._tolerance(), result.relative_gap):
                 message = (
-                    f"its weights, rounded to double precision, have a relative gap of {stated.relative_gap:.1e}; "
+                    f"its weights, rounded to double precision, have a relative gap of {recomputed.relative_gap:.1e}; "
                     "subtract the means of the columns and of the targets to lose less"
                 )
         if message:
@@ -449,17 +336,3 @@ class ConvexNetwork(Parameters):
             return np.asarray(self.network_.predict(data)).reshape(len(data), -1)
         assert isinstance(self.certificate_.claim, GatedClaim)
         return gated_predictions(data, self.gates_, self.certificate_.claim.coefficients)
-
-
-def _rounds(claim: Claim, task: Task, result: Result[Any]) -> bool:
-    """Whether rounding e of weights and residuals r = f - y moves the objective, by the mean of e|r|."""
-    if not isinstance(claim, GatedClaim):
-        return isinstance(claim, NetworkClaim)
-    e = claim.rounding_of_predictions(task.X) + np.finfo(np.float64).eps * np.abs(task.targets).max(initial=0.0)
-    return bool(e * np.abs(result.fitted - task.targets).mean() > _FELT * result.objective)
-
-
-def _task_in(units: Units, task: Task) -> Task:
-    """Return the same data in units."""
-    targets = task.targets if task.classes is not None else units.targets(task.targets)
-    return task._replace(X=units.rows(task.X), targets=targets)

@@ -23,6 +23,7 @@ from clifford_rand_nn.estimators.folds import Split, scorer_of, splits_of
 from clifford_rand_nn.estimators.parameters import check_verbose, tell
 from clifford_rand_nn.estimators.pipeline_prefix import PipelinePrefix
 from clifford_rand_nn.estimators.rows import refused_by_scikit_learn
+from clifford_rand_nn.estimators.task import WarmStart
 from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.export.program import Program
 from clifford_rand_nn.paths.path import beta_grid
@@ -310,7 +311,7 @@ class _FoldCall:
     def score(self, scores: Array) -> float:
         """Write the scores of all betas that there is time for into ``scores`` (B,); return the seconds it took."""
         began = time.perf_counter()
-        shared: list[Any] = []  # a gated network's next beta needs no new gates
+        warm = WarmStart()  # a gated network's next beta needs no new gates
         (rows, targets, weights), (others, answers, mass) = map(self.data.take, self.split)
         front, rows = PipelinePrefix.of(self.search.estimator)[0].fit(rows, targets)
         others = front.transform(others)
@@ -319,11 +320,11 @@ class _FoldCall:
             if i and left is not None and left <= SOONEST:
                 break
             model = self.search._model(float(beta), left)
-            model._fit(rows, targets, shared=shared, **weights)
+            model._fit(rows, targets, warm=warm, **weights)
             if model.result_.interrupted:
                 raise KeyboardInterrupt(f"in {self.name}, beta {i + 1} of {len(scores)}")
             if _draws_anew(model):
-                shared.clear()
+                warm.state = None
             scores[i] = self.scorer(model, others, answers, **mass)
         return time.perf_counter() - began
 

@@ -1,27 +1,24 @@
 """Gated-ReLU networks as scikit-learn estimators."""
 
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metadata_routing import UNUSED
 
 from clifford_rand._checks import as_generator, check_choice, check_integer, check_positive, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.arrangements.enumeration import central_count, chosen_patterns, deadline
 from clifford_rand_nn.claims import GatedClaim
 from clifford_rand_nn.datafits.registry import loss_lines
-from clifford_rand_nn.estimators.base import ConvexNetwork, Task
-from clifford_rand_nn.estimators.infinite_gates import check_infinite, forget_gates, infinite_beta_max, train_infinite
+from clifford_rand_nn.estimators.gate_families import InfiniteFamily
 from clifford_rand_nn.estimators.rows import gated_training_rows
 from clifford_rand_nn.estimators.shard_planning import ShardPlanning
 from clifford_rand_nn.estimators.sharded import fit_sharded
 from clifford_rand_nn.estimators.sharded_fit import refuse_in_memory
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
+from clifford_rand_nn.estimators.task import Task, WarmStart
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, with_linear_gate
-from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.networks import without_feature
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, GatedRidgeProblem
@@ -40,74 +37,9 @@ _REFINE_TOL = 1e-5  # relative gap of the rounds of a refinement, which lower th
 _LONG = 1.2  # seconds that a fit with the logistic loss is expected to take, beyond which "auto" is the squared one
 _GATE_COPIES, _OUTPUT_COPIES = 8, 8  # numbers for each gate and column, and for each output too, at the peak of a fit
 _BY_COLUMNS = ("auto", "kernel", "fista")  # solvers that take sparse rows column by column
-_WHEN_CHOSEN = 0.15  # share of max_time for the enumeration where beta is selected
-_FEW = 1024  # gates that cost nothing to draw: as many as asked for, even if there are fewer patterns
 
 
-class GatedFamily(ConvexNetwork):
-    """An estimator over the patterns of gates: the parameters that choose them, and what they choose."""
-
-    n_gates: int = field(default=50, kw_only=False)
-    gates: Any = field(default="cross", kw_only=False)
-    sketch_dim: int | str | None = "auto"
-    penalty: str = "group_l2"
-
-    _chosen = False  # whether this fit began with beta="auto"
-    _every: list[tuple[Any, ActivationPatterns]] | None = None  # of a fit: rows, and their patterns
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_integer(self.n_gates, "n_gates", type(self).__name__)
-
-    @property
-    def _samples(self) -> bool:
-        """Whether gates are drawn: not given, not all there are."""
-        return isinstance(self.gates, str) and self.gates not in ("exhaustive", "infinite")
-
-    @property
-    def _exhaustive(self) -> bool:
-        """Whether all patterns are asked for."""
-        return isinstance(self.gates, str) and self.gates == "exhaustive"
-
-    def _settled(self, task: Task) -> Task:
-        self._chosen = isinstance(self.beta, str)
-        return super()._settled(task)
-
-    def _choose_and_train(self, task: Task, shared: list[Any] | None) -> None:
-        self._every = []  # copies that choose beta share it
-        super()._choose_and_train(task, shared)
-        self._every = None
-
-    def _enumerated(self, X: Any) -> ActivationPatterns:
-        """Return all patterns on X, enumerated once a fit; some, with a warning, where time is short."""
-        for rows, cached in self._every or ():
-            if rows is X:
-                return cached
-        late = deadline(self.max_time, *([_WHEN_CHOSEN] if self._chosen else []))
-        owner, category = type(self).__name__, ConvergenceWarning
-        patterns = chosen_patterns(X, "exhaustive", self._offset, owner, late=late, category=category)
-        if self._every is not None:
-            self._every.append((X, patterns))
-        return patterns
-
-    def _gate_patterns(self, X: Any, targets: NDArray[np.float64]) -> ActivationPatterns:
-        """Distinct patterns on X, and a gate of each, as the parameters say."""
-        if self._exhaustive:
-            return self._enumerated(X)
-        return chosen_patterns(
-            X, self.gates, self._offset, type(self).__name__, lambda how: self._drawn(X, targets, how)
-        )
-
-    def _drawn(self, X: Any, targets: NDArray[np.float64], method: str) -> Gates:
-        n, d = X.shape
-        offset = self._offset
-        most = central_count(n, min(n - offset, d) + offset)  # patterns that there are at most
-        n_gates = min(self.n_gates, max(most, _FEW))
-        rng = as_generator(self.random_state, type(self).__name__, "random_state")
-        return sample_gates(X, n_gates, method, self.sketch_dim, offset, rng, y=targets)
-
-
-class GatedReLU(ShardPlanning, GatedFamily):
+class GatedReLU(ShardPlanning, InfiniteFamily):
     r"""Parameters and training; `GatedReLUClassifier` and `GatedReLURegressor` add what targets need.
 
     .. math:: \min_{U,b,t}\ \frac1n\sum_j \ell\Big(\sum_i D_{i,jj}(x_j^TU_i+b_i)+t,\ y_j\Big)+\beta\sum_i||U_i||_F
@@ -239,11 +171,7 @@ class GatedReLU(ShardPlanning, GatedFamily):
         if self._infinite:
             if self.linear is True:
                 raise fail("linear", owner, "False or 'auto' with gates='infinite'", self.linear)
-            check_infinite(self)
-
-    @property
-    def _infinite(self) -> bool:
-        return isinstance(self.gates, str) and self.gates == "infinite"
+            self._check_infinite()
 
     @property
     def _samples_or_given(self) -> bool:
@@ -264,11 +192,11 @@ class GatedReLU(ShardPlanning, GatedFamily):
         return gated_training_rows(X, type(self).__name__, self.max_memory, numbers, self.solver in _BY_COLUMNS)
 
     def _gate_patterns(self, X: Any, targets: NDArray[np.float64]) -> ActivationPatterns:
-        found = super()._gate_patterns(X, targets)
-        if not self._linear or found.patterns.all(axis=0).any():  # of equal patterns one is kept
-            return found
-        every = np.ones((X.shape[0], 1), dtype=bool)
-        return ActivationPatterns(np.hstack([found.patterns, every]), with_linear_gate(found.gates))
+        patterns, gates = super()._gate_patterns(X, targets)
+        if not self._linear or patterns.all(axis=0).any():  # of equal patterns one is kept
+            return ActivationPatterns(patterns, gates)
+        always = np.ones((X.shape[0], 1), dtype=bool)
+        return ActivationPatterns(np.hstack([patterns, always]), with_linear_gate(gates))
 
     def _when_judged(self) -> dict[str, Any]:
         return {"refine": 0}
@@ -277,30 +205,32 @@ class GatedReLU(ShardPlanning, GatedFamily):
         # No eigenvalue is larger than the trace that these are shares of: useful ones are a thousandth or less.
         return 0.25 ** np.arange(1.0, 14.0) if self.penalty == "ridge" else super()._shares()
 
-    def _train(self, task: Task, shared: list[Any] | None) -> None:
+    def _train(self, task: Task, warm: WarmStart | None) -> None:
         if self._infinite:
-            train_infinite(self, task, self.beta_, shared)
+            self._train_infinite(task, warm)
             return
         ended: Result[Coefficients] | None = None  # what is left of a refinement that took all the time there is
         if self.refine:
-            shared = None  # every beta refines gates of its own
-        if shared:
-            patterns, gates, problem, kernel, start = shared.pop()
+            warm = None  # every beta refines gates of its own
+        if warm is not None and warm.state is not None:
+            patterns, gates, problem, kernel, start = warm.state
             problem.penalty.beta = self.beta_
         else:
             patterns, gates = self._gate_patterns(task.X, task.targets)
             start = None
             if self.refine:
-                found = self._refined(task, gates)
-                patterns, gates, start = found.patterns, found.gates, found.result.coefficients
-                if task.feature is not None:
-                    gates = _without_column(gates, task.feature)
-                ended = self._ended(found, task)
+                refined = self._refined(task, gates)
+                patterns, gates, start = refined.patterns, refined.gates, refined.result.coefficients
+                if task.feature is not None:  # gates on the rows [X c] as gates on X
+                    directions = np.ascontiguousarray(gates.directions[:-1])
+                    offsets = gates.offsets + task.feature * gates.directions[-1]
+                    gates = replace(gates, directions=directions, offsets=offsets)
+                ended = self._ended(refined, task)
             problem, kernel = self._problem(task, patterns), []
         self.patterns_ = patterns
-        result = ended or self._minimize(task, problem, start, None if shared is None else kernel)
-        if shared is not None:
-            shared.append((patterns, gates, problem, kernel, result.coefficients))
+        result = ended or self._minimize(task, problem, start, None if warm is None else kernel)
+        if warm is not None:
+            warm.state = patterns, gates, problem, kernel, result.coefficients
         result = without_feature(result, task.feature)
         self._set_gated(result.coefficients, gates)
         claim = GatedClaim(gates, result.coefficients, self.penalty == "ridge", task.feature)
@@ -309,16 +239,19 @@ class GatedReLU(ShardPlanning, GatedFamily):
     def _take_from(self, there: Self, units: Units) -> None:
         super()._take_from(there, units)
         if self._infinite:
-            forget_gates(self)
+            self._forget_gates()
 
     def _refined(self, task: Task, gates: Gates) -> Refinement:
         """Exchange gates for better ones, as many rounds as asked for."""
         rng = as_generator(self.random_state, type(self).__name__, "random_state").spawn(1)[0]  # not the first draws
+        if task.feature is not None:  # gates on the rows X as gates without offset on [X c]
+            directions = np.vstack([gates.directions, gates.offsets / task.feature])
+            gates = replace(gates, directions=directions, offsets=np.zeros(len(gates)))
         with self._limited(AutoSolver, task, tol=_REFINE_TOL) as solver:
             return refine_gates(
                 task.rows,
                 task.targets,
-                gates if task.feature is None else _with_column(gates, task.feature),
+                gates,
                 beta=self.beta_,
                 bias=self._free_bias,
                 **self._options(task),
@@ -331,19 +264,19 @@ class GatedReLU(ShardPlanning, GatedFamily):
                 solver=solver,
             )
 
-    def _ended(self, found: Refinement, task: Task) -> Result[Coefficients] | None:
+    def _ended(self, refined: Refinement, task: Task) -> Result[Coefficients] | None:
         """Return the last solution of a refinement that an interrupt or the time ended; None if there is time left."""
         seconds = task.seconds
-        if found.status in (Status.INTERRUPTED, Status.MAX_MEMORY):
-            return found.result.ended(found.status, seconds=seconds)
+        if refined.status in (Status.INTERRUPTED, Status.MAX_MEMORY):
+            return refined.result.ended(refined.status, seconds=seconds)
         if self.max_time is None or seconds < self.max_time:
             return None
-        reached = found.result.relative_gap <= self._tolerance()
-        return found.result.ended(Status.OPTIMAL if reached else Status.MAX_TIME, seconds=seconds)
+        reached = refined.result.relative_gap <= self._tolerance()
+        return refined.result.ended(Status.OPTIMAL if reached else Status.MAX_TIME, seconds=seconds)
 
     def _beta_max(self, task: Task) -> float:
         if self._infinite:
-            return infinite_beta_max(self, task)
+            return self._infinite_beta_max(task)
         return self._problem(task, self._gate_patterns(task.X, task.targets).patterns).beta_max()
 
     def _problem(self, task: Task, patterns: NDArray[np.bool_]) -> GatedReLUProblem | GatedRidgeProblem:
@@ -364,18 +297,6 @@ class GatedReLU(ShardPlanning, GatedFamily):
             with_kernel = (kernel,) if self.solver in ("auto", "kernel", "gram") else ()
             result: Result[Coefficients] = solver.solve(problem, point, *with_kernel)
             return result
-
-
-def _with_column(gates: Gates, feature: float) -> Gates:
-    """Return gates on the rows X as gates without offset on [X c]."""
-    directions = np.vstack([gates.directions, gates.offsets / feature])
-    return replace(gates, directions=directions, offsets=np.zeros(len(gates)))
-
-
-def _without_column(gates: Gates, feature: float) -> Gates:
-    """Return gates on the rows [X c] as gates on X."""
-    directions = np.ascontiguousarray(gates.directions[:-1])
-    return replace(gates, directions=directions, offsets=gates.offsets + feature * gates.directions[-1])
 
 
 class GatedReLUClassifier(GatedReLU, LossChoosingClassifier):

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import as_loss, labels_of, normalized
+from clifford_rand_nn.estimators.task import WarmStart
 from clifford_rand_nn.kernel_network.calibration import Calibration, fit_calibration
 from clifford_rand_nn.solvers.base import Status
 from clifford_rand_nn.sparse_rows import merged_rows
@@ -284,7 +285,7 @@ class _Part:
         self.unique = _unique_rows(self.X, self.targets)
         self.weights = np.ones(self.X.shape[0]) if task.weights is None else task.weights[held]
         self.loss: Loss = as_loss(task.loss, self.owner, model._own_delta)
-        self.shared: list[Any] = []
+        self.warm = WarmStart()
 
     def losses(self, beta: float, limit: float | None) -> tuple[Array, Array, float, NDArray[np.bool_], Array]:
         """Train at a beta; return losses (n,) of held-out rows, weights, count of neurons, wrong classes, outputs."""
@@ -293,6 +294,6 @@ class _Part:
         model.max_time = limit
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # it is judged as it is
-            predicted, n_neurons = model._judged(self.task, self.shared, self.X)
+            predicted, n_neurons = model._judged(self.task, self.warm, self.X)
         losses = np.asarray(self.loss.stated_value(predicted, self.targets))
         return losses, self.weights, n_neurons, labels_of(predicted) != labels_of(self.targets), predicted

@@ -8,12 +8,13 @@ import numpy as np
 from clifford_rand._checks import as_generator, check_choice, check_integer, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.claims import NetworkClaim
-from clifford_rand_nn.datafits.registry import loss_lines, make_datafit
+from clifford_rand_nn.datafits.registry import loss_lines
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.dictionaries.subsets import count_subsets
-from clifford_rand_nn.estimators.base import ConvexNetwork, Task
+from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.lasso_coordinate_descent import LassoCoordinateDescent, on_exact_path
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
+from clifford_rand_nn.estimators.task import Task, WarmStart
 from clifford_rand_nn.gates.fitted import fitted_gates, fitted_neurons
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
@@ -153,71 +154,69 @@ class CrossProductLasso(ConvexNetwork):
             task = self._with_feature(task._replace(X=self._standard.rows(task.X)))
         return task
 
-    def _choose_and_train(self, task: Task, shared: list[Any] | None) -> None:
-        super()._choose_and_train(task, shared)
+    def _choose_and_train(self, task: Task, warm: WarmStart | None) -> None:
+        super()._choose_and_train(task, warm)
         if self._standard is not None:
             claim = cast(NetworkClaim, self.certificate_.claim)._replace(standard=self._standard)
             self.certificate_ = replace(self.certificate_, claim=claim)
             self._set_network(claim.network_on_rows(), "cross")
 
-    def _train(self, task: Task, shared: list[Any] | None) -> None:
+    def _train(self, task: Task, warm: WarmStart | None) -> None:
         X = task.rows
         self.dictionary_, family, pricer = self._family(task)
-        kept = shared.pop() if shared else None
+        known = None if warm is None else warm.state
         if self._holds(pricer):
-            atoms, K = kept or self._columns(X, family)
+            atoms, K = known or self._columns(X, family)
             result = self._solve_columns(task, LassoProblem(K, task.targets, self.beta_, **self._options(task)))
             columns, values, intercept = result.coefficients
-            found = WeightedNeurons(atoms.take(columns), values, intercept)
-            kept = atoms, K
+            solution = WeightedNeurons(atoms.take(columns), values, intercept)
+            state: Any = atoms, K
         else:
             with self._limited(WorkingSet, task) as solver:
-                result = solver.solve(X, task.targets, self.beta_, pricer, start=kept, **self._options(task))
-            found = result.coefficients
-            kept = found.neurons
-        if shared is not None:
-            shared.append(kept)
-        network = without_feature(TwoLayerNetwork.from_neurons(found, self.dictionary_.p), task.feature)
+                result = solver.solve(X, task.targets, self.beta_, pricer, start=known, **self._options(task))
+            solution = result.coefficients
+            state = solution.neurons
+        if warm is not None:
+            warm.state = state
+        network = without_feature(TwoLayerNetwork.from_neurons(solution, self.dictionary_.p), task.feature)
         self._set_network(network, "cross")
-        self.rows_ = found.neurons.take(np.flatnonzero(found.values.any(axis=1))).rows
+        self.rows_ = solution.neurons.take(np.flatnonzero(solution.values.any(axis=1))).rows
         self.patterns_ = self.gates_.on(task.X)
-        self._conclude(
-            without_feature(result, task.feature),
-            pricer.scope,
-            pricer.n_atoms,
-            NetworkClaim(network, family),
-            task,
-        )
+        claim = NetworkClaim(network, family)
+        self._conclude(without_feature(result, task.feature), pricer.scope, pricer.n_atoms, claim, task)
 
     def _shares(self) -> Array:
         # A linear model has seen the targets, so it takes half of them up at once: larger betas are compared too.
         shares = super()._shares()
         return np.concatenate([_LARGE, shares]) if self._linear else shares
 
-    def _judged(self, task: Task, shared: list[Any], X: Array) -> tuple[Array, float]:
+    def _judged(self, task: Task, warm: WarmStart, X: Array) -> tuple[Array, float]:
         """Follow the Lasso by coordinate descent where its columns are held, for the losses that this is for."""
         if self.loss_ not in ("squared", "logistic") or self.solver != "auto":
-            return super()._judged(task, shared, X)
-        if not shared:
+            return super()._judged(task, warm, X)
+        if warm.state is None:
             self.dictionary_, family, pricer = self._family(task)
             if not self._holds(pricer):
-                return super()._judged(task, shared, X)
+                return super()._judged(task, warm, X)
             atoms, K = self._columns(task.rows, family)
-            datafit = make_datafit(task.loss, task.targets, len(K), type(self).__name__, None, task.weights)
-            shared.append(LassoCoordinateDescent(atoms, K, datafit, self.fit_intercept))
-        if not isinstance(shared[0], LassoCoordinateDescent):
-            return super()._judged(task, shared, X)
-        followed: LassoCoordinateDescent = shared[0]
+            datafit = task.datafit(type(self).__name__, None)
+            warm.state = LassoCoordinateDescent(atoms, K, datafit, self.fit_intercept)
+        followed = warm.state
+        if not isinstance(followed, LassoCoordinateDescent):
+            return super()._judged(task, warm, X)
         values, intercept = followed.at(self.beta_)
-        some = np.flatnonzero(values.any(axis=1))
-        columns = followed.atoms.take(some).columns(with_feature(X, task.feature))
-        return np.asarray(columns @ values[some] + intercept), len(some)
+        active = np.flatnonzero(values.any(axis=1))
+        columns = followed.atoms.take(active).columns(with_feature(X, task.feature))
+        return np.asarray(columns @ values[active] + intercept), len(active)
 
     def _family(self, task: Task) -> tuple[CrossProductDictionary, Family, Pricer]:
         """Return the dictionary, what it stands for and its pricer; ask for a limit where that takes long."""
         owner, X = type(self).__name__, task.rows
         rng = as_generator(self.random_state, owner, "random_state")
         drawn = self._drawn(X, task.targets.shape[1])
+        left = Limits(max_time=self.max_time).after(task.seconds).max_time
+        # columns that are drawn are then made again, and solved for
+        time_to_draw = None if drawn is None or left is None else max(_DRAWN * left, SOONEST)
         graded = drawn is not None and (self._draws or isinstance(self.subsample, str))
         dictionary = cross_product_dictionary(
             X,
@@ -227,7 +226,7 @@ class CrossProductLasso(ConvexNetwork):
             subsample=drawn,
             rng=rng,
             graded=graded,
-            max_time=None if drawn is None else self._drawing_time(task),
+            max_time=time_to_draw,
         )
         if drawn is not None and isinstance(self.subsample, (int, np.integer)) and drawn < self.subsample:
             dictionary.notes += (f"{drawn:,} of {self.subsample:,} subsets: more would take longer than max_time",)
@@ -242,14 +241,8 @@ class CrossProductLasso(ConvexNetwork):
             raise fail("max_time", owner, rule, None, hint)
         return dictionary, family, pricer
 
-    def _drawing_time(self, task: Task) -> float | None:
-        """Return the seconds that columns may be drawn for: they are then made again, and solved for."""
-        left = Limits(max_time=self.max_time).after(task.seconds).max_time
-        return None if left is None else max(_DRAWN * left, SOONEST)
-
     @property
     def _linear(self) -> bool:
-        """Whether linear models stand beside columns that are drawn."""
         return self._beside if self.linear == "auto" else bool(self.linear)
 
     def _alternatives(self) -> list[dict[str, Any]]:
@@ -291,10 +284,11 @@ class CrossProductLasso(ConvexNetwork):
         return isinstance(pricer, BlockPricer) and 8.0 * len(pricer.X) * pricer.n_atoms <= most
 
     def _columns(self, X: Array, family: Family) -> tuple[Neurons, Array]:
-        n = len(family.members) if isinstance(family.members, Neurons) else self.dictionary_.n_columns
+        members, dictionary = family.members, self.dictionary_
+        n = len(members) if isinstance(members, Neurons) else dictionary.n_columns
         needed, hint = 8.0 * len(X) * n, "Use solver='working_set', or a subsample."
         check_memory(type(self).__name__, self.max_memory, needed, f"{n} columns", hint)
-        atoms = family.members if isinstance(family.members, Neurons) else self.dictionary_.neurons()
+        atoms = members if isinstance(members, Neurons) else dictionary.neurons()
         return atoms, atoms.training_columns(X)
 
     def _beta_max(self, task: Task) -> float:
@@ -305,19 +299,16 @@ class CrossProductLasso(ConvexNetwork):
     def _solve_columns(self, task: Task, problem: LassoProblem) -> Result[Weights]:
         if self.solver == "homotopy":
             return on_exact_path(self, task, problem)
-        result: Result[Weights]
         columns = problem.K.shape[1]
         few = columns <= min(_FEWER * problem.n, _MOST)
+        method: Any = "cvxpy" if self.solver == "cvxpy" else InteriorPoint
         if self.solver == "auto" and few and ProximalNewton.suits(problem):
-            with self._limited(ProximalNewton, task) as solver:
-                result = solver.solve(problem)
+            method = ProximalNewton
         elif self.solver == "auto" and (problem.outputs > 1 or columns > _FEW * problem.n):
-            with self._limited(WorkingSet, task) as solver:
-                result = solver.solve_columns(problem)
-        else:
-            with self._limited("cvxpy" if self.solver == "cvxpy" else InteriorPoint, task) as solver:
-                result = solver.solve(problem)
-        return result
+            method = WorkingSet
+        with self._limited(method, task) as solver:
+            result: Result[Weights] = (solver.solve_columns if method is WorkingSet else solver.solve)(problem)
+            return result
 
 
 class CrossProductLassoClassifier(CrossProductLasso, LossChoosingClassifier):

@@ -9,25 +9,26 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_choice, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.claims import NetworkClaim
-from clifford_rand_nn.datafits.registry import as_loss, loss_lines, make_datafit
-from clifford_rand_nn.estimators.base import Task
-from clifford_rand_nn.estimators.gated import GatedFamily
+from clifford_rand_nn.datafits.registry import as_loss, loss_lines
+from clifford_rand_nn.estimators.gate_families import GatedFamily
 from clifford_rand_nn.estimators.relu_selection import (
     Judge,
     Program,
+    at_least,
     columns_seconds,
     expected_beta,
+    first_neurons,
     judge_of,
     linear_coefficients,
     linear_weight,
-    own_neurons,
     program_seconds,
 )
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
+from clifford_rand_nn.estimators.task import Task, WarmStart
 from clifford_rand_nn.gates.fitted import fitted_gates, planes_of, with_fitted
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, activation_patterns
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
-from clifford_rand_nn.neurons import Neurons, WeightedNeurons
+from clifford_rand_nn.neurons import WeightedNeurons
 from clifford_rand_nn.paths.relu import beta_max_over
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import SWEEP_D, Family, gate_scope
@@ -36,15 +37,13 @@ from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.pruning import pruned
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.lasso.distinct import DistinctRows
-from clifford_rand_nn.solvers.lasso.working_set import WorkingSet, solved_master
+from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 
 _SHARE = 0.5  # of max_time, as the other half is for the choice of beta
 _SOON = 2.5  # seconds that training should take where how many gates there are is nobody's wish
 _STEPS = 14  # factors of two to each side of the beta that is tried first
-_STARTING_NEURONS = 200  # where time is short: their weights take some hundredths of a second
-_OWN = 1e-3  # relative gap of the weights of the gates' own neurons
 _LONG = 10.0  # seconds that nobody should wait for without having asked
 
 
@@ -129,10 +128,10 @@ class ConvexReLU(GatedFamily):
         if isinstance(self._judge, Program):
             note = f"0 of {self.n_gates:,} gates: beside so many columns they add nothing to a linear model"
             return activation_patterns(task.X, replace(self._planes(task), notes=(note,)))
-        found = self._gate_patterns(task.X, task.targets)
+        sampled = self._gate_patterns(task.X, task.targets)
         if self._exhaustive or not self._linear:
-            return found
-        fitted, gates = self._planes(task), found.gates
+            return sampled
+        fitted, gates = self._planes(task), sampled.gates
         if self._chosen and self._samples and self.solver == "auto":
             seconds = _SOON if self.max_time is None else _SHARE * self.max_time
             room = max(1, int(seconds / self._expected(task, 1))) if len(gates) else 0
@@ -178,11 +177,11 @@ class ConvexReLU(GatedFamily):
         steps = np.arange(1.0, _STEPS)
         return 2.0 ** np.append(0.0, np.column_stack([steps, -steps]).ravel())  # to both sides of what is expected
 
-    def _judged(self, task: Task, shared: list[Any], X: Array) -> tuple[Array, float]:
+    def _judged(self, task: Task, warm: WarmStart, X: Array) -> tuple[Array, float]:
         """Judge a network that stands for this one, where gates are sampled and the norms are its own."""
         if self._judge is None:
-            return super()._judged(task, shared, X)
-        return self._judge.judged(self, task, shared, X)
+            return super()._judged(task, warm, X)
+        return self._judge.judged(self, task, warm, X)
 
     def _expected(self, task: Task, n_patterns: int) -> float:
         """Return the seconds that training over so many patterns is expected to take."""
@@ -207,7 +206,7 @@ class ConvexReLU(GatedFamily):
         self._ask_for_limits(task, self._task_patterns(task).patterns.shape[1])
         return self._judge.top(self, task) if self._pivot is None else self._pivot
 
-    def _train(self, task: Task, shared: list[Any] | None) -> None:
+    def _train(self, task: Task, warm: WarmStart | None) -> None:
         X, targets = task.X, task.targets
         sampled, family = self._candidates(task)
         if sampled is not None:
@@ -215,32 +214,28 @@ class ConvexReLU(GatedFamily):
         network: TwoLayerNetwork
         if self._by_columns(targets):
             result: Result[Any]
-            result, pricer = self._generate_columns(task, family, shared)
-            result = self._at_least(result, task, family)
-            result = self._pruned(result, task, family)
-            network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
+            result, pricer = self._generate_columns(task, family, warm)
             scope, count = pricer.scope, pricer.n_atoms
         else:
             patterns, gates = self._task_patterns(task) if sampled is None else sampled
             family = replace(family, kind="gates", members=gates)
             result = self._solve_program(task, self._problem(task, patterns))
             network = TwoLayerNetwork.from_relu(result.coefficients, family.p)
-            result = self._at_least(replace(result, coefficients=network.to_neurons(family.p)), task, family)
-            result = self._pruned(result, task, family)  # an interior point uses every unit: make the solution basic
-            network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
+            result = replace(result, coefficients=network.to_neurons(family.p))
             scope, count = gate_scope(gates), len(gates)
+        neurons = None if result.converged else first_neurons(family)
+        if neurons is not None:
+            problem = LassoProblem(neurons.columns(task.rows), targets, self.beta_, **self._options(task))
+            result = at_least(result, neurons, problem)
+        # a vertex solution, which an interior point's is not: it uses every unit
+        datafit = task.datafit(type(self).__name__, self._own_delta)
+        result = pruned(result, task.rows, datafit, self.beta_, family.p, self.fit_intercept, self._tolerance())
+        network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
         network, result = without_feature(network, task.feature), without_feature(result, task.feature)
         self._set_network(network, "neurons")
         self.patterns_ = self.gates_.on(X)
         self.candidate_gates_ = None if sampled is None else sampled.gates
         self._conclude(result, scope, count, NetworkClaim(network, family), task)
-
-    def _pruned(self, result: Result[Any], task: Task, family: Family) -> Result[Any]:
-        owner = type(self).__name__
-        datafit = make_datafit(
-            task.loss, task.targets, len(task.X), owner, self._options(task)["huber_delta"], task.weights
-        )
-        return pruned(result, task.rows, datafit, self.beta_, family.p, self.fit_intercept, self._tolerance())
 
     def _beta_max(self, task: Task) -> float:
         sampled, family = self._candidates(task)
@@ -280,59 +275,23 @@ class ConvexReLU(GatedFamily):
         return self.solver == "column_generation"
 
     def _problem(self, task: Task, patterns: NDArray[np.bool_]) -> ConvexReLUProblem:
-        return ConvexReLUProblem(
-            task.rows,
-            task.targets,
-            patterns,
-            self.beta_,
-            penalty=self.penalty,
-            bias=self._free_bias,
-            **self._options(task),
-        )
+        options = {"penalty": self.penalty, "bias": self._free_bias, **self._options(task)}
+        return ConvexReLUProblem(task.rows, task.targets, patterns, self.beta_, **options)
 
     def _generate_columns(
-        self, task: Task, family: Family, shared: list[Any] | None
+        self, task: Task, family: Family, warm: WarmStart | None
     ) -> tuple[Result[WeightedNeurons], Pricer]:
         """Solve on the distinct rows, and bring back what all rows have; the lifted ones have their feature last."""
         distinct = DistinctRows(task.rows, task.targets, task.weights)
         pricer = self._pricer(family, task, distinct.X[:, : task.X.shape[1]])
-        start = shared.pop() if shared else self._first(family)
+        known = None if warm is None else warm.state
+        start = first_neurons(family) if known is None else known
         options = self._options(task) | {"sample_weight": distinct.weights}
         with self._limited(WorkingSet, task) as solver:
-            found = solver.solve(distinct.X, distinct.y, self.beta_, pricer, start=start, **options)
-        if shared is not None:
-            shared.append(found.coefficients.neurons)  # to start from, all the atoms are better than the pruned ones
-        return distinct.restored(found), pricer
-
-    def _first(self, family: Family) -> Neurons | None:
-        """Return own neurons of the gates: of all with linear models among them, of some if the enumeration was cut."""
-        gates = family.members
-        if isinstance(gates, Gates) and gates.method == "enumerated":
-            some = np.unique(np.linspace(0, len(gates) - 1, _STARTING_NEURONS).astype(np.intp))
-            return own_neurons(replace(family, members=gates.take(some)))
-        return own_neurons(family) if isinstance(gates, Gates) and gates.method == "fitted" else None
-
-    def _at_least(self, result: Result[WeightedNeurons], task: Task, family: Family) -> Result[WeightedNeurons]:
-        """Return the network of the gates' own neurons where the solver ended before it had a better one."""
-        neurons = None if result.converged else self._first(family)
-        if neurons is None:
-            return result
-        problem = LassoProblem(neurons.columns(task.rows), task.targets, self.beta_, **self._options(task))
-        own = solved_master(problem, None, _OWN, None)  # a second at most, and more than time buys otherwise
-        if own.interrupted:
-            result = result.ended(own.status)
-        if not own.objective < result.objective:
-            return result
-        bound = result.objective - result.duality_gap
-        columns, values, intercept = own.coefficients
-        return replace(
-            result,
-            objective=own.objective,
-            duality_gap=own.objective - bound,
-            relative_gap=problem.relative_gap(own.objective, bound),
-            coefficients=WeightedNeurons(neurons.take(columns), values, intercept),
-            fitted=own.fitted,
-        )
+            result = solver.solve(distinct.X, distinct.y, self.beta_, pricer, start=start, **options)
+        if warm is not None:
+            warm.state = result.coefficients.neurons  # to start from, all the atoms are better than the pruned ones
+        return distinct.restored(result), pricer
 
     def _solve_program(self, task: Task, problem: ConvexReLUProblem) -> Result[Any]:
         method: Any = "cvxpy"

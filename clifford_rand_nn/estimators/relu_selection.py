@@ -4,22 +4,23 @@ Cones decide which. Where columns are few beside rows, a cone is thin: its neuro
 itself, and a network of these alone is near. Where they are many it holds little back, and a gated network is near.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.registry import as_loss
-from clifford_rand_nn.estimators.base import Task
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.held_out import chosen_beta
+from clifford_rand_nn.estimators.task import Task, WarmStart
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions, without_feature
-from clifford_rand_nn.neurons import Neurons
+from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.interrupts import unless_interrupted
 from clifford_rand_nn.solvers.lasso.working_set import solved_master
@@ -29,6 +30,8 @@ from clifford_rand_nn.sparse_rows import with_feature
 _DEARER, _CLOSER = 4.0, 2.0  # on pima and iris the best beta was 1/8 and 1/2 to 1 of that of the gated network
 _WIDE = 0.5  # columns a row from which the augmented Lagrangian trains few patterns at once: .3 for 4 s on amazon
 _THIN = 0.5  # columns a row up to which the gates' own neurons stand for all of their cones
+_STARTING_NEURONS = 200  # where time is short: their weights take some hundredths of a second
+_OWN = 1e-3  # relative gap of the weights of the gates' own neurons
 _TOL = 1e-3  # relative gap of the program, whose first digits take a small part of the time
 
 
@@ -38,7 +41,7 @@ class Judge(Protocol):
     def top(self, owner: Any, task: Task) -> float:
         """Return the beta of which those that are tried are shares."""
 
-    def judged(self, owner: Any, task: Task, shared: list[Any], X: Array) -> tuple[Array, float]:
+    def judged(self, owner: Any, task: Task, warm: WarmStart, X: Array) -> tuple[Array, float]:
         """Train it at ``owner.beta_``; return its outputs for X, and how many neurons it has."""
 
 
@@ -63,16 +66,16 @@ class Gated:
         """Return that of the gated network."""
         return float(self._problem(owner, task, owner._task_patterns(task).patterns).beta_max()) / self.factor
 
-    def judged(self, owner: Any, task: Task, shared: list[Any], X: Array) -> tuple[Array, float]:
+    def judged(self, owner: Any, task: Task, warm: WarmStart, X: Array) -> tuple[Array, float]:
         """Start from the solution of the last beta."""
-        if not shared:
+        if warm.state is None:
             patterns, gates = owner._task_patterns(task)
-            shared += [gates, self._problem(owner, task, patterns), None, []]
-        gates, problem, start, kernel = shared
+            warm.state = gates, self._problem(owner, task, patterns), None, []
+        gates, problem, start, kernel = warm.state
         problem.penalty.beta = self.factor * owner.beta_
         with owner._limited(AutoSolver, task) as solver:
             result = unless_interrupted(solver.solve(problem, start, kernel))
-        shared[2] = problem.point(result.coefficients)
+        warm.state = gates, problem, problem.point(result.coefficients), kernel
         coefficients = without_feature(result.coefficients, task.feature)
         norms = np.linalg.norm(coefficients.coef, axis=(0, 2))
         return gated_predictions(X, gates, coefficients), int(np.count_nonzero(norms))
@@ -92,15 +95,15 @@ class Program:
         owner.beta_ = 1.0  # a problem has one; this is ignored
         return float(owner._problem(task, owner._task_patterns(task).patterns).beta_max())
 
-    def judged(self, owner: Any, task: Task, shared: list[Any], X: Array) -> tuple[Array, float]:
+    def judged(self, owner: Any, task: Task, warm: WarmStart, X: Array) -> tuple[Array, float]:
         """Start from the solution of the last beta."""
-        if not shared:
-            shared += [owner._problem(task, owner._task_patterns(task).patterns), None]
-        problem, start = shared
+        if warm.state is None:
+            warm.state = owner._problem(task, owner._task_patterns(task).patterns), None
+        problem, start = warm.state
         problem.beta = owner.beta_
         with owner._limited(AugmentedLagrangian, task, tol=_TOL) as solver:
             result = unless_interrupted(solver.solve(problem, start))
-        shared[1] = result.coefficients
+        warm.state = problem, result.coefficients
         network = without_feature(TwoLayerNetwork.from_relu(result.coefficients, problem.p), task.feature)
         return np.asarray(network.predict(X)).reshape(len(X), -1), network.n_neurons
 
@@ -113,15 +116,16 @@ class OwnNeurons:
         """Return that of their Lasso."""
         return self._problem(owner, task)[1].beta_max()
 
-    def judged(self, owner: Any, task: Task, shared: list[Any], X: Array) -> tuple[Array, float]:
+    def judged(self, owner: Any, task: Task, warm: WarmStart, X: Array) -> tuple[Array, float]:
         """Start from the solution of the last beta."""
-        if not shared:
-            shared += [*self._problem(owner, task), None]
-        neurons, problem, start = shared
+        if warm.state is None:
+            warm.state = *self._problem(owner, task), None
+        neurons, problem, start = warm.state
         problem.beta = owner.beta_
         with owner._limited(AutoSolver, task) as limits:
             result = unless_interrupted(solved_master(problem, start, limits.tol, limits.max_time))
-        columns, values, intercept = shared[2] = result.coefficients
+        columns, values, intercept = result.coefficients
+        warm.state = neurons, problem, result.coefficients
         rows = with_feature(X, task.feature)
         return neurons.take(columns).columns(rows) @ values + intercept, int(np.count_nonzero(values.any(axis=1)))
 
@@ -129,6 +133,34 @@ class OwnNeurons:
     def _problem(owner: Any, task: Task) -> tuple[Neurons, LassoProblem]:
         neurons = own_neurons(owner._candidates(task)[1])
         return neurons, LassoProblem(neurons.columns(task.rows), task.targets, 1.0, **owner._options(task))
+
+
+def first_neurons(family: Family) -> Neurons | None:
+    """Return own neurons of the gates: of all with linear models among them, of some if the enumeration was cut."""
+    gates = family.members
+    if isinstance(gates, Gates) and gates.method == "enumerated":
+        some = np.unique(np.linspace(0, len(gates) - 1, _STARTING_NEURONS).astype(np.intp))
+        return own_neurons(replace(family, members=gates.take(some)))
+    return own_neurons(family) if isinstance(gates, Gates) and gates.method == "fitted" else None
+
+
+def at_least(result: Result[WeightedNeurons], neurons: Neurons, problem: LassoProblem) -> Result[WeightedNeurons]:
+    """Return the best network of some neurons where the solver ended before it had a better one."""
+    own = solved_master(problem, None, _OWN, None)  # a second at most, and more than time buys otherwise
+    if own.interrupted:
+        result = result.ended(own.status)
+    if not own.objective < result.objective:
+        return result
+    bound = result.objective - result.duality_gap
+    columns, values, intercept = own.coefficients
+    return replace(
+        result,
+        objective=own.objective,
+        duality_gap=own.objective - bound,
+        relative_gap=problem.relative_gap(own.objective, bound),
+        coefficients=WeightedNeurons(neurons.take(columns), values, intercept),
+        fitted=own.fitted,
+    )
 
 
 def own_neurons(family: Family) -> Neurons:
@@ -217,10 +249,10 @@ def _model(owner: Any, task: Task) -> Any:
     """Return the gated estimator, with squared norms, whose one gate is on everywhere."""
     d = task.X.shape[1]
     kind: Any = _LinearRegressor if task.classes is None else _LinearClassifier
-    shared = {name: getattr(owner, name) for name in ("bias", "fit_intercept", "max_time", "max_memory")}
+    options = {name: getattr(owner, name) for name in ("bias", "fit_intercept", "max_time", "max_memory")}
     always = Gates.without_incidence(np.zeros((d, 1)), np.ones(1), "given")
     loss = "logistic" if owner.loss == "auto" else owner.loss
-    model = kind(penalty="ridge", gates=always, loss=loss, tol=_LINEAR_TOL, random_state=0, **shared)
+    model = kind(penalty="ridge", gates=always, loss=loss, tol=_LINEAR_TOL, random_state=0, **options)
     if task.classes is None:
         model.huber_delta = owner.huber_delta
     model.loss_, model._sample_weight, model.bias_feature_ = loss, None, task.feature

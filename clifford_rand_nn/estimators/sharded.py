@@ -14,13 +14,13 @@ from clifford_rand._checks import as_generator, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.claims import GatedClaim
 from clifford_rand_nn.datafits.registry import as_loss, normalized
-from clifford_rand_nn.estimators.base import Task
 from clifford_rand_nn.estimators.held_out import BetaScore, DeferredCalibration, HeldOut, chosen_beta
 from clifford_rand_nn.estimators.parameters import progress_line
 from clifford_rand_nn.estimators.rows import note_columns
 from clifford_rand_nn.estimators.sharded_beta import SHARE, Held, Progress, follow
 from clifford_rand_nn.estimators.sharded_fit import belongs_to, opened_checkpoint, refuse_beside_shards
 from clifford_rand_nn.estimators.sharded_targets import stored_targets
+from clifford_rand_nn.estimators.task import Task
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.row_sums.engine import Engine

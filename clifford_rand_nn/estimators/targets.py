@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import as_array, check_positive, describe, fail, refuse_unreal
 from clifford_rand_nn.datafits.registry import encode_labels, labels_of, loss_lines, loss_names
-from clifford_rand_nn.estimators.base import ConvexNetwork, Task
+from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.export_program import classifier_program, network_program, regressor_program, two_sided
 from clifford_rand_nn.estimators.held_out import DeferredCalibration, HeldOut
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
+from clifford_rand_nn.estimators.task import Task
 from clifford_rand_nn.export.program import Program, apply
 from clifford_rand_nn.kernel_network.calibration import Calibration
 from clifford_rand_nn.rescaling import Units
