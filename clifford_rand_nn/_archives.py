@@ -43,35 +43,13 @@ def read_npz(
     what: str = "this NPZ file",
     stored: bool = False,
 ) -> tuple[dict[str, NDArray[Any]], list[str]]:
-    """Return those of the arrays ``wanted`` that an NPZ file has, and the names of all that it has.
+    """Return those of the arrays ``wanted``, or all if None, that an NPZ file has, and the names of all that it has.
 
-    No array is allocated before its header, its length in the zip directory and the file's own length agree; nothing
-    is unpickled; the archive's checksums are verified; no other member is read.
-
-    Parameters
-    ----------
-    path : path
-    wanted : names or None
-        None is every array that there is; None among names is none.
-    what : str
-        How an error calls the file.
-    stored : bool
-        Whether the arrays must be uncompressed, so that they take no more memory than the file has bytes.
-
-    Raises
-    ------
-    ArgumentError
-        The file is damaged, or no NPZ file; an array holds objects or records, or does not fit in memory.
-    FileNotFoundError
-        There is no such file.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "two.npz"
-    >>> np.savez(file, a=[1, 2], b="text")
-    >>> read_npz(file, ["a", "c"])
-    ({'a': array([1, 2])}, ['a', 'b'])
+    No array is allocated before its header, its length in the zip directory and the file's own length agree; nothing is
+    unpickled; the archive's checksums are verified; no other member is read. ``what`` is the name of the file in
+    errors; ``stored`` arrays must be uncompressed, so that they take no more memory than the file has bytes. Raises
+    ArgumentError if the file is damaged, or no NPZ file, or an array holds objects or records, or does not fit in
+    memory.
     """
     with open(path, "rb") as stream:
         try:

@@ -23,14 +23,8 @@ from clifford_rand_nn.sparse_rows import row_lengths, with_feature
 class GatedClaim(NamedTuple):
     """A gated network against everything on the same gates, gate by gate from the coefficients.
 
-    Attributes
-    ----------
-    gates : Gates
-    coefficients : Coefficients
-    squared : bool
-        Whether the penalty is half the squared norms, instead of the norms.
-    feature : float or None
-        c, where biases are penalized: norms are those of (U, b/c), the weights on the rows [X c].
+    The penalty is the norms, or half their squares if ``squared``; with a ``feature`` c, where biases are penalized,
+    norms are those of (U, b/c), the weights on the rows [X c].
     """
 
     gates: Gates
@@ -91,15 +85,7 @@ class GatedClaim(NamedTuple):
 
 
 class NetworkClaim(NamedTuple):
-    """A ReLU network against a family of neurons, from the weights of the network and by pricing the family again.
-
-    Attributes
-    ----------
-    network : TwoLayerNetwork
-    family : Family
-    standard : Standardization or None
-        How rows come to those that network and family are for; None if they are the same.
-    """
+    """A ReLU network against a family of neurons, both for rows that are standardized, if ``standard`` is given."""
 
     network: TwoLayerNetwork
     family: Family

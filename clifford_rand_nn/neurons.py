@@ -15,22 +15,10 @@ _ON_PLANE = 1e-8  # of |x|_max |v|_1 + |b|: elimination puts spanning rows withi
 
 @dataclass(frozen=True, eq=False)
 class Neurons:
-    r"""m neurons :math:`x \mapsto (x^Tv_j + b_j)_+`, the atoms of a dictionary.
+    r"""m neurons :math:`x \mapsto (x^Tv_j + b_j)_+`, the atoms of a dictionary: directions (d, m) and offsets (m,).
 
-    Attributes
-    ----------
-    directions : (d, m)
-        :math:`v_j`, one per column.
-    offsets : (m,)
-        :math:`b_j`.
-    rows : (m, k) int
-        The rows of [X; I] that span each hyperplane: an index below n is a row of the data, n + i the basis vector
-        :math:`e_i`; -1 throughout for a neuron that no rows span. k = 0 if they are not known.
-
-    Raises
-    ------
-    ArgumentError
-        The arrays do not fit each other, or are not of these types.
+    ``rows`` (m, k) are the rows of [X; I] that span each hyperplane: an index below n is a row of the data, n + i the
+    basis vector :math:`e_i`; -1 throughout for a neuron that no rows span. k = 0 if they are not known.
 
     Examples
     --------

@@ -55,13 +55,9 @@ class Units(NamedTuple):
     def of(cls, X: Any, targets: Array | None, owner: str, intercept: bool = False) -> "Units":
         """Return units in which the largest entries are near 1, and with a free intercept the range of the targets.
 
-        They are (0, 0) where the data need none; ``targets=None`` for labels.
-
-        Raises
-        ------
-        ArgumentError
-            The squares of the targets, of which the objective is made, or the weights of the network, whose size is
-            that of the targets over that of the rows, are beyond float64.
+        They are (0, 0) where the data need none; ``targets=None`` for labels. Raises ArgumentError if squares of the
+        targets, of which the objective is made, or weights of the network, of the size of targets over rows, are beyond
+        float64.
         """
         x, y = _even_exponent(X), 0 if targets is None else _even_exponent(targets)
         offset = exact_offsets(targets) if intercept and targets is not None and y <= _LARGEST else ()

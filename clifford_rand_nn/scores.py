@@ -71,13 +71,6 @@ def score_classes(
     """Return the scores of labels, with those of probabilities (n, C) in the order of ``classes`` if there are any.
 
     A row whose label is none of the classes counts as wrong, with a probability of 1e-15.
-
-    Examples
-    --------
-    >>> y, sure = np.array(["a", "b", "b"]), np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
-    >>> scores = score_classes(y, np.array(["a", "b", "a"]), np.array(["a", "b"]), sure)
-    >>> round(scores.accuracy, 3), scores.balanced_accuracy, round(scores.brier, 3)
-    (0.667, 0.75, 0.273)
     """
     accuracy = float(accuracy_score(y, predicted, sample_weight=weights))
     share = [float(np.average(predicted[y == c] == c, weights=_of(weights, y == c))) for c in np.unique(y)]
@@ -117,14 +110,7 @@ def score_numbers(
     weights: Array | None = None,
     interval: tuple[Array, Array] | None = None,
 ) -> Scores:
-    """Return the scores of predicted numbers, with the coverage of intervals if there are any.
-
-    Examples
-    --------
-    >>> scores = score_numbers(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0]))
-    >>> scores.r2, round(scores.rmse, 3), round(scores.mae, 3)
-    (0.5, 0.577, 0.333)
-    """
+    """Return the scores of predicted numbers, with the coverage of intervals if there are any."""
     inside = None
     if interval is not None:
         inside = float(np.average((interval[0] <= y) & (y <= interval[1]), weights=weights))

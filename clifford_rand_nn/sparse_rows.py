@@ -21,15 +21,7 @@ _BLOCK_BYTES = 2**26  # of rows that are dense at a time
 def as_rows_or_csr(X: Any, owner: str) -> Any:
     """Return X (n, d), n ≥ 1 and d ≥ 1, as a float64 array, or as CSR without repeated entries if it is sparse.
 
-    Raises
-    ------
-    ArgumentError
-        It is something else, or not finite.
-
-    Examples
-    --------
-    >>> as_rows_or_csr(csr_array(np.eye(2, dtype=int)), "example").dtype
-    dtype('float64')
+    Raises ArgumentError if it is something else, or not finite.
     """
     if not issparse(X):
         return as_rows(X, owner)
@@ -146,13 +138,7 @@ Bias = Literal["penalized"] | bool
 
 
 def check_bias(bias: Any, owner: str) -> Bias:
-    """Return "penalized", True (also for "free") or False.
-
-    Raises
-    ------
-    ArgumentError
-        It is something else.
-    """
+    """Return "penalized", True (also for "free") or False; raise ArgumentError for anything else."""
     if isinstance(bias, bool | np.bool_):
         return bool(bias)
     if isinstance(bias, str) and bias in ("penalized", "free"):
@@ -189,11 +175,6 @@ def distinct_rows(X: Any) -> NDArray[np.intp]:
     """Return the first index of each distinct row of X (n, d), dense or CSR, in lexicographic order of the rows.
 
     What is drawn from these rows depends neither on the order of the rows nor on how often one occurs.
-
-    Examples
-    --------
-    >>> distinct_rows(np.array([[2.0, 0.0], [-1.0, 5.0], [2.0, 0.0], [2.0, -1.0]])).tolist()
-    [1, 3, 0]
     """
     return merged_rows(X)[0]
 

@@ -22,21 +22,10 @@ _BLOCK = 2**19  # entries of a block of margins: some 4 MB for each of its few a
 
 
 class Reduced(NamedTuple):
-    r"""Unit vectors z_i (m, R) whose central arrangement has the chambers of the data.
+    r"""Unit vectors z_i (m, R), one per row that is not zero (with bias of [x_i, 1]), with the arrangement of the data.
 
-    A point w of R^R is the gate with :math:`x_i^Th + c = |.|\,z_i^Tw`, of the same sign.
-
-    Attributes
-    ----------
-    unit : (m, R)
-        One per row that is not zero; with bias of the lifted row [x_i, 1].
-    error : (m,)
-        How far rounding may have moved each of them.
-    basis : (d, R)
-        Column maps: h = 2^(-exponent) (basis w).
-    shift : (R,)
-        c = shift·w.
-    exponent : (d,) int
+    A point w of R^R is the gate with :math:`x_i^Th + c = |.|\,z_i^Tw`, of the same sign: h = 2^(-exponent) (basis w),
+    of shapes (d,) and (d, R), and c = shift·w. ``error`` (m,) is how far rounding may have moved each vector.
     """
 
     unit: Array
@@ -134,20 +123,16 @@ def _unlike(R: int) -> Array:
 
 
 def half_of_the_chambers(Z: Array, error: Array, late: Callable[[], bool] | None = None) -> Array:
-    r"""Return a point inside each chamber :math:`\{w : \mathrm{sign}(z_i^Tw) = s_i\}` with :math:`s_0 = 1`.
+    r"""Return a point inside each chamber :math:`\{w : \mathrm{sign}(z_i^Tw) = s_i\}` with :math:`s_0 = 1`, (R, P/2).
 
-    They are the columns of an (R, P/2) array; the other half are the negatives. Z (n, R), n ≥ 1, are unit vectors
-    known up to ``error`` (n,).
-
-    Planes are added one after another. Plane k cuts the chambers of the planes before it in the chambers of their
-    restriction to it, an arrangement of one dimension less, whose points p this function finds itself. On either
-    side of p, at p ± ε z_k, is a point of a chamber of the first k + 1 planes, at a distance ≥ ε from all of them.
-    A chamber that no later plane cuts keeps this distance to all later planes, since its ball of radius ε is cut by
-    none. So points that come nearer to a later plane are dropped, and every chamber still has the point that
-    the last plane to cut it gave. Duplicates go by their signs; the widest margin stays.
-
-    Once ``late()`` is true, no further plane or block of faces is started: the chambers are then some of those of the
-    planes so far, and a point may lie on a plane that was omitted.
+    The other half are the negatives. Z (n, R), n ≥ 1, are unit vectors known up to ``error`` (n,). Planes are added one
+    after another. Plane k cuts the chambers of the planes before it in the chambers of their restriction to it, an
+    arrangement of one dimension less, whose points p this function finds itself. On either side of p, at p ± ε z_k, is
+    a point of a chamber of the first k + 1 planes, at a distance ≥ ε from all of them. A chamber that no later plane
+    cuts keeps this distance to all later planes, since its ball of radius ε is cut by none. So points that come nearer
+    to a later plane are dropped, and every chamber still has the point that the last plane to cut it gave. Once
+    ``late()`` is true, no further plane or block of faces is started: the chambers are then some of those of the planes
+    so far.
     """
     n, R = Z.shape
     if n == 1:
@@ -282,12 +267,9 @@ def _chambers(faces: _Faces, late: Callable[[], bool] | None) -> Array:
 def _two_sides(
     Z: Array, gram: Array, F: Array, plane: NDArray[np.intp]
 ) -> list[tuple[Array, NDArray[np.uint64], Array]]:
-    """Move the points F (R, C) off their planes, to both sides; return the points far from later planes.
+    """Move the points F (R, C) off their planes, to both sides, and keep those far from later planes.
 
-    Returns
-    -------
-    list of two
-        Points (R, C'), their signs as words of 64 bits (C', ·), and their distances (C',) to the nearest plane.
+    Returns for each side the points (R, C'), their signs as words of 64 bits (C', ·), and their distances (C',).
     """
     column = np.arange(plane.size)
     M, slope = Z @ F, gram[:, plane]

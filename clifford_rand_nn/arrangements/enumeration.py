@@ -232,10 +232,7 @@ def _ordered(X: Array, H: Array, c: Array, still: NDArray[np.bool_]) -> Activati
 def deadline(
     max_time: float | None, share: float = _ENUMERATION, began: float | None = None
 ) -> Callable[[], bool] | None:
-    """Return a function that tells whether a share of ``max_time`` is over; None without a limit.
-
-    ``began`` is when the time began, of `time.perf_counter`; now, if None.
-    """
+    """Return a function: whether a share of ``max_time`` is over since ``began``, or now; None without a limit."""
     start = time.perf_counter() if began is None else began
     return None if max_time is None else lambda: time.perf_counter() - start > share * max_time
 
@@ -249,26 +246,11 @@ def chosen_patterns(
     late: Callable[[], bool] | None = None,
     category: type[Warning] = UserWarning,
 ) -> ActivationPatterns:
-    """Return the distinct patterns on X, none all off, and a gate of each, as a user's ``gates`` say.
+    """Return the distinct patterns on X (n, d), none all off, and a gate of each, as a user's ``gates`` say.
 
-    Parameters
-    ----------
-    X : (n, d) array
-    gates : Gates, (directions (d, m), offsets (m,)), "exhaustive", or a method of `sample_gates` if there is ``draw``
-    bias : bool
-        Whether the gates of "exhaustive" have an offset.
-    owner : str
-        Whose parameter it is, for the errors.
-    draw : callable, optional
-        Samples the gates of a method.
-    late : callable, optional
-        Whether time is over: it ends the enumeration of "exhaustive". The gates are then "enumerated", with a note,
-        and a warning of this ``category`` says so.
-
-    Raises
-    ------
-    ArgumentError
-        Something else is given, or hyperplanes that do not fit X.
+    They are Gates, (directions (d, m), offsets (m,)), "exhaustive" or, with ``draw``, a method of `sample_gates`.
+    ``late`` ends the enumeration of "exhaustive": the gates are then "enumerated", with a note, and a warning of the
+    ``category``. Raises ArgumentError for something else, or hyperplanes that do not fit X.
     """
     if isinstance(gates, str) and gates == "exhaustive":
         every = _every(X, bias, _MOST_PATTERNS, "exhaustive_gates", late)

@@ -21,29 +21,16 @@ _OFFSET = 64 * float(np.finfo(np.float64).eps)  # rounding of an offset, relativ
 
 
 def about(count: int) -> str:
-    """Return a count in words that no size is too large for.
-
-    Examples
-    --------
-    >>> about(13040), about(10**700 // 3)
-    ('13,040', '10^699.5')
-    """
+    """Return a count in words that no size is too large for: 13,040, or 10^699.5."""
     return f"{count:,}" if count < 10**15 else f"10^{math.log10(count):.1f}"
 
 
 def row_space(X: Array, bias: bool) -> tuple[int, NDArray[np.intp], Array | None]:
-    r"""Return the rank r of the rows of X, or with ``bias`` of their differences; where they vary; and a basis.
+    """Return the rank r of the rows of X, or with ``bias`` of their differences; the columns that vary; and a basis.
 
-    Columns that are zero, with ``bias`` those that are constant, add nothing to any neuron. If the others, the second
-    value, are dependent still, the third is an orthonormal basis (d, r) of the space of the rows, and else None. Each
-    column counts relative to its spread, so that units do not matter.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0, 7.0, 1.0], [1.0, 7.0, 3.0], [2.0, 7.0, 5.0]])
-    >>> rank, varying, basis = row_space(X, True)
-    >>> rank, varying.tolist(), basis.shape
-    (1, [0, 2], (3, 1))
+    Columns that are zero, with ``bias`` those that are constant, add nothing to any neuron. If the others are dependent
+    still, the basis (d, r) of the space of the rows is orthonormal, and else None. Each column counts relative to its
+    spread, so that units do not matter.
     """
     varying = np.flatnonzero(X.max(axis=0) - X.min(axis=0) if bias else np.abs(X).max(axis=0))
     few = min(len(X), 4 * varying.size + 8)  # enough to see full rank where it is
@@ -99,18 +86,11 @@ def random_subsets(n: int, k: int, m: int, rng: np.random.Generator) -> NDArray[
 def spanned_planes(
     X: Array, subsets: NDArray[Any], bias: bool, p: int, rtol: float | None
 ) -> tuple[Array, Array, NDArray[np.bool_]]:
-    r"""Return the hyperplanes through ``subsets`` (m, k) of the rows of [X; I], and which exist.
+    """Return directions (m, d), of p-norm 1 or 0, and offsets of planes through ``subsets`` (m, k) of rows of [X; I].
 
     With basis vectors :math:`e_S` among the rows v is 0 on S, and on the other coordinates it is the cross product of
-    the data rows there (their differences to the last of them, with ``bias``), so it has exact zeros. A hyperplane
-    exists if the rows are independent and, with bias, one of them is data.
-
-    Returns
-    -------
-    directions : (m, d)
-        Of p-norm 1, or 0.
-    offsets : (m,)
-    exist : (m,) bool
+    the data rows there (their differences to the last of them, with ``bias``), so it has exact zeros. The third value
+    tells which exist: those whose rows are independent and, with bias, one of which is data.
     """
     n, d = X.shape
     directions = np.zeros((len(subsets), d))
@@ -199,13 +179,7 @@ def draw_subsets(
 
 
 def _starts(n: int) -> list[int]:
-    """Return where n subsets are cut into parts of 1, 1, 2, 4, … up to 64, between which the clock is looked at.
-
-    Examples
-    --------
-    >>> _starts(10), _starts(1)
-    ([1, 2, 4, 8], [])
-    """
+    """Return the cuts of n subsets into parts of 1, 1, 2, 4, … up to 64, between which the clock is looked at."""
     cuts = [2**i for i in range(7)] + list(range(128, n, 64))
     return [cut for cut in cuts if cut < n]
 
@@ -242,22 +216,10 @@ def _mixed(n: int, d: int, k: int, of_data: NDArray[np.intp], rng: np.random.Gen
 
 
 def distinct(directions: NDArray[Any], offsets: NDArray[Any], X: NDArray[Any]) -> NDArray[np.intp]:
-    r"""Return the indices, ascending, of the first of each set of equal neurons :math:`(v_j, b_j)` of norm 1.
+    """Return the indices, ascending, of the first of each set of equal neurons (v_j, b_j): V (d, m) of norm 1, b (m,).
 
     Offsets are compared at the mean of the rows X, relative to their spread, so that the place of the origin does not
     matter. Equal neurons have equal images under any linear form: sorted by one, they are neighbors.
-
-    Parameters
-    ----------
-    directions : (d, m)
-    offsets : (m,)
-    X : (n, d)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> distinct(np.array([[1.0, -1.0, 1.0]]), np.array([0.5, -0.5, 0.5]), np.array([[1.0], [2.0]])).tolist()
-    [0, 1]
     """
     mean = X.mean(axis=0)
     spread = float(np.abs(X - mean).max(initial=0.0))

@@ -19,10 +19,8 @@ _RULE = "an integer from 2 to the number of rows, a splitter of scikit-learn, or
 def splits_of(cv: Any, rows: Any, targets: NDArray[Any], groups: Any, *, classifier: bool, owner: str) -> list[Split]:
     """Return the rows of every fold, to train on and to test; rows of one group are in one fold.
 
-    Raises
-    ------
-    ArgumentError
-        ``cv`` is none of what scikit-learn takes, or it cannot split these rows; ``groups`` are not n names.
+    Raises ArgumentError if ``cv`` is none of what scikit-learn takes, or cannot split these rows, or ``groups`` are not
+    n.
     """
     n = len(targets)
     if groups is not None:
@@ -77,15 +75,7 @@ def scorer_of(scoring: Any, estimator: Any, owner: str) -> Callable[..., float]:
 def group_numbers(groups: Any, n: int, owner: str) -> NDArray[np.intp]:
     """Return the groups of n rows as integers from 0, in the order of their names.
 
-    Raises
-    ------
-    ArgumentError
-        If they are not n, some are missing (None, NaN), or they are not all words, numbers or dates.
-
-    Examples
-    --------
-    >>> group_numbers(["b", "a", "b"], 3, "f").tolist()
-    [1, 0, 1]
+    Raises ArgumentError if they are not n, some are missing, or they are not all words, all numbers or all dates.
     """
     labels = as_array(groups, "groups", owner)
     if labels.shape != (n,):

@@ -114,18 +114,10 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
 
 
 class DeferredCalibration:
-    """The calibration of a classifier on held-out outputs, fitted at its first use.
+    """The calibration of a fitted classifier on held-out outputs, fitted at its first use; pickling is one.
 
-    The choice of beta leaves such outputs. With a given beta the folds are trained at the first use, within
-    ``max_time``, so that a fit takes no longer where no probability is asked for. Pickling is a use.
-
-    Parameters
-    ----------
-    model : classifier of this library
-        Fitted, with ``beta_``.
-    task : Task
-        What it was fitted to.
-    held_out : HeldOut or None
+    The selection of beta leaves such outputs. With a given beta the folds are trained at the first use, within
+    ``max_time``, so that a fit takes no longer where no probability is asked for.
     """
 
     def __init__(self, model: Any, task: Any, held_out: HeldOut | None) -> None:
@@ -169,12 +161,10 @@ def _validation_sets(task: Any) -> list[NDArray[np.bool_]]:
 def _scores(
     model: Any, task: Any, held: list[NDArray[np.bool_]], betas: Array, limit: float | None, tol: float
 ) -> tuple[list[BetaScore], int, list[HeldOut]]:
-    """Return what falling betas come to on held-out rows, until the loss has risen twice or ``limit`` seconds are over.
+    """Return scores of falling betas on held-out rows, until the loss has risen twice or ``limit`` seconds are over.
 
-    Networks are trained to a relative gap of ``tol``.
-
-    Also the number of folds that this is of: where time is up at the first beta, those that there was time for; and
-    the outputs at each beta.
+    Networks are trained to a relative gap of ``tol``. Also returned are the number of folds that there was time for at
+    the first beta, and the outputs at each beta.
     """
     began = time.perf_counter()
     parts = [_Part(model, task, rows, tol) for rows in held]
@@ -224,13 +214,6 @@ def folds(X: Any, targets: Array, classes: bool) -> NDArray[np.intp]:
 
     Equal rows with equal targets are in one fold. A class of one row is in none, -1: a network can do without it in no
     training, so it is never held out.
-
-    Examples
-    --------
-    >>> X, y = np.arange(20.0)[:, None], np.repeat([-1.0, 1.0], 10)[:, None]
-    >>> place = folds(X, y, classes=True)
-    >>> np.bincount(place).tolist(), np.bincount(place[:10]).tolist()
-    ([4, 4, 4, 4, 4], [2, 2, 2, 2, 2])
     """
     first, copy_of = _unique_rows(X, targets)
     rng = np.random.default_rng(_SEED)

@@ -25,22 +25,13 @@ _FLAT = 1e-4  # least curvature of a row, as a share of the largest there is
 
 
 class LassoCoordinateDescent:
-    r"""Weights of columns K (n, m) for falling beta, each from the last ones.
+    r"""Weights of columns K (n, m) of ``atoms`` for falling beta, each from the last ones.
 
     .. math:: \min_{Z,t}\ \frac1n\sum_i\omega_i\ell\Big(\sum_jK_{ij}Z_j+t,\ y_i\Big)+\beta\sum_j||Z_j||_2
 
-    The squared loss takes one run of coordinate descent (scikit-learn's). Others are replaced by squares with a weight
-    :math:`h_i` for each row, the curvature of the loss there, and a step goes towards their minimum: Newton's method
-    for one output, and with a bound of the row's eigenvalues for more.
-
-    Parameters
-    ----------
-    atoms : Neurons
-        Of the columns.
-    K : (n, m) array
-    datafit : Datafit
-        Of the squared, the logistic or the softmax loss.
-    fit_intercept : bool
+    The squared loss takes one run of coordinate descent (scikit-learn's). The logistic one and the softmax are replaced
+    by squares with a weight :math:`h_i` for each row, the curvature of the loss there, and a step goes towards their
+    minimum: Newton's method for one output, and with a bound of the row's eigenvalues for more.
     """
 
     def __init__(self, atoms: Neurons, K: Array, datafit: Datafit, fit_intercept: bool) -> None:

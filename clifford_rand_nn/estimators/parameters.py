@@ -207,19 +207,9 @@ def progress_line(
 
 
 def seconds_left(gaps: Sequence[tuple[float, float]], tol: float) -> float | None:
-    """Return when a gap will be ``tol`` if it goes on to fall by the same factor a second; None if it does not fall.
+    """Return the seconds until a gap is ``tol`` if it goes on to fall by the same factor; None if it does not fall.
 
-    Parameters
-    ----------
-    gaps : sequence of (seconds, gap)
-        In their order; the last half says how fast it falls.
-    tol : float
-
-    Examples
-    --------
-    >>> round(seconds_left([(0.0, 1.0), (1.0, 0.1), (2.0, 0.01)], 1e-4), 9)
-    2.0
-    >>> seconds_left([(0.0, 1.0), (1.0, 2.0)], 1e-4)
+    ``gaps`` are pairs of seconds and gap in their order; the last half decides how fast it falls.
     """
     if len(gaps) < 2:
         return None

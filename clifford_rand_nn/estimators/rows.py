@@ -49,21 +49,9 @@ _BLOCK_BYTES = 2**26  # of sparse rows that are made dense at a time
 def training_data(model: Any, X: Any, y: Any, dtypes: Any = np.float64, **options: Any) -> tuple[Any, Any]:
     """Return the rows X (n, d) and targets y of a fit, checked; rows are dense, or CSR if they came sparse.
 
-    Parameters
-    ----------
-    model : estimator
-        It gets ``n_features_in_`` and, from a frame, ``feature_names_in_``.
-    X, y
-    dtypes
-        Of rows that are used as they come; others are converted to the first.
-    **options
-        Of `sklearn.utils.check_X_y`.
-
-    Raises
-    ------
-    ArgumentError
-        X has text, dates, NaN or infinite entries; the sentence says where, and what fills or encodes them. Or its
-        shape, its length or the entries of y are none that scikit-learn takes; then its words are in the sentence.
+    The model gets ``n_features_in_`` and, from a frame, ``feature_names_in_``. Rows of other dtypes are converted to
+    the first of ``dtypes``; ``options`` are those of `sklearn.utils.check_X_y`. Raises ArgumentError for text, dates,
+    NaN or infinite entries, with their place and a remedy, and where scikit-learn refuses X or y, with its words.
     """
     X = _plain_numbers(X, type(model).__name__)
     with refused_by_scikit_learn(type(model).__name__, X, y):
@@ -87,12 +75,8 @@ _OF_TARGETS = re.compile(r"\by\b|label|target|inconsistent numbers of samples|cl
 def refused_by_scikit_learn(owner: str, X: Any = _ABSENT, y: Any = _ABSENT, called: str = "") -> Iterator[None]:
     """Word what scikit-learn refuses as this library does, with its own words at the end and without the data.
 
-    ``called`` is what the owner calls X or, without X, y.
-
-    Raises
-    ------
-    ArgumentError
-        Which is a TypeError too where scikit-learn's is.
+    ``called`` is the owner's name of X or, without X, of y. Raises ArgumentError, a TypeError too where scikit-learn's
+    is.
     """
     try:
         yield
@@ -110,15 +94,9 @@ def refused_by_scikit_learn(owner: str, X: Any = _ABSENT, y: Any = _ABSENT, call
 
 
 def training_labels(y: Any, owner: str, several: bool = False, name: str = "y") -> NDArray[Any]:
-    """Return labels (n,) as `training_data` gives them or, if there may be ``several`` a row, which rows have which.
+    """Return labels (n,) or, with ``several``, also multilabel marks (n, L) of 0 and 1.
 
-    The latter is an indicator (n, L) of 0 and 1, from one that may be sparse.
-
-    Raises
-    ------
-    ArgumentError
-        y has several columns, and not this meaning; the sentence names scikit-learn's MultiOutputClassifier. Or y is
-        no target of a classifier.
+    Raises ArgumentError if y has several columns of another meaning, or is no target of a classifier.
     """
     dtype = y.dtype if hasattr(y, "dtype") else np.asarray(y).dtype
     if dtype.kind == "V":
@@ -140,12 +118,7 @@ def training_labels(y: Any, owner: str, several: bool = False, name: str = "y") 
 def new_rows(model: Any, X: Any, dtypes: Any = np.float64, *, name: str = "X", owner: str = "") -> Any:
     """Return rows (n, d) to predict, checked against those of the fit: their number of columns, their names.
 
-    The sentence calls them ``name`` of ``owner``, by default of the model's class.
-
-    Raises
-    ------
-    ArgumentError
-        As `training_data`, and for other columns than those of the fit.
+    Errors call them ``name`` of ``owner``, by default of the model's class.
     """
     owner = owner or type(model).__name__
     X = _plain_numbers(X, owner, name)
@@ -156,13 +129,7 @@ def new_rows(model: Any, X: Any, dtypes: Any = np.float64, *, name: str = "X", o
 
 
 def dense_training_rows(X: Any, owner: str, max_memory: float | None) -> NDArray[Any]:
-    """Return rows as a dense array; sparse ones are copied, if the copy and what is made of it fit into the memory.
-
-    Raises
-    ------
-    ArgumentError
-        They do not; the sentence says how many bytes it takes.
-    """
+    """Return rows as a dense array; raise ArgumentError where the copies of sparse ones exceed the memory."""
     if not issparse(X):
         return np.asarray(X)
     needed = _COPIES * X.shape[0] * X.shape[1] * X.dtype.itemsize
@@ -187,21 +154,8 @@ def gated_training_rows(X: Any, owner: str, max_memory: float | None, numbers: i
       their products: see `CsrRows`;
     - any others with no more than a fiftieth of them other than zero are used column by column,
 
-    and, column by column, any sparse ones of which a dense copy is too large.
-
-    Parameters
-    ----------
-    X : (n, d)
-        Checked.
-    numbers : int
-        For each column, at the peak of the fit.
-    by_columns : bool
-        Whether the solver takes rows column by column.
-
-    Raises
-    ------
-    ArgumentError
-        As `dense_training_rows`.
+    and, column by column, any sparse ones of which a dense copy is too large. ``numbers`` are those for each column at
+    the peak of the fit; ``by_columns`` tells whether the solver takes rows column by column.
     """
     n, d = X.shape
     limit = _SHARE * machine_memory() if max_memory is None else max_memory
@@ -218,15 +172,7 @@ def gated_training_rows(X: Any, owner: str, max_memory: float | None, numbers: i
 
 
 def kernel_training_rows(X: Any, owner: str, max_memory: float | None) -> Any:
-    """Return rows that are known by their products, CSR if few entries are not zero, or else dense ones.
-
-    The former are those of `by_products`; for these nothing is made that has a number for each row and column.
-
-    Raises
-    ------
-    ArgumentError
-        As `dense_training_rows`.
-    """
+    """Return rows that are known by their products, CSR if most entries are zero, or else dense ones."""
     n, d = X.shape
     if not by_products(n, d):
         return dense_training_rows(X, owner, max_memory)
@@ -248,17 +194,8 @@ def with_class_weight(class_weight: Any, labels: NDArray[Any], sample_weight: An
     r"""Return the weights of rows (n,), times those of their classes.
 
     "balanced" gives every class the same sum of weights, :math:`w_i/\sum_{j:y_j=y_i}w_j`, so that a whole number is as
-    good as so many copies; a dict gives each class its factor, as in scikit-learn.
-
-    Raises
-    ------
-    ArgumentError
-        ``class_weight`` is something else, or names a class that there is not.
-
-    Examples
-    --------
-    >>> with_class_weight("balanced", np.array(["a", "b", "b", "b"]), None, "example").round(2).tolist()
-    [2.0, 0.67, 0.67, 0.67]
+    good as so many duplicates; a dict gives each class its factor, as in scikit-learn. Raises ArgumentError if
+    ``class_weight`` is something else, or names a class that there is not.
     """
     if class_weight is None:
         return sample_weight

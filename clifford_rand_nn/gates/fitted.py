@@ -20,27 +20,10 @@ def fitted_gates(
 
     .. math:: \min_{w,t}\ \sum_i\omega_i(w\cdot x_i+t-y_i)^2+\lambda\sum_i\omega_i\,||w||^2,\qquad c=-w\cdot\bar x,
 
-    :math:`\lambda` a share, one tenth, of the mean variance of the columns: planes through the mean row, or the origin,
-    and t = 0, without bias. As :math:`z = (z)_+-(-z)_+`, ReLU neurons of two patterns make this linear model. A plane
-    without a direction, or through a row, is left out.
-
-    Parameters
-    ----------
-    X : (n, d)
-    targets : (n, C)
-    bias : bool
-        Whether gates have an offset.
-    weights : (n,), optional
-        :math:`\omega`, of the rows.
-    shares : sequence of float > 0
-        That :math:`\lambda` is of the mean variance, one after the other.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> fitted_gates(X, np.array([[-1.0], [-1.0], [-1.0], [1.0]]), bias=True).on(X).astype(int).T.tolist()
-    [[0, 0, 1, 1], [1, 1, 0, 0]]
+    for X (n, d), targets (n, C) and weights :math:`\omega` (n,), :math:`\lambda` a share, one tenth, of the mean
+    variance of the columns: planes through the mean row, or the origin, and t = 0, without bias. As :math:`z =
+    (z)_+-(-z)_+`, ReLU neurons of two patterns make this linear model. A plane without a direction, or through a row,
+    is left out.
     """
     d = X.shape[1]
     share = np.full(len(X), 1.0 / len(X)) if weights is None else weights / weights.sum()

@@ -140,12 +140,7 @@ class Gates:
 def as_gates(gates: Any, d: int, owner: str, also: str = "") -> Gates:
     """Return gates in dimension d: `Gates`, or a pair (directions (d, m), offsets (m,)).
 
-    ``also`` names what else the caller takes, for the error.
-
-    Raises
-    ------
-    ArgumentError
-        Something else is given, or gates of another dimension.
+    ``also`` names what else the caller takes, for the ArgumentError.
     """
     if isinstance(gates, Gates):
         found = gates
@@ -203,12 +198,6 @@ def with_mirror_images(gates: Gates) -> Gates:
     .. math:: 1(-h\cdot x - c \ge 0) = 1 - 1(h\cdot x + c \ge 0) \quad\text{unless } h\cdot x + c = 0,
 
     which no moved gate has on its training rows, but for a row 0 without bias: it is on for both.
-
-    Examples
-    --------
-    >>> both = with_mirror_images(Gates.given(np.array([[1.0], [2.0]])))
-    >>> both.on(np.array([[1.0, 1.0], [-1.0, 0.0]])).astype(int).tolist()
-    [[1, 0], [0, 1]]
     """
     both = gates.take(np.repeat(np.arange(len(gates)), 2))
     sign = np.where(np.arange(len(both)) % 2, -1.0, 1.0)

@@ -35,13 +35,7 @@ METHODS = ("cross", "gaussian", *(name for name in (*ROW_RULES, *PLANE_RULES) if
 
 
 def auto_sketch_dim(n: int, d: int) -> int | None:
-    """Sketch size for n rows in dimension d: None (exact) if d ≤ 100 and n ≥ 4d, else min(100, d, n/4), at least 1.
-
-    Examples
-    --------
-    >>> auto_sketch_dim(160, 2), auto_sketch_dim(2000, 384), auto_sketch_dim(200, 384)
-    (None, 100, 50)
-    """
+    """Sketch size for n rows in dimension d: None (exact) if d ≤ 100 and n ≥ 4d, else min(100, d, n/4), at least 1."""
     if d <= _PAPER_SKETCH_DIM and n >= _INCIDENT_SHARE * d:
         return None
     return max(1, min(_PAPER_SKETCH_DIM, d, n // _INCIDENT_SHARE))

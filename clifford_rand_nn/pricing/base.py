@@ -17,14 +17,9 @@ _BALANCED = 1e-9
 
 
 class Priced(NamedTuple):
-    r"""The answer of a pricer: how large :math:`||k(v,b)^T\theta||_2` gets over its atoms, and where.
+    r"""The supremum of :math:`||k(v,b)^T\theta||_2` over a pricer's atoms, and distinct atoms with the largest values.
 
-    Attributes
-    ----------
-    size : float
-        The supremum over the family.
-    neurons : Neurons
-        At most ``most`` distinct atoms with the largest values, best first, of norm 1; none of value 0.
+    They are at most ``most``, best first, of norm 1; none has the value 0.
     """
 
     size: float
@@ -108,20 +103,7 @@ class BlockPricer:
     r"""The largest :math:`||K_j^T\theta||_2` over the columns of a dictionary, for every d and C.
 
     Memory is that of one block of columns; the neurons themselves are kept for the next call where they are few.
-
-    Parameters
-    ----------
-    X : (n, d) array
-        Rows that the neurons see.
-    atoms : Neurons, or a dictionary with ``n_columns`` and ``blocks(size)``
-        They are compared as they are; their norms should be 1.
-    scope : str, optional
-        Words for what they are, if that is more than a list.
-
-    Raises
-    ------
-    ArgumentError
-        X is not a finite (n, d) array, or ``atoms`` is neither of these.
+    ``atoms`` are Neurons of norm 1 or a dictionary with ``n_columns`` and ``blocks(size)``, ``scope`` words for them.
 
     Examples
     --------
@@ -163,20 +145,10 @@ class BlockPricer:
         return f"over the {self.n_atoms:,} columns of the dictionary"
 
     def price(self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None) -> Priced:
-        r"""Return :math:`\max_j||K_j^T\theta||_2` and the ``most`` best columns.
+        r"""Return :math:`\max_j||K_j^T\theta||_2` and the ``most`` best columns, for theta (n, C) or (n,).
 
-        Parameters
-        ----------
-        theta : (n, C) or (n,)
-        most : int
-            Number of neurons wanted.
-        late : callable, optional
-            Asked before every block. If it says yes the best columns so far are returned, with an infinite size.
-
-        Raises
-        ------
-        ArgumentError
-            ``theta`` is not finite, or not of that shape.
+        ``late`` is asked before every block. If it says yes the best columns so far are returned, with an infinite
+        size.
         """
         point = check_price(theta, most, len(self.X), "BlockPricer.price")
         wanted = max(1, most)

@@ -27,29 +27,14 @@ class _LateError(Exception):
 
 
 class ConePricer:
-    r"""The largest :math:`||\Theta^TD(Xv+b1)||_2` over given patterns D, with v in their cones.
+    r"""The largest :math:`||\Theta^TD(Xv+b1)||_2` over given patterns D, columns of (n, P) bool, with v in their cones.
 
     The cone is :math:`(2D-I)(Xv+b1)\ge0`, with :math:`||v||_p\le1`. For one output and p = 2 it is the length of the
     projection of :math:`\pm X^TD\theta` on it, by non-negative least squares; for p = 1 a linear program for each cone
     that the bounds :math:`||u||^2/||u||_1` and :math:`||u||_\infty`, from the projection u, do not exclude. For several
     outputs the same is asked for combinations :math:`\Theta a`, and `longest_outputs` searches the unit sphere of a:
     to 1e-9 for up to four outputs that are independent. What it returns as the size is an upper bound in every case.
-
-    Parameters
-    ----------
-    X : (n, d) array
-    patterns : (n, P) bool array
-        One pattern a column.
-    p : {1, 2}
-    bias : bool
-        Whether neurons have an offset, which is not penalized.
-    scope : str, optional
-        Words for what the patterns are, if they are more than given.
-
-    Raises
-    ------
-    ArgumentError
-        X is not a finite (n, d) array, ``patterns`` is not bool or not (n, P), or p is not 1 or 2.
+    With ``bias`` neurons have an offset, which is not penalized; ``scope`` are words for the patterns.
 
     Examples
     --------
@@ -97,27 +82,14 @@ class ConePricer:
     def price(
         self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None, enough: float = np.inf
     ) -> Priced:
-        r"""Return an upper bound of the supremum, and the best neurons that were met.
+        r"""Return an upper bound of the supremum, and the ``most`` best neurons met, for theta (n, C) or (n,).
 
-        Should a projection not end within its steps, its dual value counts, which is never below the supremum. Rows of
-        1e8 hide neurons whose values are rounding of their sums, so the bound is never below that.
-
-        Parameters
-        ----------
-        theta : (n, C) or (n,)
-            With bias :math:`\sum_i\theta_i = 0`; otherwise the pattern that is on everywhere has no finite supremum.
-        most : int
-            Number of neurons wanted.
-        late : callable, optional
-            Asked between projections. If it says yes the neurons so far are returned, with a bound that knows no cones.
-        enough : float
-            Of several outputs: a neuron above this, met on a climb from the longest outputs that there would be without
-            cones, is enough, and the bound then knows none either.
-
-        Raises
-        ------
-        ArgumentError
-            ``theta`` is not finite, or not of that shape.
+        With bias :math:`\sum_i\theta_i = 0`; otherwise the pattern that is on everywhere has no finite supremum. Should
+        a projection not end within its steps, its dual value counts, which is never below the supremum. Rows of 1e8
+        hide neurons whose values are rounding of their sums, so the bound is never below that. ``late`` is asked
+        between projections: if it says yes the neurons so far are returned, with a bound that knows no cones. Of
+        several outputs a neuron above ``enough``, met on a climb from the longest outputs without cones, ends the
+        search, and the bound then knows none either.
         """
         point = check_price(theta, most, len(self.X), "ConePricer.price")
         values = _independent(point)

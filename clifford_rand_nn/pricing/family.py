@@ -24,25 +24,12 @@ _MEMBERS: dict[str, type] = {"all": NoneType, "cross": NoneType, "neurons": Neur
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    r"""A family of neurons :math:`(x^Tv+b)_+` with :math:`||v||_p = 1`.
+    """A family of neurons :math:`(x^Tv+b)_+` with :math:`||v||_p = 1`, p = 1 or 2, b there and free with ``bias``.
 
-    Attributes
-    ----------
-    kind : {"all", "cross", "neurons", "gates"}
-        Every neuron there is; the cross products of the rows (the paper's dictionary); the given neurons; the neurons
-        whose pattern on the training rows is that of a given gate.
-    p : {1, 2}
-    bias : bool
-        Whether b is there and free of charge.
-    members : Neurons, Gates or None
-        The given ones: gates on the rows as they are, neurons on those that the family prices.
-    feature : float > 0 or None
-        c, where b is inside the norm, :math:`||(v, b/c)||_p = 1`: the family is that of the rows [X c] without biases.
-
-    Raises
-    ------
-    ArgumentError
-        ``kind``, ``p``, ``bias`` or ``feature`` is something else, or the members are not of the kind.
+    Its kind is "all" neurons there are; "cross", the cross products of the rows (the paper's dictionary); given
+    "neurons" on the rows that the family prices; or those whose pattern on the training rows is that of one of given
+    "gates" on the rows as they are. With a ``feature`` c, where b is inside the norm, :math:`||(v, b/c)||_p = 1`: the
+    family is that of the rows [X c] without biases.
     """
 
     kind: str

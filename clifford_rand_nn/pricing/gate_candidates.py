@@ -19,15 +19,10 @@ _SPANNED = 1e-10  # of a square: what a projection leaves of a column below this
 
 
 class GatePrices(NamedTuple):
-    r"""What each of K gates would bring, on its own.
+    r"""Prices :math:`||X^TD\theta||_F/(n\beta)` (K,) of gates on their own, θ balanced on the gate if it brings a bias.
 
-    Attributes
-    ----------
-    price : (K,)
-        :math:`||X^TD\theta||_F/(n\beta)`, θ balanced on the gate if it brings a bias; above 1 the gate lowers the
-        objective.
-    gain : (K,)
-        By how much at least: of the step along the gradient, after the step in the gate's bias.
+    Above 1 the gate lowers the objective, by the ``gain`` (K,) at least: of the step along the gradient, after the step
+    in the gate's bias.
     """
 
     price: Array
@@ -139,24 +134,13 @@ def _blocks(K: int) -> Iterator[slice]:
 
 
 def climbed(X: Array, directions: Array, offsets: Array, theta: Array, bias: bool) -> tuple[Array, Array]:
-    r"""Move hyperplanes so that their gates have a higher price: gradient ascent on a soft gate.
+    r"""Move hyperplanes (d, K), (K,) so that their gates have a higher price: gradient ascent on a soft gate.
 
-    The sides :math:`1(z\ge0)` of the margins z = Xh + c become :math:`S = \mathrm{expit}(z/w)`, w a share of the
-    spread of z, and :math:`||X_c^TS\theta||_F^2 + \bar s^2||S^T\theta||^2` climbs by steps of given length in (h, c)
-    of unit norm; :math:`X_c` are the centered rows, :math:`\bar s` their root mean square, for a bias moves predictions
-    like a feature of that size. Without a bias the rows are not centered and planes stay through 0.
-
-    Parameters
-    ----------
-    X : (n, d) array
-    directions, offsets : (d, K), (K,) arrays
-    theta : (n, C) array
-    bias : bool
-
-    Returns
-    -------
-    directions, offsets
-        Of the last planes; the offset lies halfway between the two nearest rows.
+    The sides :math:`1(z\ge0)` of the margins z = Xh + c become :math:`S = \mathrm{expit}(z/w)`, w a share of the spread
+    of z, and :math:`||X_c^TS\theta||_F^2 + \bar s^2||S^T\theta||^2` climbs by steps of given length in (h, c) of unit
+    norm; :math:`X_c` are the centered rows, :math:`\bar s` their root mean square, for a bias moves predictions like a
+    feature of that size. Without a bias the rows are not centered and planes stay through 0. The offset of the last
+    planes lies halfway between the two nearest rows.
     """
     mean = X.mean(axis=0) if bias else np.zeros(X.shape[1])
     size = float(np.linalg.norm(X - mean)) / np.sqrt(len(X))

@@ -32,21 +32,11 @@ _SPLITS = 200  # questions for each chamber that is split, on average; past them
 
 
 class Answers(NamedTuple):
-    r"""What Q questions (a chamber, a direction a) find.
+    r"""Answers to Q questions (a chamber, a direction a): bounds (Q,) of g(a), never below it, and the best neurons.
 
-    Attributes
-    ----------
-    chambers : (Q,) int
-    bounds : (Q,)
-        Never below g(a).
-    residuals : (Q, d)
-        The multipliers' :math:`\rho`.
-    directions : (Q, d)
-        The best u, of norm 1, or 0.
-    rows : (Q, k) int
-        Rows on its hyperplane, -1 where there are fewer; with bias the first gives the offset.
-    images : (Q, r)
-        Its outputs z.
+    ``residuals`` (Q, d) are the multipliers' :math:`\rho`, ``directions`` (Q, d) the best u, of norm 1 or 0, ``rows``
+    (Q, k) those on its hyperplane, -1 where there are fewer, of which with bias the first gives the offset, and
+    ``images`` (Q, r) its outputs z.
     """
 
     chambers: NDArray[np.intp]
@@ -79,18 +69,10 @@ def climbed(ask: Ask, axes: Array) -> float:
 def longest_outputs(ask: Ask, relax: Relax, chambers: int, r: int, p: int) -> tuple[float, list[Answers]]:
     """Return an upper bound of the longest output over all chambers, and every answer on the way.
 
-    The bound is the supremum to rounding for r = 1, to 1e-9 for r ≤ 4 unless the number of questions runs out. For
-    more outputs it is the least of a box around them and a relaxation, some 10 % above what is reached.
-
-    Parameters
-    ----------
-    ask : callable
-        Takes chambers (Q,) and unit directions (Q, r).
-    relax : callable
-        Bounds of some chambers, given the answers so far and what is reached, for r > 4.
-    chambers, r : int
-    p : {1, 2}
-        Norm of the neurons, for the bound from multipliers: their dual norm is the largest entry or the length.
+    The bound is the supremum to rounding for r = 1, to 1e-9 for r ≤ 4 unless the number of questions runs out. For more
+    outputs it is the least of a box around them and a relaxation, some 10 % above what is reached. ``ask`` takes
+    chambers (Q,) and unit directions (Q, r); ``relax`` bounds some chambers, from the answers so far and what is
+    reached, for r > 4. The dual of the norm p of neurons, the largest entry or the length, bounds by multipliers.
     """
     every = np.arange(chambers)
     axes = np.concatenate([np.eye(r), -np.eye(r)])

@@ -33,15 +33,10 @@ directions e_1, -e_1, e_2, -e_2, or, p = 2, in the same order as the edges, the 
 
 
 class Turned(NamedTuple):
-    """Candidates for m pivots; a slot that found nothing has value 0.
+    """Candidates for m pivots in 8 slots: values (m, 8), directions (m, 8, 2), and the rows whose edges they are (m, 8).
 
-    Attributes
-    ----------
-    values : (m, 8)
-        The norm of the value, with its sign if C = 1.
-    directions : (m, 8, 2)
-    items : (m, 8) int
-        The row whose edge it is; n for none, n + 1 and n + 2 for the basis vectors e_1 and e_2.
+    A value has its sign if C = 1, else it is a norm; 0 marks an empty slot. The item is n for a direction that is no
+    edge, n + 1 and n + 2 for the basis vectors e_1 and e_2.
     """
 
     values: Array
@@ -152,18 +147,6 @@ class SweepPricer:
     it meets, the value is linear in v: the best v is there (p = 1), on an axis (p = 1), or a stationary point (p = 2).
     Sums carry their rounding errors along, and what is returned is summed again.
 
-    Parameters
-    ----------
-    X : (n, 1) or (n, 2) array
-    p : {1, 2}
-    bias : bool
-        Whether neurons have an offset, which is not penalized.
-
-    Raises
-    ------
-    ArgumentError
-        X is not finite or not of that shape, or p not 1 or 2.
-
     Examples
     --------
     >>> import numpy as np
@@ -204,19 +187,9 @@ class SweepPricer:
         return f"global: all {self.n_atoms:,} patterns"
 
     def price(self, theta: ArrayLike, most: int) -> Priced:
-        r"""Return the supremum and the best neurons: of each row at most two of either sign, then the largest.
+        r"""Return the supremum and the ``most`` best neurons for theta (n, C) or (n,), at most four of a row.
 
-        Parameters
-        ----------
-        theta : (n, C) or (n,)
-            With bias :math:`\sum_i\theta_i = 0`; otherwise an offset that grows without end makes the size infinite.
-        most : int
-            Number of neurons wanted.
-
-        Raises
-        ------
-        ArgumentError
-            ``theta`` is not finite, or not of that shape.
+        With bias :math:`\sum_i\theta_i = 0`; otherwise an offset that grows without end makes the size infinite.
         """
         point = check_price(theta, most, len(self.X), "SweepPricer.price")
         largest = float(np.abs(point).max())

@@ -101,73 +101,56 @@ class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
             as_array(y, "y", owner)
         rows, labels = training_data(self, X, y, multi_output=True)
         labels = training_labels(labels, owner, several=True)
-        if labels.ndim == 2:
-            return self._fit_each_label(rows, labels, sample_weight, groups)
+        multilabel = labels.ndim == 2
+        if multilabel and self.loss == "logistic":
+            hint = "Its leave-one-out is that of one label; or take MultiOutputClassifier."
+            raise fail("loss", owner, "'auto' or 'squared' for multilabel targets", self.loss, hint)
         rows = self._training_rows(rows)
-        sample_weight = with_class_weight(self.class_weight, labels, sample_weight, owner)
-        kept, weights = self._weighted(rows, sample_weight)
-        self.classes_, index = np.unique(labels[kept], return_inverse=True)
+        kept, weights = self._weighted(rows, with_class_weight(self.class_weight, labels, sample_weight, owner))
+        data = Data(rows[kept], np.zeros((0, 0)), weights, self._grouped(groups, kept))
+        train = self._train_multilabel if multilabel else self._train_classes
+        left, frequent = train(data, labels[kept])
+        self._keep_variance(self.calibration_.share > 0)
+        variance = None if left.variance is None else left.variance[left.place]
+        logs = self.calibration_.log_probabilities(left.outputs[left.place], variance)
+        predicted, judged = self._labels(logs), left.out_of_sample[left.place]
+        mass = None if weights is None else weights[judged]
+        self.loo_score_ = float(accuracy_score(labels[kept][judged], predicted[judged], sample_weight=mass))
+        self._set_left_out(kept, judged)
+        self.loo_probabilities_: Array | None = np.full((len(labels), logs.shape[1]), np.nan)
+        self.loo_probabilities_[kept] = np.where(judged[:, None], np.exp(logs), np.nan)
+        self.loo_predictions_ = np.repeat(frequent, len(labels), axis=0)  # kept for rows of weight zero
+        self.loo_predictions_[kept] = predicted
+        self.calibration_ = self.calibration_.ordered()
+        return left.message
+
+    def _train_classes(self, data: Data, labels: NDArray[Any]) -> tuple[LeftOut, NDArray[Any]]:
+        """Train on labels (n,), with the loss that serves; return also the most frequent one, (1,)."""
+        self.classes_, index = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
-            rule = "labels of at least two classes"
-            raise fail("y", owner, rule, describe(f"one class, {self.classes_.tolist()[0]!r}"))
-        targets, _ = encode_labels(index, len(self.classes_), "squared")
-        data = Data(rows[kept], targets, weights, self._grouped(groups, kept))
+            rule, value = "labels of at least two classes", describe(f"one class, {self.classes_.tolist()[0]!r}")
+            raise fail("y", type(self).__name__, rule, value)
+        data = data._replace(targets=encode_labels(index, len(self.classes_), "squared")[0])
         began = time.perf_counter()
         left = self._train(data, self.classes_, wrong_class)
-        labelled = LabeledRows.make(left.place, index, len(self.classes_), weights)
+        labeled = LabeledRows.make(left.place, index, len(self.classes_), data.weights)
         self.loss_, self.losses_ = "squared", {}
         if self.loss != "logistic":
-            self.calibration_: Any = calibration_of(left, labelled, len(self.classes_))  # or MultilabelCalibration
+            self.calibration_: Any = calibration_of(left, labeled, len(self.classes_))  # or MultilabelCalibration
             self.losses_["squared"] = self.calibration_.loss
-        asked = self.loss == "logistic" or (self.loss == "auto" and self._affords_logistic(len(labelled.first)))
+        asked = self.loss == "logistic" or (self.loss == "auto" and self._affords_logistic(len(labeled.first)))
         if asked and left.compared is not None:
-            left = self._train_logistic(data, left, left.compared, labelled, began)
-        self._keep_variance(self.calibration_.share > 0)
-        variance = None if left.variance is None else left.variance[left.place]
-        logs = self.calibration_.log_probabilities(left.outputs[left.place], variance)
-        guessed, told = self._labels(logs), left.out_of_sample[left.place]
-        some = None if weights is None else weights[told]
-        self.loo_score_ = float(accuracy_score(labels[kept][told], guessed[told], sample_weight=some))
-        self._set_left_out(kept, told)
-        self.loo_probabilities_: Array | None = np.full((len(labels), len(self.classes_)), np.nan)
-        self.loo_probabilities_[kept] = np.where(told[:, None], np.exp(logs), np.nan)
-        counts = np.bincount(index, weights)
-        self.loo_predictions_ = np.full(len(labels), self.classes_[counts.argmax()], dtype=self.classes_.dtype)
-        self.loo_predictions_[kept] = guessed
-        self.calibration_ = self.calibration_.ordered()
-        return left.message
+            left = self._train_logistic(data, left, left.compared, labeled, began)
+        frequent = np.bincount(index, data.weights).argmax()
+        return left, self.classes_[frequent : frequent + 1]
 
-    def _fit_each_label(self, rows: Any, marks: NDArray[np.intp], sample_weight: Any, groups: Any) -> str:
-        """Train one network for all labels that rows (n, d) have or not, by squares, each with its own probability.
-
-        Returns why it did not reach its tolerance, if it did not.
-        """
-        owner = type(self).__name__
-        if self.loss == "logistic":
-            hint = "Its leave-one-out is that of one label; or take MultiOutputClassifier."
-            raise fail("loss", owner, "'auto' or 'squared' with several labels a row", self.loss, hint)
-        rows = self._training_rows(rows)
-        kept, weights = self._weighted(rows, with_class_weight(self.class_weight, marks, sample_weight, owner))
-        self.classes_, given = np.arange(marks.shape[1]), marks[kept]
-        data = Data(rows[kept], encode_marks(given), weights, self._grouped(groups, kept))
-        left = self._train(data, self.classes_, wrong_label)
-        self.loss_ = "squared"
-        self.calibration_ = calibration_of_each(left, given, weights)
-        self.losses_ = {"squared": self.calibration_.loss}
-        self._keep_variance(self.calibration_.share > 0)
-        variance = None if left.variance is None else left.variance[left.place]
-        logs = self.calibration_.log_probabilities(left.outputs[left.place], variance)
-        guessed, told = self._labels(logs), left.out_of_sample[left.place]
-        some = None if weights is None else weights[told]
-        self.loo_score_ = float(accuracy_score(given[told], guessed[told], sample_weight=some))
-        self._set_left_out(kept, told)
-        self.loo_probabilities_ = np.full(marks.shape, np.nan)
-        self.loo_probabilities_[kept] = np.where(told[:, None], np.exp(logs), np.nan)
-        often = np.average(given, axis=0, weights=weights) > 0.5
-        self.loo_predictions_ = np.tile(often.astype(np.intp), (len(marks), 1))
-        self.loo_predictions_[kept] = guessed
-        self.calibration_ = self.calibration_.ordered()
-        return left.message
+    def _train_multilabel(self, data: Data, marks: NDArray[np.intp]) -> tuple[LeftOut, NDArray[Any]]:
+        """Train one network for all labels, marked by 0 and 1 (n, L), each with its own probability, by squares."""
+        self.classes_ = np.arange(marks.shape[1])
+        left = self._train(data._replace(targets=encode_marks(marks)), self.classes_, wrong_label)
+        self.calibration_ = calibration_of_each(left, marks, data.weights)
+        self.loss_, self.losses_ = "squared", {"squared": self.calibration_.loss}
+        return left, (np.average(marks, axis=0, weights=data.weights) > 0.5).astype(np.intp)[None]
 
     @property
     def _several(self) -> bool:
@@ -192,20 +175,20 @@ class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
         return n <= COMPARED and seconds(n, len(self.classes_), fits, judged) <= _AFFORDED
 
     def _train_logistic(
-        self, data: Data, left: LeftOut, compared: Compared, labelled: LabeledRows, began: float
+        self, data: Data, left: LeftOut, compared: Compared, labeled: LabeledRows, began: float
     ) -> LeftOut:
         """Train on the same gates with the logistic loss, and keep that network if it serves.
 
         Returns what the network that is kept says of rows left out.
         """
-        place, weights, fixed = labelled.place, labelled.weights, not isinstance(self.beta, str)
+        place, weights, fixed = labeled.place, labeled.weights, not isinstance(self.beta, str)
         kernel, rows = self.network_.kernel, compared.rows[place]
-        groups = None if data.groups is None else data.groups[labelled.first]
+        groups = None if data.groups is None else data.groups[labeled.first]
         spread = compared.loo.variances if groups is None else None
-        if groups is None and labelled.ambiguous:
+        if groups is None and labeled.ambiguous:
             groups = place
         time_left = None if self.max_time is None else max(self.max_time - (time.perf_counter() - began), SOONEST)
-        problem = labelled.label, len(self.classes_), self.beta_, weights, groups
+        problem = labeled.label, len(self.classes_), self.beta_, weights, groups
         chosen = None
         if self.metric_ is not None and self.rounds_ is not None:
             chosen = choose_unseen(kernel, self.rounds_.folds, rows, place, *problem, time_left, fixed)
@@ -219,20 +202,20 @@ class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
             variances = None if spread is None else lambda beta: spread(beta)[place]
             chosen = choose_logistic(K, *problem, variances, time_left, fixed)
         fit = chosen.fit
-        found = LeftOut(labelled.of, chosen.outputs, chosen.variance, chosen.told)
-        if "squared" in self.losses_ and (fit.status.ends_all or not self._serves(left, found, chosen, labelled)):
+        logistic = LeftOut(labeled.of, chosen.outputs, chosen.variance, chosen.told)
+        if "squared" in self.losses_ and (fit.status.ends_all or not self._serves(left, logistic, chosen, labeled)):
             return left
         self.loss_, self.losses_["logistic"] = "logistic", chosen.calibration.loss
         self.calibration_, self.beta_ = chosen.calibration, float(fit.beta)
         self._noise = CURVATURE * len(rows) * self.beta_ / (np.ones(len(rows)) if weights is None else weights)
         self.network_ = KernelNetwork(self.network_.standard, kernel, rows, fit.alpha, fit.intercept)
-        self.network_rows_ = self._places[labelled.first]
+        self.network_rows_ = self._places[labeled.first]
         self.certificate_ = replace(
             self.certificate_,
             primal=fit.objective,
             dual=fit.objective - fit.duality_gap,
             relative_gap=fit.relative_gap,
-            dual_point=labelled.spread(fit.dual_point, data.weights),
+            dual_point=labeled.spread(fit.dual_point, data.weights),
             loss="logistic",
             beta=self.beta_,
             claim=KernelClaim(self.network_),
@@ -241,21 +224,20 @@ class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
         nothing = _NOTHING * float(np.log(len(self.classes_)))
         if fit.status is not Status.OPTIMAL and fit.duality_gap > nothing:
             message = f"the logistic fit ended {fit.status.value!r} with a relative gap of {fit.relative_gap:.1e}"
-            return found._replace(message=message)
-        return found
+            return logistic._replace(message=message)
+        return logistic
 
-    def _serves(self, left: LeftOut, found: LeftOut, chosen: LogisticChoice, labelled: LabeledRows) -> bool:
+    def _serves(self, left: LeftOut, logistic: LeftOut, chosen: LogisticChoice, labeled: LabeledRows) -> bool:
         """Say, by the rows that squares were judged on, whether the logistic loss is better; note both losses."""
-        told = left.out_of_sample[labelled.place] & found.out_of_sample
-        place, label, mass = labelled.place[told], labelled.label[told], labelled.mass[told]
-        one = self.calibration_.log_probabilities(
-            left.outputs[place], None if left.variance is None else left.variance[place]
-        )
-        two = chosen.calibration.log_probabilities(
-            found.outputs[told], None if found.variance is None else found.variance[told]
-        )
-        losses = [-float(np.average(logs[np.arange(len(label)), label], weights=mass)) for logs in (one, two)]
-        wrong = [float(mass @ (logs.argmax(axis=1) != label)) for logs in (one, two)]
+        judged = left.out_of_sample[labeled.place] & logistic.out_of_sample
+        place, label, mass = labeled.place[judged], labeled.label[judged], labeled.mass[judged]
+        losses, wrong = [], []
+        for calibration, fit, rows in ((self.calibration_, left, place), (chosen.calibration, logistic, judged)):
+            logs = calibration.log_probabilities(
+                fit.outputs[rows], None if fit.variance is None else fit.variance[rows]
+            )
+            losses.append(-float(np.average(logs[np.arange(len(label)), label], weights=mass)))
+            wrong.append(float(mass @ (logs.argmax(axis=1) != label)))
         self.losses_ = dict(zip(("squared", "logistic"), losses, strict=True))
         return losses[1] < losses[0] and wrong[1] <= wrong[0]
 

@@ -55,16 +55,9 @@ def climbed(rows: Array, theta: Array, directions: Array) -> Array:
 class GroupLassoPath:
     r"""The group Lasso :math:`\frac1{2n}\sum_i\omega_i||Z^TK_i+t-y_i||^2+\beta\sum_j||Z_j||_2` for falling beta.
 
-    It is solved to a gap enough to judge, each time from the last solution. With ``gates="free"`` every beta begins
-    with new neurons that climb from the residuals, beside planes through the rows; else the neurons are these planes.
-
-    Parameters
-    ----------
-    rows : (n, d) array
-        With the constant feature, if there is one.
-    targets : (n, C) array
-    weights : (n,) array with mean 1, or None
-    gates : {"free", "cross"}
+    It is solved for rows (n, d), with the constant feature if there is one, targets (n, C) and weights of mean 1 or
+    None, to a gap enough to judge, each time from the last solution. With ``gates="free"`` every beta begins with new
+    neurons that climb from the residuals, beside planes through the rows; with "cross" the neurons are these planes.
     """
 
     def __init__(self, rows: Array, targets: Array, weights: Array | None, gates: str) -> None:

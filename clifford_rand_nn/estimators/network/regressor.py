@@ -8,7 +8,7 @@ from clifford_rand._checks import as_real, refuse_unreal
 from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.export_program import network_program, regressor_program
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
-from clifford_rand_nn.estimators.network.unique_rows import Data, LeftOut
+from clifford_rand_nn.estimators.network.unique_rows import Data
 from clifford_rand_nn.estimators.rows import training_data
 from clifford_rand_nn.export.program import Program
 from clifford_rand_nn.kernel_network.intervals import fit_intervals
@@ -60,24 +60,20 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         units = Units.of(np.ones((1, 1)), targets, owner, intercept=True)
         data = Data(rows[kept], units.targets(targets), weights, self._grouped(groups, kept))
         left = self._train(data, None)
-        out = left.outputs[left.place]
+        out, judged = left.outputs[left.place], left.out_of_sample[left.place]
         if not units.plain:
             self._rescale(units, data._replace(targets=targets))
-        told = left.out_of_sample[left.place]
-        some = None if weights is None else weights[told]
-        self._set_left_out(kept, told)
-        self._set_intervals(left, np.ldexp(data.targets - out, units.y), weights)
-        self.loo_score_ = r_squared(data.targets[told], out[told], some)
+        mass = None if weights is None else weights[judged]
+        self._set_left_out(kept, judged)
+        residuals = np.ldexp(data.targets - out, units.y)[judged]
+        variance = None if left.variance is None else left.variance[left.place][judged]
+        self.intervals_ = fit_intervals(residuals, variance, mass)
+        self._keep_variance(bool(self.intervals_.shares.any()))
+        self.loo_score_ = r_squared(data.targets[judged], out[judged], mass)
         self.loo_predictions_ = np.full((len(given), out.shape[1]), np.nan)
         self.loo_predictions_[kept] = units.level(out)
         self.loo_predictions_ = self.loo_predictions_.reshape(given.shape)
         return left.message
-
-    def _set_intervals(self, left: LeftOut, residuals: Array, weights: Array | None) -> None:
-        told = left.out_of_sample[left.place]
-        variance = None if left.variance is None else left.variance[left.place][told]
-        self.intervals_ = fit_intervals(residuals[told], variance, None if weights is None else weights[told])
-        self._keep_variance(bool(self.intervals_.shares.any()))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
         """Return the ends (low, high) of intervals that hold the targets of a share ``coverage`` of new rows.

@@ -82,18 +82,10 @@ class Proved(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TrainedSparseNetwork:
-    """A network on distinct rows, and what is known of it; the names are those of `Trained`, where it has them.
+    """A network on unique rows with its proof, and that of the group Lasso by which its neurons were selected.
 
-    Attributes
-    ----------
-    proved : Proved
-        Of the network.
-    selection : Proved
-        Of the group Lasso that the neurons were chosen by; the same if nothing was left out and refitted.
-    rows : (k, m) int
-        Distinct rows, or beyond them basis vectors, that span each neuron's hyperplane; m = 0 if they are free.
-    path : list of NeuronScore
-        Best first.
+    ``rows`` (k, m) are the unique rows, or beyond them basis vectors, that span each neuron's hyperplane, m = 0 if
+    neurons are free; ``path`` begins with the best. Other names are those of `Trained`.
     """
 
     proved: Proved

@@ -28,23 +28,11 @@ class Data(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """What was said of rows by fits without them.
+    """Out-of-sample outputs (m, C) of the unique rows, with ``place`` (n,) of each row among them, and their variance.
 
-    Attributes
-    ----------
-    place : (n,) int
-        Of each row among the distinct ones.
-    outputs : (m, C)
-        Of the distinct rows.
-    variance : (m,) or None
-        Of the network at them.
-    out_of_sample : (m,) bool
-        For which of them the final choice was judged. With learned gates these are rows that were held out of all; the
-        outputs of the others are those of leave-one-out before gates were learned.
-    compared : Compared or None
-        The best before gates were learned, on these rows; None for many rows.
-    message : str
-        Why the fit did not reach its tolerance, if it did not.
+    ``out_of_sample`` (m,) marks the rows that the final choice was judged on. With a learned metric these are held-out
+    rows, and the outputs of the others are those of leave-one-out before. ``compared`` is the best candidate before,
+    None for many rows; ``message`` says why the fit did not reach its tolerance, if it did not.
     """
 
     place: NDArray[np.intp]
@@ -57,19 +45,10 @@ class LeftOut(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class UniqueRows:
-    """Rows with everything that is the same for their copies, in which only targets differ.
+    """The unique rows of data as a problem with the mean targets of their duplicates.
 
-    Attributes
-    ----------
-    data : Data
-    problem : Problem
-        Of m distinct rows with the mean targets of their copies.
-    first : (m,) int
-        A row of the data for each.
-    place : (n,) int
-        The distinct row of each row.
-    mass : (m,)
-        Sum of the weights of the copies.
+    ``first`` (m,) is a row of the data for each, ``place`` (n,) the unique row of each row, ``mass`` (m,) sums of
+    weights.
     """
 
     data: Data
@@ -123,21 +102,7 @@ class UniqueRows:
 
 
 class LabeledRows(NamedTuple):
-    """Pairs of a distinct row and a class of it.
-
-    Attributes
-    ----------
-    first : (p,) int
-        A row with that pair.
-    place : (p,) int
-        Its distinct row.
-    label : (p,) int
-        Its class.
-    mass : (p,)
-        Sum of the weights of its rows.
-    of : (n,) int
-        The pair of each row.
-    """
+    """Pairs of a unique row and a class of it: a row with it, its place, label and mass; the pair ``of`` each row."""
 
     first: NDArray[np.intp]
     place: NDArray[np.intp]
@@ -167,29 +132,16 @@ class LabeledRows(NamedTuple):
 
 
 def merged_weights(mass: Array) -> Array | None:
-    """Return the weights, with mean 1, of merged rows with these sums of weights; None if they are equal.
-
-    Examples
-    --------
-    >>> merged_weights(np.array([1.0, 3.0])).tolist(), merged_weights(np.array([2.0, 2.0]))
-    ([0.5, 1.5], None)
-    """
+    """Return the weights, with mean 1, of merged rows with these sums of weights; None if they are equal."""
     return None if (mass == mass[0]).all() else np.asarray(mass / mass.mean())
 
 
 def shared_out(theta: Array, place: NDArray[np.intp], mass: Array, weights: Array | None) -> Array:
-    r"""Return the dual point (n, C) of rows from that of the merged ones (m, C).
+    r"""Return the dual point (n, C) of rows from that of the merged ones (m, C), with the same means of correlations.
 
     .. math:: \theta'_i = \frac nm\frac{\omega_i}{\mathrm{mass}_{p(i)}}\theta_{p(i)}
 
-    Row i with the weight :math:`\omega_i`, of mean 1, or 1, is merged into p(i) = ``place[i]``. The means of
-    correlations :math:`K^T\theta'/n` and :math:`K^T\theta/m` are the same.
-
-    Examples
-    --------
-    >>> place, mass = np.array([0, 1, 1, 1]), np.array([1.0, 3.0])
-    >>> shared_out(np.array([[1.0], [-1.5]]), place, mass, None)[:, 0].tolist()
-    [2.0, -1.0, -1.0, -1.0]
+    Row i with the weight :math:`\omega_i`, of mean 1, or 1, is merged into p(i) = ``place[i]``.
     """
     own = np.ones(len(place)) if weights is None else weights
     return np.asarray((own / mass[place] * (len(place) / len(mass)))[:, None] * theta[place])
@@ -197,12 +149,7 @@ def shared_out(theta: Array, place: NDArray[np.intp], mass: Array, weights: Arra
 
 @dataclass(frozen=True, eq=False)
 class MultilabelCalibration:
-    """Probabilities of L labels, each from one output by a `Calibration` of its own, as of two classes.
-
-    Attributes
-    ----------
-    calibrations : tuple of Calibration
-    """
+    """Probabilities of L labels, each from one output by a `Calibration` of its own, as of two classes."""
 
     calibrations: tuple[Calibration, ...]
 
@@ -244,10 +191,10 @@ class MultilabelCalibration:
         return np.stack(each, axis=1)
 
 
-def calibration_of(left: LeftOut, labelled: LabeledRows, n_classes: int) -> Calibration:
+def calibration_of(left: LeftOut, labeled: LabeledRows, n_classes: int) -> Calibration:
     """Return probabilities of classes by what was said of rows left out."""
-    told = left.out_of_sample[labelled.place]
-    place, index, mass = labelled.place[told], labelled.label[told], labelled.mass[told]
+    told = left.out_of_sample[labeled.place]
+    place, index, mass = labeled.place[told], labeled.label[told], labeled.mass[told]
     variance = None if left.variance is None else left.variance[place]
     return fit_calibration(left.outputs[place], index, n_classes, mass, variance)
 
@@ -256,6 +203,6 @@ def calibration_of_each(left: LeftOut, marks: NDArray[Any], weights: Array | Non
     """Return the same of each label, from which rows have it, (n, L) of 0 and 1."""
     found = []
     for k, index in enumerate(marks.T):
-        labelled = LabeledRows.make(left.place, index.astype(np.intp), 2, weights)
-        found.append(calibration_of(left._replace(outputs=left.outputs[:, k : k + 1]), labelled, 2))
+        labeled = LabeledRows.make(left.place, index.astype(np.intp), 2, weights)
+        found.append(calibration_of(left._replace(outputs=left.outputs[:, k : k + 1]), labeled, 2))
     return MultilabelCalibration(tuple(found))
