@@ -293,8 +293,8 @@ class CrossProductLasso(ConvexNetwork):
 
     def _beta_max(self, task: Task) -> float:
         pricer = self._family(task)[2]
-        owner, late = type(self).__name__, self._late(task)
-        return beta_max_over(task.rows, task.targets, pricer, owner=owner, late=late, **self._options(task))
+        datafit = task.datafit(type(self).__name__, self._own_delta)
+        return beta_max_over(task.rows, datafit, pricer, self.fit_intercept, self._late(task))
 
     def _solve_columns(self, task: Task, problem: LassoProblem) -> Result[Weights]:
         if self.solver == "homotopy":

@@ -240,8 +240,8 @@ class ConvexReLU(GatedFamily):
     def _beta_max(self, task: Task) -> float:
         sampled, family = self._candidates(task)
         if self._by_columns(task.targets):
-            owner, pricer, late = type(self).__name__, self._pricer(family, task, task.X), self._late(task)
-            return beta_max_over(task.rows, task.targets, pricer, owner=owner, late=late, **self._options(task))
+            datafit, pricer = task.datafit(type(self).__name__, self._own_delta), self._pricer(family, task, task.X)
+            return beta_max_over(task.rows, datafit, pricer, self.fit_intercept, self._late(task))
         return self._problem(task, (sampled or self._task_patterns(task)).patterns).beta_max()
 
     def _candidates(self, task: Task) -> tuple[ActivationPatterns | None, Family]:

@@ -1,10 +1,10 @@
-"""What a path is (a network, its objective and a lower bound for every beta), how one is walked, and gated ones."""
+"""Regularization paths: a network, its objective and a lower bound for every beta; gated paths."""
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from inspect import cleandoc
-from typing import Any, NamedTuple, TypeVar
+from inspect import Parameter, cleandoc, signature
+from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,14 +28,17 @@ from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.problems.duality import Centered, stated_gap
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, GatedRidgeProblem
-from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status
+from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.interrupts import BestIterate, handed_over, held
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_GATED_MAX_ITER = 20_000  # steps of a solver at each beta
 _SMALLEST = 1e-300  # beta of a grid: below, its quotients are beyond float64
 _SHARED = """
+    max_iter : int or None
+        At each beta; None for as many as the solver takes. Where the path is followed exactly, breakpoints.
     loss : str or Loss
         A name in `clifford_rand_nn.datafits.registry.LOSSES`, or a record.
     betas : array of numbers > 0, optional
@@ -52,9 +55,56 @@ _SHARED = """
 """
 
 
-def documented(path: F) -> F:
-    """Put the parameters that all paths share where the docstring of one has ``{shared}``."""
+class PathOptions(TypedDict, total=False):
+    """The keywords of every path function, which `PathSettings` has with their defaults."""
+
+    loss: str
+    betas: ArrayLike | None
+    n_betas: int
+    eps: float
+    tol: float
+    max_iter: int | None
+    max_time: float | None
+    max_memory: float | None
+    callback: Callable[[Any], object] | None
+    huber_delta: float | None
+    sample_weight: ArrayLike | None
+
+
+@dataclass(frozen=True)
+class PathSettings:
+    """The options of a path: its loss, its grid of beta, and the limits of its solves."""
+
+    loss: str = "squared"
+    betas: ArrayLike | None = None
+    n_betas: int = 50
+    eps: float = 1e-3
+    tol: float = 1e-6
+    max_iter: int | None = None
+    max_time: float | None = None
+    max_memory: float | None = None
+    callback: Callable[[Any], object] | None = None
+    huber_delta: float | None = None
+    sample_weight: ArrayLike | None = None
+
+    def grid(self, beta_max: float, owner: str) -> Array:
+        """Return the falling values of beta."""
+        return beta_grid(self.betas, self.n_betas, self.eps, beta_max, owner)
+
+    def limits(self, max_iter: int, owner: str) -> Limits:
+        """Return the checked limits, with ``max_iter`` where none was given."""
+        limits = {name: getattr(self, name) for name in ("tol", "max_time", "max_memory", "callback")}
+        return Limits.of(owner, max_iter=max_iter if self.max_iter is None else self.max_iter, **limits)
+
+
+def path_function(path: F) -> F:
+    """Show the options of all paths in the signature of one, and their description where its docstring has {shared}."""
     path.__doc__ = cleandoc(path.__doc__ or "").replace("{shared}", cleandoc(_SHARED))
+    shown = signature(path)
+    own = [one for one in shown.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+    options = signature(PathSettings).parameters.values()
+    parameters = [*own, *(option.replace(kind=Parameter.KEYWORD_ONLY) for option in options)]
+    path.__signature__ = shown.replace(parameters=parameters)  # type: ignore[attr-defined]
     return path
 
 
@@ -152,7 +202,7 @@ class RegularizationPath:
     def ended(self, status: Status) -> "RegularizationPath":
         """Return the path with another status, which came after its last beta."""
         check_instance(status, Status, "status", "RegularizationPath.ended", "a Status")
-        return replace(self, status=status, message=_told(status, len(self), len(self)))
+        return replace(self, status=status, message=_end_message(status, len(self), len(self)))
 
     def __len__(self) -> int:
         return len(self.betas)
@@ -179,18 +229,15 @@ class Walk(NamedTuple):
         if ended is None:
             missed = [result.status for result in results if not result.converged]
             return cls(betas, results, missed[0] if missed else Status.OPTIMAL, "")
-        return cls(betas, results, ended, _told(ended, len(results), len(betas)))
+        return cls(betas, results, ended, _end_message(ended, len(results), len(betas)))
 
 
-def _told(ended: Status, reached: int, of: int) -> str:
+def _end_message(ended: Status, reached: int, of: int) -> str:
     return f"ended by {ended.value} after {reached} of {of} betas"
 
 
 def walked(betas: Array, limits: Limits, solve: Callable[[float, Limits], Result[Any]]) -> Walk:
-    """Solve at every beta in turn; an interrupt, or a limit of time or memory, ends the walk with the results so far.
-
-    ``solve`` gets what is left of the limits. The result in which a solver was ended is the last one.
-    """
+    """Solve at every beta, within what is left of the limits; one that ends, or Ctrl-C, keeps the results so far."""
     began = time.perf_counter()
     results: list[Result[Any]] = []
     with BestIterate(results) as kept:
@@ -207,10 +254,7 @@ def walked(betas: Array, limits: Limits, solve: Callable[[float, Limits], Result
 
 
 def beta_grid(betas: Any, n_betas: int, eps: float, beta_max: float, owner: str) -> Array:
-    """Return falling values: the given ones, or ``n_betas`` from ``beta_max`` to ``eps`` times it, evenly in the log.
-
-    If nothing can be learned, ``beta_max`` = 0, the grid is that below 1, and every network is empty.
-    """
+    """Return falling values: the given ones, or ``n_betas`` from ``beta_max``, or 1 if it is 0, to ``eps`` times it."""
     if betas is None:
         n_betas = check_integer(n_betas, "n_betas", owner)
         check_fits(64 * n_betas, "n_betas", owner)
@@ -226,7 +270,7 @@ def beta_grid(betas: Any, n_betas: int, eps: float, beta_max: float, owner: str)
     return np.sort(values)[::-1].copy()
 
 
-@documented
+@path_function
 @handed_over
 def gated_path(
     X: ArrayLike,
@@ -235,18 +279,8 @@ def gated_path(
     *,
     bias: bool = True,
     fit_intercept: bool = True,
-    loss: str = "squared",
-    betas: ArrayLike | None = None,
-    n_betas: int = 50,
-    eps: float = 1e-3,
-    tol: float = 1e-6,
-    max_iter: int = 20_000,
-    max_time: float | None = None,
-    max_memory: float | None = None,
-    callback: Callable[[HistoryRow], object] | None = None,
-    huber_delta: float | None = None,
-    sample_weight: ArrayLike | None = None,
     penalty: str = "group_l2",
+    **options: Unpack[PathOptions],
 ) -> RegularizationPath:
     r"""Optimal gated networks for many beta (paper, eq. cvxnn:grelu), each solve from the last one's solution.
 
@@ -261,11 +295,9 @@ def gated_path(
         As in `GatedReLUProblem`.
     gates : Gates, (directions (d, m), offsets (m,)) or "exhaustive"
     bias, fit_intercept : bool
-    max_iter : int
-        At each beta.
-    {shared}
     penalty : {"group_l2", "ridge"}
         Norms, or half their squares: see `GatedRidgeProblem`, whose beta_max is another one.
+    {shared}
 
     Returns
     -------
@@ -289,13 +321,14 @@ def gated_path(
     owner = "gated_path"
     check_choice(penalty, "penalty", owner, ("group_l2", "ridge"))
     bias = check_bool(bias, "bias", owner)
-    limits = Limits.of(owner, tol=tol, max_iter=max_iter, max_time=max_time, max_memory=max_memory, callback=callback)
+    settings = PathSettings(**options)
+    limits = settings.limits(_GATED_MAX_ITER, owner)
     began = time.perf_counter()
-    patterns, kept = chosen_patterns(as_rows(X, owner), gates, bias, owner, late=deadline(max_time))
+    patterns, kept = chosen_patterns(as_rows(X, owner), gates, bias, owner, late=deadline(settings.max_time))
     kind = GatedRidgeProblem if penalty == "ridge" else GatedReLUProblem
-    options: dict[str, Any] = {"loss": loss, "huber_delta": huber_delta, "sample_weight": sample_weight}
+    losses = {name: getattr(settings, name) for name in ("loss", "huber_delta", "sample_weight")}
     problem: GatedReLUProblem | GatedRidgeProblem = kind(
-        X, y, patterns, 1.0, bias=bias, fit_intercept=fit_intercept, **options
+        X, y, patterns, 1.0, bias=bias, fit_intercept=fit_intercept, **losses
     )
     centered = Centered.of(problem.datafit, fit_intercept)
     problem.datafit = centered.datafit
@@ -309,6 +342,6 @@ def gated_path(
         last = AutoSolver(**left.shared()).solve(problem, last, kernel)
         return last
 
-    walk = walked(beta_grid(betas, n_betas, eps, top, owner), limits.after(time.perf_counter() - began), solve)
+    walk = walked(settings.grid(top, owner), limits.after(time.perf_counter() - began), solve)
     networks = [TwoLayerNetwork.from_gated(result.coefficients, kept) for result in walk.results]
     return RegularizationPath.of(walk, top, networks, f"over the {len(kept)} patterns", centered)

@@ -2,8 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,20 +10,20 @@ from numpy.typing import ArrayLike
 from clifford_rand._checks import as_rows, check_bool, check_choice, check_size
 from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.enumeration import chosen_patterns, deadline
-from clifford_rand_nn.datafits.datafit import unpenalized_fit
+from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.datafits.registry import as_loss, make_datafit
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
-from clifford_rand_nn.paths.path import RegularizationPath, Walk, beta_grid, documented, walked
+from clifford_rand_nn.paths.path import PathOptions, PathSettings, RegularizationPath, Walk, path_function, walked
 from clifford_rand_nn.pricing.base import BlockPricer, Pricer
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.pricing.family import SWEEP_D, Family
 from clifford_rand_nn.problems.duality import Centered, constant_columns
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.pruning import pruned
-from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result
+from clifford_rand_nn.solvers.base import Limits, Result
 from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.lasso.distinct import DistinctRows
 from clifford_rand_nn.solvers.lasso.path import solution_at
@@ -35,7 +34,7 @@ _MOST_BYTES = 2**30  # of a matrix whose path is followed exactly
 FIRST_SHARE = 0.25  # of max_time for the largest beta
 
 
-@documented
+@path_function
 @handed_over
 def relu_path(
     X: ArrayLike,
@@ -44,17 +43,7 @@ def relu_path(
     *,
     penalty: str = "group_l2",
     bias: bool = True,
-    loss: str = "squared",
-    betas: ArrayLike | None = None,
-    n_betas: int = 50,
-    eps: float = 1e-3,
-    tol: float = 1e-6,
-    max_iter: int | None = None,
-    max_time: float | None = None,
-    max_memory: float | None = None,
-    callback: Callable[[HistoryRow], object] | None = None,
-    huber_delta: float | None = None,
-    sample_weight: ArrayLike | None = None,
+    **options: Unpack[PathOptions],
 ) -> RegularizationPath:
     r"""Optimal ReLU networks for many beta: of the constrained program over given gates, or over all patterns.
 
@@ -80,8 +69,6 @@ def relu_path(
     bias : bool
         Whether neurons have one, which is not penalized. An output intercept is always fitted with it, and never
         without it.
-    max_iter : int or None
-        Rounds of column generation at each beta; None for as many as it takes.
     {shared}
 
     Returns
@@ -103,24 +90,23 @@ def relu_path(
     """
     owner = "relu_path"
     check_choice(penalty, "penalty", owner, ("group_l2", "group_l1"))
-    most = WorkingSet.max_iter if max_iter is None else max_iter
-    limits = Limits.of(owner, tol=tol, max_iter=most, max_time=max_time, max_memory=max_memory, callback=callback)
-    rows = _distinct(X, y, loss, huber_delta, sample_weight, owner)
+    settings = PathSettings(**options)
+    limits = settings.limits(WorkingSet.max_iter, owner)
+    rows = _distinct(X, y, settings, owner)
     p = 1 if penalty == "group_l1" else 2
     every = gates is None or (isinstance(gates, str) and gates == "exhaustive")
     kind = Family("all", p, check_bool(bias, "bias", owner))
     began = time.perf_counter()
     if not every:
         kind = Family("gates", p, bias, chosen_patterns(rows.X, gates, bias, owner).gates)
-    elif max_time is not None and p == 2 and rows.X.shape[1] > SWEEP_D:  # they are listed to price them
-        listed = chosen_patterns(rows.X, "exhaustive", bias, owner, late=deadline(max_time)).gates
+    elif settings.max_time is not None and p == 2 and rows.X.shape[1] > SWEEP_D:  # they are listed to price them
+        listed = chosen_patterns(rows.X, "exhaustive", bias, owner, late=deadline(settings.max_time)).gates
         kind = Family("gates", p, bias, listed) if listed.notes else kind
     limits = limits.after(time.perf_counter() - began)
-    options = {"loss": loss, "fit_intercept": bias, "huber_delta": huber_delta, "sample_weight": rows.weights}
-    return _by_columns(rows.X, rows.y, kind, (betas, n_betas, eps), limits, owner, options, merge=True)
+    return _by_columns(rows, kind, settings, limits, owner, bias, merge=True)
 
 
-@documented
+@path_function
 @handed_over
 def lasso_path(
     X: ArrayLike,
@@ -129,18 +115,8 @@ def lasso_path(
     penalty: str = "l1",
     bias: bool = True,
     subsample: int | None = None,
-    loss: str = "squared",
-    betas: ArrayLike | None = None,
-    n_betas: int = 50,
-    eps: float = 1e-3,
-    tol: float = 1e-6,
-    max_iter: int | None = None,
-    max_time: float | None = None,
-    max_memory: float | None = None,
-    callback: Callable[[Any], object] | None = None,
-    huber_delta: float | None = None,
-    sample_weight: ArrayLike | None = None,
     rng: np.random.Generator | int | None = None,
+    **options: Unpack[PathOptions],
 ) -> RegularizationPath:
     r"""Optimal networks of the dictionary Lasso for many beta (paper, eq. cvxnn:lasso and Lemma 1).
 
@@ -163,8 +139,6 @@ def lasso_path(
     bias : bool
         Whether neurons have one, which is not penalized. An output intercept is always fitted with it, and never
         without it.
-    max_iter : int or None
-        At each beta; None for as many as the solver takes. Where the path is followed exactly, breakpoints.
     {shared}
 
     Returns
@@ -186,32 +160,26 @@ def lasso_path(
     """
     owner = "lasso_path"
     check_choice(penalty, "penalty", owner, ("l1", "l2"))
-    most = WorkingSet.max_iter if max_iter is None else max_iter
-    limits = Limits.of(owner, tol=tol, max_iter=most, max_time=max_time, max_memory=max_memory, callback=callback)
-    rows = _distinct(X, y, loss, huber_delta, sample_weight, owner)
+    settings = PathSettings(**options)
+    limits = settings.limits(WorkingSet.max_iter, owner)
+    rows = _distinct(X, y, settings, owner)
     dictionary = cross_product_dictionary(rows.X, penalty, bias=bias, subsample=subsample, rng=rng)
-    held = _MOST_BYTES if max_memory is None else min(max_memory, _MOST_BYTES)
-    if as_loss(loss, owner, huber_delta).is_quadratic and 8 * len(rows.X) * dictionary.n_columns <= held:
-        limits = replace(limits, max_iter=MAX_BREAKPOINTS if max_iter is None else max_iter)
-        return _exact(rows, dictionary, (betas, n_betas, eps), limits)
-    options = {"loss": loss, "fit_intercept": bias, "huber_delta": huber_delta, "sample_weight": rows.weights}
-    return _by_columns(rows.X, rows.y, Family.of(dictionary), (betas, n_betas, eps), limits, owner, options)
+    largest = _MOST_BYTES if settings.max_memory is None else min(settings.max_memory, _MOST_BYTES)
+    quadratic = as_loss(settings.loss, owner, settings.huber_delta).is_quadratic
+    if quadratic and 8 * len(rows.X) * dictionary.n_columns <= largest:
+        return _exact(rows, dictionary, settings, settings.limits(MAX_BREAKPOINTS, owner))
+    return _by_columns(rows, Family.of(dictionary), settings, limits, owner, bias)
 
 
-def _distinct(
-    X: ArrayLike, y: ArrayLike, loss: str, huber_delta: float | None, sample_weight: ArrayLike | None, owner: str
-) -> DistinctRows:
+def _distinct(X: ArrayLike, y: ArrayLike, settings: PathSettings, owner: str) -> DistinctRows:
     data = as_rows(X, owner)
     check_size(data, "X", owner)
-    datafit = make_datafit(loss, y, len(data), owner, huber_delta, sample_weight)
+    datafit = make_datafit(settings.loss, y, len(data), owner, settings.huber_delta, settings.sample_weight)
     return DistinctRows(data, datafit.y, datafit.sample_weight)
 
 
 def _exact(
-    rows: DistinctRows,
-    dictionary: CrossProductDictionary,
-    grid: tuple[ArrayLike | None, int, float],
-    limits: Limits,
+    rows: DistinctRows, dictionary: CrossProductDictionary, settings: PathSettings, limits: Limits
 ) -> RegularizationPath:
     """Follow the breakpoints; read the solutions at the grid from them."""
     atoms = dictionary.neurons()
@@ -221,7 +189,7 @@ def _exact(
     centered = Centered.of(problem.datafit, dictionary.bias)
     problem.datafit = centered.datafit
     top = problem.beta_max()
-    betas = beta_grid(*grid, top, "lasso_path")
+    betas = settings.grid(top, "lasso_path")
     exact = homotopy(
         problem.K,
         problem.datafit.y,
@@ -233,39 +201,29 @@ def _exact(
         callback=limits.callback,
     )
     top = max(top, float(exact.betas[0]))  # the two differ by rounding, and nothing is active at the larger
-    betas = beta_grid(*grid, top, "lasso_path")
-    found: list[Result[Weights]] = []
+    betas = settings.grid(top, "lasso_path")
+    results: list[Result[Weights]] = []
+    networks: list[TwoLayerNetwork] = []
     for beta in betas:
-        if exact.status.ends_all and beta < exact.betas[-1] and found:
+        if exact.status.ends_all and beta < exact.betas[-1] and results:
             break
         problem.beta = float(beta)
-        found.append(solution_at(exact, problem, limits.tol))
-    solutions = [
-        WeightedNeurons(atoms.take(c), values, intercept) for c, values, intercept in (r.coefficients for r in found)
-    ]
-    networks = [TwoLayerNetwork.from_neurons(solution, dictionary.p) for solution in solutions]
-    walk = Walk.over(betas, found, exact.status if exact.status.ends_all else None)
+        results.append(solution_at(exact, problem, limits.tol))
+        columns, values, intercept = results[-1].coefficients
+        solution = WeightedNeurons(atoms.take(columns), values, intercept)
+        networks.append(TwoLayerNetwork.from_neurons(solution, dictionary.p))
+    walk = Walk.over(betas, results, exact.status if exact.status.ends_all else None)
     scope = Family.of(dictionary).pricer(rows.X).scope
     return RegularizationPath.of(walk, top, networks, scope, centered, exact.betas)
 
 
 def beta_max_over(
-    X: Array,
-    y: Any,
-    pricer: Pricer,
-    *,
-    loss: str,
-    fit_intercept: bool,
-    huber_delta: float | None,
-    owner: str,
-    sample_weight: ArrayLike | None = None,
-    late: Callable[[], bool] | None = None,
+    X: Array, datafit: Datafit, pricer: Pricer, fit_intercept: bool, late: Callable[[], bool] | None = None
 ) -> float:
     r"""Return the least beta whose optimum has no neuron: the largest :math:`|k^T\theta_0|/n` of a unit neuron k.
 
     When ``late`` says that time is over it is an upper bound.
     """
-    datafit = make_datafit(loss, y, len(X), owner, huber_delta, sample_weight)
     Q = constant_columns(len(X), fit_intercept)
     theta = datafit.balance(datafit.residual(unpenalized_fit(datafit, Q)), Q)
     timed = pricer if late is not None and isinstance(pricer, ConePricer | BlockPricer) else None
@@ -281,37 +239,35 @@ def beta_max_over(
 
 
 def _by_columns(
-    X: Array,
-    y: Any,
+    rows: DistinctRows,
     family: Family,
-    grid: tuple[ArrayLike | None, int, float],
+    settings: PathSettings,
     limits: Limits,
     owner: str,
-    options: dict[str, Any],
-    *,
+    fit_intercept: bool,
     merge: bool = False,
 ) -> RegularizationPath:
     """Solve at every beta over the neurons of a family, each time from the neurons of the last solution.
 
     ``merge`` adds up neurons of one pattern, which leaves a dictionary but not a cone.
     """
-    pricer = family.pricer(X)
-    datafit = make_datafit(options["loss"], y, len(X), owner, options["huber_delta"], options["sample_weight"])
-    centered = Centered.of(datafit, options["fit_intercept"])
+    X, pricer = rows.X, family.pricer(rows.X)
+    options = {"loss": settings.loss, "huber_delta": settings.huber_delta, "sample_weight": rows.weights}
+    centered = Centered.of(make_datafit(y=rows.y, n=len(X), owner=owner, **options), fit_intercept)
     datafit = centered.datafit
-    y = datafit.y
     began = time.perf_counter()
-    top = beta_max_over(X, y, pricer, owner=owner, late=deadline(limits.max_time, FIRST_SHARE), **options)
+    top = beta_max_over(X, datafit, pricer, fit_intercept, deadline(limits.max_time, FIRST_SHARE))
     start: Neurons | None = None
 
     def solve(beta: float, left: Limits) -> Result[Any]:
         nonlocal start
-        result = WorkingSet(**left.shared()).solve(X, y, beta, pricer, start=start, **options)
+        solver = WorkingSet(**left.shared())
+        result = solver.solve(X, datafit.y, beta, pricer, start=start, fit_intercept=fit_intercept, **options)
         start = result.coefficients.neurons
         if not merge:
             return result
-        return pruned(result, X, datafit, beta, family.p, options["fit_intercept"], limits.tol)
+        return pruned(result, X, datafit, beta, family.p, fit_intercept, limits.tol)
 
-    walk = walked(beta_grid(*grid, top, owner), limits.after(time.perf_counter() - began), solve)
+    walk = walked(settings.grid(top, owner), limits.after(time.perf_counter() - began), solve)
     networks = [TwoLayerNetwork.from_neurons(result.coefficients, family.p) for result in walk.results]
     return RegularizationPath.of(walk, top, networks, pricer.scope, centered)

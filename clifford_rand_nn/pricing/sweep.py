@@ -33,7 +33,7 @@ directions e_1, -e_1, e_2, -e_2, or, p = 2, in the same order as the edges, the 
 
 
 class Turned(NamedTuple):
-    """Candidates for m pivots in 8 slots: values (m, 8), directions (m, 8, 2), and the rows whose edges they are (m, 8).
+    """Candidates for m pivots in 8 slots: values (m, 8), directions (m, 8, 2), and rows whose edges they are (m, 8).
 
     A value has its sign if C = 1, else it is a norm; 0 marks an empty slot. The item is n for a direction that is no
     edge, n + 1 and n + 2 for the basis vectors e_1 and e_2.
