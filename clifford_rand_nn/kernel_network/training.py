@@ -12,7 +12,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.candidates import Candidate, Compared, Problem, choose, compare
 from clifford_rand_nn.kernel_network.gram_features import RowSpan, is_wide
 from clifford_rand_nn.kernel_network.kernel import GateKernel
-from clifford_rand_nn.kernel_network.large_n.landmarks import spread_rows
+from clifford_rand_nn.kernel_network.landmarks.span import spread_rows
 from clifford_rand_nn.kernel_network.large_n.rows import ManyRowsSolution, solve_many
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
@@ -121,7 +121,7 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
         choices = replace(choices, rounds=0)
     if isinstance(best.standard, RowSpan):  # whose coordinates are no columns: half of an off-diagonal means nothing
         choices = replace(choices, shapes=SHAPES[:1])
-    rounds, learned = _learned(best.kernel, best.rows, problem, beta, choices, np.arange(n))
+    rounds, learned = learned_gates(best.kernel, best.rows, problem, beta, choices, np.arange(n))
     kernel, metric = best.kernel, None
     if rounds is None or learned is None:
         alpha, _ = best.loo.fit(beta)
@@ -195,7 +195,7 @@ def _many(
         choices = replace(choices, rounds=0)
     beta = chosen.beta * chosen.n / n if choices.beta is None else choices.beta  # n·beta changes slowly with n
     few = np.sort(spread_rows(n, _LEARNED))
-    rounds, learned = _learned(kernel, rows, problem, beta, choices, few)
+    rounds, learned = learned_gates(kernel, rows, problem, beta, choices, few)
     metric, unlearned = None, np.ones(n, dtype=bool)
     if learned is not None:
         kernel, metric = learned.kernel, learned.metric
@@ -290,7 +290,7 @@ def _is_lost(gap: float, objective: float, zero: float) -> bool:
     return gap > max(_TOLD_GAP * objective, _NO_GAP * zero)
 
 
-def _learned(
+def learned_gates(
     kernel: GateKernel, rows: Array, problem: Problem, beta: float, choices: Choices, few: NDArray[np.intp]
 ) -> tuple[LearnedRounds | None, LearnedGates | None]:
     """Return what rows that were held out say of learned gates, and these, from a few rows, if they serve."""

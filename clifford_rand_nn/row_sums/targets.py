@@ -81,6 +81,10 @@ class Targets(NamedTuple):
             w = w * self.factors[self._index(block)]
         return (w / self.mean_weight)[:, None]
 
+    def row_weights(self, block: Block) -> Array:
+        """Return weights (k,) of NumPy rows, an array of its own."""
+        return np.array(np.broadcast_to(self.weights(block), (len(block.X), 1))[:, 0], dtype=np.float64)
+
     def _counting(self, block: Block) -> Any:
         """Return 1 for the rows that count and 0 for those left out."""
         assert self.left_out is not None

@@ -1,21 +1,34 @@
 """What is proved of a network that was trained on shards, and how one pass over them checks it."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.claims import GatedClaim, KernelClaim
+from clifford_rand_nn.kernel_network.landmarks.judge import SpanProblem, judge
+from clifford_rand_nn.kernel_network.landmarks.span import LandmarkRows, LandmarkSpan
+from clifford_rand_nn.kernel_network.network import KernelNetwork
+from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.problems.duality import EQUALITY_TOL, imbalance, rounding, stated_gap
+from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.row_sums.engine import Engine
 from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.engines.dispatch import as_engine
 from clifford_rand_nn.shards.gated.passes import Balance, Judge, Judged, Network, Verify
 from clifford_rand_nn.shards.gated.problem import balanced
-from clifford_rand_nn.shards.landmarks.certificate import Values, values_in_span
 from clifford_rand_nn.shards.source import Shards
+
+
+class Values(NamedTuple):
+    """Objective, bound, the objective of the best constant, and the sum of the weights, of mean 1 in training."""
+
+    primal: float
+    dual: float
+    zero: float
+    weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +108,7 @@ class ShardCertificate:
     def judged(self, runs: Engine, owner: str) -> "ShardCertificate":
         """Verify by an engine that has the shards. The intercept of the network is subtracted from real targets."""
         if isinstance(self.claim, KernelClaim):
-            scale = np.asarray(self.scale)
-            primal, dual, zero, rows = values_in_span(self.claim.network, scale, self.beta, self.targets, runs)
+            primal, dual, zero, rows = self._judged_span(self.claim.network, runs)
         else:
             primal, dual, zero, rows = self._judged_gates(self.claim, runs)
         if round(rows) != self.n:
@@ -106,6 +118,28 @@ class ShardCertificate:
             rule = f"the data of its training: no network is below the bound {dual:.8g} by more than {slack:.1e}"
             raise fail("shards", owner, rule, describe(f"an objective of {primal:.8g}"))
         return replace(self, primal=primal, dual=dual, relative_gap=stated_gap(primal, dual))
+
+    def _judged_span(self, network: KernelNetwork, runs: Engine) -> Values:
+        r"""Recompute the objective of a network and a bound of the least one in the span of its rows, in one pass.
+
+        Of squares the dual point is :math:`\theta_i=s\,\omega_i(y_i-f(x_i)-\bar r)` with the mean of the residuals, so
+        that it sums to 0 whatever the rows are; the objective is that of the network's own intercept.
+        """
+        targets, units = self.targets, Units(0, self.targets.exponent)
+        if targets.classes is None:
+            targets, network = (
+                targets._replace(offset=network.intercept),
+                replace(network, intercept=0 * network.intercept),
+            )
+        network = units.inverse().back(network)  # in whose units sums are made
+        assert isinstance(network.standard, Standardization)
+        rows = LandmarkRows(network.kernel, network.rows, network.standard)
+        span = LandmarkSpan(network.kernel, network.rows)
+        problem = SpanProblem(rows, span, targets, float(self.n), network.intercept)
+        square, scale = 2 * network.penalty(), np.asarray(self.scale)
+        found = judge(problem, runs, network.alpha, network.intercept, square, self.beta, scale)
+        primal = found.primal + 0.5 * float((found.shift**2).sum())
+        return Values(units.square(primal), units.square(found.dual), units.square(found.zero), found.weight)
 
     def _judged_gates(self, claim: GatedClaim, runs: Engine) -> Values:
         assert isinstance(self.scale, float)

@@ -19,7 +19,7 @@ from clifford_rand._files import replaced
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import FAULTS, damaged, read_npz
 
-_FORMAT, _VERSION = "clifford-rand-checkpoint", 4  # 1: no digest; 2: no kernel diagonals; 3: targets not centered
+_FORMAT, _VERSION = "clifford-rand-checkpoint", 5  # files of other versions are refused
 _WHAT = "this checkpoint"
 _ANEW = "It is left as it is; delete it, or give another path, to begin anew."
 _PROBE = bytes(2**14)  # written before the start, to find a full or forbidden folder at once

@@ -15,8 +15,8 @@ from clifford_rand_nn import ConvexNetworkRegressor, Shards, load_model
 from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.cli.progress import ShownEngine
 from clifford_rand_nn.cli.shards import training_shards
+from clifford_rand_nn.kernel_network.landmarks.judge import ResidualSum
 from clifford_rand_nn.shards.engines.local import LocalEngine
-from clifford_rand_nn.shards.landmarks.terms import ResidualSum
 from clifford_rand_nn.solvers.base import Status
 
 runner = CliRunner()

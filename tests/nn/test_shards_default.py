@@ -13,15 +13,16 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.datafits.registry import as_loss
+from clifford_rand_nn.kernel_network.landmarks import cost_model
+from clifford_rand_nn.kernel_network.landmarks.judge import LossSum, ResidualSum
+from clifford_rand_nn.kernel_network.landmarks.newton import NewtonSteps
+from clifford_rand_nn.kernel_network.landmarks.normal_equations import NormalSum
+from clifford_rand_nn.kernel_network.landmarks.span import LandmarkRows
 from clifford_rand_nn.row_sums.sums import Block, RowSum
 from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.local import LocalEngine
-from clifford_rand_nn.shards.landmarks import cost_model, logistic, squares
-from clifford_rand_nn.shards.landmarks.logistic_terms import LossSum
-from clifford_rand_nn.shards.landmarks.newton import NewtonSteps
-from clifford_rand_nn.shards.landmarks.span import SpanSteps
-from clifford_rand_nn.shards.landmarks.terms import LandmarkRows, NormalSum, ResidualSum
+from clifford_rand_nn.shards.landmarks import fit as landmark_fit
 from clifford_rand_nn.shards.source import Shards
 
 
@@ -38,9 +39,9 @@ def sharded(X: Any, y: Any, w: Any = None, parts: int = 3, **options: Any) -> Sh
 
 @pytest.fixture(scope="module", autouse=True)
 def _few_landmarks() -> Any:
-    before, cost_model.MOST = cost_model.MOST, 120
+    before, cost_model.MAX_LANDMARKS = cost_model.MAX_LANDMARKS, 120
     yield
-    cost_model.MOST = before
+    cost_model.MAX_LANDMARKS = before
 
 
 @pytest.fixture(scope="module")
@@ -80,11 +81,12 @@ def test_one_pass_over_the_shards_verifies_the_certificate(fitted: Any) -> None:
 def test_held_out_rows_are_in_no_normal_equation(fitted: Any) -> None:
     model, X, y, w = fitted
     network = model.network_
-    rows, targets = LandmarkRows(network.standard, network.kernel, network.rows), Targets(as_loss("squared", "t"), None)
+    rows, targets = LandmarkRows(network.kernel, network.rows, network.standard), Targets(as_loss("squared", "t"), None)
     held = np.array([3, 40, 41, 299])
 
     def sums(some: Any, left_out: Any) -> Any:
-        term = NormalSum(rows, targets, np.zeros(rows.m), np.zeros(1), np.asarray(left_out, dtype=np.int64))
+        learn = targets._replace(left_out=np.asarray(left_out, dtype=np.int64))
+        term = NormalSum(rows, learn, np.zeros(rows.m), np.zeros(1))
         return term.of(Block(X[some], y[some], w[some], 0), ())
 
     every = np.arange(300)
@@ -268,8 +270,7 @@ def test_a_fit_goes_on_after_ctrl_c_as_if_nobody_had_pressed_it(
     shards, calls = sharded(X, y > 0.5), [0]
     model = ConvexNetworkClassifier(loss=loss, rounds=0, beta=beta)
     clean = clone(model).fit(shards)
-    module, steps = {"squared": (squares, SpanSteps), "logistic": (logistic, NewtonSteps)}[loss]
-    owner, name = (module, "Normal") if place == "Normal" else (steps, "_judged")
+    owner, name = (landmark_fit, "Normal") if place == "Normal" else (NewtonSteps, "_judge")
     whole = getattr(owner, name)
 
     def interrupted(*arguments: Any, **named: Any) -> Any:

@@ -8,14 +8,13 @@ from scipy.linalg import cholesky, solve_triangular
 
 from clifford_rand_nn import ConvexNetworkClassifier, load_model, save_model
 from clifford_rand_nn.datafits.registry import encode_labels
-from clifford_rand_nn.kernel_network.landmark_span import LandmarkSpan
+from clifford_rand_nn.kernel_network.landmarks import cost_model
+from clifford_rand_nn.kernel_network.landmarks.judge import LossSum, SpanProblem, judge
+from clifford_rand_nn.kernel_network.landmarks.normal_equations import WorkingSum
+from clifford_rand_nn.kernel_network.landmarks.span import LandmarkRows, LandmarkSpan
 from clifford_rand_nn.kernel_network.logistic.path import logistic_path
 from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.local import LocalEngine
-from clifford_rand_nn.shards.landmarks import cost_model
-from clifford_rand_nn.shards.landmarks.logistic_terms import LossSum, WorkingSum
-from clifford_rand_nn.shards.landmarks.newton import judge
-from clifford_rand_nn.shards.landmarks.terms import LandmarkRows
 from clifford_rand_nn.shards.source import Shards
 
 
@@ -33,9 +32,9 @@ def sharded(X: Any, y: Any, w: Any = None, parts: int = 3) -> Shards:
 
 @pytest.fixture(scope="module", autouse=True)
 def _few_landmarks() -> Any:
-    before, cost_model.MOST = cost_model.MOST, 40
+    before, cost_model.MAX_LANDMARKS = cost_model.MAX_LANDMARKS, 40
     yield
-    cost_model.MOST = before
+    cost_model.MAX_LANDMARKS = before
 
 
 @pytest.fixture(scope="module", params=[2, pytest.param(3, marks=pytest.mark.slow)])
@@ -86,11 +85,13 @@ def test_the_bound_holds_whatever_the_intercept_is(fitted: Any, shift: float) ->
     shards = sharded(X, y, w)
     t = network.intercept.copy()
     t[0] += shift
-    term = LossSum(LandmarkRows(network.standard, network.kernel, network.rows), targets, network.alpha, t)
+    rows, span = (
+        LandmarkRows(network.kernel, network.rows, network.standard),
+        LandmarkSpan(network.kernel, network.rows),
+    )
+    problem = SpanProblem(rows, span, targets, float(len(X)), t)
     with LocalEngine(shards) as engine:
-        back, totals = engine.sum(term)
-    span = LandmarkSpan(network.kernel, network.rows)
-    found = judge(network.alpha, span.whitened(back), totals, model.beta_, span, 2 * network.penalty())
+        found = judge(problem, engine, network.alpha, t, 2 * network.penalty(), model.beta_)
     assert 0 <= found.dual <= model.certificate_.primal
     assert found.primal >= model.certificate_.dual
     if shift == 0.01:
@@ -160,9 +161,10 @@ def test_rows_of_a_class_that_is_only_held_out_and_weights_of_classes() -> None:
 
 
 def test_a_limit_of_time_leaves_fewer_landmarks_for_more_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cost_model, "MOST", 2500)
-    squares = cost_model.landmarks(10**6, 50, 1, 2, max_time=40.0)
-    logistic = cost_model.landmarks(10**6, 50, 1, 2, max_time=40.0, passes=cost_model.NEWTON_PASSES)
+    monkeypatch.setattr(cost_model, "MAX_LANDMARKS", 2500)
+    load = cost_model.Workload(10**6, 50, 1)
+    squares = cost_model.landmarks_of_shards(load, 40.0, None, "fit")
+    logistic = cost_model.landmarks_of_shards(load._replace(passes=cost_model.LOGISTIC_PASSES), 40.0, None, "fit")
     assert logistic.seconds <= 40.0
     assert 100 < logistic.landmarks < squares.landmarks
 

@@ -24,6 +24,7 @@ from clifford_rand_nn.estimators.sharded_fit import (
 from clifford_rand_nn.estimators.sharded_targets import stored_targets
 from clifford_rand_nn.kernel_network.calibration import fit_calibration
 from clifford_rand_nn.kernel_network.intervals import fit_intervals
+from clifford_rand_nn.kernel_network.landmarks.cost_model import MAX_LANDMARKS
 from clifford_rand_nn.kernel_network.metric.metric_selection import wrong_class
 from clifford_rand_nn.kernel_network.training import Choices
 from clifford_rand_nn.rescaling import Units
@@ -31,10 +32,8 @@ from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.scores import r_squared
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.shards.engines.dispatch import as_engine
-from clifford_rand_nn.shards.landmarks.cost_model import MOST
-from clifford_rand_nn.shards.landmarks.fit import Trained, train
+from clifford_rand_nn.shards.landmarks.fit import Saved, Trained, train
 from clifford_rand_nn.shards.landmarks.sample import HELD
-from clifford_rand_nn.shards.landmarks.setting import Saved
 from clifford_rand_nn.shards.scan import scan
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import SOONEST, Status
@@ -127,23 +126,21 @@ def _fit(
     classify = hasattr(model, "class_weight")
     with as_engine(engine, shards, owner, model.max_memory) as own:
         keeper, saved = opened_checkpoint(own, checkpoint, belongs_to(model, shards, _FREE), owner)
-        facts = scan(own, MOST + HELD, np.random.default_rng(0), classify, owner)
-        targets = stored_targets(model, facts, as_loss("squared", owner))
+        facts = scan(own, MAX_LANDMARKS + HELD, np.random.default_rng(0), classify, owner)
+        loss = "logistic" if getattr(model, "loss", "squared") == "logistic" else "squared"
+        targets = stored_targets(model, facts, as_loss(loss, owner))
         note_columns(model, shards)
         beta = None if isinstance(model.beta, str) else float(model.beta)
         left = None if model.max_time is None else max(model.max_time - (time.perf_counter() - began), SOONEST)
         left = own.agreed(left)
         choices = Choices(beta, model._rounds, wrong_class if classify else None, left, model.max_memory)
-        state = None if saved is None else Saved.of(saved)
+        state = None if saved is None else Saved.restored(saved)
         save = None if checkpoint is None else keeper.offer
-        logistic = None
-        if getattr(model, "loss", "squared") == "logistic":
-            logistic = stored_targets(model, facts, as_loss("logistic", owner))
-        found = train(own, facts, targets, choices, owner, state, save, logistic)
+        found = train(own, facts, targets, choices, owner, state, save)
         interrupts.hold()
         if checkpoint is not None and found.state is not None:
             keeper.write(found.state)
-        _keep(model, found, logistic or targets, facts.n, shards.n)
+        _keep(model, found, targets, facts.n, shards.n)
         if targets.offset is not None:  # the intercept was rounded
             model.certificate_ = model.certificate_.judged(own, owner)
     model.n_features_in_ = shards.d
@@ -152,7 +149,7 @@ def _fit(
     if classify:
         index = labels_of(found.held.targets)
         model.classes_ = targets.classes
-        model.loss_ = "squared" if logistic is None else "logistic"
+        model.loss_ = loss
         model.calibration_ = fit_calibration(outputs, index, len(model.classes_), some)
         model.losses_ = {model.loss_: model.calibration_.loss}
         logs = model.calibration_.log_probabilities(outputs)
@@ -193,13 +190,13 @@ def _keep(model: Any, found: Trained, targets: Targets, n: int, n_rows: int) -> 
     model.rounds_, model.metric_, model.status_ = found.rounds, found.metric, found.status
     model.history_ = tuple(row._replace(objective=units.square(row.objective)) for row in found.history)
     model.certificate_ = ShardCertificate(
-        primal=units.square(found.primal),
-        dual=units.square(found.dual),
-        relative_gap=found.relative_gap,
+        primal=units.square(found.solved.primal),
+        dual=units.square(found.solved.dual),
+        relative_gap=found.solved.gap,
         scope=found.scope,
         n_patterns=0,
         claim=KernelClaim(network, landmarks=True),
-        scale=found.scale,
+        scale=found.solved.scale,
         beta=found.beta,
         loss="logistic" if targets.loss.probabilistic else "squared",
         huber_delta=1.0,

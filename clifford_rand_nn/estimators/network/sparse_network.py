@@ -14,7 +14,7 @@ from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.estimators.held_out import FOLDS, folds, n_folds
 from clifford_rand_nn.estimators.network.group_lasso_path import MOST_ACTIVE, GroupLassoPath
 from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, choose
-from clifford_rand_nn.kernel_network.large_n.landmarks import spread_rows
+from clifford_rand_nn.kernel_network.landmarks.span import spread_rows
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.kernel_network.training import COMPARED
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature

@@ -4,8 +4,7 @@ import numpy as np
 
 from clifford_rand_nn.kernel_network.large_n.certified import solve_certified
 from clifford_rand_nn.kernel_network.large_n.cholesky_fit import compare, factor_rows
-from clifford_rand_nn.kernel_network.large_n.landmarks import LandmarkFeatures
-from clifford_rand_nn.kernel_network.large_n.nystrom import Nystrom
+from clifford_rand_nn.kernel_network.large_n.nystrom import LandmarkFeatures, Nystrom
 from clifford_rand_nn.kernel_network.large_n.problem import Found, ManyRows, Tried
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.solvers.base import Limits, Status

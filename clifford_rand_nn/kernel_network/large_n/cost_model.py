@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from clifford_rand._checks import describe, fail, machine_memory, quantity
+from clifford_rand_nn.kernel_network.landmarks.cost_model import Workload
 from clifford_rand_nn.kernel_network.large_n.cholesky_fit import factor_bytes
 
 WAYS = ("eigenvectors", "factor", "gradients", "landmarks")
@@ -20,7 +21,6 @@ _COLUMN = 7e-12  # n² C
 _DOUBLE = 2.2  # of a product in double precision
 _STEPS = 15.0  # products until a relative gap of 1e-3, without some rows and with all
 _FEATURES = 9e-12  # n m² of features of m landmarks and their sums
-_PASSES = 4.0  # in double precision, to certify landmarks, and steps
 _SUBSET = 3.0  # seconds of leave-one-out on a subset
 _COMPARED = 3.0  # and of the comparison on 6,000 rows
 _PER_ROW = 140.0  # m² landmarks of a preconditioner for each row: as long to make as three products
@@ -51,9 +51,8 @@ def estimates(n: int, width: int, outputs: int, most: float, seconds: float) -> 
     judged = _DOUBLE * _product(n, width, outputs)
     kept, b = 4.0 * n + 40_000, max(most - own, 0.0)  # kept m + 40 m² = b: features, strips of them, sums of order m
     m = int(min((_PER_ROW * n) ** 0.5, _MOST_LANDMARKS, n / 2, ((kept * kept + 160 * b) ** 0.5 - kept) / 80))
-    each, a = _PASSES * _DOUBLE * n * 2 * (_FEATURE * width + _ARC), 2 * _FEATURES * n  # a m² + each m seconds
-    most_few = ((each * each + 4 * a * seconds) ** 0.5 - each) / (2 * a)
-    few = int(min(most_few, _MOST_SPANNING, n / 2, (b / 60) ** 0.5))
+    spanning = Workload(n, width, outputs)
+    few = spanning.most(seconds, b, 0, min(_MOST_SPANNING, n // 2))
     m, few = (max(count, min(100, n // 2)) for count in (m, few))
     return {
         "eigenvectors": Way("eigenvectors", _EIGEN * n**3, 8.0 * 5 * n * n, 0, ""),
@@ -65,7 +64,7 @@ def estimates(n: int, width: int, outputs: int, most: float, seconds: float) -> 
             m,
             "",
         ),
-        "landmarks": Way("landmarks", (a * few + each) * few, 60.0 * few * few + own, few, ""),
+        "landmarks": Way("landmarks", spanning.seconds(few), spanning.bytes(few) + own, few, ""),
     }
 
 

@@ -1,103 +1,67 @@
 r"""Kernel regression in the span of landmarks: normal equations of every beta in one pass over the rows."""
 
 import numpy as np
-from numpy.linalg import eigh
-from numpy.typing import NDArray
 
-from clifford_rand._typing import Array
-from clifford_rand_nn.kernel_network.large_n.landmarks import LandmarkFeatures
+from clifford_rand_nn.datafits.registry import as_loss
+from clifford_rand_nn.kernel_network.landmarks.judge import SpanProblem
+from clifford_rand_nn.kernel_network.landmarks.newton import NewtonSteps, State
+from clifford_rand_nn.kernel_network.landmarks.normal_equations import RADII, SINGLE, Normal, NormalSum
+from clifford_rand_nn.kernel_network.landmarks.span import LandmarkRows, LandmarkSpan, independent
 from clifford_rand_nn.kernel_network.large_n.problem import Found, ManyRows, Tried
-from clifford_rand_nn.kernel_network.large_n.span import SpanProblem
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
-from clifford_rand_nn.kernel_network.squared_loss_gap import null_value
-from clifford_rand_nn.problems.duality import DualBound, gap_share
+from clifford_rand_nn.problems.duality import DualBound
+from clifford_rand_nn.row_sums.engine import MemoryEngine
+from clifford_rand_nn.row_sums.sums import Block
+from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.solvers.base import Limits
-from clifford_rand_nn.solvers.convergence import Watch
 
 _HELD = 2000  # rows held out to compare betas, or a tenth
-_RADII = np.geomspace(1e3, 1e-6, 46)  # of the mean diagonal of the kernel
-
-
-class _Sums:
-    r"""Sums over rows of :math:`\omega\,(v, y, 1)(v, y, 1)^T`: of two sets the sum is that of both."""
-
-    def __init__(self, m: int, outputs: int) -> None:
-        self.m = m
-        self.all = np.zeros((m + outputs + 1, m + outputs + 1))
-
-    def add(self, V: NDArray[np.float32], y: Array, weights: Array) -> None:
-        """Add rows."""
-        root = np.sqrt(weights, dtype=np.float32)[:, None]
-        rows = np.hstack([V * root, y.astype(np.float32) * root, root])
-        self.all += rows.T @ rows
-
-    def centered(self) -> tuple[Array, Array, Array, Array, float]:
-        """Return covariance sums of v (m, m), with y (m, C), both means, and the sum of weights."""
-        total, m = float(self.all[-1, -1]), self.m
-        mean = self.all[-1, :-1] / total
-        inner = self.all[:m, :-1] - total * np.outer(mean[:m], mean)
-        return inner[:, :m], inner[:, m:], mean[:m], mean[m:], total
+_ROUND_OFF = 1e-6  # of normal equations in single precision, as a share of the kernel's diagonal
 
 
 def by_landmarks(problem: ManyRows, limits: Limits, began: float, beta: float | None, landmarks: int) -> Found:
-    r"""Solve :math:`\min_{a,t}\frac1n\sum_i\omega_i\ell(K_{im}a+t, y_i)+\frac\beta2a^TK_{mm}a`, one pass over the rows.
+    r"""Solve :math:`\min_{a,t}\frac1n\sum_i\omega_i\ell(K_{im}a+t, y_i)+\frac\beta2a^TK_{mm}a`, as rows of shards.
 
-    With beta None it is the best of a grid by the last rows, held out; they are taken in afterwards. These sums are in
-    single precision, which is not enough where landmarks are nearly dependent or beta is small: they precondition
-    the steps in double precision by which `SpanProblem` is solved and certified, a pass each.
+    With beta None it is the best of a grid by the last rows, held out. The normal equations of the others are in single
+    precision where that is safe; they precondition the steps in double precision that solve and certify it.
     """
-    n, C = problem.targets.shape
-    zero = null_value(problem.targets, problem.weights)
-    watch: Watch[KernelFit] = Watch(limits, lambda p, d: gap_share(p, d, zero), began=began)
-    mean = np.average(problem.targets, axis=0, weights=problem.weights)
-    nothing = np.zeros((n, C))
+    n, X, kernel = problem.n, np.asarray(problem.X, dtype=np.float64), problem.kernel
     tried: list[Tried] = []
-    unseen, chosen = problem.targets[:0], beta or 1.0
-    features = LandmarkFeatures(problem.kernel, problem.X, np.arange(landmarks))
-    with watch:
-        point = KernelFit(np.zeros((features.m, C)), mean)
-        watch.check(0, zero, DualBound(0.0, nothing), point, nothing + mean)
-        held = min(_HELD, n // 10)
-        seen, last = _Sums(features.m, C), _Sums(features.m, C)
-        kept: list[NDArray[np.float32]] = []
-        for part, V in features.strips():
-            cut = max(0, min(part.stop, n - held) - part.start)
-            for sums, rows in ((seen, slice(0, cut)), (last, slice(cut, None))):
-                if len(V[rows]):
-                    sums.add(V[rows], problem.targets[part][rows], problem.weights[part][rows])
-            if cut < len(V):
-                kept.append(V[cut:])  # an empty part of a strip would keep the whole strip
-        ridge = _Ridge(seen)
-        new, scale = np.concatenate(kept), float(np.mean(KernelTiles(problem.kernel, problem.X[:n]).diagonal()))
-        for radius in _RADII * scale if beta is None else [n * beta]:
-            u, t = ridge.fit(float(radius))
-            guess = np.asarray(new @ u.astype(np.float32), dtype=np.float64) + t
-            tried.append(Tried(float(radius) / n, problem.loss(guess), held, "rows held out"))
-            if tried[-1].loss == min(one.loss for one in tried):
-                unseen, chosen = guess, tried[-1].beta
-        seen.all += last.all
-        ridge = _Ridge(seen)
-        span = SpanProblem(problem, features, chosen)
-        span.solve(*ridge.fit(n * chosen), lambda b: ridge.inverse(b, n * chosen), watch, limits.tol)
-    scope = f"over functions in the span of {features.m} landmarks, and an intercept"
-    remark = f"an approximation: functions in the span of {features.m} of {n} rows"
-    return Found(watch, chosen, tuple(tried), len(unseen), unseen, features.rows, scope, remark)
-
-
-class _Ridge:
-    """Normal equations for every radius, from one eigendecomposition."""
-
-    def __init__(self, sums: _Sums) -> None:
-        inner, cross, self._mean, self._mean_y, _ = sums.centered()
-        values, self._Q = eigh(inner)
-        self._values, self._cross = np.maximum(values, 0.0)[:, None], cross
-
-    def fit(self, radius: float) -> tuple[Array, Array]:
-        """Return u (m, C) and the intercept (C,)."""
-        u = self.inverse(self._cross, radius)
-        return u, self._mean_y - self._mean @ u
-
-    def inverse(self, b: Array, radius: float) -> Array:
-        """Return the inverse of the matrix of the normal equations times b (m, C)."""
-        return np.asarray(self._Q @ ((self._Q.T @ b) / (self._values + radius)))
+    unseen, best_beta = problem.targets[:0], beta or 1.0
+    with problem.watch(limits, began) as watch:
+        centers, least = independent(kernel, X[:landmarks])
+        Z, held = X[centers], min(_HELD, n // 10)
+        double, span = LandmarkRows(kernel, Z), LandmarkSpan(kernel, Z)
+        engine = MemoryEngine(Block(X, problem.targets, problem.weights, 0))
+        targets = Targets(as_loss("squared", "solve_many"), None)
+        diagonal = float(np.mean(kernel.diagonal(X)))
+        # round-off of the sums, over the least pivot, is small beside the regularization
+        is_single = least > SINGLE and (beta is None or least * n * beta > _ROUND_OFF * diagonal)
+        rows = LandmarkRows(kernel, Z, dtype=np.float32) if is_single else double
+        K, learn = double.kernel(X[n - held :]), slice(0, n - held)
+        center_k = K.mean(axis=0)
+        center_y = np.average(problem.targets[learn], axis=0, weights=problem.weights[learn])
+        sums = engine.sum(NormalSum(rows, targets._replace(left_out=np.arange(n - held, n)), center_k, center_y))
+        normal = Normal(span, sums, center_k, center_y)
+        del sums
+        radii = np.array([n * beta]) if beta is not None else RADII * diagonal
+        for radius, outputs in zip(radii, normal.predictions(K, radii), strict=True):
+            tried.append(Tried(float(radius) / n, problem.loss(outputs), held, "rows held out"))
+            if tried[-1].loss == min(trial.loss for trial in tried):
+                unseen, best_beta = outputs, tried[-1].beta
+        span_problem = SpanProblem(double, span, targets, float(problem.weights.sum()), center_y)
+        steps = NewtonSteps(engine, span_problem, best_beta, normal)
+        state, status = steps.solve(State.at_first(*normal.fit(n * best_beta)), limits, began, lambda _: None)
+        assert state.best is not None
+        u, t = state.best.u, state.best.intercept
+        a = span.coefficients(u)
+        fitted = KernelTiles(kernel, Z).multiply_from(X, a) + t
+        theta = state.best.scale * problem.weights[:, None] * (problem.targets - fitted)
+        watch.history += state.history
+        bound = DualBound(state.best.dual, theta - theta.mean(axis=0))
+        watch.judge(state.n_iter, state.best.primal, bound, KernelFit(a, t), fitted)
+        watch.stop(status)
+    scope = f"over functions in the span of {len(centers)} landmarks, and an intercept"
+    remark = f"an approximation: functions in the span of {len(centers)} of {n} rows"
+    return Found(watch, best_beta, tuple(tried), len(unseen), unseen, centers, scope, remark)

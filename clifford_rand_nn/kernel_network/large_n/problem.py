@@ -10,6 +10,9 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.large_n.certified import Regression
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit, LeaveOneOut
+from clifford_rand_nn.kernel_network.squared_loss_gap import null_value
+from clifford_rand_nn.problems.duality import DualBound, gap_share
+from clifford_rand_nn.solvers.base import Limits
 from clifford_rand_nn.solvers.convergence import Watch
 
 SUBSET = 2000  # rows that are decomposed for a first radius
@@ -78,6 +81,14 @@ class ManyRows:
         n = self.n if n is None else n
         weights, diagonal = self.weights[:n], self.kernel.diagonal(self.X[:n])
         return Regression(self.targets[:n], weights / weights.mean(), radius / weights.mean() / n, diagonal)
+
+    def watch(self, limits: Limits, began: float) -> Watch[KernelFit]:
+        """Return a watch that has judged the best constant."""
+        zero = null_value(self.targets, self.weights)
+        watch: Watch[KernelFit] = Watch(limits, lambda p, d: gap_share(p, d, zero), began=began)
+        mean, nothing = np.average(self.targets, axis=0, weights=self.weights), np.zeros(self.targets.shape)
+        watch.check(0, zero, DualBound(0.0, nothing), KernelFit(nothing[:0], mean), nothing + mean)
+        return watch
 
     def loss(self, unseen: Array) -> float:
         """Return the mean loss of predictions (s, C) of the last rows."""

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_real, check_array, check_choice, check_positive, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.landmarks.span import spread_rows
 from clifford_rand_nn.kernel_network.large_n.cholesky_fit import by_factor
 from clifford_rand_nn.kernel_network.large_n.conjugate_gradient_fit import by_gradients
 from clifford_rand_nn.kernel_network.large_n.cost_model import WAYS, Way, choose, estimates
 from clifford_rand_nn.kernel_network.large_n.landmark_fit import by_landmarks
-from clifford_rand_nn.kernel_network.large_n.landmarks import spread_rows
 from clifford_rand_nn.kernel_network.large_n.problem import FLAT, Found, ManyRows, Tried
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut

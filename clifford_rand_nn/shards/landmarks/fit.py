@@ -1,27 +1,86 @@
-"""From shards to a network over landmarks: what is chosen, the sums, every beta, and what is proved."""
+"""From shards to a network over landmarks: choices on a sample, one pass of sums, every beta, Newton's method.
+
+With the squared loss one pass makes the normal equations of all rows but those held out, which select beta; steps on
+all rows follow. With the logistic loss and the softmax the sample is solved first. From its function one pass makes the
+normal equations of a Newton step, and held-out rows select beta by where that step leads. Newton's method goes on from
+there, first without the held-out rows, so that their predictions are out-of-sample, then on all rows.
+"""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import quantity
 from clifford_rand._typing import Array
-from clifford_rand_nn.kernel_network.candidates import Candidate
+from clifford_rand_nn.datafits.registry import as_loss
+from clifford_rand_nn.kernel_network.candidates import Candidate, Problem
+from clifford_rand_nn.kernel_network.landmarks.cost_model import (
+    LOGISTIC_PASSES,
+    SQUARED_PASSES,
+    Size,
+    Workload,
+    landmarks_of_shards,
+)
+from clifford_rand_nn.kernel_network.landmarks.judge import SpanProblem
+from clifford_rand_nn.kernel_network.landmarks.newton import NewtonSteps, Solved, State
+from clifford_rand_nn.kernel_network.landmarks.normal_equations import RADII, SINGLE, Normal, NormalSum, WorkingSum
+from clifford_rand_nn.kernel_network.landmarks.span import LandmarkRows, LandmarkSpan, independent
+from clifford_rand_nn.kernel_network.large_n.rows import TOL
 from clifford_rand_nn.kernel_network.metric.metric_selection import LearnedRounds
 from clifford_rand_nn.kernel_network.network import KernelNetwork
+from clifford_rand_nn.kernel_network.targets import level
 from clifford_rand_nn.kernel_network.training import Choices
-from clifford_rand_nn.row_sums.engine import Engine
+from clifford_rand_nn.row_sums.engine import Engine, MemoryEngine
+from clifford_rand_nn.row_sums.sums import Sums
 from clifford_rand_nn.row_sums.targets import Targets
-from clifford_rand_nn.shards.landmarks.cost_model import NEWTON_PASSES, PASSES
-from clifford_rand_nn.shards.landmarks.logistic import fit_logistic
-from clifford_rand_nn.shards.landmarks.sample import Drawn, chosen_by, parted
-from clifford_rand_nn.shards.landmarks.setting import Fitted, Saved, Setting, sized
-from clifford_rand_nn.shards.landmarks.squares import fit_squares
+from clifford_rand_nn.shards.landmarks.sample import SampleRows, Selection, select_on_sample, split_sample
 from clifford_rand_nn.shards.scan import Facts
-from clifford_rand_nn.solvers.base import HistoryRow, Status, explain
+from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status, explain
+
+_STEPS = 100  # passes over all rows, at most
+_SAMPLED = Limits(tol=1e-3, max_iter=60)  # of the sample, from which a Newton step begins
+_HELD_TOL = 1e-4  # of the fit without the held-out rows, if the loss is not squared
+_SHARE = 0.6  # of the time, for that
+_T = TypeVar("_T")
+
+
+class Saved(NamedTuple):
+    """All that a fit goes on from.
+
+    Attributes
+    ----------
+    size : Size
+    rows : (m,) int
+        Landmarks among the unique rows of the sample.
+    sums : arrays
+        Of the normal equations; none where nobody asked for states.
+    center : (C,)
+        Subtracted from their targets.
+    is_final : bool
+        Whether steps are on all rows.
+    steps : State
+    unseen : (array, array) or None
+        u and intercept of the fit without the held-out rows, once it is known.
+    """
+
+    size: Size
+    rows: NDArray[np.intp]
+    sums: Sums
+    center: Array
+    is_final: bool
+    steps: State
+    unseen: tuple[Array, Array] | None
+
+    @classmethod
+    def restored(cls, values: tuple[Any, ...]) -> "Saved":
+        """Return the state of plain tuples, as a checkpoint has them."""
+        state = cls(*values)
+        return state._replace(size=Size(*state.size), steps=State.restored(state.steps))
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,16 +92,16 @@ class Trained:
     network : KernelNetwork
     rows : (m,) int
         The landmarks, by their index among all rows.
-    held : Drawn
+    held : SampleRows
         The rows that beta was judged on.
     outputs : (h, C)
-        What a fit without them says of them.
+        Their predictions by a fit without them.
     beta : float
-    primal, dual : float
-    scale : (C,)
-        The dual point of row i is :math:`s\\,\\omega_i(y_i-f(x_i))`, :math:`\\omega` of mean 1.
+    solved : Solved
+        Objective, bound and dual scale s: the dual point of row i is :math:`s\,\omega_i(y_i-f(x_i))`, :math:`\omega` of
+        mean 1.
     candidates : list of Candidate
-        The betas on the rows held out, best first, then what the sample was asked.
+        The betas on the held-out rows, best first, then the comparisons on the sample.
     rounds : LearnedRounds or None
     metric : (d, d) or None
     scope, reason : str
@@ -51,18 +110,15 @@ class Trained:
         What it says; empty where the tolerance was reached.
     history : tuple of HistoryRow
     state : Saved or None
-        Without sums where nobody asked for states; None if an interrupt left those of the sample.
+        None if an interrupt left the normal equations of the sample.
     """
 
     network: KernelNetwork
     rows: NDArray[np.int64]
-    held: Drawn
+    held: SampleRows
     outputs: Array
     beta: float
-    primal: float
-    dual: float
-    relative_gap: float
-    scale: Array
+    solved: Solved
     candidates: list[Candidate]
     rounds: LearnedRounds | None
     metric: Array | None
@@ -82,7 +138,6 @@ def train(
     owner: str,
     state: Saved | None = None,
     save: Callable[[Callable[[], Saved]], object] | None = None,
-    logistic: Targets | None = None,
 ) -> Trained:
     """Choose from the sample, sum normal equations in one pass, take the best beta, solve, and bound.
 
@@ -91,55 +146,211 @@ def train(
     engine : Engine
     facts : Facts
     targets : Targets
-        Of the squared loss, by which the sample chooses.
+        Of the loss that is trained; the sample chooses by the squared loss.
     choices : Choices
     owner : str
         Whose errors these are.
     state : Saved, optional
         To go on from.
     save : callable, optional
-        Called after every pass with what makes the state.
-    logistic : Targets, optional
-        Of the logistic loss or the softmax, where that is what is trained.
+        Called after every pass with a function that returns the state.
     """
     began = time.perf_counter()
-    learn, held = parted(facts, targets, owner)
-    chosen = chosen_by(facts, learn, choices.beta, choices.rounds, choices.mistakes, owner)
-    outputs = held.targets.shape[1]
-    passes = PASSES if logistic is None else NEWTON_PASSES
-    size, some = sized(engine, facts, chosen, choices, outputs, owner, passes) if state is None else state[:2]
-    here = Setting(engine, facts, chosen, choices, learn, held, size, some, state, save, began)
-    found = fit_squares(here, targets) if logistic is None else fit_logistic(here, logistic)
-    best, rows = found.best, here.rows
-    how = f"sums in {'single' if size.single else 'double'} precision"
-    if not found.whole:
-        how = f"an interrupt ended the pass over all rows, and {len(learn)} of them say what the network is"
-    return Trained(
-        network=KernelNetwork(chosen.standard, chosen.kernel, here.Z, here.span.coefficients(best.u), best.intercept),
-        rows=rows.index,
-        held=held,
-        outputs=found.outputs,
-        beta=found.beta,
-        primal=best.primal,
-        dual=best.dual,
-        relative_gap=best.gap,
-        scale=best.scale,
-        candidates=[*found.candidates, *chosen.candidates],
-        rounds=chosen.rounds,
-        metric=chosen.metric,
-        scope=f"over functions in the span of {len(rows)} landmarks, and an intercept",
-        reason=(
-            f"n = {facts.n} in shards: {len(rows)} landmarks, expected {size.seconds:.2g} s on two cores and "
-            f"{quantity(size.bytes)}; {how}"
-        ),
-        status=found.status,
-        message="" if found.status is Status.OPTIMAL else _explained(found, here.seconds()),
-        history=found.history,
-        state=found.state,
-    )
+    squared = targets
+    if targets.classes is not None:
+        squared = targets._replace(loss=as_loss("squared", owner).of_classes(len(targets.classes)))
+    learn, held = split_sample(facts, squared, owner)
+    selection = select_on_sample(facts, learn, choices, owner)
+    passes = SQUARED_PASSES if targets.loss.is_quadratic else LOGISTIC_PASSES
+    width = selection.kernel.features(np.zeros((1, selection.standard.width))).shape[1]
+    load = Workload(facts.n, width, held.targets.shape[1], engine.workers, passes)
+    size, rows = _landmarks(engine, load, selection, choices, owner) if state is None else state[:2]
+    return _Fit(engine, facts, targets, choices, selection, learn, held, size, rows, began, save).run(state)
 
 
-def _explained(found: Fitted, seconds: float) -> str:
-    """Return the status in words; there is no number of steps and no tolerance to be given."""
-    advice = "a larger beta is solved sooner" if found.status in (Status.MAX_ITER, Status.STALLED) else ""
-    return explain(found.status, found.n_iter, seconds, found.best.gap, advice)
+def _landmarks(
+    engine: Engine, load: Workload, selection: Selection, choices: Choices, owner: str
+) -> tuple[Size, NDArray[np.intp]]:
+    """Return what limits allow, and landmarks among the unique rows; fewer where only double precision serves them.
+
+    Without ``max_memory`` two threads are counted, so that a result does not depend on how many there are.
+    """
+    limit, memory = engine.agreed(choices.max_time), choices.max_memory
+    load = load if memory is not None else load._replace(workers=2)
+    for single in (True, False):
+        size = landmarks_of_shards(load._replace(single=single), limit, memory, owner)
+        some, least = independent(selection.kernel, selection.standard.rows(selection.rows.X[: size.landmarks]))
+        if least > SINGLE:
+            break
+    return size, some
+
+
+def _finished(work: Callable[[], _T]) -> tuple[_T, bool]:
+    """Return the result of some seconds of work in memory, begun anew after an interrupt, and whether there was one."""
+    try:
+        return work(), False
+    except KeyboardInterrupt:
+        return work(), True
+
+
+@dataclass
+class _Fit:
+    """The rows that learn and judge, the landmarks among them, and who makes sums."""
+
+    engine: Engine
+    facts: Facts
+    targets: Targets
+    choices: Choices
+    selection: Selection
+    learn: SampleRows
+    held: SampleRows
+    size: Size
+    landmarks: NDArray[np.intp]
+    began: float
+    save: Callable[[Callable[[], Saved]], object] | None
+
+    def __post_init__(self) -> None:
+        standard, kernel = self.selection.standard, self.selection.kernel
+        self.rows = self.selection.rows.take(self.landmarks)
+        self.Z = standard.rows(self.rows.X)
+        self.span, self.double = LandmarkSpan(kernel, self.Z), LandmarkRows(kernel, self.Z, standard)
+        self.summed = LandmarkRows(kernel, self.Z, standard, np.float32) if self.size.single else self.double
+        self.rest = self.targets._replace(left_out=np.sort(self.held.index))
+        self.K = self.double.kernel(self.held.X)
+        self.center_k = np.average(self.K, axis=0, weights=self.held.weights)
+        self.center_y = level(self.held.targets, np.average(self.held.targets, axis=0, weights=self.held.weights))
+        self.sample = MemoryEngine(self.learn.stored(self.facts.sample), 1)
+        self.held_y = self.targets.of(self.held.stored(self.facts.sample))
+        self.is_squared = self.targets.loss.is_quadratic
+
+    def run(self, state: Saved | None) -> Trained:
+        """Fit, from a state or from the sample."""
+        weight, whole, hurry = self.facts.n - float(self.held.weights.sum()), True, False
+        if state is None:
+            start, hurry = (None, False) if self.is_squared else self._solve_sample()
+            center = self.center_y if start is None else start[1]
+            try:
+                sums = self.engine.sum(self._normal_sum(self.rest, start))
+            except KeyboardInterrupt:  # the sample's network is better than none
+                sums, whole = self.sample.sum(self._normal_sum(self.targets, start)), False
+                weight = float(self.learn.weights.sum())
+        else:
+            sums, center = state.sums, state.center
+        keeps = whole and not hurry and self.save is not None  # after Ctrl-C the way is another
+        saved_sums = tuple(sums) if keeps else ()
+        normal, early = _finished(partial(Normal, self.span, sums, self.center_k, center))
+        del sums
+        (tried, beta, first), late = _finished(lambda: self._betas(normal, weight))
+        hurry = hurry or early or late or not whole
+        if state is None:
+            unseen = first if self.is_squared else None
+            steps = State.at_first(*first)
+            state = Saved(self.size, self.landmarks, saved_sums, center, self.is_squared, steps, unseen)
+        offered: list[Callable[[], Saved]] = []
+
+        def keep(steps: State, base: Saved) -> None:
+            if keeps and self.save is not None:
+                offered[:] = [lambda: base._replace(steps=steps)]
+                self.save(offered[0])
+
+        limits = Limits(tol=TOL, max_iter=_STEPS, max_time=self.choices.max_time)
+        keep(state.steps, state)
+        if not state.is_final:
+            if whole:
+                share = None if limits.max_time is None else _SHARE * limits.max_time
+                newton = NewtonSteps(self.engine, self._problem(self.rest, weight), beta, normal, proves=False)
+                early_limits = Limits(tol=_HELD_TOL, max_iter=_STEPS, max_time=share)
+                steps, status = newton.solve(state.steps, early_limits, self.began, partial(keep, base=state), hurry)
+                hurry = hurry or status is Status.INTERRUPTED
+                keeps = keeps and not hurry
+                state = state._replace(steps=steps)
+            best = state.steps.best
+            unseen = state.steps.point() if best is None else (best.u, best.intercept)
+            state = state._replace(is_final=True, steps=State.at_first(*unseen), unseen=unseen)
+            keep(state.steps, state)
+        newton = NewtonSteps(self.engine, self._problem(self.targets, float(self.facts.n)), beta, normal)
+        last, status = newton.solve(state.steps, limits, self.began, partial(keep, base=state), hurry)
+        assert last.best is not None
+        assert state.unseen is not None
+        u, t = state.unseen
+        outputs = np.asarray(self.K @ self.span.coefficients(u) + t)
+        return self._trained(last, status, (beta, tried), outputs, whole, offered[0]() if offered else None)
+
+    def _problem(self, targets: Targets, weight: float) -> SpanProblem:
+        return SpanProblem(self.double, self.span, targets, weight, self.center_y)
+
+    def _normal_sum(self, targets: Targets, start: tuple[Array, Array] | None) -> NormalSum:
+        """Return the normal equations of squares, or of a Newton step from a function."""
+        if start is None:
+            return NormalSum(self.summed, targets, self.center_k, self.center_y)
+        return WorkingSum(self.summed, targets, self.center_k, self.span.coefficients(start[0]), start[1])
+
+    def _betas(self, normal: Normal, weight: float) -> tuple[list[Candidate], float, tuple[Array, Array]]:
+        """Return the held-out loss of every beta, best first, the best beta, and its function."""
+        like, held, y = self.selection.candidates[0], self.held, self.held_y
+        w = held.weights / held.weights.sum()
+        betas = RADII * float(np.mean(self.double.tiles.diagonal())) / weight
+        if self.choices.beta is not None:
+            betas = np.array([self.choices.beta])
+        tried = []
+        for beta, f in zip(betas, normal.predictions(self.K, weight * betas), strict=True):
+            loss = score = float(w @ self.targets.loss.stated_value(f, y))
+            if self.is_squared:
+                score = float(Problem(held.X, y, w).score((w @ (f - y) ** 2)[None])[0])
+            tried.append((loss, Candidate(like.scaling, like.bias, float(beta), score, len(held))))
+        tried.sort(key=lambda pair: pair[0])
+        best = tried[0][1].beta
+        return [candidate for _, candidate in tried], best, normal.fit(weight * best)
+
+    def _solve_sample(self) -> tuple[tuple[Array, Array], bool]:
+        """Return about the optimum of the rows that learn, and whether an interrupt ended it."""
+        weight, loss = float(self.learn.weights.sum()), self.targets.loss
+        y = self.targets.of(self.learn.stored(self.facts.sample))
+        assert loss.labels is not None
+        low, high = loss.labels
+        share = self.learn.weights @ ((y - low) / (high - low)) / weight
+        share = np.clip(share, 0.5 / weight, 1 - 0.5 / weight)
+        t = np.log(share) if len(share) > 1 else np.log(share / (1 - share))
+        sums = self.sample.sum(self._normal_sum(self.targets, (np.zeros((self.double.m, len(t))), t)))
+        normal, early = _finished(lambda: Normal(self.span, sums, self.center_k, t))
+        (_, beta, first), late = _finished(lambda: self._betas(normal, weight))
+        newton = NewtonSteps(self.sample, self._problem(self.targets, weight), beta, normal, proves=False)
+        last, status = newton.solve(State.at_first(*first), _SAMPLED, self.began, lambda _: None, early or late)
+        assert last.best is not None
+        return (last.best.u, last.best.intercept), status is Status.INTERRUPTED
+
+    def _trained(
+        self,
+        last: State,
+        status: Status,
+        selected: tuple[float, list[Candidate]],
+        outputs: Array,
+        whole: bool,
+        state: Saved | None,
+    ) -> Trained:
+        best, selection, rows, n = last.best, self.selection, self.rows, self.facts.n
+        assert best is not None
+        how = f"sums in {'single' if self.size.single else 'double'} precision"
+        if not whole:
+            how = f"an interrupt ended the pass over all rows, and {len(self.learn)} of them say what the network is"
+        expected = f"expected {self.size.seconds:.2g} s on two cores and {quantity(self.size.bytes)}"
+        advice = "a larger beta is solved sooner" if status in (Status.MAX_ITER, Status.STALLED) else ""
+        message = explain(status, last.n_iter, time.perf_counter() - self.began, best.gap, advice)
+        a = self.span.coefficients(best.u)
+        return Trained(
+            network=KernelNetwork(selection.standard, selection.kernel, self.Z, a, best.intercept),
+            rows=rows.index,
+            held=self.held,
+            outputs=outputs,
+            beta=selected[0],
+            solved=best,
+            candidates=[*selected[1], *selection.candidates],
+            rounds=selection.rounds,
+            metric=selection.metric,
+            scope=f"over functions in the span of {len(rows)} landmarks, and an intercept",
+            reason=f"n = {n} in shards: {len(rows)} landmarks, {expected}; {how}",
+            status=status,
+            message="" if status is Status.OPTIMAL else message,
+            history=last.history,
+            state=state,
+        )

@@ -1,7 +1,6 @@
-"""What a sample of some thousand rows in memory decides: how rows are scaled, the law of the gates, the landmarks."""
+"""Choices from a sample of some thousand rows in memory: scaling, constant feature, gate distribution, landmarks."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,24 +9,22 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, choose
 from clifford_rand_nn.kernel_network.kernel import GateKernel
-from clifford_rand_nn.kernel_network.large_n.landmarks import spread_rows
-from clifford_rand_nn.kernel_network.metric.metric_frame import learn_frame
-from clifford_rand_nn.kernel_network.metric.metric_selection import LearnedRounds, learned_rounds
+from clifford_rand_nn.kernel_network.landmarks.span import spread_rows
+from clifford_rand_nn.kernel_network.metric.metric_selection import LearnedRounds
 from clifford_rand_nn.kernel_network.standardization import Standardization
-from clifford_rand_nn.kernel_network.training import COMPARED, Mistakes
+from clifford_rand_nn.kernel_network.training import COMPARED, Choices, learned_gates
 from clifford_rand_nn.row_sums.sums import Block
 from clifford_rand_nn.row_sums.targets import Targets
-from clifford_rand_nn.shards.landmarks.terms import row_weights
 from clifford_rand_nn.shards.scan import Facts, Sample
 from clifford_rand_nn.sparse_rows import merged_rows
 
 HELD = 4000  # rows that beta is judged on, or a tenth
 _LEARNED = 3000  # rows that gates are learned from
-_CANCELLED = 1e-6  # of the mean square of a column: a variance below, as a difference of sums, has lost its digits
+_CANCELED = 1e-6  # of the mean square of a column: a variance below, as a difference of sums, has lost its digits
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class SampleRows:
     """Rows of the sample in memory, with their targets.
 
     Attributes
@@ -35,7 +32,7 @@ class Drawn:
     index : (k,) int
         Among all rows.
     X : (k, d)
-        As they come, float64.
+        Unscaled, float64.
     targets : (k, C)
     weights : (k,)
         Of mean 1 over all rows.
@@ -46,36 +43,36 @@ class Drawn:
     targets: Array
     weights: Array
 
-    def take(self, rows: NDArray[np.intp]) -> "Drawn":
+    def take(self, rows: NDArray[np.intp]) -> "SampleRows":
         """Return some of them."""
-        return Drawn(self.index[rows], self.X[rows], self.targets[rows], self.weights[rows])
+        return SampleRows(self.index[rows], self.X[rows], self.targets[rows], self.weights[rows])
+
+    def stored(self, sample: Sample) -> Block:
+        """Return the rows as they are stored, in their order here."""
+        rows = np.searchsorted(sample.rows, self.index)
+        assert sample.y is not None
+        return Block(sample.X[rows], sample.y[rows], None if sample.weights is None else sample.weights[rows], 0)
 
     def __len__(self) -> int:
         return len(self.index)
 
 
-def block_of(sample: Sample, rows: NDArray[Any]) -> Block:
-    """Return some rows of a sample as a block."""
-    assert sample.y is not None
-    return Block(sample.X[rows], sample.y[rows], None if sample.weights is None else sample.weights[rows], 0)
-
-
-def parted(facts: Facts, targets: Targets, owner: str) -> tuple[Drawn, Drawn]:
+def split_sample(facts: Facts, targets: Targets, owner: str) -> tuple[SampleRows, SampleRows]:
     """Return the rows of the sample that count, those to learn from and those held out, each spread as by chance."""
     sample = facts.sample
     block = Block(sample.X, sample.y, sample.weights, 0)
-    every = Drawn(sample.rows, sample.X.astype(np.float64), targets.of(block), row_weights(targets, block))
-    every = every.take(np.flatnonzero(every.weights > 0))
-    order = spread_rows(len(every), len(every))
-    held = min(HELD, max(2, facts.n // 10), len(every) // 2)  # of one row R² is not defined
+    rows = SampleRows(sample.rows, sample.X.astype(np.float64), targets.of(block), targets.row_weights(block))
+    rows = rows.take(np.flatnonzero(rows.weights > 0))
+    order = spread_rows(len(rows), len(rows))
+    held = min(HELD, max(2, facts.n // 10), len(rows) // 2)  # of one row R² is not defined
     if held < 1:
-        found = describe(f"{len(every)} of weight > 0")
-        raise fail("shards", owner, "at least ten rows", found, "Fit so few as arrays.")
-    return every.take(order[held:]), every.take(np.sort(order[:held]))
+        received = describe(f"{len(rows)} of weight > 0")
+        raise fail("shards", owner, "at least ten rows", received, "Fit so few as arrays.")
+    return rows.take(order[held:]), rows.take(np.sort(order[:held]))
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class Selection:
     """What the sample decided.
 
     Attributes
@@ -87,8 +84,8 @@ class Chosen:
     rounds : LearnedRounds or None
         With rows as indices among all.
     metric : (d, d) or None
-    rows : Drawn
-        Rows that differ, landmarks among the first of them.
+    rows : SampleRows
+        Unique rows, landmarks among the first of them.
     """
 
     standard: Standardization
@@ -96,58 +93,41 @@ class Chosen:
     candidates: list[Candidate]
     rounds: LearnedRounds | None
     metric: Array | None
-    rows: Drawn
+    rows: SampleRows
 
 
-def chosen_by(
-    facts: Facts, learn: Drawn, beta: float | None, rounds: int, mistakes: Mistakes | None, owner: str
-) -> Chosen:
+def select_on_sample(facts: Facts, learn: SampleRows, choices: Choices, owner: str) -> Selection:
     """Choose as a fit in memory does, but that columns are standardized by the sums of all rows."""
-    problem, rows = _distinct(learn)
+    problem, rows = _unique_rows(learn)
     if len(rows) < 2:
         raise fail("X", owner, "at least two rows that differ, so that one can be left out", describe("one sample"))
-    few = np.sort(spread_rows(len(rows), min(len(rows), COMPARED)))
-    best, table = choose(problem.take(few), beta)
-    found = best.candidate
-    standard = _standard(facts, problem, found.scaling)
-    seen = standard.rows(problem.X)
-    length = np.average(np.einsum("ij,ij->i", seen, seen), weights=problem.weights)
-    kernel = GateKernel(bias=float(found.bias * np.sqrt(length if length > 0 else 1.0)))
-    carried = found.beta * found.n / len(rows) if beta is None else beta
-    told, metric = None, None
-    if rounds:
-        told = learned_rounds(
-            kernel, seen, problem.targets, carried, weights=problem.weights, rounds=rounds, mistakes=mistakes
-        )
-    if told is not None and told.rounds:
-        some = np.sort(spread_rows(len(rows), min(len(rows), _LEARNED)))
-        part = problem.take(some)
-        learned = learn_frame(
-            kernel,
-            seen[some],
-            part.targets,
-            carried * len(rows) / len(some),
-            rounds=told.rounds,
-            shape=told.shape,
-            factors=told.factors if beta is None else None,
-            weights=part.weights,
-        )
+    compared = np.sort(spread_rows(len(rows), min(len(rows), COMPARED)))
+    best, table = choose(problem.take(compared), choices.beta)
+    scaling, bias, beta, _, n = best.candidate
+    standard = _standard(facts, problem, scaling)
+    Z = standard.rows(problem.X)
+    length = np.average(np.einsum("ij,ij->i", Z, Z), weights=problem.weights)
+    kernel, metric = GateKernel(bias=float(bias * np.sqrt(length if length > 0 else 1.0))), None
+    beta = beta * n / len(rows) if choices.beta is None else choices.beta  # n·beta changes slowly with n
+    some = np.sort(spread_rows(len(rows), min(len(rows), _LEARNED)))
+    rounds, learned = learned_gates(kernel, Z, problem, beta, choices, some)
+    if learned is not None:
         kernel, metric = learned.kernel, learned.metric
-    if told is not None:
-        told = replace(told, rows=rows.index[told.rows].astype(np.intp), folds=())
-    return Chosen(standard, kernel, table, told, metric, rows)
+    if rounds is not None:
+        rounds = replace(rounds, rows=rows.index[rounds.rows].astype(np.intp), folds=())
+    return Selection(standard, kernel, table, rounds, metric, rows)
 
 
-def _distinct(rows: Drawn) -> tuple[Problem, Drawn]:
-    """Return the problem of rows that differ, with the mean targets of copies, and these rows in their order."""
+def _unique_rows(rows: SampleRows) -> tuple[Problem, SampleRows]:
+    """Return the problem of unique rows, with the mean targets of duplicates, and these rows in their order."""
     first, place = merged_rows(rows.X)
     order = np.argsort(first)
     mass = np.bincount(place, rows.weights)
     means = np.stack([np.bincount(place, rows.weights * column) for column in rows.targets.T], axis=1) / mass[:, None]
     mass = mass[order]
     weights = None if (mass == mass[0]).all() else mass / mass.mean()
-    kept = rows.take(first[order])
-    return Problem(kept.X, means[order], weights), kept
+    unique = rows.take(first[order])
+    return Problem(unique.X, means[order], weights), unique
 
 
 def _standard(facts: Facts, problem: Problem, scaling: str) -> Standardization:
@@ -161,7 +141,7 @@ def _standard(facts: Facts, problem: Problem, scaling: str) -> Standardization:
     mean, square = facts.sums / facts.weight, facts.squares / facts.weight
     with np.errstate(over="ignore", invalid="ignore"):
         variance = square - mean**2
-        exact = np.isfinite(variance) & (variance > _CANCELLED * square) & (own.rate > 0)
+        exact = np.isfinite(variance) & (variance > _CANCELED * square) & (own.rate > 0)
     deviation = np.where(exact, np.sqrt(np.where(exact, variance, 0.0)), 0.0)
     rough = (own.rate > 0) & ~exact
     deviation[rough] = 1 / own.rate[rough]

@@ -1,0 +1,220 @@
+r"""Newton's method in the span of landmarks, a pass over the rows at a time; the squared loss takes one system.
+
+Every system is solved by conjugate gradients, whose preconditioner is that of one sum of normal equations. With P the
+objective and D the dual value of the residuals, balanced, :math:`P-D=||V^T\Omega\theta-W\beta u||^2/(2\beta W^2)`: the
+slope by u says the gap.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.kernel_network.landmarks.judge import SpanProblem
+from clifford_rand_nn.kernel_network.landmarks.normal_equations import Normal
+from clifford_rand_nn.problems.duality import gap_share
+from clifford_rand_nn.row_sums.engine import Engine
+from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status
+from clifford_rand_nn.solvers.conjugate_gradient import CGIterate, first_iterate, next_iterate, normalized
+
+_FORCING = 0.1, 0.01  # by which the gap of Newton's model falls in a system: where it is estimated, and proved
+_MAX_INNER = 20  # products of a system
+_INSIDE = 0.5  # of the tolerance, by Newton's model: then a pass judges
+_LESS = 0.5  # of the gap before, if the loss is squared, or round-off is all that is left
+_SINGULAR = 1e-12  # share of the largest eigenvalue of a Hessian by t: of a softmax it has one that is zero
+_ROUNDING = 1e-13  # of an objective
+# By which a step that leads up is cut at first, and then: steps are long where rows are confident, and wrong.
+_SHORTER = 0.5, 0.2
+_TINY = float(np.finfo(np.float64).tiny)
+_SHORTEST = 1e-9  # step, as a share of Newton's, that is still tried
+
+
+class Solved(NamedTuple):
+    """A function as a pass over the rows judged it; the bound is of the dual point of its own residuals."""
+
+    u: Array
+    intercept: Array
+    scale: Array
+    primal: float
+    dual: float
+    gap: float
+
+
+class State(NamedTuple):
+    """Between two passes: all that the steps from here depend on.
+
+    Attributes
+    ----------
+    judging : bool
+        Whether the next pass judges the point ``size`` · ``step`` from u, or is a product of conjugate gradients at u.
+    u, t : (m, C), (C,)
+        The last point that was taken.
+    primal : float
+        Its objective; infinite before the first.
+    step : CGIterate or None
+        Newton's step from there (m + 1, C), the intercept's row last, as far as it is known.
+    size : float
+        Of it, less as long as it leads up.
+    first : float
+        The gap that Newton's model had at the start of the system.
+    curvature : (C, C)
+        The second derivative by t at the last point.
+    n_iter : int
+    best : Solved or None
+    history : tuple of HistoryRow
+    ended : str
+        The status, if there is nothing left to do but for other limits.
+    """
+
+    judging: bool
+    u: Array
+    t: Array
+    primal: float
+    step: CGIterate | None
+    size: float
+    first: float
+    curvature: Array
+    n_iter: int = 0
+    best: Solved | None = None
+    history: tuple[HistoryRow, ...] = ()
+    ended: str = ""
+
+    @classmethod
+    def at_first(cls, u: Array, t: Array) -> "State":
+        """Return the state that begins with a function."""
+        return cls(True, u, t, np.inf, None, 1.0, 0.0, np.zeros((len(t), len(t))))
+
+    @classmethod
+    def restored(cls, values: tuple[Any, ...]) -> "State":
+        """Return the state of plain tuples, as a checkpoint has them."""
+        state = cls(*values)
+        step = None if state.step is None else CGIterate(*state.step)
+        best = None if state.best is None else Solved(*state.best)
+        return state._replace(step=step, best=best, history=tuple(HistoryRow(*row) for row in state.history))
+
+    def point(self) -> tuple[Array, Array]:
+        """Return u and t of the point that is judged next."""
+        if self.step is None:
+            return self.u, self.t
+        return self.u + self.size * self.step.x[:-1], self.t + self.size * self.step.x[-1]
+
+
+class NewtonSteps:
+    """Passes over the rows, each from one state to the next.
+
+    Parameters
+    ----------
+    engine : Engine
+    problem : SpanProblem
+    beta : float
+    normal : Normal
+        Near a solution: the preconditioner.
+    proves : bool
+        Whether the gap is that of the bound. It takes more steps than a gap that is only estimated: by what Newton's
+        model says there is to win.
+    """
+
+    def __init__(self, engine: Engine, problem: SpanProblem, beta: float, normal: Normal, proves: bool = True) -> None:
+        self._engine, self._problem, self._beta, self._proves = engine, problem, beta, proves
+        self._is_quadratic = problem.targets.loss.is_quadratic
+        self._precondition = lambda b: normal.solve(b, problem.weight * beta)
+
+    def solve(
+        self, state: State, limits: Limits, began: float, save: Callable[[State], object], hurry: bool = False
+    ) -> tuple[State, Status]:
+        """Go on until the gap is below the tolerance; ``save`` is called after every pass.
+
+        After Ctrl-C, or with ``hurry``, the best function that was judged is left; if there is none, one pass judges
+        the one at hand. That state is not saved: a fit that goes on takes the way of one that nobody interrupted.
+        """
+        status = Status(state.ended) if state.ended else None  # a fit that goes on from its end is that fit
+        if hurry and state.best is not None:
+            status = Status.INTERRUPTED
+        try:
+            while status is None:
+                if state.judging:
+                    state, status = self._judge(state, limits, began)
+                    if status is not None and not (status.ends_all or hurry):
+                        state = state._replace(ended=status.value)
+                else:
+                    state = self._multiply(state, limits, began)
+                if hurry:
+                    status = Status.INTERRUPTED
+                else:
+                    save(state)
+        except KeyboardInterrupt:
+            if hurry:
+                raise
+            return self.solve(state, limits, began, save, hurry=True)
+        return state, status
+
+    def _judge(self, state: State, limits: Limits, began: float) -> tuple[State, Status | None]:
+        """Judge a point by a pass; begin a system there, or shorten the step if it led up."""
+        u, t = state.point()
+        judged = self._problem.judge(self._engine, u, t, self._beta)
+        t, before = t + judged.shift, state.best
+        gap = gap_share(judged.primal, judged.dual, judged.zero)
+        gap = np.inf if np.isnan(gap) else gap
+        lower = judged.primal < state.primal + _ROUNDING * abs(judged.primal)
+        best = before
+        if best is None or ((gap, judged.primal) <= (best.gap, best.primal) if self._proves else lower):
+            best = Solved(u, t, judged.scale, judged.primal, judged.dual, gap)
+        row = HistoryRow(state.n_iter, time.perf_counter() - began, best.primal, best.gap)
+        if limits.callback is not None:
+            limits.callback(row)
+        state = state._replace(best=best, history=(*state.history, row))
+        step = first_iterate(judged.slope, self._precondition)
+        if (best.gap if self._proves else self._gap(step, judged.primal)) <= limits.tol:
+            return state, Status.OPTIMAL
+        if np.isinf(state.primal) and not judged.primal <= judged.zero and u.any():  # a start out of all bounds
+            constant = State.at_first(np.zeros_like(u), judged.constant)
+            return constant._replace(n_iter=state.n_iter + 1, best=best, history=state.history), None
+        if not np.isfinite(judged.primal) and not np.isfinite(state.primal):
+            return state, Status.NOT_FINITE
+        if self._is_late(limits, began):
+            return state, Status.MAX_TIME
+        if state.n_iter >= limits.max_iter:
+            return state, Status.MAX_ITER
+        if self._is_quadratic and state.step is not None and before is not None and not gap <= _LESS * before.gap:
+            return state, Status.STALLED
+        if not (lower or self._is_quadratic):
+            shorter = state._replace(size=_SHORTER[state.size < 1] * state.size)
+            return shorter, Status.STALLED if shorter.size < _SHORTEST else None
+        new = State(False, u, t, judged.primal, step, 1.0, 0.0, judged.curvature, state.n_iter, best, state.history)
+        if self._proves and judged.primal - judged.unbalanced <= limits.tol * judged.primal:
+            return _balanced(new)._replace(n_iter=state.n_iter + 1), None  # only the intercept is off
+        return new._replace(first=self._gap(step, judged.primal)), None
+
+    def _multiply(self, state: State, limits: Limits, began: float) -> State:
+        """Make a product of conjugate gradients; let its point be judged if it is near enough, or products are over."""
+        assert state.step is not None
+        is_coupled = not self._is_quadratic  # squares are a system for each output, with one matrix
+        direction = normalized(state.step.direction, is_coupled)
+        product = self._problem.curvature(self._engine, state.u, state.t, direction, self._beta)
+        step = next_iterate(state.step, direction, product, (), self._precondition, is_coupled)
+        state = state._replace(step=step, n_iter=state.n_iter + 1)
+        forcing = 0.0 if self._is_quadratic else _FORCING[self._proves]  # the model of squares is exact
+        enough = self._gap(step, state.primal) <= max(forcing * state.first, _INSIDE * limits.tol)
+        ends = step.n_products >= _MAX_INNER or step.is_exhausted or state.n_iter >= limits.max_iter
+        return _balanced(state) if enough or ends or self._is_late(limits, began) else state
+
+    def _gap(self, step: CGIterate, primal: float) -> float:
+        """Return the relative gap that Newton's model leaves after a step."""
+        W, primal = self._problem.weight, max(primal, _TINY)
+        if self._proves:
+            return float((step.residual[:-1] ** 2).sum()) / (2 * self._beta * W**2 * primal)
+        return step.size / (2 * W * primal)
+
+    def _is_late(self, limits: Limits, began: float) -> bool:
+        seconds = time.perf_counter() - began
+        return self._engine.agreed(limits.max_time is not None and seconds >= limits.max_time)
+
+
+def _balanced(state: State) -> State:
+    """Return the state with the step of t that makes the residuals add up to zero, by Newton's model; it is judged."""
+    assert state.step is not None
+    x = state.step.x.copy()
+    x[-1] += np.linalg.lstsq(state.curvature, state.step.residual[-1], rcond=_SINGULAR)[0]
+    return state._replace(step=state.step._replace(x=x), judging=True)
