@@ -1,20 +1,23 @@
-"""What a linear map is to a metric: its adjoint, symmetric and skew parts, whether it is an isometry."""
+"""Adjoint, symmetric and skew parts of linear maps, and tests for symmetry and isometry, by the metric."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_tolerance, describe, fail
+from clifford_rand.algebra import Algebra
 from clifford_rand.calculus import matrices
-
-if TYPE_CHECKING:
-    from clifford_rand.algebra import Algebra
-    from clifford_rand.calculus.linear_map import LinearMap
-    from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.multivector.multivector import Multivector
 
 
-def adjoint(f: "LinearMap") -> "LinearMap":
+def check_endomorphism(f: Any, owner: str) -> None:
+    """Refuse a map into another algebra."""
+    if f.algebra != f.target:
+        raise fail("f", owner, "a map of an algebra into itself", describe(repr(f)))
+
+
+def adjoint(f: Any) -> Any:
     """Return f̄, of the target's vectors, with a · f̄(b) = f(a) · b; F̄ = G⁻¹ Fᵀ G' for Gram matrices G and G'.
 
     Raises
@@ -36,7 +39,7 @@ def adjoint(f: "LinearMap") -> "LinearMap":
     return type(f)(f.target, matrix, f.algebra)
 
 
-def symmetric_part(f: "LinearMap") -> "LinearMap":
+def symmetric_part(f: Any) -> Any:
     """Return (f + f̄)/2.
 
     Examples
@@ -48,11 +51,11 @@ def symmetric_part(f: "LinearMap") -> "LinearMap":
            [3., 3.]]), array([[ 0., -1.],
            [ 1.,  0.]]))
     """
-    f._check_square("symmetric_part")
+    check_endomorphism(f, "symmetric_part")
     return (f + f.adjoint()) / 2
 
 
-def skew_part(f: "LinearMap") -> "LinearMap":
+def skew_part(f: Any) -> Any:
     """Return (f - f̄)/2.
 
     Examples
@@ -65,11 +68,11 @@ def skew_part(f: "LinearMap") -> "LinearMap":
     >>> f.symmetric_part() + f.skew_part() == f
     True
     """
-    f._check_square("skew_part")
+    check_endomorphism(f, "skew_part")
     return (f - f.adjoint()) / 2
 
 
-def bivector(f: "LinearMap") -> "Multivector":
+def bivector(f: Any) -> Multivector:
     """Return B = ½ Σ eⁱ ∧ f(e_i), for which the skew part of f is a ↦ a ⌋ B.
 
     Hestenes and Sobczyk, section 3-4.
@@ -82,7 +85,7 @@ def bivector(f: "LinearMap") -> "Multivector":
     >>> f.bivector()
     2.0*e12 + 1.0*e23
     """
-    f._check_square("bivector")
+    check_endomorphism(f, "bivector")
     product = matrices.multiplied(inverse_gram(f.algebra, "bivector", f.matrix.dtype), np.swapaxes(f.matrix, -1, -2))
     skew = product - np.swapaxes(product, -1, -2)
     if f.algebra.d < 2:
@@ -91,7 +94,7 @@ def bivector(f: "LinearMap") -> "Multivector":
     return f.algebra.multivector(np.ascontiguousarray(skew[..., upper[0], upper[1]]), 2) / 2
 
 
-def is_symmetric(f: "LinearMap", rtol: float = 1e-9) -> bool:
+def is_symmetric(f: Any, rtol: float = 1e-9) -> bool:
     """Tell whether f̄ = f for all maps of the batch, to rounding for floats.
 
     Examples
@@ -104,7 +107,7 @@ def is_symmetric(f: "LinearMap", rtol: float = 1e-9) -> bool:
     return _near(f.matrix, _own_adjoint(f, "is_symmetric").matrix, rtol, "is_symmetric")
 
 
-def is_skew(f: "LinearMap", rtol: float = 1e-9) -> bool:
+def is_skew(f: Any, rtol: float = 1e-9) -> bool:
     """Tell whether f̄ = -f for all maps of the batch, to rounding for floats.
 
     Examples
@@ -117,7 +120,7 @@ def is_skew(f: "LinearMap", rtol: float = 1e-9) -> bool:
     return _near(f.matrix, -_own_adjoint(f, "is_skew").matrix, rtol, "is_skew")
 
 
-def is_isometry(f: "LinearMap", rtol: float = 1e-9) -> bool:
+def is_isometry(f: Any, rtol: float = 1e-9) -> bool:
     """Tell whether f(a) · f(b) = a · b for all maps of the batch, in any metric: Fᵀ G' F = G.
 
     Examples
@@ -133,16 +136,16 @@ def is_isometry(f: "LinearMap", rtol: float = 1e-9) -> bool:
     return _near(pulled, _gram(f.algebra), rtol, "is_isometry")
 
 
-def _own_adjoint(f: "LinearMap", owner: str) -> "LinearMap":
-    f._check_square(owner)
+def _own_adjoint(f: Any, owner: str) -> Any:
+    check_endomorphism(f, owner)
     return adjoint(f)
 
 
-def _gram(algebra: "Algebra") -> NDArray[Any]:
+def _gram(algebra: Algebra) -> NDArray[Any]:
     return algebra.form.gram
 
 
-def inverse_gram(algebra: "Algebra", owner: str, dtype: Any) -> NDArray[Any]:
+def inverse_gram(algebra: Algebra, owner: str, dtype: Any) -> NDArray[Any]:
     """Return G⁻¹, exact where it is beside exact entries or made of 1 and -1; an error if the metric is degenerate."""
     metric = algebra.form
     if metric.is_degenerate:

@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import check_callable, check_choice, check_integer, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.algebra import Algebra
-from clifford_rand.calculus import charts, fields, frames
-from clifford_rand.calculus import curvature as _curvature
-from clifford_rand.calculus.derivation import derivation
+from clifford_rand.calculus import charts, fields
+from clifford_rand.calculus.matrices import derivation
 from clifford_rand.calculus.operators import DifferentialOperator
 from clifford_rand.multivector.multivector import Multivector
 
@@ -60,7 +59,7 @@ class Coordinates:
     Raises
     ------
     ArgumentError
-        For a degenerate metric, for coordinates that are no distinct symbols, and for signs that are not known.
+        For a degenerate metric, for coordinates that are not distinct symbols, and for signs that are not known.
 
     Notes
     -----
@@ -98,13 +97,13 @@ class Coordinates:
 
         if simplify is not None:
             check_callable(simplify, "simplify", "Coordinates", "None or a function of an expression")
-        self._simplify = simplify
+        self.simplifier = simplify
         flat = isinstance(symbols, Multivector)
         sources = {"metric": metric, "position": position, "lengths": lengths}
-        given = [name for name, one in sources.items() if one is not None]
-        if given not in ([[]] if flat else [["metric"], ["position"], ["lengths"], ["position", "lengths"]]):
+        named = [name for name, source in sources.items() if source is not None]
+        if named not in ([[]] if flat else [["metric"], ["position"], ["lengths"], ["position", "lengths"]]):
             rule = "a vector of symbols alone, or symbols with one of metric, position and lengths"
-            raise fail("symbols", "Coordinates", rule, describe("beside " + (" and ".join(given) or "none of them")))
+            raise fail("symbols", "Coordinates", rule, describe("beside " + (" and ".join(named) or "none of them")))
         if isinstance(symbols, Multivector):
             if symbols.grades != (1,) or symbols.ndim:
                 raise fail("symbols", "Coordinates", "a vector of symbols", describe(f"grades {symbols.grades}"))
@@ -113,10 +112,10 @@ class Coordinates:
         else:
             self.symbols = tuple(coordinate_symbols(symbols, (), "Coordinates"))
             self.position = None if position is None else charts.position(position, self.symbols)
-        self.gram, known = frames.metric_of(self, metric, lengths, signs)
-        self.frame = frames.frame_of(self, frame, known)
-        own = frames.mirrored(simplified(self.frame.T.dot(self.gram).dot(self.frame), simplify))
-        chosen = names if names is not None else ["e" + str(one).replace("_", "") for one in self.symbols]
+        self.gram, known = charts.metric_of(self, metric, lengths, signs)
+        self.frame = charts.frame_of(self, frame, known)
+        own = charts.mirrored(simplified(self.frame.T.dot(self.gram).dot(self.frame), simplify))
+        chosen = names if names is not None else ["e" + str(symbol).replace("_", "") for symbol in self.symbols]
         if isinstance(symbols, Multivector) and isinstance(frame, str) and frame == "coordinate" and names is None:
             self.algebra: Algebra = symbols.algebra
         else:
@@ -124,8 +123,8 @@ class Coordinates:
         if self.algebra.form.is_degenerate:
             hint = "Without reciprocal vectors: keep differential forms in a Euclidean algebra and take grad ^ F there."
             raise fail("metric", "Coordinates", "non-degenerate", describe(repr(self.algebra)), hint)
-        self._inverse_frame = simplified(inverse_matrix(self.frame), simplify)
-        self._inverse_gram = simplified(inverse_matrix(self.gram), simplify)
+        self.inverse_frame = simplified(inverse_matrix(self.frame), simplify)
+        self.inverse_gram = simplified(inverse_matrix(self.gram), simplify)
 
     @classmethod
     def named(cls, name: str, frame: str = "unit", **options: Any) -> "Coordinates":
@@ -180,7 +179,7 @@ class Coordinates:
         """
         from clifford_rand.symbolic import jacobian
 
-        return jacobian(self._ambient("tangents").values, self.symbols)
+        return jacobian(charts.position_of(self, "tangents").values, self.symbols)
 
     @cached_property
     def reciprocal(self) -> list[Multivector]:
@@ -194,7 +193,7 @@ class Coordinates:
         """
         from clifford_rand.symbolic import simplified
 
-        matrix = simplified(self._inverse_frame.dot(self._inverse_gram), self._simplify)
+        matrix = simplified(self.inverse_frame.dot(self.inverse_gram), self.simplifier)
         return [self.algebra.vector(column.copy()).sparse() for column in matrix.T]
 
     @cached_property
@@ -212,7 +211,7 @@ class Coordinates:
 
         slopes = np.stack([derivative(self.gram, symbol) for symbol in self.symbols])  # [i, j, l]
         lowered = (slopes + np.swapaxes(slopes, 0, 1) - np.moveaxis(slopes, 0, 2)) / 2  # [i, j, l]
-        return simplified(np.einsum("kl,ijl->kij", self._inverse_gram, lowered), self._simplify)
+        return simplified(np.einsum("kl,ijl->kij", self.inverse_gram, lowered), self.simplifier)
 
     @cached_property
     def connection(self) -> NDArray[Any]:
@@ -227,11 +226,11 @@ class Coordinates:
         """
         from clifford_rand.symbolic import derivative, simplified
 
-        made = []
+        matrices = []
         for i, symbol in enumerate(self.symbols):
             turned = derivative(self.frame, symbol) + self.christoffel[:, i, :].dot(self.frame)
-            made.append(simplified(self._inverse_frame.dot(turned), self._simplify))
-        return np.stack(made)
+            matrices.append(simplified(self.inverse_frame.dot(turned), self.simplifier))
+        return np.stack(matrices)
 
     @cached_property
     def volume(self) -> Any:
@@ -246,14 +245,14 @@ class Coordinates:
         from clifford_rand.basis.metric import metric_of_gram
         from clifford_rand.symbolic import positive_root, sign_of, simplified
 
-        det = simplified(np.array([metric_of_gram(self.gram).determinant], dtype=object), self._simplify)[0]
+        det = simplified(np.array([metric_of_gram(self.gram).determinant], dtype=object), self.simplifier)[0]
         return positive_root(det * (sign_of(det) or 1))
 
-    christoffel_first = _curvature.christoffel_first
-    riemann = _curvature.riemann
-    ricci = _curvature.ricci
-    scalar_curvature = _curvature.scalar_curvature
-    is_flat = _curvature.is_flat
+    christoffel_first = fields.christoffel_first
+    riemann = fields.riemann
+    ricci = fields.ricci
+    scalar_curvature = fields.scalar_curvature
+    is_flat = fields.is_flat
 
     # ---- fields
 
@@ -269,8 +268,8 @@ class Coordinates:
         """
         from clifford_rand.symbolic import functions_of
 
-        made = self.algebra.symbols(name, grades)
-        return made.new(made.keys, functions_of(made.coefficients, self.symbols))
+        field = self.algebra.symbols(name, grades)
+        return field.new(field.keys, functions_of(field.coefficients, self.symbols))
 
     as_field = fields.as_field
 
@@ -334,13 +333,6 @@ class Coordinates:
     laplacian = fields.laplacian
     to_ambient = fields.to_ambient
     from_ambient = fields.from_ambient
-
-    def _ambient(self, owner: str) -> Multivector:
-        if self.position is None:
-            raise fail(
-                "position", owner, "given, the point as a function of the coordinates", describe("a metric only")
-            )
-        return self.position
 
     def __repr__(self) -> str:
         return f"<Coordinates ({', '.join(map(str, self.symbols))}) of {self.algebra!r}>"

@@ -1,17 +1,14 @@
 """Invariant blades of a linear map: eigenvectors, planes of complex pairs, generalized eigenspaces."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.basis.coefficients import is_symbolic
-
-if TYPE_CHECKING:
-    from clifford_rand.calculus.linear_map import LinearMap
-    from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.multivector.multivector import Multivector
 
 _RTOL = 1e-5  # a Jordan block of size 3 scatters its eigenvalue by eps^(1/3) = 6e-6
 
@@ -38,12 +35,12 @@ class Eigenblade:
     [((1,), 2.0), ((2,), 1.0)]
     """
 
-    blade: "Multivector"
+    blade: Multivector
     factor: Any
     eigenvalues: tuple[Any, ...]
 
 
-def eigenblades(f: "LinearMap", rtol: float | None = None) -> list[Eigenblade]:
+def eigenblades(f: Any, rtol: float | None = None) -> list[Eigenblade]:
     """Return blades B_1, …, B_m with f(B_i) = factor_i B_i, which together span the space: their wedge is not zero.
 
     Parameters
@@ -106,8 +103,8 @@ def eigenblades(f: "LinearMap", rtol: float | None = None) -> list[Eigenblade]:
 
 def _blade(f: Any, basis: NDArray[Any]) -> Any:
     """Return the wedge of the columns."""
-    first, *others = [f.algebra.vector(column) for column in basis.T]
-    return first.wedge(*others) if others else first
+    first, *factors = [f.algebra.vector(column) for column in basis.T]
+    return first.wedge(*factors) if factors else first
 
 
 def _clusters(F: NDArray[np.float64], limit: float) -> list[tuple[NDArray[Any], NDArray[np.float64]]]:
@@ -126,13 +123,13 @@ def _clusters(F: NDArray[np.float64], limit: float) -> list[tuple[NDArray[Any], 
                 label[label == label[i]] = label[j]
     centres = {int(k): upper[label == k] for k in dict.fromkeys(label.tolist())}
     owners = list(centres)
-    found = []
+    clusters = []
     for k in owners:
 
         def chosen(real: float, imaginary: float, k: int = k) -> bool:
-            distance = [np.abs(centres[one] - complex(real, abs(imaginary))).min() for one in owners]
+            distance = [np.abs(centres[j] - complex(real, abs(imaginary))).min() for j in owners]
             return owners[int(np.argmin(distance))] == k
 
         T, Z, size = schur(F, output="real", sort=chosen)
-        found.append((np.linalg.eigvals(T[:size, :size]), Z[:, :size]))
-    return found
+        clusters.append((np.linalg.eigvals(T[:size, :size]), Z[:, :size]))
+    return clusters

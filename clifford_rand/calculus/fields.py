@@ -1,17 +1,21 @@
-"""Divergence, curl and Laplacian of fields, and fields in other components."""
+"""Fields: divergence, curl, Laplacian, other components, the variables of a constant basis; curvature of a metric.
 
-from typing import TYPE_CHECKING, Any
+A ``chart`` is `Coordinates` here, or `Variables` where the basis is constant.
+"""
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand.algebra import Algebra
+from clifford_rand.calculus.charts import position_of
+from clifford_rand.multivector.multivector import Multivector
 
-if TYPE_CHECKING:
-    from clifford_rand.calculus.coordinates import Coordinates
-    from clifford_rand.multivector.multivector import Multivector
 
-
-def as_field(chart: Any, F: Any, owner: str = "as_field") -> "Multivector":
+def as_field(chart: Any, F: Any, owner: str = "as_field") -> Multivector:
     """Return a multivector of the chart's algebra: one as it is, a number or an expression as a scalar.
 
     Examples
@@ -22,25 +26,23 @@ def as_field(chart: Any, F: Any, owner: str = "as_field") -> "Multivector":
     (0,)
     """
     if not hasattr(F, "algebra"):
-        made: Multivector = chart.algebra.scalar(F)
-        return made
+        return chart.algebra.scalar(F)
     if F.algebra != chart.algebra:
         hint = "Bring a field of Cartesian components here with from_ambient."
         raise fail("F", owner, f"of {chart.algebra!r}", describe(f"a field of {F.algebra!r}"), hint)
     if not isinstance(F.coefficients, np.ndarray):
         raise fail("F", owner, "a field of expressions", describe("a multivector of tensors, which have gradients"))
-    field: Multivector = F
-    return field
+    return F
 
 
-def slope(chart: Any, F: "Multivector", i: int) -> "Multivector":
+def slope(chart: Any, F: Multivector, i: int) -> Multivector:
     """Return the derivative of the components by one coordinate."""
     from clifford_rand.symbolic import derivative
 
     return F.new(F.keys, derivative(F.coefficients, chart.symbols[i]))
 
 
-def divergence(chart: "Coordinates", F: Any) -> "Multivector":
+def divergence(chart: Any, F: Any) -> Multivector:
     """Return ∇ · F by contraction, one grade below F: (1/√|g|) Σ ∂_i(√|g| F^i) of a vector field.
 
     Examples
@@ -54,7 +56,7 @@ def divergence(chart: "Coordinates", F: Any) -> "Multivector":
     return chart.grad << chart.as_field(F, "divergence")
 
 
-def curl(chart: "Coordinates", F: Any) -> "Multivector":
+def curl(chart: Any, F: Any) -> Multivector:
     """Return ∇ ∧ F, one grade above F, in any dimension; `vector_curl` is its dual in space.
 
     Examples
@@ -68,7 +70,7 @@ def curl(chart: "Coordinates", F: Any) -> "Multivector":
     return chart.grad ^ chart.as_field(F, "curl")
 
 
-def vector_curl(chart: "Coordinates", F: Any) -> "Multivector":
+def vector_curl(chart: Any, F: Any) -> Multivector:
     """Return ∇ × F = (∇ ∧ F) I⁻¹ of a vector field in three dimensions, I the unit pseudoscalar of the frame's order.
 
     Examples
@@ -83,14 +85,14 @@ def vector_curl(chart: "Coordinates", F: Any) -> "Multivector":
 
     field = chart.as_field(F, "vector_curl")
     if chart.d != 3 or field.grades != (1,):
-        found = describe(f"grades {field.grades} in {chart.d} dimensions")
-        raise fail("F", "vector_curl", "a vector field in 3 dimensions", found, "Use curl, the bivector field.")
+        received = describe(f"grades {field.grades} in {chart.d} dimensions")
+        raise fail("F", "vector_curl", "a vector field in 3 dimensions", received, "Use curl, the bivector field.")
     determinant = chart.algebra.form.determinant
     length = positive_root(determinant * (sign_of(determinant) or 1))
     return curl(chart, field).dual() * length
 
 
-def laplacian(chart: "Coordinates", F: Any) -> "Multivector":
+def laplacian(chart: Any, F: Any) -> Multivector:
     """Return ∇ · ∇ F = Σ g^ij (D_i D_j - Γ^k_ij D_k) F: of scalars, the Laplace–Beltrami operator; the wave operator.
 
     For a multivector field it is the covariant (connection) Laplacian, which is ∇∇F where space is flat.
@@ -104,7 +106,7 @@ def laplacian(chart: "Coordinates", F: Any) -> "Multivector":
     9*r
     """
     field = chart.as_field(F, "laplacian")
-    g = chart._inverse_gram
+    g = chart.inverse_gram
     slopes = [chart.covariant(field, i) for i in range(chart.d)]
     total = field.new(field.keys, field.coefficients * 0)
     for k, along in enumerate(np.einsum("ij,kij->k", g, chart.christoffel).tolist()):
@@ -115,7 +117,7 @@ def laplacian(chart: "Coordinates", F: Any) -> "Multivector":
     return total
 
 
-def to_ambient(chart: "Coordinates", F: Any) -> "Multivector":
+def to_ambient(chart: Any, F: Any) -> Multivector:
     """Return a field in components of the space that ``position`` is in, still as expressions in the coordinates.
 
     Examples
@@ -127,12 +129,12 @@ def to_ambient(chart: "Coordinates", F: Any) -> "Multivector":
     """
     from clifford_rand.symbolic import simplified
 
-    point = chart._ambient("to_ambient")
-    matrix = simplified(chart.tangents.dot(chart.frame), chart._simplify)
+    point = position_of(chart, "to_ambient")
+    matrix = simplified(chart.tangents.dot(chart.frame), chart.simplifier)
     return chart.as_field(F, "to_ambient").outermorphism(matrix, point.algebra)
 
 
-def from_ambient(chart: "Coordinates", F: "Multivector", x: Any = None) -> "Multivector":
+def from_ambient(chart: Any, F: Multivector, x: Any = None) -> Multivector:
     """Return a field of the ambient space in the components of this chart: on a surface, its tangential part.
 
     Parameters
@@ -152,12 +154,116 @@ def from_ambient(chart: "Coordinates", F: "Multivector", x: Any = None) -> "Mult
     """
     from clifford_rand.symbolic import simplified, substituted
 
-    point = chart._ambient("from_ambient")
+    point = position_of(chart, "from_ambient")
     if not hasattr(F, "algebra") or F.algebra != point.algebra:
         raise fail("F", "from_ambient", f"a field of {point.algebra!r}", describe(repr(F)))
     if x is not None:
         symbols = x.values.tolist() if hasattr(x, "values") else list(x)
         F = F.new(F.keys, substituted(F.coefficients, symbols, point.values.tolist()))
     metric = point.algebra.form.gram.astype(object)
-    inverse = chart._inverse_frame.dot(chart._inverse_gram).dot(chart.tangents.T).dot(metric)
-    return F.outermorphism(np.asarray(simplified(inverse, chart._simplify)), chart.algebra)
+    inverse = chart.inverse_frame.dot(chart.inverse_gram).dot(chart.tangents.T).dot(metric)
+    return F.outermorphism(np.asarray(simplified(inverse, chart.simplifier)), chart.algebra)
+
+
+class Variables:
+    """Symbols that fields of an algebra depend on while its basis is constant: D_i is ∂/∂symbol."""
+
+    is_constant = True
+
+    def __init__(self, algebra: Algebra, symbols: Sequence[Any]) -> None:
+        self.algebra = algebra
+        self.symbols = tuple(symbols)
+
+    as_field = as_field
+
+    def is_flat(self) -> bool:
+        """Tell that derivatives commute."""
+        return True
+
+    def covariant(self, F: Any, i: int) -> Multivector:
+        """Return ∂F/∂symbol."""
+        return slope(self, self.as_field(F, "covariant"), i)
+
+    def __repr__(self) -> str:
+        return f"<Variables ({', '.join(map(str, self.symbols))}) of {self.algebra!r}>"
+
+
+def christoffel_first(chart: Any) -> NDArray[Any]:
+    """Return Γ_kij = Σ_l g_kl Γ^l_ij at [k, i, j].
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> cr.Coordinates.named("polar").christoffel_first()[1]  # of theta
+    array([[0, r],
+           [r, 0]], dtype=object)
+    """
+    from clifford_rand.symbolic import simplified
+
+    return simplified(np.einsum("kl,lij->kij", chart.gram, chart.christoffel), chart.simplifier)
+
+
+def riemann(chart: Any) -> NDArray[Any]:
+    """Return R^k_lij = ∂_i Γ^k_jl - ∂_j Γ^k_il + Σ_m (Γ^k_im Γ^m_jl - Γ^k_jm Γ^m_il) at [k, l, i, j].
+
+    (D_i D_j - D_j D_i) e_l = Σ_k R^k_lij e_k.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> bool(cr.Coordinates.named("polar").riemann().any())
+    False
+    """
+    from clifford_rand.symbolic import derivative, simplified
+
+    G = chart.christoffel
+    slopes = np.stack([derivative(G, symbol) for symbol in chart.symbols])  # [i, k, j, l]
+    first = np.einsum("ikjl->klij", slopes) + np.einsum("kim,mjl->klij", G, G)
+    return simplified(first - np.swapaxes(first, 2, 3), chart.simplifier)
+
+
+def ricci(chart: Any) -> NDArray[Any]:
+    """Return R_lj = Σ_k R^k_lkj.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> black_hole = cr.Coordinates("t r theta phi", metric=["1-2/r", "-1/(1-2/r)", "-r**2", "-r**2*sin(theta)**2"])
+    >>> bool(black_hole.ricci().any())  # Schwarzschild's metric solves Einstein's equations without matter
+    False
+    """
+    from clifford_rand.symbolic import simplified
+
+    return simplified(np.einsum("klkj->lj", riemann(chart)), chart.simplifier)
+
+
+def scalar_curvature(chart: Any) -> Any:
+    """Return Σ g^lj R_lj.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> cr.Coordinates.named("sphere").scalar_curvature()
+    2/R**2
+    """
+    from clifford_rand.symbolic import simplified
+
+    total = np.einsum("lj,lj->", chart.inverse_gram, ricci(chart))
+    return simplified(np.array([total], dtype=object), chart.simplifier)[0]
+
+
+def is_flat(chart: Any) -> bool:
+    """Tell whether Riemann's tensor is seen to be zero: covariant derivatives then commute.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> cr.Coordinates.named("polar").is_flat(), cr.Coordinates.named("sphere").is_flat()
+    (True, False)
+    """
+    if "_flat" not in chart.__dict__:
+        from clifford_rand.symbolic import vanishes
+
+        varies = np.any(chart.christoffel != 0)
+        chart.__dict__["_flat"] = not varies or all(vanishes(value) for value in riemann(chart).ravel().tolist())
+    return bool(chart.__dict__["_flat"])

@@ -22,7 +22,7 @@ from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.calculus import adjoint as _adjoint
 from clifford_rand.calculus import eigenblades as _eigenblades
 from clifford_rand.calculus import matrices
-from clifford_rand.calculus.derivation import derivation
+from clifford_rand.calculus.adjoint import check_endomorphism
 from clifford_rand.functions.norms import is_exact
 from clifford_rand.multivector.multivector import Multivector
 
@@ -106,20 +106,19 @@ class LinearMap:
                [ 1,  0]])
         """
         _checked(algebra, "algebra")
-        listed = check_listed(images, "images", "LinearMap.from_images", f"{algebra.d} vectors, one a basis vector")
-        if len(listed) != algebra.d or not all(isinstance(one, Multivector) for one in listed):
-            what = describe(f"{len(listed)} entries")
-            raise fail("images", "LinearMap.from_images", f"{algebra.d} vectors, one a basis vector", what)
+        owner, rule = "LinearMap.from_images", f"{algebra.d} vectors, one a basis vector"
+        listed = check_listed(images, "images", owner, rule)
+        if len(listed) != algebra.d or not all(isinstance(image, Multivector) for image in listed):
+            raise fail("images", owner, rule, describe(f"{len(listed)} entries"))
         target = listed[0].algebra
         is_exact(*listed)  # refuses tensors
         columns = []
-        for one in listed:
-            vector = one.on_keys(keys_of_grades(target.d, (1,))) if one.grades == (1,) else one.grade(1)
-            if one.algebra != target or not np.all((one - vector).is_zero()):
-                raise fail("images", "LinearMap.from_images", f"vectors of {target!r}", describe(repr(one)))
+        for image in listed:
+            vector = image.on_keys(keys_of_grades(target.d, (1,))) if image.grades == (1,) else image.grade(1)
+            if image.algebra != target or not np.all((image - vector).is_zero()):
+                raise fail("images", owner, f"vectors of {target!r}", describe(repr(image)))
             columns.append(vector.values)
-        matrix = np.stack(np.broadcast_arrays(*columns), axis=-1)
-        return cls(algebra, matrix, target)
+        return cls(algebra, np.stack(np.broadcast_arrays(*columns), axis=-1), target)
 
     @classmethod
     def from_function(cls, algebra: Algebra, function: Callable[[Multivector], Any]) -> "LinearMap":
@@ -128,7 +127,7 @@ class LinearMap:
         Raises
         ------
         ArgumentError
-            If an image is no vector, or the function is not linear at one more vector.
+            If an image is not a vector, or the function is not linear at one more vector.
 
         Examples
         --------
@@ -141,17 +140,16 @@ class LinearMap:
         _checked(algebra, "algebra")
         check_callable(function, "function", owner, "a function of vectors whose values are vectors")
         try:
-            made = cls.from_images(algebra, [function(one) for one in algebra.basis_vectors()])
+            f = cls.from_images(algebra, [function(e) for e in algebra.basis_vectors()])
         except ValueError as error:
             raise fail("function", owner, "one of vectors whose values are vectors", function, str(error)) from error
         probe = algebra.vector([(2 * i + 3) * (-1) ** i for i in range(algebra.d)])
-        got, wanted = function(probe), made(probe)
-        exact = "O" in (got.dtype.kind, wanted.dtype.kind)
-        if not ((got - wanted).simplify().is_zero() if exact else np.all(got.isclose(wanted, rtol=1e-6))):
-            raise fail(
-                "function", owner, "linear", describe(f"f({probe}) = {got}, by its images of the basis {wanted}")
-            )
-        return made
+        value, expected = function(probe), f(probe)
+        exact = "O" in (value.dtype.kind, expected.dtype.kind)
+        if not ((value - expected).simplify().is_zero() if exact else np.all(value.isclose(expected, rtol=1e-6))):
+            received = describe(f"f({probe}) = {value}, by its images of the basis {expected}")
+            raise fail("function", owner, "linear", received)
+        return f
 
     @classmethod
     def from_versor(cls, V: Multivector) -> "LinearMap":
@@ -221,8 +219,8 @@ class LinearMap:
         if is_scalar(A):
             A = self.algebra.scalar(A)
         if not isinstance(A, Multivector) or A.algebra != self.algebra:
-            found = describe(f"of {A.algebra!r}" if isinstance(A, Multivector) else type(A).__name__)
-            raise fail("A", "LinearMap", f"a multivector of {self.algebra!r}", found)
+            received = describe(f"of {A.algebra!r}" if isinstance(A, Multivector) else type(A).__name__)
+            raise fail("A", "LinearMap", f"a multivector of {self.algebra!r}", received)
         return A.outermorphism(self.matrix, self.target)
 
     def derivation(self, A: Multivector) -> Multivector:
@@ -237,12 +235,12 @@ class LinearMap:
         >>> cr.LinearMap(alg, [[1, 0, 0], [0, 2, 0], [0, 0, 5]]).derivation(alg.e13)
         6*e13
         """
-        self._check_square("derivation")
+        check_endomorphism(self, "derivation")
         check_instance(A, Multivector, "A", "LinearMap.derivation", "a multivector")
         if A.algebra != self.algebra:
-            found = describe(f"a multivector of {A.algebra!r}")
-            raise fail("A", "LinearMap.derivation", f"of {self.algebra!r}", found)
-        return derivation(self.matrix, A)
+            received = describe(f"a multivector of {A.algebra!r}")
+            raise fail("A", "LinearMap.derivation", f"of {self.algebra!r}", received)
+        return matrices.derivation(self.matrix, A)
 
     def __repr__(self) -> str:
         where = f"{self.algebra!r}" + ("" if self.target == self.algebra else f" into {self.target!r}")
@@ -360,7 +358,7 @@ class LinearMap:
 
     def __pow__(self, exponent: int) -> "LinearMap":
         count = check_integer(exponent, "exponent", "**", low=-(2**31), high=2**31)
-        self._check_square("**")
+        check_endomorphism(self, "**")
         result, base = LinearMap.identity(self.algebra), self if count >= 0 else self.inverse()
         for digit in f"{abs(count):b}":
             result = result @ result
@@ -407,7 +405,7 @@ class LinearMap:
         >>> int(cr.LinearMap(alg, [[1, 2], [3, 4]]).trace()), cr.LinearMap.from_symbols(alg, "f").trace()
         (5, f_11 + f_22)
         """
-        self._check_square("trace")
+        check_endomorphism(self, "trace")
         return np.asarray(np.trace(self.matrix, axis1=-2, axis2=-1))[()]
 
     def determinant(self) -> Any:
@@ -420,7 +418,7 @@ class LinearMap:
         >>> int(cr.LinearMap(alg, [[2**40, 0], [0, 2**40]]).determinant()) == 2**80
         True
         """
-        self._check_square("determinant")
+        check_endomorphism(self, "determinant")
         if self.matrix.dtype.kind in "fc":
             return np.linalg.det(self.matrix)
         return self.characteristic_coefficients()[..., -1][()]
@@ -437,7 +435,7 @@ class LinearMap:
         >>> cr.LinearMap(cr.Algebra(3), [[2, 1, 0], [0, 3, 0], [0, 0, 5]]).characteristic_coefficients()
         array([ 1, 10, 31, 30])
         """
-        self._check_square("characteristic_coefficients")
+        check_endomorphism(self, "characteristic_coefficients")
         return matrices.characteristic_coefficients(self.matrix)
 
     eigenblades = _eigenblades.eigenblades
@@ -448,14 +446,9 @@ class LinearMap:
         return LinearMap(self.algebra, matrix, self.target)
 
     def _check_alike(self, other: Any, owner: str) -> None:
-        """Refuse what is no map between the same algebras."""
+        """Refuse a map between other algebras."""
         if not isinstance(other, LinearMap) or other.algebra != self.algebra or other.target != self.target:
             raise fail("other", owner, f"a map of {self.algebra!r} into {self.target!r}", describe(repr(other)))
-
-    def _check_square(self, owner: str) -> None:
-        """Refuse a map into another algebra."""
-        if self.algebra != self.target:
-            raise fail("f", owner, "a map of an algebra into itself", describe(repr(self)))
 
 
 def _checked(algebra: Any, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Matrices (..., m, n) of numbers, fractions or symbols: products, inverses, characteristic coefficients."""
+"""Matrices (..., m, n) of numbers, fractions or symbols: products, inverses, invariants, derivations of blades."""
 
 from typing import Any
 
@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.coefficients import INT, exact_quotient, in_integers, largest, narrowed
+from clifford_rand.basis.keys import keys_of_masks
+from clifford_rand.functions.norms import is_exact
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -59,11 +61,11 @@ def characteristic_coefficients(M: NDArray[Any]) -> NDArray[Any]:
         if not np.isfinite(M).all():
             raise fail("matrix", "characteristic_coefficients", "finite", describe("NaN or infinite entries"))
         roots = np.linalg.eigvals(M)
-        found = np.zeros((*M.shape[:-2], d + 1), dtype=roots.dtype)
-        found[..., 0] = 1
-        for k in range(d):
-            found[..., 1:] = found[..., 1:] + roots[..., k, None] * found[..., :-1]
-        return found.real.copy() if M.dtype.kind == "f" else found
+        c = np.zeros((*M.shape[:-2], d + 1), dtype=roots.dtype)
+        c[..., 0] = 1
+        for k in range(d):  # Π (1 + λ_k x) = Σ c_k x^k
+            c[..., 1:] = c[..., 1:] + roots[..., k, None] * c[..., :-1]
+        return c.real.copy() if M.dtype.kind == "f" else c
     exact = each_matrix(_faddeev_leverrier, M, (d + 1,))
     return narrowed(exact) if M.dtype == INT else exact
 
@@ -71,20 +73,55 @@ def characteristic_coefficients(M: NDArray[Any]) -> NDArray[Any]:
 def _faddeev_leverrier(M: NDArray[Any]) -> NDArray[Any]:
     d = len(M)
     F = M.astype(object)
-    found = np.empty(d + 1, dtype=object)
-    found[0] = 1
+    c = np.empty(d + 1, dtype=object)
+    c[0] = 1
     power = np.zeros((d, d), dtype=object)
-    for k in range(1, d + 1):
+    for k in range(1, d + 1):  # P_k = M (P_{k-1} + (-1)^{k-1} c_{k-1}), c_k = (-1)^{k-1} tr(P_k)/k
         inner = power.copy()
-        inner[np.diag_indices(d)] += found[k - 1] * (-1) ** (k - 1)
+        inner[np.diag_indices(d)] += c[k - 1] * (-1) ** (k - 1)
         power = _expanded(F.dot(inner))
-        trace = exact_quotient(np.asarray(power.trace(), dtype=object), k)[()]
-        value = (-1) ** (k - 1) * trace
-        found[k] = int(value) if getattr(value, "denominator", 0) == 1 else value
-    return found
+        value = (-1) ** (k - 1) * exact_quotient(np.asarray(power.trace(), dtype=object), k)[()]
+        c[k] = int(value) if getattr(value, "denominator", 0) == 1 else value
+    return c
 
 
 def _expanded(M: NDArray[Any]) -> NDArray[Any]:
     if not any(hasattr(value, "expand") for value in M.ravel().tolist()):
         return M
     return np.asarray(np.frompyfunc(lambda value: value.expand() if hasattr(value, "expand") else value, 1, 1)(M))
+
+
+def derivation(F: NDArray[Any], A: Any) -> Any:
+    """Return D(A), D(A ∧ B) = D(A) ∧ B + A ∧ D(B) and D(e_i) = Σ_j F_ji e_j: (..., d, d) on a multivector, no metric.
+
+    A blade e_S gives Σ_{i in S} ± F_ji e_j ∧ e_{S - i}, the sign that of bringing e_i to the front.
+    """
+    is_exact(A)  # refuses tensors
+    terms: dict[int, list[tuple[int, int, int, int]]] = {}
+    d = A.algebra.d
+    for place, mask in enumerate(int(mask) for mask in A.keys.masks):
+        for i in range(d):
+            if not mask >> i & 1:
+                continue
+            rest = mask ^ 1 << i
+            swaps = (mask & ((1 << i) - 1)).bit_count()
+            for j in range(d):
+                if not rest >> j & 1:
+                    sign = (-1) ** (swaps + (rest & ((1 << j) - 1)).bit_count())
+                    terms.setdefault(rest | 1 << j, []).append((place, j, i, sign))
+    coefficients, batch = A.coefficients, np.broadcast_shapes(A.shape, F.shape[:-2])
+    exact = coefficients.dtype == INT and F.dtype == INT
+    bound = d * d * largest(coefficients) * largest(F) if exact else 0
+    keys = keys_of_masks(d, tuple(sorted(terms)))
+
+    def summed(values: NDArray[Any], matrix: NDArray[Any]) -> NDArray[Any]:
+        out = np.zeros((*batch, keys.size), dtype=np.result_type(values, matrix))
+        for k, mask in enumerate(int(mask) for mask in keys.masks):
+            total: Any = 0
+            for place, j, i, sign in terms[mask]:
+                total = total + sign * values[..., place] * matrix[..., j, i]
+            out[..., k] = total
+        return out
+
+    result = in_integers(summed, bound, coefficients, F) if exact else summed(coefficients, F)
+    return A.algebra.new(keys, result)

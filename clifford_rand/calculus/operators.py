@@ -8,11 +8,23 @@ import numpy as np
 
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand.basis.coefficients import is_scalar
-from clifford_rand.calculus.variables import Variables
+from clifford_rand.calculus.fields import Variables
 from clifford_rand.multivector import products
 from clifford_rand.multivector.multivector import Multivector
 
 Word = tuple[int, ...]  # (i, j): D_i D_j F, the last first
+
+
+def _operators(rule: str) -> tuple[Any, Any]:
+    """Return the methods of a product with the differential operator at the left and at the right."""
+
+    def left(D: "DifferentialOperator", other: Any) -> Any:
+        return D.product(rule, other) if D._takes(other) else NotImplemented
+
+    def right(D: "DifferentialOperator", other: Any) -> Any:
+        return D.product_from_left(rule, other) if D._takes(other) else NotImplemented
+
+    return left, right
 
 
 class DifferentialOperator:
@@ -56,12 +68,12 @@ class DifferentialOperator:
 
     def __init__(self, chart: Any, terms: Mapping[Word, Multivector]) -> None:
         self.chart = chart
-        found: dict[Word, Multivector] = {}
+        sums: dict[Word, Multivector] = {}
         flat = all(len(word) < 2 for word in terms) or chart.is_flat()
         for word, coefficient in terms.items():
             place = tuple(sorted(word)) if flat else tuple(word)
-            found[place] = found[place] + coefficient if place in found else coefficient
-        self.terms = {word: found[word] for word in sorted(found, key=_order) if not np.all(found[word].is_zero())}
+            sums[place] = sums[place] + coefficient if place in sums else coefficient
+        self.terms = {word: sums[word] for word in sorted(sums, key=_order) if not np.all(sums[word].is_zero())}
 
     # ---- products
 
@@ -101,9 +113,9 @@ class DifferentialOperator:
 
     def _after(self, rule: str, other: "DifferentialOperator") -> "DifferentialOperator":
         if other.chart is not self.chart:
-            one, two = _together(self, other, rule)
-            return one._after(rule, two)
-        found: dict[Word, Multivector] = {}
+            first_operator, second_operator = _together(self, other, rule)
+            return first_operator.product(rule, second_operator)
+        sums: dict[Word, Multivector] = {}
         for second, inner in other.terms.items():
             known: dict[Word, Multivector] = {(): inner}
             for first, coefficient in self.terms.items():
@@ -112,36 +124,17 @@ class DifferentialOperator:
                     on = tuple(i for i, chosen in zip(first, on_inner, strict=True) if not chosen)
                     term = getattr(coefficient, rule)(_derivative(self.chart, here, known))
                     word = on + second
-                    found[word] = found[word] + term if word in found else term
-        return self._like(found)
+                    sums[word] = sums[word] + term if word in sums else term
+        return self._like(sums)
 
     def __call__(self, F: Any) -> Any:
         """Return D * F."""
         return self.product("gp", F)
 
-    def __mul__(self, other: Any) -> Any:
-        return self.product("gp", other) if self._takes(other) else NotImplemented
-
-    def __xor__(self, other: Any) -> Any:
-        return self.product("wedge", other) if self._takes(other) else NotImplemented
-
-    def __or__(self, other: Any) -> Any:
-        return self.product("fat_dot", other) if self._takes(other) else NotImplemented
-
-    def __lshift__(self, other: Any) -> Any:
-        return self.product("lc", other) if self._takes(other) else NotImplemented
-
-    def __rmul__(self, other: Any) -> Any:
-        return self.product_from_left("gp", other) if self._takes(other) else NotImplemented
-
-    def __rxor__(self, other: Any) -> Any:
-        return self.product_from_left("wedge", other) if self._takes(other) else NotImplemented
-
-    def __ror__(self, other: Any) -> Any:
-        return self.product_from_left("fat_dot", other) if self._takes(other) else NotImplemented
-
-    def __rlshift__(self, other: Any) -> Any:
-        return self.product_from_left("lc", other) if self._takes(other) else NotImplemented
+    __mul__, __rmul__ = _operators("gp")
+    __xor__, __rxor__ = _operators("wedge")
+    __or__, __ror__ = _operators("fat_dot")
+    __lshift__, __rlshift__ = _operators("lc")
 
     @staticmethod
     def _takes(other: Any) -> bool:
@@ -155,8 +148,7 @@ class DifferentialOperator:
                 return NotImplemented
             other = self._like({(): self.chart.as_field(other, "+")})
         if other.chart is not self.chart:
-            one, two = _together(self, other, "+")
-            return one + two
+            return sum(_together(self, other, "+"), 0)
         terms = dict(self.terms)
         for word, coefficient in other.terms.items():
             terms[word] = terms[word] + coefficient if word in terms else coefficient
@@ -312,10 +304,8 @@ def _together(a: DifferentialOperator, b: DifferentialOperator, owner: str) -> l
     chart = Variables(a.chart.algebra, symbols)
     place = {symbol: i for i, symbol in enumerate(symbols)}
     return [
-        DifferentialOperator(
-            chart, {tuple(place[one.chart.symbols[i]] for i in word): C for word, C in one.terms.items()}
-        )
-        for one in (a, b)
+        DifferentialOperator(chart, {tuple(place[D.chart.symbols[i]] for i in word): C for word, C in D.terms.items()})
+        for D in (a, b)
     ]
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import permutations
 from typing import Any
 
@@ -21,7 +22,6 @@ from clifford_rand._checks import (
 )
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import is_scalar
-from clifford_rand.calculus.quadrature import simplex_rule
 from clifford_rand.multivector.multivector import Multivector
 
 _POINTS = 2**14  # at which a field is evaluated together
@@ -116,8 +116,8 @@ class SimplicialChain:
         """
         check_instance(algebra, Algebra, "algebra", "box", "an Algebra")
         d = algebra.d
-        cells = [check_integer(one, "counts", "box") for one in ([counts] * d if np.ndim(counts) == 0 else counts)]  # type: ignore[union-attr]
-        low, high = (as_real(one, name, "box") for one, name in ((lower, "lower"), (upper, "upper")))
+        cells = [check_integer(count, "counts", "box") for count in ([counts] * d if np.ndim(counts) == 0 else counts)]  # type: ignore[union-attr]
+        low, high = (as_real(corner, name, "box") for corner, name in ((lower, "lower"), (upper, "upper")))
         if len(cells) != d or low.shape != (d,) or high.shape != (d,):
             raise fail("lower", "box", f"with upper and counts {d} numbers each", describe(f"shape {low.shape}"))
         needed = math.factorial(d) * math.prod(cells) * (d + 1) * 8
@@ -274,3 +274,31 @@ def _whole(value: ArrayLike, name: str, ndim: int) -> NDArray[np.int64]:
         what = describe(f"shape {array.shape}, dtype {array.dtype}")
         raise fail(name, "SimplicialChain", f"integers with {ndim} axes", what)
     return array.astype(np.int64)
+
+
+@lru_cache(maxsize=64)
+def simplex_rule(k: int, degree: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return barycentric coordinates (q, k + 1) and positive weights (q,) of sum 1, exact for polynomials of a degree.
+
+    The conical product of Gauss–Jacobi rules (A. Stroud, "Approximate Calculation of Multiple Integrals", 1971, section
+    2.4): the simplex as a collapsed cube, x_i = t_i Π_{j<i} (1 - t_j), with q = (⌊degree/2⌋ + 1)^k points.
+    """
+    from scipy.special import roots_jacobi
+
+    count = degree // 2 + 1
+    check_fits(16 * (k + 2) * count**k, "degree", "integrate", hint="Take a smaller degree on more simplices.")
+    points, weights = np.ones((1, 1)), np.ones(1)  # the part that is left of 1, last
+    for i in range(k):
+        nodes, own = roots_jacobi(count, k - 1 - i, 0)
+        share = (1 + nodes) / 2
+        left = points[:, None, -1]
+        points = np.concatenate(
+            [
+                np.broadcast_to(points[:, None, :-1], (len(points), count, i)),
+                (left * share)[..., None],
+                (left * (1 - share))[..., None],
+            ],
+            axis=-1,
+        ).reshape(-1, i + 2)
+        weights = (weights[:, None] * (own / own.sum())).reshape(-1)
+    return points, weights

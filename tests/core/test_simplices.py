@@ -8,7 +8,7 @@ import pytest
 import sympy as sp
 
 import clifford_rand as cr
-from clifford_rand.calculus.quadrature import simplex_rule
+from clifford_rand.calculus.simplices import simplex_rule
 
 
 @pytest.mark.parametrize("k", range(5))
