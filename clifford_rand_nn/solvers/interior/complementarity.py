@@ -1,4 +1,4 @@
-"""Inequalities of an interior-point method with their multipliers, and the smooth part of a dual, the conjugates.
+"""Inequalities and cones of interior-point methods, with their multipliers.
 
 Each kind keeps its slacks s > 0 and multipliers p > 0, linearizes s·p = target, and bounds the step along a direction.
 The unknown that moves them is U = K^T theta (N, C), or theta itself for the box. ``curvature`` and
@@ -6,19 +6,8 @@ The unknown that moves them is U = K^T theta (N, C), or theta itself for the box
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
-
-_IDLE = 1e-6  # of the largest target: the slope at the null fit of a constant target; n rows have slopes of 1/n
-BOUNDARY = 0.99  # share of the way to the boundary
-# Entries this near to an open bound, as a share of their range times the gap, are spare, and shorten no step: one that
-# is off by so little costs next to nothing, and a mass of 1e-18 that has to shrink a hundred times would hold all back.
-# Steps on 24 logistic and softmax problems: 630 without, 567 with 1e-3, 594 with 1e-6; at 1e-2 some problems jam.
-SPARE = 1e-3
-_GRAIN = 4  # roundings between a dual point and a bound that it must not reach
-_INSIDE = 0.9  # the starting point keeps this share of its way from 0 to the boundary of the domain
 
 
 class Linear:
@@ -195,82 +184,171 @@ def longest_step(value: Array, change: Array) -> float:
     return float(np.min(value[falls] / -change[falls], initial=np.inf))
 
 
-class DualTerms:
-    r"""The sum g of the conjugates of the rows at -theta: gradient, curvature, domain, and an interior point.
+class SecondOrderCones:
+    r"""p = 2: :math:`(\tau_g, u_g)` in the second-order cone, its dual :math:`(\kappa, z_g)`, Nesterov-Todd scaling.
 
-    For every loss g is a sum over the entries of theta (n, C); where the entries of a row mix (softmax), on rows of
-    theta that sum to zero. So theta is :math:`\varphi E^T` with ``mix`` E (C, C'): the identity, or
-    :math:`[I; -1^T]`.
+    The penalty :math:`\kappa\sum_g||u_g||` of U (G, m) has the dual z (G, m), :math:`z = -\kappa\,u/||u||`. Linearized:
+    :math:`\Delta z = S(q-\Delta u)`, with blocks S (G, m, m) and the right-hand side q of a target complementarity.
 
-    A loss whose conjugate has an infinite slope at the ends of its domain is its own barrier (``open`` bounds); where
-    the slope is finite the bounds are inequalities (``closed``).
+    With the scaling point w (unit hyperbolic norm) and :math:`\eta`, :math:`W^{-2} = \eta^{-2}(2(Jw)(Jw)^T-J)`. As the
+    first entry of the dual stays :math:`\kappa`, :math:`\tau` is eliminated:
+    :math:`S = \eta^{-2}(I - \frac2{2w_0^2-1}w_1w_1^T)`.
 
-    ``predictions``, ``curvature``: minus the gradient of g at theta, for the softmax up to a shift of each row; and its
-    second derivatives (n, C).
+    References
+    ----------
+    Vandenberghe, "The CVXOPT linear and quadratic cone program solvers" (2010), sections 4.2 and 5.3.
     """
 
-    def __init__(self, datafit: Datafit, Q: Array) -> None:
-        self.datafit = datafit
-        y = datafit.y
-        C = y.shape[1]
-        self.mix = np.eye(C) if datafit.loss.separable else np.concatenate([np.eye(C - 1), -np.ones((1, C - 1))])
-        self.open = self.closed = np.full_like(y, -np.inf), np.full_like(y, np.inf)
-        if datafit.loss.barrier and not datafit.loss.even:
-            self.open = datafit.dual_domain()
-        else:
-            self.closed = datafit.dual_domain()
-        self.predictions, self.curvature = datafit.predictions_at, datafit.dual_curvature
-        self.null = unpenalized_fit(datafit, Q)
-        self.null_theta = datafit.residual(self.null)
+    def __init__(self, n_groups: int, m: int, kappa: float, tau: float) -> None:
+        self.kappa = kappa
+        self.u, self.z = np.zeros((n_groups, m)), np.zeros((n_groups, m))
+        self.tau, self.count = np.full(n_groups, tau), n_groups
+        self.dtau, self.du, self.dz = np.zeros(n_groups), self.u, self.z
+        self._scale()
 
-    def start(self) -> Array:
-        """Return the residual of the null fit, drawn into the domain; strictly inside unless a label is absent."""
-        bounded = any(np.isfinite(bound).any() for bound in self.closed)
-        return np.asarray(_INSIDE * self.null_theta if bounded else self.null_theta)
+    def _scale(self) -> None:
+        s_size, z_size = _hyperbolic(self.tau, self.u), _hyperbolic(np.full_like(self.tau, self.kappa), self.z)
+        s0, s1 = self.tau / s_size, self.u / s_size[:, None]
+        z0, z1 = self.kappa / z_size, self.z / z_size[:, None]
+        gamma = np.sqrt((1 + s0 * z0 + np.einsum("gm,gm->g", s1, z1)) / 2)
+        self.w0, self.w1 = (s0 + z0) / (2 * gamma), (s1 - z1) / (2 * gamma)[:, None]
+        self.w0 = np.sqrt(1 + np.einsum("gm,gm->g", self.w1, self.w1))  # the same, without cancellation
+        self.eta = np.sqrt(s_size / z_size)
+        self.lam0, self.lam1 = self._apply(np.full_like(self.tau, self.kappa), self.z)
 
-    def idle(self) -> NDArray[np.bool_]:
-        """Tell which outputs (C,) the null fit meets in every row: a bounded dual is 0 there and has no interior."""
-        y = self.datafit.y
-        bounded = bool(np.isfinite(np.stack([*self.open, *self.closed])).any())
-        slope = np.abs(self.null_theta / self.datafit.weights).max(axis=0)
-        return np.asarray((y == y[:1]).all(axis=0) & bounded & (slope <= _IDLE * np.abs(y).max(initial=0.0)))
+    def _apply(self, a0: Array, a1: Array, inverse: bool = False) -> tuple[Array, Array]:
+        """Return W a, or its inverse."""
+        w1 = -self.w1 if inverse else self.w1
+        along = np.einsum("gm,gm->g", w1, a1)
+        factor = 1 / self.eta if inverse else self.eta
+        out0 = factor * (self.w0 * a0 + along)
+        out1 = factor[:, None] * (a1 + w1 * (a0 + along / (1 + self.w0))[:, None])
+        return out0, out1
 
-    def _room(self, theta: Array, direction: Array) -> Array:
-        """Distance (n, C) of every entry to the open bound that the direction leads to."""
-        low, high = self.open
-        return np.asarray(np.where(direction > 0, high - theta, theta - low))
+    def root(self) -> Array:
+        """Symmetric roots of the blocks S (G, m, m)."""
+        # S = eta^-2 (I - ww'/|w|²(1 - 1/(2w0²-1)))
+        square = np.maximum(self.w0**2 - 1, np.finfo(np.float64).tiny)
+        shrink = (1 - 1 / np.sqrt(2 * self.w0**2 - 1)) / square
+        S = -(shrink[:, None, None] * self.w1[:, :, None]) * self.w1[:, None, :]
+        m = S.shape[1]
+        S[:, range(m), range(m)] += 1
+        return np.asarray(S / self.eta[:, None, None])
 
-    def limit(self, theta: Array, direction: Array, spare: Array | float = 0.0) -> float:
-        """Largest step along ``direction`` within the open bounds, of the entries further from them than ``spare``."""
-        room, speed = self._room(theta, direction), np.abs(direction)
-        counts = (speed > 0) & (room > spare)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return float(np.min(room / speed, initial=np.inf, where=counts))
+    def right_hand_side(self, target: float, second_order: bool) -> Array:
+        """Return q (G, m) for a target; ``second_order`` corrects by the previous direction."""
+        # W (lambda \ d), d = target e - lambda∘lambda - (W^-1 ds)∘(W dz)
+        l0, l1 = self.lam0, self.lam1
+        d0 = target - l0**2 - np.einsum("gm,gm->g", l1, l1)
+        d1 = -2 * l0[:, None] * l1
+        if second_order:
+            a0, a1 = self._apply(self.dtau, self.du, inverse=True)
+            b0, b1 = self._apply(np.zeros_like(self.tau), self.dz)
+            d0 = d0 - a0 * b0 - np.einsum("gm,gm->g", a1, b1)
+            d1 = d1 - a0[:, None] * b1 - b0[:, None] * a1
+        det = _hyperbolic(l0, l1) ** 2
+        x0 = (l0 * d0 - np.einsum("gm,gm->g", l1, d1)) / det
+        x1 = (d1 - x0[:, None] * l1) / l0[:, None]
+        self.q0, self.q1 = self._apply(x0, x1)
+        # elimination of tau: S (q1 - du) is all that is left, with q0 moving tau
+        return self.q1
 
-    def held(self, theta: Array, move: Array, spare: Array | float) -> Array:
-        """Return ``move`` where spare entries that would pass an open bound keep a share of their way to it."""
-        room, speed = self._room(theta, move), np.abs(move)
-        low, high = self.open
-        least = _GRAIN * np.spacing(np.abs(np.where(move > 0, high, low)))  # nearer, and the bound itself comes out
-        most = np.maximum(np.minimum(BOUNDARY * room, room - least), 0.0)
-        passing = (speed > most) & (room <= spare)
-        if not passing.any():
-            return move
-        move = np.where(passing, np.sign(move) * most, move)
-        if not self.datafit.loss.separable:  # what a row lacks goes to its largest mass
-            move[self._heaviest(theta)] -= move.sum(axis=1)
-        return move
+    def set_direction(self, du: Array) -> None:
+        """Set the direction that follows from du."""
+        rest = self.q1 - du
+        along = np.einsum("gm,gm->g", self.w1, rest)
+        self.du = du
+        self.dtau = self.q0 - 2 * self.w0 * along / (2 * self.w0**2 - 1)
+        self.dz = (rest - (2 * along / (2 * self.w0**2 - 1))[:, None] * self.w1) / (self.eta**2)[:, None]
 
-    def curvature_towards(self, theta: Array, away: Array, spare: Array | float) -> Array:
-        """Return `curvature`, and for spare entries so much that ``away`` over it ends at the bound, not beyond.
+    def limit(self) -> float:
+        """Largest step along the direction that stays in the cones."""
+        dual = _cone_limit(np.full_like(self.tau, self.kappa), self.z, np.zeros_like(self.tau), self.dz)
+        return min(_cone_limit(self.tau, self.u, self.dtau, self.du), dual)
 
-        A direction then counts on no more than `held` leaves of it; else what it asks of the other entries misleads.
-        """
-        h = self.curvature(theta)
-        if not self.datafit.loss.separable:  # predictions are known up to a shift of each row
-            away = away - away[self._heaviest(theta)][:, None]
-        room = self._room(theta, away)
-        return np.asarray(np.where(room <= spare, np.maximum(h, np.abs(away) / room), h))
+    def product(self, step: float = 0.0) -> float:
+        """Sum of the ``count`` complementarity products after a step."""
+        u, z = self.u + step * self.du, self.z + step * self.dz
+        return float(self.kappa * (self.tau + step * self.dtau).sum() + np.sum(u * z))
 
-    def _heaviest(self, theta: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        return np.arange(len(theta)), np.argmax(self.datafit.weights * self.datafit.y - theta, axis=1)
+    def advance(self, step: float) -> None:
+        """Take the step."""
+        self.tau = self.tau + step * self.dtau
+        self.u, self.z = self.u + step * self.du, self.z + step * self.dz
+        self._scale()
+
+
+class AbsoluteValues:
+    r"""p = 1: :math:`u = u^+-u^-` with the duals :math:`a^\pm = \kappa\pm z`, and :math:`u^\pm a^\pm` the products."""
+
+    def __init__(self, n_groups: int, m: int, kappa: float, tau: float) -> None:
+        self.kappa, self.sign = kappa, np.array([1.0, -1.0])[:, None, None]
+        self.parts, self.count = np.full((2, n_groups, m), tau), 2 * n_groups * m
+        self.z = np.zeros((n_groups, m))
+        self.dparts, self.dz = np.zeros_like(self.parts), self.z
+
+    def _duals(self) -> Array:
+        return np.asarray(self.kappa + self.sign * self.z)
+
+    def _spread(self) -> Array:
+        return np.asarray((self.parts / self._duals()).sum(axis=0))
+
+    def root(self) -> Array:
+        """Return the roots of S."""
+        G, m = self.z.shape
+        S = np.zeros((G, m, m))
+        S[:, range(m), range(m)] = 1 / np.sqrt(self._spread())
+        return S
+
+    def right_hand_side(self, target: float, second_order: bool) -> Array:
+        """Return q (G, m) for a target; ``second_order`` corrects by the previous direction."""
+        a = self._duals()
+        c = target - self.parts * a
+        if second_order:
+            c = c - self.dparts * self.sign * self.dz
+        self.c = c / a
+        return np.asarray(self.c[0] - self.c[1])
+
+    def set_direction(self, du: Array) -> None:
+        """Set the direction."""
+        self.dz = (self.c[0] - self.c[1] - du) / self._spread()
+        self.dparts = self.c - self.parts / self._duals() * self.sign * self.dz
+
+    def limit(self) -> float:
+        """Return the largest step."""
+        a, da = self._duals(), self.sign * self.dz
+        return min(longest_step(self.parts, self.dparts), longest_step(a, da))
+
+    def product(self, step: float = 0.0) -> float:
+        """Return the sum of the products after a step."""
+        dz = step * self.sign * self.dz
+        return float(np.sum((self.parts + step * self.dparts) * (self._duals() + dz)))
+
+    def advance(self, step: float) -> None:
+        """Take the step."""
+        self.parts = self.parts + step * self.dparts
+        self.z = self.z + step * self.dz
+
+
+def _hyperbolic(a0: Array, a1: Array) -> Array:
+    """Return sqrt(a0² - |a1|²), as a product, which cancels less."""
+    size = np.sqrt(np.einsum("gm,gm->g", a1, a1))
+    return np.asarray(np.sqrt(np.maximum((a0 - size) * (a0 + size), np.finfo(np.float64).tiny)))
+
+
+def _cone_limit(a0: Array, a1: Array, d0: Array, d1: Array) -> float:
+    """Largest step with |a1 + step d1| ≤ a0 + step d0: the first root of a quadratic."""
+    if a0.size == 0:
+        return np.inf
+    A = d0**2 - np.einsum("gm,gm->g", d1, d1)
+    B = a0 * d0 - np.einsum("gm,gm->g", a1, d1)
+    C = _hyperbolic(a0, a1) ** 2
+    root = B * B - A * C
+    real = root >= 0
+    # roots of A t² + 2 B t + C: C / (-B ± sqrt) is stable for C > 0
+    sqrt = np.sqrt(np.where(real, root, 0.0))
+    low = -B + sqrt
+    steps = np.full(a0.shape, np.inf)
+    hit = real & (low > 0)
+    steps[hit] = C[hit] / low[hit]
+    return float(min(steps.min(), longest_step(a0, d0)))

@@ -8,7 +8,8 @@ from scipy.linalg import cho_factor, cho_solve
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
-from clifford_rand_nn.solvers.interior.complementarity import BOUNDARY, SPARE, Box, DualTerms, longest_step
+from clifford_rand_nn.solvers.interior.complementarity import Box, longest_step
+from clifford_rand_nn.solvers.interior.predictor_corrector import BOUNDARY, SPARE, DualTerms, predictor_corrector
 from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS, GatedKernel, KernelSystem
 
 _INSIDE = 0.05  # a starting point keeps this share of the way from the boundary of a bounded domain
@@ -166,9 +167,6 @@ class KernelPath:
         """Tell which gates are active: those whose weight, as a share of the largest, exceeds their slack's share."""
         return np.asarray(self.eta * self.radius > self.s * self.eta.max())
 
-    def _product(self) -> float:
-        return float(self.eta @ self.s) + self.box.product()
-
     def step(self, gap: float, floor: float) -> float:
         """Take one step, and let the radius fall after a long one; return its length.
 
@@ -177,8 +175,6 @@ class KernelPath:
         """
         kernel, terms, radius, box = self.kernel, self.terms, self.radius, self.box
         P = self.eta.size
-        count = P + box.count
-        mu = self._product() / count
         h = terms.curvature(self.theta) + box.curvature()
         single = gap > _ROUGH and self.problem.n >= MANY_ROWS
         system = KernelSystem(kernel, self.eta / radius, h, self._balanced, self._buffers, single)
@@ -194,34 +190,35 @@ class KernelPath:
 
         spare = SPARE * min(gap, 1.0) * self.problem.datafit.weights
 
-        def direction(right: Array, excess: Array, product: Array) -> tuple[Array, Array, Array, Array, float]:
-            """Solve for the direction with these right-hand sides; return it and the largest step along it."""
-            first = system.solve(right[:, :, None])[:, :, 0]
+        dtheta, dc, deta, ds = np.zeros_like(self.theta), np.zeros_like(self.c), np.zeros(P), np.zeros(P)
+
+        def direction(target: float, second_order: bool, length: float) -> float:
+            """Solve for the direction towards a product; return the largest step along it."""
+            nonlocal dtheta, dc, deta, ds
+            right, over, products = away, excess, target - self.eta * self.s
+            if second_order:
+                box.shorten(length)
+                moved = length * kernel.correlations(dtheta)
+                over = over + np.einsum("rpc,rpc->p", moved, moved) / (2 * radius)
+                right = right - kernel.predictions(moved * (length * deta / radius)[:, None])
+                products = products - length**2 * deta * ds
+            first = system.solve((right + box.right_hand_side(target, second_order))[:, :, None])[:, :, 0]
             rhs = border.T @ first.ravel()
-            rhs[:P] += product / self.eta + excess
+            rhs[:P] += products / self.eta + over
             rhs[P:] += border[:, P:].T @ self.theta.ravel()
             x = cho_solve(factor, rhs, check_finite=False)
             dtheta = first - (solved @ x).reshape(first.shape)
             deta, dc = x[:P], x[P:].reshape(self.c.shape)
-            ds = -(border[:, :P].T @ dtheta.ravel()) - excess
+            ds = -(border[:, :P].T @ dtheta.ravel()) - over
             box.set_direction(dtheta)
             inside = min(box.limit(), terms.limit(self.theta, dtheta, spare))
-            longest = min(inside, longest_step(self.eta, deta), longest_step(self.s, ds))
-            return dtheta, deta, dc, ds, longest
+            return min(inside, longest_step(self.eta, deta), longest_step(self.s, ds))
 
-        dtheta, deta, _, ds, longest = direction(away + box.right_hand_side(0.0, False), excess, -self.eta * self.s)
-        length = min(1.0, longest)
-        reached = float((self.eta + length * deta) @ (self.s + length * ds)) + box.product(length)
-        share = 1.0 if length < _SHORT else min(max(reached / (count * mu), 0.0), 1.0) ** 3
-        target = max(share * mu, floor)
-        if length < _SHORT:  # the second-order terms of a step that is not taken would lead astray
-            dtheta, deta, ds = length * dtheta, length * deta, length * ds
-            box.shorten(length)
-        turned = kernel.correlations(dtheta)
-        excess = excess + np.einsum("rpc,rpc->p", turned, turned) / (2 * radius)
-        away = away + box.right_hand_side(target, True) - kernel.predictions(turned * (deta / radius)[:, None])
-        dtheta, deta, dc, ds, longest = direction(away, excess, target - self.eta * self.s - deta * ds)
-        length = min(1.0, max(BOUNDARY, 1 - gap) * longest)  # the last steps go further, as the gap closes
+        def product(step: float) -> float:
+            return float((self.eta + step * deta) @ (self.s + step * ds)) + box.product(step)
+
+        boundary = max(BOUNDARY, 1 - gap)  # the last steps go further, as the gap closes
+        length = predictor_corrector(direction, product, P + box.count, floor, boundary, _SHORT)
         self.theta = self.theta + terms.held(self.theta, length * dtheta, spare)
         self.eta = self.eta + length * deta
         self.s = self.s + length * ds

@@ -11,7 +11,7 @@ from clifford_rand_nn.problems.duality import dual_bound
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
 from clifford_rand_nn.solvers.base import Result, Status
 from clifford_rand_nn.solvers.convergence import Watch
-from clifford_rand_nn.solvers.interior.complementarity import DualTerms
+from clifford_rand_nn.solvers.interior.predictor_corrector import DualTerms
 from clifford_rand_nn.solvers.kernel.active_set import GateWeights
 from clifford_rand_nn.solvers.kernel.central_path import KernelPath
 from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS, GatedKernel

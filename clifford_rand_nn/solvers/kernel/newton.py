@@ -13,7 +13,7 @@ from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Result, Status
 from clifford_rand_nn.solvers.convergence import Watch
-from clifford_rand_nn.solvers.interior.loss_term import LossTerm
+from clifford_rand_nn.solvers.interior.predictor_corrector import LossTerm
 from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS, KernelSystem, SummedKernel
 from clifford_rand_nn.solvers.kernel.method import ADVICE, KernelMethod, sparse_numbers
 

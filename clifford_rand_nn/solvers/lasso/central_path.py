@@ -6,7 +6,8 @@ from scipy.linalg import cho_solve
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.lasso import LassoProblem
-from clifford_rand_nn.solvers.interior.complementarity import BOUNDARY, SPARE, Box, Discs, DualTerms, TwoSided
+from clifford_rand_nn.solvers.interior.complementarity import Box, Discs, TwoSided
+from clifford_rand_nn.solvers.interior.predictor_corrector import SPARE, DualTerms, predictor_corrector
 
 _BLOCK = 1 << 22  # entries of the scaled copy of a block of columns: 32 MB
 _DROP = 1e-3  # share of the identity that the left-out columns may add; a refinement step gains three digits
@@ -215,7 +216,10 @@ class CentralPath:
             self.problem.fit_intercept,
         )
 
-        def direction(target: float, second_order: bool) -> tuple[Array, Array, float]:
+        dtheta, dt = self.theta, self.t
+
+        def direction(target: float, second_order: bool, _: float) -> float:
+            nonlocal dtheta, dt
             q = self.problem.K @ cones.right_hand_side(target, second_order) + box.right_hand_side(target, second_order)
             unbounded, dt, dU = matrix.solve(away + q, excess)
             dtheta = terms.held(self.theta, unbounded, spare)
@@ -223,12 +227,9 @@ class CentralPath:
                 dU = self.problem.K.T @ dtheta
             cones.set_direction(dU)
             box.set_direction(dtheta)
-            return dtheta, dt, min(cones.limit(), box.limit(), terms.limit(self.theta, dtheta, spare))
+            return min(cones.limit(), box.limit(), terms.limit(self.theta, dtheta, spare))
 
-        length = min(1.0, direction(0.0, False)[2])
-        reached = (cones.product(length) + box.product(length)) / total
-        dtheta, dt, limit = direction(max(min(max(reached / mu, 0.0), 1.0) ** 3 * mu, floor), True)
-        length = min(1.0, BOUNDARY * limit)
+        length = predictor_corrector(direction, lambda step: cones.product(step) + box.product(step), total, floor)
         if not length > _SHORTEST:
             return False
         self.theta = self.theta + length * dtheta

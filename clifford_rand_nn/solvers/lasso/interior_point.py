@@ -14,7 +14,7 @@ from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.convergence import Watch
-from clifford_rand_nn.solvers.interior.complementarity import DualTerms
+from clifford_rand_nn.solvers.interior.predictor_corrector import DualTerms
 from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.lasso.central_path import CentralPath
 from clifford_rand_nn.solvers.lasso.vertex_solution import make_basic

@@ -12,16 +12,14 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.convergence import Watch
-from clifford_rand_nn.solvers.interior.complementarity import longest_step
-from clifford_rand_nn.solvers.interior.loss_term import LossTerm
+from clifford_rand_nn.solvers.interior.complementarity import AbsoluteValues, SecondOrderCones, longest_step
+from clifford_rand_nn.solvers.interior.predictor_corrector import LossTerm, predictor_corrector
 from clifford_rand_nn.solvers.interrupts import handed_over
-from clifford_rand_nn.solvers.relu.norm_cones import AbsoluteValues, SecondOrderCones
 from clifford_rand_nn.solvers.relu.program import ReLUProgram, UnitBlocks
 
 # Norms and slacks start at ten times the scale of the targets: 36 iterations to a gap of 1e-4 on the spiral with 200
 # gates, against 41 from 1 and 53 from 0.1.
 _START = 10.0
-_TO_BOUNDARY = 0.99  # share of the way to the boundary that a step takes
 # Proximal term: a unit that its cone leaves free has no curvature of its own, and without one the last system cannot be
 # factored. In proportion to mu it vanishes at the optimum; 1 µ costs 5 iterations more than 0.1 µ.
 _RIDGE, _LEAST_RIDGE = 0.1, 1e-11
@@ -170,8 +168,10 @@ class _Point:
         except LinAlgError:  # indefinite: the last digits are reached
             return False
 
-        def direction(target: float, ds: Array | float, dz: Array | float) -> tuple[Array, Array, Array, Array]:
-            second_order = bool(np.ndim(ds))
+        dU, dt, ds, dz = self.U, self.t, np.zeros_like(s), np.zeros_like(z)
+
+        def direction(target: float, second_order: bool, _: float) -> float:
+            nonlocal dU, dt, ds, dz
             c = target - s * z - ds * dz
             theta = loss.theta + loss.right_hand_side(target, second_order)
             r = program.adjoint(theta) + program.cones_adjoint(z + (c - z * error) / s)
@@ -181,14 +181,13 @@ class _Point:
             norms.set_direction(dU[:, : program.rank])
             loss.set_direction(program.forward(dU) + dt)
             ds = program.cones(dU) + error
-            return dU, dt, ds, (c - z * ds) / s
+            dz = (c - z * ds) / s
+            return min(norms.limit(), loss.limit(), longest_step(s, ds), longest_step(z, dz))
 
-        _, _, ds, dz = direction(0.0, 0.0, 0.0)
-        size = min(1.0, self._limit(ds, dz))
-        after = norms.product(size) + loss.product(size) + float(np.sum((s + size * ds) * (z + size * dz)))
-        centring = min(max(after / count / mu, 0.0), 1.0) ** 3 if mu > 0 else 0.0
-        dU, dt, ds, dz = direction(centring * mu, ds, dz)
-        size = min(1.0, _TO_BOUNDARY * self._limit(ds, dz))
+        def product(step: float) -> float:
+            return norms.product(step) + loss.product(step) + float(np.sum((s + step * ds) * (z + step * dz)))
+
+        size = predictor_corrector(direction, product, count)
         if not all(np.isfinite(move).all() for move in (dU, dt, ds, dz)):
             return False
         self.U, self.t = self.U + size * dU, self.t + size * dt
@@ -203,9 +202,6 @@ class _Point:
 
     def _mismatch(self) -> Array:
         return np.asarray(self.program.cones(self.U) + self.vacuous - self.s)
-
-    def _limit(self, ds: Array, dz: Array) -> float:
-        return min(self.norms.limit(), self.loss.limit(), longest_step(self.s, ds), longest_step(self.z, dz))
 
     def complementarity(self) -> float:
         """Sum of slack times multiplier in the scale of the objective: the gap that the method itself expects."""
