@@ -1,12 +1,15 @@
 """Plain values that JSON holds, checked as they are read, and records made of them."""
 
 import math
-from dataclasses import asdict, is_dataclass
-from typing import Any, TypeVar, get_type_hints
+from collections.abc import Mapping
+from types import NoneType
+from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
 Record = TypeVar("Record")
+Arrays = dict[str, NDArray[Any]]
 
 
 def number(value: Any) -> float:
@@ -57,20 +60,67 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, bool | int | float | str) else None
 
 
-_CHECKS: dict[Any, Any] = {str: text, bool: truth, int: whole, float: number, tuple[str, ...]: texts}
+_CHECKS: dict[Any, Any] = {str: text, bool: truth, int: whole, float: number}
 
 
-def values_of(record: Any, *without: str) -> dict[str, Any]:
-    """Return the fields of a dataclass or a named tuple as JSON can hold them, but those named."""
-    fields = asdict(record) if is_dataclass(record) and not isinstance(record, type) else record._asdict()
-    return {
-        name: list(value) if isinstance(value, tuple) else plain(value)
-        for name, value in fields.items()
-        if name not in without
-    }
+def values_of(record: Any, *without: str, arrays: Arrays | None = None, prefix: str = "") -> dict[str, Any]:
+    """Return the fields of a dataclass or a named tuple as JSON can hold them, but those named.
+
+    Fields that are arrays go to ``arrays``, under their names after a prefix.
+    """
+    values: dict[str, Any] = {}
+    for name, hint in _fields(type(record)).items():
+        value = getattr(record, name)
+        if name in without or (value is None and _is_array(hint)):
+            continue
+        if isinstance(value, np.ndarray):
+            assert arrays is not None
+            arrays[prefix + name] = value
+        else:
+            values[name] = _as_json(value)
+    return values
 
 
-def record_of(kind: type[Record], values: dict[str, Any], **others: Any) -> Record:
-    """Return the record of such fields, each checked by its type, and of others; the rest have their defaults."""
-    types = get_type_hints(kind)
-    return kind(**{name: _CHECKS[types[name]](value) for name, value in values.items()}, **others)
+def _as_json(value: Any) -> Any:
+    if hasattr(value, "_fields"):
+        return values_of(value)
+    return [_as_json(entry) for entry in value] if isinstance(value, tuple | list) else plain(value)
+
+
+def record_of(
+    kind: type[Record], values: Mapping[str, Any], *, arrays: Arrays | None = None, prefix: str = "", **others: Any
+) -> Record:
+    """Return the record of such fields, each checked by its type, and of others; the rest have their defaults.
+
+    Fields that are arrays are those in ``arrays`` under their names after a prefix; optional ones may be missing.
+    """
+    types, arrays = _fields(kind), arrays or {}
+    fields = {name: checked(types[name], value) for name, value in values.items()}
+    for name, hint in types.items():
+        if _is_array(hint) and name not in others and (prefix + name in arrays or not _is_optional(hint)):
+            fields[name] = arrays[prefix + name]
+    return kind(**fields, **others)
+
+
+def checked(hint: Any, value: Any) -> Any:
+    """Return a value of JSON as one of a type: a plain one, a tuple, a record, or None where that is allowed."""
+    if hint in _CHECKS:
+        return _CHECKS[hint](value)
+    if _is_optional(hint):
+        return None if value is None else checked(next(part for part in get_args(hint) if part is not NoneType), value)
+    if get_origin(hint) is tuple:
+        agree(isinstance(value, list | tuple), f"{value!r} is not a list")
+        return tuple(checked(get_args(hint)[0], entry) for entry in value)
+    return record_of(hint, value)
+
+
+def _fields(kind: type) -> dict[str, Any]:
+    return {name: hint for name, hint in get_type_hints(kind).items() if get_origin(hint) is not ClassVar}
+
+
+def _is_optional(hint: Any) -> bool:
+    return NoneType in get_args(hint)
+
+
+def _is_array(hint: Any) -> bool:
+    return any(get_origin(part) is np.ndarray for part in (hint, *get_args(hint)))

@@ -6,21 +6,20 @@ import platform
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import scipy
 import sklearn
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 
 from clifford_rand import __version__
 from clifford_rand._checks import check_path, fail
 from clifford_rand._files import replaced
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import FAULTS, read_npz
-from clifford_rand_nn.saved import estimator, pipeline, steps
 from clifford_rand_nn.saved.parts import FORMAT, ForeignPartError
+from clifford_rand_nn.saved.pipelines import Model, array_rule, pack, unpack
 
 VERSION = 11  # raised when a reader of the old layout could not read the new one
 # 1 knew gated networks only, 2 no sample weights, 3 neither `BetaCV` nor bias="penalized", 4 no infinitely many gates,
@@ -28,10 +27,6 @@ VERSION = 11  # raised when a reader of the old layout could not read the new on
 # Models without what is new are written so that older readers read them.
 _READABLE = tuple(range(1, VERSION + 1))
 
-Model: TypeAlias = estimator.Estimator | Pipeline
-
-# What each array is: kinds of dtype, and numbers of axes (version 1 kept those of a single output without an axis).
-_ARRAYS = {"meta": "u1", "dual_point": "f2", "sample_weight": "f1", "classes": "biufUS1"} | estimator.ARRAYS
 # NaN for betas without time, rows of weight zero or not left out, and gaps of what has no bound yet.
 _WITH_GAPS = ("search_scores", "loo_predictions", "loo_probabilities")
 
@@ -40,7 +35,7 @@ class _Known(Container[object]):
     """The names of all arrays that a model file can have."""
 
     def __contains__(self, name: object) -> bool:
-        return name in _ARRAYS or (isinstance(name, str) and steps.rule(name) is not None)
+        return isinstance(name, str) and array_rule(name) is not None
 
 
 def save_model(path: str | os.PathLike[str], model: Model) -> None:
@@ -91,7 +86,7 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     if check_path(path, "path", "save_model").suffix.lower() != ".npz":
         raise fail("path", "save_model", "a file name that ends in .npz", str(path))
     arrays: Any
-    arrays, meta = pipeline.pack(model) if type(model) is Pipeline else estimator.pack(model)
+    arrays, meta = pack(model)
     versions = {"numpy": np.__version__, "scipy": scipy.__version__, "scikit-learn": sklearn.__version__}
     meta["libraries"] = {"python": platform.python_version()} | versions
     meta["saved"] = datetime.now(UTC).isoformat(timespec="seconds")
@@ -129,16 +124,16 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         text = text.replace('"bias": "penalised"', '"bias": "penalized"')  # its name up to version 11
         meta = json.loads(text, parse_constant=float)
         json.dumps(meta, ensure_ascii=False).encode()  # an escape such as \ud800 alone is no text, nor could be saved
-        found, version = meta["format"], meta["version"]
-    if found != FORMAT or not isinstance(version, int):
-        raise ArgumentError(f"{name}: this is a file of format {found!r}, not {FORMAT!r}.")
+        file_format, version = meta["format"], meta["version"]
+    if file_format != FORMAT or not isinstance(version, int):
+        raise ArgumentError(f"{name}: this is a file of format {file_format!r}, not {FORMAT!r}.")
     if version not in _READABLE:
         raise ArgumentError(
             f"{name}: the file has version {version} of the format (clifford-rand {meta.get('library')}), this "
             f"clifford-rand {__version__} reads versions up to {VERSION}; update it or save the model again."
         )
     with damage_as_error(name):
-        return pipeline.unpack(arrays, meta) if "pipeline" in meta else estimator.unpack(arrays, meta)
+        return unpack(arrays, meta)
 
 
 def _item(value: object) -> Any:
@@ -163,7 +158,7 @@ def damage_as_error(name: str) -> Iterator[None]:
 def _check_arrays(arrays: dict[str, NDArray[Any]]) -> None:
     """Refuse arrays of another kind or number of axes than are saved, and numbers that are not finite."""
     for name, array in arrays.items():
-        rule = _ARRAYS.get(name) or steps.rule(name) or ""
+        rule = array_rule(name) or ""  # version 1 kept arrays of a single output without an axis
         kinds = rule.rstrip("0123")
         if array.dtype.kind not in kinds or (kinds == "f" and array.dtype != np.float64):
             raise ValueError(f"the array {name!r} has dtype {array.dtype}")

@@ -1,87 +1,53 @@
-"""What model files of every kind hold: plain values, features, labels, and the checks of what is read."""
+"""Parts of model files that several estimators share: features, labels, certificates, kernel networks."""
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 
 from clifford_rand import __version__
 from clifford_rand._checks import describe, fail
+from clifford_rand_nn._records import Arrays, agree, number, plain, record_of, truth, values_of, whole
+from clifford_rand_nn.claims import GatedClaim, KernelClaim
+from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.kernel_network.calibration import Calibration
+from clifford_rand_nn.kernel_network.gram_features import RowSpan
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.network import KernelNetwork
+from clifford_rand_nn.kernel_network.standardization import Standardization
+from clifford_rand_nn.row_sums.targets import Targets
+from clifford_rand_nn.shards.certificate import ShardCertificate
 
 FORMAT = "clifford-rand-model"
-_SCALES = ("share", "scale", "loss")  # of a calibration
-_ENDED = "object, each with a full stop at its end"  # dtype of labels one of which ends with NUL
+# Versions of the format in which each came; a model is written in the least one that can hold it.
+KERNEL_VERSION, SPAN_VERSION, SHARDS_VERSION = 5, 9, 10
+# Of each array the kinds of its dtype and the numbers of its axes.
+ARRAYS = (
+    {"dual_point": "f2", "sample_weight": "f1", "classes": "biufUS1", "class_factors": "f1", "dual_scale": "f1"}
+    | {"calibration_slopes": "f1", "calibration_offsets": "f1"}
+    | {"kernel_rows": "f2", "kernel_mean": "f1", "kernel_rate": "f1", "kernel_frame": "f2", "kernel_angle": "f2"}
+    | {"kernel_alpha": "f2", "kernel_intercept": "f1", "span_whiten": "f2", "span_base": "f2"}
+    | {"span_values": "f1", "span_columns": "i1", "span_ends": "i1"}
+)
+_PROVED = ("primal", "dual", "relative_gap", "n_patterns", "scope")  # of a certificate
+_SCALES = ("loss", "scale", "share")  # of a calibration
+_NUL_ENDED = "object, each with a full stop at its end"  # dtype of labels one of which ends with NUL
 
 
 class ForeignPartError(ValueError):
     """A file holds what is not read from files, because it could run code; the message names it."""
 
 
-def number(value: Any) -> float:
-    """Return a finite number; refuse anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{value!r} is no finite number")
-    return float(value)
-
-
-def whole(value: Any, low: int = 0) -> int:
-    """Return an integer from ``low`` on; refuse anything else."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < low:
-        raise ValueError(f"{value!r} is no integer ≥ {low}")
-    return value
-
-
-def truth(value: Any) -> bool:
-    """Return a truth value; refuse anything else."""
-    if not isinstance(value, bool):
-        raise ValueError(f"{value!r} is neither true nor false")
-    return value
-
-
-def text(value: Any) -> str:
-    """Return a text; refuse anything else."""
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r} is no text")
-    return value
-
-
-def agree(fits: bool, what: str = "the arrays do not fit each other") -> None:
-    """Refuse parts of a file that contradict each other."""
-    if not fits:
-        raise ValueError(what)
-
-
-def plain(value: Any) -> Any:
-    """Return a parameter as JSON can hold it; arrays are stored apart, generators not at all."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return None
-
-
-def parameter(value: Any) -> Any:
-    """Return a parameter as JSON can hold it: weights of classes as pairs."""
-    if isinstance(value, dict):
-        return [[plain(label), float(weight)] for label, weight in value.items()]
-    return plain(value)
-
-
-def read_parameter(value: Any) -> Any:
-    """Return the parameter that `parameter` made a value of; `ValueError` of weights that are no numbers."""
-    if not isinstance(value, list):
-        return value
-    weights = dict(value)
-    if any(isinstance(weight, bool) or not isinstance(weight, int | float) for weight in weights.values()):
-        raise ValueError("weights of classes that are no numbers")
-    return {label: float(weight) for label, weight in weights.items()}
-
-
-def about(model: Any, version: int, params: dict[str, Any]) -> dict[str, Any]:
-    """Return what is said of every estimator: format, parameters, features, and the numbers of its certificate."""
+def about(model: Any, version: int) -> dict[str, Any]:
+    """Return what is stored of every estimator: format, parameters, features, numbers of its certificate."""
+    if not hasattr(model, "network_"):
+        raise fail("model", "save_model", "fitted", describe(f"a {type(model).__name__} before fit"))
     proof, names = model.certificate_, getattr(model, "feature_names_in_", None)
+    params = {name: plain(value) for name, value in model.get_params().items()}
+    weights = getattr(model, "class_weight", None)
+    if isinstance(weights, dict):
+        params["class_weight"] = [[plain(label), float(weight)] for label, weight in weights.items()]
     return {
         "format": FORMAT,
         "version": version,
@@ -91,23 +57,27 @@ def about(model: Any, version: int, params: dict[str, Any]) -> dict[str, Any]:
         "n_rows": int(proof.n_rows),
         "n_features": int(model.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
-        "certificate": {
-            "primal": float(proof.primal),
-            "dual": float(proof.dual),
-            "relative_gap": float(proof.relative_gap),
-            "n_patterns": int(proof.n_patterns),
-            "scope": proof.scope,
-        },
+        "certificate": {name: plain(getattr(proof, name)) for name in _PROVED},
     }
 
 
-def set_features(model: Any, meta: dict[str, Any]) -> int:
-    """Set the number and the names of the features; return the number."""
-    d = model.n_features_in_ = whole(meta["n_features"], 1)
-    if meta["feature_names"] is not None:
-        model.feature_names_in_ = np.array([str(name) for name in meta["feature_names"]], dtype=object)
-        agree(len(model.feature_names_in_) == d, "the feature names do not fit the arrays")
-    return d
+def read_parameters(params: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that `about` wrote."""
+    weights = params.get("class_weight")
+    if not isinstance(weights, list):
+        return dict(params)
+    if any(isinstance(weight, bool) or not isinstance(weight, int | float) for _, weight in weights):
+        raise ValueError("weights of classes that are not numbers")
+    return params | {"class_weight": {label: float(weight) for label, weight in weights}}
+
+
+def read_features(meta: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes that scikit-learn has for the number and the names of the features."""
+    d, names = whole(meta["n_features"], 1), meta["feature_names"]
+    if names is None:
+        return {"n_features_in_": d}
+    agree(len(names) == d, "the feature names do not fit the arrays")
+    return {"n_features_in_": d, "feature_names_in_": np.array([str(name) for name in names], dtype=object)}
 
 
 def proved(meta: dict[str, Any]) -> dict[str, Any]:
@@ -117,7 +87,7 @@ def proved(meta: dict[str, Any]) -> dict[str, Any]:
     return numbers | {"scope": str(proof["scope"]), "n_patterns": whole(proof["n_patterns"])}
 
 
-def checked_weights(arrays: dict[str, NDArray[Any]], outputs: int) -> NDArray[np.float64] | None:
+def read_weights(arrays: Arrays, outputs: int) -> NDArray[np.float64] | None:
     """Return the sample weights, or None; with the dual point of ``outputs`` columns that they fit."""
     theta, weights = arrays["dual_point"], arrays.get("sample_weight")
     agree(theta.shape[1] == outputs)
@@ -127,49 +97,36 @@ def checked_weights(arrays: dict[str, NDArray[Any]], outputs: int) -> NDArray[np
     return weights
 
 
-def plain_classes(classes: NDArray[Any]) -> tuple[NDArray[Any], str]:
-    """Return labels as an array that needs no pickle, and the dtype that they have."""
+def pack_classes(arrays: Arrays, meta: dict[str, Any], classes: NDArray[Any]) -> None:
+    """Add labels as an array that needs no pickle, and the dtype that they have."""
     if classes.dtype != object and classes.dtype.kind in "biufUS":
-        return classes, classes.dtype.str
-    if all(isinstance(label, str) for label in classes):
-        if any(label.endswith("\0") for label in classes):  # NumPy drops a NUL at the end of a text
-            return np.array([f"{label}." for label in classes]), _ENDED
-        return classes.astype(str), "object"
-    raise fail("model", "save_model", "fitted to labels of one kind: text, integers, booleans or floats", classes)
+        arrays["classes"], meta["classes_dtype"] = classes, classes.dtype.str
+    elif not all(isinstance(label, str) for label in classes):
+        raise fail("model", "save_model", "fitted to labels of one kind: text, integers, booleans or floats", classes)
+    elif any(label.endswith("\0") for label in classes):  # NumPy drops a NUL at the end of a text
+        arrays["classes"], meta["classes_dtype"] = np.array([f"{label}." for label in classes]), _NUL_ENDED
+    else:
+        arrays["classes"], meta["classes_dtype"] = classes.astype(str), "object"
 
 
-def read_classes(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], outputs: int) -> NDArray[Any]:
+def read_classes(arrays: Arrays, meta: dict[str, Any], outputs: int) -> NDArray[Any]:
     """Return the labels of a classifier with so many outputs."""
-    classes = arrays["classes"].astype(object) if meta["classes_dtype"] in ("object", _ENDED) else arrays["classes"]
-    if meta["classes_dtype"] == _ENDED:
+    dtype, classes = meta["classes_dtype"], arrays["classes"]
+    classes = classes.astype(object) if dtype in ("object", _NUL_ENDED) else classes
+    if dtype == _NUL_ENDED:
         classes[:] = [label[:-1] for label in classes]
     agree(len(classes) == max(2, outputs), "the classes do not fit the arrays")
     return classes
 
 
-def pack_calibration(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], calibration: Calibration) -> None:
-    """Add the calibration of a classifier."""
-    arrays |= {"calibration_slopes": calibration.slopes, "calibration_offsets": calibration.offsets}
-    meta["calibration"] = scales(calibration)
-
-
-def read_calibration(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], n_classes: int) -> Calibration:
+def read_calibration(
+    arrays: Arrays, values: dict[str, Any], n_classes: int, prefix: str = "calibration_"
+) -> Calibration:
     """Return the calibration of a classifier."""
-    slopes, offsets = arrays["calibration_slopes"], arrays["calibration_offsets"]
-    calibration = Calibration(slopes, offsets, **read_scales(meta["calibration"]))
+    agree(sorted(values) == sorted(_SCALES), "the calibration")  # a missing number does not have its default
+    calibration = record_of(Calibration, values, arrays=arrays, prefix=prefix)
     agree(len(calibration.offsets) == n_classes, "the calibration does not fit the classes")
     return calibration
-
-
-def scales(calibration: Calibration) -> dict[str, float]:
-    """Return the numbers of a calibration beside its arrays."""
-    return {name: float(getattr(calibration, name)) for name in _SCALES}
-
-
-def read_scales(values: dict[str, Any]) -> dict[str, float]:
-    """Return the numbers that `scales` wrote; each is required."""
-    agree(sorted(values) == sorted(_SCALES), "the calibration")  # a missing one is not the default
-    return {name: number(values[name]) for name in _SCALES}
 
 
 def read_target_ndim(meta: dict[str, Any], outputs: int) -> int:
@@ -179,7 +136,82 @@ def read_target_ndim(meta: dict[str, Any], outputs: int) -> int:
     return ndim
 
 
-def require_fitted(model: Any, attribute: str) -> None:
-    """Refuse to save an estimator that is not fitted."""
-    if not hasattr(model, attribute):
-        raise fail("model", "save_model", "fitted", describe(f"a {type(model).__name__} before fit"))
+def pack_kernel(arrays: Arrays, network: KernelNetwork) -> dict[str, Any]:
+    """Add the arrays of a kernel network, as they lie in memory, and return the rest of it."""
+    standard = network.standard
+    if isinstance(standard, RowSpan):
+        arrays["span_whiten"] = standard.whiten
+        base, standard = standard.base, standard.standard
+        if issparse(base):
+            arrays |= {"span_values": base.data, "span_columns": base.indices, "span_ends": base.indptr}
+        else:
+            arrays["span_base"] = np.asarray(base, dtype=np.float64)
+    arrays |= {f"kernel_{name}": getattr(network, name) for name in ("rows", "alpha", "intercept")}
+    parts = [values_of(part, arrays=arrays, prefix="kernel_") for part in (network.kernel, standard)]
+    return {name: float(value) for part in parts for name, value in part.items()}
+
+
+def kernel_version(network: KernelNetwork) -> int:
+    """Return the least version of the format that can hold a kernel network."""
+    return SPAN_VERSION if isinstance(network.standard, RowSpan) else KERNEL_VERSION
+
+
+def read_kernel(arrays: Arrays, values: dict[str, Any], d: int) -> KernelNetwork:
+    """Return the kernel network of arrays and values."""
+    kernel = record_of(GateKernel, {"bias": values["bias"]}, arrays=arrays, prefix="kernel_")
+    standard: Any = record_of(Standardization, {"bound": values["bound"]}, arrays=arrays, prefix="kernel_")
+    agree(standard.bound >= 0, "the standardization")
+    if "span_whiten" in arrays:
+        standard = RowSpan(standard, _span_rows(arrays, d), arrays["span_whiten"])
+        agree(standard.base.shape == (len(standard.whiten), d), "the training rows do not fit the network")
+    rows, alpha, intercept = (arrays[f"kernel_{name}"] for name in ("rows", "alpha", "intercept"))
+    network = KernelNetwork(standard, kernel, rows, alpha, intercept)
+    agree(network.d == d and network.alpha.size > 0)
+    frame, width = kernel.frame, standard.width
+    agree(frame is None or len(frame) == width, "the frame does not fit the rows")
+    r = (width if frame is None else frame.shape[1]) + (kernel.bias > 0)
+    agree(kernel.angle is None or len(kernel.angle) == r, "the angle does not fit the frame")
+    return network
+
+
+def _span_rows(arrays: Arrays, d: int) -> Any:
+    """Return the training rows of a span, dense or sparse."""
+    if "span_base" in arrays:
+        return arrays["span_base"]
+    values, columns, ends = (arrays[f"span_{name}"] for name in ("values", "columns", "ends"))
+    agree(len(values) == len(columns) and len(ends) > 1 and ends[0] == 0 and ends[-1] == len(values), "the sparse rows")
+    agree(bool((np.diff(ends) >= 0).all() and (columns >= 0).all() and (columns < d).all()), "the sparse rows")
+    return csr_array((values, columns, ends), shape=(len(ends) - 1, d))
+
+
+def pack_shards(arrays: Arrays, proof: ShardCertificate) -> dict[str, Any]:
+    """Add the arrays of a certificate over shards; return what else it has beside the network."""
+    values = {"n": int(proof.n), "n_rows": int(proof.n_rows), "mean_weight": float(proof.targets.mean_weight)}
+    if proof.targets.factors is not None:
+        arrays["class_factors"] = proof.targets.factors
+    if isinstance(proof.claim, KernelClaim):
+        arrays["dual_scale"] = np.asarray(proof.scale, dtype=np.float64)
+        return values | {"exponent": int(proof.targets.exponent)}
+    assert isinstance(proof.scale, float)
+    return values | {"scale": proof.scale, "fit_intercept": bool(proof.fit_intercept)}
+
+
+def read_shards(
+    arrays: Arrays, meta: dict[str, Any], loss: Loss, claim: GatedClaim | KernelClaim, classes: NDArray[Any] | None
+) -> dict[str, Any]:
+    """Return the fields of a certificate over shards but for beta, the loss and its threshold."""
+    values, factors = meta["shards"], arrays.get("class_factors")
+    agree(factors is None or (classes is not None and factors.shape == classes.shape and bool((factors > 0).all())))
+    loss = loss if classes is None else loss.of_classes(len(classes))
+    mean, n, n_rows = number(values["mean_weight"]), whole(values["n"], 1), whole(values["n_rows"])
+    agree(mean > 0 and n <= n_rows, "the certificate")
+    scale: Any
+    if isinstance(claim, KernelClaim):
+        scale, exponent, fit_intercept = arrays["dual_scale"], whole(values["exponent"], low=None), True
+        agree(scale.shape == (claim.network.alpha.shape[1],), "the certificate")
+    else:
+        scale, exponent, fit_intercept = number(values["scale"]), 0, truth(values["fit_intercept"])
+        agree(0 <= scale <= 1, "the certificate")
+    targets = Targets(loss, classes, mean, factors, exponent)
+    fields = {"scale": scale, "n": n, "n_rows": n_rows, "fit_intercept": fit_intercept}
+    return proved(meta) | fields | {"claim": claim, "targets": targets}

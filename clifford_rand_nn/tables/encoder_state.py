@@ -139,7 +139,7 @@ def _read_parameters(params: Mapping[str, Any]) -> Mapping[str, Any]:
 def _read_reader(values: Mapping[str, Any]) -> Reader:
     """Return the reader that `Reader.plain` described."""
     fields = {name: value for name, value in values.items() if name not in ("kind", "start")}
-    others = {"start": whole(values["start"], low=None)} if "start" in values else {}
+    others: dict[str, Any] = {"start": whole(values["start"], low=None)} if "start" in values else {}
     reader = record_of(READERS[values["kind"]], fields, **others)
     if isinstance(reader, DateReader):
         agree(bool(reader.parts) and len(set(reader.parts)) == len(reader.parts) and set(reader.parts) <= set(PARTS))

@@ -237,7 +237,7 @@ DAMAGE = {
     "estimator": (lambda arrays, meta: meta.update(estimator="os.system"), "damaged"),
     "params": (lambda arrays, meta: meta["params"].update(evil=1), "damaged.*evil"),
     "share": (lambda arrays, meta: meta["calibration"].update(share=0.5), "damaged.*by variances"),
-    "weights": (lambda arrays, meta: meta["params"].update(class_weight=[["no", "neurons"]]), "damaged.*no numbers"),
+    "weights": (lambda arrays, meta: meta["params"].update(class_weight=[["no", "neurons"]]), "damaged.*not numbers"),
     "surrogate": (lambda arrays, meta: meta["params"].update(verbose="\ud800"), "damaged.*surrogates"),
     "pickle": (lambda arrays, meta: arrays.update(coef=np.array([None, 1])), "not a model file|damaged"),
 }

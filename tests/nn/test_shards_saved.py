@@ -58,7 +58,7 @@ def test_a_file_keeps_predictions_and_the_proof(fitted, tmp_path):
         ("gated classifier", lambda arrays, meta: meta["shards"].update(n=10**6), "certificate"),
         ("gated classifier", lambda arrays, meta: arrays.update(class_factors=np.ones(2)), "fit each other"),
         ("default classifier", lambda arrays, meta: arrays.update(dual_scale=np.ones(7)), "certificate"),
-        ("default classifier", lambda arrays, meta: meta["shards"].update(exponent=0.5), "no integer"),
+        ("default classifier", lambda arrays, meta: meta["shards"].update(exponent=0.5), "not an integer"),
     ],
 )
 def test_a_damaged_file_is_refused(kind, change, match, tmp_path):

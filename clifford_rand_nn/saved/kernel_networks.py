@@ -1,0 +1,247 @@
+"""Kernel networks and the sparse networks selected beside them as plain arrays and values, and back."""
+
+from typing import Any, cast, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand_nn._records import Arrays, agree, checked, number, plain, record_of, text, values_of, whole
+from clifford_rand_nn.certificates import Certificate
+from clifford_rand_nn.claims import KernelClaim, NetworkClaim
+from clifford_rand_nn.datafits.registry import as_loss
+from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
+from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
+from clifford_rand_nn.estimators.network.sparse_network import NeuronScore
+from clifford_rand_nn.estimators.network.unique_rows import MultilabelCalibration
+from clifford_rand_nn.kernel_network.candidates import Candidate
+from clifford_rand_nn.kernel_network.intervals import Intervals
+from clifford_rand_nn.kernel_network.metric.metric_selection import LearnedRounds
+from clifford_rand_nn.saved.networks import pack_neurons, read_neurons
+from clifford_rand_nn.saved.parts import (
+    KERNEL_VERSION,
+    SHARDS_VERSION,
+    about,
+    kernel_version,
+    pack_classes,
+    pack_kernel,
+    pack_shards,
+    proved,
+    read_calibration,
+    read_classes,
+    read_features,
+    read_kernel,
+    read_parameters,
+    read_shards,
+    read_target_ndim,
+    read_weights,
+)
+from clifford_rand_nn.shards.certificate import ShardCertificate
+from clifford_rand_nn.solvers.base import HistoryRow
+
+Network = ConvexNetworkClassifier | ConvexNetworkRegressor
+ESTIMATORS: dict[str, Any] = {estimator.__name__: estimator for estimator in get_args(Network)}
+_MULTILABEL_VERSION = 9
+# What files may lack, and readers of before pass over.
+_ADDED = {"network_rows": "i1", "left_out": "b1", "loo_probabilities": "f2", "history": "f2"}
+ARRAYS = (
+    _ADDED
+    | {"noise": "f1", "metric": "f2"}
+    | {"loo_predictions": "f12", "loo_classes": "i1", "rounds_rows": "i1", "rounds_predictions": "f2"}
+    | {"label_slopes": "f2", "label_offsets": "f2", "loo_labels": "i2"}
+    | {"interval_scores": "f2", "interval_mass": "f2", "interval_shares": "f1"}
+)
+# Of the certificate of the choice of few neurons; its dual point and its neurons are not kept.
+_SELECTION = {"primal": float, "dual": float, "relative_gap": float, "scope": str}
+
+
+def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
+    """Return the arrays and the values of a fitted estimator."""
+    meta, arrays = about(model, KERNEL_VERSION), cast("Arrays", {})
+    proof, claim = model.certificate_, model.certificate_.claim
+    is_sharded = isinstance(proof, ShardCertificate)
+    meta["certificate"]["loss"] = proof.loss
+    if not is_sharded:
+        arrays["dual_point"] = proof.dual_point
+        if proof.sample_weight is not None:
+            arrays["sample_weight"] = proof.sample_weight
+    if isinstance(claim, NetworkClaim):
+        meta["few"] = _pack_sparse(arrays, model, claim)
+    else:
+        meta["certificate"]["claim"] = values_of(claim, "network")
+        meta["kernel"] = pack_kernel(arrays, claim.network)
+        meta["version"] = kernel_version(claim.network)
+    meta |= {"beta": float(model.beta_), "loo_score": float(model.loo_score_), "reason": model.reason_}
+    meta["candidates"] = [values_of(candidate) for candidate in model.candidates_]
+    if model.metric_ is not None:
+        arrays["metric"] = model.metric_
+    if model.rounds_ is not None:
+        meta["rounds"] = values_of(model.rounds_, "folds", arrays=arrays, prefix="rounds_")
+    if isinstance(model, ConvexNetworkClassifier):
+        pack_classes(arrays, meta, model.classes_)
+        meta["losses"] = {name: float(value) for name, value in model.losses_.items()}
+        if isinstance(model.calibration_, MultilabelCalibration):
+            meta["version"], each = _MULTILABEL_VERSION, model.calibration_.calibrations
+            arrays |= {f"label_{name}": np.stack([getattr(c, name) for c in each]) for name in ("slopes", "offsets")}
+            arrays["loo_labels"] = model.loo_predictions_
+            meta["labels"] = [values_of(calibration, "slopes", "offsets") for calibration in each]
+        else:
+            if not is_sharded:
+                arrays["loo_classes"] = np.searchsorted(model.classes_, model.loo_predictions_)
+            meta["calibration"] = values_of(model.calibration_, arrays=arrays, prefix="calibration_")
+    else:
+        if not is_sharded:
+            arrays["loo_predictions"] = model.loo_predictions_
+        meta["interval_scale"] = values_of(model.intervals_, arrays=arrays, prefix="interval_")["scale"]
+        meta["target_ndim"] = int(vars(model)["_target_ndim"])
+    if is_sharded:
+        meta["shards"], meta["version"] = pack_shards(arrays, proof), SHARDS_VERSION
+    if vars(model)["_variance"] is not None:
+        arrays["noise"] = vars(model)["_noise"]
+    meta["arrays"] = sorted(arrays)
+    added = {name: getattr(model, f"{name}_", None) for name in _ADDED}
+    history = [row for row in model.history_ if np.isfinite(row).all()]
+    added["history"] = np.array(history, dtype=np.float64) if history else None
+    return arrays | {name: value for name, value in added.items() if value is not None}, meta
+
+
+def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
+    """Return the estimator of arrays and values from a file."""
+    stored = sorted(name for name in arrays if name != "meta" and name not in _ADDED)
+    agree(stored == meta["arrays"], f"its arrays are {stored}")  # an optional array may also have been lost
+    model: Any = ESTIMATORS[meta["estimator"]](**read_parameters(meta["params"]))
+    model._check_parameters()
+    state = read_features(meta)
+    claim, network_state = _read_network(arrays, meta, state["n_features_in_"])
+    state |= network_state
+    network, is_sharded = state["network_"], "shards" in meta
+    n, outputs = network.alpha.shape if isinstance(claim, KernelClaim) else (0, len(network.b2))
+    weights = state["_sample_weight"] = None if is_sharded else read_weights(arrays, outputs)
+    n_rows = whole(meta["n_rows"], 1) if is_sharded else len(arrays["dual_point"] if weights is None else weights)
+    loss = text(meta["certificate"]["loss"])
+    state |= {"beta_": number(meta["beta"]), "loo_score_": number(meta["loo_score"]), "reason_": text(meta["reason"])}
+    state["candidates_"] = [record_of(Candidate, values) for values in meta["candidates"]]
+    state |= {"history_": _read_history(arrays.get("history")), "status_": None}
+    rows = state["network_rows_"] = arrays.get("network_rows")
+    agree(rows is None or (len(rows) == n and _within(rows, n_rows)), "the rows of the network")
+    left_out = state["left_out_"] = arrays.get("left_out")
+    agree(left_out is None or len(left_out) == n_rows, "the rows that were left out")
+    state["rounds_"] = None
+    if "rounds" in meta:
+        rounds = state["rounds_"] = record_of(LearnedRounds, meta["rounds"], arrays=arrays, prefix="rounds_")
+        agree(rounds.predictions.shape == (len(rounds.rows), outputs) and _within(rounds.rows, n_rows), "held-out rows")
+    classes = None
+    if isinstance(model, ConvexNetworkClassifier):
+        if "labels" in meta:
+            agree(model.loss != "logistic" and loss == "squared", "multilabel targets need the squared loss")
+        state |= _read_classifier(arrays, meta, outputs, n_rows) | {"loss_": loss}
+        classes, needs_variance = state["classes_"], bool(state["calibration_"].share)
+    else:
+        state |= _read_regressor(arrays, meta, outputs, n_rows)
+        needs_variance = bool(state["intervals_"].shares.any())
+    if needs_variance:
+        noise = state["_noise"] = arrays["noise"]
+        agree(noise.shape == (n,) and bool((noise > 0).all()), "the noise does not fit the rows")
+    if is_sharded:
+        agree(isinstance(claim, KernelClaim), "shards train networks over landmarks")
+        fields = read_shards(arrays, meta, as_loss(loss, "load_model"), cast("KernelClaim", claim), classes)
+        state["certificate_"] = ShardCertificate(**fields, beta=state["beta_"], loss=loss, huber_delta=1.0)
+    else:
+        state["certificate_"] = Certificate(
+            dual_point=arrays["dual_point"],
+            loss=loss,
+            beta=state["beta_"],
+            bias=False,
+            fit_intercept=True,
+            claim=claim,
+            classes=classes,
+            sample_weight=weights,
+            **proved(meta),
+        )
+    vars(model).update(state)
+    model._keep_variance(needs_variance)
+    return cast("Network", model)
+
+
+def _pack_sparse(arrays: Arrays, model: Any, claim: NetworkClaim) -> dict[str, Any]:
+    """Add the arrays of a network of few neurons on standardized rows; return the rest of it."""
+    meta: dict[str, Any] = {"family": pack_neurons(arrays, claim), "feature": claim.family.feature}
+    meta["path"] = [values_of(score) for score in model.path_]
+    selection = vars(model).get("_selection")
+    if model.selection_certificate_ is not None:
+        selection = {name: plain(getattr(model.selection_certificate_, name)) for name in _SELECTION}
+    if selection is not None:
+        meta["selection"] = selection
+    if model.spanning_rows_ is not None:
+        meta["spanning_rows"] = [rows.tolist() for rows in model.spanning_rows_]
+    return meta
+
+
+def _read_network(arrays: Arrays, meta: dict[str, Any], d: int) -> tuple[KernelClaim | NetworkClaim, dict[str, Any]]:
+    """Return the network with what its certificate compares it with, and the attributes for it."""
+    state: dict[str, Any] = dict.fromkeys(("path_", "spanning_rows_", "selection_certificate_"))
+    claim: KernelClaim | NetworkClaim
+    if "few" in meta:
+        values = meta["few"]
+        feature = None if values["feature"] is None else number(values["feature"])
+        claim = read_neurons(arrays, values["family"], d, feature)
+        agree(claim.standard is not None, "the standardization is missing")
+        state |= {"network_": claim.network_on_rows(), "path_": [record_of(NeuronScore, v) for v in values["path"]]}
+        if "selection" in values:
+            state["_selection"] = {name: checked(hint, values["selection"][name]) for name, hint in _SELECTION.items()}
+        if "spanning_rows" in values:
+            rows = [np.array(list(map(whole, row)), dtype=np.intp) for row in values["spanning_rows"]]
+            agree(len(rows) == len(claim.network.b1), "the spanning rows do not fit the neurons")
+            state["spanning_rows_"] = rows
+        width = d
+    else:
+        network = state["network_"] = read_kernel(arrays, meta["kernel"], d)
+        claim, width = record_of(KernelClaim, meta["certificate"]["claim"], network=network), network.standard.width
+    metric = state["metric_"] = arrays.get("metric")
+    agree(metric is None or metric.shape == (width, width), "the metric does not fit the network")
+    return claim, state
+
+
+def _read_classifier(arrays: Arrays, meta: dict[str, Any], outputs: int, n_rows: int) -> dict[str, Any]:
+    """Return the attributes of a classifier: labels, calibration, leave-one-out predictions."""
+    classes = read_classes(arrays, meta, outputs)
+    state: dict[str, Any] = {"classes_": classes, "loo_probabilities_": arrays.get("loo_probabilities")}
+    state["losses_"] = {text(name): number(value) for name, value in meta["losses"].items()}
+    odds = state["loo_probabilities_"]
+    fits = odds is None or (odds.shape == (n_rows, len(classes)) and not ((odds < 0) | (odds > 1)).any())
+    agree(fits, "the leave-one-out probabilities")
+    if "labels" in meta:
+        slopes, offsets, predictions = (arrays[name] for name in ("label_slopes", "label_offsets", "loo_labels"))
+        agree(len(meta["labels"]) == len(slopes) == len(offsets) == len(classes) == outputs, "the labels")
+        agree(classes.tolist() == list(range(outputs)), "the labels")
+        agree(predictions.shape == (n_rows, outputs) and _within(predictions, 2), "the predictions")
+        each = zip(meta["labels"], slopes, offsets, strict=True)
+        calibrations = tuple(read_calibration({"slopes": a, "offsets": b}, values, 2, "") for values, a, b in each)
+        return state | {"calibration_": MultilabelCalibration(calibrations), "loo_predictions_": predictions}
+    if "shards" not in meta:
+        places = arrays["loo_classes"]
+        agree(places.shape == (n_rows,) and _within(places, len(classes)), "the predictions")
+        state["loo_predictions_"] = classes[places]
+    return state | {"calibration_": read_calibration(arrays, meta["calibration"], len(classes))}
+
+
+def _read_regressor(arrays: Arrays, meta: dict[str, Any], outputs: int, n_rows: int) -> dict[str, Any]:
+    """Return the attributes of a regressor: intervals and leave-one-out predictions."""
+    state: dict[str, Any] = {"_target_ndim": read_target_ndim(meta, outputs)}
+    if "shards" not in meta:
+        predictions = state["loo_predictions_"] = arrays["loo_predictions"]
+        agree(predictions.shape == ((n_rows,) if state["_target_ndim"] == 1 else (n_rows, outputs)))
+    parts = {name: arrays[f"interval_{name}"] for name in ("scores", "mass", "shares")}
+    agree(parts["scores"].shape[1] == outputs, "the intervals do not fit the outputs")
+    rising = all(bool((np.diff(parts[name], axis=0) >= 0).all()) for name in ("scores", "mass"))
+    agree(rising and all(bool((part >= 0).all()) for part in parts.values()), "the intervals")
+    return state | {"intervals_": Intervals(**parts, scale=number(meta["interval_scale"]))}
+
+
+def _read_history(rows: NDArray[np.float64] | None) -> tuple[HistoryRow, ...]:
+    agree(rows is None or rows.shape[1] == len(HistoryRow._fields), "the history")
+    return () if rows is None else tuple(HistoryRow(int(row[0]), *map(float, row[1:])) for row in rows)
+
+
+def _within(places: NDArray[Any], n: int) -> bool:
+    """Whether all are places of n things."""
+    return bool(((places >= 0) & (places < n)).all())
