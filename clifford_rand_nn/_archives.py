@@ -68,7 +68,7 @@ def read_npz(
 
 
 def damaged(path: str | os.PathLike[str], what: str, error: BaseException) -> ArgumentError:
-    """Return the one error for what a file that is no NPZ raises."""
+    """Return the one error for what a damaged file raises."""
     if isinstance(error, _ObjectArrayError):
         return ArgumentError(f"{os.fspath(path)}: {what} {error}")
     said = " ".join(str(error).split())[:200]
@@ -77,7 +77,7 @@ def damaged(path: str | os.PathLike[str], what: str, error: BaseException) -> Ar
     )
 
 
-def check_archive(data: bytes, others: tuple[str, ...]) -> None:
+def check_archive(data: bytes, also: tuple[str, ...]) -> None:
     """Refuse the bytes of a zip file, before another library reads them, whose members are not what they claim.
 
     All must be uncompressed, and arrays that no pickle is needed for, but for names that end as one of ``others`` do.
@@ -96,7 +96,7 @@ def check_archive(data: bytes, others: tuple[str, ...]) -> None:
         for info in members:
             if info.filename.endswith(".npy"):
                 _read_array(archive, info)
-            elif not info.filename.endswith(others):
+            elif not info.filename.endswith(also):
                 raise ValueError(f"a member {info.filename!r}")
 
 
@@ -184,7 +184,7 @@ def read_npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[
         try:
             return _READERS[version](io.BytesIO(said + stream.read(length)), max_header_size=_MOST_HEADER)
         except SystemError as error:  # what Python 3.11 raises of parentheses that are nested too deeply
-            raise ValueError("the header of an array is no dictionary") from error
+            raise ValueError("the header of an array is not a dictionary") from error
 
 
 def _read_header(stream: IO[bytes], info: zipfile.ZipInfo) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

@@ -1,4 +1,4 @@
-"""What is proved of a solution, and how to check it from the data alone."""
+"""Certificates: a proved bound of a solution, checked from the data alone."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -129,9 +129,9 @@ class Certificate:
             raise fail("y", owner, rule, describe(f"shape {labels.shape}"))
         kept = weights > 0
         data, labels, weights = data[kept], labels[kept], weights[kept] / weights[kept].mean()
-        units, there, rows, targets = self._in_units(data, self._targets(labels, owner), owner)
-        primal, zero = there._primal(rows, targets, weights), there._mean_loss(0 * targets, targets, weights)
-        dual, theta = there._bound(rows, targets, weights)
+        units, scaled, rows, targets = self._in_units(data, self._targets(labels, owner), owner)
+        primal, zero = scaled._primal(rows, targets, weights), scaled._mean_loss(0 * targets, targets, weights)
+        dual, theta = scaled._bound(rows, targets, weights)
         if not np.isfinite(primal) or not dual < np.inf:  # of other data nothing may be bounded: 0
             raise fail("X", owner, "the data of its training", describe("data of another size, by far"))
         slack = rounding(primal, dual, zero, EQUALITY_TOL)
@@ -159,10 +159,10 @@ class Certificate:
         bound : bool
             Whether the dual point is scaled into its norms again, which prices a whole family.
         """
-        units, there, rows, targets = self._in_units(X, targets, "Certificate")
+        units, scaled, rows, targets = self._in_units(X, targets, "Certificate")
         weights = np.ones(len(targets)) if weights is None else weights
-        found = there._bound(rows, targets, weights) if bound else DualBound(there.dual, there.dual_point)
-        return self._with_values(units, there._primal(rows, targets, weights), found)
+        dual = scaled._bound(rows, targets, weights) if bound else DualBound(scaled.dual, scaled.dual_point)
+        return self._with_values(units, scaled._primal(rows, targets, weights), dual)
 
     def _with_values(self, units: Units, primal: float, bound: DualBound) -> "Certificate":
         """Return the certificate with values and dual point found in units."""
@@ -172,11 +172,11 @@ class Certificate:
 
     def _in_units(self, X: Any, targets: Array, owner: str) -> tuple[Units, "Certificate", Any, Array]:
         """Return units of the data, and in these the certificate, the rows and the targets."""
-        given = targets if self.classes is None else None
-        units = Units.of(X, given, owner, self.fit_intercept)
+        real_targets = targets if self.classes is None else None
+        units = Units.of(X, real_targets, owner, self.fit_intercept)
         if units.plain:
             return units, self, X, targets
-        moved = targets if given is None else units.targets(targets)
+        moved = targets if real_targets is None else units.targets(targets)
         return units, self.rescaled(units.inverse()), units.rows(X), moved
 
     def rescaled(self, units: Units) -> "Certificate":
@@ -226,7 +226,7 @@ class Certificate:
     def _bound(self, X: Any, targets: Array, weights: Array) -> DualBound:
         r"""Dual value of the stored point, projected onto its equalities and scaled into its norms; at least that of 0.
 
-        What rounding leaves of an equality, :math:`e=1^TD_i\theta` or :math:`1^T\theta`, costs e times the bias of it,
+        The rounding error of an equality, :math:`e=1^TD_i\theta` or :math:`1^T\theta`, costs e times the bias of it,
         of the size of the targets. Biases of ReLU neurons add up to the intercept.
         """
         n, claim, loss = len(targets), self.claim, self._loss
@@ -271,8 +271,8 @@ class Certificate:
         n = used if self.sample_weight is None else len(self.sample_weight)
         weights = check_weights(sample_weight, n, owner)
         if np.count_nonzero(weights) != used:
-            rule, found = f"the training weights, {used} of them positive", np.count_nonzero(weights)
-            raise fail("sample_weight", owner, rule, describe(f"{found} positive weights"))
+            rule, positive = f"the training weights, {used} of them positive", np.count_nonzero(weights)
+            raise fail("sample_weight", owner, rule, describe(f"{positive} positive weights"))
         return weights
 
     @property

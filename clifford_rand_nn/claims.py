@@ -123,7 +123,7 @@ class NetworkClaim(NamedTuple):
         return 0.0
 
     def network_on_rows(self) -> TwoLayerNetwork:
-        r"""Return the network for rows as they come: :math:`W\circ r` and :math:`b-W(r\circ m)`, mean m and rate r."""
+        r"""Return the network for unscaled rows: :math:`W\circ r` and :math:`b-W(r\circ m)`, mean m and rate r."""
         if self.standard is None:
             return self.network
         W1 = self.network.W1 * self.standard.rate

@@ -123,7 +123,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         text = arrays["meta"].tobytes().decode()
         text = text.replace('"bias": "penalised"', '"bias": "penalized"')  # its name up to version 11
         meta = json.loads(text, parse_constant=float)
-        json.dumps(meta, ensure_ascii=False).encode()  # an escape such as \ud800 alone is no text, nor could be saved
+        json.dumps(meta, ensure_ascii=False).encode()  # fails for a lone escape such as \ud800
         file_format, version = meta["format"], meta["version"]
     if file_format != FORMAT or not isinstance(version, int):
         raise ArgumentError(f"{name}: this is a file of format {file_format!r}, not {FORMAT!r}.")
@@ -140,7 +140,7 @@ def _item(value: object) -> Any:
     """Return a number of NumPy's as one of Python's, which JSON can hold."""
     if isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"{value!r} is no value of JSON")
+    raise TypeError(f"{value!r} is not a value of JSON")
 
 
 @contextmanager

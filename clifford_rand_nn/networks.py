@@ -202,8 +202,8 @@ class TwoLayerNetwork(Exported):
             The neurons are ReLU.
         """
         if self.gates is None:
-            found = describe("a network of ReLU neurons")
-            raise fail("network", "to_gated", "gated", found, "Use to_neurons or to_relu.")
+            value = describe("a network of ReLU neurons")
+            raise fail("network", "to_gated", "gated", value, "Use to_neurons or to_relu.")
         units = np.arange(len(self.b1)) if self.units is None else self.units
         _, first, unit = np.unique(units, return_index=True, return_inverse=True)
         C, d = len(self.b2), self.W1.shape[1]

@@ -37,7 +37,7 @@ _NEAR = 1e-9  # of the largest margin: a plane this near to a row may put it on 
 
 
 class RefinementRound(NamedTuple):
-    """What a round found: the model after it, what the best candidate offered before it, and whether it was kept.
+    """A round: the model after it, the largest price and gain of its candidates, and whether it was kept.
 
     ``largest_price`` and ``largest_gain`` are of the candidates, at the model before the round, as in `price_gates`;
     both are 0 in the first row, the model that refinement began with. ``objective`` is of the model after the round.
@@ -355,19 +355,19 @@ class _Search:
         """Draw gates, and add those to which the best of them climb; none with a pattern that the model has."""
         sketch_dim = self.sketch_dim if self.method == "cross" else None
         drawn = sample_gates(self.X, self.drawn, self.method, sketch_dim, self.bias, self.rng)
-        found = activation_patterns(self.X, drawn)
+        fresh = activation_patterns(self.X, drawn)
         if self.climb:
             theta = model.problem.datafit.residual(model.result.fitted)
-            best = np.argsort(-self._prices(model, found.patterns).gain, kind="stable")[: _CLIMBING * self.adding]
-            some = found.gates.take(best)
+            best = np.argsort(-self._prices(model, fresh.patterns).gain, kind="stable")[: _CLIMBING * self.adding]
+            some = fresh.gates.take(best)
             H, c = climbed(self.X, some.directions, some.offsets, theta, self.bias)
             margins = np.abs(self.X @ H + c)[self.X.any(axis=1) | self.bias]  # a row 0 is on, whatever the rounding
             clear = margins.min(axis=0, initial=np.inf) > _NEAR * margins.max(axis=0, initial=0.0)
             higher = Gates.without_incidence(H[:, clear], c[clear], "refined")
-            found = activation_patterns(self.X, _joined(found.gates, higher))
+            fresh = activation_patterns(self.X, _joined(fresh.gates, higher))
         known = set(_keys(model.patterns))
-        index = np.flatnonzero([key not in known for key in _keys(found.patterns)])
-        return ActivationPatterns(np.ascontiguousarray(found.patterns[:, index]), found.gates.take(index))
+        index = np.flatnonzero([key not in known for key in _keys(fresh.patterns)])
+        return ActivationPatterns(np.ascontiguousarray(fresh.patterns[:, index]), fresh.gates.take(index))
 
     def _prices(self, model: _Model, patterns: NDArray[np.bool_]) -> GatePrices:
         datafit, Q = model.problem.datafit, model.problem.map.Q

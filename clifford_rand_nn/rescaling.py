@@ -24,7 +24,7 @@ from clifford_rand_nn.problems.lasso import Weights
 from clifford_rand_nn.problems.relu import ReLUCoefficients
 from clifford_rand_nn.solvers.base import Result
 
-# Within 2^±40 (1e±12) data are used as they come: their squares, and products of these, are far from overflow even in
+# Within 2^±40 (1e±12) data are not rescaled: their squares, and products of these, are far from overflow even in
 # single precision.
 _PLAIN = 40
 _WEIGHTS = 1000  # exponent of weights, between which they keep enough digits
@@ -72,7 +72,7 @@ class Units(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """Whether data are used as they come."""
+        """Whether data are not rescaled."""
         return self == (0, 0, ())
 
     def rows(self, X: Any) -> Any:
@@ -86,11 +86,11 @@ class Units(NamedTuple):
     def beta(self, beta: float, squared: bool, owner: str) -> float:
         """Return beta in these units."""
         with np.errstate(over="ignore", under="ignore"):
-            found = float(np.ldexp(beta, -2 * self.x if squared else -self.x - self.y))
-        if not 0 < found < np.inf:
+            scaled = float(np.ldexp(beta, -2 * self.x if squared else -self.x - self.y))
+        if not 0 < scaled < np.inf:
             size = describe(f"{beta:.2g} for rows of size {2.0**self.x:.1e}, targets of size {2.0**self.y:.1e}")
             raise fail("beta", owner, "a number > 0 in the scale of the data", size, "Bring X and y to usual sizes.")
-        return found
+        return scaled
 
     def inverse(self) -> "Units":
         """Return the units that bring things from the data to these."""
@@ -147,9 +147,9 @@ class Units(NamedTuple):
                 members = None if value.members is None else self.back(value.members)
                 return replace(value, members=members, feature=self.back(value.feature))
             case CrossProductDictionary():
-                other = copy.copy(value)
-                other.X = np.ldexp(value.X, self.x)
-                return other
+                dictionary = copy.copy(value)
+                dictionary.X = np.ldexp(value.X, self.x)
+                return dictionary
             case Result():
                 return replace(
                     value,

@@ -1,4 +1,4 @@
-"""How good predictions are: one record of the usual measures, for classes and for numbers."""
+"""Scores of predictions: one record of the usual measures, for classes and for numbers."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -79,8 +79,8 @@ def score_classes(
         return Scores(len(y), accuracy, balanced)
     known = np.isin(y, classes)
     place = np.searchsorted(classes, np.where(known, y, classes[0]))
-    told = np.where(known, probabilities[np.arange(len(y)), place], 0.0)
-    loss = float(np.average(-np.log(np.maximum(told, LEAST_PROBABILITY)), weights=weights))
+    of_label = np.where(known, probabilities[np.arange(len(y)), place], 0.0)
+    loss = float(np.average(-np.log(np.maximum(of_label, LEAST_PROBABILITY)), weights=weights))
     hit = (classes[None, :] == y[:, None]).astype(np.float64)
     brier = float(np.average(((probabilities - hit) ** 2).sum(axis=1) + ~known, weights=weights))
     return Scores(len(y), accuracy, balanced, loss, brier, calibration_error(y, classes, probabilities, weights))
@@ -145,8 +145,8 @@ def r_squared(targets: Array, predicted: Array, weights: Array | None = None) ->
     .. math:: R^2 = 1 - \frac{\sum_i\omega_i(y_i-f_i)^2}{\sum_i\omega_i(y_i-\bar y)^2},\qquad
               \bar y = \sum_i\omega_iy_i\Big/\sum_i\omega_i
 
-    Targets that are all one number have no variance: 1 if predicted to the last bit, else 0. By the mean of numbers as
-    they come they would have one of roundings, and their R² could be anything; less the first, they have none.
+    Targets that are all one number have no variance: 1 if predicted to the last bit, else 0. The rounding of their mean
+    would be a variance, and R² could be anything; less the first, they have none.
 
     Examples
     --------

@@ -110,8 +110,8 @@ class ShiftedRows:
         """Return what a sketch S makes of the rows, X Sᵀ, some dense at a time."""
         step = max(1, _BLOCK_BYTES // (8 * self.shape[1]))
         blocks = (self.X[start : start + step] @ sketch.T for start in range(0, len(self), step))
-        made = [block.toarray() if issparse(block) else block for block in blocks]
-        return np.asarray(np.concatenate(made) - self.shift @ sketch.T)
+        parts = [block.toarray() if issparse(block) else block for block in blocks]
+        return np.asarray(np.concatenate(parts) - self.shift @ sketch.T)
 
 
 def centered_rows(X: Any) -> Any:
@@ -183,7 +183,7 @@ def merged_rows(X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return `distinct_rows`, and for each row of X (n, d), dense or CSR, its place among them."""
     n, d = X.shape
     first, place, start = np.zeros(min(n, 1), dtype=np.intp), np.zeros(n, dtype=np.intp), 0
-    while start < d and len(first) < n:  # some columns at a time, until all rows are told apart
+    while start < d and len(first) < n:  # some columns at a time, until all rows are distinguished
         width = max(1, _COMPARED_BYTES // (8 * n)) if issparse(X) else max(_FIRST_COLUMNS, start)
         part = X[:, start : start + width]
         first, place = _merged(np.column_stack([place, part.toarray() if issparse(X) else part]))

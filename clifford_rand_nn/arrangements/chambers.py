@@ -203,7 +203,7 @@ def _faces_in_space(Z: Array, error: Array) -> _Faces:
     turn = np.mod(
         np.arctan2(first[:, 0] * Y[..., 1] - first[:, 1] * Y[..., 0], np.einsum("jkq,kq->jk", Y, first)), np.pi
     )
-    turn[~before] = np.pi  # a later row is no line yet: as an empty arc at the end
+    turn[~before] = np.pi  # a later row has no line yet: as an empty arc at the end
     turn[0] = 0
     spread = (error[:, None] + error[1:]) / np.where(before, length, 1)
     middle, wide = _middles(turn, np.where(before, spread, spread[0]))
@@ -252,8 +252,8 @@ def _chambers(faces: _Faces, late: Callable[[], bool] | None) -> Array:
         if points and late is not None and late():
             break
         block = slice(start, start + step)
-        for found, key, margin in _two_sides(Z, gram, F[:, block], plane[block]):
-            points.append(found)
+        for moved, key, margin in _two_sides(Z, gram, F[:, block], plane[block]):
+            points.append(moved)
             keys.append(key)
             margins.append(margin)
     key, margin = np.concatenate(keys), np.concatenate(margins)
@@ -275,7 +275,7 @@ def _two_sides(
     M, slope = Z @ F, gram[:, plane]
     before = np.arange(len(Z))[:, None] < plane
     size, towards = np.abs(M), np.sign(M) * slope
-    found = []
+    sides = []
     for side in (1.0, -1.0):
         # |m_j| ± ε sign(m_j) z_j·z_k ≥ ε for every earlier plane. No more than 1: beyond, the point only nears z_k.
         room = np.where(before, size / np.maximum(1 - side * towards, _EPS), 1)
@@ -286,8 +286,8 @@ def _two_sides(
         far = (before | (np.abs(value) >= epsilon / 2)).all(axis=0)
         moved = F[:, far] + side * epsilon[far] * Z[plane[far]].T
         length = np.linalg.norm(moved, axis=0)
-        found.append((moved / length, _words(value[:, far] > 0), epsilon[far] / length))
-    return found
+        sides.append((moved / length, _words(value[:, far] > 0), epsilon[far] / length))
+    return sides
 
 
 def _words(on: NDArray[np.bool_]) -> NDArray[np.uint64]:

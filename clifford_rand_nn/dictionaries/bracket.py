@@ -1,4 +1,4 @@
-"""How far the finite dictionary of unit l2 cross products can be from the optimum."""
+"""Distance of the finite dictionary of unit l2 cross products from the optimum, at most."""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -33,7 +33,7 @@ from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.sparse_rows import distinct_rows
 
 _BLOCK = 2**15  # neurons made at a time when all are wanted
-_MOST_BYTES = 2 * 2**30  # that `neurons` and `matrix` take unless told otherwise
+_MOST_BYTES = 2 * 2**30  # that `neurons` and `matrix` take unless another limit is given
 _MOST_RANKS = 2**62  # subsets are numbered by int64
 _ZERO = 64 * float(np.finfo(np.float64).eps)  # rounding of x·v + b, relative to max|x| |v|_1 + |b|
 
@@ -290,7 +290,7 @@ def cross_product_dictionary(
         the number of columns that vary, or the rank r.
     subsample : int or None
         Use that many distinct random subsets, so twice as many columns. Dependent subsets are drawn again. They are
-        subsets of the distinct rows in lexicographic order: neither the order nor copies of rows change them.
+        subsets of the distinct rows in lexicographic order: neither the order of rows nor duplicates change them.
     rng : Generator, int or None
         For ``subsample``.
     rtol : float or None

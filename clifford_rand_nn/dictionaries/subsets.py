@@ -1,4 +1,4 @@
-"""Which rows span a hyperplane, and the hyperplane: subsets of the rows of X, or of [X; I]."""
+"""Hyperplanes spanned by subsets of the rows of X, or of [X; I]: their number, draws and elimination of copies."""
 
 import math
 import time
@@ -144,17 +144,17 @@ def draw_subsets(
     few = total <= max(2 * wanted, 1024)  # then all, in random order; else nearly all draws are new
     most_data = min(k, rank - 1 + bias)
     drawn = np.zeros((0, k), dtype=np.int64)
-    found, late = drawn, False
+    spanning, late = drawn, False
     for _ in range(_ROUNDS):
         if few:
             new = rng.permutation(subsets_of_ranks(n_rows, k, 0, total + int(bias and family == "mixed")))
         elif graded:
             axes = not len(drawn) and 2 * d <= wanted
-            new = _graded_mixed(n, d, k, most_data, wanted - len(found) + 8, rng, axes)
+            new = _graded_mixed(n, d, k, most_data, wanted - len(spanning) + 8, rng, axes)
         elif most_data == k:
-            new = random_subsets(n_rows, k, wanted - len(found) + 8, rng)
+            new = random_subsets(n_rows, k, wanted - len(spanning) + 8, rng)
         else:
-            new = _random_mixed(n, d, k, most_data, wanted - len(found) + 8, rng)
+            new = _random_mixed(n, d, k, most_data, wanted - len(spanning) + 8, rng)
         together, first = np.unique(np.concatenate([drawn, new]), axis=0, return_index=True)
         new = new[np.sort(first[first >= len(drawn)]) - len(drawn)]
         drawn = together
@@ -163,19 +163,19 @@ def draw_subsets(
             if most_data < k:  # of dependent rows, all may lie on a plane through some
                 size = np.abs(X).max() * np.abs(V).sum(axis=1) + np.abs(b)
                 exist = exist & (np.abs(X @ V.T + b).max(axis=0) > d * _PLANE * size)
-            found = np.concatenate([found, some[exist]])[:wanted]
-            late = until is not None and bool(len(found)) and time.perf_counter() > until
-            if late or len(found) == wanted:
+            spanning = np.concatenate([spanning, some[exist]])[:wanted]
+            late = until is not None and bool(len(spanning)) and time.perf_counter() > until
+            if late or len(spanning) == wanted:
                 break
-        if late or len(found) == wanted or few:
+        if late or len(spanning) == wanted or few:
             break
     notes = []
-    if late and len(found) < wanted:
-        notes.append(f"only {len(found)} of {about(wanted)} subsets: there was no time for more")
-    elif len(found) < wanted:
+    if late and len(spanning) < wanted:
+        notes.append(f"only {len(spanning)} of {about(wanted)} subsets: there was no time for more")
+    elif len(spanning) < wanted:
         reason = f"all {about(total)} subsets" if few else f"{len(drawn)} random subsets"
-        notes.append(f"only {len(found)} of {about(wanted)} subsets: no more of {reason} are independent")
-    return found, tuple(notes)
+        notes.append(f"only {len(spanning)} of {about(wanted)} subsets: no more of {reason} are independent")
+    return spanning, tuple(notes)
 
 
 def _starts(n: int) -> list[int]:

@@ -38,7 +38,7 @@ from clifford_rand_nn.solvers.base import Limits, Result, Status, check_limits
 from clifford_rand_nn.solvers.interrupts import Interrupts, unless_interrupted
 from clifford_rand_nn.sparse_rows import Bias, bias_feature, check_bias, is_wide_sparse, with_feature
 
-_ROUNDED = 10.0  # times the gap that was asked for, beyond which a network's own is told
+_ROUNDED = 10.0  # times the gap that was asked for, beyond which a network's own is reported
 
 
 class ConvexNetwork(RescaledFit):
@@ -64,7 +64,7 @@ class ConvexNetwork(RescaledFit):
     _losses: ClassVar[tuple[str, ...]] = ()
     _penalties: ClassVar[tuple[str, ...]] = ()
     _solvers: ClassVar[tuple[str, ...]] = ()
-    _dtypes: ClassVar[Any] = np.float64  # of rows that are used as they come; others are converted
+    _dtypes: ClassVar[Any] = np.float64  # of rows that are used without a copy; others are converted
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on the rows X (n, d) with labels or targets y and, if given, weights (n,) ≥ 0 of the rows.

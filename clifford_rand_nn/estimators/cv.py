@@ -176,8 +176,8 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
         # joblib has one pool of processes: where it was forked with this process, its answers go to the parent; and a
         # process that multiprocessing began waits at its end for those of its pool, which stay for five minutes
         kind = "threads" if is_fork() or parent_process() is not None else None
-        found = Parallel(n_jobs=jobs, return_as="generator", prefer=kind)(delayed(_scored)(call) for call in calls)
-        for call, (scores, seconds) in zip(calls, found, strict=True):
+        results = Parallel(n_jobs=jobs, return_as="generator", prefer=kind)(delayed(_scored)(call) for call in calls)
+        for call, (scores, seconds) in zip(calls, results, strict=True):
             self.scores_[:, call.k] = scores
             self._tell(call, seconds)
 
@@ -242,8 +242,8 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
     def _program(self, coverage: float | None) -> Program:
         check_is_fitted(self, "estimator_")
         if not isinstance(self.estimator_, Exported):
-            found, hint = describe("a pipeline"), "Use export_onnx or export_source, which take one."
-            raise fail("estimator", "BetaCV", "an estimator alone for this method", found, hint)
+            value, hint = describe("a pipeline"), "Use export_onnx or export_source, which take one."
+            raise fail("estimator", "BetaCV", "an estimator alone for this method", value, hint)
         return self.estimator_._program(coverage)
 
     @property

@@ -63,13 +63,13 @@ def scorer_of(scoring: Any, estimator: Any, owner: str) -> Callable[..., float]:
     if not known:
         raise fail("scoring", owner, rule, scoring)
     try:
-        made: Callable[..., float] = check_scoring(
+        scorer: Callable[..., float] = check_scoring(
             estimator, scoring=str(scoring) if isinstance(scoring, str) else scoring
         )
     except (TypeError, ValueError) as error:
         hint = "sklearn.metrics.get_scorer_names() has the names."
         raise fail("scoring", owner, rule, scoring, hint) from error
-    return made
+    return scorer
 
 
 def group_numbers(groups: Any, n: int, owner: str) -> NDArray[np.intp]:
@@ -93,7 +93,7 @@ def group_numbers(groups: Any, n: int, owner: str) -> NDArray[np.intp]:
 
 
 def _sortable_kind(label: Any) -> type | None:
-    """Return what a label is, of which others can be sorted with it; None for what is no name of a group."""
+    """Return what a label is, of which others can be sorted with it; None for what cannot name a group."""
     if isinstance(label, str):
         return str
     if isinstance(label, numbers.Real):

@@ -45,7 +45,7 @@ class GatedReLU(ShardPlanning, InfiniteFamily):
     .. math:: \min_{U,b,t}\ \frac1n\sum_j \ell\Big(\sum_i D_{i,jj}(x_j^TU_i+b_i)+t,\ y_j\Big)+\beta\sum_i||U_i||_F
 
     over the activation patterns :math:`D_i` of sampled gates (paper, eq. cvxnn:grelu and Algorithms 2 and 4), with one
-    group of weights for each gate over all outputs. Features are used as they come: nothing is rescaled.
+    group of weights for each gate over all outputs. Features are not rescaled.
 
     With ``gates="infinite"`` and squared norms it is the network of all Gaussian gates at once, by their kernel: see
     `GateKernel`. It is what m sampled ones with a weight m·beta tend to. There is then no list of gates: ``network_``

@@ -45,7 +45,7 @@ class HeldOut(NamedTuple):
 
 
 class BetaScore(NamedTuple):
-    """What a beta came to on rows that were held out.
+    """The score of a beta on held-out rows.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
     chosen, for classes of those whose wrong labels are within half a standard error of the fewest. A fold is trained on
     four fifths of the rows; as many of five folds are used as hold out some 500 rows, for all betas the same. They are
     stratified by class, or by the order of the target, and depend neither on a seed nor on the order of the rows;
-    copies of a row stay together. Where the model has several settings they are compared by the same rule.
+    duplicates of a row stay together. Where the model has several settings they are compared by the same rule.
 
     Raises
     ------
@@ -89,9 +89,9 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
     for settings in model._alternatives():
         if tried and limit is not None and task.seconds > limit:
             break
-        one = copy.copy(model)
-        vars(one).update(settings)
-        top, shares = copy.copy(one)._top(task), one._shares()
+        candidate = copy.copy(model)
+        vars(candidate).update(settings)
+        top, shares = copy.copy(candidate)._top(task), candidate._shares()
         size = max(float(abs(task.X).max()), task.feature or 0.0) * float(np.abs(task.targets).max())
         if top <= _NOTHING * size:  # what a constant target leaves is rounding
             return 1.0, [], settings, None
@@ -101,7 +101,7 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
         if not held or late:  # no rows, or no time, to compare by
             return float(top * shares[_BLIND]), [], settings, None
         rough = max(model._tolerance(), _TOL)
-        scores, done, outputs = _scores(one, task, held, top * shares, limit, rough)
+        scores, done, outputs = _scores(candidate, task, held, top * shares, limit, rough)
         tried, held = [*tried, (scores, settings, outputs, top * shares)], held[:done]
     mass = tried[-1][2][0].weights
     best = best_score([score for each in tried for score in each[0]], float(mass.sum() ** 2 / (mass @ mass)))
@@ -174,23 +174,24 @@ def _scores(
         seconds = time.perf_counter() - began
         if scores and limit is not None and task.seconds + seconds / len(scores) > limit:
             break
-        found: list[tuple[Array, Array, float, NDArray[np.bool_], Array]] = []
+        judged: list[tuple[Array, Array, float, NDArray[np.bool_], Array]] = []
         for part in parts:
-            if found and not scores and limit is not None and task.seconds > limit:
+            if judged and not scores and limit is not None and task.seconds > limit:
                 break
-            found.append(part.losses(float(beta), limit))
-        parts = parts[: len(found)]
-        losses, weights = np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
+            judged.append(part.losses(float(beta), limit))
+        parts = parts[: len(judged)]
+        losses, weights = np.concatenate([f[0] for f in judged]), np.concatenate([f[1] for f in judged])
         mean = float(weights @ losses / weights.sum())
         error = float(np.sqrt(weights**2 @ (losses - mean) ** 2) / weights.sum())
         wrong = None
         if task.classes is not None:
-            wrong = round(float(weights @ np.concatenate([f[3] for f in found]) / weights.sum()), _DIGITS)
+            wrong = round(float(weights @ np.concatenate([f[3] for f in judged]) / weights.sum()), _DIGITS)
         merged = [
-            HeldOut(f[4], part.targets, part.weights).merged(*part.unique) for f, part in zip(found, parts, strict=True)
+            HeldOut(f[4], part.targets, part.weights).merged(*part.unique)
+            for f, part in zip(judged, parts, strict=True)
         ]
         outputs.append(HeldOut(*map(np.concatenate, zip(*merged, strict=True))))
-        scores.append(BetaScore(float(beta), mean, error, float(np.mean([f[2] for f in found])), wrong))
+        scores.append(BetaScore(float(beta), mean, error, float(np.mean([f[2] for f in judged])), wrong))
         best = min(range(len(scores)), key=lambda i: scores[i].loss)
         if len(scores) - 1 - best >= PATIENCE:
             break
@@ -206,7 +207,7 @@ def best_score(scores: list[BetaScore], n: float) -> BetaScore:
     shares = [score.wrong for score in scores if score.wrong is not None]
     p = min(shares, default=0.0)
     most = p + 0.5 * np.sqrt(max(p * (1 - p), 1 / n) / n)
-    return min((one for one in scores if one.wrong is None or one.wrong <= most), key=lambda one: one.loss)
+    return min((score for score in scores if score.wrong is None or score.wrong <= most), key=lambda score: score.loss)
 
 
 def folds(X: Any, targets: Array, classes: bool) -> NDArray[np.intp]:

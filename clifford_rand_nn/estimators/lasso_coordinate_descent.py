@@ -75,7 +75,7 @@ class LassoCoordinateDescent:
         A, mean, root, share = self._rows()
         response = self._f + self._datafit.residual(self._f) / root**2
         level = share @ response
-        found = enet_path(
+        solution = enet_path(
             A,
             np.asfortranarray(root * (response - level)),
             l1_ratio=1.0,
@@ -85,7 +85,7 @@ class LassoCoordinateDescent:
             max_iter=_PASSES if self._datafit.loss.is_quadratic else _STEP_PASSES,
             check_input=False,
         )[1]
-        values = np.ascontiguousarray(found[:, :, 0].T)
+        values = np.ascontiguousarray(solution[:, :, 0].T)
         return values, np.asarray(level - mean @ values)
 
     def _rows(self) -> tuple[Array, Array, Array, Array]:

@@ -18,7 +18,7 @@ from clifford_rand._checks import check_integer, fail
 from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.solvers.base import HistoryRow
 
-_EVERY = 60.0  # seconds from line to line where stderr is no terminal
+_EVERY = 60.0  # seconds from line to line where stderr is not a terminal
 
 _PARTS = {
     "gates": r"""
@@ -137,9 +137,9 @@ def _put_together(cls: type[Parameters]) -> str:
         parts.update(vars(base).get("_parts", {}))
     trains = next(base for base in cls.__mro__ if "_train" in vars(base))
     parts["family"] = cleandoc(trains.__doc__ or "").split("\n\n", 1)[1]
-    text, found = cleandoc(cls.__doc__ or ""), 1
-    while found:
-        text, found = re.subn(r"^( *)\{(\w+)\}$", lambda at: indent(cleandoc(parts[at[2]]), at[1]), text, flags=re.M)
+    text, count = cleandoc(cls.__doc__ or ""), 1
+    while count:
+        text, count = re.subn(r"^( *)\{(\w+)\}$", lambda at: indent(cleandoc(parts[at[2]]), at[1]), text, flags=re.M)
     return text
 
 
@@ -163,8 +163,8 @@ def progress_line(
 
     The clock runs between calls too, so the line is alive during a long step: seconds so far, and those left of
     ``max_time`` if there is one. Several solves under one line share its clock. ``expected`` adds the seconds that the
-    gap will take to fall to ``tol`` if it goes on as in the last half of the steps. Where stderr is no terminal there
-    is a line each minute.
+    gap will take to fall to ``tol`` if it goes on as in the last half of the steps. Where stderr is not a terminal
+    there is a line each minute.
     """
     if not verbose:
         yield None
@@ -184,7 +184,7 @@ def progress_line(
     console = Console(stderr=True)
     last: list[str] = []
     gaps: list[tuple[float, float]] = []
-    told = [began]
+    printed = [began]
     with Progress(SpinnerColumn(), TextColumn("{task.description}"), Clock(), console=console, transient=True) as line:
         task = line.add_task("fitting")
 
@@ -196,8 +196,8 @@ def progress_line(
             left = seconds_left(gaps, tol)
             more = "" if left is None else f"  about {left:.0f} s left,"
             now = time.perf_counter()
-            if not console.is_terminal and now - told[0] >= _EVERY:
-                told[0] = now
+            if not console.is_terminal and now - printed[0] >= _EVERY:
+                printed[0] = now
                 console.print(f"{last[0]}{more}  {now - began:.0f} s", highlight=False, soft_wrap=True)
             line.update(task, description=last[0] + more)  # drawn ten times a second, however often this is called
 
@@ -225,7 +225,7 @@ def drawn_state(random_state: Any, owner: str) -> np.random.RandomState:
     if isinstance(random_state, bool | np.bool_):  # which are integers of scikit-learn
         raise fail("random_state", owner, rule, random_state)
     try:
-        made: np.random.RandomState = check_random_state(random_state)
+        state: np.random.RandomState = check_random_state(random_state)
     except (TypeError, ValueError):
         raise fail("random_state", owner, rule, random_state) from None
-    return made
+    return state

@@ -91,8 +91,8 @@ class ConvexReLU(GatedFamily):
         Whether the hyperplanes of linear models of the outputs, from both sides, stand before the sampled ones: neurons
         of these patterns make linear models, for which sampled cones have none. They are those of least squares, or of
         the loss with squared norms of the weight that does best on held-out rows; training begins with their own
-        neurons, so a network that ends at its time limit is no worse than these. "auto" adds them where ``beta`` is
-        "auto" and gates are sampled, and then takes no more of the ``n_gates`` sampled ones than are expected to be
+        neurons, so a network that ends at its time limit is at least as good as these. "auto" adds them where ``beta``
+        is "auto" and gates are sampled, and then takes no more of the ``n_gates`` sampled ones than are expected to be
         trained in 2.5 seconds, or in half of ``max_time``, and none beside so many columns that they add nothing;
         ``candidate_gates_.notes`` says so.
 

@@ -63,7 +63,7 @@ def training_data(model: Any, X: Any, y: Any, dtypes: Any = np.float64, **option
 
 
 class ArgumentTypeError(ArgumentError, TypeError):
-    """What is refused for its type, which scikit-learn wants to be a TypeError."""
+    """An argument of a wrong type, for which scikit-learn wants a TypeError."""
 
 
 _DUMP = re.compile(r":?\s*\barray=.*?(?=Reshape your data)|\n\s*\[.*", re.DOTALL)  # entries of an array
@@ -88,15 +88,15 @@ def refused_by_scikit_learn(owner: str, X: Any = _ABSENT, y: Any = _ABSENT, call
         name, value = called or ("y" if of_targets else "X"), y if of_targets else X
         rule = "targets, one for each row" if of_targets else "rows (n, d) of numbers, with the columns of the fit"
         shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
-        found = type(value).__name__ + (f" of shape {shape}" if shape is not None else "")
-        worded = fail(name, owner, rule, describe(found if dtype is None else f"{found}, dtype {dtype}"), said)
+        kind = type(value).__name__ + (f" of shape {shape}" if shape is not None else "")
+        worded = fail(name, owner, rule, describe(kind if dtype is None else f"{kind}, dtype {dtype}"), said)
         raise (ArgumentTypeError(str(worded)) if isinstance(error, TypeError) else worded) from error
 
 
 def training_labels(y: Any, owner: str, several: bool = False, name: str = "y") -> NDArray[Any]:
     """Return labels (n,) or, with ``several``, also multilabel marks (n, L) of 0 and 1.
 
-    Raises ArgumentError if y has several columns of another meaning, or is no target of a classifier.
+    Raises ArgumentError if y has several columns of another meaning, or is not a target of a classifier.
     """
     dtype = y.dtype if hasattr(y, "dtype") else np.asarray(y).dtype
     if dtype.kind == "V":
@@ -203,7 +203,7 @@ def with_class_weight(class_weight: Any, labels: NDArray[Any], sample_weight: An
     if not isinstance(class_weight, dict) and not (isinstance(class_weight, str) and class_weight == "balanced"):
         raise fail("class_weight", owner, rule, class_weight)
     if labels.ndim == 2:
-        raise fail("class_weight", owner, "None with several labels a row", class_weight)
+        raise fail("class_weight", owner, "None for multilabel targets", class_weight)
     own = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if own.shape != (len(labels),):
         return sample_weight  # refused by name, where weights are checked
@@ -257,7 +257,7 @@ def _refuse_gaps(rows: Any, model: Any, name: str = "X", owner: str = "") -> Non
 
 
 def note_columns(model: Any, shards: Any) -> None:
-    """Set how many columns a model was trained on and, where they have any, their names; shards are no frame."""
+    """Set how many columns a model was trained on and, where they have any, their names; shards are not a frame."""
     model.n_features_in_ = shards.d
     if shards.names is not None:
         model.feature_names_in_ = np.array(shards.names, dtype=object)

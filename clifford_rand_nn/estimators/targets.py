@@ -69,8 +69,8 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
             rule = "labels of at least two classes"
             where = "" if self._sample_weight is None else " where the weight is not zero"
             raise fail("y", type(self).__name__, rule, describe(f"one class, {self.classes_.tolist()[0]!r}{where}"))
-        given = "squared" if self.loss == "auto" else self.loss  # what "auto" comes to is settled later
-        targets, loss = encode_labels(index, len(self.classes_), given)
+        name = "squared" if self.loss == "auto" else self.loss  # what "auto" comes to is settled later
+        targets, loss = encode_labels(index, len(self.classes_), name)
         return Task(data, targets, loss, self.classes_, weights, began)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

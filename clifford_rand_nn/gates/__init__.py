@@ -1,1 +1,1 @@
-"""Which hyperplanes gate the neurons: cross products of samples, sketched or exact, or Gaussian."""
+"""Hyperplanes that gate neurons: cross products of samples, sketched or exact, or Gaussian."""

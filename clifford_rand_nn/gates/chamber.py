@@ -62,11 +62,11 @@ class Samples:
     def moves(self, rows: NDArray[np.intp], V: Array, sides: NDArray[np.bool_], rng: np.random.Generator) -> list[Move]:
         """Move the planes with normals V (d, m) through ``rows`` (m, k) to the chambers of ``sides`` (m, k)."""
         step = max(1, _BLOCK_BYTES // (24 * len(self.X)))
-        found: list[Move] = []
+        placed: list[Move] = []
         for start in range(0, len(rows), step):
             block = slice(start, start + step)
-            found += self._moves(rows[block], V[:, block], sides[block], rng)
-        return found
+            placed += self._moves(rows[block], V[:, block], sides[block], rng)
+        return placed
 
     def _moves(
         self, rows: NDArray[np.intp], V: Array, sides: NDArray[np.bool_], rng: np.random.Generator
@@ -95,8 +95,10 @@ class Samples:
                 if np.all(np.abs(q[moving]) > _TIE):
                     break
                 step, q, s = self._redraw(rows[i], reference[i], sign[i], rng)
-            other = ~on_plane
-            epsilon = np.min(np.abs(margin[other, i]) / (1 + np.abs(q[other]))) if other.any() else self._reach
+            off_plane = ~on_plane
+            epsilon = (
+                np.min(np.abs(margin[off_plane, i]) / (1 + np.abs(q[off_plane]))) if off_plane.any() else self._reach
+            )
             W[:, i] = V[:, i] + epsilon * step
             if self.bias:
                 b[i] = epsilon * s - W[:, i] @ self.X[rows[i, -1]]
@@ -136,8 +138,8 @@ def _least_norm(A: Array, *right: Array) -> NDArray[Any]:
     b = np.zeros((d, len(right)))
     if k:
         b[:k] = np.stack(right, axis=1)
-        found = _by_products(A, b[:k]) if k * k * d > _MUCH and d > _MUCH_WIDER * k else None
-        b = lapack.dgels(A, b)[1] if found is None else found
+        solution = _by_products(A, b[:k]) if k * k * d > _MUCH and d > _MUCH_WIDER * k else None
+        b = lapack.dgels(A, b)[1] if solution is None else solution
     return b
 
 

@@ -143,15 +143,15 @@ def as_gates(gates: Any, d: int, owner: str, also: str = "") -> Gates:
     ``also`` names what else the caller takes, for the ArgumentError.
     """
     if isinstance(gates, Gates):
-        found = gates
+        hyperplanes = gates
     elif isinstance(gates, tuple | list) and len(gates) == 2:
-        found = Gates.given(*gates)
+        hyperplanes = Gates.given(*gates)
     else:
         rule = f"Gates{also} or a pair (directions (d, m), offsets (m,))"
         raise fail("gates", owner, rule, gates, "sample_gates makes some.")
-    if found.d != d:
-        raise fail("gates", owner, f"in dimension {d}, that of X", describe(f"{found.d} dimensions"))
-    return found
+    if hyperplanes.d != d:
+        raise fail("gates", owner, f"in dimension {d}, that of X", describe(f"{hyperplanes.d} dimensions"))
+    return hyperplanes
 
 
 def with_linear_gate(gates: Gates) -> Gates:

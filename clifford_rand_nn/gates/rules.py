@@ -106,9 +106,9 @@ def nearest_rows(data: Array, k: int, m: int, bias: bool, rng: np.random.Generat
     angles = np.full(margins.shape, np.inf)
     np.divide(np.abs(margins), length[:, None], out=angles, where=length[:, None] > 0)
     rows = np.argsort(angles, axis=0, kind="stable")[:k].T.astype(np.intp)
-    found, normals, kept = _independent(data, rows, bias)
+    spanning, normals, kept = _independent(data, rows, bias)
     sign = np.where(np.einsum("mr,rm->m", normals, G[:, kept]) < 0, -1.0, 1.0)
-    return Planes(found, normals * sign[:, None], oriented=True)
+    return Planes(spanning, normals * sign[:, None], oriented=True)
 
 
 ROW_RULES: dict[str, RowRule] = {
@@ -133,8 +133,8 @@ def _none(data: Array, k: int) -> Planes:
 
 
 def _products(data: Array, rows: NDArray[np.intp], bias: bool) -> Planes:
-    found, normals, _ = _independent(data, rows, bias)
-    return Planes(found, normals)
+    spanning, normals, _ = _independent(data, rows, bias)
+    return Planes(spanning, normals)
 
 
 def _independent(data: Array, rows: NDArray[np.intp], bias: bool) -> tuple[NDArray[np.intp], Array, NDArray[np.intp]]:
@@ -240,14 +240,14 @@ def opposite_gates(X: Any, n_gates: int, y: ArrayLike | None, bias: bool, rng: n
         none = np.zeros((len(V), 0), dtype=np.intp)
         moved = [move.direction for move in samples.moves(none, V.T, none.astype(bool), rng) if move.safe]
         if moved:
-            found = np.stack(moved, axis=1)
-            H = found[: X.shape[1]]
-            offsets = size * found[-1] - mean @ H if bias else np.zeros(len(moved))
+            directions = np.stack(moved, axis=1)
+            H = directions[: X.shape[1]]
+            offsets = size * directions[-1] - mean @ H if bias else np.zeros(len(moved))
             clear = _clear(X, H, offsets)
             W, c = np.hstack([W, H[:, clear]]), np.concatenate([c, offsets[clear]])
         if len(c) == n_gates:
             return Gates.without_incidence(W, c, "opposite")
-    rule = "rows that differ where their targets do"
+    rule = "distinct rows where their targets are distinct"
     raise fail("X", "sample_gates", rule, describe(f"{len(X)} rows, {len(c)} planes between them"), "Clean X.")
 
 

@@ -113,9 +113,9 @@ class _Draw:
     def __call__(self, n_gates: int, sketch_dim: int | None) -> tuple[list[_Placed], int, int]:
         """Place ``n_gates`` planes, or return an empty list; with the numbers of dependent and of too close samples."""
         for _ in range(_ROUNDS):
-            found = self._within(None if sketch_dim is None else self._made(sketch_dim), n_gates)
-            if found is not None:
-                return found
+            placed_planes = self._within(None if sketch_dim is None else self._made(sketch_dim), n_gates)
+            if placed_planes is not None:
+                return placed_planes
             if isinstance(self.sketch, Sketch):
                 hint = "The direction orthogonal to sketched rows is 0 in the space of the rows. Draw another."
                 raise fail("sketch", "sample_gates", f"of rank r = {self.sketch.shape[0]}", self.sketch, hint)
@@ -162,11 +162,11 @@ class _Draw:
             return self.sketch
         return SKETCHES[self.sketch](r, self.samples.X.shape[1], rng=self.rng)
 
-    def refuse_smaller(self, found: str) -> None:
+    def refuse_smaller(self, placed_planes: str) -> None:
         """Raise where the caller's own sketch would have to be replaced by a smaller one."""
         if isinstance(self.sketch, Sketch):
             rule = "small enough that cross products of sketched rows do not vanish"
-            hint = f"There are {found}: give a sketch with fewer rows, or its kind by name."
+            hint = f"There are {placed_planes}: give a sketch with fewer rows, or its kind by name."
             raise fail("sketch", "sample_gates", rule, self.sketch, hint)
 
 
@@ -193,9 +193,9 @@ def _sides(side: str, k: int, rng: np.random.Generator) -> NDArray[np.bool_]:
 
 def _check_side(side: str, k: int, n_gates: int) -> None:
     if side == "all" and n_gates * 2.0**k > _MOST_GATES:
-        found = describe(f"'all' for {n_gates} planes through {k} rows, {n_gates} * 2^{k} gates")
+        placed_planes = describe(f"'all' for {n_gates} planes through {k} rows, {n_gates} * 2^{k} gates")
         hint = "Use side='random', fewer gates or a smaller sketch_dim."
-        raise fail("side", "sample_gates", f"such that at most {_MOST_GATES} gates result", found, hint)
+        raise fail("side", "sample_gates", f"such that at most {_MOST_GATES} gates result", placed_planes, hint)
 
 
 def _smaller(X: NDArray[np.float64], sketch_dim: int | None, bias: bool) -> int:

@@ -101,7 +101,7 @@ def path_function(path: F) -> F:
     """Show the options of all paths in the signature of one, and their description where its docstring has {shared}."""
     path.__doc__ = cleandoc(path.__doc__ or "").replace("{shared}", cleandoc(_SHARED))
     shown = signature(path)
-    own = [one for one in shown.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+    own = [parameter for parameter in shown.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
     options = signature(PathSettings).parameters.values()
     parameters = [*own, *(option.replace(kind=Parameter.KEYWORD_ONLY) for option in options)]
     path.__signature__ = shown.replace(parameters=parameters)  # type: ignore[attr-defined]
@@ -157,7 +157,9 @@ class RegularizationPath:
             check_array(getattr(self, name), name, owner, (n,))
         for name, kind in (("networks", TwoLayerNetwork), ("statuses", Status)):
             values = getattr(self, name)
-            if not (isinstance(values, tuple) and len(values) == n and all(isinstance(one, kind) for one in values)):
+            if not (
+                isinstance(values, tuple) and len(values) == n and all(isinstance(entry, kind) for entry in values)
+            ):
                 raise fail(name, owner, f"a tuple of {n} of {kind.__name__}, one for each beta", values)
 
     @classmethod
@@ -261,8 +263,8 @@ def beta_grid(betas: Any, n_betas: int, eps: float, beta_max: float, owner: str)
         eps = check_number(eps, "eps", owner, "between 0 and 1", lambda share: 0 < share < 1)
         top = beta_max if beta_max > 0 else 1.0
         if top * eps < _SMALLEST:
-            found = describe(f"{eps:.1e} of {top:.1e}, the largest")
-            raise fail("eps", owner, f"such that the smallest beta is {_SMALLEST:.0e} or more", found)
+            value = describe(f"{eps:.1e} of {top:.1e}, the largest")
+            raise fail("eps", owner, f"such that the smallest beta is {_SMALLEST:.0e} or more", value)
         return np.asarray(top * np.geomspace(1.0, eps, n_betas)) if n_betas > 1 else np.array([top])
     values = np.atleast_1d(np.asarray(as_real(betas, "betas", owner), dtype=np.float64))
     if values.ndim != 1 or values.size == 0 or not (values > 0).all():

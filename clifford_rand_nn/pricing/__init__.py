@@ -1,1 +1,1 @@
-"""Which neuron violates the dual constraint most: over a dictionary, over all neurons, over given patterns."""
+"""Pricing: the neuron that violates the dual constraint most, over a dictionary, all neurons, or given patterns."""

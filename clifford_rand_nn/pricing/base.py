@@ -1,4 +1,4 @@
-"""What a pricer is and returns, and the checks of its arguments."""
+"""Pricers: their protocol, the checks of their arguments, and pricing over a list or dictionary by blocks."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol, runtime_checkable

@@ -263,10 +263,10 @@ class _Search:
             images -= np.einsum("qd,qd->q", v, self.cones.data[rows[:, 0]])[:, None] * self.c[pattern]
         return Answers(pattern, bounds, residuals, v, rows, images)
 
-    def _relaxed(self, chosen: NDArray[np.intp], found: list[Answers], lowest: float) -> Array:
+    def _relaxed(self, chosen: NDArray[np.intp], answered: list[Answers], lowest: float) -> Array:
         """Bounds of the chosen patterns, by the rows on which neurons lie that were found; for p = 1 those of p = 2."""
         chambers, rows, v = (
-            np.concatenate(parts) for parts in zip(*((a.chambers, a.rows, a.directions) for a in found), strict=True)
+            np.concatenate(parts) for parts in zip(*((a.chambers, a.rows, a.directions) for a in answered), strict=True)
         )
         n, d = self.cones.data.shape
         D = d + self.cones.bias

@@ -1,4 +1,4 @@
-"""Which neurons a solution is compared with, as a value that can be stored and priced again."""
+"""Families of neurons that a solution is compared with, as values that can be stored and priced again."""
 
 from dataclasses import dataclass
 from types import NoneType

@@ -1,4 +1,4 @@
-"""What a new gate would bring to a gated network, planes that climb to bring more, and what a gate costs that goes."""
+"""Prices of gates that a gated network does not have, ascent to higher prices, and costs of removing a gate."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -77,24 +77,24 @@ def longest_outputs(ask: Ask, relax: Relax, chambers: int, r: int, p: int) -> tu
     every = np.arange(chambers)
     axes = np.concatenate([np.eye(r), -np.eye(r)])
     first = ask(np.repeat(every, 2 * r), np.tile(axes, (chambers, 1)))
-    found = [first]
+    answered = [first]
     if r == 1:
-        return float(first.bounds.max(initial=0.0)), found
+        return float(first.bounds.max(initial=0.0)), answered
     box = _box(first.bounds.reshape(chambers, 2 * r))
-    peaks, heights = _climb(ask, every, first, r, found)
+    peaks, heights = _climb(ask, every, first, r, answered)
     lowest = float(heights.max(initial=0.0))
     open_ = np.flatnonzero(box > lowest * (1 + _TIGHT))
     bound = max(lowest, float(np.delete(box, open_).max(initial=0.0)))
     if not len(open_):
-        return bound, found
+        return bound, answered
     if 2**r > _CELLS:
-        return max(bound, lowest, float(np.minimum(box[open_], relax(open_, found, lowest)).max())), found
+        return max(bound, lowest, float(np.minimum(box[open_], relax(open_, answered, lowest)).max())), answered
     # axes that one of the best outputs is one of: cells then meet where the function peaks
     frames = np.linalg.qr(np.concatenate([peaks[open_, :, None], np.tile(np.eye(r), (len(open_), 1, 1))], axis=2))[0]
     frames = frames.transpose(0, 2, 1)
     turned = np.concatenate([frames, -frames], axis=1)
     answers = ask(np.repeat(open_, 2 * r), turned.reshape(-1, r))
-    found.append(answers)
+    answered.append(answers)
     g = answers.bounds.reshape(-1, 2 * r)
     signs = np.stack(np.meshgrid(*[np.arange(2)] * r), axis=-1).reshape(-1, r) * r + np.arange(r)
     owner = np.repeat(np.arange(len(open_)), len(signs))[:, None]
@@ -102,7 +102,7 @@ def longest_outputs(ask: Ask, relax: Relax, chambers: int, r: int, p: int) -> tu
     residuals = answers.residuals.reshape(len(open_), 2 * r, -1)
     cells = _Cells(open_[owner[:, 0]], turned[owner, corner], g[owner, corner], residuals[owner, corner])
     budget = max(_LEAST_SPLITS, _SPLITS * len(open_))
-    return _split(ask, cells, box[open_][owner[:, 0]], p, bound, budget, found), found
+    return _split(ask, cells, box[open_][owner[:, 0]], p, bound, budget, answered), answered
 
 
 class _Cells(NamedTuple):
@@ -134,7 +134,7 @@ def _box(g: Array) -> Array:
     return np.asarray(np.linalg.norm(g.reshape(chambers, 2, twice // 2).max(axis=1), axis=1))
 
 
-def _climb(ask: Ask, every: NDArray[np.intp], first: Answers, r: int, found: list[Answers]) -> tuple[Array, Array]:
+def _climb(ask: Ask, every: NDArray[np.intp], first: Answers, r: int, answered: list[Answers]) -> tuple[Array, Array]:
     """Ask for the direction of the last outputs again and again; the best (chambers, r), and the lengths there."""
     lengths = np.linalg.norm(first.images, axis=1).reshape(len(every), 2 * r)
     starts = np.argsort(-lengths, axis=1, kind="stable")[:, :_STARTS]
@@ -146,7 +146,7 @@ def _climb(ask: Ask, every: NDArray[np.intp], first: Answers, r: int, found: lis
         if not len(live):
             break
         now = ask(chamber[live], best[live] / height[live, None])
-        found.append(now)
+        answered.append(now)
         reached = np.linalg.norm(now.images, axis=1)
         risen = reached > height[live] * (1 + _GAIN)
         better = reached > height[live]
@@ -157,9 +157,9 @@ def _climb(ask: Ask, every: NDArray[np.intp], first: Answers, r: int, found: lis
     return best[top], height[top]
 
 
-def _split(ask: Ask, cells: _Cells, known: Array, p: int, bound: float, budget: int, found: list[Answers]) -> float:
+def _split(ask: Ask, cells: _Cells, known: Array, p: int, bound: float, budget: int, answered: list[Answers]) -> float:
     """Halve the cells whose bounds, at most ``known``, are above what is reached, at their longest edges."""
-    lowest = max(float(np.linalg.norm(answers.images, axis=1).max(initial=0.0)) for answers in found)
+    lowest = max(float(np.linalg.norm(answers.images, axis=1).max(initial=0.0)) for answers in answered)
     asked = 0
     while True:
         known = np.minimum(known, cells.bounds(p))
@@ -171,19 +171,19 @@ def _split(ask: Ask, cells: _Cells, known: Array, p: int, bound: float, budget: 
         Q, r = cells.g.shape
         cosines = cells.corners @ cells.corners.transpose(0, 2, 1)
         cosines[:, np.arange(r), np.arange(r)] = 2.0
-        one, two = np.divmod(cosines.reshape(Q, -1).argmin(axis=1), r)
+        first, second = np.divmod(cosines.reshape(Q, -1).argmin(axis=1), r)
         every = np.arange(Q)
-        middle = cells.corners[every, one] + cells.corners[every, two]
+        middle = cells.corners[every, first] + cells.corners[every, second]
         middle /= np.linalg.norm(middle, axis=1)[:, None]
         keys = np.column_stack([cells.chambers, middle])  # neighbors share their edges
         _, index, which = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         answers = ask(cells.chambers[index], middle[index])
-        found.append(answers)
+        answered.append(answers)
         asked += len(index)
         lowest = max(lowest, float(np.linalg.norm(answers.images, axis=1).max()))
         which = which.ravel()
         cells, known = cells.take(np.tile(every, 2)), np.tile(known, 2)
-        place = np.arange(2 * Q), np.concatenate([one, two])
+        place = np.arange(2 * Q), np.concatenate([first, second])
         cells.corners[place] = np.tile(middle, (2, 1))
         cells.g[place] = np.tile(answers.bounds[which], 2)
         cells.residuals[place] = np.tile(answers.residuals[which], (2, 1))
@@ -296,10 +296,10 @@ def _eigenvalue_bounds(Q: Array, S: Array, multipliers: Array, charged: int) -> 
     """Roots of the eigenvalues: with an offset that is not charged, of what is left when the best one is taken."""
     N = Q + S @ multipliers @ S.transpose(0, 2, 1)
     A = N[:, :charged, :charged]
-    found = np.ones(len(N), dtype=np.bool_)
+    bounded = np.ones(len(N), dtype=np.bool_)
     if charged < N.shape[1]:
         rest, side = N[:, charged:, :charged], -N[:, charged:, charged:]
-        found = side[:, 0, 0] > 0
-        A = A + rest.transpose(0, 2, 1) @ rest / np.where(found[:, None, None], side, 1.0)
+        bounded = side[:, 0, 0] > 0
+        A = A + rest.transpose(0, 2, 1) @ rest / np.where(bounded[:, None, None], side, 1.0)
     largest = np.linalg.eigvalsh(A)[:, -1]
-    return np.where(found, np.sqrt(np.maximum(largest, 0.0)), np.inf)
+    return np.where(bounded, np.sqrt(np.maximum(largest, 0.0)), np.inf)

@@ -197,35 +197,35 @@ class SweepPricer:
         if largest == 0:
             return Priced(0.0, nothing(d))
         unit = np.ascontiguousarray(np.ldexp(point, -int(np.frexp(largest)[1])))
-        found = self._line(unit) if d == 1 else self._plane(unit)
-        values, neurons = self._best(found, point, most)
+        candidates = self._line(unit) if d == 1 else self._plane(unit)
+        values, neurons = self._best(candidates, point, most)
         size = float(values[0]) if len(values) else 0.0
         return Priced(np.inf if self.bias and unbalanced(point) else size, neurons.take(slice(0, most)))
 
     def _plane(self, theta: Array) -> Turned:
         n, m = len(self.X), len(self._pivots)
         by_kernel = n * m > _NUMPY_UP_TO
-        found = Turned(np.zeros((m, SLOTS)), np.zeros((m, SLOTS, 2)), np.full((m, SLOTS), n, dtype=np.int64))
+        candidates = Turned(np.zeros((m, SLOTS)), np.zeros((m, SLOTS, 2)), np.full((m, SLOTS), n, dtype=np.int64))
         if self._order is None and 2 * n * m <= _KEPT_BYTES and n <= 2**16:
             self._order = np.concatenate([self._edges(part) for part in self._chunks()])
         for part in self._chunks():
             order = self._edges(part) if self._order is None else self._order[part]
             if by_kernel:
-                self._by_kernel(theta, order, part.start, found)
+                self._by_kernel(theta, order, part.start, candidates)
             else:
                 for whole, piece in zip(
-                    found, turn(self._scaled, self._pivots[part], theta, order, self.p), strict=True
+                    candidates, turn(self._scaled, self._pivots[part], theta, order, self.p), strict=True
                 ):
                     whole[part] = piece
-        return found
+        return candidates
 
-    def _by_kernel(self, theta: Array, order: NDArray[Any], first: int, found: Turned) -> None:
+    def _by_kernel(self, theta: Array, order: NDArray[Any], first: int, candidates: Turned) -> None:
         from clifford_rand_nn.pricing.turn_kernel import turn_about  # Numba loads here, not at import
 
         def work(part: slice) -> None:
             pivots = slice(first + part.start, first + part.stop)
-            candidates = found.values[pivots], found.directions[pivots], found.items[pivots]
-            turn_about(self._scaled, self._pivots[pivots], theta, order[part], self.p, candidates)
+            mine = candidates.values[pivots], candidates.directions[pivots], candidates.items[pivots]
+            turn_about(self._scaled, self._pivots[pivots], theta, order[part], self.p, mine)
 
         for_each_slice(work, len(order), least=_LEAST_PIVOTS)
 
@@ -252,10 +252,10 @@ class SweepPricer:
         directions = np.tile(np.array([[1.0], [-1.0]]), (len(values), 1, 1))
         return Turned(size, directions, np.full(size.shape, n, dtype=np.int64))
 
-    def _best(self, found: Turned, theta: Array, most: int) -> tuple[Array, Neurons]:
+    def _best(self, candidates: Turned, theta: Array, most: int) -> tuple[Array, Neurons]:
         """Return the best distinct neurons, at least one if any is good, with their values."""
-        size = np.abs(found.values)
-        for sign in (found.values > 0, found.values < 0):
+        size = np.abs(candidates.values)
+        for sign in (candidates.values > 0, candidates.values < 0):
             second = np.sort(np.where(sign, size, 0.0), axis=1)[:, -2:-1]
             size[sign & (size < second)] = 0.0
         order = np.argsort(-size, axis=None, kind="stable")
@@ -263,7 +263,7 @@ class SweepPricer:
         count = max(_FEWEST, 4 * most)
         while True:
             pivot, slot = np.unravel_index(order[:count], size.shape)
-            neurons = self._neurons(pivot, found.directions[pivot, slot], found.items[pivot, slot])
+            neurons = self._neurons(pivot, candidates.directions[pivot, slot], candidates.items[pivot, slot])
             values, neurons = best_of(neurons, theta, self.X, max(1, most))
             if len(values) >= most or count >= len(order):
                 return values, neurons

@@ -61,7 +61,7 @@ def turn_about(
     n, C = theta.shape
     q = np.empty((n, 2))
     running, error = np.empty((2, C)), np.empty((2, C))
-    S, other, everything = np.empty((2, C)), np.empty((2, C)), np.empty((2, C))
+    S, opposite, everything = np.empty((2, C)), np.empty((2, C)), np.empty((2, C))
     for m in range(order.shape[0]):
         value, at, item = values[m], directions[m], items[m]
         kept = (value, at, item)
@@ -91,19 +91,19 @@ def turn_about(
             for axis in range(2):
                 for c in range(C):
                     S[axis, c] = running[axis, c] + error[axis, c]
-                    other[axis, c] = everything[axis, c] - S[axis, c]
+                    opposite[axis, c] = everything[axis, c] - S[axis, c]
             ex, ey = -q[k, 1], q[k, 0]
             size = abs(ex) + abs(ey) if p == 1 else np.hypot(ex, ey)
             ex, ey = ex / size, ey / size
             _keep(0, _value(S, ex, ey), ex, ey, i, kept)
-            _keep(2, _value(other, -ex, -ey), -ex, -ey, i, kept)
+            _keep(2, _value(opposite, -ex, -ey), -ex, -ey, i, kept)
             if p == 2:
                 if k + 1 < count:
                     fx, fy = -q[k + 1, 1], q[k + 1, 0]
                 else:
                     fx, fy = q[0, 1], -q[0, 0]
                 for half in range(2):
-                    part = S if half == 0 else other
+                    part = S if half == 0 else opposite
                     a, b, c2 = 0.0, 0.0, 0.0
                     for c in range(C):
                         a += part[0, c] * part[0, c]

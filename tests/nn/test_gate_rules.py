@@ -252,7 +252,7 @@ def test_errors(options, message):
 
 
 def test_equal_rows_with_different_targets():
-    with pytest.raises(ArgumentError, match=r"rows that differ where their targets do\. Got 2 rows, 0 planes"):
+    with pytest.raises(ArgumentError, match=r"distinct rows where their targets are distinct\. Got 2 rows, 0 planes"):
         sample_gates(np.ones((8, 2)), 3, "opposite", y=np.arange(8) % 2)
 
 

@@ -212,7 +212,7 @@ def test_several_targets_are_one_kernel():
 @pytest.mark.parametrize("model", BOTH)
 def test_what_cannot_be_left_out_is_refused(model):
     X, y = np.ones((4, 2)), np.array([0, 1, 0, 1])
-    with pytest.raises(ArgumentError, match="two rows that differ"):
+    with pytest.raises(ArgumentError, match="two unique rows"):
         clone(model).fit(X, y)
     with pytest.raises(ArgumentError, match="two groups"):
         clone(model).fit(np.eye(4), y, groups=np.zeros(4))

@@ -1,4 +1,4 @@
-"""What the tuning-free classifier and regressor share: checks, choice by leave-one-out, fit and certificate."""
+"""Base of the tuning-free classifier and regressor: checks, selection by leave-one-out, fit and certificate."""
 
 from typing import Any, ClassVar
 
@@ -46,11 +46,11 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     It is the gated network with squared norms in the limit of infinitely many Gaussian gates, whose biases are inside
     the norm by the constant feature c; see `GateKernel`. Nothing is drawn, and no learning rate or stopping rule is
     there. Rows are standardized, and how, c, and β are chosen by leave-one-out in closed form (`LeaveOneOut`):
-    predictions of every row by a fit without it, for every β from one eigendecomposition. Copies of a row are left out
-    together, so that whole weights are as good as so many copies.
+    predictions of every row by a fit without it, for every β from one eigendecomposition. Duplicates of a row are left
+    out together, so that whole weights are as good as so many duplicates.
 
     **Few neurons.** With ``n_neurons`` or ``gates="cross"`` the network is finite, W1, b1, w2, b2 of ``network_`` are
-    those of a plain ReLU network for X as it comes, and it is trained by the convex program with norms,
+    those of a plain ReLU network for unscaled X, and it is trained by the convex program with norms,
 
     .. math:: \min_{Z,t}\ \frac1n\sum_i\omega_i\tfrac12\Big|\Big|\sum_jZ_j(z_i\cdot v_j)_++t-y_i\Big|\Big|^2
               +\beta\sum_j||Z_j||_2,
@@ -66,7 +66,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
 
     **Rows beyond memory.** ``fit(Shards(...))`` takes functions in the span of at most 2500 landmarks: a sample of some
     thousand rows chooses scaling, constant feature and gates as above, one pass sums normal equations, β is the best on
-    4000 rows held out, and ``certificate_.verify(shards)`` checks the bound over that span in one pass. Of the rows
+    4000 held-out rows, and ``certificate_.verify(shards)`` checks the bound over that span in one pass. Of the rows
     held out are ``loo_score_``, probabilities, intervals, and the betas that ``candidates_`` begins with;
     ``loo_predictions_`` is not there. With the logistic loss these candidates have the mean loss as their score. Ctrl-C
     leaves the best network so far: in the pass for the normal equations that of the sample, later that of all rows;
@@ -77,14 +77,14 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     beta : "auto" or float > 0, default "auto"
         Weight of the squared norm in the 1/n scale, on standardized rows; "auto" is the one with the least squared
         error by leave-one-out. Of finite networks it is the weight of the norms by which neurons are chosen, and "auto"
-        the best one on rows that were held out.
+        the best one on held-out rows.
     gates : {"auto", "infinite", "free", "cross"}, default "auto"
         "auto" is "infinite", and "free" where ``n_neurons`` is given. "free" and "cross" are finite networks, see
         below.
     n_neurons : int or None
         Most neurons of a finite network; None for as many as serve, up to some hundred.
     rounds : "auto" or int from 0 to 3, default "auto"
-        Most rounds in which the law of the gates is learned, see `learn_frame`: gates :math:`w\sim N(0,M)`, M the
+        Most rounds in which the gate distribution is learned, see `learn_frame`: gates :math:`w\sim N(0,M)`, M the
         average outer product of the gradients of the network before. How many of them, and whether any, is settled by
         held-out rows (`learned_rounds`), for leave-one-out cannot judge a metric that has seen the row.
     {class_weight}
@@ -106,7 +106,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     beta_ : float
     loo_score_ : float
         What `score` promises for new rows of the same kind, by leave-one-out (leave-one-group-out with ``groups``); if
-        gates were learned, by the rows that were held out, of fits to fewer rows. It was the best of ``candidates_``,
+        gates were learned, by held-out rows, of fits to fewer rows. It was the best of ``candidates_``,
         so it may flatter a little.
     loo_predictions_ : (n, …)
         What `predict` would say of each row without it, in the order of the rows that were given; NaN, or the label
@@ -176,8 +176,8 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     def __getattr__(self, name: str) -> Any:
         """Say why an attribute is not there after a fit to shards."""
         if name in _OF_ALL_ROWS and isinstance(vars(self).get("certificate_"), ShardCertificate):
-            told = f"{type(self).__name__} was fitted to shards, and {name} has a number for each row"
-            raise AttributeError(f"{told}; loo_score_ and candidates_ are of rows that were held out.")
+            reason = f"{type(self).__name__} was fitted to shards, and {name} has a number for each row"
+            raise AttributeError(f"{reason}; loo_score_ and candidates_ are of held-out rows.")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _check_gates(self) -> None:
@@ -225,11 +225,11 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     def _train(self, data: Data, classes: NDArray[Any] | None, mistakes: Mistakes | None = None) -> LeftOut:
         """Choose, solve and certify; ``mistakes`` says which rows are decided wrongly."""
         owner = type(self).__name__
-        distinct = UniqueRows.of(data)
-        problem = distinct.problem
-        self._admit(len(distinct))
-        if len(distinct) < 2:
-            raise fail("X", owner, "at least two rows that differ, so that one can be left out", describe("one sample"))
+        unique = UniqueRows.of(data)
+        problem = unique.problem
+        self._admit(len(unique))
+        if len(unique) < 2:
+            raise fail("X", owner, "at least two unique rows, so that one can be left out", describe("one sample"))
         if problem.groups is not None and problem.groups.max() == 0:
             raise fail("groups", owner, "at least two groups, so that one can be left out", describe("one group"))
         self.network_: Any = None  # a KernelNetwork or a TwoLayerNetwork
@@ -238,45 +238,47 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         self.spanning_rows_: list[NDArray[np.intp]] | None = None
         self.selection_certificate_: Certificate | None = None
         beta = None if isinstance(self.beta, str) else float(self.beta)
-        found: Trained | TrainedSparseNetwork
+        trained: Trained | TrainedSparseNetwork
         if self._finite:
             gates = "cross" if self.gates == "cross" else "free"
             asked = SparseNetworkChoices(
                 gates, self.n_neurons, beta, classes is not None, self.max_time, self.max_memory
             )
-            found = train_sparse_network(problem, asked)
-            proved, compared = found.proved, None
-            self.network_, self.path_ = proved.claim.network_on_rows(), found.path
+            trained = train_sparse_network(problem, asked)
+            proved, compared = trained.proved, None
+            self.network_, self.path_ = proved.claim.network_on_rows(), trained.path
             if gates == "cross":
-                places = self._places[distinct.first]
-                self.spanning_rows_ = [places[rows[rows < len(distinct)]] for rows in found.rows]
+                places = self._places[unique.first]
+                self.spanning_rows_ = [places[rows[rows < len(unique)]] for rows in trained.rows]
         else:
-            found = train(problem, Choices(beta, self._rounds, mistakes, self.max_time, self.max_memory))
-            claim = KernelClaim(found.network, found.landmarks)
-            proved = Proved(claim, found.beta, found.primal, found.dual, found.dual_point, found.scope, 0)
-            compared, self.network_ = found.compared, found.network
-            self.network_rows_ = self._places[distinct.first[found.rows]]
-        self.certificate_ = distinct.certificate(proved, classes, self._sample_weight)
-        if isinstance(found, TrainedSparseNetwork):
-            same = found.selection is found.proved
-            other = self.certificate_ if same else distinct.certificate(found.selection, classes, self._sample_weight)
-            self.selection_certificate_ = other
+            trained = train(problem, Choices(beta, self._rounds, mistakes, self.max_time, self.max_memory))
+            claim = KernelClaim(trained.network, trained.landmarks)
+            proved = Proved(claim, trained.beta, trained.primal, trained.dual, trained.dual_point, trained.scope, 0)
+            compared, self.network_ = trained.compared, trained.network
+            self.network_rows_ = self._places[unique.first[trained.rows]]
+        self.certificate_ = unique.certificate(proved, classes, self._sample_weight)
+        if isinstance(trained, TrainedSparseNetwork):
+            same = trained.selection is trained.proved
+            selection = (
+                self.certificate_ if same else unique.certificate(trained.selection, classes, self._sample_weight)
+            )
+            self.selection_certificate_ = selection
         raised = self.certificate_.primal - proved.primal
-        self.history_ = tuple(_raised(row, raised) for row in found.history)
-        self.beta_, self.candidates_ = found.beta, found.candidates
-        self.rounds_, self.metric_, self.reason_ = found.rounds, found.metric, found.reason
-        self.status_ = found.status
-        weights = np.ones(len(distinct)) if problem.weights is None else problem.weights
-        self._noise = len(distinct) * self.beta_ / weights
+        self.history_ = tuple(_raised(row, raised) for row in trained.history)
+        self.beta_, self.candidates_ = trained.beta, trained.candidates
+        self.rounds_, self.metric_, self.reason_ = trained.rounds, trained.metric, trained.reason
+        self.status_ = trained.status
+        weights = np.ones(len(unique)) if problem.weights is None else problem.weights
+        self._noise = len(unique) * self.beta_ / weights
         if self.verbose:
-            best, learned = found.candidates[0], found.rounds.rounds if found.rounds else 0
+            best, learned = trained.candidates[0], trained.rounds.rounds if trained.rounds else 0
             tell(
                 f"{owner}: rows scaled by {best.scaling}, constant feature {best.bias:g}, {learned} rounds of learned "
-                f"gates, beta {self.beta_:.3g}; {found.reason}"
+                f"gates, beta {self.beta_:.3g}; {trained.reason}"
             )
-        known = compared is not None and found.metric is None and problem.groups is None
+        known = compared is not None and trained.metric is None and problem.groups is None
         variance = compared.loo.variances(self.beta_) if compared is not None and known else None
-        return LeftOut(distinct.place, found.outputs, variance, found.out_of_sample, compared, found.message)
+        return LeftOut(unique.place, trained.outputs, variance, trained.out_of_sample, compared, trained.message)
 
     def _rescale(self, units: Units, data: Data) -> None:
         """Map network and certificates from targets in units back to ``data``, where the intercept is rounded."""
@@ -296,10 +298,10 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         else:
             self.network_ = units.back(self.network_)
 
-    def _set_left_out(self, kept: NDArray[np.bool_], told: NDArray[np.bool_]) -> None:
+    def _set_left_out(self, kept: NDArray[np.bool_], judged: NDArray[np.bool_]) -> None:
         """Keep which of all rows were judged, of those that count."""
         self.left_out_: NDArray[np.bool_] | None = np.zeros(len(kept), dtype=bool)
-        self.left_out_[kept] = told
+        self.left_out_[kept] = judged
 
     def _outputs(self, rows: Any) -> Array:
         """Return the outputs (n, C) of the network for rows that were checked."""
@@ -310,7 +312,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         self._variance = PredictiveVariance(self.network_.kernel, self.network_.rows, self._noise) if needed else None
 
     def _variance_at(self, rows: Any) -> Array | None:
-        """Return the variance (n,) at new rows as they come, or None where it is not needed."""
+        """Return the variance (n,) at new unscaled rows, or None where it is not needed."""
         variance = self._variance
         return (
             None
@@ -337,6 +339,6 @@ class BaseConvexNetwork(NetworkFit, Parameters):
 
 
 def _raised(row: HistoryRow, by: float) -> HistoryRow:
-    """Return the row with the same gap on top of what copies of rows, whose targets differ, cost in any case."""
+    """Return the row with the same gap on top of what duplicate rows, whose targets differ, cost in any case."""
     objective = row.objective + by
     return row._replace(objective=objective, relative_gap=row.relative_gap * row.objective / objective) if by else row

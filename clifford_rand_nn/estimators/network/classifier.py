@@ -62,7 +62,7 @@ class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
     _parts: ClassVar[dict[str, str]] = {
         "targets": """
             Labels may be anything that scikit-learn takes. Two classes are one output with targets -1 and 1, more are
-            one output each; all are solved for at once. Several labels a row, an indicator (n, L) of 0 and 1, are one
+            one output each; all are solved for at once. Multilabel targets, an indicator (n, L) of 0 and 1, are one
             output each too, by squares, with kernel and β in common; ``score`` is the share of rows that are right in
             all of them.
             """,
@@ -166,7 +166,7 @@ class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
 
     def _admit(self, n: int) -> None:
         if self.loss == "logistic" and n > DECOMPOSED:
-            rule = f"'squared' with more than {DECOMPOSED} rows that differ"
+            rule = f"'squared' with more than {DECOMPOSED} unique rows"
             raise fail("loss", type(self).__name__, rule, self.loss, f"There are {n}.")
 
     def _affords_logistic(self, n: int) -> bool:
@@ -249,14 +249,14 @@ class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities (n, n_classes), by `Calibration` on the leave-one-out outputs of the training rows.
 
-        With several labels a row, the probability (n, L) of each, as of scikit-learn's MLPClassifier.
+        For multilabel targets, the probability (n, L) of each, as of scikit-learn's MLPClassifier.
         """
         return np.exp(self.predict_log_proba(X))
 
     def decision_function(self, X: Any) -> Array:
         """Log-odds (n,) of ``classes_[1]`` for two classes, else the logarithms (n, n_classes) of the probabilities.
 
-        With several labels a row, the log-odds (n, L) of each.
+        For multilabel targets, the log-odds (n, L) of each.
         """
         check_is_fitted(self, "network_")
         if self._several:

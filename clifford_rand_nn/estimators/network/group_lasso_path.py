@@ -118,9 +118,9 @@ class GroupLassoPath:
         while len(kept) > most:
             Z = G @ towards[kept]
             j = int((np.einsum("jc,jc->j", Z, Z) / G.diagonal()).argmin())
-            others = np.delete(np.arange(len(kept)), j)
-            G = G[np.ix_(others, others)] - np.outer(G[others, j], G[j, others]) / G[j, j]
-            kept = kept[others]
+            rest = np.delete(np.arange(len(kept)), j)
+            G = G[np.ix_(rest, rest)] - np.outer(G[rest, j], G[j, rest]) / G[j, j]
+            kept = kept[rest]
         return kept
 
     def _chosen(self, columns: NDArray[np.intp], values: Array) -> Weights:
@@ -134,12 +134,12 @@ class GroupLassoPath:
         """Add neurons that climb from random planes and from those in use."""
         theta = self._root[:, None] * self._residual()
         active = np.flatnonzero(self._values.any(axis=1))
-        found = climbed(self.rows, theta, np.hstack([self._starts, self.atoms.directions[:, active]]))
-        sizes = np.linalg.norm(theta.T @ np.maximum(self.rows @ found, 0), axis=0)
-        found = found[:, np.argsort(-sizes, kind="stable")[:_TAKEN]]
-        known = (self.atoms.directions.T @ found).max(axis=0, initial=-1.0)
-        cosines = np.triu(found.T @ found, 1).max(axis=0, initial=-1.0)
-        new = found[:, (known < 1 - _ALIKE) & (cosines < 1 - _ALIKE) & found.any(axis=0)]
+        directions = climbed(self.rows, theta, np.hstack([self._starts, self.atoms.directions[:, active]]))
+        sizes = np.linalg.norm(theta.T @ np.maximum(self.rows @ directions, 0), axis=0)
+        directions = directions[:, np.argsort(-sizes, kind="stable")[:_TAKEN]]
+        known = (self.atoms.directions.T @ directions).max(axis=0, initial=-1.0)
+        cosines = np.triu(directions.T @ directions, 1).max(axis=0, initial=-1.0)
+        new = directions[:, (known < 1 - _ALIKE) & (cosines < 1 - _ALIKE) & directions.any(axis=0)]
         if new.shape[1]:
             self._add(Neurons.free(np.ascontiguousarray(new), np.zeros(new.shape[1])))
 

@@ -52,11 +52,11 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         """Train on rows in memory; return why the solver did not reach its tolerance, if it did not."""
         owner = type(self).__name__
         refuse_unreal(y, "y", owner)
-        rows, given = training_data(self, X, y, multi_output=True, y_numeric=True)
+        rows, values = training_data(self, X, y, multi_output=True, y_numeric=True)
         rows = self._training_rows(rows)
-        self._target_ndim = given.ndim
+        self._target_ndim = values.ndim
         kept, weights = self._weighted(rows, sample_weight)
-        targets = as_real(np.asarray(given[kept], dtype=np.float64), "y", owner).reshape(int(kept.sum()), -1)
+        targets = as_real(np.asarray(values[kept], dtype=np.float64), "y", owner).reshape(int(kept.sum()), -1)
         units = Units.of(np.ones((1, 1)), targets, owner, intercept=True)
         data = Data(rows[kept], units.targets(targets), weights, self._grouped(groups, kept))
         left = self._train(data, None)
@@ -70,9 +70,9 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         self.intervals_ = fit_intervals(residuals, variance, mass)
         self._keep_variance(bool(self.intervals_.shares.any()))
         self.loo_score_ = r_squared(data.targets[judged], out[judged], mass)
-        self.loo_predictions_ = np.full((len(given), out.shape[1]), np.nan)
+        self.loo_predictions_ = np.full((len(values), out.shape[1]), np.nan)
         self.loo_predictions_[kept] = units.level(out)
-        self.loo_predictions_ = self.loo_predictions_.reshape(given.shape)
+        self.loo_predictions_ = self.loo_predictions_.reshape(values.shape)
         return left.message
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:

@@ -37,14 +37,14 @@ _NOTHING = 1e-13
 
 
 class NeuronScore(NamedTuple):
-    """What a beta, with a refit, came to on rows that were held out.
+    """The score of a beta, with a refit, on held-out rows.
 
     Attributes
     ----------
     beta : float
         Of the group Lasso that chooses the neurons.
     refit : float
-        Beta of their output weights as a share of that; 1 is no refit.
+        Beta of their output weights as a share of that; 1 stands for none.
     score : float
         Mean squared error over the variance of the targets.
     n_neurons : float
@@ -121,8 +121,8 @@ def _train(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetw
     part = problem.take(few)
     path = GroupLassoPath(rows[few], part.targets, part.weights, choices.gates)
     until = None if choices.max_time is None else began + _HALF * choices.max_time
-    found, outputs, cut = _searched(part, rows[few], path, choices, until)
-    beta, refit = found[0].beta, found[0].refit
+    path_scores, outputs, cut = _searched(part, rows[few], path, choices, until)
+    beta, refit = path_scores[0].beta, path_scores[0].refit
     chosen = _followed(path, beta)
     whole = len(few) == n
     index = np.arange(len(path.atoms)) if whole else chosen.columns
@@ -135,7 +135,7 @@ def _train(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetw
         lasso = LassoProblem(atoms.training_columns(rows), problem.targets, beta, sample_weight=problem.weights)
         start = known._replace(columns=np.searchsorted(index, known.columns))
         solution = limits.after(time.perf_counter() - began).solve_columns(lasso, start)
-        listed = Neurons.free(atoms.directions, atoms.offsets)  # copies of rows change places, on which they lie
+        listed = Neurons.free(atoms.directions, atoms.offsets)  # duplicates of rows change places, on which they lie
         family = family or Family("neurons", path.p, False, listed, feature)
         return solution, _proved(solution, atoms, beta, family, standard, Z)
 
@@ -160,7 +160,7 @@ def _train(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetw
         proved=proved,
         selection=selection,
         rows=_of_all(path.atoms.take(active), few, n).rows,
-        path=found,
+        path=path_scores,
         beta=proved.beta,
         outputs=every,
         out_of_sample=out_of_sample,
@@ -176,8 +176,8 @@ def _proved(
     result: Result[Weights], atoms: Neurons, beta: float, family: Family, standard: Standardization, Z: Array
 ) -> Proved:
     columns, values, intercept = result.coefficients
-    found = WeightedNeurons(atoms.take(columns), values, intercept)
-    network = without_feature(TwoLayerNetwork.from_neurons(found, family.p), family.feature)
+    solution = WeightedNeurons(atoms.take(columns), values, intercept)
+    network = without_feature(TwoLayerNetwork.from_neurons(solution, family.p), family.feature)
     pricer = family.pricer(Z)
     return Proved(
         claim=NetworkClaim(network, family, standard),
@@ -205,24 +205,24 @@ def _searched(
     for held in _held_out(problem, choices.classes):
         there = problem.take(np.flatnonzero(~held))
         parts.append((held, GroupLassoPath(rows[~held], there.targets, there.weights, choices.gates)))
-    told = np.any([held for held, _ in parts], axis=0)
-    judged = problem.take(np.flatnonzero(told))
-    found: list[NeuronScore] = []
+    held_out = np.any([held for held, _ in parts], axis=0)
+    judged = problem.take(np.flatnonzero(held_out))
+    scored: list[NeuronScore] = []
     best, outputs, rest, cut = np.inf, np.full(problem.targets.shape, np.nan), 0, ""
     for beta in betas:
         f = np.full((len(refits), *problem.targets.shape), np.nan)
         counts = np.zeros((len(parts), len(refits)))
         active = []
-        for k, (held, one) in enumerate(parts):
-            chosen = one.at(float(beta)) if len(betas) > 1 else _followed(one, float(beta))
+        for k, (held, part_path) in enumerate(parts):
+            chosen = part_path.at(float(beta)) if len(betas) > 1 else _followed(part_path, float(beta))
             active.append(len(chosen.columns))
             for i, share in enumerate(refits):
                 within = choices.n_neurons is None or len(chosen.columns) <= choices.n_neurons
-                now = chosen if within and share == 1 else one.refitted(chosen, share * beta, choices.n_neurons)
-                f[i, held], counts[k, i] = one.predictions(now, rows[held]), len(now.columns)
-        errors = np.average((f[:, told] - problem.targets[told]) ** 2, axis=1, weights=judged.weights)
+                now = chosen if within and share == 1 else part_path.refitted(chosen, share * beta, choices.n_neurons)
+                f[i, held], counts[k, i] = part_path.predictions(now, rows[held]), len(now.columns)
+        errors = np.average((f[:, held_out] - problem.targets[held_out]) ** 2, axis=1, weights=judged.weights)
         scores = judged.score(errors)
-        found += [
+        scored += [
             NeuronScore(float(beta), share, float(score), float(count))
             for share, score, count in zip(refits, scores, counts.mean(axis=0), strict=True)
         ]
@@ -232,9 +232,9 @@ def _searched(
         if rest >= _PATIENCE or np.mean(active) > MOST_ACTIVE:
             break
         if beta > betas[-1] and until is not None and time.perf_counter() > until:
-            cut = f"max_time ended the selection of beta after {len(found) // len(refits)} of {len(betas)} values"
+            cut = f"max_time ended the selection of beta after {len(scored) // len(refits)} of {len(betas)} values"
             break
-    return sorted(found, key=lambda one: one.score), outputs, cut
+    return sorted(scored, key=lambda score: score.score), outputs, cut
 
 
 def _held_out(problem: Problem, classes: bool) -> list[NDArray[np.bool_]]:

@@ -74,8 +74,8 @@ class UniqueRows:
     def __len__(self) -> int:
         return len(self.first)
 
-    def certificate(self, found: Proved, classes: NDArray[Any] | None, sample_weight: Array | None) -> Certificate:
-        r"""Return the certificate for all rows: what was proved of the distinct ones, with the spread of copies added.
+    def certificate(self, proof: Proved, classes: NDArray[Any] | None, sample_weight: Array | None) -> Certificate:
+        r"""Return the certificate for all rows: that of the unique ones, with the spread of duplicates added.
 
         With :math:`\bar y` the mean target of the copies of a row, both values rise by the mean of
         :math:`\tfrac12\omega||y-\bar y||^2`, and the dual point of a copy is its share of that of its row plus
@@ -85,17 +85,17 @@ class UniqueRows:
         off = data.targets - self.problem.targets[self.place]
         apart = off if data.weights is None else data.weights[:, None] * off
         spread = 0.5 * float((apart * off).sum()) / len(off)
-        theta = apart + shared_out(found.dual_point * (found.dual > 0), self.place, self.mass, data.weights)
-        bound = DualBound(max(found.dual, 0.0) + spread, theta)
+        theta = apart + shared_out(proof.dual_point * (proof.dual > 0), self.place, self.mass, data.weights)
+        bound = DualBound(max(proof.dual, 0.0) + spread, theta)
         return Certificate(
-            **proved(found.primal + spread, bound, classes is None),
-            n_patterns=found.n_patterns,
-            scope=found.scope,
+            **proved(proof.primal + spread, bound, classes is None),
+            n_patterns=proof.n_patterns,
+            scope=proof.scope,
             loss="squared",
-            beta=found.beta,
+            beta=proof.beta,
             bias=False,
             fit_intercept=True,
-            claim=found.claim,
+            claim=proof.claim,
             classes=classes,
             sample_weight=sample_weight,
         )
@@ -156,16 +156,16 @@ class MultilabelCalibration:
     @property
     def share(self) -> float:
         """Not 0 if some probability needs the variance."""
-        return max(one.share for one in self.calibrations)
+        return max(calibration.share for calibration in self.calibrations)
 
     @property
     def loss(self) -> float:
         """Mean over the labels of the negative log-likelihood of the leave-one-out outputs."""
-        return float(np.mean([one.loss for one in self.calibrations]))
+        return float(np.mean([calibration.loss for calibration in self.calibrations]))
 
     def ordered(self) -> "MultilabelCalibration":
         """Return `Calibration.ordered` of each."""
-        return replace(self, calibrations=tuple(one.ordered() for one in self.calibrations))
+        return replace(self, calibrations=tuple(calibration.ordered() for calibration in self.calibrations))
 
     def log_probabilities(self, F: Array, variance: Array | None = None) -> Array:
         """Return the logarithms (n, L) of the probabilities that labels are there, of outputs F (n, L)."""
@@ -178,31 +178,34 @@ class MultilabelCalibration:
 
     def stated(self, outputs: Value, variance: Value | None) -> Value:
         """Return the log-odds (n, L) as operations of a program."""
-        found = []
-        for k, one in enumerate(self.calibrations):
+        odds = []
+        for k, calibration in enumerate(self.calibrations):
             own = outputs @ constant(np.eye(len(self.calibrations))[:, k : k + 1], f"label_{k}")
-            scores = one.stated(own, variance if one.share else None, f"_{k}")
-            found.append(scores @ constant([[-1.0], [1.0]], f"odds_{k}"))
-        return beside(found).named("odds")
+            scores = calibration.stated(own, variance if calibration.share else None, f"_{k}")
+            odds.append(scores @ constant([[-1.0], [1.0]], f"odds_{k}"))
+        return beside(odds).named("odds")
 
     def _logs(self, F: Array, variance: Array | None) -> Array:
         pairs = zip(self.calibrations, F.T, strict=True)
-        each = [one.log_probabilities(f[:, None], variance if one.share else None) for one, f in pairs]
+        each = [
+            calibration.log_probabilities(f[:, None], variance if calibration.share else None)
+            for calibration, f in pairs
+        ]
         return np.stack(each, axis=1)
 
 
 def calibration_of(left: LeftOut, labeled: LabeledRows, n_classes: int) -> Calibration:
-    """Return probabilities of classes by what was said of rows left out."""
-    told = left.out_of_sample[labeled.place]
-    place, index, mass = labeled.place[told], labeled.label[told], labeled.mass[told]
+    """Return probabilities of classes by leave-one-out outputs."""
+    judged = left.out_of_sample[labeled.place]
+    place, index, mass = labeled.place[judged], labeled.label[judged], labeled.mass[judged]
     variance = None if left.variance is None else left.variance[place]
     return fit_calibration(left.outputs[place], index, n_classes, mass, variance)
 
 
 def calibration_of_each(left: LeftOut, marks: NDArray[Any], weights: Array | None) -> MultilabelCalibration:
     """Return the same of each label, from which rows have it, (n, L) of 0 and 1."""
-    found = []
+    calibrations = []
     for k, index in enumerate(marks.T):
         labeled = LabeledRows.make(left.place, index.astype(np.intp), 2, weights)
-        found.append(calibration_of(left._replace(outputs=left.outputs[:, k : k + 1]), labeled, 2))
-    return MultilabelCalibration(tuple(found))
+        calibrations.append(calibration_of(left._replace(outputs=left.outputs[:, k : k + 1]), labeled, 2))
+    return MultilabelCalibration(tuple(calibrations))
