@@ -2,108 +2,28 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from clifford_rand._checks import (
     as_generator,
     as_rows,
     check_choice,
-    check_instance,
     check_integer,
     check_positive,
     fail,
 )
-from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.enumeration import chosen_patterns, deadline
-from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, activation_patterns
-from clifford_rand_nn.gates.sampling import sample_gates
-from clifford_rand_nn.pricing.gate_candidates import GatePrices, climbed, price_gates, removal_costs
-from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
-from clifford_rand_nn.solvers.base import Result, Status, explain
+from clifford_rand_nn.gate_exchange import GateExchange, Refinement, RefinementRound
+from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateSolver
-from clifford_rand_nn.solvers.interrupts import BestIterate, handed_over, raise_held
+from clifford_rand_nn.solvers.interrupts import handed_over
 
 _SOLVER_TOL = 1e-5  # relative gap of a round; rounds worth having lower the objective by much more
 _PER_ROUND = 0.5  # of the gates: added in a round; on text embeddings smaller shares were no better for the time
 _DRAWN = 10  # candidates drawn for each gate that is added
-_CLIMBING = 3  # times as many as are added: the best of the drawn gates, which then climb
-_PATIENCE = 3  # rounds in a row that did not help, each with fresh draws, before refinement ends
-_NEAR = 1e-9  # of the largest margin: a plane this near to a row may put it on another side in another product
-
-
-class RefinementRound(NamedTuple):
-    """A round: the model after it, the largest price and gain of its candidates, and whether it was kept.
-
-    ``largest_price`` and ``largest_gain`` are of the candidates, at the model before the round, as in `price_gates`;
-    both are 0 in the first row, the model that refinement began with. ``objective`` is of the model after the round.
-    """
-
-    n_gates: int
-    n_active: int
-    objective: float
-    largest_price: float
-    largest_gain: float
-    kept: bool
-    seconds: float
-
-
-@dataclass(frozen=True, eq=False)
-class Refinement:
-    """Refined gates, the optimum over them, and what is proved beyond them.
-
-    Attributes
-    ----------
-    gates : Gates
-    patterns : (n, P) bool
-    result : Result
-        The solution over these gates, with its own gap.
-    bound : float
-        Lower bound of the optimum over these gates *and* the last candidates, all with biases of their own if
-        ``bias``. It can be weak with biases: what many free biases fit costs nothing.
-    relative_gap : float
-        ``(result.objective - bound) / result.objective``.
-    candidates : Gates
-        The last ones.
-    rounds : tuple of RefinementRound
-    status : Status
-        "refined" if no candidate offered a share ``tol`` of the objective, or what ended refinement before; Ctrl-C
-        does, and the model of the rounds before is returned.
-    message : str
-        The status in words, with what to do about it.
-    """
-
-    gates: Gates
-    patterns: NDArray[np.bool_]
-    result: Result[Coefficients]
-    bound: float
-    relative_gap: float
-    candidates: Gates
-    rounds: tuple[RefinementRound, ...]
-    status: Status
-    message: str
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended it; the model is the best of the rounds before."""
-        return self.status is Status.INTERRUPTED
-
-    def ended(self, status: Status) -> "Refinement":
-        """Return the refinement with another status, and the message that belongs to it."""
-        check_instance(status, Status, "status", "Refinement.ended", "a Status")
-        last, gap = self.rounds[-1], self.result.relative_gap
-        return replace(self, status=status, message=explain(status, len(self.rounds) - 1, last.seconds, gap))
-
-    def __repr__(self) -> str:
-        return (
-            f"Refinement(objective={self.result.objective:.8g} from {self.rounds[0].objective:.8g}, "
-            f"n_gates={len(self.gates)}, rounds={len(self.rounds) - 1}, relative_gap={self.relative_gap:.1e}, "
-            f"status={self.status.value!r})"
-        )
 
 
 @handed_over
@@ -202,7 +122,7 @@ def refine_gates(
     if solver is not None and not callable(getattr(solver, "solve", None)):
         raise fail("solver", owner, "None or a solver such as Fista()", solver)
     adding = max(1, round(_PER_ROUND * (max_gates or len(first.gates)))) if per_round is None else per_round
-    search = _Search(
+    search = GateExchange(
         X=data,
         y=y,
         options={
@@ -220,184 +140,3 @@ def refine_gates(
         ends=ends,
     )  # fmt: skip
     return search.run(first, max_rounds, tol, callback)
-
-
-class _Model(NamedTuple):
-    """Gates with the optimum over them."""
-
-    gates: Gates
-    problem: GatedReLUProblem
-    result: Result[Coefficients]
-
-    @property
-    def patterns(self) -> NDArray[np.bool_]:
-        return self.problem.map.patterns
-
-    @property
-    def norms(self) -> Array:
-        """Norm of each gate's weights, (P,)."""
-        return np.asarray(np.linalg.norm(self.result.coefficients.coef, axis=(0, 2)))
-
-    def kept(self, index: NDArray[np.intp]) -> Coefficients:
-        """Coefficients of the gates at ``index``."""
-        coef, gate_intercept, intercept = self.result.coefficients
-        return Coefficients(np.ascontiguousarray(coef[:, index]), gate_intercept[:, index], intercept)
-
-    def widened(self, more: int) -> Coefficients:
-        """Coefficients with zeros for so many further gates."""
-        coef, gate_intercept, intercept = self.result.coefficients
-        wide = np.pad(coef, ((0, 0), (0, more), (0, 0)))
-        return Coefficients(wide, np.pad(gate_intercept, ((0, 0), (0, more))), intercept)
-
-    def removal_costs(self) -> Array:
-        """See `removal_costs`."""
-        a, z = self.problem.map, self.result.coefficients
-        curvature = self.problem.datafit.curvature
-        weights = z.coef, z.gate_intercept
-        return removal_costs(self.problem.X, a.patterns, weights, a.Q, curvature, a.bias, a.fit_intercept)
-
-
-@dataclass(frozen=True)
-class _Search:
-    """The settings of a refinement, and its steps."""
-
-    X: Array
-    y: Any
-    options: dict[str, Any]
-    method: str
-    climb: bool
-    sketch_dim: int | str | None
-    drawn: int
-    adding: int
-    max_gates: int | None
-    rng: np.random.Generator
-    solver: GateSolver
-    ends: float | None
-
-    @property
-    def bias(self) -> bool:
-        return bool(self.options["bias"])
-
-    def run(self, first: ActivationPatterns, max_rounds: int, tol: float, callback: Any) -> Refinement:
-        began = time.perf_counter()
-        rounds: list[RefinementRound] = []
-
-        def note(model: _Model, price: float, gain: float, kept: bool) -> None:
-            active = int(np.count_nonzero(model.norms))
-            seconds = time.perf_counter() - began
-            row = RefinementRound(len(model.gates), active, model.result.objective, price, gain, kept, seconds)
-            rounds.append(row)
-            if callback is not None:
-                callback(row)
-
-        model = self._solved(first.gates, first.patterns, None)
-        undone, message = 0, ""
-        status: Status | None = None
-        offered = ActivationPatterns(model.patterns[:, :0], model.gates.take(np.zeros(0, dtype=np.intp)))
-        with BestIterate(rounds) as kept:
-            note(model, 0.0, 0.0, True)
-            raise_held()
-            if model.result.interrupted:
-                raise KeyboardInterrupt
-            if self._late():  # where the first solution took all of the time
-                status = Status.MAX_TIME
-            else:
-                offered = self._candidates(model)
-            while status is None:
-                prices = self._prices(model, offered.patterns)
-                price, gain = float(prices.price.max(initial=0.0)), float(prices.gain.max(initial=0.0))
-                if gain <= tol * model.result.objective:
-                    status = Status.REFINED
-                elif len(rounds) > max_rounds:
-                    status, message = Status.MAX_ITER, f"stopped after {max_rounds} rounds: try a larger max_rounds"
-                elif undone == _PATIENCE:
-                    status = Status.STALLED
-                    message = f"stopped after {undone} rounds in a row without a lower objective"
-                elif self._late():
-                    status = Status.MAX_TIME
-                if status:
-                    break
-                adding = max(1, self.adding // 2**undone)  # gates with large gains of their own may crowd each other
-                best = np.argsort(-prices.gain, kind="stable")[:adding]
-                new = self._exchanged(model, offered, best[prices.gain[best] > 0])
-                lower = new.result.objective < model.result.objective
-                model, undone = (new, 0) if lower else (model, undone + 1)
-                note(model, price, gain, lower)
-                offered = self._candidates(model)
-        status = kept.status or status
-        assert status is not None
-        gap, seconds = model.result.relative_gap, time.perf_counter() - began
-        message = message or explain(status, len(rounds) - 1, seconds, gap)
-        both = self._problem(np.hstack([model.patterns, offered.patterns])) if len(offered.gates) else model.problem
-        bound = both.dual_bound(model.result.fitted).value
-        gap = both.relative_gap(model.result.objective, bound)
-        return Refinement(
-            model.gates, model.patterns, model.result, bound, gap, offered.gates, tuple(rounds), status, message
-        )
-
-    def _late(self) -> bool:
-        return self.ends is not None and time.perf_counter() >= self.ends
-
-    def _problem(self, patterns: NDArray[np.bool_]) -> GatedReLUProblem:
-        return GatedReLUProblem(self.X, self.y, np.ascontiguousarray(patterns), **self.options)
-
-    def _solved(self, gates: Gates, patterns: NDArray[np.bool_], start: Coefficients | None) -> _Model:
-        problem, solver = self._problem(patterns), self.solver
-        if self.ends is not None and "max_time" in getattr(solver, "__dataclass_fields__", ()):
-            left = max(self.ends - time.perf_counter(), np.finfo(np.float64).eps)
-            solver = replace(solver, max_time=left)  # type: ignore[type-var]
-        result = solver.solve(problem, None if start is None else problem.point(start))
-        if result.interrupted and start is not None:  # a round is not finished; the model before it is better
-            raise KeyboardInterrupt
-        return _Model(gates, problem, result)
-
-    def _candidates(self, model: _Model) -> ActivationPatterns:
-        """Draw gates, and add those to which the best of them climb; none with a pattern that the model has."""
-        sketch_dim = self.sketch_dim if self.method == "cross" else None
-        drawn = sample_gates(self.X, self.drawn, self.method, sketch_dim, self.bias, self.rng)
-        fresh = activation_patterns(self.X, drawn)
-        if self.climb:
-            theta = model.problem.datafit.residual(model.result.fitted)
-            best = np.argsort(-self._prices(model, fresh.patterns).gain, kind="stable")[: _CLIMBING * self.adding]
-            some = fresh.gates.take(best)
-            H, c = climbed(self.X, some.directions, some.offsets, theta, self.bias)
-            margins = np.abs(self.X @ H + c)[self.X.any(axis=1) | self.bias]  # a row 0 is on, whatever the rounding
-            clear = margins.min(axis=0, initial=np.inf) > _NEAR * margins.max(axis=0, initial=0.0)
-            higher = Gates.without_incidence(H[:, clear], c[clear], "refined")
-            fresh = activation_patterns(self.X, _joined(fresh.gates, higher))
-        known = set(_keys(model.patterns))
-        index = np.flatnonzero([key not in known for key in _keys(fresh.patterns)])
-        return ActivationPatterns(np.ascontiguousarray(fresh.patterns[:, index]), fresh.gates.take(index))
-
-    def _prices(self, model: _Model, patterns: NDArray[np.bool_]) -> GatePrices:
-        datafit, Q = model.problem.datafit, model.problem.map.Q
-        theta = datafit.residual(model.result.fitted)
-        theta = theta - Q @ (Q.T @ theta)  # zero at the optimum
-        return price_gates(self.X, patterns, theta, Q, model.problem.beta, datafit.curvature, self.bias)
-
-    def _exchanged(self, model: _Model, offered: ActivationPatterns, best: NDArray[np.intp]) -> _Model:
-        """Solve with the best candidates added, then drop what is not needed or not allowed."""
-        gates = _joined(model.gates, offered.gates.take(best))
-        patterns = np.hstack([model.patterns, offered.patterns[:, best]])
-        wide = self._solved(gates, patterns, model.widened(best.size))
-        keep = np.arange(len(gates))
-        if not self.bias:
-            keep = np.flatnonzero(wide.norms)  # the others change neither predictions, objective nor bound
-        if self.max_gates is not None and keep.size > self.max_gates:
-            keep = np.sort(keep[np.argsort(-wide.removal_costs()[keep], kind="stable")[: self.max_gates]])
-            return self._solved(gates.take(keep), patterns[:, keep], wide.kept(keep))
-        if keep.size == len(gates):
-            return wide
-        result = replace(wide.result, coefficients=wide.kept(keep))
-        return _Model(gates.take(keep), self._problem(patterns[:, keep]), result)
-
-
-def _keys(patterns: NDArray[np.bool_]) -> list[bytes]:
-    """Return a key for each pattern."""
-    return [column.tobytes() for column in np.ascontiguousarray(np.packbits(patterns, axis=0).T)]
-
-
-def _joined(a: Gates, b: Gates) -> Gates:
-    """Gates of two sets, without the incidence that only cross products have."""
-    H, c = np.hstack([a.directions, b.directions]), np.concatenate([a.offsets, b.offsets])
-    return Gates.without_incidence(H, c, "refined")

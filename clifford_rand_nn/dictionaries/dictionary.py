@@ -1,8 +1,7 @@
 """The dictionary of all neurons whose hyperplanes are spanned by the data: its columns by blocks, or all at once."""
 
-import time
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +21,7 @@ from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand.crossproduct.every import subsets_of_ranks
 from clifford_rand_nn.dictionaries.subsets import (
+    Draw,
     about,
     count_subsets,
     distinct,
@@ -76,11 +76,8 @@ class CrossProductDictionary:
         penalty: str,
         bias: bool,
         family: str,
-        rtol: float | None,
-        subsample: int | None,
-        rng: Any,
-        graded: bool = False,
-        max_time: float | None = None,
+        rtol: float | None = None,
+        draw: Draw | None = None,
     ) -> None:
         owner = "CrossProductDictionary"
         self.X = X = as_rows(X, owner)
@@ -95,12 +92,10 @@ class CrossProductDictionary:
         self._Z = np.ascontiguousarray(X[:, self._varying]) if self._basis is None else X @ self._basis
         self._subsets: NDArray[np.int64] | None = None
         self.notes: tuple[str, ...] = ()
-        if subsample is not None and not self.n_subsets:
+        if draw is not None and not self.n_subsets:
             self._subsets, self.notes = np.zeros((0, 0), dtype=np.int64), ("the rows are all alike",)
-        elif subsample is not None:
-            mixed = graded and family == "mixed"
-            of, until = self._Z[rows], None if max_time is None else time.perf_counter() + max_time
-            drawn, self.notes = draw_subsets(of, subsample, family, bias, self._rank, rtol, rng, mixed, until)
+        elif draw is not None:
+            drawn, self.notes = draw_subsets(self._Z[rows], draw, family, bias, self._rank, rtol)
             self._subsets = np.append(rows, len(X) + np.arange(self._Z.shape[1]))[drawn]
         self.subsample = None if self._subsets is None else len(self._subsets)
 
@@ -332,14 +327,8 @@ def cross_product_dictionary(
     if subsample is not None:
         wanted = min(check_integer(subsample, "subsample", owner), count_subsets(len(data), data.shape[1], kind, bias))
         check_fits(32 * wanted * data.shape[1], "subsample", owner, hint="Take fewer subsets.")
-    return CrossProductDictionary(
-        data,
-        penalty=penalty,
-        bias=bias,
-        family=kind,
-        rtol=rtol,
-        subsample=subsample,
-        rng=as_generator(rng, owner),
-        graded=check_bool(graded, "graded", owner),
-        max_time=None if max_time is None else check_positive(max_time, "max_time", owner),
-    )
+    generator, graded = as_generator(rng, owner), check_bool(graded, "graded", owner)
+    if max_time is not None:
+        check_positive(max_time, "max_time", owner)
+    draw = None if subsample is None else Draw(subsample, generator, graded, max_time)
+    return CrossProductDictionary(data, penalty=penalty, bias=bias, family=kind, rtol=rtol, draw=draw)

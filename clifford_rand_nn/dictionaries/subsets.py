@@ -2,7 +2,7 @@
 
 import math
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,28 +116,29 @@ def spanned_planes(
     return directions, offsets, np.asarray(directions.any(axis=1))
 
 
+class Draw(NamedTuple):
+    """A draw of ``wanted`` distinct subsets, uniform or ``graded`` by their rows of data, within ``max_time``."""
+
+    wanted: int
+    rng: np.random.Generator
+    graded: bool = False
+    max_time: float | None = None
+
+
 def draw_subsets(
-    X: Array,
-    wanted: int,
-    family: str,
-    bias: bool,
-    rank: int,
-    rtol: float | None,
-    rng: np.random.Generator,
-    graded: bool = False,
-    until: float | None = None,
+    X: Array, draw: Draw, family: str, bias: bool, rank: int, rtol: float | None
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Return ``wanted`` distinct subsets that span a hyperplane some row is off, or as many as turn up, and notes.
+    """Return distinct subsets that span a hyperplane some row is off, as many as wanted or turn up in time, and notes.
 
-    No more are tried after ``until``, of `time.perf_counter`, once there is one.
-
-    Of rows of rank r below d no more than r - 1 (with bias r) can be in such a subset, next to basis vectors. They are
-    uniform, or ``graded``: first those of basis vectors alone, where they are at most half, then half of the others
-    with one row of data, a quarter with two, and so on; a neuron of m rows has weights on m + 1 columns (with bias m),
-    and those on few say most.
+    Of rows of rank r below d no more than r - 1 (with bias r) can be in such a subset, next to basis vectors. Graded
+    ones of the mixed family are first those of basis vectors alone, where they are at most half, then half of the
+    others with one row of data, a quarter with two, and so on; a neuron of m rows has weights on m + 1 columns (with
+    bias m), and those on few say most.
     """
+    rng, graded = draw.rng, draw.graded and family == "mixed"
+    until = None if draw.max_time is None else time.perf_counter() + draw.max_time
     n, d = X.shape
-    wanted = int(wanted)  # of NumPy's integers products overflow
+    wanted = int(draw.wanted)  # of NumPy's integers products overflow
     k = d - 1 + bias
     n_rows = n if family == "rows" else n + d
     total = count_subsets(n, d, family, bias)

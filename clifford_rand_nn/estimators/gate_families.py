@@ -112,7 +112,7 @@ class InfiniteFamily(GatedFamily):
     def _forget_gates(self) -> None:
         """Remove what a fit with finitely many gates has left, and one with infinitely many cannot have."""
         for name in _OF_GATES:
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
 
     def _train_infinite(self, task: Task, warm: WarmStart | None) -> None:
         """Solve, and set all attributes."""

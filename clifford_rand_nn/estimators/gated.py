@@ -18,11 +18,12 @@ from clifford_rand_nn.estimators.sharded import fit_sharded
 from clifford_rand_nn.estimators.sharded_fit import refuse_in_memory
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.estimators.task import Task, WarmStart
+from clifford_rand_nn.gate_exchange import Refinement
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, with_linear_gate
 from clifford_rand_nn.networks import without_feature
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, GatedRidgeProblem
-from clifford_rand_nn.refinement import Refinement, refine_gates
+from clifford_rand_nn.refinement import refine_gates
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import Result, Status

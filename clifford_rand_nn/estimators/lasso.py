@@ -15,7 +15,7 @@ from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.lasso_coordinate_descent import LassoCoordinateDescent, on_exact_path
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.estimators.task import Task, WarmStart
-from clifford_rand_nn.gates.fitted import fitted_gates, fitted_neurons
+from clifford_rand_nn.gates.hyperplanes import fitted_gates, fitted_neurons
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons

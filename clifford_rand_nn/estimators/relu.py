@@ -25,8 +25,14 @@ from clifford_rand_nn.estimators.relu_selection import (
 )
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.estimators.task import Task, WarmStart
-from clifford_rand_nn.gates.fitted import fitted_gates, planes_of, with_fitted
-from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, activation_patterns
+from clifford_rand_nn.gates.hyperplanes import (
+    ActivationPatterns,
+    Gates,
+    activation_patterns,
+    fitted_gates,
+    planes_of,
+    with_fitted,
+)
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import WeightedNeurons
 from clifford_rand_nn.paths.relu import beta_max_over

@@ -49,17 +49,8 @@ class _Placed(NamedTuple):
     sides: NDArray[np.bool_]
 
 
-def gates_through_rows(
-    X: Any,
-    n_gates: int,
-    method: str,
-    sketch_dim: int | None,
-    sketch: str | Sketch,
-    bias: bool,
-    side: str,
-    rng: np.random.Generator,
-) -> Gates:
-    r"""Gates through rows of X (n, d), array or `ShiftedRows`, that a rule chooses, moved into a chamber next to them.
+def gates_through_rows(draw: "_Draw", n_gates: int, sketch_dim: int | None) -> Gates:
+    r"""Gates through rows of X (n, d), array or `ShiftedRows`, that a rule selects, moved into a chamber next to them.
 
     Without bias, d-1 rows and :math:`v = \times(x_{j_1}, …, x_{j_{d-1}})`; with bias, d rows,
     :math:`v = \times(x_{j_1}-x_{j_d}, …, x_{j_{d-1}}-x_{j_d})` and :math:`b = -v^Tx_{j_d}`. In a sketch of dimension r,
@@ -67,8 +58,8 @@ def gates_through_rows(
     passes through the sampled rows themselves. Unless the rule orients v, its sign is drawn at random. Where X is
     rank-deficient or has too few rows, a smaller sketch is used, and the notes say so.
     """
+    X, bias, method = draw.samples.X, draw.samples.bias, draw.method
     n, d = X.shape
-    draw = _Draw(Samples(X, bias), method, sketch, side, rng)
     notes: list[str] = []
     if (d if sketch_dim is None else sketch_dim) - 1 + bias + (method == "simplex") > n:
         draw.refuse_smaller(f"{n} rows")
@@ -124,7 +115,9 @@ class _Draw:
     def _within(self, sketch: Sketch | None, n_gates: int) -> tuple[list[_Placed], int, int] | None:
         """Place planes by a sketch, or exactly; None for a sketch of a lower rank, which takes normals to noise."""
         X, bias, rng = self.samples.X, self.samples.bias, self.rng
-        data = X if sketch is None else _sketched(X, sketch)
+        data = X
+        if sketch is not None:
+            data = X.sketched(sketch) if isinstance(X, ShiftedRows) else np.asarray(X @ sketch.T)
         k = data.shape[1] - 1 + bias
         _check_side(self.side, k, n_gates)
         placed: list[_Placed] = []
@@ -175,11 +168,6 @@ def _loses(sketch: Sketch, directions: NDArray[np.float64]) -> bool:
     r, d = sketch.shape
     shortest = float(np.linalg.norm(directions, axis=0).min())
     return shortest < _SHORT * (d / r) ** 0.5 and is_deficient(sketch, directions.dtype)
-
-
-def _sketched(X: Any, sketch: Sketch) -> NDArray[np.float64]:
-    """Return the sketched rows (n, r)."""
-    return X.sketched(sketch) if isinstance(X, ShiftedRows) else np.asarray(X @ sketch.T)
 
 
 def _sides(side: str, k: int, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -317,8 +305,11 @@ def sample_gates(
     else:
         r = _sketch_rows(n, d, sketch_dim, sketch)
         if issparse(data):
-            data = ShiftedRows(data) if r is not None else _dense(data)
-        gates = gates_through_rows(data, n_gates, method, r, sketch, bias, side, generator)
+            if r is None:  # exact cross products take an array
+                hint = "Give sketch_dim='auto': in a sketch only some rows are dense."
+                check_fits(16 * n * d, "X", owner, hint=hint)
+            data = data.toarray() if r is None else ShiftedRows(data)
+        gates = gates_through_rows(_Draw(Samples(data, bias), method, sketch, side, generator), n_gates, r)
         gates = replace(gates, incident=unique[gates.incident])
     return with_mirror_images(gates) if mirror else gates
 
@@ -327,13 +318,6 @@ def _beside(X: Any, y: ArrayLike) -> Any:
     """Return the rows [X Y], Y the targets as `target_codes`."""
     codes = target_codes(y, X.shape[0])
     return hstack([X, codes], format="csr") if issparse(X) else np.hstack([X, codes])
-
-
-def _dense(X: Any) -> NDArray[np.float64]:
-    """Return CSR rows as an array, as exact cross products take them, if memory holds it."""
-    n, d = X.shape
-    check_fits(16 * n * d, "X", "sample_gates", hint="Give sketch_dim='auto': in a sketch only some rows are dense.")
-    return np.asarray(X.toarray())
 
 
 def _sketch_rows(n: int, d: int, sketch_dim: int | str | None, sketch: str | Sketch) -> int | None:

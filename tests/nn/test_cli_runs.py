@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import accuracy_score, r2_score
 from typer.testing import CliRunner
 
-from clifford_rand_nn import GatedReLUClassifier, load_model, refinement
+from clifford_rand_nn import GatedReLUClassifier, gate_exchange, load_model
 from clifford_rand_nn.cli import predict
 from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.estimators import base
@@ -252,7 +252,7 @@ def test_ctrl_c_ends_refinement_too(folder, interrupt):
 
 def test_ctrl_c_in_a_later_round_keeps_the_rounds_before(folder, monkeypatch):
     calls = []
-    climbed = refinement.climbed
+    climbed = gate_exchange.climbed
 
     def pressed(*arguments):
         calls.append(1)
@@ -261,7 +261,7 @@ def test_ctrl_c_in_a_later_round_keeps_the_rounds_before(folder, monkeypatch):
         return climbed(*arguments)
 
     plain, _ = fit(*QUICK)
-    monkeypatch.setattr(refinement, "climbed", pressed)
+    monkeypatch.setattr(gate_exchange, "climbed", pressed)
     facts, stderr = fit("--refine", "50", "--out", "m.npz", *QUICK, code=130)
     assert "interrupted: " in stderr
     assert facts["proof"]["objective"] < 0.99 * plain["proof"]["objective"]

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import ConvexReLUClassifier, ConvexReLURegressor, sample_gates
-from clifford_rand_nn.gates.fitted import fitted_gates
+from clifford_rand_nn.gates.hyperplanes import fitted_gates
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 3)) * [1.0, 2.0, 0.5] + [3.0, 0.0, -1.0]

@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import CrossProductLassoClassifier, CrossProductLassoRegressor, load_model, save_model
-from clifford_rand_nn.gates.fitted import fitted_gates, fitted_neurons
+from clifford_rand_nn.gates.hyperplanes import fitted_gates, fitted_neurons
 
 rng = np.random.default_rng(0)
 WIDE = rng.standard_normal((80, 60))

@@ -29,9 +29,7 @@ NETWORK = TwoLayerNetwork(np.ones((3, 2)), np.zeros(3), np.ones((3, 1)), np.zero
         ),
         (lambda: Family("all", 1, True, NEURONS), "'members' parameter of Family must be None for kind='all'"),
         (
-            lambda: CrossProductDictionary(
-                X, penalty="foo", bias=True, family="mixed", rtol=None, subsample=None, rng=None
-            ),
+            lambda: CrossProductDictionary(X, penalty="foo", bias=True, family="mixed"),
             "'penalty' parameter of CrossProductDictionary must be one of 'l1', 'l2'",
         ),
         (lambda: WeightedNeurons(NEURONS, np.ones((2, 1)), np.zeros(1)), "'values' parameter of WeightedNeurons"),
