@@ -31,10 +31,10 @@ from .geometry.rotors import rotor_between as rotor_between
 from .multivector.elements import concatenate as concatenate
 from .multivector.elements import stack as stack
 from .multivector.multivector import Multivector as Multivector
+from .presets.registration import RobustMotor as RobustMotor
 from .presets.registration import motor_from_points as motor_from_points
+from .presets.registration import robust_motor_from_points as robust_motor_from_points
 from .presets.registration import rotor_from_points as rotor_from_points
-from .presets.robust_registration import RobustMotor as RobustMotor
-from .presets.robust_registration import robust_motor_from_points as robust_motor_from_points
 from .sampling.haar import haar_blade as haar_blade
 from .sampling.haar import random_rotation as random_rotation
 from .sampling.leverage import leverage_scores as leverage_scores

@@ -392,7 +392,7 @@ class Algebra(Space):
         >>> vga.convert(pga("e12 + 3*e01"), drop=True)
         e12
         """
-        return geometry.embedding.convert(self, A, mapping, drop=drop)
+        return geometry.linear_maps.convert(self, A, mapping, drop=drop)
 
     def from_left_matrix(self, M: ArrayLike, rtol: float = 1e-9) -> Multivector:
         """Return A with ``A.left_matrix()`` equal to M (..., 2^d, 2^d), to ``rtol`` of its largest entry.

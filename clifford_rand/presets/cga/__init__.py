@@ -6,12 +6,8 @@ X holds P where P ∧ X = 0. With ``dual=True`` a function takes or makes the du
 homogeneous: their scale means nothing. A versor V moves by ``V >> X``, which is V X ~V for the versors made here.
 """
 
-from clifford_rand.presets.cga.angles import angle as angle
-from clifford_rand.presets.cga.angles import inversive_product as inversive_product
 from clifford_rand.presets.cga.classification import Classified as Classified
 from clifford_rand.presets.cga.classification import classify as classify
-from clifford_rand.presets.cga.decomposition import VersorParts as VersorParts
-from clifford_rand.presets.cga.decomposition import decompose as decompose
 from clifford_rand.presets.cga.distances import closest_points as closest_points
 from clifford_rand.presets.cga.distances import distance as distance
 from clifford_rand.presets.cga.fits import fit_circle as fit_circle
@@ -20,9 +16,6 @@ from clifford_rand.presets.cga.fits import fit_line as fit_line
 from clifford_rand.presets.cga.fits import fit_plane as fit_plane
 from clifford_rand.presets.cga.fits import fit_round as fit_round
 from clifford_rand.presets.cga.fits import fit_sphere as fit_sphere
-from clifford_rand.presets.cga.from_parameters import flat as flat
-from clifford_rand.presets.cga.from_parameters import round_about as round_about
-from clifford_rand.presets.cga.intersection import intersect as intersect
 from clifford_rand.presets.cga.measures import down as down
 from clifford_rand.presets.cga.measures import infinity as infinity
 from clifford_rand.presets.cga.measures import is_incident as is_incident
@@ -31,10 +24,15 @@ from clifford_rand.presets.cga.measures import origin as origin
 from clifford_rand.presets.cga.measures import point as point
 from clifford_rand.presets.cga.measures import up as up
 from clifford_rand.presets.cga.objects import circle as circle
+from clifford_rand.presets.cga.objects import flat as flat
 from clifford_rand.presets.cga.objects import line as line
 from clifford_rand.presets.cga.objects import plane as plane
 from clifford_rand.presets.cga.objects import point_pair as point_pair
+from clifford_rand.presets.cga.objects import round_about as round_about
 from clifford_rand.presets.cga.objects import sphere as sphere
+from clifford_rand.presets.cga.relations import angle as angle
+from clifford_rand.presets.cga.relations import intersect as intersect
+from clifford_rand.presets.cga.relations import inversive_product as inversive_product
 from clifford_rand.presets.cga.rounds import carrier as carrier
 from clifford_rand.presets.cga.rounds import centre as centre
 from clifford_rand.presets.cga.rounds import normal as normal
@@ -42,6 +40,8 @@ from clifford_rand.presets.cga.rounds import radius as radius
 from clifford_rand.presets.cga.rounds import radius_squared as radius_squared
 from clifford_rand.presets.cga.rounds import split_point_pair as split_point_pair
 from clifford_rand.presets.cga.sampling import sample as sample
+from clifford_rand.presets.cga.versors import VersorParts as VersorParts
+from clifford_rand.presets.cga.versors import decompose as decompose
 from clifford_rand.presets.cga.versors import dilator as dilator
 from clifford_rand.presets.cga.versors import inversion as inversion
 from clifford_rand.presets.cga.versors import motor as motor

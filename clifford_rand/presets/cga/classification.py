@@ -18,9 +18,21 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import span_of
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.assembly import DROP, DUAL_FLAT, FLAT, FREE, ROUND, TANGENT, assemble
 from clifford_rand.presets.cga.measures import model_of
-from clifford_rand.presets.cga.parts import Parts, euclidean, imprecise, round_of, split
+from clifford_rand.presets.cga.parts import (
+    DROP,
+    DUAL_FLAT,
+    FLAT,
+    FREE,
+    ROUND,
+    TANGENT,
+    Parts,
+    assemble,
+    euclidean,
+    imprecise,
+    round_of,
+    split,
+)
 from clifford_rand.presets.cga.rounds import check_blades
 from clifford_rand.presets.inputs import is_dual, largest, lengths, of_algebra, refuse_tensors, tolerance, unit_scale
 

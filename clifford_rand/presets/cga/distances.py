@@ -1,4 +1,8 @@
-"""Distances and closest points of any two conformal objects that hold points."""
+"""Distances and closest points of any two conformal objects that hold points.
+
+A sphere is c + r U v with |v| = 1, a flat c + U t, U of orthonormal columns. Arrays of the private functions have one
+batch axis, first. D is the second center less the first; points are returned less their own centers.
+"""
 
 import math
 from typing import Any
@@ -10,11 +14,213 @@ from clifford_rand._checks import check_tolerance, describe, fail, one_batch
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import span_of
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga import closest
-from clifford_rand.presets.cga.assembly import ROUND, TANGENT
 from clifford_rand.presets.cga.classification import Classified, Object, described
 from clifford_rand.presets.cga.measures import down, model_of
+from clifford_rand.presets.cga.parts import ROUND, TANGENT
 from clifford_rand.presets.inputs import lengths, of_algebra, tolerance
+
+Array = NDArray[Any]
+STARTS, ROUNDS, POLISHED = 8, 40, 40  # of two spheres: random starts, alternations, steps of Newton's method
+SAMPLES, KEPT = 32, 6  # of a circle: values that are started from; best ones that are polished
+
+
+def _times(U: Array, x: Array) -> Array:
+    return np.asarray((U @ x[..., None])[..., 0])
+
+
+def _back(U: Array, x: Array) -> Array:
+    return np.asarray((np.swapaxes(U, -1, -2) @ x[..., None])[..., 0])
+
+
+def _unit(x: Array) -> Array:
+    """Return unit vectors; the first basis vector for zero."""
+    size = np.asarray(lengths(x))
+    first = np.zeros(x.shape[-1], dtype=x.dtype)
+    first[0] = 1
+    return np.where((size > 0)[..., None], x / np.where(size > 0, size, 1)[..., None], first)
+
+
+def of_flats(D: Array, U: Array, V: Array, rtol: float) -> tuple[Array, Array]:
+    """Return U t and V s with D + V s - U t of least length, and t and s too."""
+    m = U.shape[-1]
+    both = np.concatenate([U, -V], axis=-1)
+    if not both.shape[-1]:
+        return np.zeros_like(D), np.zeros_like(D)
+    z = _times(np.linalg.pinv(both, rcond=rtol), D)
+    return _times(U, z[..., :m]), _times(V, z[..., m:])
+
+
+def on_unit_sphere(M: Array, b: Array) -> Array:
+    """Return v, |v| = 1, of least |M v + b|, the global minimum: (MᵀM + μ) v = -Mᵀb with MᵀM + μ ≥ 0.
+
+    With δ = μ + a_min, Σ (g_i / (a_i - a_min + δ))² = 1 has one root δ > 0; where the gradient g has no part in the
+    eigenspace of a_min (the hard case of Moré and Sorensen 1983) a tiny one takes its place, and completes v.
+    """
+    left, sizes, right = np.linalg.svd(M)
+    m = M.shape[-1]
+    a = np.zeros((*sizes.shape[:-1], m), dtype=M.dtype)
+    a[..., : sizes.shape[-1]] = sizes
+    top = np.where(a[..., :1] > 0, a[..., :1], 1)
+    a = a / top
+    g = np.zeros_like(a)
+    g[..., : sizes.shape[-1]] = a[..., : sizes.shape[-1]] * (_back(left, b) / top)[..., : sizes.shape[-1]]
+    last, tiny = g[..., -1], float(np.finfo(M.dtype).tiny) ** 0.25
+    g[..., -1] = np.where(abs(last) > tiny, last, np.where(last < 0, -tiny, tiny))
+    gap = (a - a[..., -1:]) * (a + a[..., -1:])
+    low, high = abs(g[..., -1:]), np.sqrt((g * g).sum(axis=-1, keepdims=True))
+    for _ in range(64):
+        delta = np.sqrt(low) * np.sqrt(high)
+        beyond = ((g / (gap + delta)) ** 2).sum(axis=-1, keepdims=True) > 1
+        low, high = np.where(beyond, delta, low), np.where(beyond, high, delta)
+    return _back(right, _unit(-g / (gap + np.sqrt(low) * np.sqrt(high))))
+
+
+def of_flat_and_sphere(D: Array, U: Array, V: Array, s: Array) -> tuple[Array, Array]:
+    """Return the closest points of a flat along U and of the sphere of radius s in the span of V."""
+    if not U.shape[-1]:
+        return np.zeros_like(D), on_sphere(-D, V, s)
+
+    def outside(x: Array) -> Array:
+        return x - U @ (np.swapaxes(U, -1, -2) @ x)
+
+    v = on_unit_sphere(s[..., None, None] * outside(V), outside(D[..., None])[..., 0])
+    y = s[..., None] * _times(V, v)
+    return _times(U, _back(U, D + y)), y
+
+
+def on_sphere(q: Array, U: Array, r: Array) -> Array:
+    """Return the point of the sphere of radius r in the span of U that is closest to q."""
+    return r[..., None] * _times(U, _unit(_back(U, q)))
+
+
+def of_hypersphere_and_sphere(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array, Array]:
+    """Return the closest points where U spans the space and V a plane or more: |D + s V v| as near to r as can be."""
+    w = _back(V, D)
+    h = np.asarray(lengths(w))
+    excess = r * r - (D * D).sum(axis=-1) - s * s
+    cosine = np.clip(excess / np.where(h > 0, 2 * s * h, 1), -1, 1)
+    along = _unit(w)
+    least = np.argmin(abs(along), axis=-1)[..., None]
+    aside = -along * np.take_along_axis(along, least, -1)
+    np.put_along_axis(aside, least, np.take_along_axis(aside, least, -1) + 1, -1)
+    sine = np.sqrt((1 - cosine) * (1 + cosine))
+    y = s[..., None] * _times(V, cosine[..., None] * along + sine[..., None] * _unit(aside))
+    return on_sphere(D + y, U, r), y
+
+
+def of_sphere_and_circle(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array, Array]:
+    """Return the closest points of a sphere of any dimension and a circle q(t) = D + s V (cos t, sin t).
+
+    g(t) = |q|² - 2 r |Uᵀq| is stationary where (|q|²)'² |Uᵀq|² = r² (|Uᵀq|²)'², a trigonometric polynomial of degree
+    4. The angles of its 8 roots, and a few more, are started from, and Newton's method polishes those of least g.
+    """
+
+    def place(t: Array) -> tuple[Array, Array, Array, Array]:
+        cosine, sine = np.cos(t)[..., None], np.sin(t)[..., None]
+        e, f = V[..., None, :, 0], V[..., None, :, 1]
+        arm, along = s[..., None, None] * (cosine * e + sine * f), s[..., None, None] * (cosine * f - sine * e)
+        q = D[..., None, :] + arm
+        return arm, along, q, q @ U
+
+    def apart(t: Array) -> Array:
+        _, _, q, w = place(t)
+        return np.asarray((q * q).sum(axis=-1) - 2 * r[..., None] * np.sqrt((w * w).sum(axis=-1)))
+
+    grid = np.broadcast_to(2 * np.pi * np.arange(SAMPLES) / SAMPLES, (len(D), SAMPLES)).astype(D.dtype)
+    _, along, q, w = place(grid)
+    half, turn = (q * along).sum(axis=-1), (w * (along @ U)).sum(axis=-1)
+    values = half**2 * (w * w).sum(axis=-1) - (r[..., None] * turn) ** 2
+    series = np.fft.fft(values, axis=-1)[..., np.arange(-4, 5)]
+    size = abs(series).max(axis=-1)
+    lead = np.where(abs(series[..., -1]) > 1e-14 * size, series[..., -1], np.where(size > 0, 1e-14 * size, 1))
+    companion = np.zeros((len(D), 8, 8), dtype=complex)
+    companion[:, np.arange(1, 8), np.arange(7)] = 1
+    companion[:, :, -1] = -series[..., :-1] / lead[..., None]
+    t = np.concatenate([np.angle(np.linalg.eigvals(companion)).astype(D.dtype), grid], axis=-1)
+    t = np.take_along_axis(t, np.argsort(apart(t), axis=-1)[..., :KEPT], axis=-1)
+    radius = r[..., None, None]
+
+    def slopes(t: Array) -> tuple[Array, Array, Array]:
+        arm, along, q, w = place(t)
+        size = np.sqrt((w * w).sum(axis=-1, keepdims=True))
+        unit, change = w / np.where(size > 0, size, 1), along @ U
+        rest = q - radius * unit @ np.swapaxes(U, -1, -2)
+        bend = radius * (change - unit * (unit * change).sum(axis=-1, keepdims=True)) / np.where(size > 0, size, 1)
+        second = ((along - bend @ np.swapaxes(U, -1, -2)) * along).sum(axis=-1) - (rest * arm).sum(axis=-1)
+        return np.sqrt((rest * rest).sum(axis=-1)), (rest * along).sum(axis=-1), second
+
+    value, first, second = slopes(t)
+    for _ in range(12):
+        step = np.clip(-first / np.where(abs(second) > 0, abs(second), 1), -0.2, 0.2)
+        there = slopes(t + step)
+        better = (there[0] < value) | ((there[0] <= value * (1 + 1e-12)) & (abs(there[1]) < abs(first)))
+        t = np.where(better, t + step, t + step / 4 * (there[0] < value))
+        value, first, second = (
+            np.where(better, new, old) for new, old in zip(there, (value, first, second), strict=True)
+        )
+    t = np.take_along_axis(t, np.argmin(value, axis=-1)[..., None], axis=-1)
+    arm, _, q, _ = place(t)
+    return on_sphere(q[..., 0, :], U, r), arm[..., 0, :]
+
+
+def of_spheres(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array, Array]:
+    """Return the closest points found of two spheres of more dimensions, each inside a flat, from many starts.
+
+    Each round takes the point of one sphere that is closest to that of the other, so the distance never grows; the best
+    of them are polished by Newton's method on both spheres at once.
+    """
+    m = V.shape[-1]
+    rng = np.random.default_rng(0)
+    turn = np.swapaxes(np.linalg.svd(np.swapaxes(U, -1, -2) @ V)[2], -1, -2)
+    random = np.broadcast_to(rng.standard_normal((m, STARTS)), (len(D), m, STARTS))
+    starts = np.concatenate([turn, random, _back(V, D)[..., None]], axis=-1)
+    v = _unit(np.swapaxes(np.concatenate([starts, -starts], axis=-1), -1, -2))
+    D, r, s, U, V = D[:, None], r[:, None], s[:, None], U[:, None], V[:, None]
+    y = s[..., None] * _times(V, v)
+    for _ in range(ROUNDS):
+        y = on_sphere(on_sphere(D + y, U, r) - D, V, s)
+    x = on_sphere(D + y, U, r)
+    best = np.argsort(lengths(D + y - x), axis=-1)[:, :KEPT, None]
+    x, y = np.take_along_axis(x, best, 1), np.take_along_axis(y, best, 1)
+    u, v = _newton(D, U, r, V, s, _unit(_back(U, x)), _unit(_back(V, y)))
+    x, y = r[..., None] * _times(U, u), s[..., None] * _times(V, v)
+    best = np.argmin(lengths(D + y - x), axis=-1)[:, None, None]
+    return np.take_along_axis(x, best, 1)[:, 0], np.take_along_axis(y, best, 1)[:, 0]
+
+
+def _newton(D: Array, U: Array, r: Array, V: Array, s: Array, u: Array, v: Array) -> tuple[Array, Array]:
+    """Polish u and v of least |D + s V v - r U u|, |u| = |v| = 1, in tangent spaces, curvatures taken as positive."""
+    m = u.shape[-1]
+    J = np.concatenate([-r[..., None, None] * U, s[..., None, None] * V], axis=-1)
+    flat = np.swapaxes(J, -1, -2) @ J
+    size = np.trace(flat, axis1=-2, axis2=-1)[..., None]
+    which = np.arange(J.shape[-1]) < m
+    eye = np.eye(J.shape[-1], dtype=D.dtype)
+
+    def slopes(z: Array) -> tuple[Array, Array, Array, Array]:
+        rest = D + _times(J, z)
+        full = _back(J, rest)
+        normals = np.stack([np.where(which, z, 0), np.where(which, 0, z)], axis=-1)
+        pull = _back(normals, full)  # the multipliers of both constraints
+        return lengths(rest), full - _times(normals, pull), normals, np.where(which, pull[..., :1], pull[..., 1:])
+
+    z = np.concatenate([u, v], axis=-1)
+    value, slope, normals, pull = slopes(z)
+    for _ in range(POLISHED):
+        tangent = eye - normals @ np.swapaxes(normals, -1, -2)
+        curvature, axes = np.linalg.eigh(tangent @ (flat - pull[..., None] * eye) @ tangent)
+        step = -_times(axes, _back(axes, slope) / np.maximum(abs(curvature), 1e-14 * size))
+        step = _times(tangent, step / np.maximum(1, 2 * np.asarray(lengths(step)))[..., None])
+        moved = z + step
+        moved = np.concatenate([_unit(moved[..., :m]), _unit(moved[..., m:])], axis=-1)
+        there = slopes(moved)
+        shorter = np.asarray(lengths(there[1])) < np.asarray(lengths(slope))
+        better = (there[0] < value) | ((there[0] <= value * (1 + 1e-12)) & shorter)
+        if not better.any():
+            break
+        z = np.where(better[..., None], moved, z)
+        value, slope, normals, pull = slopes(z)
+    return z[..., :m], z[..., m:]
 
 
 @one_batch
@@ -150,8 +356,8 @@ def _solve(
         return np.where(nearer, x, x2), np.where(nearer, y, y2)
     if rank == 1:
         if other == 1:
-            return closest.of_flats(D, U, V, rtol)
-        return closest.of_flat_and_sphere(D, U, V, s)
+            return of_flats(D, U, V, rtol)
+        return of_flat_and_sphere(D, U, V, s)
     if rank == 2:
-        return closest.of_hypersphere_and_sphere(D, U, r, V, s)
-    return closest.of_sphere_and_circle(D, U, r, V, s) if other == 4 else closest.of_spheres(D, U, r, V, s)
+        return of_hypersphere_and_sphere(D, U, r, V, s)
+    return of_sphere_and_circle(D, U, r, V, s) if other == 4 else of_spheres(D, U, r, V, s)

@@ -10,10 +10,9 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import wedge_rows
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.assembly import FLAT, assemble
 from clifford_rand.presets.cga.classification import Classified, classify
 from clifford_rand.presets.cga.measures import down, model_of, squared
-from clifford_rand.presets.cga.parts import euclidean
+from clifford_rand.presets.cga.parts import FLAT, assemble, euclidean
 from clifford_rand.presets.inputs import coordinates_of, is_dual, of_algebra
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import check_fits, check_integer, check_listed, describe, fail, is_whole
-from clifford_rand.presets.cga.assembly import FLAT, ROUND
 from clifford_rand.presets.cga.classification import Classified, Object, classify
+from clifford_rand.presets.cga.parts import FLAT, ROUND
 from clifford_rand.presets.inputs import coordinates_of, floats, numbers_of
 
 

@@ -1,14 +1,210 @@
-"""Flats of the projective model on each other: projection, rejection, meet and join."""
+"""Flats of the projective model: norms, distances, angles, incidence; projection, rejection, meet, and join."""
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_number, describe, fail, one_batch
+from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import exact_quotient
+from clifford_rand.basis.keys import keys_of_grades, keys_of_masks
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import blade_of, of_algebra, unit_scale
-from clifford_rand.presets.pga.measures import dimension_of, has_e0
+from clifford_rand.presets.inputs import blade_of, lengths, of_algebra, refuse_tensors, tolerance, unit_scale
+
+
+def dimension_of(alg: object, owner: str) -> int:
+    """Return n of Cl(n, 0, 1)."""
+    diagonal = alg.form.diagonal if isinstance(alg, Algebra) and alg.form.is_unit else None
+    if diagonal is None or len(diagonal) < 2 or diagonal[0] != 0 or not (diagonal[1:] == 1).all():
+        raise fail("alg", owner, "a projective algebra", alg, "Make one with Algebra.pga(n).")
+    return len(diagonal) - 1
+
+
+def has_e0(A: Any) -> NDArray[np.bool_]:
+    """Tell which blades hold e0."""
+    return np.asarray(A.keys.masks & 1 == 1, dtype=bool)
+
+
+def norm(A: Multivector) -> Any:
+    """Return the norms sqrt(⟨A ~A⟩_0): the lengths of the parts without e0. 0 for ideal elements.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import pga
+    >>> alg = cr.Algebra.pga(3)
+    >>> float(pga.norm(pga.line(alg, [0, 0, 0], [3, 4, 0])).round(12)), float(pga.norm(pga.direction(alg, [3, 4, 0])))
+    (5.0, 0.0)
+    """
+    dimension_of(getattr(A, "algebra", A), "norm")
+    return lengths(_real(A, "norm").coefficients[..., ~has_e0(A)])
+
+
+def ideal_norm(A: Multivector) -> Any:
+    """Return the lengths of the parts with e0: the length of a `direction`.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import pga
+    >>> v = pga.direction(cr.Algebra.pga(3), [2, 3, 6])
+    >>> float(pga.norm(v)), float(pga.ideal_norm(v))
+    (0.0, 7.0)
+    """
+    dimension_of(getattr(A, "algebra", A), "ideal_norm")
+    return lengths(_real(A, "ideal_norm").coefficients[..., has_e0(A)])
+
+
+def _real(A: Multivector, owner: str) -> Multivector:
+    refuse_tensors(A, "A", owner)
+    if A.dtype.kind == "i":
+        return A.astype(np.float64)
+    if A.dtype.kind != "f":
+        raise fail("A", owner, "a multivector with real coefficients", describe(f"dtype {A.dtype}"))
+    return A
+
+
+def _flat(A: Any, name: str, owner: str) -> tuple[int, Any, Any]:
+    """Return (k, E, M) with A/|A| = E + e0 ∧ M, E a unit k-blade of the normals."""
+    A = unit_scale(blade_of(A, name, owner, "a point, line, plane or other flat"))
+    k, held = A.grades[0], has_e0(A)
+    if not 1 <= k < A.algebra.d:
+        raise fail(name, owner, f"a flat, of grade 1 to {A.algebra.d - 1}", describe(f"grade {k}"))
+    masks = A.keys.masks
+    size = lengths(A.coefficients[..., ~held])
+    if np.any(size == 0):
+        raise fail(name, owner, "not ideal", describe("an element at infinity"))
+    scaled = A.coefficients / size[..., None]
+    E = A.new(keys_of_masks(A.algebra.d, tuple(int(m) for m in masks[~held])), scaled[..., ~held])
+    M = A.new(keys_of_masks(A.algebra.d, tuple(int(m) ^ 1 for m in masks[held])), scaled[..., held])
+    return k, E, M
+
+
+def _plain(A: Any) -> NDArray[Any]:
+    """Return the coordinates (..., n) of a vector."""
+    return A.select_keys(keys_of_grades(A.algebra.d, (1,))).coefficients[..., 1:]
+
+
+def _foot(E: Any, M: Any) -> NDArray[Any]:
+    """Return the point of the flat that is nearest to the origin: c E = -M."""
+    return -_plain(M | ~E)
+
+
+def _directions(k: int, E: Any) -> NDArray[Any]:
+    """Return an orthonormal basis (..., n, n - k) of the directions in the flat: what the normals E project to zero."""
+    alg, n = E.algebra, E.algebra.d - 1
+    if k == n:
+        return np.zeros((*E.shape, n, 0), dtype=E.dtype)
+    basis = alg.vector(np.eye(n + 1, dtype=E.dtype)[1:])
+    rows = E.new(E.keys, E.coefficients[..., None, :])
+    return np.linalg.eigh(_plain((basis << rows) | ~rows))[1][..., : n - k]
+
+
+def _measure(a: Any, b: Any, owner: str, rtol: float | None) -> tuple[Any, Any]:
+    """Return the distance of two flats and the larger distance of their feet from the origin."""
+    dimension_of(getattr(a, "algebra", a), owner)
+    of_algebra(b, a.algebra, "b", owner)
+    (k, E, M), (m, F, N) = _flat(a, "a", owner), _flat(b, "b", owner)
+    foot, other = _foot(E, M), _foot(F, N)
+    step = other - foot
+    U, V = _directions(k, E), _directions(m, F)
+    batch = step.shape[:-1]
+    span = np.concatenate([np.broadcast_to(W, (*batch, *W.shape[-2:])) for W in (U, V)], axis=-1)
+    if span.shape[-1]:
+        basis, singular, _ = np.linalg.svd(span, full_matrices=False)
+        basis = basis * (singular > tolerance(rtol, span.dtype))[..., None, :]
+        for _ in range(2):  # twice: the first rest may be much smaller than the step
+            step = step - (basis @ (np.swapaxes(basis, -1, -2) @ step[..., None]))[..., 0]
+    return lengths(step), np.maximum(lengths(foot), lengths(other))
+
+
+@one_batch
+def distance(a: Multivector, b: Multivector, *, rtol: float | None = None) -> Any:
+    """Return the least distances between the points of two flats: points, lines, skew or not, planes, any mix.
+
+    Parameters
+    ----------
+    a, b : Multivector
+        Flats of grade 1 to n; batches broadcast.
+    rtol : float, optional
+        Directions closer than this (in radians, nearly) are taken as parallel; eps^(3/4) by default.
+
+    Raises
+    ------
+    ArgumentError
+        For ideal elements.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import pga
+    >>> alg = cr.Algebra.pga(3)
+    >>> float(pga.distance(pga.line(alg, [0, 0, 0], [1, 0, 0]), pga.line(alg, [0, 0, 2], [0, 1, 2])))
+    2.0
+    """
+    return _measure(a, b, "distance", rtol)[0]
+
+
+@one_batch
+def is_incident(a: Multivector, b: Multivector, *, rtol: float | None = None, unit: float = 1.0) -> Any:
+    """Tell whether two flats have a point in common: a point on a line, two lines that cross, a line in a plane.
+
+    Parameters
+    ----------
+    a, b : Multivector
+    rtol : float, optional
+        They have if their distance is at most ``rtol`` times the largest of ``unit`` and of their distances from the
+        origin; eps^(3/4) by default.
+    unit : float, default=1
+        A typical length: e0 has no length of its own, so coefficients alone do not tell one.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import pga
+    >>> alg = cr.Algebra.pga(3)
+    >>> bool(pga.is_incident(pga.point(alg, [1, 1, 1]), pga.line(alg, [0, 0, 0], [3, 3, 3])))
+    True
+    """
+    unit = check_number(unit, "unit", "is_incident", "a finite number ≥ 0", lambda x: 0 <= x < np.inf)
+    apart, far = _measure(a, b, "is_incident", rtol)
+    return apart <= tolerance(rtol, np.asarray(apart).dtype) * np.maximum(far, unit)
+
+
+def angle(a: Multivector, b: Multivector) -> Any:
+    """Return the angles between two lines, two planes, or a line and a plane.
+
+    Flats of one grade: from 0 to π, by their orientations (planes: of the normals). Of two grades: from 0 to π/2.
+
+    Raises
+    ------
+    ArgumentError
+        For points and ideal elements.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr, numpy as np
+    >>> from clifford_rand.presets import pga
+    >>> alg = cr.Algebra.pga(3)
+    >>> float(np.degrees(pga.angle(pga.line(alg, [0, 0, 0], [1, 0, 1]), pga.plane(alg, [0, 0, 1])))).__round__(9)
+    45.0
+    """
+    n = dimension_of(getattr(a, "algebra", a), "angle")
+    of_algebra(b, a.algebra, "b", "angle")
+    (k, E, _), (m, F, _) = _flat(a, "a", "angle"), _flat(b, "b", "angle")
+    for name, grade in (("a", k), ("b", m)):
+        if grade == n > 1:
+            raise fail(name, "angle", "a flat with directions", describe("a point"))
+    if k > m:
+        E, F = F, E
+    if k != m:  # project the smaller blade of normals on the other
+        shadow = ((E << F) | ~F).select_keys(E.keys)
+        size = lengths(shadow.coefficients)[..., None]
+        F = E.new(E.keys, np.where(size == 0, 0, shadow.coefficients / np.where(size == 0, 1, size)))
+    # Kahan's formula, exact for small angles too; a zero shadow gives a right angle
+    e, f = E.coefficients, F.coefficients
+    return 2 * np.arctan2(lengths(e - f), lengths(e + f))
 
 
 def _two(A: Multivector, B: Multivector, owner: str) -> tuple[Any, Any]:

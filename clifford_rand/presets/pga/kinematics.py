@@ -16,8 +16,7 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import blade_of, coordinates_of, numbers_of, of_algebra, refuse_tensors
-from clifford_rand.presets.pga.flats import meet
-from clifford_rand.presets.pga.measures import dimension_of, norm
+from clifford_rand.presets.pga.flats import dimension_of, meet, norm
 
 
 def screw_axis(alg: Algebra, axis: Multivector, pitch: ArrayLike = 0.0) -> Multivector:

@@ -10,7 +10,7 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import lengths, refuse_tensors, unit_scale
-from clifford_rand.presets.pga.measures import dimension_of
+from clifford_rand.presets.pga.flats import dimension_of
 
 STEPS = 60  # of Newton's iteration for n ≥ 5: it is quadratic, and takes log2 of the condition before that
 CLOSED = 4  # n up to which ⟨~M M⟩_4 squares to a number

@@ -9,8 +9,8 @@ from clifford_rand._checks import as_real, check_integer, check_number, describe
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import lengths, of_algebra, with_floats
+from clifford_rand.presets.pga.flats import has_e0
 from clifford_rand.presets.pga.kinematics import body_jacobian, forward_kinematics
-from clifford_rand.presets.pga.measures import has_e0
 
 DAMPING = 1e-3  # of the first step, relative to the largest singular value of the Jacobian
 FALL, RISE = 0.1, 10.0  # of the damping after a step that helps, and after one that does not (Marquardt 1963)

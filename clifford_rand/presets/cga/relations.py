@@ -1,0 +1,232 @@
+"""Relations of two conformal objects: angles, inversive products, and intersections.
+
+Both are taken about their own center and in their own unit of length, where nothing is lost to rounding.
+"""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail, one_batch
+from clifford_rand.algebra import Algebra
+from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.geometry.subspaces import join_and_meet
+from clifford_rand.presets.cga.classification import Classified, Object, classify, described
+from clifford_rand.presets.cga.measures import model_of
+from clifford_rand.presets.cga.parts import FLAT, ROUND, assemble
+from clifford_rand.presets.inputs import largest, lengths, tolerance
+
+
+def scene_of(
+    A: Any, B: Any, dual: bool, rtol: float | None, owner: str
+) -> tuple[Classified, Classified, NDArray[Any], NDArray[Any]]:
+    """Return both objects with weight 1 about the middle of their locations in their own unit, and middle and unit."""
+    model_of(getattr(A, "algebra", A), owner)
+    found = [described(X, A.algebra, name, owner, dual, rtol) for X, name in ((A, "A"), (B, "B"))]
+    places = np.broadcast_arrays(*(one.location for one in found))
+    known = [np.isfinite(place).all(axis=-1, keepdims=True) for place in places]
+    count = known[0].astype(int) + known[1]
+    middle = sum(np.where(here, place, 0) for here, place in zip(known, places, strict=True)) / np.maximum(count, 1)
+    sizes = [np.sqrt(np.abs(np.nan_to_num(np.asarray(one.radius_squared)))) for one in found]
+    apart = lengths(np.where(known[0] & known[1], places[1] - places[0], 0))
+    unit = np.maximum(np.maximum(*sizes), apart)
+    unit = np.where(unit > 0, unit, 1)
+    A, B = (_moved(one, middle, unit) for one in found)
+    return A, B, middle, unit
+
+
+def _moved(one: Classified, middle: NDArray[Any], unit: NDArray[Any]) -> Classified:
+    """Return an object with weight 1 where ``middle`` is the origin and ``unit`` the unit of length."""
+    shape = np.broadcast_shapes(one.shape, unit.shape)
+    location = (one.location - middle) / unit[..., None]
+    grade, kind = (np.broadcast_to(x, shape) for x in (one.grade, one.kind))
+    E = one.direction
+    direction = E.new(E.keys, np.broadcast_to(E.coefficients, (*shape, E.keys.size)))
+    square = np.asarray(one.radius_squared) / unit**2
+    return Classified(one.algebra, grade, kind, direction, location, square, np.ones(shape, dtype=location.dtype))
+
+
+def null_algebra(alg: Algebra) -> Algebra:
+    """Return the same conformal space in the basis of n_o and n_∞, which does not add 1 and X²/2."""
+    return Algebra.cga(alg.d - 2, null_basis=True)
+
+
+def _unit_blades(A: Any, B: Any, dual: bool, rtol: float | None, owner: str) -> tuple[Any, Any]:
+    """Return A and B, about their own centre, with X·X = -1: real rounds and flats that are no points."""
+    a, b, _, _ = scene_of(A, B, dual, rtol, owner)
+    made = []
+    for name, one in (("A", a), ("B", b)):
+        square = np.asarray(one.radius_squared)
+        flat = np.asarray(one.kind) == FLAT
+        sound = (flat | ((np.asarray(one.kind) == ROUND) & (square > 0))) & (np.asarray(one.dimension) > 0)
+        if not sound.all():
+            others = ", ".join(np.unique(np.asarray(one.name)[~sound]).tolist())
+            raise fail(name, owner, "a line, plane, or other flat, or a real round", describe(others))
+        weight = 1 / np.sqrt(np.where(flat, 1, square))
+        if np.unique(one.grade).size > 1:
+            raise fail(name, owner, "of one grade", describe(f"grades {np.unique(one.grade).tolist()}"))
+        made.append(assemble(replace(one, weight=weight), null_algebra(one.algebra)))
+    return made[0], made[1]
+
+
+def _inner(A: Any, B: Any) -> NDArray[Any]:
+    return np.asarray(A.inner(B).scalar_part())
+
+
+@one_batch
+def inversive_product(A: Object, B: Object, *, dual: bool = False, rtol: float | None = None) -> Any:
+    """Return -A·B for A·A = B·B = -1, of two rounds or flats of one grade: a conformal invariant.
+
+    The cosine of the angle where they meet; beyond ±1 for hyperspheres that do not, where it is ± the hyperbolic cosine
+    of the inversive distance. Two spheres at a distance D: (r² + s² - D²)/(2 r s).
+
+    References
+    ----------
+    H. S. M. Coxeter, Inversive distance, Annali di Matematica 71 (1966).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> float(cga.inversive_product(cga.sphere(alg, [0, 0, 0], 1), cga.sphere(alg, [4, 0, 0], 2)).round(12))
+    -2.75
+    """
+    a, b = _unit_blades(A, B, dual, rtol, "inversive_product")
+    if a.grades != b.grades:
+        raise fail("B", "inversive_product", f"of grade {a.grades[0]}", describe(f"grade {b.grades[0]}"), "Use angle.")
+    return (-_inner(a, b))[()]
+
+
+@one_batch
+def angle(A: Object, B: Object, *, dual: bool = False, rtol: float | None = None) -> Any:
+    """Return the angles of two objects, of any kinds: where they meet, or of their directions if both are flat.
+
+    Two of one grade: arccos(-A·B) for A·A = B·B = -1, from 0 to π by their orientations. For hyperspheres and
+    hyperplanes it is that of the normals, which point inwards as `sphere` makes them; for circles and lines with a
+    common point that of the tangents there; for skew lines that of the directions. Of two grades: from 0 to π/2, of the
+    smaller and its projection on the other.
+
+    Parameters
+    ----------
+    A, B : Multivector or Classified
+        Lines, planes, other flats, point pairs, circles, spheres, …; direct, or dual with ``dual``.
+    rtol : float, optional
+        For `classify`.
+
+    Returns
+    -------
+    float or ndarray
+        nan where the cosine is beyond ±1: spheres apart from each other or one inside the other.
+
+    Raises
+    ------
+    ArgumentError
+        For points, imaginary rounds, and batches of several grades.
+
+    Notes
+    -----
+    By Kahan's formula 2 atan2(|A - B|, |A + B|), so that small angles keep their digits.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr, numpy as np
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> S, P = cga.sphere(alg, [0, 0, 0], 2), cga.plane(alg, [0, 0, 1], 1)
+    >>> [float(np.degrees(cga.angle(S, X)).round(9)) for X in (P, cga.line(alg, [0, 1, 0], [1, 0, 0]))]
+    [120.0, 60.0]
+    """
+    a, b = _unit_blades(A, B, dual, rtol, "angle")
+    if a.grades[0] > b.grades[0]:
+        a, b = b, a
+    size = largest(a.coefficients) * largest(b.coefficients)
+    size = size * np.maximum(size, 1)
+    if a.grades != b.grades:
+        keys = keys_of_grades(b.algebra.d, a.grades)
+        shadow = -((a << b) * ~b).select_keys(keys)
+        square = -_inner(shadow, shadow)
+        none = square <= tolerance(rtol, a.dtype) * size
+        length = np.sqrt(np.where(none, 1, square))
+        unit = shadow.new(keys, np.where(none[..., None], 0, shadow.coefficients / length[..., None]))
+        minus, plus = -_inner(a - unit, a - unit), -_inner(a + unit, a + unit)
+        minus, plus = np.where(none, 1, minus), np.where(none, 1, plus)
+        minus = np.where(square < -tolerance(rtol, a.dtype) * size, np.nan, minus)
+    else:
+        minus, plus = -_inner(a - b, a - b), -_inner(a + b, a + b)
+    slack = tolerance(rtol, a.dtype) * size
+    minus, plus = (np.where(x < -slack, np.nan, np.maximum(x, 0)) for x in (minus, plus))
+    return (2 * np.arctan2(np.sqrt(minus), np.sqrt(plus)))[()]
+
+
+@one_batch
+def intersect(A: Object, B: Object, *, dual: bool = False, rtol: float = 1e-9) -> Classified:
+    """Return what two objects have in common, and what it is: a circle, a tangent, an imaginary circle or other.
+
+    Unlike `meet` it is right for objects that lie together in less than the whole space, as two circles of one plane in
+    3-space do: it is the blade of all vectors that both blades contain.
+
+    Parameters
+    ----------
+    A, B : Multivector or Classified
+        Direct, or dual with ``dual``; batches broadcast, and each element may be of another kind.
+    rtol : float, default=1e-9
+        Directions of the conformal space with a smaller sine of their angle are taken as common, and smaller radii² are
+        0, in the unit of the larger radius or the distance of the two.
+
+    Returns
+    -------
+    Classified
+        Direct objects. "dual sphere" (a vector that is no point) and "nothing" where the two are in general position
+        without a common point; `has_points` tells in all cases.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> S = cga.sphere(alg, [0, 0, 0], 5)
+    >>> [str(cga.intersect(S, cga.plane(alg, [0, 0, 1], z)).name) for z in (3, 5, 7)]
+    ['circle', 'tangent', 'imaginary circle']
+    >>> C, D = cga.circle(alg, [0, 0, 0], 5, [0, 0, 1]), cga.circle(alg, [6, 0, 0], 5, [0, 0, 1])
+    >>> cga.intersect(C, D)
+    Classified(point pair, direction=-1.0*e2, location=[3.0, 0.0, 0.0], radius_squared=16)
+    """
+    a, b, middle, unit = scene_of(A, B, dual, None, "intersect")
+    null = null_algebra(A.algebra)
+    one = _meet(assemble(a, null), a.grade, assemble(b, null), b.grade, rtol)
+    found = classify(one, rtol=rtol)
+    location = found.location * unit[..., None]
+    E = found.direction
+    if np.any(np.asarray(found.kind) == FLAT):  # the point that is nearest to the origin of the caller
+        foot = E.algebra.vector(np.nan_to_num(location + middle))
+        across = ((foot ^ E) * ~E).select_keys(keys_of_grades(E.algebra.d, (1,))).coefficients
+        location = np.where((np.asarray(found.kind) == FLAT)[..., None], across, location + middle)
+    else:
+        location = location + middle
+    square = (np.asarray(found.radius_squared) * unit**2)[()]
+    return Classified(A.algebra, found.grade, found.kind, E, location, square, found.weight)
+
+
+def _meet(A: Any, k: Any, B: Any, m: Any, rtol: float) -> Any:
+    """Return the intersections of subspaces in batches, each element of a grade of its own."""
+    shape = np.broadcast_shapes(A.shape, B.shape)
+    count = math.prod(shape)
+    k, m = (np.broadcast_to(x, shape).reshape(-1) for x in (k, m))
+    rows = [np.broadcast_to(X.coefficients, (*shape, X.keys.size)).reshape(count, X.keys.size) for X in (A, B)]
+    pieces = []
+    for i, j in sorted({(int(i), int(j)) for i, j in zip(k, m, strict=True)}):
+        at = np.flatnonzero((k == i) & (m == j))
+        first, second = (
+            X.new(X.keys, row[at]).select_keys(keys_of_grades(X.algebra.d, (grade,)))
+            for X, row, grade in zip((A, B), rows, (i, j), strict=True)
+        )
+        pieces.append((at, join_and_meet(first, second, "intersect", rtol)[1]))
+    keys = keys_of_grades(A.algebra.d, tuple(sorted({g for _, piece in pieces for g in piece.grades})) or (0,))
+    array = np.zeros((count, keys.size), dtype=A.dtype)
+    for at, piece in pieces:
+        array[at] = piece.on_keys(keys).coefficients
+    return A.new(keys, array.reshape(*shape, keys.size))
