@@ -1,7 +1,5 @@
 """Features of many items by any encoder: batched, each batch stored before the next, resumed where it stopped."""
 
-import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,13 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_integer, describe, fail
 from clifford_rand_nn.features.cache import FeatureCache, content_hash
+from clifford_rand_nn.solvers.interrupts import Interrupts
 
 
 class Encoder(Protocol):
-    """What turns a list of b items into an array (b, k) of real numbers: any callable.
+    """Callable from a list of b items to an array (b, k) of real numbers.
 
     Two attributes are used where it has them. ``cache_key``, a text, names all that its vectors depend on, and is
-    needed for a cache. ``take(items)`` tells how many of the first items go into one call at most, if that depends
+    needed for a cache. ``take(items)`` returns how many of the first items go into one call at most, if that depends
     on the items.
     """
 
@@ -68,7 +67,7 @@ def embed(
     Raises
     ------
     ArgumentError
-        There are no items, or one is no text and no array; the encoder returns something else than (b, k) finite
+        There are no items, or one is neither a text nor an array; the encoder returns something else than (b, k) finite
         numbers, or another k than before; a cache is given and no key.
     KeyboardInterrupt
         Ctrl-C; the message tells how many items are stored.
@@ -98,7 +97,7 @@ def embed(
     store = _store(cache, encoder, cache_key)
     missing = store.missing(list(first))
     try:
-        with _bar(len(missing), progress) as (advance, notice), held_interrupts(notice) as raise_held:
+        with _bar(len(missing), progress) as (advance, notice), _BatchInterrupts(notice) as interrupts:
             start = 0
             while start < len(missing):
                 part = missing[start : start + batch_size]
@@ -107,7 +106,8 @@ def embed(
                 store.put(part, _checked(encoder(batch), len(batch)))
                 start += len(batch)
                 advance(len(batch))
-                raise_held()
+                if interrupts.held:
+                    raise KeyboardInterrupt
     except KeyboardInterrupt as interrupt:
         done = len(first) - len(store.missing(list(first)))
         raise KeyboardInterrupt(_stopped(store, done, len(first))) from interrupt
@@ -119,7 +119,7 @@ def embed(
 
 
 class _Memory:
-    """What a `FeatureCache` does, for one call only."""
+    """Vectors of one call, with the methods of a `FeatureCache`."""
 
     def __init__(self) -> None:
         self.rows: dict[bytes, NDArray[np.float32]] = {}
@@ -179,7 +179,7 @@ def _checked(vectors: ArrayLike, n: int) -> NDArray[np.float32]:
     if rows.ndim != 2 or len(rows) != n or rows.shape[1] == 0:
         rule = f"a callable that returns an array ({n}, k) for {n} items"
         raise fail("encoder", "embed", rule, describe(f"shape {rows.shape}"))
-    with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is told next
+    with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is reported next
         rows = rows.astype(np.float32)
     bad = int(np.count_nonzero(~np.isfinite(rows).all(axis=1)))
     if bad:
@@ -212,34 +212,13 @@ def _bar(n: int, wanted: bool) -> Iterator[tuple[Callable[[int], object], Callab
         )
 
 
-@contextmanager
-def held_interrupts(notice: Callable[[], object] = lambda: None) -> Iterator[Callable[[], None]]:
-    """Hold back the first Ctrl-C; yield a function that raises it where it does no harm. A second one is immediate.
+class _BatchInterrupts(Interrupts):
+    """Handler that holds the first Ctrl-C until a batch is stored, and calls ``notice`` when it comes."""
 
-    ``notice`` is called when the first one comes. Outside the main thread, or where the program handles Ctrl-C in its
-    own way, nothing is held. An interrupt that is still held at the end is raised there.
-    """
-    held: list[bool] = []
+    def __init__(self, notice: Callable[[], object]) -> None:
+        super().__init__()
+        self.made, self._notice = True, notice
 
-    def raise_held() -> None:
-        if held:
-            held.clear()
-            raise KeyboardInterrupt
-
-    main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield raise_held
-        return
-
-    def hold(number: int, frame: FrameType | None) -> None:
-        if held:
-            signal.default_int_handler(number, frame)
-        held.append(True)
-        notice()
-
-    signal.signal(signal.SIGINT, hold)
-    try:
-        yield raise_held
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    raise_held()
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        super().__call__(number, frame)
+        self._notice()

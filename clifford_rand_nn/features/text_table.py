@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import read_npz
 from clifford_rand_nn.tables import checked_target, column_target, existing_table, listed
-from clifford_rand_nn.tables.frames import read_known
+from clifford_rand_nn.tables.formats import open_table
 
 _TRAIN, _TEST = ("train", "true", "1"), ("test", "false", "0")
 
@@ -50,7 +50,7 @@ def read_text_table(
     split : str, optional
         Column of booleans, of 1 and 0, or of "train" and "test".
     dialect
-        What `read_frame` is told of the file: separator, decimal, header, encoding.
+        Options of `read_frame` for the file: separator, decimal, header, encoding.
 
     Raises
     ------
@@ -68,38 +68,28 @@ def read_text_table(
     >>> table.texts, table.target.tolist()
     ([['NA', 'fine, really']], [1, 5])
     """
-    file = existing_table(path)
-    if file.suffix.lower() == ".npz":
-        return _from_npz(file, text, target, split)
-    frame = read_known(file, text=text, **dialect)
-    _refuse_missing(file, [*text, target, split], [str(name) for name in frame.columns], "column")
-    if len(frame) == 0:
-        raise ArgumentError(f"{file}: the table has columns but no rows.")
-    texts = [_checked_texts(file, name, frame[name].tolist()) for name in text]
-    y = None if target is None else column_target(file, target, frame[target])
-    s = None if split is None else _checked_split(file, split, column_target(file, split, frame[split]))
-    return TextTable(file, texts, y, s)
-
-
-def _from_npz(file: Path, text: Sequence[str], target: str | None, split: str | None) -> TextTable:
-    arrays, there = read_npz(file, (*text, target, split))
-    _refuse_missing(file, [*text, target, split], there, "array")
-    n = arrays[text[0]].size
-    for name in (*text, target, split):
-        if name is not None and arrays[name].shape != (n,):
-            raise ArgumentError(f"{file}: the array {name!r} must have shape ({n},), not {arrays[name].shape}.")
+    file, asked = existing_table(path), [name for name in (*text, target, split) if name is not None]
+    is_npz = file.suffix.lower() == ".npz"
+    columns: Any
+    if is_npz:
+        columns, present = read_npz(file, asked)
+    else:
+        columns = open_table(file, **dialect).read(text=text)
+        present = [str(name) for name in columns.columns]
+    what, checked = ("array", checked_target) if is_npz else ("column", column_target)
+    for name in asked:
+        if name not in present:
+            raise ArgumentError(f"{file}: there is no {what} {name!r}; the {what}s are {listed(present, name)}.")
+    n = len(columns[text[0]])
+    for name in asked:
+        if columns[name].shape != (n,):
+            raise ArgumentError(f"{file}: the array {name!r} must have shape ({n},), not {columns[name].shape}.")
     if n == 0:
-        raise ArgumentError(f"{file}: the arrays have no rows.")
-    texts = [_checked_texts(file, name, arrays[name].tolist()) for name in text]
-    y = None if target is None else checked_target(file, target, arrays[target])
-    s = None if split is None else _checked_split(file, split, arrays[split])
+        raise ArgumentError(f"{file}: the table has columns but no rows.")
+    texts = [_checked_texts(file, name, columns[name].tolist()) for name in text]
+    y = None if target is None else checked(file, target, columns[target])
+    s = None if split is None else _checked_split(file, split, checked(file, split, columns[split]))
     return TextTable(file, texts, y, s)
-
-
-def _refuse_missing(file: Path, wanted: Sequence[str | None], there: Sequence[str], what: str) -> None:
-    for name in wanted:
-        if name is not None and name not in there:
-            raise ArgumentError(f"{file}: there is no {what} {name!r}; the {what}s are {listed(there, name)}.")
 
 
 def _checked_texts(file: Path, name: str, cells: list[Any]) -> list[str]:

@@ -1,15 +1,15 @@
 from .arrays import Table as Table
 from .arrays import checked_target as checked_target
 from .arrays import column_target as column_target
-from .arrays import default_target as default_target
 from .arrays import numeric_features as numeric_features
 from .arrays import read_table as read_table
-from .blocks import read_blocks as read_blocks
 from .column_types import ColumnKind as ColumnKind
 from .encoder import TableEncoder as TableEncoder
 from .files import check_ending as check_ending
 from .files import existing_table as existing_table
 from .files import listed as listed
+from .frames import default_target as default_target
+from .frames import read_blocks as read_blocks
 from .frames import read_frame as read_frame
 from .model import TrainingRows as TrainingRows
 from .model import table_model as table_model

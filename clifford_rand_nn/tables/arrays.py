@@ -14,7 +14,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import read_npz
 from clifford_rand_nn.tables.cells import has_codes, numbers
 from clifford_rand_nn.tables.files import closest, existing_table, listed, read_ending, refuse_duplicates
-from clifford_rand_nn.tables.frames import last_column, read_frame
+from clifford_rand_nn.tables.formats import open_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,16 +93,7 @@ def read_table(
     file = existing_table(path)
     if read_ending(file) == ".npz":
         return _from_npz(file, target, columns, weights, need_weights, groups)
-    return _from_frame(file, read_frame(file), target, columns, weights, need_weights, groups)
-
-
-def default_target(path: str | Path, **dialect: Any) -> str:
-    """Return the target of a table for which none is named: the last column, or ``y`` of an NPZ.
-
-    ``dialect`` is what `read_frame` is told of the file: separator, decimal, header, encoding.
-    """
-    file = existing_table(path)
-    return "y" if read_ending(file) == ".npz" else last_column(file, **dialect)
+    return _from_frame(file, open_table(file).read(), target, columns, weights, need_weights, groups)
 
 
 def _from_npz(

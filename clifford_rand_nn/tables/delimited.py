@@ -1,4 +1,4 @@
-"""Files of separated values as data frames, by pandas."""
+"""Files of separated values as data frames by pandas, whole or in blocks."""
 
 import re
 import warnings
@@ -23,28 +23,52 @@ from clifford_rand_nn.tables.dialect import (
     open_bytes,
 )
 
-_ROWS, _PIECE = 2**16, 2**22  # rows and bytes looked at together
+_ROWS, _PIECE = 2**16, 2**22  # rows and bytes that are searched for codes at a time
 _LONGEST_CODE = 64  # bytes that two pieces have in common
 _CELL = re.compile(rb"""[,;\t|"\s]0\d+["\s,;\t|]""")
 _TITLE = "If it does not hold the names of the columns, remove it."
 
 
 def read_delimited(file: Path, dialect: Dialect, text: Sequence[str] = (), as_text: Sequence[str] = ()) -> Any:
-    """Read a file as ``dialect`` says; cells of ``as_text`` are no numbers, and none of ``text`` is missing either."""
+    """Return a file as ``dialect`` says; cells of ``as_text`` are texts, and in ``text`` none of them is missing."""
     options = pandas_options(dialect, (*as_text, *dialect.codes))
     with reading_csv(file, dialect):
         frame = _read(file, options)
-        again = [name for name in dict.fromkeys(text) if name in frame.columns]
-        if again:  # pandas has no list of its marks of gaps that one could leave out for some columns only
-            frame[again] = _read(file, options | {"dtype": str, "na_filter": False, "usecols": again})[again]
+        unchanged = [name for name in dict.fromkeys(text) if name in frame.columns]
+        if unchanged:  # pandas leaves out its marks of missing cells for all columns or for none
+            cells = _read(file, options | {"dtype": str, "na_filter": False, "usecols": unchanged})
+            frame[unchanged] = cells[unchanged]
         numbers = [name for name in frame.columns if frame[name].dtype.kind in "iuf"]
-        late = late_codes(file, dialect, (name for name in numbers if (frame[name].dropna() % 1 == 0).all()))
+        late = _late_codes(file, dialect, (name for name in numbers if (frame[name].dropna() % 1 == 0).all()))
         if late:
             frame[late] = _read(file, options | {"dtype": str, "usecols": late})[late]
-    frame = without_thousands(frame, dialect, (*as_text, *dialect.codes, *text))
+    frame = _without_thousands(frame, dialect, (*as_text, *dialect.codes, *text))
     frame = frame if not dialect.left_out else frame[[dialect.names[i] for i in dialect.kept]]
     frame.attrs["notes"] = list(dialect.notes)
     return frame
+
+
+def read_delimited_blocks(
+    file: Path, dialect: Dialect, rows: int, wanted: Sequence[str], as_text: Sequence[str], as_number: Sequence[str]
+) -> Iterator[Any]:
+    """Yield ``rows`` rows at a time; ``as_text`` and ``as_number`` as for `read_blocks`.
+
+    All columns are parsed, for pandas reports rows that are too long only then.
+    """
+    pandas = require("pandas", extra="app", purpose="reading a CSV table")
+    unknown = [name for name in wanted if name not in {*as_text, *as_number}]
+    codes = {*dialect.codes, *(_late_codes(file, dialect, unknown) if unknown else ())}
+    as_text = [*as_text, *(name for name in unknown if name in codes)]
+    with open_bytes(file) as stream:
+        with reading_csv(file, dialect):
+            frames = pandas.read_csv(stream, chunksize=rows, **pandas_options(dialect, as_text))
+        while True:
+            with reading_csv(file, dialect):  # not around the yield: it would catch what the caller raises
+                frame = next(frames, None)
+            if frame is None:
+                return
+            frame = _without_thousands(frame, dialect, as_text, as_number)
+            yield frame if list(frame.columns) == list(wanted) else frame[wanted]
 
 
 def _read(file: Path, options: dict[str, Any]) -> Any:
@@ -53,7 +77,7 @@ def _read(file: Path, options: dict[str, Any]) -> Any:
         return pandas.read_csv(stream, **options)
 
 
-def late_codes(file: Path, dialect: Dialect, names: Iterable[str]) -> list[str]:
+def _late_codes(file: Path, dialect: Dialect, names: Iterable[str]) -> list[str]:
     """Return the columns that have cells such as 01234, and no fractions, below the lines that gave the dialect.
 
     Bytes are searched for digits after a 0 that begins a cell; cells are read only if there are some.
@@ -86,7 +110,7 @@ def _zeros(file: Path) -> bool:
     return False
 
 
-def without_thousands(frame: Any, dialect: Dialect, as_text: Sequence[str] = (), as_number: Sequence[str] = ()) -> Any:
+def _without_thousands(frame: Any, dialect: Dialect, as_text: Sequence[str] = (), as_number: Sequence[str] = ()) -> Any:
     """Return a frame in which 12.000 is twelve thousand, where decimals are written with a comma.
 
     So are "1.234,5 kg" and "0,512" beside a cell that is not a number: then they have a decimal point. pandas' own
@@ -125,8 +149,8 @@ def reading_csv(file: Path, dialect: Dialect) -> Iterator[None]:
     except DAMAGED as error:
         raise damaged_archive(file, error) from error
     except pandas.errors.ParserError as error:
-        said = str(error).strip().removeprefix("Error tokenizing data. C error: ")
-        raise ArgumentError(f"{file}: malformed CSV: {said}.") from error
+        message = str(error).strip().removeprefix("Error tokenizing data. C error: ")
+        raise ArgumentError(f"{file}: malformed CSV: {message}.") from error
 
 
 def pandas_options(dialect: Dialect, as_text: Sequence[str] = ()) -> dict[str, Any]:

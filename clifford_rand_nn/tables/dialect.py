@@ -132,7 +132,7 @@ def find_dialect(
             notes.append(f"decimals are written with a comma{also}")
     left_out: tuple[int, ...] = ()
     if header:
-        left_out, said = without_a_name(file, first, cells)
+        left_out, said = unnamed_columns(file, first, cells)
         notes += said
         refuse_duplicates(file, [name for name in first if name.strip()])
     else:
@@ -327,7 +327,7 @@ def _marks(rows: Sequence[Sequence[str]]) -> tuple[str, bool]:
     return (",", True) if sure and all(THOUSANDS.fullmatch(cell) for cell in points) else (".", False)
 
 
-def without_a_name(
+def unnamed_columns(
     file: Path, names: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> tuple[tuple[int, ...], list[str]]:
     """Return the places of columns without a name that can be left out, and say so; refuse others."""

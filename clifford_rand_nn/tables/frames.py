@@ -1,19 +1,16 @@
-"""Tables from disk as data frames: one function for every kind of file."""
+"""Tables from disk as data frames, whole or in blocks: one function each for every format of file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
-
-from clifford_rand._checks import check_bool, check_instance, fail
-from clifford_rand._optional import require
+from clifford_rand._checks import check_bool, check_instance, check_integer, fail
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn._archives import read_npz, reading_parquet
-from clifford_rand_nn.tables.delimited import read_delimited
-from clifford_rand_nn.tables.dialect import find_dialect, without_a_name
-from clifford_rand_nn.tables.files import existing_table, listed, read_ending, refuse_duplicates
+from clifford_rand_nn.tables.files import listed
+from clifford_rand_nn.tables.formats import NpzFile, open_table
 from clifford_rand_nn.tables.notes import column_names
+
+Columns = Sequence[str] | Callable[[list[str]], Sequence[str]] | None
 
 
 def read_frame(
@@ -73,102 +70,95 @@ def read_frame(
     header = check_bool(header, "header", owner)
     if encoding is not None:
         check_instance(encoding, str, "encoding", owner, "the name of an encoding, or None")
-    dialect: dict[str, Any] = {"separator": separator, "decimal": decimal, "header": header, "encoding": encoding}
-    frame = read_known(path, **columns, **dialect)
-    there = [str(name) for name in frame.columns]
+    table = open_table(path, separator=separator, decimal=decimal, header=header, encoding=encoding)
+    frame = table.read(**columns)
+    present = [str(name) for name in frame.columns]
     for parameter, names in columns.items():
         for name in names:
-            if name not in there:
-                hint = f"The columns are {listed(there, name)}."
+            if name not in present:
+                hint = f"The columns are {listed(present, name)}."
                 raise fail(parameter, owner, "names of columns of the table", name, hint)
     return frame
 
 
-def read_known(path: str | Path, *, text: Sequence[str] = (), as_text: Sequence[str] = (), **dialect: Any) -> Any:
-    """Read as `read_frame`, but columns that are not there are the caller's to refuse."""
-    file = existing_table(path)
-    ending = read_ending(file)
-    if ending == ".parquet":
-        return _read_parquet(file)
-    if ending == ".npz":
-        return _read_arrays(file)
-    if ending == ".arff":
-        from clifford_rand_nn.tables.arff import read_arff
+def read_blocks(
+    path: str | Path,
+    *,
+    rows: int = 2**14,
+    columns: Columns = None,
+    as_text: Sequence[str] = (),
+    as_number: Sequence[str] = (),
+    **dialect: Any,
+) -> Iterator[Any]:
+    r"""Read a table as data frames of about ``rows`` rows, in their order, so that memory does not grow with the file.
 
-        return read_arff(file, dialect.get("encoding"))
-    if ending == ".xlsx":
-        return _read_excel(file, dialect.get("header", True))
-    return read_delimited(file, find_dialect(file, **dialect), text, as_text)
+    Parquet is read by its row groups, an NPZ by the rows of X (an X in Fortran's order, ARFF and Excel, at once), CSV
+    by pandas' reader of chunks.
 
+    Parameters
+    ----------
+    path : path
+        As for `read_frame`.
+    rows : int
+        About as many in a frame.
+    columns : sequence of str, function or None
+        Those to read; None for all. A function gets the names that are there, and returns those to read.
+    as_text : sequence of str
+        Columns of a CSV whose cells are texts in every frame, even if those of one are all numbers; the
+        ``text_columns`` of a `TableEncoder`.
+    as_number : sequence of str
+        Columns of a CSV that hold numbers, among which no codes such as 007 are looked for; the ``number_columns`` of a
+        `TableEncoder`.
+    dialect
+        ``separator``, ``decimal``, ``header`` and ``encoding`` as for `read_frame`.
 
-def last_column(path: str | Path, **dialect: Any) -> str:
-    """Return the name of the last column of a table, without reading all of a CSV; ``dialect`` as for `read_frame`."""
-    file = existing_table(path)
-    if read_ending(file) in (".parquet", ".npz", ".arff", ".xlsx"):
-        return str(read_frame(file, **dialect).columns[-1])
-    found = find_dialect(file, **dialect)
-    return found.names[found.kept[-1]]
+    Yields
+    ------
+    pandas.DataFrame
+        The index counts the rows of the file.
 
+    Raises
+    ------
+    ArgumentError
+        As `read_frame` does; a block may come before the fault is met.
 
-def _read_parquet(file: Path) -> Any:
-    """Read a Parquet file, its columns under their names as text."""
-    pandas = require("pandas", extra="app", purpose="reading a Parquet table")
-    with reading_parquet(file):
-        frame = pandas.read_parquet(file)
-    frame.columns = [str(name) for name in frame.columns]
-    refuse_duplicates(file, list(frame.columns))
-    frame.attrs["notes"] = []
-    return frame
-
-
-def _read_excel(file: Path, header: bool) -> Any:
-    """Read the first sheet of an Excel file; texts such as 007 stay texts."""
-    pandas = require("pandas", extra="app", purpose="reading an Excel table")
-    require("openpyxl", extra="app", purpose="reading an Excel table")
-    try:
-        frame = pandas.read_excel(file, header=None, dtype=object, engine="openpyxl").dropna(how="all")
-    except Exception as error:  # openpyxl raises whatever the parsers of XML and zip do
-        raise ArgumentError(f"{file}: this is not a readable Excel file: {error}.") from error
-    names = [f"c{i + 1}" for i in range(frame.shape[1])]
-    notes, kept = ["the first sheet is read"], names
-    if header and len(frame):
-        names = ["" if pandas.isna(name) else str(name) for name in frame.iloc[0]]
-        frame = frame.iloc[1:]
-        left_out, said = without_a_name(file, names, frame.fillna("").astype(str).to_numpy().tolist())
-        notes += said
-        kept = [name for i, name in enumerate(names) if i not in left_out]
-        frame = frame[[column for i, column in enumerate(frame.columns) if i not in left_out]]
-    refuse_duplicates(file, kept)
-    frame = frame.set_axis(kept, axis=1).reset_index(drop=True).infer_objects()
-    frame.attrs["notes"] = notes
-    return frame
-
-
-def _read_arrays(file: Path) -> Any:
-    """Read the features and other columns of an NPZ file."""
-    pandas = require("pandas", extra="app", purpose="reading an NPZ as a data frame")
-    arrays, there = read_npz(file, None)
-    if "X" not in arrays or arrays["X"].ndim != 2:
-        raise ArgumentError(f"{file}: there is no array 'X' (n, d) with the features; the arrays are {listed(there)}.")
-    X = arrays.pop("X")
-    names, beside = named_columns(file, X.shape, arrays)
-    frame = pandas.concat([pandas.DataFrame(X, columns=names), pandas.DataFrame(beside)], axis=1)
-    frame.attrs["notes"] = []
-    return frame
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "new.csv"
+    >>> _ = path.write_text("a,b\n" + "1,x\n" * 5)
+    >>> [frame.shape for frame in read_blocks(path, columns=["a"])]
+    [(5, 1)]
+    """
+    rows = check_integer(rows, "rows", "read_blocks")
+    table = open_table(path, **dialect)
+    wanted = None
+    if columns is not None:
+        names = table.names
+        wanted = list(columns(names) if callable(columns) else columns)
+        for name in wanted:
+            if name not in names:
+                message = f"there is no column {name!r}; the columns are {listed(names, name)}"
+                raise ArgumentError(f"{table.file}: {message}.")
+    return _counted(table.file, table.blocks(rows, wanted, as_text, as_number))
 
 
-def named_columns(
-    file: Path, shape: tuple[int, ...], arrays: Mapping[str, NDArray[Any]]
-) -> tuple[list[str], dict[str, NDArray[Any]]]:
-    """Return the names of the columns of X, and the arrays that are columns beside them."""
-    given = arrays.get("feature_names")
-    names = [f"x{i}" for i in range(shape[1])] if given is None else [str(name) for name in given.ravel()]
-    if len(names) != shape[1]:
-        raise ArgumentError(f"{file}: 'feature_names' has {len(names)} names for {shape[1]} columns of 'X'.")
-    columns = {
-        name: array.reshape(-1)
-        for name, array in arrays.items()
-        if name not in ("X", "feature_names") and array.shape in ((shape[0],), (shape[0], 1))
-    }
-    refuse_duplicates(file, [*names, *columns])
-    return names, columns
+def _counted(file: Path, blocks: Iterator[Any]) -> Iterator[Any]:
+    """Count the rows through."""
+    n = 0
+    for frame in blocks:
+        frame = frame.reset_index(drop=True)
+        frame.index += n
+        n += len(frame)
+        yield frame
+    if n == 0:
+        raise ArgumentError(f"{file}: the table has columns but no rows.")
+
+
+def default_target(path: str | Path, **dialect: Any) -> str:
+    """Return the target of a table for which none is named: the last column, or ``y`` of an NPZ.
+
+    ``dialect`` has the options of `read_frame` for a file: separator, decimal, header, encoding.
+    """
+    table = open_table(path, **dialect)
+    return "y" if isinstance(table, NpzFile) else table.names[-1]

@@ -10,7 +10,6 @@ import pytest
 
 from clifford_rand.errors import ArgumentError, MissingDependencyError
 from clifford_rand_nn.tables import TableEncoder, default_target, read_blocks, read_frame
-from clifford_rand_nn.tables import blocks as blocks_module
 from support.clock import fastest
 
 pd = pytest.importorskip("pandas")
@@ -402,21 +401,49 @@ def test_npz_by_rows(tmp_path, compressed, order):
         list(read_blocks(path, rows=3))
 
 
-def test_blocks_are_the_file_whatever_the_number_of_threads(tmp_path, monkeypatch):
+def test_blocks_are_the_file(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=500), "code": [f"{i:03d}" for i in range(500)]})
     frame["text"] = [f"line {i}" if i < 300 else f'line\n"{i}"' for i in range(500)]
     path = tmp_path / "t.csv"
     frame.to_csv(path, index=False, sep=";", decimal=",")
-    for threads in (1, 3):
-        monkeypatch.setattr(blocks_module, "_MOST_THREADS", threads)
-        found = list(read_blocks(path, rows=40, as_text=["code"]))
-        assert len(found) > 8
-        pd.testing.assert_frame_equal(pd.concat(found), frame, check_dtype=False)
+    blocks = list(read_blocks(path, rows=40, as_text=["code"]))
+    assert len(blocks) > 8
+    pd.testing.assert_frame_equal(pd.concat(blocks), frame, check_dtype=False)
     part = pd.concat(read_blocks(path, rows=40, columns=["text", "a"]))
     assert list(part.columns) == ["text", "a"]
     with pytest.raises(ArgumentError, match=r"there is no column 'A'; the columns are .* \(is 'a' meant\?\)"):
         list(read_blocks(path, columns=["A"]))
+
+
+def test_bytes_that_are_not_text_are_found_in_every_block(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a,b,c\n1,x,2\n" + b"3,\xe9,4\n" * 2**16)  # beyond what is looked at for the encoding
+    with pytest.raises(ArgumentError, match="not UTF-8 text"):
+        list(read_blocks(path, columns=["a", "c"], as_number=["a", "c"]))
+
+
+def test_faults_of_a_later_block_are_reported(tmp_path):
+    frame = pd.DataFrame({"a": np.arange(60) / 8, "b": np.arange(60)})
+    encoder, path = TableEncoder(numeric=["b"]).fit(frame), tmp_path / "t.csv"
+    text = frame.to_csv(index=False)
+    path.write_text(text.replace("6.25,50", "6.25,old"))
+    rows, notes = encoder.encode(pd.concat(read_blocks(path, rows=8, as_number=encoder.number_columns)))
+    assert (notes.unread, rows[50].tolist()) == ({"b": (1, "old", 50)}, [6.25, 29.5])
+    path.write_text(text.replace("6.25,50", "6.25,50,0"))
+    with pytest.raises(ArgumentError, match="malformed CSV"):
+        list(read_blocks(path, rows=8, columns=["a"]))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
+def test_columns_can_be_chosen_of_those_there(tmp_path, ending):
+    frame, seen = pd.DataFrame({"a": [1.5, 2.5], "b": [3.5, 4.5], "c": [5.5, 6.5]}), []
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    np.savez(tmp_path / "t.npz", X=frame.to_numpy(), feature_names=np.array(["a", "b", "c"]))
+    [block] = read_blocks(tmp_path / f"t.{ending}", columns=lambda names: seen.append(names) or ["c", "a"])
+    pd.testing.assert_frame_equal(block, frame[["c", "a"]])
+    assert seen == [["a", "b", "c"]]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,235 @@
+"""Formats of table files: each reads a file as a data frame, whole or in blocks whose memory does not grow with it.
+
+To add a format, write a class like these and name its endings in `FORMATS`.
+"""
+
+# ruff: noqa: D102  # methods are described by TableFile
+
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from clifford_rand._optional import require
+from clifford_rand._threads import cached_property
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn._archives import FAULTS, damaged, npz_rows, read_npz, reading_parquet
+from clifford_rand_nn.tables.delimited import read_delimited, read_delimited_blocks
+from clifford_rand_nn.tables.dialect import find_dialect, not_text, open_text, unnamed_columns
+from clifford_rand_nn.tables.files import existing_table, listed, read_ending, refuse_duplicates
+
+_BUFFER = 2**16  # bytes of a column of Parquet read at once; without, all of a row group is
+# What liac-arff raises beside its own errors, and pandas of categories that are named twice.
+_ARFF_FAULTS = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+_ARFF_DATE = re.compile(r"""^(\s*@attribute\s+(?:'[^']*'|"[^"]*"|\S+)\s+)date\b.*$""", re.IGNORECASE)
+
+
+class TableFile:
+    """A table on disk that is read into memory at once; ``dialect`` has the options of `read_frame` for a file."""
+
+    def __init__(self, file: Path, dialect: Mapping[str, Any]) -> None:
+        self.file, self.dialect = file, dialect
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return [str(name) for name in self.read().columns]
+
+    def read(self, text: Sequence[str] = (), as_text: Sequence[str] = ()) -> Any:
+        """Return the whole table; ``text`` and ``as_text`` as for `read_frame`."""
+        raise NotImplementedError
+
+    def blocks(
+        self, rows: int, wanted: Sequence[str] | None, as_text: Sequence[str], as_number: Sequence[str]
+    ) -> Iterator[Any]:
+        """Yield about ``rows`` rows at a time of ``wanted`` columns, or all; the rest as for `read_blocks`."""
+        frame = self.read()
+        frame = frame if wanted is None else frame[wanted]
+        return (frame.iloc[i : i + rows] for i in range(0, len(frame), rows))
+
+
+class DelimitedFile(TableFile):
+    """Separated values."""
+
+    @cached_property
+    def _dialect(self) -> Any:
+        return find_dialect(self.file, **self.dialect)
+
+    @property
+    def names(self) -> list[str]:
+        return [self._dialect.names[i] for i in self._dialect.kept]
+
+    def read(self, text: Sequence[str] = (), as_text: Sequence[str] = ()) -> Any:
+        return read_delimited(self.file, self._dialect, text, as_text)
+
+    def blocks(
+        self, rows: int, wanted: Sequence[str] | None, as_text: Sequence[str], as_number: Sequence[str]
+    ) -> Iterator[Any]:
+        wanted = self.names if wanted is None else wanted
+        return read_delimited_blocks(self.file, self._dialect, rows, wanted, as_text, as_number)
+
+
+class ParquetFile(TableFile):
+    """Parquet, in blocks by row groups, without Arrow's read-ahead, which would hold the whole file."""
+
+    @property
+    def names(self) -> list[str]:
+        parquet = require("pyarrow.parquet", extra="app", purpose="reading a Parquet table")
+        with reading_parquet(self.file):
+            return [str(name) for name in parquet.read_schema(self.file).names]
+
+    def read(self, text: Sequence[str] = (), as_text: Sequence[str] = ()) -> Any:
+        pandas = require("pandas", extra="app", purpose="reading a Parquet table")
+        with reading_parquet(self.file):
+            frame = pandas.read_parquet(self.file)
+        return _with_names(self.file, frame, list(frame.columns))
+
+    def blocks(
+        self, rows: int, wanted: Sequence[str] | None, as_text: Sequence[str], as_number: Sequence[str]
+    ) -> Iterator[Any]:
+        parquet = require("pyarrow.parquet", extra="app", purpose="reading a Parquet table")
+        require("pandas", extra="app", purpose="reading a Parquet table")
+        with (
+            reading_parquet(self.file),
+            parquet.ParquetFile(self.file, pre_buffer=False, buffer_size=_BUFFER) as source,
+        ):
+            for batch in source.iter_batches(rows, columns=wanted):
+                frame = batch.to_pandas(split_blocks=True)
+                frame.columns = [str(name) for name in frame.columns]
+                yield frame if wanted is None else frame[wanted]
+
+
+class NpzFile(TableFile):
+    """Features X (n, d) under ``feature_names`` or x0, x1, …, and other columns as arrays (n,); in blocks of X."""
+
+    def read(self, text: Sequence[str] = (), as_text: Sequence[str] = ()) -> Any:
+        frame = next(self.blocks(sys.maxsize, None, (), ()))
+        frame.attrs["notes"] = []
+        return frame
+
+    def blocks(
+        self, rows: int, wanted: Sequence[str] | None, as_text: Sequence[str], as_number: Sequence[str]
+    ) -> Iterator[Any]:
+        pandas = require("pandas", extra="app", purpose="reading an NPZ as a data frame")
+        _, stored = read_npz(self.file, ())
+        if "X" not in stored:
+            what = "there is no array 'X' (n, d) with the features"
+            raise ArgumentError(f"{self.file}: {what}; the arrays are {listed(stored)}.")
+        arrays, _ = read_npz(self.file, [name for name in stored if name != "X"])
+        try:
+            with npz_rows(self.file, "X", rows) as (shape, blocks):
+                if len(shape) != 2:
+                    raise ArgumentError(f"{self.file}: 'X' must be an (n, d) array; it has shape {shape}.")
+                names, columns = self._columns(shape, arrays)
+                begin = 0
+                for X in blocks:
+                    part = {name: column[begin : begin + len(X)] for name, column in columns.items()}
+                    begin += len(X)
+                    frame = pandas.concat([pandas.DataFrame(X, columns=names), pandas.DataFrame(part)], axis=1)
+                    yield frame if wanted is None else frame[wanted]
+                if not shape[0]:
+                    yield pandas.DataFrame(columns=[*names, *columns])
+        except ArgumentError:
+            raise
+        except FAULTS as error:
+            raise damaged(self.file, "this NPZ file", error) from error
+
+    def _columns(
+        self, shape: tuple[int, ...], arrays: Mapping[str, NDArray[Any]]
+    ) -> tuple[list[str], dict[str, NDArray[Any]]]:
+        """Return the names of the columns of X, and the arrays that are columns beside them."""
+        names = [str(name) for name in arrays.get("feature_names", [f"x{i}" for i in range(shape[1])])]
+        if len(names) != shape[1]:
+            what = f"'feature_names' has {len(names)} names for {shape[1]} columns of 'X'"
+            raise ArgumentError(f"{self.file}: {what}.")
+        columns = {
+            name: array.reshape(-1)
+            for name, array in arrays.items()
+            if name != "feature_names" and array.shape in ((shape[0],), (shape[0], 1))
+        }
+        refuse_duplicates(self.file, [*names, *columns])
+        return names, columns
+
+
+class ArffFile(TableFile):
+    """Weka's format, by liac-arff: nominal attributes become categories, dates stay text, ? is missing."""
+
+    def read(self, text: Sequence[str] = (), as_text: Sequence[str] = ()) -> Any:
+        pandas = require("pandas", extra="app", purpose="reading an ARFF table")
+        arff = require("arff", extra="app", purpose="reading an ARFF table")
+        encoding = self.dialect.get("encoding")
+        try:
+            with open_text(self.file, encoding or "utf-8-sig") as stream:
+                # liac-arff does not know dates; they are found out as in every table
+                content = arff.load(_ARFF_DATE.sub(r"\1string", line.rstrip("\r\n")) for line in stream)
+            names = [name for name, _ in content["attributes"]]
+            cells = list(zip(*content["data"], strict=True)) or [()] * len(names)
+            columns = []
+            for (_, kind), column in zip(content["attributes"], cells, strict=True):
+                if isinstance(kind, list):
+                    columns.append(pandas.Categorical(column, categories=kind))
+                else:
+                    dtype = None if kind.upper() == "STRING" else float
+                    columns.append(pandas.Series(list(column), dtype=dtype))
+            frame = pandas.DataFrame(dict(enumerate(columns)))
+        except UnicodeError as error:
+            raise not_text(self.file, encoding) from error
+        except (arff.ArffException, *_ARFF_FAULTS) as error:
+            raise ArgumentError(f"{self.file}: malformed ARFF: {_arff_message(error)}") from error
+        return _with_names(self.file, frame, names)
+
+
+class ExcelFile(TableFile):
+    """The first sheet of an Excel file; texts such as 007 stay texts."""
+
+    def read(self, text: Sequence[str] = (), as_text: Sequence[str] = ()) -> Any:
+        pandas = require("pandas", extra="app", purpose="reading an Excel table")
+        require("openpyxl", extra="app", purpose="reading an Excel table")
+        try:
+            frame = pandas.read_excel(self.file, header=None, dtype=object, engine="openpyxl").dropna(how="all")
+        except Exception as error:  # openpyxl raises whatever the parsers of XML and zip do
+            raise ArgumentError(f"{self.file}: this is not a readable Excel file: {error}.") from error
+        names, notes = [f"c{i + 1}" for i in range(frame.shape[1])], ["the first sheet is read"]
+        if self.dialect.get("header", True) and len(frame):
+            names = ["" if pandas.isna(name) else str(name) for name in frame.iloc[0]]
+            frame = frame.iloc[1:]
+            cells = frame.fillna("").astype(str).to_numpy().tolist()
+            left_out, left_out_notes = unnamed_columns(self.file, names, cells)
+            notes += left_out_notes
+            used = [i for i in range(len(names)) if i not in left_out]
+            frame, names = frame.iloc[:, used], [names[i] for i in used]
+        frame = frame.reset_index(drop=True).infer_objects()
+        return _with_names(self.file, frame, names, notes)
+
+
+FORMATS: dict[str, type[TableFile]] = {
+    ".parquet": ParquetFile,
+    ".npz": NpzFile,
+    ".arff": ArffFile,
+    ".xlsx": ExcelFile,
+}
+
+
+def open_table(path: str | Path, **dialect: Any) -> TableFile:
+    """Return the table of a file by its ending; those not in `FORMATS` are separated values."""
+    file = existing_table(path)
+    return FORMATS.get(read_ending(file), DelimitedFile)(file, dialect)
+
+
+def _with_names(file: Path, frame: Any, names: Sequence[Any], notes: Sequence[str] = ()) -> Any:
+    """Return a frame with texts as names, each once, and notes on how it was read."""
+    frame.columns = [str(name) for name in names]
+    refuse_duplicates(file, list(frame.columns))
+    frame.attrs["notes"] = list(notes)
+    return frame
+
+
+def _arff_message(error: Any) -> str:
+    """Return the text of an error; liac-arff formats the line into its own, where a % of the file's would be a code."""
+    if not isinstance(getattr(error, "message", None), str):
+        return str(error)
+    before, code, after = error.message.rpartition("%d")
+    return f"{before}{error.line}{after}" if code else error.message
