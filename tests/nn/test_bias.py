@@ -9,16 +9,11 @@ import pytest
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import (
-    ConvexReLUClassifier,
     ConvexReLURegressor,
-    CrossProductLassoClassifier,
     CrossProductLassoRegressor,
-    GatedReLUClassifier,
     GatedReLURegressor,
     Gates,
-    load_model,
     sample_gates,
-    save_model,
 )
 from clifford_rand_nn.claims import Claim, GatedClaim
 from clifford_rand_nn.neurons import Neurons
@@ -193,20 +188,3 @@ def test_many_gates_do_not_interpolate_noise():
     inside = GatedReLURegressor(bias="penalized", **options).fit(rows, noise)
     assert free.score(rows, noise) > 0.999
     assert inside.score(rows, noise) < 0.9
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_models_come_back_from_files(tmp_path, family):
-    for labels in (ONE > 0, np.digitize(ONE, [-0.5, 0.5])):
-        kind, own = FAMILIES[family]
-        kinds = {
-            GatedReLURegressor: GatedReLUClassifier,
-            ConvexReLURegressor: ConvexReLUClassifier,
-            CrossProductLassoRegressor: CrossProductLassoClassifier,
-        }
-        model = kinds[kind](beta=1e-2, bias="penalized", random_state=0, **own).fit(X, labels)
-        save_model(tmp_path / "m.npz", model)
-        back = load_model(tmp_path / "m.npz")
-        np.testing.assert_array_equal(back.decision_function(X), model.decision_function(X))
-        assert (back.bias, back.bias_feature_) == ("penalized", C)
-        assert back.certificate_.verify(X, labels).relative_gap <= 2e-6

@@ -5,7 +5,6 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import BetaCV, GatedReLUClassifier, GatedReLURegressor, gated_path, sample_gates, spiral
@@ -126,60 +125,6 @@ def test_a_watch_keeps_the_best_point_and_the_best_bound():
         watch.check(0, objective, DualBound(bound, np.zeros(1)), objective, np.zeros(1))
     assert (watch.point, watch.objective, watch.bound.value) == (2.0, 2.0, 1.5)
     assert watch.gap == 0.25
-
-
-def test_time_ends_a_fit_with_its_best_network():
-    X, y, D = data(3000, 60, 40)
-    problem = GatedReLUProblem(X, y, D, 1e-6)
-    result = AutoSolver(tol=1e-12, max_time=1e-3).solve(problem)
-    assert "try a larger max_time" in result.message
-    assert not result.stuck
-    assert np.isfinite(result.relative_gap)
-    assert problem.objective(problem.point(result.coefficients)) == pytest.approx(result.objective, rel=1e-9)
-
-
-@pytest.mark.parametrize("solver", ["auto", "kernel", "fista"])
-def test_an_interrupt_returns_the_best_network(solver, monkeypatch):
-    X, y = spiral()
-    rows = []
-
-    def stop(row):
-        rows.append(row)
-        if len(rows) == 3:
-            raise KeyboardInterrupt
-
-    from contextlib import contextmanager
-
-    @contextmanager
-    def line(verbose, tol, *rest):
-        yield stop
-
-    monkeypatch.setattr("clifford_rand_nn.estimators.base.progress_line", line)
-    model = GatedReLUClassifier(20, beta=1e-4, solver=solver, random_state=0, bias=True)
-    with pytest.warns(ConvergenceWarning, match="stopped by an interrupt"):
-        model.fit(X, y)
-    assert model.result_.interrupted
-    assert model.certificate_.verify(X, y).primal == pytest.approx(model.result_.objective, rel=1e-9)
-
-
-def test_an_interrupt_ends_a_cross_validation(monkeypatch):
-    X, y = spiral()
-
-    def solve(self, problem, start=None, kernel=None):
-        def stop(row):
-            rows.append(row)
-            if len(rows) == 3:  # the solver swallows this one, and returns its best point
-                raise KeyboardInterrupt
-
-        rows = []
-        return KernelInteriorPoint(tol=1e-12, callback=stop).solve(problem)
-
-    monkeypatch.setattr(AutoSolver, "solve", solve)
-    with (
-        pytest.warns(ConvergenceWarning, match="by an interrupt"),
-        pytest.raises(KeyboardInterrupt, match="in fold 1 of 2, beta 1 of 3"),
-    ):
-        BetaCV(GatedReLUClassifier(5, random_state=0, beta=1e-3, bias=True), n_betas=3, cv=2).fit(X, y)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])

@@ -15,9 +15,7 @@ from clifford_rand_nn import (
     CrossProductLassoRegressor,
     GatedReLUClassifier,
     GatedReLURegressor,
-    load_model,
     sample_gates,
-    save_model,
 )
 from clifford_rand_nn.estimators import held_out
 from clifford_rand_nn.estimators.held_out import BetaScore, best_score, folds
@@ -195,17 +193,6 @@ def test_units_do_not_matter():
             assert there.beta == here.beta * unit
             assert there.loss == here.loss * 2.0**-120
         assert far.certificate_.verify(X * 2.0**80, Y * 2.0**-60).relative_gap <= 2e-6
-
-
-def test_models_come_back(tmp_path):
-    model = GatedReLUClassifier(n_gates=6, random_state=0).fit(X, LABELS)
-    save_model(tmp_path / "m.npz", model)
-    back = load_model(tmp_path / "m.npz")
-    assert (back.beta, back.beta_, back.candidates_) == ("auto", model.beta_, None)
-    assert (back.get_params(), back.loss_) == (model.get_params(), "logistic")
-    np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
-    assert back.certificate_.verify(X, LABELS).relative_gap <= 2e-6
-    np.testing.assert_array_equal(back.predict(X), model.predict(X))
 
 
 def test_what_takes_long_is_asked_about_before_it_begins():

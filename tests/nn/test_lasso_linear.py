@@ -94,15 +94,6 @@ def test_neurons_of_linear_models_are_those_of_their_gates(bias, p):
         assert np.corrcoef(f, one.predict(X))[0, 1] == pytest.approx(1)
 
 
-def test_a_model_file_keeps_them(dense, tmp_path):
-    save_model(tmp_path / "m.npz", dense)
-    back = load_model(tmp_path / "m.npz")
-    assert back.get_params() == dense.get_params()
-    assert back.penalty_ == "l2"
-    np.testing.assert_array_equal(back.predict(WIDE), dense.predict(WIDE))
-    assert back.certificate_.verify(WIDE, DENSE).relative_gap <= 1e-6
-
-
 def test_the_loss_of_two_classes_is_the_logistic_one_where_beta_is_chosen():
     X, y = load_breast_cancer(return_X_y=True)
     X, y = StandardScaler().fit_transform(X)[::9], y[::9]

@@ -13,6 +13,7 @@ import pytest
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import (
     BetaCV,
+    CrossProductLassoClassifier,
     GatedReLUClassifier,
     GatedReLURegressor,
     Gates,
@@ -21,6 +22,7 @@ from clifford_rand_nn import (
     save_model,
 )
 from clifford_rand_nn.tables import read_table
+from support import exported
 from support.damage import bomb, damaged_bytes, damaged_directory, damaged_members, model_files
 
 rng = np.random.default_rng(0)
@@ -41,6 +43,29 @@ LABELS = {
     "booleans": SIDE > 0,
     "floats": SIDE * 2.0 - 1,
 }
+
+
+@pytest.mark.parametrize("kind", [*exported.KINDS, "beta and loss from the data", "drawn columns and linear models"])
+def test_every_kind_comes_back_bit_for_bit(tmp_path, kind):
+    """Parameters, predictions, bias and certificate of every family, in any of its losses."""
+    if kind in exported.NAMES:
+        model, (rows, y) = exported.fitted(kind), exported.training(kind)
+    else:
+        rows, y = X, SIDE > 0
+        auto = GatedReLUClassifier(n_gates=6, random_state=0), CrossProductLassoClassifier(random_state=0)
+        model = auto[kind.startswith("drawn")].fit(rows, y)
+    save_model(tmp_path / "m.npz", model)
+    back = load_model(tmp_path / "m.npz")
+    assert type(back) is type(model)
+    if not isinstance(model, BetaCV):
+        assert back.get_params() == model.get_params()
+        for name in ("beta_", "bias_feature_", "loss_", "penalty_", "intercept_"):
+            np.testing.assert_array_equal(getattr(back, name, None), getattr(model, name, None))
+        assert back.certificate_.scope == model.certificate_.scope
+        assert back.certificate_.verify(rows, y).relative_gap == model.certificate_.verify(rows, y).relative_gap
+    for name in ("predict", "decision_function", "predict_proba", "predict_interval"):
+        if hasattr(model, name):
+            np.testing.assert_array_equal(getattr(back, name)(rows), getattr(model, name)(rows))
 
 
 @pytest.mark.parametrize("kind", LABELS)

@@ -198,16 +198,6 @@ def test_refined_gates_beat_as_many_random_ones():
     assert len(found.gates) <= 8
 
 
-def test_repeats_bit_for_bit_and_other_seeds_differ():
-    X, y = data()
-    a, b, other = (refine(X, y, rng=seed) for seed in (1, 1, 2))
-    np.testing.assert_array_equal(a.gates.directions, b.gates.directions)
-    np.testing.assert_array_equal(a.result.coefficients.coef, b.result.coefficients.coef)
-    assert a.gates.directions.shape != other.gates.directions.shape or np.any(
-        a.gates.directions != other.gates.directions
-    )
-
-
 def test_a_round_that_does_not_help_is_undone():
     """A solver that spoils every problem but the first: the first model is returned."""
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.model_selection import cross_val_score
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import (
@@ -11,10 +10,6 @@ from clifford_rand_nn import (
     CrossProductLassoClassifier,
     CrossProductLassoRegressor,
     GatedReLURegressor,
-    Gates,
-    load_model,
-    sample_gates,
-    save_model,
     spiral,
 )
 
@@ -185,30 +180,6 @@ def test_networks_are_basic(solver, penalty):
 
 
 @pytest.mark.parametrize(
-    "model",
-    [
-        ConvexReLUClassifier(n_gates=6, beta=1e-3, random_state=0, bias=True),
-        ConvexReLUClassifier(gates="exhaustive", beta=1e-3, bias=True),
-        ConvexReLUClassifier(gates=sample_gates(LOW, 5, rng=0), beta=1e-3, bias=True),
-        CrossProductLassoClassifier(beta=1e-3, bias=True),
-        CrossProductLassoClassifier(beta=1e-3, subsample=20, random_state=0, bias=True),
-        CrossProductLassoClassifier(beta=1e-3, penalty="l2", bias=True),
-    ],
-    ids=lambda model: str(model)[:60],
-)
-def test_files(model, tmp_path):
-    label = np.where(BUMP > 0, "up", "down")
-    model.fit(LOW, label)
-    save_model(tmp_path / "m.npz", model)
-    back = load_model(tmp_path / "m.npz")
-    assert type(back) is type(model)
-    np.testing.assert_array_equal(back.decision_function(LOW), model.decision_function(LOW))
-    np.testing.assert_array_equal(back.coef_, model.coef_)
-    assert str(back.certificate_) == str(model.certificate_)
-    assert back.certificate_.verify(LOW, label).relative_gap <= 1e-5
-
-
-@pytest.mark.parametrize(
     ("model", "message"),
     [
         (
@@ -241,16 +212,6 @@ def test_what_cannot_be_gone_through_is_refused_before_the_work():
         CrossProductLassoRegressor(subsample=None, beta=1e-3, bias=True).fit(X, X[:, 0])
     with pytest.raises(ArgumentError, match=r"max_patterns"):
         ConvexReLURegressor(gates="exhaustive", beta=1e-3, bias=True).fit(X, X[:, 0])
-
-
-def test_given_gates_and_pipelines():
-    gates = sample_gates(LOW, 7, rng=3)
-    pair = ConvexReLURegressor(gates=(gates.directions, gates.offsets), beta=1e-2, bias=True).fit(LOW, BUMP)
-    whole = ConvexReLURegressor(gates=Gates.given(gates.directions, gates.offsets), beta=1e-2, bias=True).fit(LOW, BUMP)
-    assert pair.result_.objective == whole.result_.objective
-    assert "given patterns" in pair.certificate_.scope
-    scores = cross_val_score(CrossProductLassoRegressor(beta=1e-3, bias=True), LOW, BUMP, cv=3)
-    assert scores.mean() > 0.7
 
 
 def test_beta_max_is_where_neurons_begin():

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
@@ -16,7 +16,6 @@ from clifford_rand_nn.estimators.relu_selection import (
     Gated,
     OwnNeurons,
     Program,
-    columns_seconds,
     linear_coefficients,
     linear_weight,
     own_neurons,
@@ -177,16 +176,6 @@ def test_a_limit_is_kept_by_ten_outputs():
     assert model.result_.history[-1].seconds < 8
     assert model.score(data[400:], y[400:]) > 0.85
     assert model.certificate_.verify(data[:400], y[:400]).primal == pytest.approx(model.result_.objective, rel=1e-9)
-
-
-@pytest.mark.slow
-def test_wine_takes_seconds():
-    data, y = load_wine(return_X_y=True)
-    data = StandardScaler().fit_transform(data)
-    model = ConvexReLUClassifier(random_state=0).fit(data[::2], y[::2])
-    assert model.score(data[1::2], y[1::2]) > 0.9
-    assert model.certificate_.relative_gap <= 1e-6
-    assert columns_seconds(89, 14, 2, len(model.candidate_gates_)) < 10
 
 
 def test_regression_keeps_its_least_squares():

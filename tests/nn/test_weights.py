@@ -298,22 +298,6 @@ def test_a_row_of_weight_zero_is_not_there(model, y, tmp_path):
     assert model.fit(X, y).certificate_.sample_weight is None
 
 
-def test_unweighted_models_keep_the_old_format(tmp_path):
-    for weights, version in ((None, 2), (np.full(40, 3.0), 2), (WEIGHTS, 3)):
-        save_model(
-            tmp_path / "m.npz",
-            GatedReLURegressor(n_gates=4, random_state=0, beta=1e-3, bias=True).fit(X, REAL, weights),
-        )
-        with np.load(tmp_path / "m.npz") as file:
-            assert f'"version": {version},' in file["meta"].tobytes().decode()
-            assert ("sample_weight" in file) == (version == 3)
-            arrays = dict(file)
-    arrays["sample_weight"] = np.ones(40)
-    np.savez(tmp_path / "m.npz", **arrays)
-    with pytest.raises(ArgumentError, match="the sample weights do not fit the dual point"):
-        load_model(tmp_path / "m.npz")
-
-
 @pytest.mark.parametrize(
     ("model", "y"),
     [
