@@ -9,12 +9,12 @@ from .calculus.coordinates import Coordinates as Coordinates
 from .calculus.linear_map import LinearMap as LinearMap
 from .calculus.nabla import gradient as gradient
 from .calculus.simplices import SimplicialChain as SimplicialChain
-from .crossproduct.every import cross_all as cross_all
 from .crossproduct.exact import CrossProduct as CrossProduct
 from .crossproduct.exact import cross as cross
 from .crossproduct.exact import cross_log as cross_log
 from .crossproduct.exact import cross_many as cross_many
 from .crossproduct.simplex import cross_simplex as cross_simplex
+from .crossproduct.subsets import cross_all as cross_all
 from .crossproduct.walk import cross_walk as cross_walk
 from .errors import ArgumentError as ArgumentError
 from .errors import MissingDependencyError as MissingDependencyError
@@ -40,6 +40,7 @@ from .sampling.haar import random_rotation as random_rotation
 from .sampling.leverage import leverage_scores as leverage_scores
 from .sampling.volume import volume_sample as volume_sample
 from .sketch.base import sketch_rows as sketch_rows
+from .sketch.dense import SRHT as SRHT
 from .sketch.gaussian import GaussianSketch as GaussianSketch
 from .sketch.inner import sketched_inner as sketched_inner
 from .sketch.leverage import LeverageSampling as LeverageSampling
@@ -50,7 +51,6 @@ from .sketch.products import sketched_star as sketched_star
 from .sketch.products import sketched_wedge as sketched_wedge
 from .sketch.sparse import SJLT as SJLT
 from .sketch.sparse import SparseSign as SparseSign
-from .sketch.srht import SRHT as SRHT
 from .sketch.volume import sketched_volume as sketched_volume
 
 __version__: str

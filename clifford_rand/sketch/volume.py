@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_generator, as_real, check_integer, fail
 from clifford_rand.crossproduct.paths import check_rtol
 from clifford_rand.sketch.base import Sketch, redraws
-from clifford_rand.sketch.gaussian import GaussianSketch
+from clifford_rand.sketch.dense import GaussianSketch
 from clifford_rand.sketch.inner import check_confidence, mean_interval, signed_mean
 from clifford_rand.sketch.products import check_factors, log_volume, scaled_factors
 

@@ -19,7 +19,7 @@ from clifford_rand._checks import (
 )
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
-from clifford_rand.crossproduct.every import subsets_of_ranks
+from clifford_rand.crossproduct.subsets import subsets_of_ranks
 from clifford_rand_nn.dictionaries.subsets import (
     Draw,
     about,

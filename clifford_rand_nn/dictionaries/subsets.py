@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
-from clifford_rand.crossproduct.every import subsets_of_ranks
 from clifford_rand.crossproduct.exact import cross_log
+from clifford_rand.crossproduct.subsets import subsets_of_ranks
 
 _ROUNDS = 32  # how often dependent subsets are drawn again
 _LARGE = 64  # rows of a subset, beyond which those that are few are drawn one by one

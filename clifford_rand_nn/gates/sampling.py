@@ -10,10 +10,9 @@ from scipy.sparse import hstack, issparse
 
 from clifford_rand._checks import as_generator, check_choice, check_fits, check_integer, check_squares, describe, fail
 from clifford_rand.sketch.base import Sketch
-from clifford_rand.sketch.gaussian import GaussianSketch
+from clifford_rand.sketch.dense import SRHT, GaussianSketch
 from clifford_rand.sketch.products import is_deficient
 from clifford_rand.sketch.sparse import SJLT, SparseSign
-from clifford_rand.sketch.srht import SRHT
 from clifford_rand_nn.gates.chamber import Move, Samples
 from clifford_rand_nn.gates.hyperplanes import Gates, with_mirror_images
 from clifford_rand_nn.gates.rules import PLANE_RULES, ROW_RULES, target_codes

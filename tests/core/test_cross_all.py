@@ -8,7 +8,7 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand.crossproduct import every
-from clifford_rand.crossproduct.every import subsets_of_ranks
+from clifford_rand.crossproduct.subsets import subsets_of_ranks
 
 
 @pytest.mark.parametrize(("n", "k"), [(0, 0), (4, 0), (5, 1), (5, 2), (6, 3), (7, 6), (7, 7), (10, 4)])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import clifford_rand as cr
-from clifford_rand.crossproduct.walk import _STEPS
+from clifford_rand.crossproduct.subsets import _STEPS
 
 
 def random_walk(n, k, m, rng, shuffle=False):
