@@ -15,7 +15,7 @@ from .crossproduct.exact import cross_log as cross_log
 from .crossproduct.exact import cross_many as cross_many
 from .crossproduct.simplex import cross_simplex as cross_simplex
 from .crossproduct.subsets import cross_all as cross_all
-from .crossproduct.walk import cross_walk as cross_walk
+from .crossproduct.subsets import cross_walk as cross_walk
 from .errors import ArgumentError as ArgumentError
 from .errors import MissingDependencyError as MissingDependencyError
 from .exterior import inner as inner
@@ -41,7 +41,7 @@ from .sampling.leverage import leverage_scores as leverage_scores
 from .sampling.volume import volume_sample as volume_sample
 from .sketch.base import sketch_rows as sketch_rows
 from .sketch.dense import SRHT as SRHT
-from .sketch.gaussian import GaussianSketch as GaussianSketch
+from .sketch.dense import GaussianSketch as GaussianSketch
 from .sketch.inner import sketched_inner as sketched_inner
 from .sketch.leverage import LeverageSampling as LeverageSampling
 from .sketch.leverage import sketched_leverage_scores as sketched_leverage_scores

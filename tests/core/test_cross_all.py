@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import clifford_rand as cr
-from clifford_rand.crossproduct import every
+from clifford_rand.crossproduct import subsets as module
 from clifford_rand.crossproduct.subsets import subsets_of_ranks
 
 
@@ -36,7 +36,7 @@ def test_all_products(n, d, normalize):
 def test_the_walk_agrees(monkeypatch):
     X = np.random.default_rng(0).standard_normal((12, 9))
     wanted = [chunk.vectors for chunk in cr.cross_all(X, normalize=True, chunk=100)]
-    monkeypatch.setattr(every, "_WALK_FROM_D", 3)
+    monkeypatch.setattr(module, "_WALK_FROM_D", 3)
     for vectors, chunk in zip(wanted, cr.cross_all(X, normalize=True, chunk=100), strict=True):
         np.testing.assert_allclose(chunk.vectors, vectors, atol=1e-9)
 
