@@ -13,9 +13,8 @@ from clifford_rand_nn.claims import GatedClaim
 from clifford_rand_nn.datafits.registry import loss_lines
 from clifford_rand_nn.estimators.gate_families import InfiniteFamily
 from clifford_rand_nn.estimators.rows import gated_training_rows
-from clifford_rand_nn.estimators.shard_planning import ShardPlanning
-from clifford_rand_nn.estimators.sharded import fit_sharded
-from clifford_rand_nn.estimators.sharded_fit import refuse_in_memory
+from clifford_rand_nn.estimators.sharded import ShardedGatedReLU
+from clifford_rand_nn.estimators.shards import refuse_beside_shards, refuse_in_memory
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.estimators.task import Task, WarmStart
 from clifford_rand_nn.gate_exchange import Refinement
@@ -40,7 +39,7 @@ _GATE_COPIES, _OUTPUT_COPIES = 8, 8  # numbers for each gate and column, and for
 _BY_COLUMNS = ("auto", "kernel", "fista")  # solvers that take sparse rows column by column
 
 
-class GatedReLU(ShardPlanning, InfiniteFamily):
+class GatedReLU(ShardedGatedReLU, InfiniteFamily):
     r"""Parameters and training; `GatedReLUClassifier` and `GatedReLURegressor` add what targets need.
 
     .. math:: \min_{U,b,t}\ \frac1n\sum_j \ell\Big(\sum_i D_{i,jj}(x_j^TU_i+b_i)+t,\ y_j\Big)+\beta\sum_i||U_i||_F
@@ -151,8 +150,9 @@ class GatedReLU(ShardPlanning, InfiniteFamily):
             Where the state of a fit to shards is kept; a fit that finds one goes on from it.
         """
         if isinstance(X, Shards):
-            fitted: Self = fit_sharded(self, X, y, sample_weight, engine, checkpoint)
-            return fitted
+            refuse_beside_shards(type(self).__name__, y=y, sample_weight=sample_weight)
+            self._fit_shards(X, engine, checkpoint)
+            return self
         refuse_in_memory(type(self).__name__, engine=engine, checkpoint=checkpoint)
         return super().fit(X, y, sample_weight)
 

@@ -14,14 +14,14 @@ from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.datafits.registry import as_loss, labels_of
 from clifford_rand_nn.estimators.parameters import tell
 from clifford_rand_nn.estimators.rows import note_columns
-from clifford_rand_nn.estimators.shard_planning import ShardPlanning
-from clifford_rand_nn.estimators.sharded_fit import (
+from clifford_rand_nn.estimators.shards import (
+    ShardPlanning,
     belongs_to,
     opened_checkpoint,
     refuse_beside_shards,
     refuse_in_memory,
+    stored_targets,
 )
-from clifford_rand_nn.estimators.sharded_targets import stored_targets
 from clifford_rand_nn.kernel_network.calibration import fit_calibration
 from clifford_rand_nn.kernel_network.intervals import fit_intervals
 from clifford_rand_nn.kernel_network.landmarks.cost_model import MAX_LANDMARKS
@@ -77,7 +77,8 @@ class NetworkFit(ShardPlanning):
         model: Any = self
         model._check_parameters()
         if isinstance(X, Shards):
-            fit_shards(model, X, y, sample_weight, groups, engine, checkpoint)
+            refuse_beside_shards(type(self).__name__, y=y, sample_weight=sample_weight, groups=groups)
+            self._fit_shards(X, engine, checkpoint)
             return self
         refuse_in_memory(type(self).__name__, engine=engine, checkpoint=checkpoint)
         self._warn(self._kept(lambda: model._fit_rows(X, y, sample_weight, groups)))
@@ -99,105 +100,64 @@ class NetworkFit(ShardPlanning):
         if message:
             warnings.warn(f"{type(self).__name__}: {message}.", ConvergenceWarning, stacklevel=3)
 
+    def _fit_shards(self: Any, shards: Shards, engine: Any, checkpoint: Any) -> None:
+        with holding() as interrupts:
+            self._train_shards(shards, engine, checkpoint, interrupts)
+        if interrupts.held:
+            self._warn(self._interrupted())
 
-def fit_shards(
-    model: Any, shards: Shards, y: Any, sample_weight: Any, groups: Any, engine: Any, checkpoint: Any
-) -> None:
-    """Fit a tuning-free estimator to shards."""
-    with holding() as interrupts:
-        _fit(model, shards, y, sample_weight, groups, engine, checkpoint, interrupts)
-    if interrupts.held:
-        model._warn(model._interrupted())
-
-
-def _fit(
-    model: Any,
-    shards: Shards,
-    y: Any,
-    sample_weight: Any,
-    groups: Any,
-    engine: Any,
-    checkpoint: Any,
-    interrupts: Interrupts,
-) -> None:
-    began, owner = time.perf_counter(), type(model).__name__
-    refuse_beside_shards(owner, y=y, sample_weight=sample_weight, groups=groups)
-    _check_kind(model, owner)
-    classify = hasattr(model, "class_weight")
-    with as_engine(engine, shards, owner, model.max_memory) as own:
-        keeper, saved = opened_checkpoint(own, checkpoint, belongs_to(model, shards, _FREE), owner)
-        facts = scan(own, MAX_LANDMARKS + HELD, np.random.default_rng(0), classify, owner)
-        loss = "logistic" if getattr(model, "loss", "squared") == "logistic" else "squared"
-        targets = stored_targets(model, facts, as_loss(loss, owner))
-        note_columns(model, shards)
-        beta = None if isinstance(model.beta, str) else float(model.beta)
-        left = None if model.max_time is None else max(model.max_time - (time.perf_counter() - began), SOONEST)
-        left = own.agreed(left)
-        choices = Choices(beta, model._rounds, wrong_class if classify else None, left, model.max_memory)
-        state = None if saved is None else Saved.restored(saved)
-        save = None if checkpoint is None else keeper.offer
-        found = train(own, facts, targets, choices, owner, state, save)
-        interrupts.hold()
-        if checkpoint is not None and found.state is not None:
-            keeper.write(found.state)
-        _keep(model, found, targets, facts.n, shards.n)
-        if targets.offset is not None:  # the intercept was rounded
-            model.certificate_ = model.certificate_.judged(own, owner)
-    model.n_features_in_ = shards.d
-    outputs, w = found.outputs, found.held.weights
-    some = None if (w == w[0]).all() else w
-    if classify:
-        index = labels_of(found.held.targets)
-        model.classes_ = targets.classes
-        model.loss_ = loss
-        model.calibration_ = fit_calibration(outputs, index, len(model.classes_), some)
-        model.losses_ = {model.loss_: model.calibration_.loss}
-        logs = model.calibration_.log_probabilities(outputs)
-        model.loo_score_ = float(accuracy_score(index, logs.argmax(axis=1), sample_weight=some))
-        model.calibration_ = model.calibration_.ordered()
-    else:
-        truth = found.held.targets
-        model._target_ndim = _target_ndim(shards)
-        model.intervals_ = fit_intervals(np.ldexp(truth - outputs, targets.exponent), None, some)
-        model.loo_score_ = r_squared(truth, outputs, some)
-    model._keep_variance(False)
-    if model.verbose:
-        best, rounds = found.candidates[0], found.rounds.rounds if found.rounds else 0
-        tell(
-            f"{owner}: rows scaled by {best.scaling}, constant feature {best.bias:g}, {rounds} rounds of learned gates,"
-            f" beta {model.beta_:.3g}; {model.reason_}"
-        )
-    if found.message:
-        warnings.warn(f"{owner}: {found.message}.", ConvergenceWarning, stacklevel=3)
+    def _train_shards(self: Any, shards: Shards, engine: Any, checkpoint: Any, interrupts: Interrupts) -> None:
+        began, owner = time.perf_counter(), type(self).__name__
+        if self._finite:
+            hint = "A network of few neurons is chosen from rows in memory."
+            name = "n_neurons" if self.n_neurons is not None else "gates"
+            raise fail(name, owner, "left out with shards", getattr(self, name), hint)
+        classify = hasattr(self, "class_weight")
+        with as_engine(engine, shards, owner, self.max_memory) as runs:
+            keeper, saved = opened_checkpoint(runs, checkpoint, belongs_to(self, shards, _FREE), owner)
+            facts = scan(runs, MAX_LANDMARKS + HELD, np.random.default_rng(0), classify, owner)
+            loss = "logistic" if getattr(self, "loss", "squared") == "logistic" else "squared"
+            targets = stored_targets(self, facts, as_loss(loss, owner))
+            beta = None if isinstance(self.beta, str) else float(self.beta)
+            left = None if self.max_time is None else max(self.max_time - (time.perf_counter() - began), SOONEST)
+            choices = Choices(beta, self._rounds, wrong_class if classify else None, runs.agreed(left), self.max_memory)
+            state = None if saved is None else Saved.restored(saved)
+            save = None if checkpoint is None else keeper.offer
+            trained = train(runs, facts, targets, choices, owner, state, save)
+            interrupts.hold()
+            if checkpoint is not None and trained.state is not None:
+                keeper.write(trained.state)
+            note_columns(self, shards)
+            fitted = _network_attributes(trained, targets, facts.n, shards.n)
+            if targets.offset is not None:  # the intercept was rounded
+                fitted["certificate_"] = fitted["certificate_"].judged(runs, owner)
+        for name in _OLD:
+            vars(self).pop(name, None)
+        vars(self).update(fitted, **_out_of_sample_attributes(trained, targets, shards), n_features_in_=shards.d)
+        self._keep_variance(False)
+        if self.verbose:
+            best, rounds = trained.candidates[0], trained.rounds.rounds if trained.rounds else 0
+            tell(
+                f"{owner}: rows scaled by {best.scaling}, constant feature {best.bias:g}, {rounds} rounds of learned"
+                f" gates, beta {self.beta_:.3g}; {self.reason_}"
+            )
+        if trained.message:
+            warnings.warn(f"{owner}: {trained.message}.", ConvergenceWarning, stacklevel=3)
 
 
-def _check_kind(model: Any, owner: str) -> None:
-    if model._finite:
-        hint = "A network of few neurons is chosen from rows in memory."
-        name = "n_neurons" if model.n_neurons is not None else "gates"
-        raise fail(name, owner, "left out with shards", getattr(model, name), hint)
-
-
-def _keep(model: Any, found: Trained, targets: Targets, n: int, n_rows: int) -> None:
-    """Set what estimators have in common."""
+def _network_attributes(trained: Trained, targets: Targets, n: int, n_rows: int) -> dict[str, Any]:
+    """Return the network, the choices and the certificate, in the units of the stored targets."""
     units = Units(0, targets.exponent, () if targets.offset is None else tuple(targets.offset.tolist()))
-    for name in _OLD:
-        vars(model).pop(name, None)
-    model.network_ = network = units.back(found.network)
-    model.network_rows_ = found.rows
-    model.path_ = model.spanning_rows_ = model.selection_certificate_ = None
-    model.beta_, model.candidates_, model.reason_ = found.beta, found.candidates, found.reason
-    model.rounds_, model.metric_, model.status_ = found.rounds, found.metric, found.status
-    model.history_ = tuple(row._replace(objective=units.square(row.objective)) for row in found.history)
-    model.certificate_ = ShardCertificate(
-        primal=units.square(found.solved.primal),
-        dual=units.square(found.solved.dual),
-        relative_gap=found.solved.gap,
-        scope=found.scope,
+    network = units.back(trained.network)
+    proof = ShardCertificate(
+        primal=units.square(trained.solved.primal),
+        dual=units.square(trained.solved.dual),
+        relative_gap=trained.solved.gap,
+        scope=trained.scope,
         n_patterns=0,
         claim=KernelClaim(network, landmarks=True),
-        scale=found.solved.scale,
-        beta=found.beta,
+        scale=trained.solved.scale,
+        beta=trained.beta,
         loss="logistic" if targets.loss.probabilistic else "squared",
         huber_delta=1.0,
         targets=targets,
@@ -205,9 +165,33 @@ def _keep(model: Any, found: Trained, targets: Targets, n: int, n_rows: int) -> 
         n_rows=n_rows,
         fit_intercept=True,
     )
+    names = ("beta", "candidates", "reason", "rounds", "metric", "status")
+    return {f"{name}_": getattr(trained, name) for name in names} | {
+        "network_": network,
+        "network_rows_": trained.rows,
+        "history_": tuple(row._replace(objective=units.square(row.objective)) for row in trained.history),
+        "certificate_": proof,
+        **dict.fromkeys(("path_", "spanning_rows_", "selection_certificate_")),
+    }
 
 
-def _target_ndim(shards: Shards) -> int:
-    y = shards.shards[0].y
-    assert y is not None
-    return len(y.shape)
+def _out_of_sample_attributes(trained: Trained, targets: Targets, shards: Shards) -> dict[str, Any]:
+    """Return the score, and calibration or intervals, by the predictions of the held-out rows."""
+    outputs, truth, w = trained.outputs, trained.held.targets, trained.held.weights
+    weights = None if (w == w[0]).all() else w
+    if targets.classes is None:
+        y = shards.shards[0].y
+        assert y is not None
+        intervals = fit_intervals(np.ldexp(truth - outputs, targets.exponent), None, weights)
+        score = r_squared(truth, outputs, weights)
+        return {"_target_ndim": len(y.shape), "intervals_": intervals, "loo_score_": score}
+    index, loss = labels_of(truth), "logistic" if targets.loss.probabilistic else "squared"
+    calibration = fit_calibration(outputs, index, len(targets.classes), weights)
+    predicted = calibration.log_probabilities(outputs).argmax(axis=1)
+    return {
+        "classes_": targets.classes,
+        "loss_": loss,
+        "losses_": {loss: calibration.loss},
+        "calibration_": calibration.ordered(),
+        "loo_score_": float(accuracy_score(index, predicted, sample_weight=weights)),
+    }

@@ -10,10 +10,12 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.networks import without_feature
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, Point
 from clifford_rand_nn.problems.maps import GatedMap
-from clifford_rand_nn.row_sums.engine import Engine
-from clifford_rand_nn.row_sums.targets import Targets
+from clifford_rand_nn.row_sums.engine import Need
+from clifford_rand_nn.row_sums.sums import BLOCK_ROWS
+from clifford_rand_nn.shards.gated.passes import block_rows
 from clifford_rand_nn.shards.gated.problem import ShardedProblem
 from clifford_rand_nn.shards.gated.steps import ShardedFista, State
+from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.fista import Fista
 
@@ -26,6 +28,10 @@ _ROWS_A_COEFFICIENT = 8
 # take one, from 3, 10 and 30.
 _WARM = 10.0
 _LEAST_WARM = 1e-3
+_GATED = 36.0  # bytes for a number of the sample while gates are drawn and the map is made, beside three copies of it
+_STATES = 16  # arrays of the size of the network: the solver's, and those of the start on the sample
+_LEVELS = 12  # of the tree of sums that wait: of 4096 parts, and of the fewer ones of a plan's trial
+_WAITING = 3  # sums of a worker: of its part, of a block, and those that wait to be added
 
 
 class Trained(NamedTuple):
@@ -37,37 +43,16 @@ class Trained(NamedTuple):
 
 
 def train_gated(
-    engine: Engine,
-    sample: GatedProblem,
-    targets: Targets,
-    n: int,
-    feature: float | None,
+    problem: ShardedProblem,
     limits: Limits,
     state: State | None = None,
     save: Callable[[State], object] = lambda _: None,
 ) -> Trained:
-    """Train on all rows of an engine.
+    """Train on all rows of an engine that keeps the `Patterns` of the gates, from a state or a start on the sample.
 
-    Parameters
-    ----------
-    engine : Engine
-        That keeps the `Patterns` of the gates.
-    sample : GatedProblem
-        The problem of some rows, without free gate biases: coordinates, lengths of steps and the start come from it.
-    targets : Targets
-    n : int
-        Rows of weight > 0.
-    feature : float or None
-        The constant beside the columns of the rows, where biases are penalized.
-    limits : Limits
-        ``max_iter`` counts steps, a pass each.
-    state : State, optional
-        To go on from.
-    save : callable
-        Called with the state after every step.
+    ``max_iter`` of the limits counts steps, a pass each; ``save`` is called with the state after every one.
     """
-    began = time.perf_counter()
-    problem = ShardedProblem(engine, sample, targets, n, feature)
+    began, feature = time.perf_counter(), problem.feature
     null = problem.zero_network()
     steps = ShardedFista(problem, limits, save)
     point, early = (null, False) if state else _warm(problem, limits, null)
@@ -88,7 +73,7 @@ def train_gated(
         coefficients=coefficients,
         fitted=nothing,
         dual_point=nothing,
-        reason=f"{problem.passes} passes over {n} rows",
+        reason=f"{problem.passes} passes over {problem.n} rows",
     )
     return Trained(without_feature(result.ended(status), feature), found.scale, None if early else last)
 
@@ -134,3 +119,17 @@ def _warm(problem: ShardedProblem, limits: Limits, null: Point) -> tuple[Point, 
 def _coefficients(U: Array, t: Array) -> Coefficients:
     coef = np.ascontiguousarray(U.transpose(2, 1, 0))
     return Coefficients(coef, np.zeros(coef.shape[:2]), t.copy())
+
+
+def needed(shards: Shards, rows: int, gates: int, outputs: int) -> Need:
+    """Return the bytes of a fit with a sample of so many rows."""
+    width, size = shards.d + 1, shards.dtype.itemsize
+    network = 8.0 * width * gates * outputs
+    numbers = 8.0 * (3 * gates * outputs + 10 * outputs)  # of a row: products with the gates, targets and losses
+    sample = min(rows, shards.n) * (width * (size + 2 * max(4, size) + _GATED) + numbers)
+    return Need(
+        always=sample + network * (_STATES + _LEVELS),
+        sums=_WAITING * network,
+        row=width * (size + 8.0) + numbers,
+        rows=max(BLOCK_ROWS, block_rows(width + gates * outputs)),
+    )

@@ -1,0 +1,138 @@
+"""Common parts of fits to shards: plans, refused arguments, checkpoints, and targets as stored in shards."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from clifford_rand._checks import describe, fail
+from clifford_rand._typing import Array
+from clifford_rand_nn.datafits.loss import Loss
+from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.problems.duality import exact_offsets
+from clifford_rand_nn.rescaling import Units
+from clifford_rand_nn.row_sums.engine import Engine
+from clifford_rand_nn.row_sums.targets import Targets
+from clifford_rand_nn.shards.checkpoint import Checkpoint, CheckpointStore
+from clifford_rand_nn.shards.engines.dispatch import as_engine
+from clifford_rand_nn.shards.plan import Plan, plan_fit
+from clifford_rand_nn.shards.scan import Facts
+from clifford_rand_nn.shards.source import Shards
+
+_HINTS = {"groups": "Groups are for rows in memory."}
+
+
+class ShardPlanning:
+    """An estimator that fits shards, and says before the start what that takes."""
+
+    def plan(self, shards: Shards, engine: Any = None) -> Plan:
+        """Say what `fit` of these shards will take: bytes on disk and in memory, passes, seconds.
+
+        A copy of the estimator is fitted to 65,536 of the rows, from all over the shards, by the same engine; that
+        takes some seconds, at most a minute. This estimator stays as it is.
+
+        Parameters
+        ----------
+        shards : Shards
+        engine : None, distributed.Client or "torch"
+            As for `fit`.
+
+        Returns
+        -------
+        Plan
+            ``print(model.plan(shards))`` reads as a table.
+
+        Raises
+        ------
+        ArgumentError
+            What `fit` would refuse.
+        """
+        owner = type(self).__name__
+        if not isinstance(shards, Shards):
+            raise fail("shards", f"{owner}.plan", "Shards", describe(type(shards).__name__))
+        if isinstance(engine, Engine):
+            hint = "Engines belong to their shards, and a plan makes one for some of the rows."
+            raise fail("engine", f"{owner}.plan", 'None, a distributed.Client or "torch"', engine, hint)
+        model: Any = self
+
+        def fit(some: Shards, runs: Engine, seconds: float) -> Any:
+            return clone(model).set_params(verbose=0, max_time=seconds).fit(some, engine=runs)
+
+        return plan_fit(
+            owner, shards, lambda some: as_engine(engine, some, owner, model.max_memory), fit, model.max_time
+        )
+
+
+def refuse_beside_shards(owner: str, **arguments: Any) -> None:
+    """Raise if targets, weights or groups are given beside shards."""
+    for name, value in arguments.items():
+        if value is not None:
+            hint = _HINTS.get(name, "Give it to Shards, beside X.")
+            raise fail(name, owner, "None with Shards", describe(type(value).__name__), hint)
+
+
+def refuse_in_memory(owner: str, **arguments: Any) -> None:
+    """Raise if what only fits to shards take is given with rows in memory."""
+    for name, value in arguments.items():
+        if value is not None:
+            raise fail(name, owner, "None with rows in memory", value, "It is for Shards.")
+
+
+def belongs_to(model: Any, shards: Shards, free: tuple[str, ...]) -> dict[str, Any]:
+    """Return what a state belongs to: data, estimator and its parameters, but those that may differ from run to run."""
+    about = {name: value for name, value in model.get_params().items() if name not in free}
+    if isinstance(about["gates"], Gates):
+        about["gates"] = tuple(about["gates"])
+    return about | {"shards": shards.fingerprint, "model": type(model).__name__}
+
+
+def opened_checkpoint(runs: Engine, checkpoint: Any, about: dict[str, Any], owner: str) -> tuple[CheckpointStore, Any]:
+    """Return what keeps the states of a fit, and the one to go on from or None.
+
+    The first process alone tries and reads the file; what is wrong with it is an error in all.
+    """
+    saved = runs.of_first(lambda: Checkpoint.opened(checkpoint, about, owner).load())
+    return Checkpoint.opened(checkpoint, about, owner, writes=runs.first), saved
+
+
+def stored_targets(model: Any, facts: Facts, loss: Loss) -> Targets:
+    """Return how the targets of an estimator are read from shards, after the first pass over them.
+
+    Raises
+    ------
+    ArgumentError
+        Labels where there should be reals, several labels a row, or factors of classes that are not > 0.
+    """
+    owner, y = type(model).__name__, facts.sample.y
+    assert y is not None
+    if not hasattr(model, "class_weight"):
+        if y.dtype.kind not in "fiub":
+            raise fail("y", owner, "real numbers", describe(f"dtype {y.dtype}"), "Labels are for a classifier.")
+        offset = np.array(exact_offsets(facts.bounds) if getattr(model, "fit_intercept", True) else ())
+        exponent = Units.of(np.ones((1, 1)), facts.bounds - offset if offset.size else facts.bounds, owner).y
+        return Targets(loss, None, facts.mean_weight, exponent=exponent, offset=offset if offset.size else None)
+    if y.ndim == 2 and y.shape[1] > 1:
+        raise fail("y", owner, "one label a row in shards", describe(f"{y.shape[1]} columns"))
+    labels, mass = list(facts.labels), np.array(list(facts.labels.values()))
+    classes = np.array(labels, dtype=None if y.dtype.kind in "SU" else y.dtype)
+    factors = _factors(model.class_weight, labels, mass, owner)
+    mean = facts.mean_weight if factors is None else float(factors @ mass) / facts.n
+    return Targets(loss.of_classes(len(labels)), classes, mean, factors)
+
+
+def _factors(class_weight: Any, labels: list[Any], mass: Array, owner: str) -> Array | None:
+    """Return by what rows of a class weigh more, so that "balanced" gives each the same sum."""
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, dict):
+        unknown = [name for name in class_weight if name not in labels]
+        if unknown:
+            raise fail("class_weight", owner, "a dict of classes of y", describe(f"another, {unknown[0]!r}"))
+        factors = np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
+        if not (np.isfinite(factors) & (factors > 0)).all():
+            raise fail("class_weight", owner, "numbers > 0 with shards", class_weight, "Leave such rows out of them.")
+        return factors
+    if not (isinstance(class_weight, str) and class_weight == "balanced"):
+        rule = "None, 'balanced' or a dict with a number > 0 for classes"
+        raise fail("class_weight", owner, rule, class_weight)
+    return np.asarray(mass.sum() / len(mass) / mass)
