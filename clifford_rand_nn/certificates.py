@@ -13,7 +13,7 @@ from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import as_loss, check_weights, encode_labels, encode_marks, has_delta
-from clifford_rand_nn.kernel_network.gram_features import RowSpan
+from clifford_rand_nn.kernel_network.standardization import RowSpan
 from clifford_rand_nn.problems.duality import (
     EQUALITY_TOL,
     DualBound,

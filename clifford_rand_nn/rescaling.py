@@ -11,10 +11,9 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary
 from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.kernel_network.gram_features import RowSpan, ldexp_rows
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
 from clifford_rand_nn.kernel_network.network import KernelNetwork
-from clifford_rand_nn.kernel_network.standardization import Standardization
+from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardization, ldexp_rows
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family

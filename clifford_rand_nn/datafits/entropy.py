@@ -8,8 +8,15 @@ from scipy.special import expit, logit
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits import functions
-from clifford_rand_nn.datafits.functions import complement_entropy, entropy, library, sigmoid, softmax, softplus
-from clifford_rand_nn.datafits.logistic_rays import logistic_rays
+from clifford_rand_nn.datafits.functions import (
+    complement_entropy,
+    entropy,
+    library,
+    logistic_rays,
+    sigmoid,
+    softmax,
+    softplus,
+)
 from clifford_rand_nn.datafits.loss import Loss
 
 _ROUNDING = 4.5  # roundings, 1e-15 in double precision, of the terms of the prox's equation

@@ -3,9 +3,12 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.special import entr, expit
 from scipy.special import softmax as scipy_softmax
+
+from clifford_rand.machine.numba_code import compiled
 
 _RIDGE = 450.0  # roundings of the largest diagonal entry, 1e-13 in double precision, so that a factorization succeeds
 
@@ -107,3 +110,76 @@ def _eye(H: Any) -> Any:
     from array_api_compat import device
 
     return library(H).eye(H.shape[0], dtype=H.dtype, device=device(H))
+
+
+_ROWS = 128  # that are added up before they are added to the rest, so that rounding stays small
+_LEAST = np.finfo(float).tiny
+_HALF_ROOT = np.float64(0.5**0.5).view(np.int64)
+_LOG_2, _ROOT_2 = np.log(2.0), 2.0**0.5
+
+
+@compiled(error_model="numpy", inline="always")
+def _series(z: Any) -> Any:
+    """Return (artanh s / s - 1) / z of z = s², |s| < 0.173."""
+    return 1 / 3 + z * (1 / 5 + z * (1 / 7 + z * (1 / 9 + z * (1 / 11 + z * (1 / 13 + z * (1 / 15 + z / 17))))))
+
+
+@compiled(error_model="numpy", inline="always")
+def _log(x: Any) -> Any:
+    """Return log x of x >= 2^-1022, to 5e-16 of max(1, |log x|), by operations that are done several at a time.
+
+    x = 2^e m with m in [1/√2, √2), and log m = 2 artanh s of s = (m-1)/(m+1), |s| < 0.172.
+    """
+    e = (np.float64(x).view(np.int64) - _HALF_ROOT) >> np.int64(52)
+    m = np.int64(np.float64(x).view(np.int64) - (e << np.int64(52))).view(np.float64)
+    s = (m - 1) / (m + 1)
+    z = s * s
+    return e * _LOG_2 + 2 * s * (1 + z * _series(z))
+
+
+@compiled(error_model="numpy", inline="always")
+def _complement(p: Any) -> Any:
+    """Return -(1 - p) log(1 - p) of p in [0, 1], exact also where 1 - p rounds to 1."""
+    near, q = p < 0.25, 1 - p
+    s = -p / (2 - p)
+    return -q * (2 * s * (1 + s * s * _series(s * s)) if near else _log(max(q, _LEAST)))
+
+
+@compiled(error_model="numpy", inline="always")
+def _log1p(x: Any) -> Any:
+    """Return log(1 + x) of x in [0, 1], to some roundings: 2 artanh of x/(2+x), or log 2 + log of half of 1 + x."""
+    large = x > _ROOT_2 - 1
+    s = (x - 1 if large else x) / (x + 3 if large else x + 2)
+    return (_LOG_2 if large else 0.0) + 2 * s * (1 + s * s * _series(s * s))
+
+
+@compiled(error_model="numpy", fastmath={"reassoc", "contract"})
+def logistic_rays(f: Any, y: Any, w: Any, scales: Any, theta: Any) -> NDArray[np.float64]:
+    """Return the sums of w log(1 + exp(-yf)) and, for every s, of the entropies w H(s a); fill theta with w y a.
+
+    All of f, y, w and theta are (n,); a = 1/(1 + exp(yf)), and H(p) = -p log p - (1-p) log(1-p).
+    """
+    count, logs = scales.size, np.log(scales)
+    total = np.zeros(1 + count)
+    share, log_share = np.empty(_ROWS), np.empty(_ROWS)
+    for begin in range(0, f.size, _ROWS):
+        n = min(_ROWS, f.size - begin)
+        for i in range(n):
+            share[i] = np.exp(-abs(y[begin + i] * f[begin + i]))
+        part = 0.0
+        for i in range(n):
+            k = begin + i
+            m, e = -y[k] * f[k], share[i]
+            log_1p = _log1p(e)
+            a = (1.0 if m >= 0 else e) / (1 + e)
+            part += w[k] * (max(m, 0.0) + log_1p)
+            theta[k] = w[k] * y[k] * a
+            share[i], log_share[i] = a, min(m, 0.0) - log_1p
+        total[0] += part
+        for j in range(count):
+            s, part = scales[j], 0.0
+            for i in range(n):
+                p, k = s * share[i], begin + i
+                part += w[k] * (_complement(p) - p * (logs[j] + log_share[i]))
+            total[1 + j] += part
+    return total

@@ -11,8 +11,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.entropy import LogCosh, Logistic, Softmax
 from clifford_rand_nn.datafits.functions import library
-from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.quadratic import Huber, Squared, SquaredHinge
+from clifford_rand_nn.datafits.loss import Huber, Loss, Squared, SquaredHinge
 
 LOSSES: dict[str, type[Loss]] = {kind.name: kind for kind in (Squared, Huber, LogCosh, Logistic, SquaredHinge, Softmax)}
 

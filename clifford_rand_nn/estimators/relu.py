@@ -42,7 +42,7 @@ from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.pruning import pruned
 from clifford_rand_nn.solvers.base import Result
-from clifford_rand_nn.solvers.lasso.distinct import DistinctRows
+from clifford_rand_nn.solvers.lasso.path import DistinctRows
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint

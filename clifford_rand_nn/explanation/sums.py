@@ -9,9 +9,8 @@ from scipy.sparse import issparse
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.claims import GatedClaim, NetworkClaim
-from clifford_rand_nn.kernel_network.gram_features import RowSpan
-from clifford_rand_nn.kernel_network.input_gradients import kernel_slopes
-from clifford_rand_nn.kernel_network.network import KernelNetwork
+from clifford_rand_nn.kernel_network.network import KernelNetwork, kernel_slopes
+from clifford_rand_nn.kernel_network.standardization import RowSpan
 from clifford_rand_nn.networks import TwoLayerNetwork
 
 _BLOCK = 2**22  # entries of a block of rows times outputs times parts

@@ -1,13 +1,17 @@
 """Standardization of rows before the kernel is computed."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
+from clifford_rand._checks import check_fits
+from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
-from clifford_rand_nn.export.program import Value, apply, clipped, constant
+from clifford_rand_nn.export.program import Value, apply, clipped, constant, maximum, roots
+from clifford_rand_nn.sparse_rows import WIDE
 
 SCALINGS = ("column", "soft", "common")
 _CONSTANT = 64.0  # roundings of a column's largest entry: a deviation below is none
@@ -106,3 +110,190 @@ def _sparse_moments(X: Any, weights: Array | None) -> tuple[Array, Array, Array]
     stored = np.minimum(np.bincount(at, share, d), 1.0)
     square = np.bincount(at, share * (inside - mean[at]) ** 2, d) + (1 - stored) * mean**2
     return unit, mean, np.sqrt(square)
+
+
+MOST = 8000  # rows up to which one decomposition of their products is made: 1.2e-10 n³ s, some ten n² numbers
+_SPARSE = 0.2  # share of entries that are not zero, below which products of sparse rows are less work
+_COPIES = 4  # of an array of columns and coordinates, while a model is written for another library
+_BLOCK = 4096  # rows whose coordinates are made at a time
+
+
+def is_wide(n: int, d: int) -> bool:
+    """Whether columns are so many beside n rows that nothing may have a number for each two: d > n, and large.
+
+    Examples
+    --------
+    >>> is_wide(2000, 30_000), is_wide(2000, 500), is_wide(40_000, 30_000)
+    (True, False, False)
+    """
+    return d > max(n, WIDE)
+
+
+def by_products(n: int, d: int) -> bool:
+    """Whether n rows of d columns are known by their products: they are wide, and not too many for it.
+
+    Examples
+    --------
+    >>> by_products(2000, 30_000), by_products(9000, 30_000)
+    (True, False)
+    """
+    return is_wide(n, d) and n <= MOST
+
+
+def by_content(X: Any) -> Any:
+    """Return rows as CSR, without stored zeros, if few entries are not zero, and else dense: however they came.
+
+    Examples
+    --------
+    >>> X = np.eye(6)
+    >>> by_content(X).format, type(by_content(X @ np.ones((6, 2)))).__name__
+    ('csr', 'ndarray')
+    """
+    count = X.count_nonzero() if issparse(X) else np.count_nonzero(X)
+    if count > _SPARSE * X.shape[0] * X.shape[1]:
+        return X.toarray() if issparse(X) else np.asarray(X)
+    rows = csr_array(X, dtype=np.float64, copy=issparse(X))
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    return rows
+
+
+class _Parts(NamedTuple):
+    r"""Standardized rows as :math:`[D,\ S+1v^T]`: some columns dense, the others a row v where X is zero."""
+
+    dense: Array
+    sparse: Any
+    shift: Array
+
+    def squares(self) -> Array:
+        """Squared lengths of the rows."""
+        out = np.einsum("ij,ij->i", self.dense, self.dense)
+        if self.sparse is not None:
+            out += self.sparse.multiply(self.sparse).sum(axis=1) + 2 * (self.sparse @ self.shift)
+            out += self.shift @ self.shift
+        return np.asarray(out)
+
+    def products(self, other: "_Parts") -> Array:
+        """Products of the rows with others."""
+        out = self.dense @ other.dense.T
+        if self.sparse is not None:
+            out += (self.sparse @ other.sparse.T).toarray()
+            out += (self.sparse @ self.shift)[:, None] + (other.sparse @ self.shift) + self.shift @ self.shift
+        return np.asarray(out)
+
+
+@dataclass(frozen=True, eq=False)
+class RowSpan:
+    r"""Standardized rows in an orthonormal basis of the span of the m training rows, and how far they are from it.
+
+    .. math:: x\mapsto\big(t,\ \sqrt{|s|^2-|t|^2}\big),\qquad t=W^TSs,\quad W=V\Lambda^{-1/2},\quad SS^T=V\Lambda V^T,
+
+    with s the row x as `Standardization` makes it and S the training rows (m, d). Lengths, products with training rows
+    and angles to them are those of s, so that every kernel of products is the same; and no row is ever made dense:
+    :math:`SS^T` comes from products of sparse rows and sums of columns, for what is not stored is the same number
+    :math:`s(0)_j` in all rows. A network's gradients at the training rows are in their span, and so is the law of gates
+    that are learned from them.
+
+    ``base`` (m, d): training rows as they come. ``whiten`` (m, r): W, r the rank of S.
+    """
+
+    standard: Standardization
+    base: Any
+    whiten: Array
+
+    @classmethod
+    def of(cls, X: Any, scaling: str, weights: Array | None = None) -> tuple["RowSpan", Array]:
+        """Return the span of rows X (m, d), scaled as one of `SCALINGS` says, and their coordinates (m, r + 1)."""
+        standard = Standardization.of(X, scaling, weights)
+        base = cls(standard, X, np.zeros((X.shape[0], 0)))
+        products = base._parts(X).products(base._training)
+        values, vectors = np.linalg.eigh((products + products.T) / 2)
+        kept = values > len(values) * np.finfo(np.float64).eps * max(values[-1], 0.0)
+        lengths, V = np.sqrt(values[kept]), vectors[:, kept]
+        return cls(standard, X, V / lengths), np.column_stack([V * lengths, np.zeros(len(V))])
+
+    @property
+    def mean(self) -> Array:
+        """Of the columns."""
+        return self.standard.mean
+
+    @property
+    def rate(self) -> Array:
+        """Of the columns."""
+        return self.standard.rate
+
+    @property
+    def bound(self) -> float:
+        """Of all columns."""
+        return self.standard.bound
+
+    @property
+    def width(self) -> int:
+        """Number of coordinates, r + 1."""
+        return int(self.whiten.shape[1]) + 1
+
+    def rows(self, X: Any) -> Array:
+        """Return the coordinates (n, r + 1) of rows X (n, d), dense or sparse."""
+        out = np.empty((X.shape[0], self.width))
+        for start in range(0, len(out), _BLOCK):
+            parts = self._parts(X[start : start + _BLOCK])
+            t = parts.products(self._training) @ self.whiten
+            beside = np.sqrt(np.maximum(parts.squares() - np.einsum("ij,ij->i", t, t), 0.0))
+            out[start : start + _BLOCK] = np.column_stack([t, beside])
+        return out
+
+    def combined(self, weights: Array) -> Array:
+        """Return combinations of the standardized training rows, weights (k, m) times S, (k, d)."""
+        of = self._training
+        out = np.empty((len(weights), len(self.mean)))
+        out[:, self._often] = weights @ of.dense
+        if of.sparse is not None:
+            out[:, ~self._often] = (of.sparse.T @ weights.T).T + weights.sum(axis=1)[:, None] * of.shift
+        return out
+
+    def stated(self, X: Value) -> Value:
+        r"""Return what `rows` does, as operations of a program, whose rows are dense: :math:`t=sA`, A = SᵀW.
+
+        Raises ArgumentError: the machine has no memory for A, with a number for each column and coordinate.
+        """
+        d, r = len(self.mean), self.width - 1
+        check_fits(_COPIES * 8 * d * (r + 1), "model", "export", hint="Fit it to fewer columns or rows.")
+        across = np.zeros((d, r + 1))
+        across[:, :r] = self.combined(self.whiten.T).T
+        s = self.standard.stated(X)
+        t = (s @ constant(across, "across")).named("t")
+        beside = roots(maximum(apply("row_sums", s * s) - apply("row_sums", t * t), 0.0)).named("beside")
+        return t + beside * constant(np.arange(r + 1) == r, "last")
+
+    def scaled(self, exponent: int) -> "RowSpan":
+        r"""Return the same for rows :math:`2^x` times as large."""
+        s = self.standard._replace(mean=np.ldexp(self.mean, exponent), rate=np.ldexp(self.rate, -exponent))
+        return RowSpan(s, ldexp_rows(self.base, exponent), self.whiten)
+
+    @cached_property
+    def _often(self) -> NDArray[np.bool_]:
+        """Columns that are not zero in half of the training rows, where a difference from s(0) would cancel digits."""
+        if not issparse(self.base):
+            return np.ones(self.base.shape[1], dtype=bool)
+        return np.asarray(np.bincount(self.base.indices, minlength=self.base.shape[1]) > self.base.shape[0] / 2)
+
+    @cached_property
+    def _training(self) -> _Parts:
+        return self._parts(self.base)
+
+    def _parts(self, X: Any) -> _Parts:
+        if not issparse(self.base):
+            return _Parts(self.standard.rows(X.toarray() if issparse(X) else X), None, np.zeros(0))
+        often, X = self._often, csr_array(X)
+        return _Parts(
+            self.standard.take(often).rows(X[:, often].toarray()), *self.standard.take(~often).sparse_rows(X[:, ~often])
+        )
+
+
+def ldexp_rows(X: Any, exponent: int) -> Any:
+    r"""Return rows, dense or CSR, times :math:`2^x`."""
+    if not issparse(X):
+        return np.ldexp(X, exponent)
+    out = X.copy()
+    out.data = np.ldexp(X.data, exponent)
+    return out

@@ -9,18 +9,16 @@ from numpy.typing import NDArray
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
-from clifford_rand_nn.kernel_network.candidates import Candidate, Compared, Problem, choose, compare
-from clifford_rand_nn.kernel_network.gram_features import RowSpan, is_wide
+from clifford_rand_nn.kernel_network.candidates import Candidate, Compared, Problem, choose, compare, level
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.landmarks.span import spread_rows
 from clifford_rand_nn.kernel_network.large_n.rows import ManyRowsSolution, solve_many
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
-from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
+from clifford_rand_nn.kernel_network.leave_one_out import Judged, LeaveOneOut, judge, null_value
 from clifford_rand_nn.kernel_network.metric.metric_frame import SHAPES, KernelRidge, LearnedGates, learn_frame
 from clifford_rand_nn.kernel_network.metric.metric_selection import LearnedRounds, learned_rounds
 from clifford_rand_nn.kernel_network.network import KernelNetwork
-from clifford_rand_nn.kernel_network.squared_loss_gap import Judged, judge, null_value
-from clifford_rand_nn.kernel_network.targets import level
+from clifford_rand_nn.kernel_network.standardization import RowSpan, is_wide
 from clifford_rand_nn.problems.duality import rounding_of_form
 from clifford_rand_nn.solvers.base import SOONEST, HistoryRow, Status
 

@@ -25,8 +25,7 @@ from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.pruning import pruned
 from clifford_rand_nn.solvers.base import Limits, Result
 from clifford_rand_nn.solvers.interrupts import handed_over
-from clifford_rand_nn.solvers.lasso.distinct import DistinctRows
-from clifford_rand_nn.solvers.lasso.path import solution_at
+from clifford_rand_nn.solvers.lasso.path import DistinctRows, solution_at
 from clifford_rand_nn.solvers.lasso.path_following import MAX_BREAKPOINTS, homotopy
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 

@@ -41,9 +41,9 @@ from clifford_rand_nn import (
     save_model,
 )
 from clifford_rand_nn.export.preprocessing import column_effect
-from clifford_rand_nn.kernel_network.gram_features import RowSpan
-from clifford_rand_nn.kernel_network.input_gradients import kernel_slopes
 from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.network import kernel_slopes
+from clifford_rand_nn.kernel_network.standardization import RowSpan
 
 rng = np.random.default_rng(0)
 N, D = 40, 3

@@ -15,8 +15,7 @@ from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.newton import GramNewton, _Run
 from clifford_rand_nn.solvers.gram.smooth import QuadraticSum, RowSum
-from clifford_rand_nn.solvers.gram.system import Preconditioner
-from clifford_rand_nn.solvers.gram.terms import Norms, Squares
+from clifford_rand_nn.solvers.gram.system import Norms, Preconditioner, Squares
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 from support.pairwise import pairwise

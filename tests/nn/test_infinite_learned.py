@@ -8,9 +8,8 @@ from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.kernel_network.metric import metric_selection as rounds_module
 from clifford_rand_nn.kernel_network.metric.gradient import gradient_outer_product
-from clifford_rand_nn.kernel_network.metric.metric_frame import KernelRidge, _root, learn_frame, spread
+from clifford_rand_nn.kernel_network.metric.metric_frame import KernelRidge, _root, learn_frame, outer_parts, spread
 from clifford_rand_nn.kernel_network.metric.metric_selection import _gain, learned_rounds, wrong_class
-from clifford_rand_nn.kernel_network.metric.parts import outer_parts
 
 
 def _made(n=80, d=5, C=2, seed=0):

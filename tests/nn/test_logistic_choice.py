@@ -7,7 +7,7 @@ from clifford_rand_nn.datafits.registry import encode_labels
 from clifford_rand_nn.kernel_network.calibration import fit_calibration
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
-from clifford_rand_nn.kernel_network.logistic.beta_selection import choose_logistic
+from clifford_rand_nn.kernel_network.logistic.beta_selection import BetaTask, choose_logistic
 from clifford_rand_nn.kernel_network.logistic.path import logistic_path
 
 
@@ -24,31 +24,32 @@ def _draw(n, C, rng, sharp=3.0):
 def test_choice_is_the_best_of_a_wide_grid(C, start):
     X, index = _draw(50, C, np.random.default_rng(C))
     K = GateKernel(bias=1.0)(X)
-    found = choose_logistic(K, index, C, start)
+    found = choose_logistic(K, BetaTask(index, C, start))
     targets, loss = encode_labels(index, C, "logistic")
     fits = logistic_path(K, targets, None, start * 4.0 ** np.arange(8, -9, -1), loss)
     losses = [loss.value(fit.leave_one_out, targets).mean() for fit in fits]
     assert loss.value(found.fit.leave_one_out, targets).mean() == pytest.approx(min(losses), rel=0.02)
     assert found.calibration.loss == pytest.approx(fit_calibration(found.fit.leave_one_out, index, C).loss)
     np.testing.assert_array_equal(found.outputs, found.fit.leave_one_out)
-    assert found.told.all()
+    assert found.out_of_sample.all()
 
 
 def test_variances_and_groups_are_used():
     X, index = _draw(60, 2, np.random.default_rng(7))
     K = GateKernel(bias=1.0)(X)
     loo = LeaveOneOut(K.copy(), np.where(index == 1, 1.0, -1.0)[:, None])
-    spread = choose_logistic(K, index, 2, 0.01, variances=loo.variances)
+    spread = choose_logistic(K, BetaTask(index, 2, 0.01), loo.variances)
     assert spread.calibration.share in (0.0, 0.3, 1.0)
     assert spread.calibration.scale == pytest.approx(loo.variances(4 * spread.fit.beta).mean())
     copies = np.repeat(np.arange(60), 2)
     alone, together = (
-        choose_logistic(K[np.ix_(copies, copies)], index[copies], 2, 0.01, groups=groups) for groups in (None, copies)
+        choose_logistic(K[np.ix_(copies, copies)], BetaTask(index[copies], 2, 0.01, groups=groups))
+        for groups in (None, copies)
     )
     assert alone.calibration.loss < 0.8 * together.calibration.loss  # a copy that is left in tells the label
 
 
 def test_time_is_kept():
     X, index = _draw(60, 2, np.random.default_rng(8))
-    found = choose_logistic(GateKernel(bias=1.0)(X), index, 2, 0.01, max_time=1e-6)
+    found = choose_logistic(GateKernel(bias=1.0)(X), BetaTask(index, 2, 0.01, max_time=1e-6))
     assert found.fit.status == "max_time"

@@ -5,7 +5,7 @@ import pytest
 
 from clifford_rand_nn.datafits.registry import encode_labels
 from clifford_rand_nn.kernel_network.kernel import GateKernel
-from clifford_rand_nn.kernel_network.logistic.holdout import choose_unseen
+from clifford_rand_nn.kernel_network.logistic.beta_selection import BetaTask, choose_by_holdout
 from clifford_rand_nn.kernel_network.logistic.path import logistic_path
 from clifford_rand_nn.kernel_network.metric.metric_frame import learn_frame, spread
 from clifford_rand_nn.kernel_network.metric.metric_selection import learned_rounds, wrong_class
@@ -30,9 +30,9 @@ def learned():
 def test_rows_left_out_are_those_that_gates_have_not_seen(learned):
     X, index, rounds, gates = learned
     every = np.arange(N)
-    found = choose_unseen(gates.kernel, rounds.folds, X, every, index, 2, gates.beta)
+    found = choose_by_holdout(gates.kernel, rounds.folds, X, every, BetaTask(index, 2, gates.beta))
     np.testing.assert_array_equal(np.concatenate([fold.unseen for fold in rounds.folds]), rounds.rows)
-    assert set(np.flatnonzero(found.told)) == set(rounds.rows)
+    assert set(np.flatnonzero(found.out_of_sample)) == set(rounds.rows)
     targets, loss = encode_labels(index, 2, "logistic")
     size = spread(gates.kernel(X))
     for fold in rounds.folds:
@@ -61,7 +61,7 @@ def test_beta_is_the_best_for_rows_that_were_held_out(learned):
         return total
 
     for start in (gates.beta, 1e3 * gates.beta):
-        found = choose_unseen(gates.kernel, rounds.folds, X, every, index, 2, start)
+        found = choose_by_holdout(gates.kernel, rounds.folds, X, every, BetaTask(index, 2, start))
         best = held_out(found.fit.beta)
         assert best <= min(held_out(found.fit.beta * 4), held_out(found.fit.beta / 4)) * (1 + 1e-9)
 
@@ -69,9 +69,11 @@ def test_beta_is_the_best_for_rows_that_were_held_out(learned):
 def test_copies_are_left_out_together_and_time_is_kept(learned):
     X, index, rounds, gates = learned
     place = np.repeat(np.arange(N), 2)
-    one = choose_unseen(gates.kernel, rounds.folds, X, np.arange(N), index, 2, gates.beta, fixed=True)
-    two = choose_unseen(
-        gates.kernel, rounds.folds, X[place], place, index[place], 2, gates.beta, groups=place, fixed=True
+    one = choose_by_holdout(gates.kernel, rounds.folds, X, np.arange(N), BetaTask(index, 2, gates.beta, fixed=True))
+    two = choose_by_holdout(
+        gates.kernel, rounds.folds, X[place], place, BetaTask(index[place], 2, gates.beta, groups=place, fixed=True)
     )
     np.testing.assert_allclose(two.outputs[::2], one.outputs, atol=0.05)
-    assert choose_unseen(gates.kernel, rounds.folds, X, np.arange(N), index, 2, 1.0, max_time=1e-6) is None
+    assert (
+        choose_by_holdout(gates.kernel, rounds.folds, X, np.arange(N), BetaTask(index, 2, 1.0, max_time=1e-6)) is None
+    )

@@ -7,10 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model, save_model
-from clifford_rand_nn.kernel_network.gram_features import RowSpan, by_content
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.metric.metric_frame import learn_frame
-from clifford_rand_nn.kernel_network.standardization import SCALINGS, Standardization
+from clifford_rand_nn.kernel_network.standardization import SCALINGS, RowSpan, Standardization, by_content
 from clifford_rand_nn.sparse_rows import merged_rows
 
 RNG = np.random.default_rng(0)
@@ -25,7 +24,7 @@ WEIGHTS = RNG.integers(1, 4, 40).astype(float)
 
 @pytest.fixture
 def wide(monkeypatch):
-    monkeypatch.setattr("clifford_rand_nn.kernel_network.gram_features.WIDE", 80)
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.standardization.WIDE", 80)
 
 
 @pytest.mark.parametrize("rows", [sp.csr_array(WIDE), WIDE], ids=["sparse", "dense"])
@@ -71,7 +70,7 @@ def test_fits_are_those_of_rows_as_they_come(model, monkeypatch):
     plain = model.fit(WIDE, y, WEIGHTS, groups)
     wanted = plain.predict(NEW) if y is Y else plain.predict_proba(NEW)
     truth = plain.loo_predictions_, plain.certificate_
-    monkeypatch.setattr("clifford_rand_nn.kernel_network.gram_features.WIDE", 80)
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.standardization.WIDE", 80)
     for rows in (sp.csc_array(WIDE), WIDE):
         found = model.fit(rows, y, WEIGHTS, groups)
         assert isinstance(found.network_.standard, RowSpan)
@@ -91,13 +90,13 @@ def test_fits_are_those_of_rows_as_they_come(model, monkeypatch):
 def test_more_rows_than_eigenvectors_are_for(monkeypatch):
     monkeypatch.setattr("clifford_rand_nn.kernel_network.training.DECOMPOSED", 30)
     wanted = ConvexNetworkRegressor(rounds=0).fit(WIDE, Y)
-    monkeypatch.setattr("clifford_rand_nn.kernel_network.gram_features.WIDE", 80)
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.standardization.WIDE", 80)
     for rows in (sp.csr_array(WIDE), WIDE):
         found = ConvexNetworkRegressor().fit(rows, Y)
         assert "No gates were learned for so many columns" in found.reason_
         np.testing.assert_allclose(found.predict(sp.csr_array(NEW)), wanted.predict(NEW), atol=1e-6)
         assert found.certificate_.verify(rows, Y).relative_gap < 1e-4
-    monkeypatch.setattr("clifford_rand_nn.kernel_network.gram_features.MOST", 39)
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.standardization.MOST", 39)
     plain = ConvexNetworkRegressor().fit(sp.csr_array(WIDE), Y)  # on dense rows
     assert isinstance(plain.network_.standard, Standardization)
     np.testing.assert_allclose(plain.predict(NEW), wanted.predict(NEW), atol=1e-9)

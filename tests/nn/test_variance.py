@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from clifford_rand_nn.kernel_network.intervals import PredictiveVariance
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
-from clifford_rand_nn.kernel_network.variance import PredictiveVariance
 
 
 def test_variance_is_that_of_the_bordered_system_and_of_leave_one_out():

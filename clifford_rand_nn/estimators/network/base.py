@@ -26,9 +26,9 @@ from clifford_rand_nn.estimators.network.unique_rows import Data, LeftOut, Uniqu
 from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, tell
 from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, kernel_training_rows, new_rows
 from clifford_rand_nn.export.program import Value
-from clifford_rand_nn.kernel_network.gram_features import RowSpan
+from clifford_rand_nn.kernel_network.intervals import PredictiveVariance
+from clifford_rand_nn.kernel_network.standardization import RowSpan
 from clifford_rand_nn.kernel_network.training import Choices, Mistakes, Trained, train
-from clifford_rand_nn.kernel_network.variance import PredictiveVariance
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.solvers.base import HistoryRow, check_limits

@@ -28,8 +28,13 @@ from clifford_rand_nn.estimators.network.unique_rows import (
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
 from clifford_rand_nn.export.program import Program, apply, constant, log_softmax
 from clifford_rand_nn.kernel_network.candidates import Compared
-from clifford_rand_nn.kernel_network.logistic.beta_selection import CURVATURE, LogisticChoice, choose_logistic
-from clifford_rand_nn.kernel_network.logistic.holdout import choose_unseen
+from clifford_rand_nn.kernel_network.logistic.beta_selection import (
+    CURVATURE,
+    BetaTask,
+    LogisticChoice,
+    choose_by_holdout,
+    choose_logistic,
+)
 from clifford_rand_nn.kernel_network.logistic.path import seconds
 from clifford_rand_nn.kernel_network.metric.metric_selection import wrong_class, wrong_label
 from clifford_rand_nn.kernel_network.network import KernelNetwork
@@ -188,10 +193,10 @@ class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
         if groups is None and labeled.ambiguous:
             groups = place
         time_left = None if self.max_time is None else max(self.max_time - (time.perf_counter() - began), SOONEST)
-        problem = labeled.label, len(self.classes_), self.beta_, weights, groups
+        task = BetaTask(labeled.label, len(self.classes_), self.beta_, weights, groups, time_left, fixed)
         chosen = None
         if self.metric_ is not None and self.rounds_ is not None:
-            chosen = choose_unseen(kernel, self.rounds_.folds, rows, place, *problem, time_left, fixed)
+            chosen = choose_by_holdout(kernel, self.rounds_.folds, rows, place, task)
             if chosen is None and self.losses_:
                 return left
             if chosen is None:
@@ -200,9 +205,9 @@ class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
             kernel = compared.kernel
             K = np.asarray(kernel(rows), dtype=np.float64)
             variances = None if spread is None else lambda beta: spread(beta)[place]
-            chosen = choose_logistic(K, *problem, variances, time_left, fixed)
+            chosen = choose_logistic(K, task, variances)
         fit = chosen.fit
-        logistic = LeftOut(labeled.of, chosen.outputs, chosen.variance, chosen.told)
+        logistic = LeftOut(labeled.of, chosen.outputs, chosen.variance, chosen.out_of_sample)
         if "squared" in self.losses_ and (fit.status.ends_all or not self._serves(left, logistic, chosen, labeled)):
             return left
         self.loss_, self.losses_["logistic"] = "logistic", chosen.calibration.loss

@@ -12,8 +12,7 @@ from clifford_rand_nn.certificates import Certificate, proved
 from clifford_rand_nn.estimators.network.sparse_network import Proved
 from clifford_rand_nn.export.program import Value, beside, constant
 from clifford_rand_nn.kernel_network.calibration import Calibration, fit_calibration
-from clifford_rand_nn.kernel_network.candidates import Compared, Problem
-from clifford_rand_nn.kernel_network.targets import level
+from clifford_rand_nn.kernel_network.candidates import Compared, Problem, level
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.sparse_rows import merged_rows
 

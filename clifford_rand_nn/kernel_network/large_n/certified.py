@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
-from clifford_rand_nn.kernel_network.squared_loss_gap import Judged, judge, null_value
+from clifford_rand_nn.kernel_network.leave_one_out import Judged, KernelFit, judge, null_value
 from clifford_rand_nn.problems.duality import gap_share
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.conjugate_gradient import CGIterate, Operator, conjugate_gradient

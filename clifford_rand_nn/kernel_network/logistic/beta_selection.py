@@ -1,7 +1,8 @@
 """Beta of the logistic loss or the softmax by approximate leave-one-out, and comparison with the squared loss."""
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +11,11 @@ from clifford_rand._blas import blas_threads
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.registry import encode_labels, make_datafit
 from clifford_rand_nn.kernel_network.calibration import Calibration, fit_calibration
+from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.logistic.path import LogisticFit, LogisticPath, rows_of
-from clifford_rand_nn.solvers.base import Limits
+from clifford_rand_nn.kernel_network.metric.metric_frame import spread
+from clifford_rand_nn.kernel_network.metric.metric_selection import Fold
+from clifford_rand_nn.solvers.base import SOONEST, Limits
 from clifford_rand_nn.solvers.interrupts import unless_interrupted
 
 _OWNER = "choose_logistic"
@@ -21,82 +25,141 @@ _MOST = 8  # betas
 CURVATURE = 4.0  # noise of a row's logit where both classes are as likely, over that of the squared loss
 
 
-class LogisticChoice(NamedTuple):
-    r"""The fit for the best beta, and its probabilities.
+class BetaTask(NamedTuple):
+    """Classes from 0 of n rows (n,), and where the search for beta begins: the best one for the squared loss."""
 
-    ``outputs`` (n, C): of rows by fits without them, where ``told``. ``told`` (n,). ``variance`` (n,): those that the
-    calibration was given.
-    """
+    classes: NDArray[np.intp]
+    n_classes: int
+    beta: float
+    weights: Array | None = None
+    groups: NDArray[np.intp] | None = None  # of rows that are left out together
+    max_time: float | None = None  # seconds
+    fixed: bool = False  # whether ``beta`` is the only one
+
+
+class LogisticChoice(NamedTuple):
+    """The fit for the best beta, and its probabilities."""
 
     fit: LogisticFit
     calibration: Calibration
-    outputs: Array
-    told: NDArray[np.bool_]
-    variance: Array | None = None
+    outputs: Array  # (n, C), of rows by fits without them, where `out_of_sample`
+    out_of_sample: NDArray[np.bool_]
+    variance: Array | None = None  # (n,), those that the calibration was given
 
 
-class Search:
-    """Exponents k of ``RATIO`` from 0 up and down as long as the loss falls, `_MOST` of them at most.
+def search_beta(loss_at: Callable[[int], float | None], fixed: bool = False) -> dict[int, float]:
+    """Return losses of exponents k of ``RATIO``, from 0 up and down as long as they fall, `_MOST` of them at most.
+
+    A loss that is None ends the search.
 
     Examples
     --------
-    >>> search, found = Search(), {}
-    >>> while (k := search.next(found)) is not None:
-    ...     found[k] = (k + 2.2) ** 2
-    >>> list(found)
+    >>> list(search_beta(lambda k: (k + 2.2) ** 2))
     [1, 0, -1, -2, -3]
     """
-
-    def __init__(self, fixed: bool = False) -> None:
-        self._fixed, self._ahead = fixed, [0] if fixed else [1, 0, -1]
-
-    def next(self, found: Mapping[int, float]) -> int | None:
-        """Return the next one, given the losses of all before, or None."""
-        if not self._ahead and not self._fixed and len(found) < _MOST:
-            best, low, high = min(found, key=lambda k: found[k]), min(found), max(found)
-            if not low < best < high:
-                self._ahead = [low - 1] if best == low else [high + 1]
-        return self._ahead.pop(0) if self._ahead else None
+    losses: dict[int, float] = {}
+    ahead = [0] if fixed else [1, 0, -1]
+    while ahead and (loss := loss_at(ahead[0])) is not None:
+        losses[ahead.pop(0)] = loss
+        if not ahead and not fixed and len(losses) < _MOST:
+            best, low, high = min(losses, key=lambda k: losses[k]), min(losses), max(losses)
+            if not low < best < high:  # the best one is at an end
+                ahead = [low - 1] if best == low else [high + 1]
+    return losses
 
 
-def choose_logistic(
-    K: Array,
-    index: NDArray[np.intp],
-    n_classes: int,
-    beta: float,
-    weights: Array | None = None,
-    groups: NDArray[np.intp] | None = None,
-    variances: Callable[[float], Array] | None = None,
-    max_time: float | None = None,
-    fixed: bool = False,
-) -> LogisticChoice:
+def choose_logistic(K: Array, task: BetaTask, variances: Callable[[float], Array] | None = None) -> LogisticChoice:
     r"""Return the fit with the least leave-one-out loss of betas a factor of 4 apart, and its probabilities.
 
-    The search goes from ``beta`` up and down as long as that loss falls, eight fits at most. It is the loss before
-    calibration: the other forgives a network that interpolates, where leave-one-out is least exact. Between logistic
-    and squared loss the one with the smaller calibrated leave-one-out loss is to be taken.
+    It is the loss before calibration: the other forgives a network that interpolates, where leave-one-out is least
+    exact. Between logistic and squared loss the one with the smaller calibrated leave-one-out loss is to be taken.
 
-    ``K`` (n, n). ``index`` (n,): classes from 0. ``beta``: where to begin: the best for the squared loss. ``weights``,
-    ``groups``: as in `logistic_path`. ``variances``: `LeaveOneOut.variances`: predictive variances (n,) for a beta of
-    the squared loss, here 4 times that of the fit. ``max_time``: seconds. ``fixed``: whether ``beta`` is the only one.
-    Raises KeyboardInterrupt: by Ctrl-C: half a choice is none.
+    ``variances``: `LeaveOneOut.variances`: predictive variances (n,) for a beta of the squared loss, here 4 times that
+    of the fit. Raises KeyboardInterrupt: by Ctrl-C: half a choice is none.
     """
+    index, n_classes, beta, weights, groups, max_time, fixed = task
     targets, loss = encode_labels(index, n_classes, "logistic")
     parts = None if groups is None else rows_of(groups, len(K))
     path = LogisticPath(np.ascontiguousarray(K), make_datafit(loss, targets, len(K), _OWNER, None, weights), parts)
     limits = Limits.of(_OWNER, max_iter=STEPS, max_time=max_time)
-    found: dict[int, float] = {}
     fits: dict[int, LogisticFit] = {}
-    search = Search(fixed)
+
+    def loss_at(k: int) -> float | None:
+        if fits and next(reversed(fits.values())).status.ends_all:
+            return None
+        fit = fits[k] = path.fit(beta * RATIO**k, limits.after(path.seconds))
+        unless_interrupted(fit)
+        return float(np.average(loss.value(fit.leave_one_out, targets)[:, 0], weights=weights))
+
     with blas_threads(len(K)):
-        while (k := search.next(found)) is not None:
-            fit = fits[k] = path.fit(beta * RATIO**k, limits.after(path.seconds))
-            unless_interrupted(fit)
-            losses = loss.value(fit.leave_one_out, targets)[:, 0]
-            found[k] = float(np.average(losses, weights=weights))
-            if fit.status.ends_all:
-                break
-    fit = fits[min(found, key=lambda k: found[k])]
+        losses = search_beta(loss_at, fixed)
+    fit = fits[min(losses, key=lambda k: losses[k])]
     v = None if variances is None else variances(CURVATURE * fit.beta)
     calibration = fit_calibration(fit.leave_one_out, index, n_classes, weights, v)
     return LogisticChoice(fit, calibration, fit.leave_one_out, np.ones(len(K), dtype=bool), v)
+
+
+def choose_by_holdout(
+    kernel: GateKernel, folds: tuple[Fold, ...], rows: Array, place: NDArray[np.intp], task: BetaTask
+) -> LogisticChoice | None:
+    r"""Return the fit with a learned metric for the best of betas a factor of 4 apart, or None if time was over.
+
+    As `choose_logistic`, but a row is predicted with a metric that it is no part of: for each beta fits to the rows
+    that the metric of a fold was learned from are judged by the held-out rows. For the best of them, probabilities are
+    fitted to leave-one-out outputs of these rows, with the metric of the fold and all other rows.
+
+    ``kernel``: of the final metric. ``folds``: of `learned_rounds`, whose rows are the unique ones. ``rows`` (n, d):
+    standardized. ``place`` (n,): the unique row of each.
+    """
+    began = time.perf_counter()
+    index, n_classes, beta, weights, groups, max_time, fixed = task
+    targets, loss = encode_labels(index, n_classes, "logistic")
+    n, size = len(rows), spread(kernel(rows))
+    w = np.ones(n) if weights is None else weights
+    together = None if groups is None else rows_of(groups, n)
+
+    def path(K: NDArray[Any], some: NDArray[np.intp], leave_out: bool) -> LogisticPath:
+        datafit = make_datafit(loss, targets[some], len(some), _OWNER, None, None if weights is None else w[some])
+        matrix = np.ascontiguousarray(K, dtype=np.float64)
+        return LogisticPath(matrix, datafit, together if leave_out else None, leave_out)
+
+    def fitted(path: LogisticPath, beta: float) -> LogisticFit | None:
+        left = None if max_time is None else max(max_time - (time.perf_counter() - began), SOONEST)
+        fit = path.fit(beta, Limits.of(_OWNER, max_iter=STEPS, max_time=left))
+        unless_interrupted(fit)
+        return None if fit.status.ends_all else fit
+
+    split = [(np.flatnonzero(np.isin(place, f.kept)), np.flatnonzero(np.isin(place, f.unseen))) for f in folds]
+    parts: list[tuple[LogisticPath, float, Array, NDArray[np.intp]]] = []
+
+    def loss_at(k: int) -> float | None:
+        total = 0.0
+        for own, share, across, unseen in parts:
+            fit = fitted(own, n * beta * RATIO**k * share / own.n)
+            if fit is None:
+                return None
+            values = loss.value(across @ fit.alpha + fit.intercept, targets[unseen])[:, 0]
+            total += float(w[unseen] @ values)
+        return total
+
+    with blas_threads(n):
+        for fold, (kept, unseen) in zip(folds, split, strict=True):
+            K = fold.kernel(rows[kept])
+            parts.append((path(K, kept, False), spread(K) / size, fold.kernel(rows[unseen], rows[kept]), unseen))
+        losses = search_beta(loss_at, fixed)
+        if not losses:
+            return None
+        best = beta * RATIO ** min(losses, key=lambda k: losses[k])
+        outputs, out_of_sample = np.zeros((n, targets.shape[1])), np.zeros(n, dtype=bool)
+        for fold, (_, unseen) in zip(folds, split, strict=True):
+            K = fold.kernel(rows)
+            fit = fitted(path(K, np.arange(n), True), best * spread(K) / size)
+            if fit is None:
+                return None
+            outputs[unseen], out_of_sample[unseen] = fit.leave_one_out[unseen], True
+        fit = fitted(path(kernel(rows), np.arange(n), False), best)
+    if fit is None:
+        return None
+    some = None if weights is None else w[out_of_sample]
+    calibration = fit_calibration(outputs[out_of_sample], index[out_of_sample], n_classes, some)
+    return LogisticChoice(fit, calibration, outputs, out_of_sample)

@@ -1,5 +1,6 @@
 """Metric of the gate distribution w ~ N(0, M): M is the average gradient outer product (AGOP) of a fitted network."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +12,9 @@ from scipy.linalg.lapack import dpotri, dpstrf
 
 from clifford_rand._checks import as_rows, check_array, check_choice, check_integer, check_positive, describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn.kernel_network.candidates import varying
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.metric.gradient import gradient_outer_product
-from clifford_rand_nn.kernel_network.metric.parts import outer_parts
-from clifford_rand_nn.kernel_network.targets import varying
 
 SHAPES = ("full", "shrunk", "diagonal")
 _OFF_DIAGONAL = {"full": 1.0, "shrunk": 0.5, "diagonal": 0.0}  # what is left of entries off the diagonal of M
@@ -179,3 +179,53 @@ class KernelRidge:
         system = self.K.copy()
         system[np.diag_indices(len(system))] += max(radius, self._least) * self._inverse
         return np.asarray(cholesky(system).T)
+
+
+FOLDS = 5
+_ENOUGH = 400  # rows held out: parts beyond are not
+
+
+def outer_parts(
+    X: Array, targets: Array, groups: NDArray[np.intp] | None, max_rows: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Return at most max_rows rows (m,), what each of all rows belongs to (n,), and the part (m,) of each of the m.
+
+    Rows belong to their group, or else to the copies of one row; parts count from 0 to 4 or less.
+    """
+    rng = np.random.default_rng(0)  # fixed: nothing but the rows says what is in which part
+    key = X @ rng.standard_normal(X.shape[1])
+    order = np.lexsort((key, targets @ rng.standard_normal(targets.shape[1])))
+    size = float(np.abs(key).max()) or 1.0
+    change = (np.abs(np.diff(key[order])) > 1e-10 * size) | (np.diff(targets[order], axis=0) != 0).any(axis=1)
+    ranks = np.concatenate([[0], np.cumsum(change)])
+    belongs = np.empty(len(order), dtype=np.intp)
+    belongs[order] = ranks
+    if groups is not None:
+        belongs = np.unique(groups, return_inverse=True)[1].astype(np.intp)
+    if len(order) > max_rows:
+        order = order[np.linspace(0, len(order) - 1, max_rows).round().astype(np.intp)]
+    units = np.unique(belongs[order], return_inverse=True)[1]
+    n_units = int(units.max()) + 1
+    parts = np.empty(n_units, dtype=np.intp)
+    n_parts = min(FOLDS, n_units)
+    if groups is None:
+        for start in range(0, n_units, n_parts):
+            block = parts[start : start + n_parts]
+            block[:] = rng.permutation(n_parts)[: len(block)]
+    else:  # the largest first, each to the smallest part
+        sizes, filled = np.bincount(units), np.zeros(n_parts, dtype=np.intp)
+        for unit in np.argsort(-sizes, kind="stable"):
+            parts[unit] = int(np.argmin(filled))
+            filled[parts[unit]] += sizes[unit]
+    return order, belongs, parts[units]
+
+
+def held_parts(parts: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+    """Yield the rows of a part after the other until enough have been held out."""
+    total = 0
+    for part in range(int(parts.max()) + 1):
+        rows = np.flatnonzero(parts == part)
+        yield rows
+        total += len(rows)
+        if total >= _ENOUGH:
+            return

@@ -10,11 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_rows, check_array, check_choice, check_integer, check_positive, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.registry import labels_of
+from clifford_rand_nn.kernel_network.candidates import of_each, varying
 from clifford_rand_nn.kernel_network.kernel import GateKernel
-from clifford_rand_nn.kernel_network.metric.metric_frame import SHAPES, KernelRidge, learned_kernels, spread
-from clifford_rand_nn.kernel_network.metric.parts import FOLDS, held_parts, outer_parts
-from clifford_rand_nn.kernel_network.parallel import of_each
-from clifford_rand_nn.kernel_network.targets import varying
+from clifford_rand_nn.kernel_network.metric.metric_frame import (
+    FOLDS,
+    SHAPES,
+    KernelRidge,
+    held_parts,
+    learned_kernels,
+    outer_parts,
+    spread,
+)
 
 _FACTORS = tuple(4.0**k for k in range(-2, 3))  # of beta, which a fit to fewer rows with another kernel may want
 _REFITTED = 3000  # rows up to which predictions are made of all others

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import quantity
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.registry import as_loss
-from clifford_rand_nn.kernel_network.candidates import Candidate, Problem
+from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, level
 from clifford_rand_nn.kernel_network.landmarks.cost_model import (
     LOGISTIC_PASSES,
     SQUARED_PASSES,
@@ -33,7 +33,6 @@ from clifford_rand_nn.kernel_network.landmarks.span import LandmarkRows, Landmar
 from clifford_rand_nn.kernel_network.large_n.rows import TOL
 from clifford_rand_nn.kernel_network.metric.metric_selection import LearnedRounds
 from clifford_rand_nn.kernel_network.network import KernelNetwork
-from clifford_rand_nn.kernel_network.targets import level
 from clifford_rand_nn.kernel_network.training import Choices
 from clifford_rand_nn.row_sums.engine import Engine, MemoryEngine
 from clifford_rand_nn.row_sums.sums import Sums

@@ -15,11 +15,16 @@ from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.conjugate_gradient import conjugate_gradient
 from clifford_rand_nn.solvers.convergence import Watch
 from clifford_rand_nn.solvers.gate_working_set import restricted
-from clifford_rand_nn.solvers.gram.bounds import dual_without_rows, lower_bound, penalty_value
 from clifford_rand_nn.solvers.gram.design import GatedDesign
-from clifford_rand_nn.solvers.gram.smooth import QuadraticSum, RowSum
-from clifford_rand_nn.solvers.gram.system import Preconditioner, penalty_product
-from clifford_rand_nn.solvers.gram.terms import Linearized, Norms, Squares, equal_weight
+from clifford_rand_nn.solvers.gram.smooth import QuadraticSum, RowSum, dual_without_rows, lower_bound, penalty_value
+from clifford_rand_nn.solvers.gram.system import (
+    Linearized,
+    Norms,
+    Preconditioner,
+    Squares,
+    equal_weight,
+    penalty_product,
+)
 from clifford_rand_nn.solvers.gram.weights import Sizes, Weights, predicted
 from clifford_rand_nn.solvers.interrupts import handed_over
 

@@ -9,7 +9,7 @@ from scipy.linalg.lapack import dpotrf
 from clifford_rand._typing import Array
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.smooth import QuadraticSum
-from clifford_rand_nn.solvers.nonnegative_quadratic import bounded_quadratic
+from clifford_rand_nn.solvers.kernel.active_set import bounded_quadratic
 
 _RIDGE = 1e-13  # of the diagonal, for free columns
 _NOTHING = 1e-200  # of the largest weight: the reciprocal stays finite

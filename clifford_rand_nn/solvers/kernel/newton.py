@@ -15,7 +15,7 @@ from clifford_rand_nn.solvers.base import Result, Status
 from clifford_rand_nn.solvers.convergence import Watch
 from clifford_rand_nn.solvers.interior.predictor_corrector import LossTerm
 from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS, KernelSystem, SummedKernel
-from clifford_rand_nn.solvers.kernel.method import ADVICE, KernelMethod, sparse_numbers
+from clifford_rand_nn.solvers.kernel.interior_point import ADVICE, KernelMethod, sparse_numbers
 
 _ARMIJO = 1e-4
 _SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding

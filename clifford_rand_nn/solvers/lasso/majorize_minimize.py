@@ -11,7 +11,7 @@ from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
-from clifford_rand_nn.datafits.quadratic import Squared
+from clifford_rand_nn.datafits.loss import Squared
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.conjugate_gradient import conjugate_gradient
