@@ -6,13 +6,14 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
 
 from clifford_rand.errors import ArgumentError, MissingDependencyError, printable
-from clifford_rand_nn._words import printable_lines, some_of
-from clifford_rand_nn.cli.sigint import pressed
+from clifford_rand_nn._words import joined, printable_lines, some_of
+from clifford_rand_nn.cli.sigint import was_interrupted
 
 # Parameters of Python that are options under another name; the others have theirs.
 OPTIONS = {"leave_out": "--drop", "dates": "--date", "textual": "--text"}
@@ -87,7 +88,7 @@ def one_line_errors() -> Iterator[None]:
         complain("error", f"there is not enough memory{why}; free some, or give fewer rows or columns.")
         raise typer.Exit(2) from error
     except Exception as error:
-        if pressed():
+        if was_interrupted():
             raise _interrupted("") from error
         if not isinstance(error, KNOWN_ERRORS):
             raise
@@ -189,3 +190,29 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
         table.add_row(*map(Text, cells))
     console.print(title, style="bold")
     console.print(table)
+
+
+def check_out(out: Path, force: bool, endings: Sequence[str], what: str) -> Path:
+    """Return the path of a file to write, before the work and not after it.
+
+    Raises
+    ------
+    ArgumentError
+        It ends otherwise, there is no such folder, or the file is there and ``force`` is not asked for.
+
+    Examples
+    --------
+    >>> check_out(Path("model.pkl"), False, (".npz",), "the model")
+    Traceback (most recent call last):
+        ...
+    clifford_rand.errors.ArgumentError: model.pkl: the model is written as .npz; give a name that ends so.
+    """
+    if not any(out.name.lower().endswith(ending) for ending in endings):
+        raise ArgumentError(f"{out}: {what} is written as {joined(endings, 'or')}; give a name that ends so.")
+    if not out.absolute().parent.is_dir():
+        raise ArgumentError(f"{out}: there is no folder {out.absolute().parent}.")
+    if out.is_dir():
+        raise ArgumentError(f"{out}: this is a folder, not a file.")
+    if out.is_file() and not force:
+        raise ArgumentError(f"{out}: this file is there already; --force overwrites it.")
+    return out

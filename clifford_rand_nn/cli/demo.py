@@ -28,9 +28,8 @@ from sklearn.svm import SVC
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._files import replaced
 from clifford_rand._optional import available
-from clifford_rand_nn.cli.console import say, show_table
+from clifford_rand_nn.cli.console import check_out, say, show_table
 from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, draw_spiral, fit_spiral, spiral_notes, spiral_row
-from clifford_rand_nn.cli.outputs import check_out
 from clifford_rand_nn.datasets import spiral
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from clifford_rand._files import replaced
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.cli.console import KNOWN_ERRORS, complain, say
-from clifford_rand_nn.cli.outputs import check_out
+from clifford_rand_nn.cli.console import KNOWN_ERRORS, check_out, complain, say
+from clifford_rand_nn.cli.options import TextColumns, TextEncoding
 from clifford_rand_nn.features.cache import FeatureCache, content_hash
 from clifford_rand_nn.features.embedding import KeyedEncoder, embed
 from clifford_rand_nn.features.text_table import TextTable, read_text_table
@@ -21,43 +21,32 @@ _CACHE = "embedding-cache"  # folder beside --out: shared by all tables that are
 
 
 def run_embed(
-    table: Path,
-    text: Sequence[str],
-    encoder: str,
-    out: Path,
-    target: str | None,
-    split: str | None,
-    pair: bool,
-    cache: Path | None,
-    batch_size: int,
-    force: bool,
-    dialect: Mapping[str, Any],
+    table: Path, columns: TextColumns, encoding: TextEncoding, out: Path, force: bool, dialect: Mapping[str, Any]
 ) -> None:
-    """Read, encode what is not in the cache, write, and say so in one line."""
-    _check(text, pair)
-    check_out(out, force, (".npz",), "what fit reads")
-    data = read_text_table(
-        table, text, target=target, split=split, **dialect
-    )  # before the encoder, which may take long to load
-    model = make_encoder(encoder)
-    texts = [one for column in data.texts for one in column]
-    folder = out.absolute().parent / _CACHE if cache is None else cache
-    store = FeatureCache(folder, model.cache_key)
-    hashes = list({content_hash(one): None for one in texts})
+    """Read, encode the texts that are not in the cache, and write."""
+    text = columns.text
+    _check(text, columns.pair)
+    check_out(out, force, (".npz",), "the table of features")
+    # before the encoder, which may take long to load
+    data = read_text_table(table, text, target=columns.target, split=columns.split, **dialect)
+    model = make_encoder(encoding.encoder)
+    texts = [cell for column in data.texts for cell in column]
+    store = FeatureCache(encoding.cache or out.absolute().parent / _CACHE, model.cache_key)
+    hashes = list({content_hash(cell): None for cell in texts})
     before = len(hashes) - len(store.missing(hashes))
     began = time.perf_counter()
     try:
-        vectors = embed(texts, model, batch_size=batch_size, cache=store, progress=sys.stderr.isatty())
+        vectors = embed(texts, model, batch_size=encoding.batch_size, cache=store, progress=sys.stderr.isatty())
     except KeyboardInterrupt as interrupt:
-        raise KeyboardInterrupt(f"{_stored(store, hashes)}; the same command goes on from there.") from interrupt
+        raise KeyboardInterrupt(f"{_stored(store, hashes)}; the same command resumes from there.") from interrupt
     except KNOWN_ERRORS:
-        complain("note", f"{_stored(store, hashes)}; once it is put right, the same command goes on from there")
+        complain("note", f"{_stored(store, hashes)}; once the error is corrected, the same command resumes from there")
         raise
     seconds = time.perf_counter() - began
-    columns = np.split(vectors, len(text))
-    X = pair_features(*columns) if pair else np.concatenate(columns, axis=1)
+    parts = np.split(vectors, len(text))
+    X = pair_features(*parts) if columns.pair else np.concatenate(parts, axis=1)
     _write(out, X, data, model.cache_key)
-    cached = f"{before} of {len(hashes)} distinct texts from the cache"
+    cached = f"{before} of {len(hashes)} unique texts from the cache"
     say(f"{X.shape[0]} rows of {X.shape[1]} features, {cached}, in {seconds:.1f} s: written to {out}")
 
 
@@ -78,7 +67,7 @@ def make_encoder(name: str) -> KeyedEncoder:
         from clifford_rand_nn.features.text_encoders import HashingEncoder
 
         if not rest.isdecimal():
-            raise ArgumentError(f"--encoder {name}: say how many features, as in hashing:4096.")
+            raise ArgumentError(f"--encoder {name}: give the number of features, as in hashing:4096.")
         return HashingEncoder(int(rest))
     from clifford_rand_nn.features.text_encoders import SentenceTransformerEncoder
 
@@ -105,7 +94,7 @@ def _check(text: Sequence[str], pair: bool) -> None:
 
 
 def _stored(store: FeatureCache, hashes: Sequence[bytes]) -> str:
-    return f"{len(hashes) - len(store.missing(hashes))} of {len(hashes)} distinct texts are stored in {store.folder}"
+    return f"{len(hashes) - len(store.missing(hashes))} of {len(hashes)} unique texts are stored in {store.folder}"
 
 
 def _write(out: Path, X: NDArray[np.float32], data: TextTable, encoder: str) -> None:

@@ -1,7 +1,6 @@
-"""``clifford-rand evaluate``: scores of a model on a table with its target, beside the majority or the mean."""
+"""``clifford-rand evaluate``: scores of a model on a table or on shards, beside those of the majority or the mean."""
 
 import dataclasses
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,15 @@ from clifford_rand._checks import check_number
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._words import some_of
 from clifford_rand_nn.cli.console import print_json, refused_data, say, show_pairs, show_table
-from clifford_rand_nn.cli.models import Answers, LoadedModel, answer, read_model
-from clifford_rand_nn.cli.rows import Reading, read_other
+from clifford_rand_nn.cli.options import Scoring, TableFormat, check_source
+from clifford_rand_nn.cli.shards import model_shards
+from clifford_rand_nn.cli.tables import LoadedModel, Reading, choose_target, predictions, read_model, read_other
+from clifford_rand_nn.model_file import load_model
 from clifford_rand_nn.reporting.baselines import simplest
 from clifford_rand_nn.reporting.facts import Rows
-from clifford_rand_nn.scores import Scores, confusion, score_classes, score_numbers
-from clifford_rand_nn.tables import default_target
+from clifford_rand_nn.reporting.tables import score_table
+from clifford_rand_nn.scores import confusion, score_classes, score_numbers
+from clifford_rand_nn.streaming.evaluate import Evaluation, evaluate_shards
 
 _MOST_CLASSES = 30  # of a confusion matrix that is printed
 _NAMED = 5  # labels in a sentence
@@ -25,62 +27,76 @@ _NAMED = 5  # labels in a sentence
 
 def run_evaluate(
     path: Path,
-    table: Path,
-    target: str | None,
-    weights: str | None,
-    coverage: float,
-    dialect: Mapping[str, Any],
+    table: Path | None,
+    shards: Path | None,
+    scoring: Scoring,
+    table_format: TableFormat,
     as_json: bool,
 ) -> None:
-    """Read, predict, score and say."""
-    check_number(coverage, "--coverage", "clifford-rand evaluate", "between 0 and 1", lambda c: 0 < c < 1)
+    """Read, predict, score and report."""
+    check_source(table, shards, "table")
+    if shards is not None:
+        table_format.refuse()
+        model = load_model(path)
+        evaluation = evaluate_shards(model, model_shards(model, shards, scoring.target, scoring.weights))
+        if as_json:
+            files = {"model_file": str(path), "path": str(shards), "target": scoring.target}
+            print_json(files | evaluation_dict(evaluation))
+        else:
+            show_evaluation(evaluation, f"scores on {evaluation.scores.n:,} rows of {shards}")
+        return
+    assert table is not None
+    check_number(scoring.coverage, "--coverage", "clifford-rand evaluate", "between 0 and 1", lambda c: 0 < c < 1)
     loaded = read_model(path)
-    if target is None:
-        target = default_target(table, **dialect)
-        if not as_json:
-            say(f"target: {target}; else give --target")
-    rows = read_other(table, Reading(target, weights, dialect=dialect), loaded.encoder, loaded.names)
-    _check_target(loaded, rows)
-    with refused_data(str(table)):
-        X = rows.X if loaded.front is None else loaded.front.transform(rows.X)
-        found = answer(loaded.model, X, coverage)
-    if loaded.is_classifier:
-        labels = _labels_like(rows.y, loaded.model.classes_)
-        rows = dataclasses.replace(rows, y=labels)
-        _check_classes(rows, loaded.model.classes_)
-        model = score_classes(rows.y, found.predicted, loaded.model.classes_, found.probabilities, rows.weights)
-    else:
-        model = score_numbers(rows.y.astype(np.float64), found.predicted, rows.weights, found.interval)
-    least = _least(rows, loaded.is_classifier)
+    target = choose_target(table, scoring.target, table_format, not as_json)
+    reading = Reading(target, scoring.weights, dialect=table_format.keywords)
+    rows = read_other(table, reading, loaded.encoder, loaded.names)
+    evaluation = _evaluate(loaded, rows, scoring.coverage)
     if as_json:
-        _print_json(path, rows, loaded, model, least, found, coverage)
-    else:
-        _print_words(rows, loaded, model, least, found, coverage)
+        record = {"model_file": str(path), "path": rows.path, "target": target, **evaluation_dict(evaluation)}
+        record["rows_left_out"] = [list(reason) for reason in rows.reasons]
+        record |= {} if loaded.is_classifier else {"interval_coverage": scoring.coverage}
+        print_json(record)
+        return
+    weighted = "" if rows.weights is None else ", weighted"
+    left_out = "".join(f"; {count} left out: {reason}" for count, reason in rows.reasons)
+    show_pairs([("rows", f"{len(rows.y)}{weighted}{left_out}")])
+    say()
+    show_evaluation(evaluation, f"scores on {rows.path}", scoring.coverage)
 
 
-def _least(rows: Rows, classes: bool) -> Scores:
-    given = {} if rows.weights is None else {"sample_weight": rows.weights}
-    fitted = simplest(classes).fit(rows.X, rows.y, **given)
-    guess = fitted.predict(rows.X)
-    if not classes:
-        return score_numbers(rows.y.astype(np.float64), guess, rows.weights)
-    return score_classes(rows.y, guess, fitted.classes_, fitted.predict_proba(rows.X), rows.weights)
-
-
-def _check_target(loaded: LoadedModel, rows: Rows) -> None:
+def _evaluate(loaded: LoadedModel, rows: Rows, coverage: float) -> Evaluation:
+    """Return the scores of a model on a table, and those of the majority class or the mean of the table."""
     if not loaded.is_classifier and rows.y.dtype.kind not in "biuf":
         raise ArgumentError(f"{rows.path}: the target {rows.target!r} holds text, the model predicts numbers.")
-
-
-def _check_classes(rows: Rows, classes: NDArray[Any]) -> None:
-    """Refuse a target without any class of the model: it is another column, or written otherwise."""
-    if not np.isin(rows.y, classes).any():
-        there = [str(label) for label in np.unique(rows.y)]
-        known = some_of([str(label) for label in classes], _NAMED)
+    with refused_data(rows.path):
+        X = rows.X if loaded.prefix is None else loaded.prefix.transform(rows.X)
+        predicted = predictions(loaded.model, X, coverage)
+    least = simplest(loaded.is_classifier)
+    weights = {} if rows.weights is None else {"sample_weight": rows.weights}
+    if not loaded.is_classifier:
+        y = rows.y.astype(np.float64)
+        guess = least.fit(rows.X, y, **weights).predict(rows.X)
+        scores = score_numbers(y, predicted.labels, rows.weights, predicted.interval)
+        return Evaluation(scores, score_numbers(y, guess, rows.weights))
+    classes = loaded.model.classes_
+    y = _labels_like(rows.y, classes)
+    known = np.isin(y, classes)
+    if not known.any():
+        there = some_of([str(label) for label in np.unique(y)], _NAMED)
         raise ArgumentError(
-            f"{rows.path}: the target {rows.target!r} has no class of the model, which knows {known}; it has "
-            f"{some_of(there, _NAMED)}. Name the column with the truth by --target."
+            f"{rows.path}: the target {rows.target!r} has no class of the model, which has "
+            f"{some_of([str(label) for label in classes], _NAMED)}; it has {there}. Give the column by --target."
         )
+    least.fit(rows.X, y, **weights)
+    labels = classes if known.all() else np.array(sorted({*classes.tolist(), *y.tolist()}))
+    return Evaluation(
+        score_classes(y, predicted.labels, classes, predicted.probabilities, rows.weights),
+        score_classes(y, least.predict(rows.X), least.classes_, least.predict_proba(rows.X), rows.weights),
+        classes=labels,
+        confusion=confusion(y, predicted.labels, labels),
+        unknown=int(np.count_nonzero(~known)),
+    )
 
 
 def _labels_like(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
@@ -90,68 +106,33 @@ def _labels_like(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
     return y.astype(str) if classes.dtype.kind == "U" else y
 
 
-def _confused(rows: Rows, found: Answers, classes: NDArray[Any]) -> tuple[list[str], NDArray[np.intp]]:
-    labels = classes if np.isin(rows.y, classes).all() else np.array(sorted({*classes.tolist(), *rows.y.tolist()}))
-    return [str(label) for label in labels], confusion(rows.y, found.predicted, labels)
-
-
-def _print_words(
-    rows: Rows, loaded: LoadedModel, model: Scores, least: Scores, found: Answers, coverage: float
-) -> None:
-    weighted = "" if rows.weights is None else ", weighted"
-    left = "".join(f"; {count} left out: {reason}" for count, reason in rows.reasons)
-    show_pairs([("rows", f"{len(rows.y)}{weighted}{left}")])
-    say()
-    names = {
-        "accuracy": "accuracy",
-        "balanced_accuracy": "balanced accuracy",
-        "log_loss": "log-loss",
-        "brier": "Brier score",
-        "calibration_error": "calibration error",
-        "r2": "R²",
-        "rmse": "RMSE",
-        "mae": "mean absolute error",
-        "coverage": f"in {coverage:.0%} intervals",
+def evaluation_dict(evaluation: Evaluation) -> dict[str, Any]:
+    """Return scores as plain values."""
+    record: dict[str, Any] = {
+        "rows": evaluation.scores.n,
+        "model": dataclasses.asdict(evaluation.scores),
+        "simplest": dataclasses.asdict(evaluation.simplest),
+        "mse": evaluation.mse,
     }
-    guess = "majority of this table" if loaded.is_classifier else "mean of this table"
-    lines = []
-    for key, words in names.items():
-        value = getattr(model, key)
-        if value is not None:
-            other = getattr(least, key)
-            lines.append((words, f"{value:.5g}", "" if other is None else f"{other:.5g}"))
-    show_table(f"scores on {rows.path}", ("", "this model", guess), lines)
-    if not loaded.is_classifier:
+    if evaluation.classes is None or evaluation.confusion is None:
+        return record
+    labels = [str(label) for label in evaluation.classes]
+    return record | {"classes": labels, "confusion": evaluation.confusion.tolist(), "unknown": evaluation.unknown}
+
+
+def show_evaluation(evaluation: Evaluation, title: str, coverage: float = 0.9) -> None:
+    """Print scores as tables."""
+    guess = "mean of this data" if evaluation.classes is None else "majority of this data"
+    models = {"this model": evaluation.scores, guess: evaluation.simplest}
+    show_table(title, *score_table(models, coverage))
+    if evaluation.classes is None or evaluation.confusion is None:
         return
-    labels, counts = _confused(rows, found, loaded.model.classes_)
-    unknown = sorted(set(rows.y.tolist()) - set(loaded.model.classes_.tolist()))
-    if unknown:
-        say(
-            f"classes that the model does not know count as wrong: {some_of([str(label) for label in unknown], _NAMED)}"
-        )
+    if evaluation.unknown:
+        say(f"{evaluation.unknown:,} rows of classes that the model does not have count as wrong")
     say()
+    labels = [str(label) for label in evaluation.classes]
     if len(labels) > _MOST_CLASSES:
         say(f"confusion matrix: {len(labels)} classes, see --json")
         return
-    table = [(label, *(str(count) for count in row)) for label, row in zip(labels, counts, strict=True)]
-    show_table("rows of a class (down) that were predicted as (across)", ("", *labels), table)
-
-
-def _print_json(
-    path: Path, rows: Rows, loaded: LoadedModel, model: Scores, least: Scores, found: Answers, coverage: float
-) -> None:
-    said: dict[str, Any] = {
-        "model_file": str(path),
-        "path": rows.path,
-        "target": rows.target,
-        "rows": len(rows.y),
-        "rows_left_out": [list(one) for one in rows.reasons],
-        "model": dataclasses.asdict(model),
-        "simplest": dataclasses.asdict(least),
-    }
-    if loaded.is_classifier:
-        labels, counts = _confused(rows, found, loaded.model.classes_)
-        said |= {"classes": labels, "confusion": counts.tolist()}
-    else:
-        said["interval_coverage"] = coverage
-    print_json(said)
+    counts = [(label, *map(str, row)) for label, row in zip(labels, evaluation.confusion, strict=True)]
+    show_table("confusion matrix: true class (rows), predicted class (columns)", ("", *labels), counts)

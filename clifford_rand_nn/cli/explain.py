@@ -1,4 +1,4 @@
-"""``clifford-rand explain``: reading what is explained, and printing or drawing it."""
+"""``clifford-rand explain``: a model, or its predictions for rows of a table, explained."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,9 +6,9 @@ from typing import Any
 
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.cli.console import complain, print_json, refused_data, say
-from clifford_rand_nn.cli.models import LoadedModel, read_model
-from clifford_rand_nn.cli.outputs import check_out
+from clifford_rand_nn.cli.console import check_out, complain, print_json, refused_data, say
+from clifford_rand_nn.cli.options import ExplanationOutput, TableFormat, TrainingTable
+from clifford_rand_nn.cli.tables import LoadedModel, read_model
 from clifford_rand_nn.tables import read_frame, training_rows
 from clifford_rand_nn.tables.cells import without_marks
 
@@ -21,17 +21,16 @@ def run_explain(
     path: Path,
     table: Path | None,
     row: Sequence[int] | None,
-    train: Path | None,
-    target: str | None,
-    out: Path | None,
-    force: bool,
-    dialect: Mapping[str, Any],
-    as_json: bool,
+    training: TrainingTable,
+    output: ExplanationOutput,
+    table_format: TableFormat,
 ) -> None:
     """Read, explain, and print or draw."""
+    out, as_json, train, target = output.out, output.as_json, training.train, training.target
+    dialect = table_format.keywords
     if out is not None:
         require("matplotlib", extra="app", purpose="drawing")
-        check_out(out, force, _PICTURES, "the picture")
+        check_out(out, output.force, _PICTURES, "the picture")
     if row and table is None:
         raise ArgumentError("--row needs a table: clifford-rand explain model.npz table.csv --row 3.")
     if target is not None and train is None:
@@ -48,7 +47,7 @@ def run_explain(
         with refused_data(str(train or path)):
             whole = explain(model, rows=rows, targets=truth)
         if as_json:
-            _print_json(path, {"explained": whole.to_dict(_TOP)})
+            print_json({"model_file": str(path), "explained": whole.to_dict(_TOP)})
         else:
             say(str(whole))
         _draw(whole, out)
@@ -61,15 +60,16 @@ def run_explain(
     if not row and len(frame) > 1 and not as_json:
         say(f"Row 0 of {len(frame)}; --row takes another.\n")
     with refused_data(str(table)):
-        found = explain(model, _take(frame, numbers), rows=rows, targets=truth)
+        explanation = explain(model, _take(frame, numbers), rows=rows, targets=truth)
     if as_json:
-        told = [{"row": number} | one for number, one in zip(numbers, found.to_dict(_TOP), strict=True)]
-        _print_json(path, {"table": str(table), "explained": told})
+        rows_of_json = zip(numbers, explanation.to_dict(_TOP), strict=True)
+        explained = [{"row": number} | record for number, record in rows_of_json]
+        print_json({"model_file": str(path), "table": str(table), "explained": explained})
     else:
         for i, number in enumerate(numbers):
             say(f"Row {number} of {table}")
-            say(str(found[i]) + ("\n" if i + 1 < len(numbers) else ""))
-    _draw(found, out)
+            say(str(explanation[i]) + ("\n" if i + 1 < len(numbers) else ""))
+    _draw(explanation, out)
 
 
 def _whole(loaded: LoadedModel) -> Any:
@@ -77,8 +77,8 @@ def _whole(loaded: LoadedModel) -> Any:
     from sklearn.pipeline import Pipeline
 
     steps = [("table", loaded.encoder)] if loaded.encoder is not None else []
-    if loaded.front is not None:
-        steps += loaded.front.steps
+    if loaded.prefix is not None:
+        steps += loaded.prefix.steps
     return Pipeline([*steps, ("model", loaded.model)]) if steps else loaded.model
 
 
@@ -88,9 +88,9 @@ def _read_training(loaded: LoadedModel, train: Path, target: str | None, dialect
     last = str(frame.columns[-1])
     if target is None and last not in (loaded.names or ()):
         target = last
-        complain("note", f"{train}: the truth is in the last column, {last!r}; else give --target")
+        complain("note", f"{train}: the target is the last column, {last!r}; else give --target")
     if target is None:
-        complain("note", f"{train}: no column is left for the truth; what a lost column costs is not told")
+        complain("note", f"{train}: there is no column for the target, so no permutation importance")
         return loaded.columns_of(train, frame), None
     marks = loaded.encoder.missing if loaded.encoder else ()
     parts = training_rows(without_marks(frame, marks, target), target, what=str(train))
@@ -103,18 +103,15 @@ def _take(rows: Any, numbers: Sequence[int]) -> Any:
     return rows.iloc[list(numbers)] if hasattr(rows, "iloc") else rows[list(numbers)]
 
 
-def _print_json(path: Path, told: Mapping[str, Any]) -> None:
-    print_json({"model_file": str(path), **told})
-
-
-def _draw(found: Any, out: Path | None) -> None:
+def _draw(explanation: Any, out: Path | None) -> None:
     if out is None:
         return
     from matplotlib.figure import Figure
 
     from clifford_rand_nn.displays.style import save_figure
 
-    bars = min(len(found.columns) if isinstance(found.columns, list) else found.columns.shape[2] + 2, 12)
+    columns = explanation.columns
+    bars = min(len(columns) if isinstance(columns, list) else columns.shape[2] + 2, 12)
     figure = Figure(figsize=(_WIDE, _LOW + _LINE * bars), layout="constrained")
-    found.plot(figure.subplots())
+    explanation.plot(figure.subplots())
     save_figure(figure, out)

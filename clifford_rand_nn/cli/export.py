@@ -1,4 +1,4 @@
-"""``clifford-rand export``: write, compare with the model, and say what the new file takes and gives."""
+"""``clifford-rand export``: a file for other libraries, compared with the model, and its inputs and outputs."""
 
 import warnings
 from collections.abc import Mapping
@@ -6,19 +6,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from clifford_rand._checks import check_number
+from clifford_rand._optional import require
 from clifford_rand_nn._archives import read_npz
-from clifford_rand_nn.cli.console import complain, refused_data, say, show_pairs
+from clifford_rand_nn.claims import KernelClaim, NetworkClaim
+from clifford_rand_nn.cli.console import check_out, complain, refused_data, say, show_pairs
 from clifford_rand_nn.cli.exported import EXPORTERS, Exported
-from clifford_rand_nn.cli.models import LoadedModel, take_apart
-from clifford_rand_nn.cli.outputs import check_out
-from clifford_rand_nn.cli.rows import told_of
-from clifford_rand_nn.cli.sample_rows import sample_rows
+from clifford_rand_nn.cli.tables import LoadedModel, named_errors, take_apart
 from clifford_rand_nn.export.numpy_source import arrays_beside
+from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.model_file import load_model
-from clifford_rand_nn.tables import read_frame
+from clifford_rand_nn.tables import TableEncoder, read_frame
+from clifford_rand_nn.tables.column_readers import BooleanReader, CategoryReader, DateReader, NumberReader, TextReader
+from clifford_rand_nn.tables.encodings import words_of
 
+_ROWS = 200
+_GONE = 0.05  # share of cells that are missing, and of categories that are new
 _SHOWN = 12  # inputs that have a line
 _NEAR = 1e-5  # of the largest number: more is a rounding that matters
 
@@ -26,7 +32,7 @@ _NEAR = 1e-5  # of the largest number: more is a rounding that matters
 def run_export(
     path: Path, to: Path, rows: Path | None, dtype: str, coverage: float, force: bool, dialect: Mapping[str, Any]
 ) -> None:
-    """Load, write, compare and say."""
+    """Load, write, compare and report."""
     check_number(coverage, "--coverage", "clifford-rand export", "between 0 and 1", lambda c: 0 < c < 1)
     check_out(to, force, tuple(EXPORTERS), "a model for other libraries")
     if to.suffix.lower() == ".py":
@@ -35,26 +41,26 @@ def run_export(
     model = getattr(loaded, "estimator_", loaded)
     drawn = rows is None
     table = sample_rows(model, dtype) if rows is None else _read_rows(rows, dialect, take_apart(path, loaded), model)
-    made = EXPORTERS[to.suffix.lower()](model, to, table, dtype, coverage)
-    say(f"{to} written, {_size(made)}")
-    pairs = [("takes", line) for line in made.inputs[:_SHOWN]]
-    if len(made.inputs) > _SHOWN:
-        pairs.append(("", f"… {len(made.inputs)} inputs in all"))
-    pairs += [("gives", line) for line in made.outputs]
-    which = "drawn at random around those of training" if drawn else f"of {rows}"
-    pairs.append(("compared", _compared(model, made, table, which)))
+    exported = EXPORTERS[to.suffix.lower()](model, to, table, dtype, coverage)
+    say(f"{to} written, {_size(exported)}")
+    pairs = [("input", line) for line in exported.inputs[:_SHOWN]]
+    if len(exported.inputs) > _SHOWN:
+        pairs.append(("", f"… {len(exported.inputs)} inputs in all"))
+    pairs += [("output", line) for line in exported.outputs]
+    which = "sampled around the training rows" if drawn else f"of {rows}"
+    pairs.append(("compared", _compared(model, exported, table, which)))
     show_pairs(pairs)
-    for note in made.notes:
+    for note in exported.notes:
         complain("note", note)
     say()
-    for line in made.usage:
+    for line in exported.usage:
         say(line)
 
 
 def _read_rows(path: Path, dialect: Mapping[str, Any], parts: LoadedModel, model: Any) -> Any:
     """Return rows that the model can predict, before anything is written."""
     table = _read_table(path, dialect)
-    with told_of(path), refused_data(str(path)), warnings.catch_warnings():
+    with named_errors(path), refused_data(str(path)), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if hasattr(table, "columns"):
             table = parts.columns_of(path, table)
@@ -71,33 +77,86 @@ def _read_table(path: Path, dialect: Mapping[str, Any]) -> Any:
     return frame
 
 
-def _size(made: Exported) -> str:
-    size = sum(file.stat().st_size for file in made.files) / 1e6
-    beside = "".join(f", with {file.name} beside it" for file in made.files[1:])
+def _size(exported: Exported) -> str:
+    size = sum(file.stat().st_size for file in exported.files) / 1e6
+    beside = "".join(f", with {file.name} beside it" for file in exported.files[1:])
     return f"{size:.3g} MB{beside}"
 
 
-def _compared(model: Any, made: Exported, table: Any, which: str) -> str:
+def _compared(model: Any, exported: Exported, table: Any, which: str) -> str:
     """Return in words how far the new file is from the model."""
-    if made.run is None:
-        return made.why_not
+    if exported.run is None:
+        return exported.why_not
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        said, found = made.run(table)
+        labels, numbers = exported.run(table)
         predicted = model.predict(table)
         if not hasattr(model, "classes_"):
-            wanted = predicted
+            expected = predicted
         else:
-            wanted = model.predict_proba(table) if hasattr(model, "predict_proba") else model.decision_function(table)
-    wanted = np.asarray(wanted, dtype=np.float64).reshape(len(predicted), -1)
-    off = float(np.abs(np.asarray(found, dtype=np.float64).reshape(wanted.shape) - wanted).max(initial=0.0))
+            expected = model.predict_proba(table) if hasattr(model, "predict_proba") else model.decision_function(table)
+    expected = np.asarray(expected, dtype=np.float64).reshape(len(predicted), -1)
+    off = float(np.abs(np.asarray(numbers, dtype=np.float64).reshape(expected.shape) - expected).max(initial=0.0))
     what = "predictions"
     text = f"on {len(predicted):,} rows {which}: "
-    if said is not None:
-        wrong = int((np.asarray(said) != predicted).sum())
-        text += "all labels are the model's" if not wrong else f"{wrong} labels are others than the model's"
+    if labels is not None:
+        wrong = int((np.asarray(labels) != predicted).sum())
+        text += "all labels agree" if not wrong else f"{wrong} labels differ from the model's"
         what = "probabilities" if hasattr(model, "predict_proba") else "scores"
         text += ", "
-    if off > _NEAR * max(1.0, float(np.abs(wanted).max(initial=0.0))):
+    if off > _NEAR * max(1.0, float(np.abs(expected).max(initial=0.0))):
         complain("warning", f"{what} of the new file differ from the model's by up to {off:.1e}.")
     return f"{text}{what} differ by at most {off:.1e}"
+
+
+def sample_rows(model: Any, dtype: str, n: int = _ROWS) -> Any:
+    """Return rows (n, d), of numbers that ``dtype`` holds, or a table as the encoder of a pipeline takes it."""
+    rng = np.random.default_rng(0)
+    if not isinstance(model, Pipeline):
+        return _around(model, rng, n).astype(dtype)
+    first = model.steps[0][1]
+    if isinstance(first, TableEncoder):
+        return _table(first, _around(model.steps[-1][1], rng, n), rng)
+    return rng.standard_normal((n, first.n_features_in_)).astype(np.float32)
+
+
+def _around(model: Any, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+    """Return rows with the mean and the deviation of those of training, as far as the model knows them."""
+    claim = model.certificate_.claim
+    standard = claim.network.standard if isinstance(claim, KernelClaim) else None
+    if isinstance(claim, NetworkClaim):
+        standard = claim.standard
+    drawn = rng.standard_normal((n, model.n_features_in_))
+    if not isinstance(standard, Standardization):
+        return drawn
+    size = np.divide(1.0, standard.rate, out=np.zeros_like(standard.rate), where=standard.rate > 0)
+    return np.asarray(standard.mean + size * drawn)
+
+
+def _table(encoder: TableEncoder, rows: NDArray[np.float64], rng: np.random.Generator) -> Any:
+    """Return a table whose numbers are those of encoded rows; categories are drawn, and some cells are missing."""
+    pandas = require("pandas", extra="app", purpose="tables")
+    encoded = dict(zip(encoder.get_feature_names_out(), rows.T, strict=True))
+    columns, words = {}, words_of(encoder.transformer_)
+    for reader in encoder.readers_:
+        name, gone = reader.name, rng.random(len(rows)) < _GONE
+        if isinstance(reader, CategoryReader):
+            cells = rng.choice(np.array([*words[name], "new"], dtype=object), len(rows))
+            if reader.numeric:
+                cells = np.array([-1.0 if cell == "new" else float(cell) for cell in cells], dtype=object)
+        elif isinstance(reader, BooleanReader):
+            cells = rng.choice(np.array(["yes", "no"] if reader.words else [1.0, 0.0], dtype=object), len(rows))
+        elif isinstance(reader, DateReader):
+            ticks = reader.start + encoded[reader.part("days")] * 86_400e6
+            column = pandas.Series(ticks.astype("int64").astype("datetime64[us]"))
+            columns[name] = column.mask(gone)
+            continue
+        elif isinstance(reader, TextReader):
+            cells = rng.choice(np.array(["a few words", "some others", "few others"], dtype=object), len(rows))
+        else:
+            assert isinstance(reader, NumberReader)
+            cells = np.array([reader.written(value) for value in encoded[name].tolist()], dtype=object)
+        cells[gone] = None
+        texts = any(isinstance(cell, str) for cell in cells)
+        columns[name] = pandas.Series(cells, dtype=object if texts else np.float64)
+    return pandas.DataFrame(columns)

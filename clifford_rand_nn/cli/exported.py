@@ -1,4 +1,4 @@
-"""The kinds of files that ``clifford-rand export`` writes: what each takes and gives, how it is run, and used."""
+"""The formats of ``clifford-rand export``: inputs and outputs of a file, how it is run, and an example."""
 
 import runpy
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from clifford_rand_nn.tables.encodings import fills_of, words_of
 _SHOWN = 40  # columns of the row in an example
 _NAMED = 3  # columns of dates in its comment
 _DAYS, _DATE = 20000.0, "2024-10-04"  # the same day
-_Said = tuple[Any, Any]  # labels or None, and numbers
+_Result = tuple[Any, Any]  # labels or None, and numbers
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Exported:
     inputs: list[str]
     outputs: list[str]
     usage: list[str]
-    run: Callable[[Any], _Said] | None = None
+    run: Callable[[Any], _Result] | None = None
     why_not: str = ""
     notes: list[str] = field(default_factory=list)
 
@@ -59,12 +59,12 @@ def to_onnx(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> Ex
     graph = onnx.load(to).graph
     kinds = {onnx.TensorProto.STRING: "text", onnx.TensorProto.FLOAT: "float32", onnx.TensorProto.DOUBLE: "float64"}
     kinds |= {onnx.TensorProto.INT64: "int64", onnx.TensorProto.BOOL: "bool"}
-    told = _cells(model)
+    hints = _cells(model)
 
     def line(one: Any) -> str:
         sizes = [str(size.dim_value or size.dim_param or "n") for size in one.type.tensor_type.shape.dim]
         kind = kinds.get(one.type.tensor_type.elem_type, "other")
-        return f"{one.name}: {kind} ({', '.join(sizes)}){told.get(one.name, '')}"
+        return f"{one.name}: {kind} ({', '.join(sizes)}){hints.get(one.name, '')}"
 
     inputs = {one.name: kinds.get(one.type.tensor_type.elem_type, "other") for one in graph.input}
     usage = ["import numpy as np, onnxruntime", f"session = onnxruntime.InferenceSession({to.name!r})"]
@@ -76,12 +76,12 @@ def to_onnx(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> Ex
         (first,) = graph.input
         X = f"np.zeros((1, {first.type.tensor_type.shape.dim[1].dim_value}), dtype=np.{inputs['X']})"
         usage.append(f"session.run(None, {{'X': {X}}})")
-    made = Exported([to], [line(one) for one in graph.input], [line(one) for one in graph.output], usage)
+    exported = Exported([to], [line(one) for one in graph.input], [line(one) for one in graph.output], usage)
     if not available("onnxruntime"):
-        return replace(made, why_not='not, for want of onnxruntime: pip install "clifford-rand[onnx]"')
+        return replace(exported, why_not='not, it needs onnxruntime: pip install "clifford-rand[onnx]"')
     runtime = require("onnxruntime", extra="onnx", purpose="comparing")
 
-    def run(rows: Any) -> _Said:
+    def run(rows: Any) -> _Result:
         session = runtime.InferenceSession(to, providers=["CPUExecutionProvider"])
         names = [one.name for one in session.get_outputs()]
         columns = _columns(model, rows)
@@ -91,7 +91,7 @@ def to_onnx(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> Ex
             return None, out["variable"]
         return out["label"], _as_decision(out.get("probabilities", out.get("scores")))
 
-    return replace(made, run=run)
+    return replace(exported, run=run)
 
 
 def to_source(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> Exported:
@@ -108,12 +108,12 @@ def to_source(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> 
         called = f"[[0.0] * {program.d}]"
     else:
         kinds = {"numbers": "numbers", "words": "texts", "days": "dates"}
-        told = _cells(model, ", as datetime, of NumPy or written 2024-10-04, NaT where missing")
-        inputs = [f"X[{one.name!r}]: {kinds[one.op]}{told.get(one.name, '')}" for one in program.table]
+        hints = _cells(model, ", as datetime, of NumPy or written 2024-10-04, NaT where missing")
+        inputs = [f"X[{one.name!r}]: {kinds[one.op]}{hints.get(one.name, '')}" for one in program.table]
         called = f"{{{_example_row(model, [one.name for one in program.table], '[{}]')}}}"
     usage = [f"from {to.stem} import {', '.join(functions[:2])}", f"X = {called}", f"{functions[0]}(X)"]
 
-    def run(rows: Any) -> _Said:
+    def run(rows: Any) -> _Result:
         module, columns = runpy.run_path(str(to)), _columns(model, rows)
         if "decision_function" not in module:
             return None, module["predict"](columns)
@@ -129,7 +129,7 @@ def to_torch(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> E
     last, before, notes = model, None, []
     if isinstance(model, Pipeline) and len(model.steps) > 1:
         last, before = model.steps[-1][1], model[:-1]
-        notes = ["encoding stays outside: the program takes what the steps before the model make of a table"]
+        notes = ["the steps before the model are not in the program: it takes their output"]
     d = int(last.n_features_in_)
     usage = [
         "import torch",
@@ -137,7 +137,7 @@ def to_torch(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> E
         f"program(torch.zeros(1, {d}, dtype=torch.float64))",
     ]
 
-    def run(rows: Any) -> _Said:
+    def run(rows: Any) -> _Result:
         X = rows if before is None else before.transform(rows)
         program = torch.export.load(to).module()
         with torch.no_grad():
@@ -170,17 +170,13 @@ def _cells(model: Any, days: str = ", days since 1970-01-01, NaN where missing")
     if program is None or not program.table:
         return {}
     words_of_column = words_of(model.steps[0][1].transformer_)
-    told = {
-        "numbers": ", NaN where missing",
-        "words": ", empty where missing",
-        "days": days,
-    }
-    found = {}
+    missing = {"numbers": ", NaN where missing", "words": ", empty where missing", "days": days}
+    hints = {}
     for one in program.table:
         some = words_of_column.get(one.name, [])
         shown = f", such as {', '.join(some[:3])}" if some else ""
-        found[one.name] = told[one.op] + shown
-    return found
+        hints[one.name] = missing[one.op] + shown
+    return hints
 
 
 def _example_row(model: Any, names: list[str], form: str = "{}") -> str:
@@ -210,17 +206,17 @@ def _columns(model: Any, table: Any) -> Any:
         return table
     program = model_program(model)
     texts = {one.name for one in program.table if one.op == "words"} if program is not None else set()
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for reader in model.steps[0][1].readers_:
         column = table[reader.name]
         if isinstance(reader, DateReader):
-            found[reader.name] = reader.moments(column, {})
+            columns[reader.name] = reader.moments(column, {})
         elif reader.name in texts:
-            found[reader.name] = words(column)
+            columns[reader.name] = words(column)
         else:
             own = isinstance(reader, NumberReader)
-            found[reader.name] = reader.read(column, {})[reader.name] if own else numbers(column)[0]
-    return found
+            columns[reader.name] = reader.read(column, {})[reader.name] if own else numbers(column)[0]
+    return columns
 
 
 def _fed(columns: Any, name: str, kind: str) -> Any:

@@ -1,94 +1,86 @@
-"""How the command line says the facts of a fit: in plain words, the score of rows left out first."""
+"""The facts of a fit as text: data, scores, selected parameters, certificate."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from clifford_rand_nn._words import some_of
-from clifford_rand_nn.cli.console import complain, say, show_pairs, show_table
+from clifford_rand_nn.cli.console import say, show_pairs, show_table
 from clifford_rand_nn.reporting.facts import Comparison, Facts
-from clifford_rand_nn.scores import Scores
+from clifford_rand_nn.reporting.selection import Choice
+from clifford_rand_nn.reporting.tables import score_table
 
 _SHOWN = 8  # columns of a kind, and classes, that are named
 _KINDS = ("number", "boolean", "category", "date", "text", "left out")
 
 
-def show_facts(facts: Facts, extra: Sequence[tuple[str, str]] = (), promised: Sequence[tuple[str, str]] = ()) -> None:
-    """Print the facts on stdout, without the warnings.
-
-    ``extra`` are further names and values of the model, ``promised`` of what it says of new rows.
-    """
-    show_pairs([*_data(facts), ("model", facts.model), *extra])
+def show_facts(facts: Facts) -> None:
+    """Print the facts of a fit on stdout, without the warnings."""
+    show_pairs([*_data(facts), ("model", facts.model), *facts.details])
     if facts.columns:
         show_kinds(facts.columns)
     if facts.left_out is not None:
         say()
-        show_comparison(facts.left_out, facts, f"on training rows, each predicted by a fit without it: {_how(facts)}")
+        linear_how = facts.left_out.linear_how
+        how = facts.left_out.how + (f"; {facts.linear}: {linear_how}" if linear_how else "")
+        _show_comparison(facts.left_out, facts, f"out-of-sample scores on the training set: {how}")
         if facts.chosen:
-            say("the same rows made the choices below, so new rows may fare a little worse")
-    if promised:
-        show_pairs(promised)
+            say("these rows also selected the parameters below, so scores on new rows may be a little lower")
+    if facts.intervals is not None:
+        show_pairs([("intervals", facts.intervals)])
     if facts.test is not None:
         say()
-        seen = "some of them equal to rows of training" if facts.test_was_seen else "which no fit has seen"
-        show_comparison(facts.test, facts, f"on {facts.test.how}, {seen}")
-    if facts.chosen:
-        say()
-        say("chosen by the data", "bold")
-        show_pairs([(one.name, f"{one.value}; among {one.among}; by {one.by}") for one in facts.chosen])
+        seen = ", some of them equal to training rows" if facts.test_was_seen else ""
+        _show_comparison(facts.test, facts, f"scores on the test set, {facts.test.how}{seen}")
+    show_choices(facts.chosen)
     say()
     show_pairs(_training(facts))
 
 
-def show_cautions(facts: Facts) -> None:
-    """Print the warnings on stderr, one line each."""
-    for caution in facts.cautions:
-        complain("warning", caution.text)
-
-
 def show_kinds(columns: Sequence[Any]) -> None:
-    """Print which columns were taken for what: a line a kind, and a line for each that is left out."""
+    """Print the kinds of columns: a line a kind, and a line for each that is left out."""
     rows = []
     for kind in _KINDS:
-        of = [column for column in columns if column.kind == kind]
+        of_kind = [column for column in columns if column.kind == kind]
         if kind == "left out":
-            rows += [(kind, "1", f"{column.name}: {column.why}") for column in of[:_SHOWN]]
-            rows += [(kind, str(len(of) - _SHOWN), "…")] if len(of) > _SHOWN else []
-        elif of:
-            names = some_of([column.name + (" (as asked)" if column.asked else "") for column in of], _SHOWN)
-            empty = sum(column.missing for column in of)
-            rows.append((kind, str(len(of)), names + (f"; {empty} empty cells" if empty else "")))
+            rows += [(kind, "1", f"{column.name}: {column.why}") for column in of_kind[:_SHOWN]]
+            rows += [(kind, str(len(of_kind) - _SHOWN), "…")] if len(of_kind) > _SHOWN else []
+        elif of_kind:
+            names = some_of([column.name + (" (as asked)" if column.asked else "") for column in of_kind], _SHOWN)
+            empty = sum(column.missing for column in of_kind)
+            rows.append((kind, str(len(of_kind)), names + (f"; {empty} empty cells" if empty else "")))
     say()
-    show_table("columns were taken for", ("kind", "count", "columns"), rows, ("columns",))
+    show_table("kinds of columns", ("kind", "count", "columns"), rows, ("columns",))
 
 
-def show_comparison(told: Comparison, facts: Facts, title: str) -> None:
-    """Print the scores of the model beside those of the simplest guess and the linear model."""
-    guess = f"always {told.guess}" if facts.task == "classification" else f"always {told.guess.rstrip(',')}"
-    lines = [("this model", told.model), (guess, told.simplest)]
-    if told.linear is not None:
-        lines.append((facts.linear, told.linear))
-    names = _measures(facts.task, told.model)
-    rows = [(name, *(_number(getattr(scores, key)) for key, _ in names)) for name, scores in lines]
-    show_table(title, ("", *(words for _, words in names)), rows)
-    if told.difference is not None and told.error is not None:
-        side = "better" if told.difference >= 0 else "worse"
-        within = ", within noise" if abs(told.difference) <= 2 * told.error else ""
-        size = f"{abs(told.difference):.4f} ± {told.error:.4f} (standard error){within}"
+def show_choices(choices: Sequence[Choice]) -> None:
+    """Print the parameters that were selected from the data, if there are any."""
+    if choices:
+        say()
+        say("selected from the data", "bold")
+        show_pairs([(choice.name, f"{choice.value}; among {choice.among}; by {choice.by}") for choice in choices])
+
+
+def _show_comparison(comparison: Comparison, facts: Facts, title: str) -> None:
+    """Print the scores of the model beside those of the simplest model and the linear model."""
+    show_table(title, *score_table(comparison.models(facts.linear)))
+    if comparison.difference is not None and comparison.error is not None:
+        side = "higher" if comparison.difference >= 0 else "lower"
+        within = ", within noise" if abs(comparison.difference) <= 2 * comparison.error else ""
+        size = f"{abs(comparison.difference):.4f} ± {comparison.error:.4f} (standard error){within}"
         say(f"{facts.measure} {side} than that of {facts.linear} by {size}")
 
 
 def _data(facts: Facts) -> list[tuple[str, str]]:
-    rows = f"{facts.rows_used} used"
-    left = [f"{count} left out: {reason}" for count, reason in facts.rows_left_out]
+    left_out = [f"{count} left out: {reason}" for count, reason in facts.rows_left_out]
     zero = facts.rows_read - sum(count for count, _ in facts.rows_left_out) - facts.rows_used
-    left += [f"{zero} of weight zero left out"] if zero else []
+    left_out += [f"{zero} of weight zero left out"] if zero else []
     weights = [] if facts.weights is None else ["weights from {:g} to {:g}".format(*facts.weights)]
     groups = [] if facts.n_groups is None else [f"in {facts.n_groups} groups"]
-    pairs = [("rows", "; ".join([rows, *weights, *groups, *left]))]
+    pairs = [("rows", "; ".join([f"{facts.rows_used} used", *weights, *groups, *left_out]))]
     if facts.columns:
-        out = sum(column.kind == "left out" for column in facts.columns)
-        used = f"{len(facts.columns) - out} used, encoded as {facts.n_features} numbers"
-        pairs.append(("columns", used + (f"; {out} left out" if out else "")))
+        n_left_out = len(facts.columns) - facts.columns_used
+        used = f"{facts.columns_used} used, encoded as {facts.n_features} numbers"
+        pairs.append(("columns", used + (f"; {n_left_out} left out" if n_left_out else "")))
     else:
         pairs.append(("columns", f"{facts.n_features}, all numbers"))
     if facts.classes is not None:
@@ -98,32 +90,11 @@ def _data(facts: Facts) -> list[tuple[str, str]]:
     return pairs
 
 
-def _how(facts: Facts) -> str:
-    left = facts.left_out
-    assert left is not None
-    return left.how + (f"; the others {left.linear_how}" if left.linear_how else "")
-
-
-def _measures(task: str, scores: Scores) -> list[tuple[str, str]]:
-    if task == "classification":
-        every = [("accuracy", "accuracy"), ("balanced_accuracy", "balanced accuracy"), ("log_loss", "log-loss")]
-        every += [("brier", "Brier")]
-    else:
-        every = [("r2", "R²"), ("rmse", "RMSE"), ("mae", "mean abs. error"), ("coverage", "in 90 % interval")]
-    return [(key, words) for key, words in every if getattr(scores, key) is not None]
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4f}" if abs(value) < 100 else f"{value:.5g}"
-
-
 def _training(facts: Facts) -> list[tuple[str, str]]:
-    train = f"{facts.measure} {facts.train.main:.4f} on the rows of training themselves: no measure of quality"
-    proof = facts.proof
     return [
         ("certificate", facts.proof.sentence),
-        ("objective", f"{proof.objective:.8g}, proved to be at least {proof.bound:.8g}"),
-        ("training score", train),
+        ("objective", f"{facts.proof.objective:.8g}, proved to be at least {facts.proof.bound:.8g}"),
+        ("training score", f"{facts.measure} {facts.train.main:.4f} on the training set: no measure of quality"),
         ("solver", facts.solver),
         ("seconds", f"{facts.seconds:.2f}"),
     ]

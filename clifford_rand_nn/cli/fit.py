@@ -5,9 +5,6 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.claims import KernelClaim
-from clifford_rand_nn.cli.console import INTERRUPTED, complain, print_json, refused_data, say
-from clifford_rand_nn.cli.facts import show_cautions, show_facts
-from clifford_rand_nn.cli.infinite import promises
-from clifford_rand_nn.cli.options import check_options, make_model
-from clifford_rand_nn.cli.outputs import check_out
-from clifford_rand_nn.cli.rows import Reading, read_other, read_training
+from clifford_rand_nn.cli.console import INTERRUPTED, check_out, complain, print_json, refused_data, say
+from clifford_rand_nn.cli.estimators import check_options, make_estimator
+from clifford_rand_nn.cli.facts import show_facts
+from clifford_rand_nn.cli.fit_options import ColumnKinds, FiniteModel, FitData, FitOutput, ModelChoice, given_options
+from clifford_rand_nn.cli.options import TableFormat, option_error
+from clifford_rand_nn.cli.tables import Reading, choose_target, read_other, read_training
 from clifford_rand_nn.dictionaries.subsets import count_subsets
 from clifford_rand_nn.estimators.lasso import CrossProductLasso
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
@@ -32,98 +28,75 @@ from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.reporting.page import check_libraries, write_report
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.solvers.base import Status, explain
-from clifford_rand_nn.tables import TableEncoder, choose_task, default_target
+from clifford_rand_nn.tables import TableEncoder, choose_task
 
 _MANY_COLUMNS = 10**7  # a core prices some 10^6 columns of 100 rows a second, and a fit prices them tens of times
 
 
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What a fit was asked for beside the model: tables and their columns, outputs, what is said."""
+def run_fit(
+    ctx: typer.Context,
+    data: FitData,
+    output: FitOutput,
+    kinds: ColumnKinds,
+    table_format: TableFormat,
+    choice: ModelChoice,
+    finite: FiniteModel,
+) -> None:
+    """Read, fit, save, score and report.
 
-    train: Path
-    target: str | None
-    weights: str | None
-    groups: str | None
-    test: Path | None
-    out: Path | None
-    report: Path | None
-    force: bool
-    task: str
-    compare: bool
-    as_json: bool
-    quiet: bool
-    dialect: Mapping[str, Any]
-    kinds: Mapping[str, Any]
-
-    @property
-    def talks(self) -> bool:
-        """Whether words are printed on stdout."""
-        return not (self.quiet or self.as_json)
-
-
-def run_fit(asked: Asked, options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Read, fit, save, score and report. ``options`` choose the model; ``given`` holds those that were given.
-
-    An interrupt of the fit ends it: what was found is saved and reported as ever, and the exit code is 130.
+    An interrupt ends the fit: the best network so far is saved and reported as ever, and the exit code is 130.
     """
-    check_options(options, given)
-    if asked.out is not None:  # before the work, not after it
-        check_out(asked.out, asked.force, (".npz",), "the model")
-    if asked.report is not None:
-        check_out(asked.report, asked.force, (".html", ".htm"), "the report")
+    assert data.train is not None
+    given = given_options(ctx)
+    for option in ("checkpoint", "plan"):
+        if option in given:
+            raise option_error(option, "It is for a fit to --shards.")
+    check_options(choice, finite, given)
+    if output.out is not None:  # before the work, not after it
+        check_out(output.out, output.force, (".npz",), "the model")
+    if output.report is not None:
+        check_out(output.report, output.force, (".html", ".htm"), "the report")
         check_libraries()
-    target = asked.target
-    if target is None:
-        target = default_target(asked.train, **asked.dialect)
-        if target in (asked.weights, asked.groups):
-            raise ArgumentError(f"{asked.train}: the last column, {target!r}, is no target here; give --target.")
-        if asked.talks:
-            say(f"target: {target}; else give --target")
-    reading = Reading(target, asked.weights, asked.groups, asked.dialect, asked.kinds)
-    rows, encoder = read_training(asked.train, reading)
-    test = None if asked.test is None else read_other(asked.test, reading, encoder, rows.names)
-    task, why = (asked.task, "as asked") if asked.task != "auto" else choose_task(rows.y)
+    target = choose_target(data.train, data.target, table_format, output.prints_text)
+    if data.target is None and target in (data.weights, data.groups):
+        raise ArgumentError(f"{data.train}: the last column, {target!r}, is not a target here; give --target.")
+    reading = Reading(target, data.weights, data.groups, table_format.keywords, kinds.keywords)
+    rows, encoder = read_training(data.train, reading)
+    test = None if data.test is None else read_other(data.test, reading, encoder, rows.names)
+    task, why = (choice.task.value, "as asked") if choice.task.value != "auto" else choose_task(rows.y)
     if task == "regression" and rows.y.dtype.kind not in "biuf":
         raise ArgumentError(
-            f"{asked.train}: the target {target!r} holds text, not numbers; leave out --task regression."
+            f"{data.train}: the target {target!r} holds text, not numbers; leave out --task regression."
         )
-    if asked.talks:
+    if output.prints_text:
         say(f"{task}: {why}")
-    model = make_model(
-        task, options, verbose=int(sys.stderr.isatty() and asked.talks and options["model"] != "network")
-    )
+    shows_solver = sys.stderr.isatty() and output.prints_text and choice.model.value != "network"
+    model = make_estimator(task, choice, finite, verbose=int(shows_solver))
     _note_many_columns(model, *rows.X.shape)
     began = time.perf_counter()
-    with refused_data(str(asked.train)), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # told below
+    with refused_data(str(data.train)), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # reported below
         _fit(model, rows)
     seconds = time.perf_counter() - began
-    if asked.out is not None:
-        _save(asked.out, model, encoder, rows)  # before anything else can go wrong
-    compare = asked.compare and not (asked.quiet and asked.report is None) and not _interrupted(model)
+    if output.out is not None:
+        _save(output.out, model, encoder, rows)  # before anything else can go wrong
+    compare = output.compare and not (output.quiet and output.report is None) and not _interrupted(model)
     silent = copy.copy(model).set_params(verbose=0)
-    with refused_data(str(asked.test or asked.train)):
+    with refused_data(str(data.test or data.train)):
         facts = collect_facts(silent, rows, why=why, test=test, seconds=seconds, compare=compare)
-    if asked.as_json:
-        more = {"details": dict(_problem(model)), "model_file": _name(asked.out), "report_file": _name(asked.report)}
-        print_json(facts.as_dict() | more)
-    elif asked.talks:
-        groups = "rows of new groups" if asked.groups is not None else "new rows of the same kind"
-        show_facts(facts, _problem(model), promises(model, groups))
-    show_cautions(facts)
-    if asked.report is not None:
-        drawn = write_report(asked.report, facts, silent, rows)
-        if asked.talks:
-            say(f"report written to {asked.report}, in {drawn:.1f} s")
-    written = "model not written; give --out" if asked.out is None else f"model written to {asked.out}"
-    tell_end(model, seconds, written)
-    if asked.talks:
-        say(written)
-
-
-def _name(path: Path | None) -> str | None:
-    return None if path is None else str(path)
+    if output.as_json:
+        files = {"model_file": output.out, "report_file": output.report}
+        names = {key: None if file is None else str(file) for key, file in files.items()}
+        print_json(facts.as_dict() | names)
+    elif output.prints_text:
+        show_facts(facts)
+    for warning in facts.cautions:
+        complain("warning", warning.text)
+    if output.report is not None:
+        drawing = write_report(output.report, facts, silent, rows)
+        if output.prints_text:
+            say(f"report written to {output.report}, in {drawing:.1f} s")
+    report_end(model, seconds, output)
 
 
 def _interrupted(model: Any) -> bool:
@@ -131,24 +104,27 @@ def _interrupted(model: Any) -> bool:
     return bool((model.status_ if result is None else result.status) is Status.INTERRUPTED)
 
 
-def tell_end(model: Any, seconds: float, written: str) -> None:
-    """Say so if the solver did not end with the optimum."""
+def report_end(model: Any, seconds: float, output: FitOutput) -> None:
+    """Print where the model was written, and whether the solver ended before the optimum."""
+    written = "model not written; give --out" if output.out is None else f"model written to {output.out}"
     gap, by_shards = model.certificate_.relative_gap, isinstance(model.certificate_, ShardCertificate)
     if isinstance(model, BaseConvexNetwork):
-        status, asked = model.status_, ""
+        status, tolerance = model.status_, ""
         assert status is not None  # of a fit
-        ended = status.ends_all or (by_shards and status is not Status.OPTIMAL)
+        is_early = status.ends_all or (by_shards and status is not Status.OPTIMAL)
         steps = max((row.n_iter for row in model.history_), default=0)
         message = explain(status, steps, seconds, gap, "" if status.ends_all else "a larger --beta is solved sooner")
     else:
-        status, ended, message = model.result_.status, not model.result_.converged, model.result_.message
-        asked = f", --tol is {model._tolerance(by_shards):.1e}"
+        status, is_early, message = model.result_.status, not model.result_.converged, model.result_.message
+        tolerance = f", --tol is {model._tolerance(by_shards):.1e}"
     if status is Status.INTERRUPTED:
-        reached = f"relative gap {gap:.1e}{asked}"
+        reached = f"relative gap {gap:.1e}{tolerance}"
         complain("interrupted", f"this is the best network after {seconds:.1f} s ({reached}); {written}")
         raise typer.Exit(INTERRUPTED)
-    if ended:
+    if is_early:
         complain("warning", f"not converged: {_as_options(message)}.")
+    if output.prints_text:
+        say(written)
 
 
 def _as_options(message: str) -> str:
@@ -165,7 +141,7 @@ def _fit(model: Any, rows: Rows) -> None:
         raise KeyboardInterrupt("there is no network yet, so nothing was written.") from interrupt
 
 
-def _save(out: Path, model: Any, encoder: TableEncoder | None, rows: Rows) -> None:
+def _save(out: Any, model: Any, encoder: TableEncoder | None, rows: Rows) -> None:
     saved = copy.copy(model).set_params(verbose=0)
     if encoder is not None:
         save_model(out, Pipeline([("table", encoder), ("model", saved)]))
@@ -176,43 +152,10 @@ def _save(out: Path, model: Any, encoder: TableEncoder | None, rows: Rows) -> No
 
 
 def _note_many_columns(model: Any, n: int, d: int) -> None:
-    """Say beforehand that a dictionary is so large that the fit may take minutes or years."""
+    """Print before the fit that a dictionary is so large that it may take minutes or years."""
     if isinstance(model, CrossProductLasso) and model.subsample is None:
         kind = "rows" if model.penalty == "l2" else "mixed"
         columns = 2 * count_subsets(n, d + (model._bias == "penalized"), kind, model._free_bias)
         if columns > _MANY_COLUMNS:
             size = f"{float(columns):.1e}" if columns < sys.float_info.max else "more than 1e308"
             complain("note", f"the dictionary has {size} columns; --subsample draws some of them, and is faster")
-
-
-def _problem(model: Any) -> list[tuple[str, str]]:
-    """Say which problem was solved, where that was asked for rather than chosen, and what the network is made of."""
-    if isinstance(model, BaseConvexNetwork):
-        return []
-    penalty = getattr(model, "penalty_", model.penalty)
-    return [("problem", f"{model.loss_} loss, {penalty} penalty, beta {model.beta_:.3g}"), *_candidates(model)]
-
-
-def _candidates(model: Any) -> list[tuple[str, str]]:
-    """Say what the network could be made of, gates, columns, or everything, and how many neurons it has."""
-    if isinstance(model.certificate_.claim, KernelClaim):
-        return [("gates", "infinitely many Gaussian ones, by their kernel")]
-    return [*_made_of(model), ("neurons", str(model.network_.n_neurons))]
-
-
-def _made_of(model: Any) -> list[tuple[str, str]]:
-    if isinstance(model, CrossProductLasso):
-        dictionary = model.dictionary_
-        words = "all" if dictionary.subsample is None else f"{dictionary.subsample:,} sampled"
-        columns = f"{words} cross products of rows, both signs: {dictionary.n_columns:,} columns"
-        return [("dictionary", columns), *(("note", note) for note in dictionary.notes)]
-    gates = getattr(model, "candidate_gates_", model.gates_)  # of a gated network, those of the neurons are all
-    if gates is None or gates.method == "exhaustive":
-        return [("gates", f"every activation pattern: {model.certificate_.n_patterns:,}")]
-    sketch = "" if gates.sketch_dim is None else f", sketched to {gates.sketch_dim} dimensions"
-    words = f"{model.n_gates} {gates.method}{sketch}; {len(gates)} distinct patterns"
-    if gates.method == "refined":
-        words = (
-            f"{model.n_gates} {model.gates}, then refined up to {model.refine} times; {len(gates)} distinct patterns"
-        )
-    return [("gates", words), *(("note", note) for note in gates.notes)]

@@ -1,4 +1,4 @@
-"""``clifford-rand info``: what a model file holds, in words or as JSON."""
+"""``clifford-rand info``: the content of a model file, as text or JSON."""
 
 import dataclasses
 import json
@@ -7,18 +7,18 @@ from typing import Any
 
 from clifford_rand_nn._archives import read_npz
 from clifford_rand_nn._words import some_of
-from clifford_rand_nn.cli.console import print_json, say, show_pairs
-from clifford_rand_nn.cli.facts import show_kinds
-from clifford_rand_nn.cli.models import LoadedModel, read_model
+from clifford_rand_nn.cli.console import print_json, show_pairs
+from clifford_rand_nn.cli.facts import show_choices, show_kinds
+from clifford_rand_nn.cli.tables import LoadedModel, read_model
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.model_file import damage_as_error
-from clifford_rand_nn.reporting.selection import choices, describe_model, prove
+from clifford_rand_nn.reporting.selection import choices, describe_model, loo_line, proof_dict, prove
 
 _SHOWN = 12  # names in one line
 
 
 def run_info(path: Path, as_json: bool) -> None:
-    """Read and say."""
+    """Read and print."""
     loaded = read_model(path)
     arrays, _ = read_npz(path, ("meta",), what="this model file", stored=True)
     meta = json.loads(arrays["meta"].tobytes().decode(), parse_constant=float)
@@ -30,10 +30,7 @@ def run_info(path: Path, as_json: bool) -> None:
     show_pairs(pairs)
     if loaded.encoder is not None:
         show_kinds(loaded.encoder.columns_)
-    if chosen:
-        say()
-        say("chosen by the data", "bold")
-        show_pairs([(one.name, f"{one.value}; among {one.among}; by {one.by}") for one in chosen])
+    show_choices(chosen)
 
 
 def _pairs(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> list[tuple[str, str]]:
@@ -43,12 +40,12 @@ def _pairs(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> list[tuple[
         ("file", f"{path}, {size / 1e6:.3g} MB, format {meta['version']}, written by clifford-rand {meta['library']}"),
         ("model", describe_model(model)),
     ]
-    if "saved" in meta:  # files of before do not say
+    if "saved" in meta:  # older files do not have it
         versions = ", ".join(f"{name} {number}" for name, number in meta["libraries"].items())
         rows.append(("fitted to", f"{meta['n_rows']:,} rows; saved {meta['saved']}, with {versions}"))
     rows.append(("training rows", held_rows(model)))
-    if loaded.front is not None:
-        rows.append(("steps before it", ", ".join(type(step).__name__ for _, step in loaded.front.steps)))
+    if loaded.prefix is not None:
+        rows.append(("steps before it", ", ".join(type(step).__name__ for _, step in loaded.prefix.steps)))
     if loaded.encoder is None:
         names = loaded.names
         shown = "without names" if names is None else some_of(names, _SHOWN)
@@ -57,16 +54,14 @@ def _pairs(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> list[tuple[
         rows.append(("columns", f"{len(loaded.needed or ())} used, encoded as {model.n_features_in_} numbers"))
     if loaded.is_classifier:
         rows.append(("classes", f"{len(model.classes_)}: {some_of([str(label) for label in model.classes_], _SHOWN)}"))
-    if hasattr(model, "loo_score_"):
-        score = "accuracy" if loaded.is_classifier else "R²"
-        rows.append((f"left-out {score}", f"{model.loo_score_:.4f}, of training rows by fits without them"))
+    rows += loo_line(model)
     rows.append(("beta", f"{model.beta_:.3g}"))
     rows.append(("certificate", prove(model)))
     return rows
 
 
 def _plain(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> dict[str, Any]:
-    model, proof = loaded.model, loaded.model.certificate_
+    model = loaded.model
     columns = [] if loaded.encoder is None else [dataclasses.asdict(column) for column in loaded.encoder.columns_]
     parameters = {name: value for name, value in model.get_params().items() if _is_plain(value)}
     return {
@@ -87,23 +82,15 @@ def _plain(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> dict[str, A
         "classes": model.classes_.tolist() if loaded.is_classifier else None,
         "left_out_score": getattr(model, "loo_score_", None),
         "chosen": [dataclasses.asdict(choice) for choice in choices(model)],
-        "proof": {
-            "sentence": prove(model),
-            "objective": proof.primal,
-            "bound": proof.dual,
-            "relative_gap": proof.relative_gap,
-            "scope": proof.scope,
-            "loss": proof.loss,
-            "beta": proof.beta,
-        },
+        "proof": proof_dict(model),
     }
 
 
 def held_rows(model: Any) -> str:
-    """Say whether training rows are in a model's file: a network with infinitely many gates is made of them."""
+    """Return whether training rows are in a model file: a kernel network is a sum over them."""
     if not isinstance(model.network_, KernelNetwork):
         return "not in the file"
-    return f"{len(model.network_.rows):,} distinct ones are in the file, as encoded: the network is made of them"
+    return f"{len(model.network_.rows):,} unique ones are in the file, as encoded: they are part of the model"
 
 
 def _is_plain(value: object) -> bool:

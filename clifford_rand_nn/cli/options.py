@@ -1,156 +1,274 @@
-"""Which estimator the options of ``clifford-rand fit`` make, and which options go together."""
+"""Options that commands share, in records, and the decorator that makes a command take records of options.
 
-from collections.abc import Mapping
-from typing import Any
+Nothing here imports NumPy: help and completion of a shell must be quick. Names of losses, gates, penalties, solvers and
+formats are therefore words here, and are checked against their registries when a command runs.
+"""
 
-from clifford_rand._checks import check_choice, check_positive, fail
-from clifford_rand.errors import ArgumentError
-from clifford_rand_nn._words import joined
-from clifford_rand_nn.datafits.registry import LOSSES, has_delta, loss_names
-from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
-from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier, CrossProductLassoRegressor
-from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
-from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
-from clifford_rand_nn.estimators.relu import ConvexReLUClassifier, ConvexReLURegressor
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
 
-_ESTIMATORS: dict[tuple[str, str], Any] = {
-    ("network", "classification"): ConvexNetworkClassifier,
-    ("network", "regression"): ConvexNetworkRegressor,
-    ("gated", "classification"): GatedReLUClassifier,
-    ("gated", "regression"): GatedReLURegressor,
-    ("relu", "classification"): ConvexReLUClassifier,
-    ("relu", "regression"): ConvexReLURegressor,
-    ("lasso", "classification"): CrossProductLassoClassifier,
-    ("lasso", "regression"): CrossProductLassoRegressor,
-}
-_REGRESSORS = {model: kind for (model, task), kind in _ESTIMATORS.items() if task == "regression"}
-_LOSSES = {task: loss_names(task) for task in ("classification", "regression")}
-_OWNER = "clifford-rand fit"
-_SAMPLED = ("gated", "relu")  # models whose gates are sampled or listed; the neurons of a lasso are its columns
-_FINITE = ("gated", "relu", "lasso")  # models of a number of neurons, whose problem is as it is given
-_MODELS_OF = {"gates": _SAMPLED, "n_gates": _SAMPLED, "sketch_dim": _SAMPLED, "subsample": ("lasso",)}
-_MODELS_OF |= dict.fromkeys(("huber_delta", "penalty", "bias", "no_bias", "tol", "max_iter", "solver", "seed"), _FINITE)
-_MODELS_OF |= {"groups": ("network",), "neurons": ("network",)}
-_OF_NETWORK = ("auto", "squared", "logistic")  # losses of a tuning-free network, for classes
-_WHERE_THERE = ("max_time", "max_memory", "refine")  # options of whichever estimators have a parameter of that name
+import typer
+
+ModelKind = StrEnum("ModelKind", "network gated relu lasso")
+Precision = StrEnum("Precision", "float32 float64")
+
+table_option = functools.partial(typer.Option, rich_help_panel="How the table is read")
+shards_option = functools.partial(typer.Option, rich_help_panel="Data beyond memory")
 
 
-def check_options(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Refuse options that were given, with their values in ``given``, and of which the model has no use.
+def takes_records(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command for typer in which each parameter annotated by a dataclass became the fields of it."""
+    parameters = inspect.signature(command, eval_str=True).parameters
+    records: dict[str, Any] = {
+        name: parameter.annotation for name, parameter in parameters.items() if is_dataclass(parameter.annotation)
+    }
+    flat: list[inspect.Parameter] = []
+    for name, parameter in parameters.items():
+        if name not in records:
+            flat.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        hints = get_type_hints(records[name], include_extras=True)
+        for field in fields(records[name]):
+            default = inspect.Parameter.empty if field.default is MISSING else field.default
+            kind = inspect.Parameter.KEYWORD_ONLY
+            flat.append(inspect.Parameter(field.name, kind, default=default, annotation=hints[field.name]))
+
+    @functools.wraps(command)
+    def run(**values: Any) -> None:
+        arguments = {name: values[name] for name in parameters if name not in records}
+        for name, record in records.items():
+            arguments[name] = record(**{field.name: values[field.name] for field in fields(record)})
+        command(**arguments)
+
+    run.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in flat}
+    return run
+
+
+ModelFile = Annotated[Path, typer.Argument(help="Model file that fit or save_model wrote.")]
+Target = Annotated[
+    str | None,
+    typer.Option(metavar="<column>", help="Column with the target.", show_default="the last column; y of an .npz"),
+]
+Weights = Annotated[
+    str | None, typer.Option(metavar="<column>", help="Column with weights of the rows.", show_default="all equal")
+]
+Shards = Annotated[
+    Path | None,
+    shards_option(
+        metavar="<folder>",
+        help="Instead of a table: X-00000.npy, y-00000.npy, …, or Parquet files with one --target, or Zarr.",
+    ),
+]
+Coverage = Annotated[float, typer.Option(help="Share of new values between low and high, the ends of intervals.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """How the cells of a text table are written."""
+
+    separator: Annotated[
+        str | None, table_option(metavar="<mark>", help="Between the cells of a text table.", show_default="detected")
+    ] = None
+    decimal: Annotated[
+        str | None, table_option(metavar="<mark>", help="In decimals: . or ,", show_default="detected")
+    ] = None
+    encoding: Annotated[
+        str | None,
+        table_option(
+            metavar="<name>",
+            help="Of a text table that is not UTF-8, such as cp1252 (Windows, Excel) or latin-1.",
+            show_default="UTF-8, or UTF-16 or UTF-32 by its mark",
+        ),
+    ] = None
+    no_header: Annotated[
+        bool, table_option("--no-header", help="The first line of a text table is a row; columns are c1, c2, …")
+    ] = False
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """Arguments of `read_frame`."""
+        header = not self.no_header
+        return {"separator": self.separator, "decimal": self.decimal, "header": header, "encoding": self.encoding}
+
+    def refuse(self) -> None:
+        """Refuse these options for shards.
+
+        Raises
+        ------
+        typer.BadParameter
+        """
+        for field in fields(self):
+            if getattr(self, field.name):
+                raise option_error(field.name, "It is for tables, not for --shards.")
+
+
+@dataclass(frozen=True)
+class PredictionOutput:
+    """What predict writes, and where."""
+
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where to write the predictions: .csv, .parquet or .npz; with --shards a folder.",
+            show_default="CSV to stdout",
+        ),
+    ] = None
+    identifier: Annotated[
+        str | None, typer.Option("--id", metavar="<column>", help="Column to write beside the predictions.")
+    ] = None
+    coverage: Coverage = 0.9
+    force: Force = False
+
+
+@dataclass(frozen=True)
+class ShardPrediction:
+    """Shards to predict, and the files of their predictions."""
+
+    shards: Shards = None
+    method: Annotated[
+        str, shards_option(metavar="<name>", help="Written for --shards: predict, predict_proba or decision_function.")
+    ] = "predict"
+    kind: Annotated[
+        str, shards_option(metavar="<name>", help="Of the files that are written for --shards: npy, parquet or csv.")
+    ] = "npy"
+    resume: Annotated[bool, shards_option("--resume", help="Keep existing files for --shards; write the others.")] = (
+        False
+    )
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """Columns of a table that a model is scored on."""
+
+    target: Target = None
+    weights: Weights = None
+    coverage: Coverage = 0.9
+
+
+@dataclass(frozen=True)
+class PathData:
+    """Tables of a regularization path, and their columns."""
+
+    train: Annotated[Path, typer.Argument(help="Table to train on.")]
+    target: Target = None
+    test: Annotated[
+        Path | None, typer.Option(help="Table to score every beta on.", show_default="a fifth of the rows, held out")
+    ] = None
+    weights: Weights = None
+    groups: Annotated[
+        str | None, typer.Option(metavar="<column>", help="Column of rows that are left out together.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class PathModel:
+    """The model of a regularization path, and its values of beta."""
+
+    model: Annotated[
+        ModelKind,
+        typer.Option(help="network: the leave-one-out curve; else the path of a convex program of finitely many."),
+    ] = ModelKind.network
+    n_gates: Annotated[int, typer.Option(min=1, help="Gates to sample, of gated and relu.")] = 50
+    subsample: Annotated[int, typer.Option(min=1, help="Cross products to sample, of lasso.")] = 500
+    n_betas: Annotated[int, typer.Option(min=2, help="Values of beta, of gated, relu and lasso.")] = 30
+    max_time: Annotated[
+        float, typer.Option(metavar="<seconds>", help="After which a path of gated, relu or lasso ends.")
+    ] = 60.0
+    seed: Annotated[int, typer.Option(min=0, help="Seed of gates and cross products.")] = 0
+
+
+@dataclass(frozen=True)
+class PathOutput:
+    """Files of a regularization path."""
+
+    out: Annotated[Path | None, typer.Option(help="Where to write the table, a .csv file.")] = None
+    picture: Annotated[Path | None, typer.Option(help="Where to draw the curves: .png, .svg or .pdf.")] = None
+    force: Force = False
+
+
+@dataclass(frozen=True)
+class TrainingTable:
+    """The table that a model was trained on, for its explanation."""
+
+    train: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="<table>",
+            help="Table that the model was trained on: its rows are shown, and the importance of columns is measured "
+            "on them. Another table with the same columns serves for the latter.",
+        ),
+    ] = None
+    target: Annotated[
+        str | None,
+        typer.Option(metavar="<column>", help="Column with the target in --train.", show_default="the last column"),
+    ] = None
+
+
+@dataclass(frozen=True)
+class ExplanationOutput:
+    """The picture of an explanation, or its values."""
+
+    out: Annotated[Path | None, typer.Option(metavar="<picture>", help="Picture to draw: .png, .svg or .pdf.")] = None
+    force: Force = False
+    as_json: AsJson = False
+
+
+@dataclass(frozen=True)
+class TextColumns:
+    """Columns of a table of texts."""
+
+    text: Annotated[
+        list[str],
+        typer.Option(metavar="<column>", help="Column of text; several are concatenated, two may be a --pair."),
+    ]
+    target: Annotated[str | None, typer.Option(metavar="<column>", help="Column to write as y.")] = None
+    split: Annotated[
+        str | None,
+        typer.Option(metavar="<column>", help="Column to write as split: true, 1 or train, else false, 0 or test."),
+    ] = None
+    pair: Annotated[bool, typer.Option("--pair", help="Features |e1 - e2| and e1·e2 of two columns of text.")] = False
+
+
+@dataclass(frozen=True)
+class TextEncoding:
+    """The encoder of texts, and its cache."""
+
+    encoder: Annotated[
+        str,
+        typer.Option(
+            metavar="<name>",
+            help="sentence-transformers model, a folder or a name on the Hugging Face hub; openai:<model>, with the "
+            "key in OPENAI_API_KEY; or hashing:<features>, counts of words and word pairs, without a model.",
+        ),
+    ]
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="Folder with the vectors of all texts.", show_default="embedding-cache beside --out"),
+    ] = None
+    batch_size: Annotated[int, typer.Option(min=1, help="Texts encoded, and then stored, at once.")] = 64
+
+
+def option_error(name: str, why: str) -> typer.BadParameter:
+    """Return the error to raise about the value of an option, which is called as its parameter is."""
+    return typer.BadParameter(why, param_hint="--" + name.replace("_", "-"))
+
+
+def check_source(table: Path | None, shards: Path | None, argument: str) -> None:
+    """Refuse a command with neither a table nor shards, or with both.
 
     Raises
     ------
-    ArgumentError
-        It names the option, the rule, the value and what to do.
-
-    Examples
-    --------
-    >>> check_options({"model": "relu", "gates": "cross", "loss": "squared", "penalty": None}, {"subsample": 9})
-    Traceback (most recent call last):
-        ...
-    clifford_rand.errors.ArgumentError: The '--subsample' parameter of clifford-rand fit must be left out with \
---model relu. Got 9 instead. It is for --model lasso.
+    typer.BadParameter
     """
-    model, gates, loss = options["model"], options["gates"], options["loss"]
-    for name, models in (_MODELS_OF | {name: _having(name) for name in _WHERE_THERE}).items():
-        if name in given and model not in models:
-            raise _useless(name, given, f"--model {model}", _models(models))
-    for name in ("n_gates", "refine"):
-        if name in given and gates in ("exhaustive", "infinite"):
-            raise _useless(name, given, f"--gates {gates}", "the other kinds of gates")
-    if "sketch_dim" in given and gates in ("gaussian", "opposite", "exhaustive", "infinite"):
-        raise _useless("sketch_dim", given, f"--gates {gates}", "gates through sampled rows")
-    known = sorted({name for names in _LOSSES.values() for name in names})
-    own = {"network": _OF_NETWORK} | dict.fromkeys(_SAMPLED, ("auto", *known))
-    check_choice(loss, "--loss", _OWNER, own.get(model, known))
-    if "huber_delta" in given and not has_delta(loss):
-        losses = " and ".join(f"--loss {name}" for name in LOSSES if has_delta(name))
-        raise _useless("huber_delta", given, f"--loss {loss}", losses)
-    if model == "gated" and options["penalty"] == "l1":
-        hint = "--model relu and --model lasso have it."
-        raise fail("--penalty", _OWNER, "'l2' or 'ridge' with --model gated", "l1", hint)
-    if model != "gated" and options["penalty"] == "ridge":
-        hint = "--model gated has it."
-        raise fail("--penalty", _OWNER, f"'l1' or 'l2' with --model {model}", "ridge", hint)
-    if gates == "infinite" and model == "relu":
-        raise fail("--gates", _OWNER, "another one with --model relu", gates, "--model gated has it.")
-    if options["penalty"] == "ridge" and "refine" in given:
-        raise _useless("refine", given, "--penalty ridge", "--penalty l2")
-    if "solver" in given:
-        _check_solver(model, given["solver"])
-    if "max_time" in given:
-        check_positive(given["max_time"], "--max-time", _OWNER, "These are seconds; leave it out to wait for --tol.")
-    if "no_bias" in given and given.get("bias", "none") != "none":
-        raise _useless("bias", given, "--no-bias", "models with biases")
-    if "groups" in given and given["groups"] in (given.get("target"), given.get("weights")):
-        hint = "Give the column that says which rows belong together, or leave --groups out."
-        raise fail("--groups", _OWNER, "another column than --target and --weights", given["groups"], hint)
-    if "weights" in given and given["weights"] == given.get("target"):
-        hint = "Give the column with the weights of the rows, or leave --weights out."
-        raise fail("--weights", _OWNER, "another column than --target", given["weights"], hint)
-
-
-def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
-    """Return the estimator for a task, not fitted.
-
-    Raises
-    ------
-    ArgumentError
-        The loss is not one for the task.
-
-    Examples
-    --------
-    >>> options = {"model": "lasso", "penalty": None, "loss": "huber", "huber_delta": 0.5, "subsample": None}
-    >>> options |= {"beta": 0.1, "bias": True, "tol": 1e-6, "random_state": 0, "solver": "auto"}
-    >>> options |= {"max_time": None, "max_memory": None, "max_iter": None, "refine": 0}
-    >>> make_model("regression", options, 0)
-    CrossProductLassoRegressor(beta=0.1, bias=True, huber_delta=0.5, loss='huber',
-                               random_state=0, subsample=None)
-    """
-    model, loss = options["model"], options["loss"]
-    if loss not in (*_LOSSES[task], "auto"):
-        rule = f"{joined(list(map(repr, _LOSSES[task])), 'or')} for {task}"
-        other = next(name for name, losses in _LOSSES.items() if loss in losses)
-        raise fail("--loss", _OWNER, rule, loss, f"If the target is one for {other}, give --task {other}.")
-    params = {name: options[name] for name in _WHERE_THERE if model in _having(name)} | {"verbose": verbose}
-    if options["beta"] is not None:
-        params["beta"] = options["beta"]
-    if model == "network":
-        params |= {"loss": loss} if task == "classification" else {}
-        return _ESTIMATORS[model, task](n_neurons=options["neurons"], **params)
-    params |= {name: options[name] for name in ("bias", "max_iter", "random_state", "solver")}
-    if options["tol"] is not None:
-        params["tol"] = options["tol"]
-    if loss != "auto":
-        params["loss"] = loss
-    if task == "regression":
-        params["huber_delta"] = options["huber_delta"]
-    if model == "lasso":
-        params |= {"penalty": options["penalty"] or "auto", "subsample": options["subsample"]}
-    else:
-        params |= {name: options[name] for name in ("gates", "n_gates", "sketch_dim")}
-        penalty = options["penalty"] or "l2"
-        params["penalty"] = penalty if penalty == "ridge" else f"group_{penalty}"
-    return _ESTIMATORS[model, task](**params)
-
-
-def _having(name: str) -> tuple[str, ...]:
-    """Return the models whose estimators have a parameter of this name."""
-    return tuple(model for model, kind in _REGRESSORS.items() if name in kind().get_params())
-
-
-def _check_solver(model: str, solver: str) -> None:
-    solvers = {other: _REGRESSORS[other]._solvers for other in _FINITE}
-    if solver not in solvers[model]:
-        use = _models(tuple(other for other, names in solvers.items() if solver in names))
-        rule = f"{joined(list(map(repr, solvers[model])), 'or')} with --model {model}"
-        raise fail("--solver", _OWNER, rule, solver, f"It is for {use}.")
-
-
-def _useless(name: str, given: Mapping[str, Any], choice: str, use: str) -> ArgumentError:
-    option = "--" + name.replace("_", "-")
-    return fail(option, _OWNER, f"left out with {choice}", given[name], f"It is for {use}.")
-
-
-def _models(models: tuple[str, ...]) -> str:
-    return joined([f"--model {model}" for model in models])
+    if (table is None) == (shards is None):
+        message = "Give a table, or --shards." if table is None else "Give a table or --shards, not both."
+        raise typer.BadParameter(message, param_hint=argument)

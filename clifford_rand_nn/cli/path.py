@@ -1,9 +1,7 @@
-"""``clifford-rand path``: curves against beta, by leave-one-out or along the path of a convex program."""
+"""``clifford-rand path``: regularization paths, by leave-one-out or of a convex program."""
 
 import warnings
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import typer
@@ -13,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand._checks import check_positive, fail
 from clifford_rand._optional import require
 from clifford_rand._typing import Array
-from clifford_rand_nn.cli.console import INTERRUPTED, complain, refused_data, say, show_table
-from clifford_rand_nn.cli.outputs import check_out
-from clifford_rand_nn.cli.rows import Reading, read_other, read_training
+from clifford_rand_nn.cli.console import INTERRUPTED, check_out, complain, refused_data, say, show_table
+from clifford_rand_nn.cli.options import PathData, PathModel, PathOutput, TableFormat
+from clifford_rand_nn.cli.tables import Reading, choose_target, read_other, read_training
 from clifford_rand_nn.datafits.registry import encode_labels
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
 from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
@@ -26,79 +24,57 @@ from clifford_rand_nn.reporting.baselines import make_folds
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.solvers.base import Status
 from clifford_rand_nn.solvers.interrupts import raise_if_interrupted
-from clifford_rand_nn.tables import choose_task, default_target
+from clifford_rand_nn.tables import choose_task
 from clifford_rand_nn.tables.writers import written_columns
 
 _PICTURES = (".png", ".svg", ".pdf")
 _SHOWN = 30  # betas of the table that is printed
 
 
-class PathAsked(NamedTuple):
-    """What ``clifford-rand path`` was asked for."""
-
-    train: Path
-    target: str | None
-    test: Path | None
-    weights: str | None
-    groups: str | None
-    model: str
-    n_gates: int
-    subsample: int
-    n_betas: int
-    max_time: float
-    seed: int
-    out: Path | None
-    picture: Path | None
-    force: bool
-    dialect: Mapping[str, Any]
-
-
-def run_path(asked: PathAsked) -> None:
-    """Read, walk, and show."""
-    for file, endings, what in ((asked.out, (".csv",), "the path"), (asked.picture, _PICTURES, "the picture")):
+def run_path(data: PathData, choice: PathModel, output: PathOutput, table_format: TableFormat) -> None:
+    """Read, compute the path, and show it."""
+    model = choice.model.value
+    for file, endings, what in ((output.out, (".csv",), "the path"), (output.picture, _PICTURES, "the picture")):
         if file is not None:
-            check_out(file, asked.force, endings, what)
-    if asked.model == "network" and asked.test is not None:
-        hint = "Its curve is of training rows that are left out, every one; evaluate scores a model on another table."
-        raise fail("--test", "clifford-rand path", "left out with --model network", str(asked.test), hint)
-    if asked.model != "network" and asked.groups is not None:
-        raise fail("--groups", "clifford-rand path", f"left out with --model {asked.model}", asked.groups)
-    target = asked.target
-    if target is None:
-        target = default_target(asked.train, **asked.dialect)
-        say(f"target: {target}; else give --target")
-    reading = Reading(target, asked.weights, asked.groups, asked.dialect)
-    rows, encoder = read_training(asked.train, reading)
+            check_out(file, output.force, endings, what)
+    if model == "network" and data.test is not None:
+        hint = "Its curve is the leave-one-out error of all training rows; evaluate scores a model on another table."
+        raise fail("--test", "clifford-rand path", "left out with --model network", str(data.test), hint)
+    if model != "network" and data.groups is not None:
+        raise fail("--groups", "clifford-rand path", f"left out with --model {model}", data.groups)
+    target = choose_target(data.train, data.target, table_format, True)
+    reading = Reading(target, data.weights, data.groups, table_format.keywords)
+    rows, encoder = read_training(data.train, reading)
     task, why = choose_task(rows.y)
     say(f"{task}: {why}")
     require("matplotlib", extra="app", purpose="drawing a path")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")
-    with refused_data(str(asked.train)), warnings.catch_warnings():
+    with refused_data(str(data.train)), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        if asked.model == "network":
-            reached, columns = None, _left_out(rows, task, figure.subplots())
+        if model == "network":
+            reached, columns = None, _leave_one_out(rows, task, figure.subplots())
         else:
-            test = None if asked.test is None else read_other(asked.test, reading, encoder, rows.names)
-            reached, columns = _walked(asked, rows, test, task, figure.subplots())
+            test = None if data.test is None else read_other(data.test, reading, encoder, rows.names)
+            reached, columns = _held_out(choice, rows, test, task, figure.subplots())
     _show(columns)
-    if asked.out is not None:
-        with written_columns(asked.out) as write:
+    if output.out is not None:
+        with written_columns(output.out) as write:
             write(columns)
-        say(f"path written to {asked.out}")
-    if asked.picture is not None:
+        say(f"path written to {output.out}")
+    if output.picture is not None:
         from clifford_rand_nn.displays.style import save_figure
 
-        save_figure(figure, asked.picture)
-        say(f"picture written to {asked.picture}")
+        save_figure(figure, output.picture)
+        say(f"picture written to {output.picture}")
     if reached is not None:
-        complain("interrupted", f"this is the path so far, {reached} of {asked.n_betas} values of beta.")
+        complain("interrupted", f"this is the path so far, {reached} of {choice.n_betas} values of beta.")
         raise typer.Exit(INTERRUPTED)
 
 
-def _left_out(rows: Rows, task: str, axes: Any) -> dict[str, Array]:
-    """Return the squared error of rows left out over the variance, for every beta, before any gates are learned."""
+def _leave_one_out(rows: Rows, task: str, axes: Any) -> dict[str, Array]:
+    """Return the leave-one-out squared error over the variance, for every beta, without a learned metric."""
     from clifford_rand_nn.displays.path import RegularizationPathDisplay
 
     kind = ConvexNetworkClassifier if task == "classification" else ConvexNetworkRegressor
@@ -106,34 +82,34 @@ def _left_out(rows: Rows, task: str, axes: Any) -> dict[str, Array]:
     model = raise_if_interrupted(kind(rounds=0, **options).fit(rows.X, rows.y, rows.weights, rows.groups))
     drawn = RegularizationPathDisplay.from_estimator(model, rows.X, rows.y, rows.weights, rows.groups, ax=axes)
     assert drawn.unseen is not None
-    say(f"chosen: beta {model.beta_:.4g}, for the squared loss and before gates are learned; fit may choose another")
-    say("left out error: squared error of rows left out, over the variance of the target; 1 is that of always the mean")
-    return {"beta": drawn.betas, "left_out_error": drawn.unseen}
+    say(f"selected: beta {model.beta_:.4g}, for the squared loss without a learned metric; fit may select another")
+    say("loo error: leave-one-out squared error over the variance of the target; that of the mean is 1")
+    return {"beta": drawn.betas, "loo_error": drawn.unseen}
 
 
-def _walked(
-    asked: PathAsked, rows: Rows, test: Rows | None, task: str, axes: Any
+def _held_out(
+    choice: PathModel, rows: Rows, test: Rows | None, task: str, axes: Any
 ) -> tuple[int | None, dict[str, Array]]:
-    """Return the path of a convex program, and the mean squared loss of rows that it has not seen.
+    """Return the path of a convex program, with the mean squared loss of held-out rows or of the test set.
 
-    Before it stands the number of its betas if Ctrl-C ended it, else None.
+    The first value is the number of its betas if Ctrl-C ended it, else None.
     """
     from clifford_rand_nn.displays.path import RegularizationPathDisplay
 
     X, y, weights = rows.X, rows.y, rows.weights
     if test is None:
         held = make_folds(X, y, None, classes=task == "classification", count=5, only=1).held[0]
-        kept = np.setdiff1d(np.arange(len(y)), held)
-        judged, truth = X[held], y[held]
-        X, y, weights = X[kept], y[kept], None if weights is None else weights[kept]
-        say(f"judged on {len(held)} rows that are held out")
+        fitted = np.setdiff1d(np.arange(len(y)), held)
+        X_test, y_test = X[held], y[held]
+        X, y, weights = X[fitted], y[fitted], None if weights is None else weights[fitted]
+        say(f"scored on a validation set of {len(held)} rows")
     else:
-        judged, truth = test.X, test.y
+        X_test, y_test = test.X, test.y
     if weights is not None:
         X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-    targets, others = _targets(y, truth, task)
-    path = _path(asked, X, targets, weights)
-    drawn = RegularizationPathDisplay.from_path(path, judged, others, ax=axes)
+    targets, test_targets = _targets(y, y_test, task)
+    path = _path(choice, X, targets, weights)
+    drawn = RegularizationPathDisplay.from_path(path, X_test, test_targets, ax=axes)
     assert drawn.unseen is not None
     interrupted = path.status is Status.INTERRUPTED
     if path.message and not interrupted:
@@ -144,36 +120,36 @@ def _walked(
         "objective": path.objectives,
         "bound": path.bounds,
         "relative_gap": path.relative_gaps,
-        "unseen_loss": drawn.unseen,
+        "held_out_loss": drawn.unseen,
     }
     if task == "classification":
-        out = path.predict(judged)
+        out = path.predict(X_test)
         labels = np.unique(y)
         guess = labels[(out > 0).astype(int)] if out.ndim == 2 else labels[out.argmax(axis=2)]
-        columns["unseen_accuracy"] = np.mean(guess == truth, axis=1)
+        columns["held_out_accuracy"] = np.mean(guess == y_test, axis=1)
     return len(path) if interrupted else None, columns
 
 
-def _targets(y: NDArray[Any], other: NDArray[Any], task: str) -> tuple[Array, Array]:
+def _targets(y: NDArray[Any], y_test: NDArray[Any], task: str) -> tuple[Array, Array]:
     """Return numbers as they are, classes as -1 and 1, a column each if there are several."""
     if task == "regression":
-        return y.astype(np.float64), other.astype(np.float64)
+        return y.astype(np.float64), y_test.astype(np.float64)
     labels = np.unique(y)
-    if not np.isin(other, labels).all():
-        unknown = sorted(set(other.tolist()) - set(labels.tolist()))
+    if not np.isin(y_test, labels).all():
+        unknown = sorted(set(y_test.tolist()) - set(labels.tolist()))
         raise fail("--test", "clifford-rand path", "of the classes that were trained on", unknown)
-    found = [encode_labels(np.searchsorted(labels, one), len(labels), "squared")[0] for one in (y, other)]
-    return found[0], found[1]
+    train, test = (encode_labels(np.searchsorted(labels, c), len(labels), "squared")[0] for c in (y, y_test))
+    return train, test
 
 
-def _path(asked: PathAsked, X: Array, targets: Array, weights: Array | None) -> RegularizationPath:
-    shared: dict[str, Any] = {"n_betas": asked.n_betas, "sample_weight": weights, "tol": 1e-4}
-    shared["max_time"] = check_positive(asked.max_time, "--max-time", "clifford-rand path", "These are seconds.")
+def _path(choice: PathModel, X: Array, targets: Array, weights: Array | None) -> RegularizationPath:
+    shared: dict[str, Any] = {"n_betas": choice.n_betas, "sample_weight": weights, "tol": 1e-4}
+    shared["max_time"] = check_positive(choice.max_time, "--max-time", "clifford-rand path", "These are seconds.")
     y = targets[:, 0] if targets.ndim == 2 and targets.shape[1] == 1 else targets
-    if asked.model == "lasso":
-        return lasso_path(X, y, subsample=asked.subsample, rng=asked.seed, **shared)
-    gates = sample_gates(X, asked.n_gates, rng=asked.seed)
-    if asked.model == "relu":
+    if choice.model.value == "lasso":
+        return lasso_path(X, y, subsample=choice.subsample, rng=choice.seed, **shared)
+    gates = sample_gates(X, choice.n_gates, rng=choice.seed)
+    if choice.model.value == "relu":
         return relu_path(X, y, gates, **shared)
     return gated_path(X, y, gates, **shared)
 
@@ -181,10 +157,5 @@ def _path(asked: PathAsked, X: Array, targets: Array, weights: Array | None) -> 
 def _show(columns: dict[str, Array]) -> None:
     n = len(columns["beta"])
     some = np.unique(np.linspace(0, n - 1, min(n, _SHOWN)).astype(int))
-    rows = [tuple(_cell(values[i]) for values in columns.values()) for i in some]
-    names = [name.replace("_", " ") for name in columns]
-    show_table(f"path of {n} values of beta", names, rows)
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.4g}"
+    rows = [tuple(f"{values[i]:.4g}" for values in columns.values()) for i in some]
+    show_table(f"path of {n} values of beta", [name.replace("_", " ") for name in columns], rows)

@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._blas import ONE_BLAS_THREAD
-from clifford_rand._checks import check_number
+from clifford_rand._checks import check_choice, check_number
 from clifford_rand._optional import require
 from clifford_rand._threads import cpu_count, map_ahead
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.cli.console import complain, note_ignored, refused_data, say
-from clifford_rand_nn.cli.models import LoadedModel, answer, read_model
-from clifford_rand_nn.cli.outputs import check_out
-from clifford_rand_nn.cli.rows import told_of
+from clifford_rand_nn.cli.console import check_out, complain, note_ignored, refused_data, say
+from clifford_rand_nn.cli.options import PredictionOutput, ShardPrediction, TableFormat, check_source, option_error
+from clifford_rand_nn.cli.shards import model_shards
+from clifford_rand_nn.cli.tables import LoadedModel, named_errors, predictions, read_model
+from clifford_rand_nn.model_file import load_model
+from clifford_rand_nn.streaming.predict import FILE_KINDS, METHODS, predict_shards
 from clifford_rand_nn.tables import Notes, existing_table, listed, numeric_features, read_blocks, read_table
 from clifford_rand_nn.tables.writers import ENDINGS, written_columns
 
@@ -27,23 +29,28 @@ _FEWEST, _CELLS = 2**8, 2**20  # rows of a wide table, in blocks of 8 MB
 
 
 def run_predict(
-    path: Path,
-    new: Path,
-    out: Path | None,
-    identifier: str | None,
-    coverage: float,
-    force: bool,
-    dialect: Mapping[str, Any],
+    path: Path, new: Path | None, output: PredictionOutput, sharded: ShardPrediction, table_format: TableFormat
 ) -> None:
-    """Load, read, predict and write; a share ``coverage`` of new values is to be inside the intervals, if there are."""
-    check_number(coverage, "--coverage", "clifford-rand predict", "between 0 and 1", lambda c: 0 < c < 1)
+    """Load, read, predict and write."""
+    check_source(new, sharded.shards, "new")
+    out = output.out
+    if sharded.shards is not None:
+        if output.identifier is not None:
+            raise option_error("id", "It is for tables, not for --shards.")
+        table_format.refuse()
+        _predict_shards(path, output, sharded)
+        return
+    assert new is not None
+    if sharded.resume:
+        raise option_error("resume", "It is for --shards.")
+    check_number(output.coverage, "--coverage", "clifford-rand predict", "between 0 and 1", lambda c: 0 < c < 1)
     if out is not None:
-        check_out(out, force, ENDINGS, "a table of predictions")
+        check_out(out, output.force, ENDINGS, "a table of predictions")
     loaded = read_model(path)
     existing_table(new)
     with written_columns(out) as write, ONE_BLAS_THREAD:  # a thread a block: BLAS's own would wait for each other
         n = 0
-        for columns in _predicted(loaded, new, identifier, coverage, dialect):
+        for columns in _predicted(loaded, new, output, table_format.keywords):
             write(columns)
             n += len(columns["prediction"])
     if out is not None:
@@ -53,8 +60,28 @@ def run_predict(
         complain("note", f"a spreadsheet may run the class {formulas[0]!r} as a formula; import such columns as text.")
 
 
+def _predict_shards(path: Path, output: PredictionOutput, sharded: ShardPrediction) -> None:
+    out, kind = output.out, sharded.kind
+    check_choice(kind, "--kind", "clifford-rand predict", FILE_KINDS)
+    check_choice(sharded.method, "--method", "clifford-rand predict", tuple(METHODS))
+    if out is None:
+        raise ArgumentError("predict --shards needs --out, the folder for its files.")
+    if out.exists() and not out.is_dir():
+        raise ArgumentError(f"{out}: this is a file, not a folder.")
+    if output.force and sharded.resume:
+        raise ArgumentError("Give --force or --resume, not both: one writes files anew, the other keeps them.")
+    model = load_model(path)
+    shards = model_shards(model, Path(str(sharded.shards)))
+    there = sorted(out.glob(f"*.{kind}")) if out.is_dir() else []
+    if there and not (output.force or sharded.resume):
+        raise ArgumentError(f"{there[0]}: this file is there already; --force overwrites such, --resume keeps them.")
+    existing = "replace" if output.force else "keep" if sharded.resume else "refuse"
+    files = predict_shards(model, shards, out, method=sharded.method, kind=kind, existing=existing)
+    say(f"{shards.n} predictions written to {out}, in {len(files)} files such as {files[0].name}")
+
+
 def _is_formula(label: Any) -> bool:
-    """Whether a spreadsheet takes a class in a CSV file for a formula: by its first character, unless it is a number.
+    """Return whether a spreadsheet takes a class for a formula: by its first character, unless it is a number.
 
     Classes are written as they are, since other programs compare them with the training data.
     """
@@ -64,26 +91,27 @@ def _is_formula(label: Any) -> bool:
 
 
 def _predicted(
-    loaded: LoadedModel, new: Path, identifier: str | None, coverage: float, dialect: Mapping[str, Any]
+    loaded: LoadedModel, new: Path, output: PredictionOutput, dialect: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield columns to write, blocks in their order, a few of them at a time; say what there is to note."""
+    """Yield columns to write, blocks in their order, a few of them at a time; print the notes of the table."""
+    identifier = output.identifier
 
     def predict(block: tuple[Any, Any]) -> tuple[dict[str, Any], Notes]:
         rows, ids = block
         notes = Notes()
-        with told_of(new):
+        with named_errors(new):
             if loaded.encoder is None:
                 rows = _features(loaded, new, rows)
             else:
                 rows, notes = loaded.encoder.encode(rows)
         with refused_data(str(new)):
-            if loaded.front is not None:
-                rows = loaded.front.transform(rows)
-            columns = prediction_columns(loaded.model, rows, coverage)
+            if loaded.prefix is not None:
+                rows = loaded.prefix.transform(rows)
+            columns = prediction_columns(loaded.model, rows, output.coverage)
         if identifier is None:
             return columns, notes
         if identifier in columns:
-            raise ArgumentError(f"{new}: the column {identifier!r} of --id is called as a prediction is.")
+            raise ArgumentError(f"{new}: the column {identifier!r} of --id has the name of a prediction.")
         return {identifier: ids} | columns, notes
 
     ignored: list[str] = []
@@ -118,7 +146,7 @@ def _frames(
         if identifier is not None and identifier not in there:
             hint = listed(there, identifier)
             raise ArgumentError(f"{new}: there is no column {identifier!r} of --id; the columns are {hint}.")
-        if not needed or any(name not in there for name in needed):  # the error is told where they are encoded
+        if not needed or any(name not in there for name in needed):  # the encoder raises the error
             return there
         known = {identifier, *(needed if encoder is None else (column.name for column in encoder.columns_))}
         unknown = [name for name in there if name not in known]
@@ -163,7 +191,7 @@ def _features(loaded: LoadedModel, new: Path, frame: Any) -> NDArray[np.float64]
         return numeric_features(new, frame, list(names))
     if frame.shape[1] != loaded.n_columns:
         raise ArgumentError(
-            f"{new}: there are {frame.shape[1]} feature columns, the model wants {loaded.n_columns}; it was trained "
+            f"{new}: there are {frame.shape[1]} feature columns, the model needs {loaded.n_columns}; it was trained "
             "without names, so give exactly its features in its order."
         )
     return frame if columns is None else numeric_features(new, frame, list(columns))
@@ -174,13 +202,15 @@ def prediction_columns(model: Any, X: Any, coverage: float = 0.9) -> dict[str, A
 
     For numbers ``low`` and ``high``, the ends of the intervals, where the model has them.
     """
-    found = answer(model, X, coverage)
-    columns: dict[str, Any] = {"prediction": found.predicted}
-    if found.predicted.ndim > 1:
-        columns = {f"prediction_{i}": found.predicted[:, i] for i in range(found.predicted.shape[1])}
-    if found.interval is not None:
-        columns["low"], columns["high"] = found.interval
-    values, prefix = (found.outputs, "score") if found.probabilities is None else (found.probabilities, "probability")
+    predicted = predictions(model, X, coverage)
+    columns: dict[str, Any] = {"prediction": predicted.labels}
+    if predicted.labels.ndim > 1:
+        columns = {f"prediction_{i}": predicted.labels[:, i] for i in range(predicted.labels.shape[1])}
+    if predicted.interval is not None:
+        columns["low"], columns["high"] = predicted.interval
+    values, prefix = (
+        (predicted.outputs, "score") if predicted.probabilities is None else (predicted.probabilities, "probability")
+    )
     if values is None:
         return columns
     if values.ndim == 1:

@@ -110,11 +110,10 @@ def make_folds(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # classes with fewer rows than folds: told as rare ones
         held = [np.asarray(test) for _, test in splitter.split(X, y, same) if len(test)]
-    what = "groups" if groups is not None else "folds"
-    words = f"in {len(held)} {'folds of groups' if groups is not None else 'folds'}"
+    words = f"{len(held)}-fold cross-validation{' by groups' if groups is not None else ''}"
     if only is not None and only < len(held):
-        words = f"on {'new groups, ' if what == 'groups' else ''}{sum(map(len, held[:only]))} rows that were held out"
         held = held[:only]
+        words = f"a validation set of {sum(map(len, held))} rows{' of other groups' if groups is not None else ''}"
     return Folds(held, len(y), words)
 
 
@@ -155,7 +154,7 @@ def hold_out(X: Array, groups: NDArray[Any] | None, rows: NDArray[np.intp]) -> F
     """
     same = together(X, groups)
     held = np.sort(rows) if same is None else np.flatnonzero(np.isin(same, same[rows]))
-    return Folds([held], len(X), "on the same rows")
+    return Folds([held], len(X), "the same rows")
 
 
 def linear_model(

@@ -24,7 +24,14 @@ from clifford_rand_nn.reporting.model_warnings import (
     caution_seen,
     caution_telling,
 )
-from clifford_rand_nn.reporting.selection import choices, describe_model, prove
+from clifford_rand_nn.reporting.selection import (
+    choices,
+    describe_model,
+    interval_text,
+    problem_lines,
+    prove,
+    solver_text,
+)
 from clifford_rand_nn.scores import Scores, confusion, score_classes, score_numbers
 
 _PATIENCE = 10.0  # seconds of a fit; of one that takes longer, one fold of five is left out instead of all
@@ -64,7 +71,7 @@ def collect_facts(
     >>> X, y = load_iris(return_X_y=True)
     >>> facts = collect_facts(ConvexNetworkClassifier().fit(X, y), Rows(X, y))
     >>> facts.left_out.how, facts.left_out.model.accuracy > 0.94, facts.left_out.simplest.accuracy < 0.4
-    ('150 rows that were held out', True, True)
+    ('150 held-out rows', True, True)
     """
     classes = hasattr(model, "classes_")
     left = compare_left_out(model, rows, seconds, classes) if compare else None
@@ -87,14 +94,16 @@ def collect_facts(
         n_features=rows.X.shape[1],
         classes=tuple(zip(labels.tolist(), counts.tolist(), strict=True)) if classes else None,
         model=describe_model(model),
+        details=tuple(problem_lines(model)),
         chosen=choices(model),
+        intervals=interval_text(model, "new rows of the same kind" if rows.groups is None else "rows of new groups"),
         left_out=None if interrupted else left,
         test=other,
         train=_scores(model, rows.y, model.predict(rows.X), rows.weights, classes),
         proof=Proof(
             prove(model), proof.primal, proof.dual, proof.relative_gap, proof.scope, proof.loss, proof.beta, converged
         ),
-        solver=_solver(model),
+        solver=solver_text(model),
         seconds=seconds,
     )
     return _with_cautions(facts, rows, test, classes)
@@ -120,17 +129,17 @@ def row_cautions(rows: Rows, test: Rows | None, classes: bool) -> list[Caution]:
 def score_cautions(facts: Facts) -> list[Caution]:
     """Return the warnings that scores of rows left out, or of the test rows, call for."""
     found = []
-    for compared, where in ((facts.left_out, "rows left out"), (facts.test, "the test rows")):
+    for compared, where in ((facts.left_out, "left-out rows"), (facts.test, "the test set")):
         if compared is None:
             continue
         mine, least = compared.model.main, compared.simplest.main
         if mine <= least:
-            text = f"on {where} the model ({facts.measure} {mine:.4f}) is no better than to say {compared.guess} always"
+            text = f"on {where} the model ({facts.measure} {mine:.4f}) is no better than always {compared.guess}"
             found.append(Caution("no_better_than_simplest", f"{text} ({least:.4f})."))
         linear, difference, error = compared.linear, compared.difference, compared.error
         if linear is not None and difference is not None and error is not None and difference < -error:
             text = f"on {where} {facts.linear} is better ({linear.main:.4f}, here {mine:.4f})"
-            found.append(Caution("linear_is_better", f"{text}: it may serve you as well, and is simpler."))
+            found.append(Caution("linear_is_better", f"{text}: it is simpler, too."))
     return found
 
 
@@ -259,7 +268,7 @@ def paired(
 def _own_words(model: Any, n: int, groups: bool) -> str:
     if model.path_ is None and model.metric_ is None:
         return "leave-one-group-out" if groups else "leave-one-out"
-    return f"{n} rows that were held out" + (", by groups" if groups else "")
+    return f"{n} held-out rows" + (" of other groups" if groups else "")
 
 
 def _take(found: Predicted, rows: NDArray[np.intp]) -> Predicted:
@@ -270,7 +279,7 @@ def _take(found: Predicted, rows: NDArray[np.intp]) -> Predicted:
 
 def _guess(y: NDArray[Any], weights: Any, classes: bool) -> str:
     if not classes:
-        return f"the mean, {np.average(y, weights=weights):.4g},"
+        return f"the mean, {np.average(y, weights=weights):.4g}"
     labels, place = np.unique(y, return_inverse=True)
     return f"“{labels[np.bincount(place, weights).argmax()]}”"
 
@@ -282,11 +291,3 @@ def _range(weights: Any) -> tuple[float, float]:
 
 def _scores(model: Any, y: NDArray[Any], predicted: NDArray[Any], weights: Any, classes: bool) -> Scores:
     return score_classes(y, predicted, weights=weights) if classes else score_numbers(y, predicted, weights)
-
-
-def _solver(model: Any) -> str:
-    result = getattr(model, "result_", None)
-    if result is None:
-        return str(model.reason_)
-    steps = "1 step" if result.n_iter == 1 else f"{result.n_iter} steps"
-    return f"{result.solver}, {steps}" + (f"; {result.reason}" if result.reason else "")

@@ -1,4 +1,4 @@
-"""Facts: the one record of what a fit says, from which text, JSON and the HTML page are made."""
+"""Facts: the record of a fit from which text, JSON and the HTML page are made."""
 
 import dataclasses
 import math
@@ -18,7 +18,7 @@ from clifford_rand_nn.scores import Scores
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows as the model takes them, with what is known of where they come from.
+    """Rows as the model takes them, and the table that they come from.
 
     Attributes
     ----------
@@ -34,11 +34,11 @@ class Rows:
     frame : DataFrame or None
         The same n rows as they are in the table, without target, weights and groups; None for arrays without names.
     columns : tuple of ColumnKind
-        What each column of the table is taken for; empty for arrays.
+        The kind of each column of the table; empty for arrays.
     path : str
     target : str
     read : int
-        Rows of the file; those that are not among the n were left out.
+        Rows of the file, with those that were left out.
     reasons : tuple of (int, str)
         How many rows were left out, and why.
     """
@@ -59,17 +59,17 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Scores of one set of rows that no fit has seen: of the model, of the simplest guess, of a linear model.
+    """Out-of-sample scores on the same rows: of the model, of the simplest model, of a linear model.
 
     Attributes
     ----------
     how : str
-        How rows were left out, in words.
+        The rows, and how they were left out, in words.
     model, simplest, linear : Scores
-        Of the same rows. "linear" is logistic regression, or ridge regression for numbers, of the same columns; None
-        where it was not fitted.
+        "linear" is logistic regression, or ridge regression for numbers, on the same columns; None where it was not
+        fitted.
     guess : str
-        What the simplest one says: the most frequent class, or the mean.
+        The prediction of the simplest model: the most frequent class, or the mean.
     linear_how : str
         How the linear model was left out, if in another way.
     difference, error : float or None
@@ -101,10 +101,14 @@ class Comparison:
     interval: tuple[Array, Array] | None = None
     confusion: NDArray[np.intp] | None = None
 
+    def models(self, linear: str) -> dict[str, Scores | None]:
+        """Return the scores by the names of the models."""
+        return {"this model": self.model, linear: self.linear, f"always {self.guess}": self.simplest}
+
 
 @dataclass(frozen=True)
 class Proof:
-    """What the certificate says, in one sentence and in numbers: of the training, nothing of new rows."""
+    """The certificate in one sentence and in numbers: about training, not about new rows."""
 
     sentence: str
     objective: float
@@ -118,7 +122,7 @@ class Proof:
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What is to be said of a fit.
+    """The facts of a fit.
 
     Attributes
     ----------
@@ -133,21 +137,25 @@ class Facts:
         Smallest and largest weight of a row.
     n_groups : int or None
     columns : tuple of ColumnKind
-        What each column of the table is taken for; those that are left out with the reason.
+        The kind of each column of the table; those that are left out with the reason.
     n_features : int
         Numbers that a row is encoded as.
     classes : tuple of (label, int), or None
         Rows of each class.
     model : str
         In words.
+    details : tuple of (str, str)
+        Of a model with finitely many gates or neurons: problem, candidates, neurons.
     chosen : tuple of Choice
-        What was chosen, between what, and by what.
+        Parameters that the data selected.
+    intervals : str or None
+        The width of intervals for new rows.
     left_out : Comparison or None
-        On training rows, each predicted by a fit without it.
+        On the training set, each row predicted by a fit without it.
     test : Comparison or None
-        On rows of another table.
+        On the test set.
     train : Scores
-        On the rows of training: no measure of quality.
+        On the training set: no measure of quality.
     proof : Proof
     solver : str
     seconds : float
@@ -168,7 +176,9 @@ class Facts:
     n_features: int
     classes: tuple[tuple[Any, int], ...] | None
     model: str
+    details: tuple[tuple[str, str], ...]
     chosen: tuple[Choice, ...]
+    intervals: str | None
     left_out: Comparison | None
     test: Comparison | None
     train: Scores
@@ -184,12 +194,17 @@ class Facts:
 
     @property
     def linear(self) -> str:
-        """What the linear model is called."""
+        """The name of the linear model."""
         return "logistic regression" if self.task == "classification" else "ridge regression"
 
     @property
+    def columns_used(self) -> int:
+        """Number of columns of the table that are not left out."""
+        return sum(column.kind != "left out" for column in self.columns)
+
+    @property
     def test_was_seen(self) -> bool:
-        """Whether test rows are training rows, too."""
+        """Whether rows of the test set are training rows, too."""
         return any(caution.code == "seen_rows" for caution in self.cautions)
 
     def as_dict(self) -> dict[str, Any]:
@@ -197,7 +212,7 @@ class Facts:
 
         Arrays of single rows are left out.
         """
-        return {"library": f"clifford-rand {__version__}", **_plain(self)}
+        return {"library": f"clifford-rand {__version__}", **_plain(self), "details": dict(self.details)}
 
 
 _ROWWISE = ("rows", "truth", "predicted", "probabilities", "interval")
@@ -217,7 +232,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return value

@@ -1,23 +1,32 @@
-"""Pictures of the page: drawn once, in the colors of the reader's screen, inside the file."""
+"""Pictures of the page, in the colors of the reader's screen, inside the file."""
 
 import base64
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from clifford_rand._optional import require
-from clifford_rand_nn.displays.style import FIRST, SECOND
+import numpy as np
+from numpy.typing import NDArray
 
-NAMES = 28  # characters of a name in a picture
+from clifford_rand._optional import require
+from clifford_rand_nn._words import shortened
+from clifford_rand_nn.displays.style import FIRST, GREY, SECOND, literal
+from clifford_rand_nn.reporting.facts import Comparison
+from clifford_rand_nn.reporting.influence import Influence
+
+_NAMES = 28  # characters of a name in a picture
+_NUMBERED = 12  # classes whose confusion matrix has a number in every cell
+_NAMED = 30  # classes that are named beside it
+MOST_POINTS = 2000  # of a scatter plot
 _INK = "#123457"  # stands for the color of text, which the reader's screen decides
 # Colors by light and dark ground: text 12 : 1 and more, lines and words in their color 4.5 : 1.
-_COLOURS = {
+_COLORS = {
     _INK: ("ink", "#1d2129", "#e4e6eb"),
     "#000000": ("ink", "#1d2129", "#e4e6eb"),
     FIRST.lower(): ("first", "#0072b2", "#56a9dc"),
     SECOND.lower(): ("second", "#c25500", "#f0893f"),
 }
-_KNOWN = re.compile("|".join(_COLOURS))
+_KNOWN = re.compile("|".join(_COLORS))
 _RC = {
     "font.size": 10,
     "legend.frameon": False,
@@ -30,7 +39,7 @@ _OF_TEXT = ("text.color", "axes.edgecolor", "axes.labelcolor", "axes.titlecolor"
 
 
 class Picture(NamedTuple):
-    """A picture as an address that holds all of it; what it shows in words; pixels."""
+    """A picture as a data URI, its alternative text, its size in pixels."""
 
     uri: str
     alt: str
@@ -39,12 +48,12 @@ class Picture(NamedTuple):
 
 
 def picture(draw: Callable[[Any], object], alt: str, width: float = 5.6, height: float = 3.6) -> Picture:
-    """Return the picture that ``draw`` makes on axes of so many inches, an SVG on no ground.
+    """Return the picture that ``draw`` makes on axes of so many inches, a transparent SVG.
 
     Examples
     --------
-    >>> found = picture(lambda ax: ax.plot([0, 1]), "a line")
-    >>> found.alt, found.width, found.uri[:26]
+    >>> drawn = picture(lambda ax: ax.plot([0, 1]), "a line")
+    >>> drawn.alt, drawn.width, drawn.uri[:26]
     ('a line', 538, 'data:image/svg+xml;base64,')
     """
     matplotlib = require("matplotlib", extra="app", purpose="a report")
@@ -57,7 +66,7 @@ def picture(draw: Callable[[Any], object], alt: str, width: float = 5.6, height:
         draw(figure.subplots())
         text = StringIO()
         figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    svg = _KNOWN.sub(lambda found: f"var(--{_COLOURS[found[0]][0]})", text.getvalue())
+    svg = _KNOWN.sub(lambda match: f"var(--{_COLORS[match[0]][0]})", text.getvalue())
     svg = svg[svg.index("<svg") :].replace("<defs>", f"<style>{_style()}</style><defs>", 1)
     coded = base64.b64encode(svg.encode()).decode()
     return Picture(f"data:image/svg+xml;base64,{coded}", alt, round(96 * width), round(96 * height))
@@ -65,5 +74,68 @@ def picture(draw: Callable[[Any], object], alt: str, width: float = 5.6, height:
 
 def _style() -> str:
     """Return the colors as rules for light and for dark screens."""
-    light, dark = ("".join(f"--{of[0]}:{of[k]};" for of in _COLOURS.values()) for k in (1, 2))
+    light, dark = ("".join(f"--{of[0]}:{of[k]};" for of in _COLORS.values()) for k in (1, 2))
     return f":root{{{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
+
+
+def scatter_picture(shown: Comparison, name: str) -> Picture:
+    """Return predicted against true values of at most `MOST_POINTS` rows; of several targets the first."""
+    some = np.random.default_rng(0).permutation(len(shown.truth))[:MOST_POINTS]
+    truth, predicted = (np.asarray(v, dtype=np.float64) for v in (shown.truth, shown.predicted))
+    if truth.ndim > 1:
+        truth, predicted = truth[:, 0], predicted[:, 0]
+
+    def draw(ax: Any) -> None:
+        from matplotlib.ticker import MaxNLocator, ScalarFormatter
+        from sklearn.metrics import PredictionErrorDisplay
+
+        look = {"color": FIRST, "alpha": 0.5 if len(some) > 300 else 0.75, "s": 14, "linewidths": 0}
+        line = {"linestyle": ":"}
+        PredictionErrorDisplay.from_predictions(
+            truth[some], predicted[some], kind="actual_vs_predicted", ax=ax, scatter_kwargs=look, line_kwargs=line
+        )
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(MaxNLocator(6))
+            axis.set_major_formatter(ScalarFormatter())
+        of = literal(shortened(name, _NAMES))
+        ax.set(xlabel=f"predicted {of}", ylabel=f"true {of}")
+
+    alt = f"Predicted against true {name} of {len(shown.truth)} rows; R² {shown.model.main:.3f}."
+    return picture(draw, alt, 4.6, 4.4)
+
+
+def confusion_picture(counts: NDArray[np.intp], names: Sequence[str]) -> Picture:
+    """Return the confusion matrix (C, C) of classes."""
+    k = len(names)
+
+    def draw(ax: Any) -> None:
+        from sklearn.metrics import ConfusionMatrixDisplay
+
+        shown = ConfusionMatrixDisplay(counts, display_labels=[literal(shortened(name, 16)) for name in names])
+        shown.plot(ax=ax, cmap="Blues", include_values=k <= _NUMBERED, colorbar=False, values_format="d")
+        ax.tick_params(axis="x", rotation=90 if max(map(len, names)) > 6 and k > 3 else 0)
+        if k > _NAMED:
+            ax.set(xticks=[], yticks=[])
+        ax.set(xlabel="predicted", ylabel="true")
+        ax.spines[:].set_visible(True)
+
+    alt = f"Confusion matrix of {k} classes: {int(np.trace(counts))} of {int(counts.sum())} rows are on the diagonal."
+    side = min(8.0, 2.6 + 0.45 * k)
+    return picture(draw, alt, side, side)
+
+
+def influence_bars(influence: Influence, most: int) -> Callable[[Any], None]:
+    """Return a function that draws the largest influences of columns."""
+
+    def draw(ax: Any) -> None:
+        count = min(most, len(influence.names))
+        mean, error = influence.losses[:count].mean(axis=1), influence.losses[:count].std(axis=1)
+        names = [literal(shortened(name, _NAMES)) for name in influence.names[:count]]
+        ax.barh(range(count), mean, xerr=error, color=FIRST, ecolor=GREY, height=0.65)
+        ax.set_yticks(range(count), names)
+        ax.invert_yaxis()
+        ax.axvline(0, color=GREY, linewidth=0.8)
+        change = "increase of the log-loss" if influence.measure == "log loss" else f"decrease of {influence.measure}"
+        ax.set_xlabel(f"{change} when the column is shuffled")
+
+    return draw

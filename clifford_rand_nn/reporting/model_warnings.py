@@ -163,7 +163,7 @@ def caution_groups(frame: Any, columns: Sequence[str], taken_for: Sequence[str])
         distinct = int(values.nunique())
         if distinct >= 3 and _REPEATS * distinct <= len(values) and distinct > len(values) ** 0.5 / 4:
             used = "" if kind == "left out" else f", and is used as a {kind}"
-            text = f"{name} looks like an id that repeats ({distinct} values in {len(values)} rows){used}:"
+            text = f"column {name} looks like an id that repeats ({distinct} values in {len(values)} rows){used}:"
             advice = f"if rows of one {name} belong together, give --groups {name}, else scores may flatter."
             found.append(Caution("groups", f"{text} {advice}", (name,)))
     return found

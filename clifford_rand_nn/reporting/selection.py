@@ -1,31 +1,34 @@
-"""Text about the selected model, its alternatives and its certificate."""
+"""Text about a fitted model: its network, the parameters that the data selected, its certificate and solver."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from clifford_rand_nn.claims import KernelClaim, NetworkClaim
+from clifford_rand_nn.estimators.lasso import CrossProductLasso
+from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.kernel_network.metric.metric_selection import Trial
 from clifford_rand_nn.networks import TwoLayerNetwork
 
 SCALINGS = {
     "column": "each column standardized",
-    "soft": "each column standardized, tails drawn in",
+    "soft": "each column standardized, outliers clipped",
     "common": "columns centered, all divided by one number",
 }
+Lines = list[tuple[str, str]]  # names and values
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One thing that the data chose.
+    """A parameter that was selected from the data.
 
     Attributes
     ----------
     name, value : str
     among : str
-        What it was chosen between.
+        The values that were compared.
     by : str
-        Which rows or which rule decided.
+        The rows or the rule that decided.
     """
 
     name: str
@@ -35,7 +38,7 @@ class Choice:
 
 
 def describe_model(model: Any) -> str:
-    """Return what a fitted model is, in a few words.
+    """Return the kind of a fitted model in a few words.
 
     Examples
     --------
@@ -46,22 +49,15 @@ def describe_model(model: Any) -> str:
     name = type(model).__name__
     claim, network = model.certificate_.claim, model.network_
     if isinstance(claim, KernelClaim):
-        return f"{name}: infinitely many gates, by their kernel on {len(network.rows)} rows"
+        return f"{name}: a gated ReLU network of infinite width, by its kernel on {len(network.rows)} rows"
     if isinstance(claim, NetworkClaim):
         return f"{name}: a ReLU network of {_neurons(network.n_neurons)}"
     used = network.n_neurons if isinstance(network, TwoLayerNetwork) else len(model.gates_)
     return f"{name}: a gated ReLU network of {_neurons(used)}"
 
 
-def choices(model: Any) -> tuple[Choice, ...]:
-    """Return what a fitted model chose from the data; nothing for what was given."""
-    if hasattr(model, "loo_score_"):
-        return (*_scaling(model), *_network_beta(model), *_gates(model), *_loss(model))
-    return _finite(model)
-
-
 def prove(model: Any) -> str:
-    """Return what the certificate of a fitted model proves, in one sentence."""
+    """Return the certificate of a fitted model in one sentence."""
     proof = model.certificate_
     within = "at" if proof.relative_gap == 0 else f"within {proof.relative_gap:.1e} (relative) of"
     scope = proof.scope.removeprefix("over ")
@@ -71,30 +67,105 @@ def prove(model: Any) -> str:
     )
 
 
+def proof_dict(model: Any) -> dict[str, Any]:
+    """Return the certificate of a fitted model as plain values."""
+    proof = model.certificate_
+    return {
+        "sentence": prove(model),
+        "objective": proof.primal,
+        "bound": proof.dual,
+        "relative_gap": proof.relative_gap,
+        "scope": proof.scope,
+        "loss": proof.loss,
+        "beta": proof.beta,
+    }
+
+
+def solver_text(model: Any) -> str:
+    """Return the solver of a fit, its iterations and the reason for it."""
+    result = getattr(model, "result_", None)
+    if result is None:
+        return str(model.reason_)
+    steps = "1 step" if result.n_iter == 1 else f"{result.n_iter} steps"
+    return f"{result.solver}, {steps}" + (f"; {result.reason}" if result.reason else "")
+
+
+def loo_line(model: Any) -> Lines:
+    """Return the score of a tuning-free network on left-out or held-out rows; nothing for others."""
+    if not hasattr(model, "loo_score_"):
+        return []
+    score = "accuracy" if hasattr(model, "classes_") else "R²"
+    return [(f"out-of-sample {score}", f"{model.loo_score_:.4f}, on the training set")]
+
+
+def interval_text(model: Any, rows: str) -> str | None:
+    """Return the width of the intervals for ``rows``; None for models without intervals."""
+    if not hasattr(model, "intervals_"):
+        return None
+    how = "leave-one-out" if model.path_ is None and model.metric_ is None else "held-out rows"
+    wider = ", more where rows are few" if model.intervals_.shares.any() else ""
+    half = float(model.intervals_.quantile(0.9)[0])
+    return f"90 % of {rows} within ±{half:.4g} of the prediction{wider}, estimated by {how}"
+
+
+def problem_lines(model: Any) -> Lines:
+    """Return the problem of a model with finitely many gates or neurons, its candidates, and its neurons."""
+    if isinstance(model, BaseConvexNetwork):
+        return []
+    penalty = getattr(model, "penalty_", model.penalty)
+    lines = [("problem", f"{model.loss_} loss, {penalty} penalty, beta {model.beta_:.3g}")]
+    if isinstance(model.certificate_.claim, KernelClaim):
+        return [*lines, ("gates", "all Gaussian ones, in the limit of infinitely many, by their kernel")]
+    return [*lines, *_candidates(model), ("neurons", str(model.network_.n_neurons))]
+
+
+def _candidates(model: Any) -> Lines:
+    if isinstance(model, CrossProductLasso):
+        dictionary = model.dictionary_
+        words = "all" if dictionary.subsample is None else f"{dictionary.subsample:,} sampled"
+        columns = f"{words} cross products of rows, both signs: {dictionary.n_columns:,} columns"
+        return [("dictionary", columns), *(("note", note) for note in dictionary.notes)]
+    gates = getattr(model, "candidate_gates_", model.gates_)  # of a gated network, those of the neurons are all
+    if gates is None or gates.method == "exhaustive":
+        return [("gates", f"every activation pattern: {model.certificate_.n_patterns:,}")]
+    sketch = "" if gates.sketch_dim is None else f", sketched to {gates.sketch_dim} dimensions"
+    sampled = f"{model.n_gates} {gates.method}{sketch}"
+    if gates.method == "refined":
+        sampled = f"{model.n_gates} {model.gates}, then refined up to {model.refine} times"
+    return [("gates", f"{sampled}; {len(gates)} unique patterns"), *(("note", note) for note in gates.notes)]
+
+
+def choices(model: Any) -> tuple[Choice, ...]:
+    """Return the parameters that a fit selected from the data; nothing for those that were given."""
+    if hasattr(model, "loo_score_"):
+        return (*_scaling(model), *_network_beta(model), *_gates(model), *_loss(model))
+    return _finite(model)
+
+
 def _neurons(count: int) -> str:
     return "1 neuron" if count == 1 else f"{count} neurons"
 
 
 def _scaling(model: Any) -> list[Choice]:
     best = model.candidates_[0]
-    scalings = list(dict.fromkeys(one.scaling for one in model.candidates_))
-    biases = sorted({one.bias for one in model.candidates_})
-    by = f"squared error of {best.n} rows left out, {best.score:.3f} of the variance"
-    found = []
+    scalings = list(dict.fromkeys(candidate.scaling for candidate in model.candidates_))
+    biases = sorted({candidate.bias for candidate in model.candidates_})
+    by = f"leave-one-out squared error on {best.n} rows, {best.score:.3f} of the variance"
+    selected = []
     if len(scalings) > 1:
         among = f"{len(scalings)} scalings ({', '.join(sorted(scalings))})"
-        found.append(Choice("scaling", SCALINGS[best.scaling], among, by))
+        selected.append(Choice("scaling", SCALINGS[best.scaling], among, by))
     if len(biases) > 1:
         among = ", ".join(f"{bias:g}" for bias in biases)
-        found.append(Choice("constant feature", f"{best.bias:g}", among, by))
-    return found
+        selected.append(Choice("constant feature", f"{best.bias:g}", among, by))
+    return selected
 
 
 def _network_beta(model: Any) -> list[Choice]:
     if not isinstance(model.beta, str):
         return []
     if model.path_ is None:
-        return [Choice("beta", f"{model.beta_:.3g}", "a grid over all useful sizes, refined", "rows left out")]
+        return [Choice("beta", f"{model.beta_:.3g}", "a grid over all useful sizes, refined", "leave-one-out")]
     betas = {score.beta for score in model.path_}
     count = f"{model.network_.n_neurons} neurons"
     among = f"{len(betas)} values from {max(betas):.2g} to {min(betas):.2g}, each refitted or not"
@@ -102,44 +173,44 @@ def _network_beta(model: Any) -> list[Choice]:
 
 
 def _gates(model: Any) -> list[Choice]:
-    rounds = model.rounds_
+    name, rounds = "gate distribution", model.rounds_
     if rounds is None:
         return []
-    most = f"0 to {max(trial.rounds for trial in rounds.trials)} rounds of learning"
+    among = f"0 to {max(trial.rounds for trial in rounds.trials)} iterations of a learned metric"
     before = rounds.trials[0].error
     if model.metric_ is None and rounds.rounds:
-        value = "as it is, not learned: there was no time for the logistic loss on learned gates"
-        return [Choice("law of the gates", value, most, f"the limit of {model.max_time:g} seconds")]
+        value = "isotropic (no time for the logistic loss with the learned metric)"
+        return [Choice(name, value, among, f"the limit of {model.max_time:g} seconds")]
     if model.metric_ is None:
-        return [Choice("law of the gates", "as it is, not learned", most, _why_not_learned(rounds.trials))]
+        return [Choice(name, "isotropic (learned metric not selected)", among, _why_isotropic(rounds.trials))]
     after = next(t.error for t in rounds.trials if (t.shape, t.rounds) == (rounds.shape, rounds.rounds))
-    times = "1 round" if rounds.rounds == 1 else f"{rounds.rounds} rounds"
-    why = f"error of held-out rows {after:.3g}, without learning {before:.3g}"
-    return [Choice("law of the gates", f"learned in {times}, {rounds.shape}", most, why)]
+    times = "1 iteration" if rounds.rounds == 1 else f"{rounds.rounds} iterations"
+    why = f"error on held-out rows {after:.3g}, isotropic {before:.3g}"
+    return [Choice(name, f"learned metric (AGOP), {times}, {rounds.shape}", among, why)]
 
 
-def _why_not_learned(trials: Sequence[Trial]) -> str:
-    """Return what learned gates gained, and why that was not enough: see `learned_rounds`."""
+def _why_isotropic(trials: Sequence[Trial]) -> str:
+    """Return the gain of a learned metric, and why that was not enough: see `learned_rounds`."""
     if len(trials) < 2:
         return "held-out rows"
     before, best = trials[0], min(trials[1:], key=lambda trial: trial.error)
-    why = f"error of held-out rows {before.error:.3g}, with learned gates {best.error:.3g}"
+    why = f"error on held-out rows {before.error:.3g}, with a learned metric {best.error:.3g}"
     if best.gain <= 0:
         return why
     if best.gain <= best.standard_error:
         return f"{why}: a gain of {best.gain:.2g}, within its standard error, {best.standard_error:.2g}, may be chance"
-    return f"{why}, but {best.mistakes:.1%} of them decided wrongly, {before.mistakes:.1%} without"
+    return f"{why}, but {best.mistakes:.1%} wrong labels, isotropic {before.mistakes:.1%}"
 
 
 def _loss(model: Any) -> list[Choice]:
-    found = getattr(model, "losses_", {})
-    if len(found) < 2:
+    losses = getattr(model, "losses_", {})
+    if len(losses) < 2:
         return []
-    told = ", ".join(f"{value:.4f} with {name}" for name, value in found.items())
-    vetoed = model.loss_ == "squared" and found["logistic"] < found["squared"]
-    but = "; logistic gets more labels wrong" if vetoed else ""
-    by = f"negative log-likelihood of rows left out, {told}{but}"
-    return [Choice("loss", model.loss_, " and ".join(found), by)]
+    values = ", ".join(f"{value:.4f} with {name}" for name, value in losses.items())
+    overruled = model.loss_ == "squared" and losses["logistic"] < losses["squared"]
+    but = "; logistic has more wrong labels" if overruled else ""
+    by = f"leave-one-out negative log-likelihood, {values}{but}"
+    return [Choice("loss", model.loss_, " and ".join(losses), by)]
 
 
 def _finite(model: Any) -> tuple[Choice, ...]:
@@ -150,12 +221,12 @@ def _finite(model: Any) -> tuple[Choice, ...]:
     if best is None:
         by = "max_time, which ended the comparison: its loss is not known"
     else:
-        by = f"mean loss of held-out rows, {best.loss:.3g}"
+        by = f"mean loss on held-out rows, {best.loss:.3g}"
         by += "" if best.wrong is None else f", with {best.wrong:.1%} wrong labels"
     among = f"{len(betas)} values from {max(betas):.2g} to {min(betas):.2g}"
     if len(betas) == 1:
         among = "one value: there was no time for more, or nothing to learn"
-    found = [Choice("beta", f"{model.beta_:.3g}", among, by)]
+    selected = [Choice("beta", f"{model.beta_:.3g}", among, by)]
     if getattr(model, "loss", "") == "auto":
-        found.append(Choice("loss", str(model.loss_), "squared and logistic", "held-out rows"))
-    return tuple(found)
+        selected.append(Choice("loss", str(model.loss_), "squared and logistic", "held-out rows"))
+    return tuple(selected)

@@ -21,8 +21,8 @@ from clifford_rand_nn.streaming.rows import ModelRows
 from clifford_rand_nn.tables.writers import written_columns
 
 _OWNER = "predict_shards"
-_STEMS = {"predict": "prediction", "predict_proba": "probability", "decision_function": "score"}
-_KINDS = ("npy", "parquet", "csv")
+METHODS = {"predict": "prediction", "predict_proba": "probability", "decision_function": "score"}
+FILE_KINDS = ("npy", "parquet", "csv")
 _Write = Callable[[NDArray[Any]], None]
 
 
@@ -79,14 +79,14 @@ def predict_shards(
     >>> [file.name for file in files], np.load(files[1]).round(6).tolist()
     (['prediction-00000.npy', 'prediction-00001.npy'], [6.0, 8.0])
     """
-    check_choice(method, "method", _OWNER, tuple(_STEMS))
-    check_choice(kind, "kind", _OWNER, _KINDS)
+    check_choice(method, "method", _OWNER, tuple(METHODS))
+    check_choice(kind, "kind", _OWNER, FILE_KINDS)
     check_choice(existing, "existing", _OWNER, ("refuse", "replace", "keep"))
     asked = ModelRows(model, shards, _OWNER)
     asked.method(method)
     folder = check_path(out, "out", _OWNER)
     folder.mkdir(parents=True, exist_ok=True)
-    files = [folder / f"{_STEMS[method]}-{number}.{kind}" for number in shard_numbers(shards)]
+    files = [folder / f"{METHODS[method]}-{number}.{kind}" for number in shard_numbers(shards)]
     whole = shards.whole()
     if isinstance(engine, Engine) and engine.shards.parts != whole.parts:
         found = describe(f"one of {len(engine.shards.parts)} parts of {len(shards.shards)} shards")
@@ -160,7 +160,7 @@ def _arrays(file: Path, n: int) -> Iterator[_Write]:
 @contextmanager
 def _table(file: Path, model: Any, method: str) -> Iterator[_Write]:
     """Yield a function that appends rows to a table."""
-    stem = _STEMS[method]
+    stem = METHODS[method]
     with written_columns(file) as write_columns:
 
         def write(values: NDArray[Any]) -> None:

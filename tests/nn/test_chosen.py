@@ -17,7 +17,7 @@ NONE = Trial("none", 0, 0.668, 0.25, 0.0, 0.0, 1.0)
             Trial("full", 1, 0.65, 0.25, 0.018, 0.02, 1.0),
             ": a gain of 0.018, within its standard error, 0.02, may be chance",
         ),
-        (Trial("full", 1, 0.65, 0.26, 0.018, 0.01, 1.0), ", but 26.0% of them decided wrongly, 25.0% without"),
+        (Trial("full", 1, 0.65, 0.26, 0.018, 0.01, 1.0), ", but 26.0% wrong labels, isotropic 25.0%"),
         (Trial("full", 1, 0.67, 0.25, -0.002, 0.01, 1.0), ""),
     ],
 )
@@ -28,5 +28,5 @@ def test_why_gates_were_not_learned(trial, why):
         loo_score_=0.7, candidates_=[scored], beta=0.1, rounds_=rounds, metric_=None, losses_={}, loss_="squared"
     )
     (told,) = choices(model)
-    assert told.value == "as it is, not learned"
-    assert told.by == f"error of held-out rows 0.668, with learned gates {trial.error:.3g}{why}"
+    assert told.value == "isotropic (learned metric not selected)"
+    assert told.by == f"error on held-out rows 0.668, with a learned metric {trial.error:.3g}{why}"

@@ -9,13 +9,19 @@ import sys
 
 import numpy as np
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import clifford_rand
 import clifford_rand._optional as optional
-from clifford_rand_nn import ConvexReLUClassifier, CrossProductLassoClassifier, GatedReLUClassifier, cli, load_model
-from clifford_rand_nn.cli.app import COMMANDS, app
-from clifford_rand_nn.cli.choices import Solver
+from clifford_rand_nn import GatedReLUClassifier, cli, load_model
+from clifford_rand_nn.cli import estimators, predict
+from clifford_rand_nn.cli.app import app
+from clifford_rand_nn.cli.commands import COMMANDS, EXAMPLES
+from clifford_rand_nn.cli.exported import EXPORTERS
+from clifford_rand_nn.cli.options import ModelKind
+from clifford_rand_nn.datafits.registry import loss_names
+from clifford_rand_nn.gates.sampling import METHODS
 from clifford_rand_nn.tables import choose_task
 from support.csv_tables import read_csv
 
@@ -65,7 +71,7 @@ def read(path):
 def test_version_and_help():
     assert run("--version").stdout == f"clifford-rand {clifford_rand.__version__}\n"
     assert all(name in run("--help").stdout for name in ("demo", "fit", "predict"))
-    assert "as they come: nothing" in " ".join(run("fit", "-h").stdout.split())
+    assert "unscaled features" in " ".join(run("fit", "-h").stdout.split())
 
 
 def fitted(path):
@@ -87,8 +93,9 @@ def test_fit_and_predict_classes(folder):
     assert facts["objective"].startswith(f"{model[-1].certificate_.primal:.8g}, proved to be at least ")
     assert f"optimum over {model[-1].certificate_.scope.removeprefix('over ')}" in facts["certificate"]
     assert facts["certificate"].endswith("; this says nothing about new rows")
-    assert facts["this model"].split()[0] == f"{model.score(frame, KIND[60:]):.4f}"
-    assert "on 30 rows of test.csv, which no fit has seen" in out
+    tested = out[out.index("scores on the test set") :]
+    assert f"accuracy {model.score(frame, KIND[60:]):.4f}" in " ".join(tested.split())
+    assert "scores on the test set, 30 rows of test.csv" in out
     assert "no measure of quality" in facts["training score"]
     assert "model written to m.npz" in out
 
@@ -126,7 +133,7 @@ def test_score_of_two_classes_and_npz_without_names(folder):
     assert list(frame) == ["prediction", "probability_False", "probability_True"]
     np.testing.assert_allclose(frame["probability_False"] + frame["probability_True"], 1)
     message = error_of("predict", "m.npz", "value.parquet", "--out", "p.csv")
-    assert "value.parquet: there are 4 feature columns, the model wants 3" in message
+    assert "value.parquet: there are 4 feature columns, the model needs 3" in message
 
 
 def test_named_model_takes_an_npz_without_names_in_order(folder):
@@ -284,12 +291,16 @@ MODELS = {
     "lasso drawn": ("--model", "lasso", "--subsample", "30", "--seed", "4", "--bias", "free"),
 }
 FACTS = {
-    "relu": ("gates", "8 cross; 8 distinct patterns", "over the 8 sampled patterns"),
-    "relu l1": ("gates", "8 cross; 8 distinct patterns", "over the 8 sampled patterns"),
+    "relu": ("gates", "8 cross; 8 unique patterns", "over the 8 sampled patterns"),
+    "relu l1": ("gates", "8 cross; 8 unique patterns", "over the 8 sampled patterns"),
     "relu all": ("gates", "every activation pattern: ", "global: all "),
     "gated ridge": ("gates", "30 cross; ", "over the "),
     "gated all": ("gates", "every activation pattern: ", "global: all "),
-    "gated infinite": ("gates", "infinitely many Gaussian ones, by their kernel", "all gated networks of any width"),
+    "gated infinite": (
+        "gates",
+        "all Gaussian ones, in the limit of infinitely many",
+        "all gated networks of any width",
+    ),
     "lasso": ("dictionary", "all cross products of rows, both signs: 990 columns", "global: all "),
     "lasso l2": ("dictionary", "all cross products of rows, both signs: 870 columns", "over the 870 columns"),
     "lasso drawn": ("dictionary", "30 sampled cross products of rows, both signs: 60 columns", "over 60 columns"),
@@ -423,12 +434,12 @@ MISPLACED = {
     "penalty": (
         ("--penalty", "l1"),
         "'--penalty' parameter of clifford-rand fit must be 'l2' or 'ridge' with --model gated. Got 'l1' instead. "
-        "--model relu",
+        "It is for --model relu and --model lasso.",
     ),
     "ridge": (
         ("--model", "lasso", "--penalty", "ridge"),
         "'--penalty' parameter of clifford-rand fit must be 'l1' or 'l2' with --model lasso. Got 'ridge' instead. "
-        "--model gated",
+        "It is for --model gated.",
     ),
     "infinite of relu": (("--model", "relu", "--gates", "infinite"), "Got 'infinite' instead. --model gated has it."),
     "how many of infinitely many": (("--gates", "infinite", "--n-gates", "9"), "left out with --gates infinite. Got 9"),
@@ -445,9 +456,31 @@ def test_an_option_that_the_model_has_no_use_for_is_refused(folder, case):
     assert message in error_of("fit", "train.csv", "--target", "kind", "--model", "gated", *arguments)
 
 
-def test_every_solver_of_a_model_is_a_choice():
-    models = (GatedReLUClassifier, ConvexReLUClassifier, CrossProductLassoClassifier)
-    assert {choice.value for choice in Solver} == {name for model in models for name in model._solvers}
+REGISTRIES = {
+    ("fit", "gates"): (*METHODS, "exhaustive", "infinite"),
+    ("fit", "solver"): {name for model in ("gated", "relu", "lasso") for name in estimators.SOLVERS[model]},
+    ("fit", "penalty"): {name for names in estimators.PENALTIES.values() for name in names},
+    ("fit", "loss"): {name for task in ("classification", "regression") for name in loss_names(task)},
+    ("fit", "model"): {model for model, _ in estimators.ESTIMATORS},
+    ("predict", "method"): predict.METHODS,
+    ("predict", "kind"): predict.FILE_KINDS,
+    ("export", "to"): [ending.removeprefix(".") for ending in EXPORTERS],
+}
+
+
+@pytest.mark.parametrize(("command", "option"), REGISTRIES)
+def test_every_name_of_a_registry_is_a_choice(command, option):
+    """The help names all of them; a name that is in no registry is refused."""
+    (parameter,) = (p for p in typer.main.get_command(app).commands[command].params if p.name == option)
+    assert set(REGISTRIES[command, option]) <= set(re.findall(r"[a-z_0-9]+", parameter.help))
+    assert {kind.value for kind in ModelKind} == set(REGISTRIES["fit", "model"])
+
+
+def test_a_name_of_no_registry_is_refused(folder):
+    for option, value, names in (("gates", "planes", estimators.GATES), ("solver", "sgd", estimators.SOLVERS["gated"])):
+        message = error_of("fit", "train.csv", "--target", "kind", "--model", "gated", f"--{option}", value)
+        assert f"Got '{value}' instead" in message
+        assert all(repr(name) in message for name in names)
 
 
 def test_options_are_checked(folder):
@@ -524,12 +557,12 @@ def test_help_loads_nothing_heavy(folder):
 
 
 def test_every_command_has_one_file_an_example_and_help():
-    folder = os.path.join(os.path.dirname(cli.__file__), "commands")
-    assert {name[:-3] for name in os.listdir(folder) if name.endswith(".py")} - {"__init__"} == set(COMMANDS)
-    for name in COMMANDS:
+    files = {name[:-3] for name in os.listdir(os.path.dirname(cli.__file__)) if name.endswith(".py")}
+    assert {command.__name__ for command in COMMANDS} == set(EXAMPLES) <= files
+    for name in EXAMPLES:
         words = " ".join(run(name, "--help").stdout.split())
         assert f"Example: clifford-rand {name} " in words
-    assert run("--help").stdout.count("\n│ ") >= len(COMMANDS)
+    assert run("--help").stdout.count("\n│ ") >= len(EXAMPLES)
 
 
 def test_a_shell_completes_commands_and_options(folder):

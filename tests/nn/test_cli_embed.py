@@ -53,7 +53,7 @@ def arrays():
 @pytest.mark.parametrize("table", ["t.csv", "t.parquet", "t.npz"])
 def test_a_table_becomes_features_that_fit_reads(folder, table):
     said = embed(table, "--target", "label", "--split", "part").stdout
-    assert said.startswith("40 rows of 256 features, 0 of 40 distinct texts from the cache, in ")
+    assert said.startswith("40 rows of 256 features, 0 of 40 unique texts from the cache, in ")
     assert said.endswith(": written to o.npz\n")
     assert said.count("\n") == 1
     found = arrays()
@@ -65,13 +65,13 @@ def test_a_table_becomes_features_that_fit_reads(folder, table):
     assert str(found["encoder"]) == HashingEncoder(256).cache_key
     options = ("--model", "gated", "--n-gates", "4", "--tol", "1e-3", "--beta", "1e-3", "--no-compare")
     fitted = run("fit", "o.npz", "--target", "y", *options).stdout
-    assert "accuracy 1.0000 on the rows of training themselves: no measure of quality" in fitted
+    assert "accuracy 1.0000 on the training set: no measure of quality" in fitted
 
 
 def test_a_second_run_and_another_table_use_the_cache(folder):
     embed("t.csv")
     first = arrays()
-    assert "40 of 40 distinct texts from the cache" in embed("t.npz").stdout
+    assert "40 of 40 unique texts from the cache" in embed("t.npz").stdout
     np.testing.assert_array_equal(arrays()["X"], first["X"])
     assert sorted(arrays()) == ["X", "encoder"]
     assert [path.name for path in folder.glob("embedding-cache/*")] == [
@@ -83,7 +83,7 @@ def test_a_second_run_and_another_table_use_the_cache(folder):
 
 def test_two_columns_side_by_side_or_as_a_pair(folder):
     one, other = HashingEncoder(256)(TEXTS), HashingEncoder(256)(OTHERS)
-    assert "0 of 80 distinct texts" in embed("t.csv", "--text", "other").stdout
+    assert "0 of 80 unique texts" in embed("t.csv", "--text", "other").stdout
     np.testing.assert_array_equal(arrays()["X"], np.hstack([one, other]))
     assert "40 rows of 512 features, 80 of 80" in embed("t.csv", "--text", "other", "--pair").stdout
     np.testing.assert_array_equal(arrays()["X"], np.hstack([abs(one - other), one * other]))
@@ -129,10 +129,10 @@ def test_ctrl_c_says_what_is_stored_and_the_same_command_goes_on(folder, monkeyp
     slow = Slow(lambda: signal.raise_signal(signal.SIGINT))
     monkeypatch.setattr(command, "make_encoder", lambda name: slow)
     result = embed("t.csv", "--batch-size", "7", code=130)
-    stored = f"14 of 40 distinct texts are stored in {folder / 'embedding-cache'}; the same command goes on from there."
+    stored = f"14 of 40 unique texts are stored in {folder / 'embedding-cache'}; the same command resumes from there."
     assert result.stderr == f"interrupted: {stored}\n"
     assert not (folder / "o.npz").exists()
-    assert "14 of 40 distinct texts from the cache" in embed("t.csv", "--batch-size", "7").stdout
+    assert "14 of 40 unique texts from the cache" in embed("t.csv", "--batch-size", "7").stdout
     assert [text for call in slow.calls for text in call] == TEXTS  # none twice
     np.testing.assert_array_equal(arrays()["X"], [[len(text), 1] for text in TEXTS])
 
@@ -141,9 +141,9 @@ def test_a_fault_on_the_way_says_what_is_stored(folder, monkeypatch):
     slow = Slow(fault)
     monkeypatch.setattr(command, "make_encoder", lambda name: slow)
     lines = embed("t.csv", "--batch-size", "7", code=2).stderr.splitlines()
-    assert lines[0].startswith("note: 7 of 40 distinct texts are stored in ")
+    assert lines[0].startswith("note: 7 of 40 unique texts are stored in ")
     assert lines[1:] == ["error: the server answers 500"]
-    assert "7 of 40 distinct texts from the cache" in embed("t.csv", "--batch-size", "7").stdout
+    assert "7 of 40 unique texts from the cache" in embed("t.csv", "--batch-size", "7").stdout
 
 
 def test_a_write_that_fails_leaves_the_old_file(folder, monkeypatch):
@@ -187,11 +187,11 @@ ERRORS = {
         ("t.csv", "--split", "label"),
         "column 'label' must say True, 1 or 'train', else False, 0 or 'test'; it h",
     ),
-    "out": (("t.csv", "--out", "o.csv"), "o.csv: what fit reads is written as .npz; give a name that ends so."),
+    "out": (("t.csv", "--out", "o.csv"), "o.csv: the table of features is written as .npz; give a name that ends so."),
     "folder": (("t.csv", "--out", "x/o.npz"), "x/o.npz: there is no folder"),
     "hashing": (
         ("t.csv", "--encoder", "hashing:many"),
-        "--encoder hashing:many: say how many features, as in hashing:",
+        "--encoder hashing:many: give the number of features, as in hashing:",
     ),
     "model": (("t.csv", "--encoder", "./no-model"), "Got './no-model' instead. There is no such folder."),
     "key": (("t.csv", "--encoder", "openai:some"), "must be set in the environment. Got an environment without it"),

@@ -21,7 +21,7 @@ def own_process(monkeypatch):
     yield
     signal.signal(signal.SIGINT, before)
     signal.set_wakeup_fd(-1)
-    sigint.pressed()  # what is left
+    sigint.was_interrupted()  # what is left
 
 
 def ends(monkeypatch, capfd, work):

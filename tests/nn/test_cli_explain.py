@@ -56,7 +56,7 @@ def test_a_row_is_explained_as_in_python(folder, run):
     assert given.stdout == f"Row 3 of new.csv\n{found}\n"
     assert f"income {int(new.income[3])}" in given.stdout
     assert ", which is yes: " in given.stdout
-    assert "the truth is in the last column, 'buys'" in given.stderr
+    assert "the target is the last column, 'buys'" in given.stderr
     assert "counted without the 1 that have no 'buys'" in given.stderr
 
 

@@ -71,14 +71,14 @@ def test_onnx_of_a_table(folder):
     result = export("model.npz", "--to", "model.onnx")
     assert "city: text (rows, 1), empty where missing, such as Bergen, Oslo, Tromsø" in result.stdout
     assert "since: float64 (rows, 1), days since 1970-01-01, NaN where missing" in result.stdout
-    assert "gives     probabilities: float32 (rows, 2)" in result.stdout
-    assert "200 rows drawn at random around those of training: all labels are the model's" in result.stdout
+    assert "output    probabilities: float32 (rows, 2)" in result.stdout
+    assert "200 rows sampled around the training rows: all labels agree" in result.stdout
     assert difference(result.stdout) < 1e-6
     assert "}  # since: days since 1970-01-01, 20000 is 2024-10-04\n" in result.stdout
     assert np.datetime64("1970-01-01") + np.timedelta64(20000, "D") == np.datetime64("2024-10-04")
     assert used(result)[0].tolist() in (["yes"], ["no"])
     result = export("model.npz", "--to", "again.onnx", "--rows", "table.csv", "--dtype", "float64")
-    assert "on 60 rows of table.csv: all labels are the model's" in result.stdout
+    assert "on 60 rows of table.csv: all labels agree" in result.stdout
     assert difference(result.stdout) < 1e-10
 
 
@@ -105,7 +105,7 @@ def test_rows_to_compare_on_are_read_as_they_are_written(folder):
     assert not (folder / "m.py").exists()
     frame.to_csv("other.csv", index=False, sep=";", decimal=",", encoding="cp1252")
     result = export("model.npz", "--to", "m.py", "--force", *rows)
-    assert "on 60 rows of other.csv: all labels are the model's" in result.stdout
+    assert "on 60 rows of other.csv: all labels agree" in result.stdout
     assert "note: other.csv: decimals are written with a comma" in result.stderr
 
 

@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 
 from clifford_rand_nn import ConvexNetworkRegressor, Shards, load_model
 from clifford_rand_nn.cli.app import app
-from clifford_rand_nn.cli.progress import ShownEngine
-from clifford_rand_nn.cli.shards import training_shards
+from clifford_rand_nn.cli.shards import ShownEngine, training_shards
 from clifford_rand_nn.kernel_network.landmarks.judge import ResidualSum
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.solvers.base import Status
@@ -71,7 +70,7 @@ def test_a_fit_is_saved_and_said(folder):
     assert "classification: the target is text, 2 classes" in words
     assert "100 rows × 3 columns in 2 shards, 600 bytes of float16" in words
     assert "this says nothing about new rows" in words
-    assert "scores on 60 rows of new, which no fit has seen" in words
+    assert "scores on the test set, 60 rows of new" in words
     assert "model not written; give --out" in words
     model = load_model(folder / "m.npz")
     assert list(model.classes_) == ["far", "near"]
@@ -114,7 +113,7 @@ def test_a_fit_as_json_with_its_test():
 def test_the_network_without_knobs():
     done = run("fit", "--shards", "train", "--out", "n.npz", "--force")
     words = " ".join(done.stdout.split())
-    assert "on rows that were held out" in words
+    assert "out-of-sample accuracy" in words
     assert "model written to n.npz" in words
     scores = json.loads(run("evaluate", "n.npz", "--shards", "new", "--json").stdout)
     assert scores["model"]["accuracy"] > scores["simplest"]["accuracy"] + 0.1
@@ -153,7 +152,7 @@ def test_evaluate_says_scores_beside_the_majority(folder):
     words = " ".join(run("evaluate", "m.npz", "--shards", "new").stdout.split())
     accuracy = np.mean(load_model(folder / "m.npz").predict(X[100:].astype("f4")) == LABELS[100:])
     majority = np.mean(LABELS[100:] == "near")
-    assert f"accuracy {accuracy:.5g} {max(majority, 1 - majority):.5g}" in words
+    assert f"accuracy {accuracy:.4f} {max(majority, 1 - majority):.4f}" in words
 
 
 def test_parquet_with_names(folder):
@@ -184,7 +183,7 @@ def test_parquet_with_names(folder):
         (("fit", "--shards", "train", "--groups", "id"), "'--groups' parameter .* must be left out"),
         (("fit", "--shards", "train", "--no-compare"), "'--no-compare' parameter .* must be left out"),
         (("fit", "--shards", "train", "--model", "lasso"), "must be network or gated"),
-        (("fit", "--shards", "train", "--max-memory", "much"), "'much' is no size such as 1GB"),
+        (("fit", "--shards", "train", "--max-memory", "much"), "'much' is not a size such as 1GB"),
         (("fit", "--shards", "train", "--checkpoint", "no/c"), "there is no folder"),
         (("predict", "m.npz", "--shards", "new"), "needs --out"),
         (("predict", "m.npz", "new.csv", "--resume"), "--resume: It is for --shards"),
@@ -208,7 +207,7 @@ def test_a_plan_instead_of_a_fit():
 
 
 def test_the_engine_that_shows_its_passes_changes_nothing(capsys, monkeypatch):
-    monkeypatch.setattr("clifford_rand_nn.cli.progress._EVERY", 0.0)  # stderr is no terminal here
+    monkeypatch.setattr("clifford_rand_nn.cli.shards._EVERY", 0.0)  # stderr is no terminal here
     y = X[:, 0] + 0.1 * rng.standard_normal(160)
     shards = Shards([X[:90], X[90:]], [y[:90], y[90:]], part_rows=40)
     models = [ConvexNetworkRegressor().fit(shards, engine=engine) for engine in (ShownEngine(shards), None)]

@@ -57,10 +57,10 @@ def test_a_fit_says_what_columns_are_and_is_honest():
     assert "number 1 size" in words
     assert "category 1 city" in words
     assert "left out 1 key: " in words
-    assert "on 30 rows of test.parquet, some of them equal to rows of training" in words  # in city, without a size
+    assert "30 rows of test.parquet, some of them equal to training rows" in words  # in city, without a size
     assert "this says nothing about new rows" in words
-    assert done.stdout.index("each predicted by a fit without it") < done.stdout.index("no measure of quality")
-    assert "the same rows made the choices below, so new rows may fare a little worse" in words
+    assert done.stdout.index("out-of-sample scores") < done.stdout.index("no measure of quality")
+    assert "these rows also selected the parameters below, so scores on new rows may be a little lower" in words
 
 
 @pytest.mark.slow
@@ -68,9 +68,8 @@ def test_test_rows_that_were_trained_on_are_not_called_new(tmp_path):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")
     done = run("fit", "train.csv", "--test", "train.csv", "--report", tmp_path / "seen.html")
-    assert "on 60 rows of train.csv, some of them equal to rows of training" in done.stdout
-    assert "no fit has seen" not in done.stdout
-    assert "had not seen but for test rows that are equal to some of training" in (tmp_path / "seen.html").read_text()
+    assert "60 rows of train.csv, some of them equal to training rows" in done.stdout
+    assert "but for test rows that are equal to training rows" in (tmp_path / "seen.html").read_text()
 
 
 def test_options_are_not_folded(monkeypatch):
@@ -97,13 +96,13 @@ def test_kinds_can_be_overruled():
 def test_evaluate_refuses_a_target_without_any_class_of_the_model():
     TABLE.drop(columns="buys").to_csv("other.csv", index=False)
     message = run("evaluate", "m.npz", "other.csv", code=2).stderr
-    assert "the target 'paid' has no class of the model, which knows no, yes; it has " in message
-    assert "… (90 in all). Name the column with the truth by --target." in message
+    assert "the target 'paid' has no class of the model, which has no, yes; it has " in message
+    assert "… (90 in all). Give the column by --target." in message
     assert message.count(", ") < 12
     some = TABLE.drop(columns="paid")
     some.assign(buys=np.where(np.arange(90) < 40, some["buys"], some["key"])).to_csv("some.csv", index=False)
     said = run("evaluate", "m.npz", "some.csv").stdout
-    assert "does not know count as wrong: k040, k041, k042, k043, k044, … (50 in all)\n" in said
+    assert "does not have count as wrong" in said
 
 
 def test_dates_and_texts_as_asked():
@@ -209,7 +208,7 @@ def test_a_path_is_a_table_and_a_picture():
     run("path", "paid.csv", "--out", "path.csv", "--picture", "path.png", "--force")
     left_out = pd.read_csv("path.csv")
     assert (np.diff(left_out["beta"]) < 0).all()
-    assert left_out["left_out_error"].min() < 0.6
+    assert left_out["loo_error"].min() < 0.6
     assert (load_model("r.npz")[-1].candidates_[0].score) < 0.6
     with open("path.png", "rb") as stream:
         assert stream.read(8) == b"\x89PNG\r\n\x1a\n"
@@ -252,12 +251,12 @@ def test_a_model_of_named_arrays_is_used_without_a_word_of_names():
 
 def test_a_model_is_no_table():
     message = run("predict", "train.csv", "m.npz", code=2).stderr
-    assert message == "error: train.csv: this is no model file, which ends in .npz; the model is given first.\n"
+    assert message == "error: train.csv: this is not a model file, which ends in .npz; the model is given first.\n"
     result = runner.invoke(app, ["path", "m.npz"])
     assert result.exit_code == 2
     assert "m.npz: this is a model file; give a table" in result.output
     table = runner.invoke(app, ["path", "paid.csv", "--target", "paid"])
-    assert "left out error: squared error of rows left out, over the variance" in table.output
+    assert "loo error: leave-one-out squared error over the variance" in table.output
 
 
 def test_tables_of_another_encoding(folder):

@@ -85,7 +85,7 @@ def test_labels_of_chance_get_no_credit_for_their_copies():
 def test_facts_of_classes(classified):
     model, facts = classified
     left = facts.left_out
-    assert (left.how, left.linear_how) == ("leave-one-out", "in 10 folds")
+    assert (left.how, left.linear_how) == ("leave-one-out", "10-fold cross-validation")
     assert left.model.accuracy == pytest.approx(model.loo_score_)
     assert left.simplest.accuracy <= max(np.mean(KIND == "yes"), np.mean(KIND == "no"))
     assert left.confusion.sum() == 60
@@ -124,7 +124,7 @@ def test_facts_of_numbers_weights_and_test_rows():
 def test_a_finite_network_is_judged_by_folds():
     model = GatedReLUClassifier(n_gates=5, beta=0.05, tol=1e-2, random_state=0).fit(X, KIND)
     facts = collect_facts(model, Rows(X, KIND), seconds=0.1)
-    assert facts.left_out.how == "in 5 folds"
+    assert facts.left_out.how == "5-fold cross-validation"
     folds = make_folds(X, KIND, None, classes=True, count=5)
     right = 0
     for held in folds.held:
@@ -133,7 +133,7 @@ def test_a_finite_network_is_judged_by_folds():
         right += int((fresh.predict(X[held]) == KIND[held]).sum())
     assert facts.left_out.model.accuracy == pytest.approx(right / 60)
     slow = collect_facts(model, Rows(X, KIND), seconds=1e3)
-    assert slow.left_out.how == "on 12 rows that were held out"
+    assert slow.left_out.how == "a validation set of 12 rows"
 
 
 def codes(cautions):
@@ -154,7 +154,7 @@ def test_the_linear_model_is_judged_on_the_rows_that_the_model_left_out(monkeypa
     linear = baselines.linear_model(X[kept], y[kept], None, None, classes=True).fit(X[kept], y[kept])
     assert facts.left_out.linear.accuracy == pytest.approx(linear.score(X[some], y[some]))
     assert facts.left_out.linear.log_loss == pytest.approx(log_loss(y[some], linear.predict_proba(X[some])))
-    assert facts.left_out.linear_how == "on the same rows"
+    assert facts.left_out.linear_how == "the same rows"
 
 
 def replace_left_out(model, some):
@@ -203,7 +203,7 @@ def test_scores_that_are_no_better_are_told(classified):
     left = facts.left_out
     same = replace(facts, left_out=replace(left, model=left.simplest))
     assert codes(score_cautions(same)) == ["no_better_than_simplest"]
-    assert f"no better than to say {left.guess} always" in score_cautions(same)[0].text
+    assert f"no better than always {left.guess}" in score_cautions(same)[0].text
     worse = replace(facts, test=replace(left, difference=-0.03, error=0.02))
     assert codes(score_cautions(worse)) == ["linear_is_better"]
     noise = replace(facts, test=replace(left, difference=-0.03, error=0.04))

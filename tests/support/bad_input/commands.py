@@ -132,10 +132,12 @@ ODD_FILES = 43  # of the latter, known before they are written: a row names one 
 @cache
 def options(command):
     """Return {option: True for a flag} of a command, as typer declares them."""
-    from clifford_rand_nn.cli.app import Commands
+    import typer
+
+    from clifford_rand_nn.cli.app import app
 
     found = {}
-    for parameter in Commands()[command].params:
+    for parameter in typer.main.get_command(app).commands[command].params:
         if parameter.param_type_name == "option" and parameter.name != "help":
             found[parameter.opts[0]] = bool(getattr(parameter, "is_flag", False))
     return found

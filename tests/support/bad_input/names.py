@@ -66,9 +66,9 @@ def public_names():
 
 
 def commands():
-    from clifford_rand_nn.cli.app import COMMANDS
+    from clifford_rand_nn.cli.commands import EXAMPLES
 
-    return sorted(COMMANDS)
+    return sorted(EXAMPLES)
 
 
 def resolve(name):

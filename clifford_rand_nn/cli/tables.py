@@ -1,0 +1,296 @@
+"""Tables and model files of the command line: target, weights and groups taken out, the other columns encoded."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from clifford_rand._checks import fail
+from clifford_rand._typing import Array
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.cli.console import OPTIONS, complain, note_ignored, say
+from clifford_rand_nn.cli.options import TableFormat
+from clifford_rand_nn.model_file import load_model
+from clifford_rand_nn.reporting.facts import Rows
+from clifford_rand_nn.tables import (
+    TableEncoder,
+    default_target,
+    existing_table,
+    listed,
+    read_frame,
+    read_table,
+    training_rows,
+)
+from clifford_rand_nn.tables.cells import without_marks
+from clifford_rand_nn.tables.notes import column_names
+
+KINDS = ("numeric", "categorical", "dates", "textual", "leave_out", "missing")  # parameters of `TableEncoder`
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The format of a table, and the roles of its columns.
+
+    Attributes
+    ----------
+    target : str
+    weights, groups : str or None
+    dialect : mapping
+        Of `read_frame`: separator, decimal, header.
+    kinds : mapping
+        Of `TableEncoder`: columns that are asked to be of a kind.
+    """
+
+    target: str
+    weights: str | None = None
+    groups: str | None = None
+    dialect: Mapping[str, Any] = field(default_factory=dict)
+    kinds: Mapping[str, Any] = field(default_factory=dict)
+
+
+def choose_target(path: Path, target: str | None, table_format: TableFormat, prints_text: bool) -> str:
+    """Return the target of the options, or the last column of a table, which is printed."""
+    if target is None:
+        target = default_target(path, **table_format.keywords)
+        if prints_text:
+            say(f"target: {target}; else give --target")
+    return target
+
+
+def read_training(path: Path, reading: Reading) -> tuple[Rows, TableEncoder | None]:
+    """Read and encode a table; return its rows, and the encoder: None for an NPZ, which holds numbers.
+
+    Rows without a target are left out.
+    """
+    if existing_table(path).suffix.lower() == ".npz":
+        _refuse_kinds(path, reading)
+        table = read_table(path, target=reading.target, weights=reading.weights, groups=reading.groups)
+        assert table.target is not None
+        named = table.names or ()
+        return Rows(
+            table.X, table.target, table.weights, table.groups, named, named, path=str(path), target=reading.target
+        ), None
+    parts = training_rows(
+        _read(path, reading), reading.target, weights=reading.weights, groups=reading.groups, what=str(path)
+    )
+    encoder = TableEncoder(**reading.kinds)
+    with named_errors(path):
+        X, notes = encoder.fit_encode(parts.features, parts.target)
+    for line in replace(notes, left_out=()).lines():  # the facts of a fit have the columns
+        complain("note", f"{path}: {line}")
+    return _rows(path, X, parts, encoder, reading), encoder
+
+
+def read_other(path: Path, reading: Reading, encoder: TableEncoder | None, names: Any) -> Rows:
+    """Read another table with the columns of training; weights may be missing.
+
+    ``names`` are those of the features where there is no encoder, or None.
+    """
+    if encoder is None:
+        columns = None if names is None or len(names) == 0 else list(names)
+        table = read_table(path, target=reading.target, columns=columns, weights=reading.weights, need_weights=False)
+        assert table.target is not None
+        note_ignored(str(path), table.ignored)
+        return Rows(table.X, table.target, table.weights, path=str(path), target=reading.target)
+    frame = without_marks(
+        _read(path, reading), column_names(encoder.missing, "missing", "TableEncoder"), reading.target
+    )
+    there = set(map(str, frame.columns))
+    weights = reading.weights if reading.weights in there else None
+    apart = [reading.groups] if reading.groups in there else []
+    parts = training_rows(frame, reading.target, weights=weights, apart=apart, what=str(path))
+    with named_errors(path):
+        X, notes = encoder.encode(parts.features)
+    for line in notes.lines():
+        complain("note", f"{path}: {line}")
+    return _rows(path, X, parts, encoder, reading)
+
+
+@contextmanager
+def named_errors(path: Path) -> Iterator[None]:
+    """Name the file in errors of what it holds."""
+    try:
+        yield
+    except ArgumentError as error:
+        text = str(error)
+        raise ArgumentError(text if text.startswith(str(path)) else f"{path}: {text}") from error
+
+
+def _read(path: Path, reading: Reading) -> Any:
+    frame = without_marks(read_frame(path, **reading.dialect), reading.kinds.get("missing", ()), reading.target)
+    for note in frame.attrs.get("notes", ()):
+        complain("note", f"{path}: {note}")
+    if len(frame) == 0:
+        raise ArgumentError(f"{path}: the table has columns but no rows.")
+    return frame
+
+
+def _refuse_kinds(path: Path, reading: Reading) -> None:
+    for name in KINDS:
+        if reading.kinds.get(name):
+            option = OPTIONS.get(name, f"--{name}")
+            columns = ", ".join(reading.kinds[name])
+            hint = "An NPZ holds numbers; write the table as CSV or Parquet for columns of other kinds."
+            raise fail(option, "clifford-rand", f"left out for the NPZ {path}", columns, hint)
+
+
+def _rows(path: Path, X: Any, parts: Any, encoder: TableEncoder, reading: Reading) -> Rows:
+    return Rows(
+        X=np.ascontiguousarray(X, dtype=np.float64),
+        y=parts.target,
+        weights=parts.weights,
+        groups=parts.groups,
+        names=tuple(map(str, encoder.get_feature_names_out())),
+        origin=tuple(map(str, encoder.origin_)),
+        frame=parts.features,
+        columns=encoder.columns_,
+        path=str(path),
+        target=reading.target,
+        read=len(parts.target) + parts.left_out,
+        reasons=((parts.left_out, "the target is empty"),) if parts.left_out else (),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedModel:
+    """A model file, taken apart.
+
+    Attributes
+    ----------
+    path : Path
+    encoder : TableEncoder or None
+        The encoder of tables; None if the model takes numbers.
+    prefix : Pipeline or None
+        Other steps before the model.
+    model : estimator
+    """
+
+    path: Path
+    encoder: TableEncoder | None
+    prefix: Any
+    model: Any
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Columns of a table that the model was trained on, or None if they had no names."""
+        first = self.encoder or self.prefix or self.model
+        names = getattr(first, "feature_names_in_", None)
+        return None if names is None else tuple(map(str, names))
+
+    @property
+    def needed(self) -> tuple[str, ...] | None:
+        """Those of them that a table must have."""
+        if self.encoder is None:
+            return self.names
+        return tuple(column.name for column in self.encoder.columns_ if column.kind != "left out")
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of a table."""
+        first = self.encoder or self.prefix or self.model
+        return int(first.n_features_in_)
+
+    def encode(self, rows: Any) -> Any:
+        """Return a table, or an array, as the model takes it."""
+        if self.encoder is not None:
+            rows = self.encoder.transform(rows)
+        return rows if self.prefix is None else self.prefix.transform(rows)
+
+    def columns_of(self, path: Path, frame: Any) -> Any:
+        """Return the columns of a table that the model needs: those with its names, or the first if it has none.
+
+        Raises
+        ------
+        ArgumentError
+            One is missing.
+        """
+        if self.names is None:
+            if frame.shape[1] < self.n_columns:
+                raise ArgumentError(f"{path}: there are {frame.shape[1]} columns, the model needs {self.n_columns}.")
+            return frame.iloc[:, : self.n_columns].to_numpy()
+        there = [str(name) for name in frame.columns]
+        missing = [name for name in self.needed or () if name not in there]
+        if missing:
+            raise ArgumentError(f"{path}: a column of the model is missing: {listed(missing)}.")
+        return frame[[name for name in self.names if name in there]]
+
+    @property
+    def is_classifier(self) -> bool:
+        """Whether it predicts classes."""
+        return hasattr(self.model, "classes_")
+
+
+def read_model(path: Path) -> LoadedModel:
+    """Read a model file.
+
+    Raises
+    ------
+    ArgumentError
+        It is not a model file, or is damaged.
+    """
+    if path.suffix.lower() != ".npz" and path.is_file():
+        raise ArgumentError(f"{path}: this is not a model file, which ends in .npz; the model is given first.")
+    return take_apart(path, load_model(path))
+
+
+def take_apart(path: Path, loaded: Any) -> LoadedModel:
+    """Return the parts of what a model file holds."""
+    loaded = getattr(loaded, "estimator_", loaded)  # the best of a search
+    if not isinstance(loaded, Pipeline):
+        return LoadedModel(path, None, None, loaded)
+    *before, (_, model) = loaded.steps
+    encoder = None
+    if before and isinstance(before[0][1], TableEncoder):
+        encoder, before = before[0][1], before[1:]
+    if any(isinstance(step, TableEncoder) for _, step in before):
+        raise ArgumentError(f"{path}: a TableEncoder is not the first step of the pipeline, so no table can be read.")
+    return LoadedModel(path, encoder, Pipeline(before) if before else None, model)
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Predictions of rows.
+
+    Attributes
+    ----------
+    labels : (n,)
+        Classes, or numbers.
+    probabilities : (n, C) or None
+    outputs : (n,) or (n, C), or None
+        Of a classifier without probabilities.
+    interval : pair of (n,), or None
+    """
+
+    labels: NDArray[Any]
+    probabilities: Array | None = None
+    outputs: Array | None = None
+    interval: tuple[Array, Array] | None = None
+
+
+def predictions(model: Any, X: Any, coverage: float) -> Predictions:
+    """Return the predictions of a model for encoded rows, in the order of its columns; the network is evaluated once.
+
+    Outputs are log-odds of the second of two classes, else logarithms of probabilities up to a constant, wherever there
+    are probabilities.
+    """
+    with warnings.catch_warnings():  # columns were matched by name before
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        if not hasattr(model, "classes_"):
+            if not hasattr(model, "predict_with_interval"):
+                return Predictions(model.predict(X))
+            predicted, low, high = model.predict_with_interval(X, coverage)
+            return Predictions(predicted, interval=(low, high) if predicted.ndim == 1 else None)
+        if hasattr(model, "predict_log_proba"):
+            logs = model.predict_log_proba(X)
+            return Predictions(model.classes_[logs.argmax(axis=1)], np.exp(logs))
+        outputs = model.decision_function(X)
+        labels = model.classes_[(outputs > 0).astype(int) if outputs.ndim == 1 else outputs.argmax(axis=1)]
+        if not hasattr(model, "predict_proba"):
+            return Predictions(labels, outputs=outputs)
+        return Predictions(labels, model.predict_proba(X))
