@@ -90,7 +90,7 @@ def run_fit(
         print_json(facts.as_dict() | names)
     elif output.prints_text:
         show_facts(facts)
-    for warning in facts.cautions:
+    for warning in facts.warnings:
         complain("warning", warning.text)
     if output.report is not None:
         drawing = write_report(output.report, facts, silent, rows)

@@ -18,11 +18,11 @@ from clifford_rand_nn.reporting.baselines import (
 )
 from clifford_rand_nn.reporting.facts import Comparison, Facts, Proof, Rows
 from clifford_rand_nn.reporting.model_warnings import (
-    Caution,
-    caution_groups,
-    caution_rows,
-    caution_seen,
-    caution_telling,
+    ModelWarning,
+    group_warnings,
+    leakage_warning,
+    overlap_warning,
+    sample_warnings,
 )
 from clifford_rand_nn.reporting.selection import (
     choices,
@@ -106,27 +106,27 @@ def collect_facts(
         solver=solver_text(model),
         seconds=seconds,
     )
-    return _with_cautions(facts, rows, test, classes)
+    return _with_warnings(facts, rows, test, classes)
 
 
-def _with_cautions(facts: Facts, rows: Rows, test: Rows | None, classes: bool) -> Facts:
-    return replace(facts, cautions=(*row_cautions(rows, test, classes), *score_cautions(facts)))
+def _with_warnings(facts: Facts, rows: Rows, test: Rows | None, classes: bool) -> Facts:
+    return replace(facts, warnings=(*data_warnings(rows, test, classes), *score_warnings(facts)))
 
 
-def row_cautions(rows: Rows, test: Rows | None, classes: bool) -> list[Caution]:
+def data_warnings(rows: Rows, test: Rows | None, classes: bool) -> list[ModelWarning]:
     """Return the warnings that rows alone call for."""
-    found = caution_rows(rows.X, rows.y, classes=classes)
+    found = sample_warnings(rows.X, rows.y, classes=classes)
     if test is not None:
-        found += caution_seen(rows.X, test.X)
+        found += overlap_warning(rows.X, test.X)
     origin = rows.origin or rows.names or tuple(str(i) for i in range(rows.X.shape[1]))
-    found += caution_telling(rows.X, rows.y, origin, rows.groups, classes=classes)
+    found += leakage_warning(rows.X, rows.y, origin, rows.groups, classes=classes)
     if rows.frame is not None and rows.groups is None:
         kinds = [one.kind for one in rows.columns] or ["number"] * rows.frame.shape[1]
-        found += caution_groups(rows.frame, [str(name) for name in rows.frame.columns], kinds)
+        found += group_warnings(rows.frame, [str(name) for name in rows.frame.columns], kinds)
     return found
 
 
-def score_cautions(facts: Facts) -> list[Caution]:
+def score_warnings(facts: Facts) -> list[ModelWarning]:
     """Return the warnings that scores of rows left out, or of the test rows, call for."""
     found = []
     for compared, where in ((facts.left_out, "left-out rows"), (facts.test, "the test set")):
@@ -135,11 +135,11 @@ def score_cautions(facts: Facts) -> list[Caution]:
         mine, least = compared.model.main, compared.simplest.main
         if mine <= least:
             text = f"on {where} the model ({facts.measure} {mine:.4f}) is no better than always {compared.guess}"
-            found.append(Caution("no_better_than_simplest", f"{text} ({least:.4f})."))
+            found.append(ModelWarning("no_better_than_simplest", f"{text} ({least:.4f})."))
         linear, difference, error = compared.linear, compared.difference, compared.error
         if linear is not None and difference is not None and error is not None and difference < -error:
             text = f"on {where} {facts.linear} is better ({linear.main:.4f}, here {mine:.4f})"
-            found.append(Caution("linear_is_better", f"{text}: it is simpler, too."))
+            found.append(ModelWarning("linear_is_better", f"{text}: it is simpler, too."))
     return found
 
 

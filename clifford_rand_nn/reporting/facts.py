@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from clifford_rand import __version__
 from clifford_rand._typing import Array
-from clifford_rand_nn.reporting.model_warnings import Caution
+from clifford_rand_nn.reporting.model_warnings import ModelWarning
 from clifford_rand_nn.reporting.selection import Choice
 from clifford_rand_nn.scores import Scores
 
@@ -160,7 +160,7 @@ class Facts:
     solver : str
     seconds : float
         Of the fit alone.
-    cautions : tuple of Caution
+    warnings : tuple of ModelWarning
     """
 
     path: str
@@ -185,7 +185,7 @@ class Facts:
     proof: Proof
     solver: str
     seconds: float
-    cautions: tuple[Caution, ...] = ()
+    warnings: tuple[ModelWarning, ...] = ()
 
     @property
     def measure(self) -> str:
@@ -205,7 +205,7 @@ class Facts:
     @property
     def test_was_seen(self) -> bool:
         """Whether rows of the test set are training rows, too."""
-        return any(caution.code == "seen_rows" for caution in self.cautions)
+        return any(warning.code == "seen_rows" for warning in self.warnings)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the facts as plain values for JSON; keys are the names of attributes, NaN is None.

@@ -28,7 +28,7 @@ _REPEATS = 2  # rows of an id, on average
 
 
 @dataclass(frozen=True)
-class Caution:
+class ModelWarning:
     """Something about rows or scores that a reader should know before the model is used.
 
     Attributes
@@ -47,15 +47,15 @@ class Caution:
     columns: tuple[str, ...] = ()
 
 
-def caution_rows(
+def sample_warnings(
     X: Array, y: NDArray[Any], *, classes: bool, groups: NDArray[Any] | None = None, left_out_together: bool = True
-) -> list[Caution]:
+) -> list[ModelWarning]:
     """Return what numbers of rows, classes and copies call for."""
     found = []
     n, d = X.shape
     if n < d:
         text = f"there are fewer rows ({n}) than columns ({d}, after encoding): many models fit such rows exactly, so"
-        found.append(Caution("few_rows", f"{text} trust the scores of rows left out only, and leave columns out."))
+        found.append(ModelWarning("few_rows", f"{text} trust the scores of rows left out only, and leave columns out."))
     if classes:
         found += _rare(y)
     first, place = merged_rows(X)
@@ -64,21 +64,23 @@ def caution_rows(
     return found
 
 
-def _rare(y: NDArray[Any]) -> list[Caution]:
+def _rare(y: NDArray[Any]) -> list[ModelWarning]:
     labels, counts = np.unique(y, return_counts=True)
     rare = [f"{label} ({count})" for label, count in zip(labels, counts, strict=True) if count < _RARE]
     if not rare:
         return []
     names = some_of(rare, _SHOWN)
     many = "classes have" if len(rare) > 1 else "a class has"
-    return [Caution("rare_class", f"{many} fewer than {_RARE} rows: {names}; what is said of them is hardly known.")]
+    return [
+        ModelWarning("rare_class", f"{many} fewer than {_RARE} rows: {names}; what is said of them is hardly known.")
+    ]
 
 
-def _copies(y: NDArray[Any], place: NDArray[np.intp], copies: int, classes: bool) -> list[Caution]:
+def _copies(y: NDArray[Any], place: NDArray[np.intp], copies: int, classes: bool) -> list[ModelWarning]:
     share = copies / len(y)
     what = "1 row is a copy of another row" if copies == 1 else f"{copies} rows ({share:.1%}) are copies of other rows"
     text = f"{what} in every column; copies are left out together."
-    found = [Caution("copies", text)]
+    found = [ModelWarning("copies", text)]
     if classes:
         code = np.unique(y, return_inverse=True)[1]
         low, high = np.full(place.max() + 1, code.max()), np.zeros(place.max() + 1, dtype=code.dtype)
@@ -87,11 +89,11 @@ def _copies(y: NDArray[Any], place: NDArray[np.intp], copies: int, classes: bool
         apart = int(np.count_nonzero((low < high)[place]))
         if apart:
             what = f"{apart} rows are equal in every column but of different classes: no model can be right on all."
-            found.append(Caution("contradictions", what))
+            found.append(ModelWarning("contradictions", what))
     return found
 
 
-def caution_seen(X: Array, test: Array) -> list[Caution]:
+def overlap_warning(X: Array, test: Array) -> list[ModelWarning]:
     """Return a warning of test rows that are training rows."""
     first, place = merged_rows(np.concatenate([X, test]))
     known = np.zeros(len(first), dtype=bool)
@@ -100,12 +102,12 @@ def caution_seen(X: Array, test: Array) -> list[Caution]:
     if not seen:
         return []
     text = f"{seen} of {len(test)} test rows ({seen / len(test):.1%}) are rows of the training table in every column:"
-    return [Caution("seen_rows", f"{text} the test score flatters.")]
+    return [ModelWarning("seen_rows", f"{text} the test score flatters.")]
 
 
-def caution_telling(
+def leakage_warning(
     X: Array, y: NDArray[Any], origin: Sequence[str], groups: NDArray[Any] | None, *, classes: bool
-) -> list[Caution]:
+) -> list[ModelWarning]:
     """Return a warning of columns of the table that tell the target almost alone.
 
     The twenty that go best with the target (F test) are tried, each with a small tree (and, for numbers, a line)
@@ -145,10 +147,10 @@ def caution_telling(
     measure = "accuracy" if classes else "R²"
     names = some_of([f"{name} ({measure} {value:.3f})" for name, value in told], _SHOWN)
     text = f"alone tells the target almost perfectly: {names}. Is it known before the target is? If not, --drop it."
-    return [Caution("telling_column", f"a column {text}", tuple(name for name, _ in told))]
+    return [ModelWarning("telling_column", f"a column {text}", tuple(name for name, _ in told))]
 
 
-def caution_groups(frame: Any, columns: Sequence[str], taken_for: Sequence[str]) -> list[Caution]:
+def group_warnings(frame: Any, columns: Sequence[str], taken_for: Sequence[str]) -> list[ModelWarning]:
     """Return a warning of columns that look like ids whose rows belong together.
 
     ``columns`` are those of the frame that hold whole numbers or text, ``taken_for`` what each is used as.
@@ -165,5 +167,5 @@ def caution_groups(frame: Any, columns: Sequence[str], taken_for: Sequence[str])
             used = "" if kind == "left out" else f", and is used as a {kind}"
             text = f"column {name} looks like an id that repeats ({distinct} values in {len(values)} rows){used}:"
             advice = f"if rows of one {name} belong together, give --groups {name}, else scores may flatter."
-            found.append(Caution("groups", f"{text} {advice}", (name,)))
+            found.append(ModelWarning("groups", f"{text} {advice}", (name,)))
     return found

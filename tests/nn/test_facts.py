@@ -15,9 +15,9 @@ from sklearn.preprocessing import StandardScaler
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, GatedReLUClassifier
 from clifford_rand_nn.reporting import baselines
 from clifford_rand_nn.reporting.baselines import Folds, linear_left_out, make_folds, predict_left_out
-from clifford_rand_nn.reporting.collect import collect_facts, paired, score_cautions
+from clifford_rand_nn.reporting.collect import collect_facts, paired, score_warnings
 from clifford_rand_nn.reporting.facts import Rows
-from clifford_rand_nn.reporting.model_warnings import caution_groups, caution_rows, caution_seen, caution_telling
+from clifford_rand_nn.reporting.model_warnings import group_warnings, leakage_warning, overlap_warning, sample_warnings
 from clifford_rand_nn.scores import score_classes, score_numbers
 
 rng = np.random.default_rng(3)
@@ -97,7 +97,7 @@ def test_facts_of_classes(classified):
     )
     assert "this says nothing about new rows" in facts.proof.sentence
     assert {choice.name for choice in facts.chosen} >= {"scaling", "constant feature", "beta"}
-    assert facts.cautions == ()
+    assert facts.warnings == ()
 
 
 def test_facts_are_json(classified):
@@ -118,7 +118,7 @@ def test_facts_of_numbers_weights_and_test_rows():
     assert facts.left_out.model.r2 == pytest.approx(model.loo_score_)
     assert facts.test.model.r2 == pytest.approx(r2_score(VALUE[:10], model.predict(X[:10])))
     assert facts.test.model.coverage is not None
-    assert [caution.code for caution in facts.cautions if caution.code == "seen_rows"] == ["seen_rows"]
+    assert [warning.code for warning in facts.warnings if warning.code == "seen_rows"] == ["seen_rows"]
 
 
 def test_a_finite_network_is_judged_by_folds():
@@ -136,8 +136,8 @@ def test_a_finite_network_is_judged_by_folds():
     assert slow.left_out.how == "a validation set of 12 rows"
 
 
-def codes(cautions):
-    return [caution.code for caution in cautions]
+def codes(warnings):
+    return [warning.code for warning in warnings]
 
 
 def test_the_linear_model_is_judged_on_the_rows_that_the_model_left_out(monkeypatch):
@@ -164,50 +164,50 @@ def replace_left_out(model, some):
 
 
 def test_cautions_of_rows():
-    assert codes(caution_rows(X, KIND, classes=True)) == []
-    assert codes(caution_rows(X[:2], KIND[:2], classes=False)) == ["few_rows"]
+    assert codes(sample_warnings(X, KIND, classes=True)) == []
+    assert codes(sample_warnings(X[:2], KIND[:2], classes=False)) == ["few_rows"]
     rare = KIND.astype("U5")
     rare[:4] = "maybe"
-    (caution,) = caution_rows(X, rare, classes=True)
-    assert caution.code == "rare_class"
-    assert "maybe (4)" in caution.text
+    (warning,) = sample_warnings(X, rare, classes=True)
+    assert warning.code == "rare_class"
+    assert "maybe (4)" in warning.text
     twice, other = np.concatenate([X, X[:6]]), np.where(KIND[:6] == "yes", "no", "yes")
-    assert codes(caution_rows(twice, np.concatenate([KIND, KIND[:6]]), classes=True)) == ["copies"]
-    both = caution_rows(twice, np.concatenate([KIND, other]), classes=True)
+    assert codes(sample_warnings(twice, np.concatenate([KIND, KIND[:6]]), classes=True)) == ["copies"]
+    both = sample_warnings(twice, np.concatenate([KIND, other]), classes=True)
     assert codes(both) == ["copies", "contradictions"]
     assert both[1].text.startswith("12 rows are equal")
-    assert caution_seen(X, X + 1) == []
-    assert caution_seen(X, np.concatenate([X[:3], X + 1]))[0].text.startswith("3 of 63 test rows (4.8%)")
+    assert overlap_warning(X, X + 1) == []
+    assert overlap_warning(X, np.concatenate([X[:3], X + 1]))[0].text.startswith("3 of 63 test rows (4.8%)")
 
 
 def test_a_column_that_tells_the_target_is_named():
     leak = np.where(KIND == "yes", 1.0, 0.0) * 3 + 0.1 * rng.standard_normal(60)
     origin = ("a", "b", "c", "outcome")
-    (caution,) = caution_telling(np.column_stack([X, leak]), KIND, origin, None, classes=True)
-    assert caution.columns == ("outcome",)
-    assert caution_telling(X, KIND, origin[:3], None, classes=True) == []
-    (caution,) = caution_telling(np.column_stack([X, 2 * VALUE]), VALUE, origin, None, classes=False)
-    assert caution.columns == ("outcome",)
+    (warning,) = leakage_warning(np.column_stack([X, leak]), KIND, origin, None, classes=True)
+    assert warning.columns == ("outcome",)
+    assert leakage_warning(X, KIND, origin[:3], None, classes=True) == []
+    (warning,) = leakage_warning(np.column_stack([X, 2 * VALUE]), VALUE, origin, None, classes=False)
+    assert warning.columns == ("outcome",)
 
 
 def test_an_id_that_repeats_asks_for_groups():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"patient_id": np.arange(60) // 4, "paid": np.arange(60) // 4, "row_id": np.arange(60)})
-    (caution,) = caution_groups(frame, list(frame.columns), ["number"] * 3)
-    assert caution.columns == ("patient_id",)
-    assert "--groups patient_id" in caution.text
+    (warning,) = group_warnings(frame, list(frame.columns), ["number"] * 3)
+    assert warning.columns == ("patient_id",)
+    assert "--groups patient_id" in warning.text
 
 
 def test_scores_that_are_no_better_are_told(classified):
     facts = classified[1]
     left = facts.left_out
     same = replace(facts, left_out=replace(left, model=left.simplest))
-    assert codes(score_cautions(same)) == ["no_better_than_simplest"]
-    assert f"no better than always {left.guess}" in score_cautions(same)[0].text
+    assert codes(score_warnings(same)) == ["no_better_than_simplest"]
+    assert f"no better than always {left.guess}" in score_warnings(same)[0].text
     worse = replace(facts, test=replace(left, difference=-0.03, error=0.02))
-    assert codes(score_cautions(worse)) == ["linear_is_better"]
+    assert codes(score_warnings(worse)) == ["linear_is_better"]
     noise = replace(facts, test=replace(left, difference=-0.03, error=0.04))
-    assert codes(score_cautions(noise)) == []
+    assert codes(score_warnings(noise)) == []
 
 
 def test_the_error_of_a_difference_is_paired():

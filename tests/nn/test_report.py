@@ -138,8 +138,8 @@ def test_the_numbers_are_those_of_the_facts(classes):
     )
     hard = text[text.index('id="hardest"') :]
     assert re.search(r'<th scope="row" class="right">(\d+)</th>', hard)[1] == str(found.rows[worst])
-    for caution in facts.cautions:
-        assert caution.text[1:20] in page.text
+    for warning in facts.warnings:
+        assert warning.text[1:20] in page.text
 
 
 @pytest.mark.slow
