@@ -1,4 +1,4 @@
-"""What the models share: coordinates and numbers from a caller, the one grade of a blade, lengths, simple rotations."""
+"""Inputs of the models: coordinates and numbers, the one grade of a blade, lengths, simple rotations."""
 
 from fractions import Fraction
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import check_bool, check_tolerance, describe, fail
+from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.basis.arrays import is_tensor
 from clifford_rand.basis.coefficients import as_coefficients
 from clifford_rand.multivector.multivector import Multivector
@@ -60,12 +60,12 @@ def cosine_and_sine(x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 def exact_beside(A: Any, value: ArrayLike) -> Any:
     """Return a multivector with Python's integers beside symbols, so that 1 does not become 1.0."""
-    kept = isinstance(A, Multivector) and not is_tensor(A.coefficients) and A.dtype.kind == "i"
-    return A.astype(object) if kept and is_symbolic(np.asarray(value, dtype=object)) else A
+    integers = isinstance(A, Multivector) and not is_tensor(A.coefficients) and A.dtype.kind == "i"
+    return A.astype(object) if integers and is_symbolic(np.asarray(value, dtype=object)) else A
 
 
 def with_floats(A: Any, name: str, owner: str) -> Any:
-    """Return a multivector with `floats` for coefficients; what is none as it is."""
+    """Return a multivector with `floats` for coefficients; other objects as they are."""
     if not isinstance(A, Multivector) or A.dtype != object:
         return A
     return A.new(A.keys, floats(A.coefficients, name, owner))
@@ -116,9 +116,14 @@ def tolerance(rtol: float | None, dtype: np.dtype) -> float:
     return float(np.finfo(dtype).eps) ** 0.75 if dtype.kind in "fc" else 0.0
 
 
-def is_dual(dual: object) -> bool:
-    """Return ``dual``, whether objects are given as vectors of their points' orthogonal complement, checked."""
-    return check_bool(dual, "dual", "clifford_rand.presets.cga")
+def real_of(A: Any, name: str, owner: str, what: str, *, finite: bool = False) -> Any:
+    """Return a multivector of floats, integers as float64; tensors, complex and exact coefficients are refused."""
+    refuse_tensors(A, name, owner)
+    if A.dtype.kind not in "fi":
+        raise fail(name, owner, f"{what} with real coefficients", describe(f"dtype {A.dtype}"), "Use astype(float).")
+    if finite and not np.isfinite(A.coefficients).all():
+        raise fail(name, owner, "finite", describe("NaN or infinite coefficients"))
+    return A.astype(np.float64) if A.dtype.kind == "i" else A
 
 
 def largest(array: NDArray[Any]) -> NDArray[Any]:
@@ -146,8 +151,8 @@ def blade_of(A: Any, name: str, owner: str, what: str, *, grade: int | None = No
     if A.dtype.kind in "fc" and not np.isfinite(size).all():
         raise fail(name, owner, f"{what} with finite coefficients", describe("NaN or infinite ones"))
     limit = tolerance(None, A.dtype) * size
-    held = {k: largest(A.coefficients[..., A.keys.slices[k]]) for k in A.grades}
-    grades = tuple(k for k in A.grades if size.size == 0 or np.asarray(held[k] > limit).any())
+    sizes = {k: largest(A.coefficients[..., A.keys.slices[k]]) for k in A.grades}
+    grades = tuple(k for k in A.grades if size.size == 0 or np.asarray(sizes[k] > limit).any())
     if len(grades) != 1:
         raise fail(name, owner, what, describe(f"a multivector of grades {grades}"))
     if grade is not None and grades != (grade,):
@@ -159,8 +164,8 @@ def blade_of(A: Any, name: str, owner: str, what: str, *, grade: int | None = No
 def refuse_tensors(A: Any, name: str, owner: str) -> None:
     """Refuse a multivector of tensors, whose values these functions would have to look at."""
     if is_tensor(A.coefficients):
-        found = describe(f"a multivector of {type(A.coefficients).__module__.split('.')[0]}")
-        raise fail(name, owner, "a multivector of NumPy arrays", found, "A.to_numpy() is one, without a gradient.")
+        received = describe(f"a multivector of {type(A.coefficients).__module__.split('.')[0]}")
+        raise fail(name, owner, "a multivector of NumPy arrays", received, "A.to_numpy() is one, without a gradient.")
 
 
 def unit_scale(A: Any) -> Any:
@@ -168,7 +173,7 @@ def unit_scale(A: Any) -> Any:
     if A.dtype == object:
         return A
     exponent = np.frexp(largest(A.coefficients))[1]
-    if A.dtype.kind == "f":  # of denormal numbers, too, whose factor is no number
+    if A.dtype.kind == "f":  # also of denormal numbers, whose factor would overflow
         return A.new(A.keys, np.ldexp(A.coefficients, -exponent[..., None]))
     real = np.finfo(A.dtype)
     factor = np.ldexp(np.ones((), dtype=real.dtype), -np.clip(exponent, real.minexp + 2, real.maxexp - 2))
@@ -192,13 +197,12 @@ def rotation(B: Any, angle: ArrayLike, owner: str, name: str, least: float, rtol
     B = unit_scale(B)
     tiny = tolerance(rtol, B.dtype)
     square = np.asarray(B.inner(B).scalar_part(), dtype=B.dtype)
-    scale = largest(B.coefficients) ** 2
-    if np.asarray(square == 0 if B.dtype == object else square <= least * scale, dtype=bool).any():
+    scale, exact = largest(B.coefficients) ** 2, B.dtype == object
+    if np.asarray(square == 0 if exact else square <= least * scale, dtype=bool).any():
         raise fail(name, owner, "a bivector that turns: B² < 0", describe("one with B² ≥ 0"), "Use translator to move.")
-    if (largest((B ^ B).expand().coefficients if B.dtype == object else (B ^ B).coefficients) > tiny * scale).any():
-        raise fail(
-            name, owner, "one axis: a simple bivector, B ∧ B = 0", describe("a sum of two"), "Multiply two rotors."
-        )
+    if (largest((B ^ B).expand().coefficients if exact else (B ^ B).coefficients) > tiny * scale).any():
+        rule = "one axis: a simple bivector, B ∧ B = 0"
+        raise fail(name, owner, rule, describe("a sum of two"), "Multiply two rotors.")
     half = numbers_of(angle, B.dtype, "angle", owner)
     half = halved(half if is_symbolic(half) else floats(half, "angle", owner))
     if half.dtype.kind not in "fO":

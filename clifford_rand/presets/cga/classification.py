@@ -1,4 +1,4 @@
-"""What a conformal blade is: round, tangent, flat or free, with its centre, radius and direction; and the way back.
+"""Classification of conformal blades as round, tangent, flat or free, with center, radius and direction.
 
 Every blade is one of T_c[(n_o + r² n_∞/2) ∧ E], a round, or a tangent if r = 0; up(c) ∧ E ∧ n_∞, a flat; E ∧ n_∞, free;
 T_c[E], the dual of a flat; times a weight. E is a Euclidean blade of length 1, T_c the translation by c. Table 14.1 of
@@ -18,7 +18,7 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import span_of
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.measures import model_of
+from clifford_rand.presets.cga.measures import as_dual, is_dual, model_of
 from clifford_rand.presets.cga.parts import (
     DROP,
     DUAL_FLAT,
@@ -34,7 +34,7 @@ from clifford_rand.presets.cga.parts import (
     split,
 )
 from clifford_rand.presets.cga.rounds import check_blades
-from clifford_rand.presets.inputs import is_dual, largest, lengths, of_algebra, refuse_tensors, tolerance, unit_scale
+from clifford_rand.presets.inputs import largest, lengths, of_algebra, real_of, tolerance, unit_scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +87,7 @@ class Classified:
         --------
         >>> import clifford_rand as cr
         >>> from clifford_rand.presets import cga
-        >>> alg = cr.Algebra.cga(3)
-        >>> cga.classify(cga.sphere(alg, [[1, 2, 3], [4, 5, 6]], 1)).shape
+        >>> cga.classify(cga.sphere(cr.Algebra.cga(3), [[1, 2, 3], [4, 5, 6]], 1)).shape
         (2,)
         """
         return np.shape(self.kind)
@@ -101,11 +100,10 @@ class Classified:
         --------
         >>> import clifford_rand as cr
         >>> from clifford_rand.presets import cga
-        >>> alg = cr.Algebra.cga(3)
-        >>> int(cga.classify(cga.circle(alg, [1, 2, 3], 4, [0, 0, 1])).dimension)
+        >>> int(cga.classify(cga.circle(cr.Algebra.cga(3), [1, 2, 3], 4, [0, 0, 1])).dimension)
         2
         """
-        drop = np.array([DROP[one] for one in np.ravel(self.kind).tolist()], dtype=np.int64).reshape(self.shape)
+        drop = np.array([DROP[kind] for kind in np.ravel(self.kind).tolist()], dtype=np.int64).reshape(self.shape)
         return (self.grade - drop)[()]
 
     @property
@@ -116,8 +114,7 @@ class Classified:
         --------
         >>> import clifford_rand as cr
         >>> from clifford_rand.presets import cga
-        >>> alg = cr.Algebra.cga(3)
-        >>> float(cga.classify(cga.sphere(alg, [1, 2, 3], 4)).radius.round(9))
+        >>> float(cga.classify(cga.sphere(cr.Algebra.cga(3), [1, 2, 3], 4)).radius.round(9))
         4.0
         """
         square = np.asarray(self.radius_squared)
@@ -140,7 +137,7 @@ class Classified:
 
     @property
     def has_points(self) -> Any:
-        """Where finite points lie on the blade: flats, tangents and real rounds but vectors that are no points.
+        """Where finite points lie on the blade: flats, tangents, and real rounds but vectors other than points.
 
         Examples
         --------
@@ -161,12 +158,11 @@ class Classified:
         --------
         >>> import clifford_rand as cr
         >>> from clifford_rand.presets import cga
-        >>> alg = cr.Algebra.cga(3)
-        >>> str(cga.classify(cga.line(alg, [1, 2, 3], [0, 0, 1])).name)
+        >>> str(cga.classify(cga.line(cr.Algebra.cga(3), [1, 2, 3], [0, 0, 1])).name)
         'line'
         """
         columns = (np.ravel(x).tolist() for x in (self.kind, self.grade, self.dimension, self.imaginary))
-        return np.array([_name(*one) for one in zip(*columns, strict=True)], dtype=str).reshape(self.shape)[()]
+        return np.array([_name(*row) for row in zip(*columns, strict=True)], dtype=str).reshape(self.shape)[()]
 
     def directions(self) -> NDArray[Any]:
         """Return orthonormal rows (..., m, n) that span the directions, which must be of one dimension m.
@@ -175,8 +171,7 @@ class Classified:
         --------
         >>> import clifford_rand as cr
         >>> from clifford_rand.presets import cga
-        >>> alg = cr.Algebra.cga(3)
-        >>> abs(cga.classify(cga.line(alg, [1, 2, 3], [0, 0, 2])).directions()).tolist()
+        >>> abs(cga.classify(cga.line(cr.Algebra.cga(3), [1, 2, 3], [0, 0, 2])).directions()).tolist()
         [[0.0, 0.0, 1.0]]
         """
         m = np.unique(self.dimension)
@@ -197,12 +192,11 @@ class Classified:
         >>> cga.classify(X).blade().isclose(X), cga.classify(X).blade(dual=True).isclose(X.dual())
         (True, True)
         """
-        made = assemble(self, self.algebra)
-        return made.dual() if is_dual(dual) else made
+        return as_dual(assemble(self, self.algebra), dual)
 
     def __getitem__(self, item: Any) -> "Classified":
-        picked = (np.asarray(x)[item] for x in (self.grade, self.kind, self.radius_squared, self.weight))
-        grade, kind, square, weight = picked
+        fields = (self.grade, self.kind, self.radius_squared, self.weight)
+        grade, kind, square, weight = (np.asarray(x)[item] for x in fields)
         return Classified(self.algebra, grade, kind, self.direction[item], self.location[item], square, weight)
 
     def __repr__(self) -> str:
@@ -260,8 +254,8 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
     Raises
     ------
     ArgumentError
-        For zero, for what is clearly not a blade, for complex or exact coefficients, and for rounds whose coefficients
-        are too inexact to tell from a tangent: wedges of points far from the origin.
+        For zero, other multivectors than blades, complex or exact coefficients, and rounds whose coefficients are too
+        inexact to tell from a tangent: wedges of points far from the origin.
 
     Examples
     --------
@@ -275,10 +269,7 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
     (np.str_('line'), np.str_('point'))
     """
     n, null = model_of(getattr(X, "algebra", X), "classify")
-    refuse_tensors(X, "X", "classify")
-    if X.dtype.kind not in "fi":
-        raise fail("X", "classify", "blades with real coefficients", describe(f"dtype {X.dtype}"), "Use astype(float).")
-    X = X.astype(np.float64) if X.dtype.kind == "i" else X
+    X = real_of(X, "X", "classify", "blades")
     X = X.undual() if is_dual(dual) else X
     size = largest(X.coefficients)
     if not (np.isfinite(size) & (size > 0)).all():
@@ -289,7 +280,7 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
         part = X.new(keys, X.select_keys(keys).coefficients.reshape(-1, keys.size)[rows])
         check_blades(part, "classify")
         eps = 64 * float(np.finfo(X.dtype).eps) if rtol is None else check_tolerance(rtol, 0.0, "clifford_rand.presets")
-        groups += [(k, kind, rows[at], found) for kind, at, *found in _of_one_grade(part, null, eps)]
+        groups += [(k, kind, rows[at], rest) for kind, at, *rest in _of_one_grade(part, null, eps)]
     return _gathered(X.algebra, X.shape, X.dtype, groups)
 
 
@@ -303,14 +294,12 @@ def described(X: Any, alg: object, name: str, owner: str, dual: bool, rtol: floa
 def _grades(X: Any, size: NDArray[Any]) -> list[tuple[int, NDArray[np.int64]]]:
     """Return the grades of the elements of a batch, and which have them: other grades have to be rounding."""
     limit = tolerance(None, X.dtype) * size
-    held = np.stack([largest(X.coefficients[..., X.keys.slices[k]]) > limit for k in X.grades]).reshape(
-        len(X.grades), -1
-    )
-    if (held.sum(axis=0) > 1).any():
-        several = tuple(k for k, row in zip(X.grades, held, strict=True) if row.any())
+    nonzero = [(largest(X.coefficients[..., X.keys.slices[k]]) > limit).reshape(-1) for k in X.grades]
+    if (np.sum(nonzero, axis=0) > 1).any():
+        several = tuple(k for k, row in zip(X.grades, nonzero, strict=True) if row.any())
         raise fail("X", "classify", "blades, each of one grade", describe(f"multivectors of grades {several}"))
-    found = [(k, np.flatnonzero(row)) for k, row in zip(X.grades, held, strict=True)]
-    return [(k, rows) for k, rows in found if len(rows)] or found[:1]
+    groups = [(k, np.flatnonzero(row)) for k, row in zip(X.grades, nonzero, strict=True)]
+    return [(k, rows) for k, rows in groups if len(rows)] or groups[:1]
 
 
 def _of_one_grade(X: Any, null: bool, eps: float) -> list[Any]:
@@ -331,10 +320,10 @@ def _of_one_grade(X: Any, null: bool, eps: float) -> list[Any]:
             tangent = abs(rounds.radius_squared) <= eps * rounds.top + rounds.excess
             if k > 1 and not rounds.is_known(tangent).all():
                 raise imprecise("classify")
+            square = np.where(tangent, 0, rounds.radius_squared)
             for subkind, which in ((ROUND, ~tangent), (TANGENT, tangent)):
-                if which.any():
-                    square = rounds.radius_squared[which] * (subkind == ROUND)
-                    groups.append((subkind, at[which], rounds.E[which], rounds.c[which], square, rounds.weight[which]))
+                parameters = (at, rounds.E, rounds.c, square, rounds.weight)
+                groups += [(subkind, *(x[which] for x in parameters))] if which.any() else []
             continue
         sign = -1 if k % 2 else 1
         E = {FLAT: parts.M * sign, FREE: parts.I * -sign, DUAL_FLAT: parts.A}[kind]
@@ -352,8 +341,7 @@ def _vector(A: Any) -> NDArray[Any]:
 def _location(kind: str, parts: Parts, E: Any) -> NDArray[Any]:
     if kind == FREE:
         return np.full((*E.shape, E.algebra.d), np.nan, dtype=E.dtype)
-    found = -_vector(parts.I * ~parts.M) if kind == FLAT else _vector(parts.I * ~E)
-    return found + 0.0  # no -0.0
+    return (-_vector(parts.I * ~parts.M) if kind == FLAT else _vector(parts.I * ~E)) + 0.0  # no -0.0
 
 
 def _gathered(alg: Algebra, shape: tuple[int, ...], dtype: Any, groups: list[Any]) -> Classified:
@@ -361,12 +349,11 @@ def _gathered(alg: Algebra, shape: tuple[int, ...], dtype: Any, groups: list[Any
     n, count = alg.d - 2, math.prod(shape)
     keys = keys_of_grades(n, tuple(sorted({k - DROP[kind] for k, kind, *_ in groups} or {0})))
     grade, kind_of = np.zeros(count, dtype=np.int64), np.full(count, FREE, dtype="<U9")
-    E, location = np.zeros((count, keys.size), dtype=dtype), np.zeros((count, n), dtype=dtype)
-    square, weight = np.zeros(count, dtype=dtype), np.zeros(count, dtype=dtype)
+    E, location = (np.zeros((count, width), dtype=dtype) for width in (keys.size, n))
+    square, weight = np.zeros((2, count), dtype=dtype)
     for k, kind, places, (direction, c, rho, size) in groups:
         grade[places], kind_of[places], E[places] = k, kind, direction.on_keys(keys).coefficients
         location[places], square[places], weight[places] = c, rho, size
     direction = euclidean(n).new(keys, layout.own(E.reshape(*shape, keys.size)))
-    rest = (array.reshape(shape)[()] for array in (grade, kind_of, square, weight))
-    grade, kind_of, square, weight = rest
+    grade, kind_of, square, weight = (array.reshape(shape)[()] for array in (grade, kind_of, square, weight))
     return Classified(alg, grade, kind_of, direction, location.reshape(*shape, n), square, weight)

@@ -5,7 +5,7 @@ batch axis, first. D is the second center less the first; points are returned le
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from clifford_rand.presets.inputs import lengths, of_algebra, tolerance
 
 Array = NDArray[Any]
 STARTS, ROUNDS, POLISHED = 8, 40, 40  # of two spheres: random starts, alternations, steps of Newton's method
-SAMPLES, KEPT = 32, 6  # of a circle: values that are started from; best ones that are polished
+SAMPLES, KEPT = 32, 6  # of a circle: angles on a grid beside the roots; the best starts, which Newton's method polishes
 
 
 def _times(U: Array, x: Array) -> Array:
@@ -112,7 +112,7 @@ def of_sphere_and_circle(D: Array, U: Array, r: Array, V: Array, s: Array) -> tu
     """Return the closest points of a sphere of any dimension and a circle q(t) = D + s V (cos t, sin t).
 
     g(t) = |q|² - 2 r |Uᵀq| is stationary where (|q|²)'² |Uᵀq|² = r² (|Uᵀq|²)'², a trigonometric polynomial of degree
-    4. The angles of its 8 roots, and a few more, are started from, and Newton's method polishes those of least g.
+    4. Newton's method starts from the angles of its 8 roots and a few more.
     """
 
     def place(t: Array) -> tuple[Array, Array, Array, Array]:
@@ -121,10 +121,6 @@ def of_sphere_and_circle(D: Array, U: Array, r: Array, V: Array, s: Array) -> tu
         arm, along = s[..., None, None] * (cosine * e + sine * f), s[..., None, None] * (cosine * f - sine * e)
         q = D[..., None, :] + arm
         return arm, along, q, q @ U
-
-    def apart(t: Array) -> Array:
-        _, _, q, w = place(t)
-        return np.asarray((q * q).sum(axis=-1) - 2 * r[..., None] * np.sqrt((w * w).sum(axis=-1)))
 
     grid = np.broadcast_to(2 * np.pi * np.arange(SAMPLES) / SAMPLES, (len(D), SAMPLES)).astype(D.dtype)
     _, along, q, w = place(grid)
@@ -137,30 +133,7 @@ def of_sphere_and_circle(D: Array, U: Array, r: Array, V: Array, s: Array) -> tu
     companion[:, np.arange(1, 8), np.arange(7)] = 1
     companion[:, :, -1] = -series[..., :-1] / lead[..., None]
     t = np.concatenate([np.angle(np.linalg.eigvals(companion)).astype(D.dtype), grid], axis=-1)
-    t = np.take_along_axis(t, np.argsort(apart(t), axis=-1)[..., :KEPT], axis=-1)
-    radius = r[..., None, None]
-
-    def slopes(t: Array) -> tuple[Array, Array, Array]:
-        arm, along, q, w = place(t)
-        size = np.sqrt((w * w).sum(axis=-1, keepdims=True))
-        unit, change = w / np.where(size > 0, size, 1), along @ U
-        rest = q - radius * unit @ np.swapaxes(U, -1, -2)
-        bend = radius * (change - unit * (unit * change).sum(axis=-1, keepdims=True)) / np.where(size > 0, size, 1)
-        second = ((along - bend @ np.swapaxes(U, -1, -2)) * along).sum(axis=-1) - (rest * arm).sum(axis=-1)
-        return np.sqrt((rest * rest).sum(axis=-1)), (rest * along).sum(axis=-1), second
-
-    value, first, second = slopes(t)
-    for _ in range(12):
-        step = np.clip(-first / np.where(abs(second) > 0, abs(second), 1), -0.2, 0.2)
-        there = slopes(t + step)
-        better = (there[0] < value) | ((there[0] <= value * (1 + 1e-12)) & (abs(there[1]) < abs(first)))
-        t = np.where(better, t + step, t + step / 4 * (there[0] < value))
-        value, first, second = (
-            np.where(better, new, old) for new, old in zip(there, (value, first, second), strict=True)
-        )
-    t = np.take_along_axis(t, np.argmin(value, axis=-1)[..., None], axis=-1)
-    arm, _, q, _ = place(t)
-    return on_sphere(q[..., 0, :], U, r), arm[..., 0, :]
+    return _polished(D, U, r, V, s, place(t)[0])
 
 
 def of_spheres(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array, Array]:
@@ -179,6 +152,12 @@ def of_spheres(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array,
     y = s[..., None] * _times(V, v)
     for _ in range(ROUNDS):
         y = on_sphere(on_sphere(D + y, U, r) - D, V, s)
+    return _polished(D[:, 0], U[:, 0], r[:, 0], V[:, 0], s[:, 0], y)
+
+
+def _polished(D: Array, U: Array, r: Array, V: Array, s: Array, y: Array) -> tuple[Array, Array]:
+    """Return the closest points by Newton's method, from the best of points y (N, starts, n) on the second sphere."""
+    D, r, s, U, V = D[:, None], r[:, None], s[:, None], U[:, None], V[:, None]
     x = on_sphere(D + y, U, r)
     best = np.argsort(lengths(D + y - x), axis=-1)[:, :KEPT, None]
     x, y = np.take_along_axis(x, best, 1), np.take_along_axis(y, best, 1)
@@ -292,72 +271,77 @@ def _nearest(A: Any, B: Any, dual: bool, rtol: float | None, owner: str, names: 
     model_of(getattr(A, "algebra", A), owner)
     if rtol is not None:
         rtol = check_tolerance(rtol, 0.0, owner)
-    found = [described(X, A.algebra, name, owner, dual, rtol) for X, name in zip((A, B), names, strict=True)]
-    for name, one in zip(names, found, strict=True):
-        if not np.all(one.has_points):
-            without = np.unique(np.asarray(one.name)[~np.asarray(one.has_points)]).tolist()
+    objects = [described(X, A.algebra, name, owner, dual, rtol) for X, name in zip((A, B), names, strict=True)]
+    for name, X in zip(names, objects, strict=True):
+        if not np.all(X.has_points):
+            without = np.unique(np.asarray(X.name)[~np.asarray(X.has_points)]).tolist()
             raise fail(name, owner, "an object that holds finite points", describe(", ".join(without)))
-    shape = np.broadcast_shapes(*(one.shape for one in found))
+    shape = np.broadcast_shapes(*(X.shape for X in objects))
     n, count = A.algebra.d - 2, math.prod(shape)
-    a, b = (np.broadcast_to(one.location, (*shape, n)).reshape(count, n) for one in found)
+    a, b = (np.broadcast_to(X.location, (*shape, n)).reshape(count, n) for X in objects)
     D = b - a
-    groups = [_groups(one, shape) for one in found]
+    first, second = (_loci(X, shape) for X in objects)
     x, y = np.zeros_like(D), np.zeros_like(D)
-    for first, (at, U, r) in groups[0].items():
-        for second, (where, V, s) in groups[1].items():
+    for at, P in first:
+        for where, Q in second:
             both, i, j = np.intersect1d(at, where, return_indices=True)
             if len(both):
-                x[both], y[both] = _solve(first, second, D[both], U[i], r[i], V[j], s[j], tolerance(rtol, D.dtype))
+                x[both], y[both] = _solve(P.take(i), Q.take(j), D[both], tolerance(rtol, D.dtype))
     return tuple(array.reshape(*shape, n) for array in (a, b, D, x, y))
 
 
-def _groups(described: Classified, shape: tuple[int, ...]) -> dict[tuple[bool, int], Any]:
-    """Return, for each (round, dimension) in the batch, which elements, orthonormal columns (..., n, m) and radii."""
+class _Locus(NamedTuple):
+    """Spheres or flats of one dimension about the origin: orthonormal columns U (N, n, m), radii r (N,) of spheres."""
+
+    is_round: bool
+    U: Array
+    r: Array
+
+    def take(self, rows: Array) -> "_Locus":
+        return _Locus(self.is_round, self.U[rows], self.r[rows])
+
+    @property
+    def rank(self) -> int:
+        """The order in which `_solve` takes two: point pairs, flats, hyperspheres, spheres, circles."""
+        n, m = self.U.shape[-2:]
+        if not self.is_round:
+            return 1
+        return 0 if m == 1 else 2 if m == n else 4 if m == 2 else 3
+
+
+def _loci(described: Classified, shape: tuple[int, ...]) -> list[tuple[Array, _Locus]]:
+    """Return, for each kind and dimension in the batch, which elements have it, and their loci."""
     n, E = described.algebra.d - 2, described.direction
     is_round = np.asarray(described.kind) == ROUND
     m = np.where(np.asarray(described.kind) == TANGENT, 0, described.dimension)
     is_round, m, radius = (np.broadcast_to(v, shape).reshape(-1) for v in (is_round, m, described.radius))
     rows = np.broadcast_to(E.coefficients, (*shape, E.keys.size)).reshape(len(m), E.keys.size)
-    groups = {}
+    loci = []
     for kind, k in sorted({(bool(kind), int(k)) for kind, k in zip(is_round, m, strict=True)}):
         at = np.flatnonzero((is_round == kind) & (m == k))
         U = np.zeros((len(at), n, 0), dtype=rows.dtype)
         if k:
             part = E.new(E.keys, rows[at]).select_keys(keys_of_grades(n, (k,)))
             U = np.swapaxes(span_of(part.coefficients, n, k)[0], -1, -2)
-        groups[kind, k] = (at, U, radius[at])
-    return groups
+        loci.append((at, _Locus(kind, U, radius[at])))
+    return loci
 
 
-def _rank(kind: tuple[bool, int], n: int) -> int:
-    """Return the order in which `_solve` takes two: point pairs, flats, hyperspheres, spheres, circles."""
-    is_round, m = kind
-    if not is_round:
-        return 1
-    return 0 if m == 1 else 2 if m == n else 4 if m == 2 else 3
-
-
-def _solve(
-    first: tuple[bool, int], second: tuple[bool, int], D: Any, U: Any, r: Any, V: Any, s: Any, rtol: float
-) -> tuple[Any, Any]:
-    """Choose the way by what both are, (round, dimension)."""
-    n = D.shape[-1]
-    rank, other = _rank(first, n), _rank(second, n)
-    if rank > other:
-        y, x = _solve(second, first, -D, V, s, U, r, rtol)
+def _solve(P: _Locus, Q: _Locus, D: Array, rtol: float) -> tuple[Array, Array]:
+    """Return the closest points by the method for both kinds."""
+    if P.rank > Q.rank:
+        y, x = _solve(Q, P, -D, rtol)
         return x, y
-    if rank == 0:  # the nearer point of the pair
+    if P.rank == 0:  # the nearer point of the pair
         choices = []
-        for x in (r[:, None] * U[..., 0], -r[:, None] * U[..., 0]):
-            _, y = _solve((False, 0), second, D - x, U[..., :0], r, V, s, rtol)
+        for x in (P.r[:, None] * P.U[..., 0], -P.r[:, None] * P.U[..., 0]):
+            _, y = _solve(_Locus(False, P.U[..., :0], P.r), Q, D - x, rtol)
             choices.append((x, y, lengths(D + y - x)))
         (x, y, size), (x2, y2, size2) = choices
         nearer = (size <= size2)[:, None]
         return np.where(nearer, x, x2), np.where(nearer, y, y2)
-    if rank == 1:
-        if other == 1:
-            return of_flats(D, U, V, rtol)
-        return of_flat_and_sphere(D, U, V, s)
-    if rank == 2:
-        return of_hypersphere_and_sphere(D, U, r, V, s)
-    return of_sphere_and_circle(D, U, r, V, s) if other == 4 else of_spheres(D, U, r, V, s)
+    if P.rank == 1:
+        return of_flats(D, P.U, Q.U, rtol) if Q.rank == 1 else of_flat_and_sphere(D, P.U, Q.U, Q.r)
+    if P.rank == 2:
+        return of_hypersphere_and_sphere(D, P.U, P.r, Q.U, Q.r)
+    return (of_sphere_and_circle if Q.rank == 4 else of_spheres)(D, P.U, P.r, Q.U, Q.r)

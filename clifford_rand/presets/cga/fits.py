@@ -1,5 +1,6 @@
 """Least-squares fits of spheres, circles, planes and lines to points, by eigenvectors about the points' mean."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import wedge_rows
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.classification import Classified, classify
-from clifford_rand.presets.cga.measures import down, model_of, squared
+from clifford_rand.presets.cga.measures import as_dual, down, model_of, squared
 from clifford_rand.presets.cga.parts import FLAT, assemble, euclidean
-from clifford_rand.presets.inputs import coordinates_of, is_dual, of_algebra
+from clifford_rand.presets.inputs import coordinates_of, of_algebra
 
 
 def fit_round(
@@ -163,9 +164,8 @@ def _points(
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return points (..., N, n) about their mean in their own unit, square roots of weights (..., N), mean and unit."""
     n = alg.d - 2
-    given = down(of_algebra(X, alg, "X", owner)) if isinstance(X, Multivector) and X.algebra == alg else X
-    Y = coordinates_of(given, n, "X", owner)
-    Y = np.ascontiguousarray(Y)  # the same sums whatever its layout was
+    X = down(of_algebra(X, alg, "X", owner)) if isinstance(X, Multivector) and X.algebra == alg else X
+    Y = np.ascontiguousarray(coordinates_of(X, n, "X", owner))  # the same sums whatever its layout was
     if Y.dtype.kind != "f":
         raise fail("X", owner, "real floating-point coordinates", describe(f"dtype {Y.dtype}"))
     if Y.ndim < 2:
@@ -209,8 +209,8 @@ def _fit_round(alg: Algebra, X: Any, m: int, weights: Any, dual: bool, owner: st
     z = np.linalg.eigh(rows @ G @ np.swapaxes(rows, -1, -2))[1]
     kept = np.concatenate([z[..., :1], z[..., z.shape[-1] - m :]], axis=-1)
     span = np.linalg.qr(np.swapaxes(rows, -1, -2) @ kept)[0]
-    found = classify(null.new(keys_of_grades(n + 2, (m + 1,)), wedge_rows(np.swapaxes(span, -1, -2))))
-    return _placed(alg, found, mean, unit, dual)
+    fit = classify(null.new(keys_of_grades(n + 2, (m + 1,)), wedge_rows(np.swapaxes(span, -1, -2))))
+    return _placed(alg, fit, mean, unit, dual)
 
 
 @one_batch
@@ -224,16 +224,19 @@ def _fit_flat(alg: Algebra, X: Any, m: int, weights: Any, dual: bool, owner: str
     E = euclidean(n).new(keys_of_grades(n, (m,)), wedge_rows(V[..., :m, :]))
     shape = E.shape
     nothing, location = np.full(shape, np.nan, dtype=Y.dtype), np.zeros((*shape, n), dtype=Y.dtype)
-    found = Classified(alg, np.full(shape, m + 2), np.full(shape, FLAT), E, location, nothing, np.ones(shape))
-    return _placed(alg, found, mean, unit, dual)
+    fit = Classified(alg, np.full(shape, m + 2), np.full(shape, FLAT), E, location, nothing, np.ones(shape))
+    return _placed(alg, fit, mean, unit, dual)
 
 
-def _placed(alg: Algebra, found: Classified, mean: NDArray[Any], unit: NDArray[Any], dual: bool) -> Multivector:
+def _placed(alg: Algebra, fit: Classified, mean: NDArray[Any], unit: NDArray[Any], dual: bool) -> Multivector:
     """Return blades of weight 1 in the caller's coordinates; the first large component of E is positive."""
-    location, square = mean + unit[..., None] * found.location + 0.0, found.radius_squared * unit**2
-    E = found.direction.coefficients
+    E = fit.direction.coefficients
     first = np.argmax(abs(E) > abs(E).max(axis=-1, keepdims=True, initial=0) / 2, axis=-1)[..., None]
     E = E * np.sign(np.take_along_axis(E, first, axis=-1))
-    direction, weight = found.direction.new(found.direction.keys, E), np.ones_like(unit)
-    made = assemble(Classified(alg, found.grade, found.kind, direction, location, square, weight), alg)
-    return made.dual() if is_dual(dual) else made
+    parameters = {
+        "direction": fit.direction.new(fit.direction.keys, E),
+        "location": mean + unit[..., None] * fit.location + 0.0,  # no -0.0
+        "radius_squared": fit.radius_squared * unit**2,
+        "weight": np.ones_like(unit),
+    }
+    return as_dual(assemble(replace(fit, algebra=alg, **parameters), alg), dual)

@@ -8,19 +8,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import check_dtype, check_tolerance, describe, fail
+from clifford_rand._checks import check_bool, check_dtype, check_tolerance, describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import (
     blade_of,
     coordinates_of,
     halved,
-    is_dual,
     largest,
     of_algebra,
     tolerance,
     unit_scale,
 )
+
+
+def is_dual(dual: object) -> bool:
+    """Return ``dual``, whether objects are vectors of the orthogonal complement of their points, checked."""
+    return check_bool(dual, "dual", "clifford_rand.presets.cga")
+
+
+def as_dual(X: Any, dual: object) -> Any:
+    """Return the dual of a direct object if ``dual`` asks for it."""
+    return X.dual() if is_dual(dual) else X
 
 
 def model_of(alg: object, owner: str) -> tuple[int, bool]:
@@ -79,10 +88,8 @@ def infinity(alg: Algebra, dtype: Any = np.float64) -> Multivector:
     -1.0
     """
     _, null = model_of(alg, "infinity")
-    one = alg.d * [0]
-    one[-2:] = [0, 1] if null else [1, 1]
-    dtype = check_dtype(dtype, "dtype", "infinity")
-    return alg.vector(np.array(one).astype(dtype))
+    components = [0] * (alg.d - 2) + ([0, 1] if null else [1, 1])
+    return alg.vector(np.array(components).astype(check_dtype(dtype, "dtype", "infinity")))
 
 
 def up(alg: Algebra, X: ArrayLike | Multivector) -> Multivector:
@@ -113,9 +120,8 @@ def squared(E: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
     with np.errstate(over="ignore", invalid="ignore"):
         square = np.asarray((E * E).sum(axis=-1))
     if square.dtype != object and not np.isfinite(square).all():
-        raise fail(
-            name, owner, "small enough for its square", describe(f"{E.dtype} that overflows"), "Change the unit."
-        )
+        received = describe(f"{E.dtype} that overflows")
+        raise fail(name, owner, "small enough for its square", received, "Change the unit.")
     return square
 
 

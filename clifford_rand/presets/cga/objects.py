@@ -10,9 +10,9 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import wedge_rows
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.measures import from_parts, half_power, model_of
+from clifford_rand.presets.cga.measures import as_dual, from_parts, half_power, is_dual, model_of
 from clifford_rand.presets.cga.parts import euclidean, flat_parts, joined, round_parts
-from clifford_rand.presets.inputs import coordinates_of, halved, is_dual, numbers_of
+from clifford_rand.presets.inputs import coordinates_of, halved, numbers_of
 
 
 @one_batch
@@ -91,8 +91,7 @@ def circle(
     r = numbers_of(radius, c.dtype, "radius", "circle")
     half_power(c, r, "circle")
     E = euclidean(n).vector(N).undual()
-    circles = joined(alg, null, n, round_parts(E if null else -E, euclidean(n).vector(c), r * r, null))
-    return circles.dual() if is_dual(dual) else circles
+    return _round(alg, null, E if null else -E, c, r * r, dual)
 
 
 @one_batch
@@ -110,8 +109,7 @@ def line(alg: Algebra, through: ArrayLike, direction: ArrayLike, *, dual: bool =
     n, null = model_of(alg, "line")
     D = coordinates_of(direction, n, "direction", "line")
     c = coordinates_of(through, n, "through", "line")
-    lines = joined(alg, null, 3, flat_parts(euclidean(n).vector(D), euclidean(n).vector(c), 3))
-    return lines.dual() if is_dual(dual) else lines
+    return _flat(alg, null, euclidean(n).vector(D), c, dual)
 
 
 @one_batch
@@ -130,14 +128,22 @@ def point_pair(
     """
     n, null = model_of(alg, "point_pair")
     a, b = (coordinates_of(X, n, name, "point_pair") for X, name in ((A, "A"), (B, "B")))
-    step, middle = euclidean(n).vector(b - a), euclidean(n).vector(halved(np.asarray(a + b)))
     square = halved(halved(np.asarray(((b - a) ** 2).sum(axis=-1))))
-    pairs = joined(alg, null, 2, round_parts(step, middle, square, null))
-    return pairs.dual() if is_dual(dual) else pairs
+    return _round(alg, null, euclidean(n).vector(b - a), halved(np.asarray(a + b)), square, dual)
 
 
-def _direction(directions: ArrayLike, n: int, owner: str) -> tuple[int, Any]:
-    """Return m and the wedge of the rows (..., m, n), of length 1."""
+def _flat(alg: Algebra, null: bool, E: Any, c: NDArray[Any], dual: bool) -> Multivector:
+    k = E.grades[0] + 2
+    return as_dual(joined(alg, null, k, flat_parts(E, E.algebra.vector(c), k)), dual)
+
+
+def _round(alg: Algebra, null: bool, E: Any, c: NDArray[Any], rho: NDArray[Any], dual: bool) -> Multivector:
+    parts = round_parts(E, E.algebra.vector(c), rho, null)
+    return as_dual(joined(alg, null, E.grades[0] + 1, parts), dual)
+
+
+def _direction(directions: ArrayLike, n: int, owner: str) -> Any:
+    """Return the wedge of the rows (..., m, n), of length 1."""
     rows = as_real(directions, "directions", owner)
     if rows.ndim < 2 or rows.shape[-1] != n or rows.shape[-2] > n or not np.isfinite(rows).all():
         raise fail("directions", owner, f"finite, of shape (..., m, {n}), m ≤ {n}", describe(f"shape {rows.shape}"))
@@ -149,7 +155,7 @@ def _direction(directions: ArrayLike, n: int, owner: str) -> tuple[int, Any]:
     if (abs(pivots) <= 64 * np.finfo(rows.dtype).eps * lengths).any():
         raise fail("directions", owner, "linearly independent", describe("rows that are not"))
     E = wedge_rows(np.swapaxes(turn, -1, -2)) * np.sign(pivots).prod(axis=-1)[..., None]
-    return m, euclidean(n).new(keys_of_grades(n, (m,)), np.array(E))
+    return euclidean(n).new(keys_of_grades(n, (m,)), np.array(E))
 
 
 @one_batch
@@ -174,10 +180,8 @@ def flat(alg: Algebra, through: ArrayLike | Multivector, directions: ArrayLike, 
     Classified(plane, direction=1.0*e12, location=[0.0, 0.0, 0.0, 1.0])
     """
     n, null = model_of(alg, "flat")
-    m, E = _direction(directions, n, "flat")
-    c = euclidean(n).vector(coordinates_of(through, n, "through", "flat"))
-    made = joined(alg, null, m + 2, flat_parts(E, c, m + 2))
-    return made.dual() if is_dual(dual) else made
+    E = _direction(directions, n, "flat")
+    return _flat(alg, null, E, coordinates_of(through, n, "through", "flat"), dual)
 
 
 @one_batch
@@ -207,12 +211,10 @@ def round_about(
     Classified(circle, direction=1.0*e12, location=[0.0, 0.0, 0.0, 1.0], radius_squared=4)
     """
     n, null = model_of(alg, "round_about")
-    m, E = _direction(directions, n, "round_about")
+    E = _direction(directions, n, "round_about")
     c = coordinates_of(centre, n, "centre", "round_about")
     r = numbers_of(radius, E.dtype, "radius", "round_about")
     half_power(c, r, "round_about")
     shape = np.broadcast_shapes(E.shape, c.shape[:-1], r.shape)
     E = E.new(E.keys, np.broadcast_to(E.coefficients, (*shape, E.keys.size)))
-    middle = euclidean(n).vector(np.broadcast_to(c, (*shape, n)))
-    rounds = joined(alg, null, m + 1, round_parts(E, middle, np.broadcast_to(r * r, shape), null))
-    return rounds.dual() if is_dual(dual) else rounds
+    return _round(alg, null, E, np.broadcast_to(c, (*shape, n)), np.broadcast_to(r * r, shape), dual)

@@ -30,7 +30,7 @@ from clifford_rand.presets.inputs import (
     lengths,
     numbers_of,
     of_algebra,
-    refuse_tensors,
+    real_of,
     rotation,
     unit_scale,
 )
@@ -272,7 +272,7 @@ def decompose(V: Multivector, *, rtol: float = 1e-9) -> VersorParts:
     Raises
     ------
     ArgumentError
-        If V is no versor, or V ~V < 0: a product with an odd number of imaginary spheres.
+        If V is not a versor, or V ~V < 0: a product with an odd number of imaginary spheres.
 
     Examples
     --------
@@ -286,10 +286,7 @@ def decompose(V: Multivector, *, rtol: float = 1e-9) -> VersorParts:
     True
     """
     n, null = model_of(getattr(V, "algebra", V), "decompose")
-    refuse_tensors(V, "V", "decompose")
-    if V.dtype.kind not in "fi":
-        raise fail("V", "decompose", "a versor with real coefficients", describe(f"dtype {V.dtype}"))
-    V = V.astype(np.float64) if V.dtype.kind == "i" else V
+    V = real_of(V, "V", "decompose", "a versor")
     rtol = check_tolerance(rtol, 1e-9, "decompose")
     if not np.all(V.is_versor(rtol)):
         raise fail("V", "decompose", "a versor", describe("another multivector"))

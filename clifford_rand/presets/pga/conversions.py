@@ -35,7 +35,7 @@ def motor_from_matrix(alg: Algebra, matrix: ArrayLike, *, rtol: float | None = N
     Raises
     ------
     ArgumentError
-        If F is no rotation, or the last row is not 0, …, 0, 1.
+        If F is not a rotation, or the last row is not 0, …, 0, 1.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def motor_to_matrix(M: Multivector) -> NDArray[Any]:
     Raises
     ------
     ArgumentError
-        If M is no motor.
+        If M is not a motor.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import exact_quotient
 from clifford_rand.basis.keys import keys_of_grades, keys_of_masks
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import blade_of, lengths, of_algebra, refuse_tensors, tolerance, unit_scale
+from clifford_rand.presets.inputs import blade_of, lengths, of_algebra, real_of, tolerance, unit_scale
 
 
 def dimension_of(alg: object, owner: str) -> int:
@@ -38,7 +38,7 @@ def norm(A: Multivector) -> Any:
     (5.0, 0.0)
     """
     dimension_of(getattr(A, "algebra", A), "norm")
-    return lengths(_real(A, "norm").coefficients[..., ~has_e0(A)])
+    return lengths(real_of(A, "A", "norm", "a multivector").coefficients[..., ~has_e0(A)])
 
 
 def ideal_norm(A: Multivector) -> Any:
@@ -53,16 +53,7 @@ def ideal_norm(A: Multivector) -> Any:
     (0.0, 7.0)
     """
     dimension_of(getattr(A, "algebra", A), "ideal_norm")
-    return lengths(_real(A, "ideal_norm").coefficients[..., has_e0(A)])
-
-
-def _real(A: Multivector, owner: str) -> Multivector:
-    refuse_tensors(A, "A", owner)
-    if A.dtype.kind == "i":
-        return A.astype(np.float64)
-    if A.dtype.kind != "f":
-        raise fail("A", owner, "a multivector with real coefficients", describe(f"dtype {A.dtype}"))
-    return A
+    return lengths(real_of(A, "A", "ideal_norm", "a multivector").coefficients[..., has_e0(A)])
 
 
 def _flat(A: Any, name: str, owner: str) -> tuple[int, Any, Any]:
@@ -222,7 +213,7 @@ def project(A: Multivector, B: Multivector) -> Multivector:
     in a plane. Of a flat A of smaller grade it is the parallel through B: the plane through a point or a line, the line
     through a point, each the one nearest to A. Either way the result and B are incident, to project again changes
     nothing, and ``A = project(A, B) + reject(A, B)``. The weight of A is kept, times the cosine of the angle of A and
-    B where that matters; so 0 comes back where the image is no flat of A's grade, as for a line at right angles to a
+    B where that matters; so 0 comes back where the image is not a flat of A's grade, as for a line at right angles to a
     plane. A may be ideal, a `direction`.
 
     Parameters

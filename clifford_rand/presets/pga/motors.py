@@ -9,7 +9,7 @@ from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import lengths, refuse_tensors, unit_scale
+from clifford_rand.presets.inputs import lengths, real_of, unit_scale
 from clifford_rand.presets.pga.flats import dimension_of
 
 STEPS = 60  # of Newton's iteration for n ≥ 5: it is quadratic, and takes log2 of the condition before that
@@ -49,14 +49,10 @@ def normalized(M: Multivector) -> Multivector:
     """
     alg = getattr(M, "algebra", M)
     n = dimension_of(alg, "normalized")
-    refuse_tensors(M, "M", "normalized")
-    if M.dtype.kind not in "if":
-        raise fail("M", "normalized", "a multivector with real coefficients", describe(f"dtype {M.dtype}"))
-    if not np.isfinite(M.coefficients).all():
-        raise fail("M", "normalized", "finite", describe("NaN or infinite coefficients"))
+    M = real_of(M, "M", "normalized", "a multivector", finite=True)
     if len({k % 2 for k in M.sparse().grades}) > 1:
         raise fail("M", "normalized", "even or odd", describe(f"grades {M.sparse().grades}"), "Use even() or odd().")
-    M = unit_scale(M.astype(np.float64) if M.dtype.kind == "i" else M)
+    M = unit_scale(M)
     return _by_study(M) if n <= CLOSED else _by_newton(M)
 
 
@@ -80,7 +76,7 @@ def _by_study(M: Any) -> Any:
         X, s = _square(unit)
         if (np.abs(X.coefficients[..., 1:]).max(axis=-1, initial=0) <= 1e-6).all():
             return unit
-    raise _ideal("an element at infinity, or one that is no multiple of a motor: ~M M is not invertible")
+    raise _ideal("an element at infinity, or a multivector other than a multiple of a motor: ~M M is not invertible")
 
 
 def _trimmed(product: Any, M: Any) -> Any:
@@ -166,7 +162,7 @@ def screw(M: Multivector, *, rtol: float | None = None) -> Screw:
     Raises
     ------
     ArgumentError
-        If M is no motor.
+        If M is not a motor.
 
     References
     ----------
@@ -225,13 +221,7 @@ def parts_of_motor(M: Multivector, owner: str) -> tuple[NDArray[Any], NDArray[An
 
 def unit_motor(M: Any, owner: str) -> Any:
     """Return M on all even grades and of length 1, if it is a motor: even, M ~M a number to 1e-9."""
-    refuse_tensors(M, "M", owner)
-    if M.dtype.kind not in "if":
-        raise fail("M", owner, "a motor with real coefficients", describe(f"dtype {M.dtype}"))
-    if not np.isfinite(M.coefficients).all():
-        raise fail("M", owner, "finite", describe("NaN or infinite coefficients"))
-    d = M.algebra.d
-    M = unit_scale(M.astype(np.float64) if M.dtype.kind == "i" else M)
+    d, M = M.algebra.d, unit_scale(real_of(M, "M", owner, "a motor", finite=True))
     odd = M.coefficients[..., M.keys.grade_of % 2 == 1]
     if odd.any() and not np.abs(odd).max() <= 1e-9:
         raise fail("M", owner, "a motor, an even versor", describe(f"a multivector of grades {M.grades}"))

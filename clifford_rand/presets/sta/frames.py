@@ -17,7 +17,7 @@ from clifford_rand.presets.inputs import (
     is_symbolic,
     lengths,
     numbers_of,
-    refuse_tensors,
+    real_of,
     root,
     with_floats,
 )
@@ -49,14 +49,7 @@ def timelike(p: Any, name: str, owner: str) -> tuple[NDArray[Any], NDArray[Any]]
     """Return the components (..., 4) of timelike vectors and their lengths."""
     if not isinstance(p, Multivector) or p.grades != (1,):
         raise fail(name, owner, "a vector", p)
-    refuse_tensors(p, name, owner)
-    if p.dtype.kind not in "fi":
-        raise fail(name, owner, "a vector with real coefficients", describe(f"dtype {p.dtype}"))
-    values = (
-        p.on_keys(p.keys.filled).astype(np.float64).coefficients
-        if p.dtype.kind == "i"
-        else p.on_keys(p.keys.filled).coefficients
-    )
+    values = real_of(p, name, owner, "a vector").on_keys(p.keys.filled).coefficients
     size = lengths(values[..., 1:])
     square = (values[..., 0] - size) * (values[..., 0] + size)
     unit = abs(square - 1) <= 8 * float(np.finfo(values.dtype).eps) * values[..., 0] ** 2
