@@ -11,9 +11,8 @@ from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.functions.closed_split import MOST, split_code
-from clifford_rand.functions.frame import LARGEST_DIMENSION, Array, frame_of, working_dtype
 from clifford_rand.functions.orthogonal_log import invariant_subspace, real_basis
-from clifford_rand.functions.unit_form import span_form
+from clifford_rand.functions.unit_form import LARGEST_DIMENSION, Array, frame_of, span_form, working_dtype
 
 
 def split(B: MV, rtol: float = 1e-9) -> tuple[MV, ...]:

@@ -20,8 +20,8 @@ from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.errors import ArgumentError
 from clifford_rand.functions.closed_exponential import CHUNK, plane_exponential
 from clifford_rand.functions.exponential import without_scalar
+from clifford_rand.functions.inverse_function import by_two_eigenvalues
 from clifford_rand.functions.norms import as_inexact, is_exact, is_exact_zero
-from clifford_rand.functions.two_eigenvalues import by_two_eigenvalues
 from clifford_rand.functions.unit_form import unit_form
 
 DEGREE = 10  # X^10/20! = 4e-19 for |X| ≤ 1, where the argument is |X|^{1/2}
@@ -189,29 +189,24 @@ def _closed(B: MV, sign: int) -> "Pair | None":
     if not B.keys.size:
         return B.algebra.scalar(np.ones(B.shape, dtype=B.dtype)), B
     dtype = B.dtype
-    code = plane_exponential(B.algebra.form, B.keys) if dtype.kind == "f" else None
+    code = plane_exponential(B.algebra.form, B.keys)
     if code is None:
         return None
-    if B.coefficients.ndim == 1:
-        one = code.pair_of_one(B.on_keys(code.work).coefficients.tolist(), sign)
+    work = np.result_type(dtype, np.float64)
+    if B.coefficients.ndim == 1 and dtype.kind == "f":
+        one = code.of_one(B.on_keys(code.work).coefficients.tolist(), sign)
         if one is not None:
             even, odd = (np.array(part, dtype=dtype) for part in one)
             return B.new(code.even_keys, even), B.new(code.work, odd)
     parts = layout.components(B.on_keys(code.work).coefficients)
-    even = np.zeros((code.even_keys.size, parts.shape[1]), dtype=dtype)
+    even = np.empty((code.even_keys.size, parts.shape[1]), dtype=dtype)
     odd = np.empty((code.work.size, parts.shape[1]), dtype=dtype)
     for start in range(0, parts.shape[1], CHUNK):
         at = slice(start, start + CHUNK)
-        b = parts[:, at].astype(np.float64, copy=False)
-        found = code.coefficients(b, sign)
+        found = code.of_rows(parts[:, at].astype(work, copy=False), sign)
         if found is None:
             return None
-        C0, C1, S0, S1, q, h = found
-        even[0, at] = C0
-        for k, i in enumerate(code.at_even):
-            even[i, at] = C1 * q[k]
-        for k in range(len(b)):
-            odd[k, at] = S0 * b[k] + (S1 * h[k] if code.planes == 2 else 0.0)
+        even[:, at], odd[:, at] = found
     C, S = layout.coefficients(even, B.shape), layout.coefficients(odd, B.shape)
     return B.new(code.even_keys, C), B.new(code.work, S)
 

@@ -5,6 +5,7 @@ commute, h = q B has grades of B, and exp(B) = C₀ + C₁ q + S₀ B + S₁ h w
 """
 
 import math
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.straight_line import Part, StraightLine
-from clifford_rand.functions.study import by_pair, cosh_and_sinhc_of, cosh_sinhc, cosh_sinhc_of_one, one_plane
+from clifford_rand.functions.study import APART, cosh_sinhc, cosh_sinhc_of_pair
 from clifford_rand.plans.cost_model import keep
 
 MOST_ROWS = 16  # blades of B for which straight-line code is written
 CHUNK = 8192  # samples at a time: some fifty rows of them stay in the second-level cache
-MODERATE = 9e4  # x = λ² of the largest boost or turn: e^600, and the product of two stays in range
+MODERATE = 9e4  # λ² of the largest boost: e^300, and the product of two stays in range
+LARGE = 1e30  # components beyond which B is scaled first, so that q² stays in range
 LARGEST = 1e37  # components up to which exp(B) is in the range of float32
 SEPARATE = 0.1  # √t / |q| from which J = q/√t is right to a digit less than q
 
@@ -48,96 +50,101 @@ class PlaneExponential:
         self.scalar_square = again.function(again.product("x", "anticommutator", other, other, (0,)).scalar())
         self.keys = union(union(keys_of_grades(metric.d, (0,)), self.work), q.keys)
         self.at_work = [self.keys.find(int(mask)) for mask in self.work.masks]
-        self.q_keys = q.keys
         self.even_keys = union(keys_of_grades(metric.d, (0,)), q.keys)  # of C(B²)
-        self.at_even = [self.even_keys.find(int(mask)) for mask in q.keys.masks]
-        self.at_q = [self.keys.find(int(mask)) for mask in q.keys.masks]
+        self.at_even = [self.keys.find(int(mask)) for mask in self.even_keys.masks]
+        order = np.argsort([*self.at_even, *self.at_work]).tolist()
+        self.gather = itemgetter(*order) if len(order) == self.keys.size > 1 else None  # no blade is in both parts
 
-    def of_one(self, b: list[float]) -> "list[float] | None":
-        """Return the components of exp(B) in Python numbers, None where the rows must look."""
+    def of_one(self, b: list[float], sign: int = 1) -> tuple[list[float], list[float]] | None:
+        """Return what `of_rows` does, of Python numbers; None where the rows must look."""
         s, t, q, h = self.square(b)
         if not (abs(s) < MODERATE and abs(t) < MODERATE**2):
             return None
-        result = [0.0] * self.keys.size
         if self.planes == 1:
-            C, S = one_plane(s)
-            result[0] = C
-            for i, x in zip(self.at_work, b, strict=True):
-                result[i] = S * x
-            return result
-        found = cosh_sinhc_of_one(s, t)
-        if found is None:
+            C, S = cosh_sinhc(math, sign * s)
+            return [C], [S * x for x in b]
+        if s * s - t < APART * s * s and abs(s) > 1:  # two planes turn nearly alike
             return None
-        C0, C1, S0, S1 = found
-        result[0] = C0
-        for i, x, y in zip(self.at_work, b, h, strict=True):
-            result[i] = S0 * x + S1 * y
-        for i, x in zip(self.at_q, q, strict=True):
-            result[i] += C1 * x
+        C0, C1, S0, S1 = cosh_sinhc_of_pair(math, sign * s, t)
+        C1, S1 = sign * C1, sign * S1
+        return [C0, *[C1 * x for x in q]], [S0 * x + S1 * y for x, y in zip(b, h, strict=True)]
+
+    def exp_of_one(self, b: list[float]) -> list[float] | None:
+        """Return the components of exp(B) in Python numbers, None where the rows must look."""
+        parts = self.of_one(b)
+        if parts is None:
+            return None
+        if self.gather is not None:
+            return list(self.gather(parts[0] + parts[1]))
+        result = [0.0] * self.keys.size
+        for i, x in zip(self.at_even, parts[0], strict=True):
+            result[i] = x
+        for i, x in zip(self.at_work, parts[1], strict=True):
+            result[i] += x
         return result
 
-    def pair_of_one(self, b: list[float], sign: int) -> "tuple[list[float], list[float]] | None":
-        """Return C(±B²) on ``even_keys`` and S(±B²) B on ``work`` in Python numbers, None where the rows must look."""
-        s, t, q, h = self.square(b)
-        if not (abs(s) < MODERATE and abs(t) < MODERATE**2):
-            return None
-        if self.planes == 1:
-            C, S = one_plane(sign * s)
-            return [C], [S * x for x in b]
-        found = cosh_sinhc_of_one(sign * s, t)
-        if found is None:
-            return None
-        C0, C1, S0, S1 = found
-        even = [0.0] * self.even_keys.size
-        even[0] = C0
-        for i, x in zip(self.at_even, q, strict=True):
-            even[i] += sign * C1 * x
-        return even, [S0 * x + sign * S1 * y for x, y in zip(b, h, strict=True)]
-
-    def of_rows(self, b: np.ndarray, result: np.ndarray) -> bool:
-        """Write exp(B) for rows (K, N) into ``result`` (M, N); False, and nothing of use there, where B is large."""
-        found = self.coefficients(b)
-        if found is None:
+    def exp_of_rows(self, b: np.ndarray, result: np.ndarray) -> bool:
+        """Write exp(B) for rows (K, N) into ``result`` (M, N); False, and nothing there, where B is large."""
+        parts = self.of_rows(b)
+        if parts is None:
             return False
-        C0, C1, S0, S1, q, h = found
-        result[0] = C0
-        for k, i in enumerate(self.at_work):
-            np.multiply(S0, b[k], out=result[i])
-            if self.planes == 2:
-                result[i] += S1 * h[k]
-        for k, i in enumerate(self.at_q):
-            result[i] = C1 * q[k] + (result[i] if i in self.at_work else 0.0)
+        result[self.at_work] = parts[1]
+        if self.planes == 1 and 0 not in self.at_work:
+            result[0] = parts[0][0]
+        else:
+            absent = [i for i in self.at_even if i not in self.at_work]
+            result[absent] = 0
+            result[self.at_even] += parts[0]
         return True
 
-    def coefficients(self, b: np.ndarray, sign: int = 1) -> tuple[Any, ...] | None:
-        """Return C₀, C₁, S₀, S₁, q, h for rows (K, N): C(±B²) = C₀ + C₁ q, S(±B²) B = S₀ B + S₁ h; None if B is large.
+    def of_rows(self, b: np.ndarray, sign: int = 1) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return C(±B²) = C₀ + C₁ q on ``even_keys``, S(±B²) B = S₀ B + S₁ h on ``work``, for rows (K, N).
 
-        With ``sign`` -1 these are cos B and sin B.
+        With ``sign`` -1 these are cos B and sin B. None where a boost is large.
         """
+        c: Any = 1.0
+        largest = np.abs(b).max(axis=0, initial=0.0)
+        if largest.max(initial=0.0) > LARGE:
+            c = np.exp2(np.frexp(largest)[1].astype(np.float64))
+            b = b / c
         s, t, q, h = self.square(b)
-        s, t = (np.broadcast_to(np.asarray(x, dtype=np.float64), b.shape[1:]) for x in (s, t))
-        if not (np.abs(s) + np.sqrt(np.abs(t)) < MODERATE).all():
+        s, t = (np.broadcast_to(np.asarray(x, dtype=b.dtype), b.shape[1:]) for x in (s, t))
+        root = np.sqrt(np.abs(t))
+        boost = (np.abs(s) if sign < 0 or b.dtype.kind == "c" else s) + root
+        if not (c * np.sqrt(np.maximum(boost, 0.0)) < MODERATE**0.5).all():
             return None
         if self.planes == 1:
-            C0, S0 = cosh_and_sinhc_of(sign * s)
-            return C0, 0.0, S0, 0.0, q, h
-        C0, C1, S0, S1 = self._refined(b, s, t, q, h, cosh_sinhc(sign * s, t), sign)
-        return C0, sign * C1, S0, sign * S1, q, h
+            C, S = cosh_sinhc(np, sign * s, c)
+            return C[None], S * b
+        q, h = (np.stack([np.broadcast_to(np.asarray(row, dtype=b.dtype), s.shape) for row in x]) for x in (q, h))
+        C0, C1, S0, S1 = cosh_sinhc_of_pair(np, sign * s, t, c)
+        even, odd = np.concatenate([C0[None], sign * C1 * q]), S0 * b + sign * S1 * h
+        if b.dtype.kind == "f":
+            close = (s * s - t < APART * s * s) & (root > SEPARATE * np.abs(q).max(axis=0)) & (c * c * np.abs(s) > 1)
+            if close.any():
+                scale = c if c.__class__ is float else c[close]
+                even[:, close], odd[:, close] = self._by_planes(
+                    b[:, close], root[close], q[:, close], h[:, close], scale, sign
+                )
+        return even, odd
 
-    def _refined(self, b: np.ndarray, s: Any, t: Any, q: Any, h: Any, found: Any, sign: int) -> Any:
-        """Return the coefficients with x± = 2⟨(B (1 ± J)/2)²⟩_0 for s ± √t, which cancels where planes turn equally."""
-        size = np.abs(np.asarray(q)).max(axis=0)
-        close = (s * s - t < 0.25 * s * s) & (np.sqrt(np.abs(t)) > SEPARATE * size) & (np.abs(s) > 1)
-        if not close.any():
-            return found
-        part = b[:, close]
-        turned = np.array([np.broadcast_to(row, b.shape[1:])[close] for row in h]) / np.sqrt(t[close])
-        (plus,), (minus,) = self.scalar_square(part + turned), self.scalar_square(part - turned)
-        coefficients = np.stack(found)
-        if sign < 0:
-            plus, minus = -minus, -plus
-        coefficients[:, close] = by_pair(sign * s[close], t[close], plus / 2, minus / 2)
-        return coefficients
+    def _by_planes(
+        self, b: np.ndarray, rho: np.ndarray, q: np.ndarray, h: np.ndarray, c: Any, sign: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return Σ± C(x±) (1 ± J)/2 and Σ± S(x±) B (1 ± J)/2, J = q/√t, where planes turn nearly alike.
+
+        There s - √t cancels, and so do S₀ B and S₁ h; x± = 2⟨(B (1 ± J)/2)²⟩_0 does not.
+        """
+        J, turned = q / rho, h / rho
+        even, odd = np.zeros((len(q) + 1, len(rho))), np.zeros_like(b)
+        for side in (0.5, -0.5):
+            part = 0.5 * b + side * turned
+            (square,) = self.scalar_square(part)
+            C, S = cosh_sinhc(np, 2 * sign * square, c)
+            even[0] += 0.5 * C
+            even[1:] += side * C * J
+            odd += S * part
+        return even, odd
 
 
 def _split(square: Part) -> tuple[Part, Part]:
@@ -165,7 +172,7 @@ def exponential_of_one(A: MV) -> MV | None:
     code = plane_exponential(A.algebra.form, A.keys)
     if code is None:
         return None
-    found = code.of_one((A if code.work is A.keys else A.on_keys(code.work)).coefficients.tolist())
+    found = code.exp_of_one((A if code.work is A.keys else A.on_keys(code.work)).coefficients.tolist())
     if found is None or not math.isfinite(sum(found)):
         return None
     dtype = A.coefficients.dtype
@@ -175,24 +182,25 @@ def exponential_of_one(A: MV) -> MV | None:
 
 
 def closed_exponential(sigma: Any, B: MV) -> MV | None:
-    """Return exp(σ + B) for real B and σ of moderate size, None where the general way must look."""
+    """Return exp(σ + B) for B and σ of moderate size, None where the general way must look."""
     dtype = B.dtype
-    code = plane_exponential(B.algebra.form, B.keys) if dtype.kind == "f" else None
+    code = plane_exponential(B.algebra.form, B.keys)
     if code is None or not np.all(np.abs(sigma) < 300.0):
         return None
-    if not B.ndim:
+    work = np.result_type(dtype, np.float64)
+    if not B.ndim and dtype.kind == "f":
         one = exponential_of_one(B)
         if one is not None:
             return one * math.exp(sigma)
     parts = layout.components(B.on_keys(code.work).coefficients)
     count = parts.shape[1]
     result = np.empty((code.keys.size, count), dtype=dtype)
-    factor = None if not np.any(sigma) else np.exp(np.asarray(sigma, dtype=np.float64)).ravel()
+    factor = None if not np.any(sigma) else np.exp(np.asarray(sigma, dtype=work)).ravel()
     for start in range(0, count, CHUNK):
         part = slice(start, start + CHUNK)
-        b = parts[:, part].astype(np.float64, copy=False)
-        out = result[:, part] if dtype == np.float64 else np.empty((len(result), b.shape[1]))
-        if not code.of_rows(b, out):
+        b = parts[:, part].astype(work, copy=False)
+        out = result[:, part] if dtype == work else np.empty((len(result), b.shape[1]), work)
+        if not code.exp_of_rows(b, out):
             return None
         if factor is not None:
             out *= factor[part]

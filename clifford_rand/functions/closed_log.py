@@ -21,14 +21,14 @@ from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.closed_exponential import CHUNK, SEPARATE, plane_exponential
 from clifford_rand.functions.straight_line import StraightLine
-from clifford_rand.functions.study import angle_and_half, angle_and_half_of_one
+from clifford_rand.functions.study import angle_and_half
 from clifford_rand.functions.tangent_log import DIMENSIONS, tangent_code
 from clifford_rand.plans.cost_model import keep, plan_of
 
 MOST = 5  # dimensions in which ⟨R⟩_4 squares to a number
 AGREES = 500  # units of rounding, relative to max|R|, by which exp(log R) and (√R)² may differ from R
 UNIT = 64  # units of rounding, relative to Σ R_i², within which R ~R is 1
-LOW = -0.9  # S below which B² of one of two planes is summed anew
+LOW = -0.9  # S below which B² of one of two planes is summed anew, and 1 + S cancels in Python numbers
 
 Rows = NDArray[np.float64]
 
@@ -132,7 +132,7 @@ class RotorCode:
         rows = u.rows
         s, b, q = rows[0], rows[1 : self.n], rows[self.n :]
         if not len(q):
-            return np.array(angle_and_half(s, u.square, u.t, "one"))
+            return np.array(angle_and_half(np, s, u.square, u.t, "one"))
         size = np.abs(q).max(axis=0)
         rho = np.sqrt(np.abs(u.t))
         one = size <= 4e-16 * np.abs(b).max(axis=0) ** 2
@@ -143,12 +143,13 @@ class RotorCode:
             if where.any():
                 at: Any = slice(None) if where.all() else where
                 pairs = self._pairs(b, u.h, rho, at) if way == "real" else None
-                result[:, at] = angle_and_half(s[at], u.square[at], u.t[at], way, pairs)
+                result[:, at] = angle_and_half(np, s[at], u.square[at], u.t[at], way, pairs)
         return result
 
     def _pairs(self, b: Rows, h: Any, rho: Rows, at: Any) -> Any:
-        def corrected(S: Rows, X: Rows) -> Rows:
+        def corrected(ends: tuple[Rows, Rows], squares: tuple[Rows, Rows]) -> Rows:
             """Return B² on Q = ±√t, from B (1 ± Q/√t)/2 itself where S is near -1 and both together cancel."""
+            S, X = np.stack(ends), np.stack(squares)
             size = np.abs(X)  # where both are alike there is no cancellation, and Q may be but rounding
             low = np.flatnonzero((S.min(axis=0) < LOW) & (size.min(axis=0) < 0.25 * size.max(axis=0)))
             if len(low):
@@ -175,7 +176,7 @@ class RotorCode:
         if self.exponential is None:  # no bivectors
             return result, fine & (u.rows[0] > 0)
         image = np.empty_like(u.rows)
-        if not self.exponential.of_rows(result[1:], image):
+        if not self.exponential.exp_of_rows(result[1:], image):
             return result, np.zeros_like(fine)
         return result, fine & self._agrees(image, u, eps, np.abs(result[1:]).max(axis=0))
 
@@ -225,16 +226,19 @@ class RotorCode:
             far = max(max(q), -min(q))
             if far > 4e-16 * largest * largest:
                 way = "study" if t * t <= (SEPARATE * far) ** 4 else "real" if t > 0 else "complex"
-        found = angle_and_half_of_one(s, square, t, way)
-        if found is None:
+        lowest = s - math.sqrt(t) if way == "real" else s
+        if lowest < LOW:
             return None
-        f0, f1, c0, c1, g0, g1 = found
+        try:
+            f0, f1, c0, c1, g0, g1 = angle_and_half(math, s, square, t, way)
+        except (ValueError, ZeroDivisionError):  # minus a boost
+            return None
         if root:
             result = [c0, *[g0 * x + g1 * y for x, y in zip(b, h, strict=True)], *[c1 * x for x in q]]
             (image,) = self.squared(result)
         else:
             result = [f0 * x + f1 * y for x, y in zip(b, h, strict=True)]
-            image = self.exponential.of_one(result) if self.exponential else None
+            image = self.exponential.exp_of_one(result) if self.exponential else None
             if image is None:
                 return None
         error = max([abs(x - y) for x, y in zip(image, r, strict=True)])

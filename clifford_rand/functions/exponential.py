@@ -17,8 +17,16 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
 from clifford_rand.functions.bivector_matrix import is_closed, square_and_rest
 from clifford_rand.functions.closed_exponential import closed_exponential, exponential_of_one
-from clifford_rand.functions.norms import as_inexact, eps_of, expand, is_exact, is_exact_zero, multiplied, power_of_two
-from clifford_rand.functions.two_planes import cosh_and_sinhc, exponential_of_two_planes
+from clifford_rand.functions.norms import (
+    as_inexact,
+    eps_of,
+    expand,
+    is_exact,
+    is_exact_zero,
+    multiplied,
+    power_of_two,
+    times_power,
+)
 from clifford_rand.functions.unit_form import unit_form
 
 SCALAR = 4  # units of rounding, relative to the terms of B², below which the other parts of B² are rounding
@@ -103,17 +111,13 @@ def _of_square(sigma: Any, B: MV, exponent: NDArray[np.int64]) -> MV:
     if is_closed(B):
         square, part, size = square_and_rest(B)
         if np.all(part <= SCALAR * eps_of(B.dtype) * size):
-            C, S = cosh_and_sinhc(sigma, -square, exponent)
+            C, S = _cosh_and_sinhc(sigma, -square, exponent)
             return _with_scalar(C, B, S)
     many = B.keys.size > MANY and len(B.grades) > 1
     s, q = without_scalar(B * B if many else B.anticommutator(B))
     if _is_rounding(q, B):
-        C, S = cosh_and_sinhc(sigma, s, exponent)
+        C, S = _cosh_and_sinhc(sigma, s, exponent)
         return _with_scalar(C, B, S)
-    if not many and q.keys.size <= MANY:
-        t, more = without_scalar(q.anticommutator(q))
-        if _is_rounding(more, q):
-            return exponential_of_two_planes(sigma, B, exponent, s, q, t)
     return _general(sigma, B, exponent)
 
 
@@ -128,6 +132,37 @@ def _is_rounding(rest: MV, B: MV) -> bool:
         return False  # the components do not bound the terms of the product
     terms = (np.abs(B.coefficients) ** 2).sum(axis=-1)
     return bool(np.all(largest <= SCALAR * eps_of(B.dtype) * terms))
+
+
+def _cosh_and_sinhc(sigma: Any, s: Any, exponent: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return e^σ cosh z and 2^n e^σ sinh z / z for z = 2^n √s."""
+    sigma, s = np.asarray(sigma), np.asarray(s)
+    if s.dtype.kind == "c":
+        return _hyperbolic(sigma, times_power(np.sqrt(s)[..., None], exponent)[..., 0], exponent)
+    z = times_power(np.sqrt(np.abs(s))[..., None], exponent)[..., 0]
+    if (s >= 0).all():
+        return _hyperbolic(sigma, z, exponent)
+    factor = np.exp(sigma)
+    turn = np.where(s < 0, z, 0)
+    cosine, sine = factor * np.cos(turn), factor * _scaled_quotient(np.sin(turn), turn, exponent)
+    if (s < 0).all():
+        return cosine, sine
+    boost = _hyperbolic(sigma, np.where(s < 0, 0, z), exponent)
+    return np.where(s < 0, cosine, boost[0]), np.where(s < 0, sine, boost[1])
+
+
+def _hyperbolic(sigma: NDArray[Any], z: NDArray[Any], exponent: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return e^σ cosh z and 2^n e^σ sinh z / z for Re z ≥ 0, the large exponents added before they are raised."""
+    grown = np.exp(sigma + z)
+    return grown * (1 + np.exp(-2 * z)) / 2, grown * _scaled_quotient(-np.expm1(-2 * z), 2 * z, exponent, 2.0)
+
+
+def _scaled_quotient(
+    top: NDArray[Any], bottom: NDArray[Any], exponent: NDArray[Any], factor: float = 1.0
+) -> NDArray[Any]:
+    """Return 2^n top/bottom, 2^n where both are zero."""
+    quotient = np.where(bottom == 0, 1, top / np.where(bottom == 0, 1, bottom))
+    return times_power(quotient[..., None], exponent)[..., 0]
 
 
 # ---- any multivector

@@ -15,10 +15,17 @@ from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.functions.circular import cosh_sinh, scalar_square
 from clifford_rand.functions.exponential import without_first
-from clifford_rand.functions.inverse_function import ACCEPTED, ROUNDING, InverseFunction, Pair, closed_keys, improved
+from clifford_rand.functions.inverse_function import (
+    ACCEPTED,
+    ROUNDING,
+    InverseFunction,
+    Pair,
+    by_two_eigenvalues,
+    closed_keys,
+    improved,
+)
 from clifford_rand.functions.norms import as_inexact, is_exact
 from clifford_rand.functions.spectral import of_eigenvalues
-from clifford_rand.functions.two_eigenvalues import by_two_eigenvalues
 from clifford_rand.functions.unit_form import unit_form
 
 Array = NDArray[np.complex128]

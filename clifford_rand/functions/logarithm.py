@@ -8,24 +8,24 @@ from typing import Any
 
 import numpy as np
 
+from clifford_rand._checks import describe, fail
 from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import union
+from clifford_rand.functions.circular import scalar_square
 from clifford_rand.functions.closed_log import closed_form, closed_root
-from clifford_rand.functions.exact_log import exact_log, exact_sqrt
-from clifford_rand.functions.frame import (
+from clifford_rand.functions.norms import is_exact, is_exact_zero
+from clifford_rand.functions.principal import principal
+from clifford_rand.functions.unit_form import (
     LARGEST_DIMENSION,
     Array,
     frame_of,
     null_exponents,
     scale_null,
+    span_form,
     working_dtype,
 )
-from clifford_rand.functions.norms import is_exact
-from clifford_rand.functions.planes_log import planes_log
-from clifford_rand.functions.principal import principal
-from clifford_rand.functions.unit_form import span_form
-from clifford_rand.functions.versor_log import log_of_one
+from clifford_rand.functions.versor_log import log_of_one, planes_log
 
 
 def log(R: MV, owner: str = "log") -> MV:
@@ -187,3 +187,37 @@ def _merged(R: MV, where: Array, unmasked: MV, masked: MV) -> MV:
     parts[~where.reshape(-1)] = unmasked.on_keys(keys).coefficients
     parts[where.reshape(-1)] = masked.on_keys(keys).coefficients
     return R.new(keys, parts.reshape(*R.shape, keys.size))
+
+
+# ---- the logarithm and the square root of σ + B with B² a number, of fractions or symbols
+
+
+def exact_log(R: MV, owner: str) -> MV:
+    """Return log n + f B for R = σ + B, B² = s a number and n² = σ² - s; f = atan2(√-s, σ)/√-s and its kin."""
+    from clifford_rand.symbolic import logarithm_of_rotor
+
+    sigma, B, s = scalar_square(R.sparse(), owner)
+    scalar, factor = (np.asarray(x, dtype=object) for x in np.frompyfunc(logarithm_of_rotor, 2, 2)(sigma, s))
+    if any(x is None for x in np.ravel(factor)):
+        received = describe("minus one, or σ + B with an eigenvalue σ - √(B²) ≤ 0")
+        raise fail("A", owner, "with a principal logarithm", received)
+    result = B.new(B.keys, np.asarray(B.coefficients * factor[..., None], dtype=object))
+    return result if all(is_exact_zero(x) for x in np.ravel(scalar)) else result + scalar
+
+
+def exact_sqrt(R: MV) -> MV:
+    """Return (n + R)/√(2(n + σ)), whose square is R as R² = 2σR - n²."""
+    from clifford_rand.symbolic import root_of_rotor
+
+    sigma, B, s = scalar_square(R.sparse(), "sqrt")
+    scalar, factor = (np.asarray(x, dtype=object) for x in np.frompyfunc(root_of_rotor, 2, 2)(sigma, s))
+    nothing = _all_zero(sigma[..., None]) & _all_zero(B.coefficients)
+    scalar, factor = (np.where(nothing, 0, x) for x in (scalar, factor))
+    if any(x is None for x in np.ravel(factor)):
+        received = describe("minus one, or σ + B with an eigenvalue σ - √(B²) ≤ 0")
+        raise fail("A", "sqrt", "zero, or with a principal logarithm", received)
+    return B.new(B.keys, np.asarray(B.coefficients * factor[..., None], dtype=object)) + scalar
+
+
+def _all_zero(entries: Any) -> Any:
+    return np.array(np.frompyfunc(is_exact_zero, 1, 1)(entries), dtype=bool).all(axis=-1)

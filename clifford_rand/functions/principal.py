@@ -22,13 +22,13 @@ from clifford_rand.functions.inverse_function import (
     Array,
     InverseFunction,
     Pair,
+    by_two_eigenvalues,
     closed_keys,
     improved,
 )
 from clifford_rand.functions.norms import as_inexact, multiplied, power_of_two
 from clifford_rand.functions.orthogonal_log import principal_log, square_root
 from clifford_rand.functions.spectral import coefficients, matrices_of, of_eigenvalues
-from clifford_rand.functions.two_eigenvalues import by_two_eigenvalues
 from clifford_rand.functions.unit_form import full_form, span_form, unit_form
 
 REAL = 1e-6  # share of the result below which imaginary parts are round-off: half of the digits

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import MV
-from clifford_rand.basis.keys import Keys, keys_of_array
+from clifford_rand.basis import layout
+from clifford_rand.basis.keys import Keys, keys_of_array, keys_of_grades
 from clifford_rand.basis.metric import Metric, metric_of_gram
 from clifford_rand.basis.rules import as_masks, bits_of
 from clifford_rand.kernels.outermorphism import move_components
@@ -160,3 +161,148 @@ def _factor(keys: Keys, vectors: tuple[int, ...], size: tuple[float, ...]) -> ND
             if vectors[h] > i:
                 factor[(bits[h] & bits[j]) == 1] *= -1
     return factor
+
+
+# ---- bivectors as matrices of so(G), in an orthonormal frame, where every metric is one of 1, -1 and 0
+#
+# Logarithms and splits are questions about the Lie algebra so(G). They are answered in a frame f with
+# e_i = Σ_j T_ij f_j, in which bivectors are antisymmetric matrices b (B = Σ_{i<j} b_ij f_i f_j) and act on vectors by
+# x ↦ Bx - xB, the matrix ``2 b diag(g)``.
+
+LARGEST_DIMENSION = 12  # even elements have 2^(d-1) components, each iteration a product of two of them
+_NEAR = 8.0  # largest component in null directions, of the largest other, that is computed with as it is
+
+Array = NDArray[Any]
+
+
+def working_dtype(mv: MV, owner: str) -> np.dtype:
+    """Return float64 or complex128, in which an iterative function of ``mv`` works; an error for exact numbers."""
+    kind = mv.dtype.kind
+    if kind == "O":
+        raise fail("A", owner, "of floating or integer coefficients", describe("dtype object"), "Use astype(float).")
+    if kind in "fc" and not np.isfinite(mv.coefficients).all():
+        raise fail("A", owner, "finite", describe("NaN or infinite coefficients"))
+    return np.dtype(np.complex128 if kind == "c" else np.float64)
+
+
+class Frame:
+    """An orthonormal frame: its algebra, the squares ``signs`` (d,), and the way from coefficients to it and back."""
+
+    def __init__(self, algebra: Any) -> None:
+        metric = algebra.form
+        self.d = d = metric.d
+        self.change: NDArray[np.float64] | None = None
+        self.algebra = algebra
+        if metric.is_unit:
+            diagonal = metric.diagonal
+        else:
+            unit, self.change = metric.congruence
+            diagonal = unit.diagonal
+            self.inverse = np.linalg.inv(self.change)
+            self.algebra = type(algebra)(signature=diagonal.tolist())
+        assert diagonal is not None
+        self.signs: NDArray[np.float64] = diagonal.astype(np.float64)
+        self.live = np.flatnonzero(self.signs)
+        self.null = np.flatnonzero(self.signs == 0)
+        self.even = keys_of_grades(d, tuple(range(0, d + 1, 2)))
+        self.bivectors = keys_of_grades(d, (2,) if d > 1 else ())
+        self.upper = np.triu_indices(d, 1)  # the order of the bivectors: lexicographic
+
+    def enter(self, mv: MV, keys: Any, dtype: Any) -> MV:
+        """Return ``mv``, whose blades are all in ``keys``, in this frame."""
+        values = mv.on_keys(keys).coefficients.astype(dtype)
+        if self.change is not None:
+            values = self._move(values, keys, self.change.T)
+        return self.algebra.new(keys, values)
+
+    def leave(self, mv: MV, like: MV, dtype: Any) -> MV:
+        """Return ``mv`` in the basis of the algebra of ``like``."""
+        values = mv.coefficients
+        if self.change is not None:
+            values = self._move(values, mv.keys, self.inverse.T)
+        return like.new(mv.keys, values.astype(dtype))
+
+    def _move(self, values: Array, keys: Any, F: Array) -> Array:
+        return move_components(values, keys.masks, F, keys.masks)
+
+    # ---- bivectors as matrices
+
+    def matrix(self, B: Array) -> Array:
+        """Return the antisymmetric matrix b (d, d) of bivector coefficients (d(d-1)/2,)."""
+        b = np.zeros((self.d, self.d), dtype=B.dtype)
+        b[self.upper] = B
+        return b - b.T
+
+    def action(self, B: Array) -> Array:
+        """Return the matrix of x ↦ Bx - xB on vectors, L = 2 b diag(g)."""
+        return 2 * self.matrix(B) * self.signs
+
+    def from_action(self, L: Array) -> Array:
+        """Return the bivector with the action L, without its blades of two null vectors, which act as zero."""
+        size = np.abs(self.signs)
+        weight = np.maximum(size + size[:, None], 1)
+        scaled = L * self.signs / 2
+        b = (scaled - scaled.T) / weight
+        return np.asarray(b[self.upper])
+
+    def bivector(self, B: Array) -> Any:
+        """Return the multivector with bivector coefficients B."""
+        return self.algebra.new(self.bivectors, B)
+
+
+def null_exponents(A: MV) -> Array | None:
+    """Return n for each element: e_i ↦ 2^-n e_i for null vectors e_i takes their components below the largest other.
+
+    Where they are at most eight times as large, three bits, n = 0.
+
+    The map keeps the geometric product, so functions of A may be computed on the image, and large translations lose no
+    digits. None where n is 0 for every element, or the metric has no null vectors.
+    """
+    null = _null_counts(A.keys, A.algebra.form)
+    if null is None or not A.coefficients.size:
+        return None
+    if not A.ndim:  # in Python numbers, ten times as fast
+        of_null: list[float] = [0.0, 0.0]
+        for x, k in zip(A.coefficients.tolist(), null.tolist(), strict=True):
+            of_null[k > 0] = max(of_null[k > 0], abs(x))
+        if of_null[1] <= _NEAR * of_null[0] or not of_null[0]:
+            return None
+    size = np.abs(A.coefficients)
+    without, within = size[..., null == 0].max(axis=-1, initial=0), size[..., null > 0].max(axis=-1, initial=0)
+    far = (within > _NEAR * without) & (without > 0)
+    if not far.any():
+        return None
+    exponents = np.where(size > 0, np.frexp(size)[1], -5000) - np.frexp(without)[1][..., None]
+    excess = -(-exponents // np.maximum(null, 1)) * (null > 0)
+    return np.where(far, np.maximum(excess.max(axis=-1), 0), 0)
+
+
+def scale_null(A: MV, n: Array) -> MV:
+    """Return A with its components of k null vectors multiplied by 2^{k n}: see `null_exponents`."""
+    null = _null_counts(A.keys, A.algebra.form)
+    if null is None:
+        return A
+    with np.errstate(over="ignore", under="ignore"):
+        factor = np.ldexp(np.ones((), A.coefficients.real.dtype), np.asarray(n)[..., None] * null)
+    return A.new(A.keys, layout.own(A.coefficients * factor))
+
+
+@lru_cache(maxsize=256)
+def _null_counts(keys: Keys, metric: Metric) -> Array | None:
+    """Return the number of null vectors in each blade; None without null vectors in a diagonal metric."""
+    if metric.diagonal is None or not (null := np.flatnonzero(metric.diagonal == 0)).size:
+        return None
+    return np.asarray(sum((keys.masks >> int(i) & 1).astype(np.int64) for i in null))
+
+
+_frame_of = lru_cache(maxsize=64)(Frame)
+
+
+def frame_of(mv: MV, owner: str) -> Frame:
+    """Return the orthonormal frame of the algebra of ``mv``, made once for each metric."""
+    metric = mv.algebra.form
+    if metric.d > LARGEST_DIMENSION:
+        raise fail("A", owner, f"of at most {LARGEST_DIMENSION} dimensions", describe(f"d = {metric.d}"))
+    if not metric.is_unit:
+        metric.counts  # noqa: B018  # the clear error of a symbolic metric
+    return _frame_of(mv.algebra)

@@ -14,7 +14,7 @@ from clifford_rand.basis.keys import Keys, keys_labelled
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.matrix_inverse import inverse_grades
 from clifford_rand.functions.norms import LARGEST_STUDY
-from clifford_rand.tensors import study
+from clifford_rand.functions.study import angle_and_half, cosh_sinhc, cosh_sinhc_of_pair
 from clifford_rand.tensors.places import keys_of, union_of
 
 LARGEST_CLOSED = 5  # dimensions up to which involutions give the inverse
@@ -161,12 +161,11 @@ def exponential(A: Any) -> Any:
         square = B.anticommutator(B)
         q = square.grade(*(k for k in square.keys.grades if k))
         if not q.keys.size:
-            C, S = study.cosh_sinhc(square["1"])
+            C, S = cosh_sinhc(namespace(A.coefficients), square["1"])
             result = _with_scalar(C, B.new(B.keys, B.coefficients * S[..., None]))
         else:
             fourth = q.anticommutator(q)
-            real = namespace(A.coefficients).isdtype(A.dtype, "real floating")
-            if real and all(k == 0 for k in fourth.keys.grades):
+            if all(k == 0 for k in fourth.keys.grades):
                 result = _of_two_planes(B, square["1"], q, fourth["1"])
             else:
                 result = _by_squaring(B)
@@ -181,7 +180,7 @@ def _with_scalar(scalar: Tensor, B: Any) -> Any:
 
 def _of_two_planes(B: Any, s: Tensor, q: Any, t: Tensor) -> Any:
     """Return C₀ + C₁ q + S₀ B + S₁ q B where B² = s + q, q² = t."""
-    C0, C1, S0, S1 = study.cosh_sinhc_of_pair(s, t)
+    C0, C1, S0, S1 = cosh_sinhc_of_pair(namespace(s), s, t)
     third = B.anticommutator(q)
     result = _with_scalar(C0, B.new(B.keys, B.coefficients * S0[..., None]))
     result = result + q.new(q.keys, q.coefficients * C1[..., None])
@@ -226,35 +225,25 @@ def _by_squaring(B: Any) -> Any:
 
 
 def logarithm(R: Any) -> Any:
-    """Return log s + B with s exp(B) = R, of an even versor R of at most five dimensions, or of the grades 0 and 2.
+    """Return log s + f(S) B, of an even versor R = s (S + B) of at most five dimensions, or of the grades 0 and 2.
 
-    R = s (S + F), S of the grades 0 and 4, is halved as often as makes F small, √(S + F) = c + F/(2c) with
-    c = √((1 + S)/2) in the numbers x + y Q, Q² a scalar; then B = 2^n Σ c_k (F²)^k F, arsinh's series. Near -1, where
-    the logarithm is not differentiable, it loses digits.
+    S has the grades 0 and 4; f is that of `functions.study`, by halvings of its argument. Near -1, where the logarithm
+    is not differentiable, it loses digits.
     """
-    S, F, size = _unit_parts(R, "log")
-    xp = namespace(R.coefficients)
-    for _ in range(study.HALVINGS):
-        S, F = _half(S, F)
-    square = F.anticommutator(F)
-    s, q = _study(square)
-    f0, f1 = study.arsinhc(xp, s, _square_of(q, s))
-    B = _times_study(F, f0, q, f1)
-    B = B.new(B.keys, B.coefficients * 2.0**study.HALVINGS)
-    return _with_scalar(xp.log(size), B)
+    size, q, B, (f0, f1, *_) = _angle_and_half(R, "log")
+    return _with_scalar(namespace(R.coefficients).log(size), _times_study(B, f0, q, f1))
 
 
 def square_root(R: Any) -> Any:
-    """Return Q with Q² = R, of an even versor as for `logarithm`."""
-    S, F, size = _unit_parts(R, "sqrt")
-    S, F = _half(S, F)
-    xp = namespace(R.coefficients)
-    result = F + S
-    return result.new(result.keys, result.coefficients * xp.sqrt(size)[..., None])
+    """Return √s (c + B/(2c)) with c = √((1 + S)/2), of an even versor R = s (S + B) as for `logarithm`."""
+    size, q, B, (_, _, c0, c1, g0, g1) = _angle_and_half(R, "sqrt")
+    c = _with_scalar(c0, q.new(q.keys, q.coefficients * c1[..., None]))
+    result = c + _times_study(B, g0, q, g1)
+    return result.new(result.keys, result.coefficients * namespace(R.coefficients).sqrt(size)[..., None])
 
 
-def _unit_parts(R: Any, owner: str) -> tuple[Any, Any, Tensor]:
-    """Return S and F of R = s (S + F), of the grades 0 and 4, and 2; and s."""
+def _angle_and_half(R: Any, owner: str) -> tuple[Tensor, Any, Any, tuple[Tensor, ...]]:
+    """Return s, Q and B of R = s (1 + Q + B) and the values of `functions.study.angle_and_half`."""
     d, grades = R.algebra.d, set(R.keys.grades)
     xp = namespace(R.coefficients)
     if not grades <= {0, 2, 4} or (d > LARGEST_CLOSED and 4 in grades) or not xp.isdtype(R.dtype, "real floating"):
@@ -263,37 +252,18 @@ def _unit_parts(R: Any, owner: str) -> tuple[Any, Any, Tensor]:
         raise fail("A", owner, rule, found, "Use A.to_numpy(), which leaves the gradient behind.")
     size = norm(R)
     unit = R.new(R.keys, R.coefficients / size[..., None])
-    return unit.grade(0, 4) if d >= 4 else unit.grade(0), unit.grade(2), size
+    s, B, q = unit["1"], unit.grade(2), unit.grade(4) if d >= 4 else unit.grade()
+    t = q.anticommutator(q)["1"] if q.keys.size else xp.zeros_like(s)
+    return size, q, B, angle_and_half(xp, s, B.anticommutator(B)["1"], t, "study")
 
 
-def _study(A: Any) -> tuple[Tensor, Any]:
-    """Return the scalar part, and that of grade 4."""
-    return A["1"], A.grade(4) if A.algebra.d >= 4 else A.grade()
-
-
-def _square_of(q: Any, like: Tensor) -> Tensor:
-    """Return q² for q of grade 4 of at most five dimensions, a scalar."""
-    return q.anticommutator(q)["1"] if q.keys.size else namespace(like).zeros_like(like)
-
-
-def _times_study(F: Any, x: Tensor, q: Any, y: Tensor) -> Any:
-    """Return (x + y q) F, of grade 2."""
-    once = F.new(F.keys, F.coefficients * x[..., None])
+def _times_study(B: Any, x: Tensor, q: Any, y: Tensor) -> Any:
+    """Return (x + y q) B, of grade 2, for q of grade 4."""
+    once = B.new(B.keys, B.coefficients * x[..., None])
     if not q.keys.size:
         return once
-    turned = F.anticommutator(q).grade(2)
+    turned = B.anticommutator(q).grade(2)
     return once + turned.new(turned.keys, turned.coefficients * y[..., None])
-
-
-def _half(S: Any, F: Any) -> tuple[Any, Any]:
-    """Return c = √((1 + S)/2) and F/(2c), so that their sum squared is S + F."""
-    xp = namespace(S.coefficients)
-    s, q = _study(S)
-    t = _square_of(q, s)
-    c0, c1 = study.root_of_half(xp, s, t)  # c = c0 + c1 q
-    n = c0 * c0 - c1 * c1 * t
-    half = _times_study(F, c0 / (2 * n), q, -c1 / (2 * n))
-    return _with_scalar(c0, q.new(q.keys, q.coefficients * c1[..., None])), half
 
 
 # ---- versors

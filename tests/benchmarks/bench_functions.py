@@ -66,14 +66,14 @@ def main():
     parser.add_argument("--functions", nargs="+", choices=FUNCTIONS, default=FUNCTIONS)
     args = parser.parse_args()
     (clifford,) = need("clifford")
-    one_by_one = logarithm._log_of_one
+    one_by_one = logarithm.log_of_one
     met = []
 
     def counted(*arguments):
         met.append(1)
         return one_by_one(*arguments)
 
-    logarithm._log_of_one = counted
+    logarithm.log_of_one = counted
     missed = []
     print(f"{'µs an element':<24}{'n':>7}{'wall':>9}{'CPU':>9}{'clifford':>10}{'error':>10}{'one by one':>12}")
     for label, counts in ALGEBRAS.items():
