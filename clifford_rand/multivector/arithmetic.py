@@ -115,7 +115,7 @@ def scale(A: MV, other: Any) -> Any:
         same = A.coerce(other)
         if same is None:
             return NotImplemented
-        return multiply("gp", A, same)
+        return A.multiply("gp", same)
     try:
         return A.new(A.keys, as_coefficients(_times(array, factor), "other", "*"))
     except ValueError:
@@ -126,7 +126,7 @@ def scale(A: MV, other: Any) -> Any:
 def times(A: MV, other: Any) -> Any:
     """Return A B, or a scalar multiple of A."""
     if other.__class__ is A.__class__ and other.algebra is A.algebra:
-        return multiply("gp", A, other)
+        return multiply(A, "gp", other)
     return scale(A, other)
 
 
@@ -150,13 +150,13 @@ def divide(A: MV, other: Any) -> Any:
 def _over(A: MV, other: Any) -> Any:
     """Return A B⁻¹."""
     same: Any = A.coerce(other)
-    return NotImplemented if same is None else multiply("gp", A, same.inv())
+    return NotImplemented if same is None else A.multiply("gp", same.inv())
 
 
 def divide_into(A: MV, other: Any) -> Any:
     """Return B A⁻¹ for what is no multivector."""
     same: Any = A.coerce(other)
-    return NotImplemented if same is None else multiply("gp", same, A.inv())
+    return NotImplemented if same is None else same.multiply("gp", A.inv())
 
 
 def power(A: MV, exponent: Any) -> Any:
@@ -166,7 +166,10 @@ def power(A: MV, exponent: Any) -> Any:
     """
     if exponent.__class__ is A.__class__ and exponent.keys.grades in ((0,), ()) and not exponent.ndim:
         exponent = np.asarray(exponent["1"]).item()
+    is_array = A.coefficients.__class__ is np.ndarray
     if isinstance(exponent, bool) or not isinstance(exponent, int | np.integer):
+        if not is_array:
+            raise fail("exponent", "**", "an integer", exponent, "Use exp(p * A.log()) for other powers of rotors.")
         return _fractional_power(A, exponent)
     base: Any = A if exponent >= 0 else A.inv()
     left = abs(int(exponent))
@@ -177,7 +180,9 @@ def power(A: MV, exponent: Any) -> Any:
         left >>= 1
         if left:
             base = base * base
-    return A.algebra.scalar(np.ones(A.shape, dtype=A.dtype)) if result is None else result
+    if result is not None:
+        return result
+    return A.algebra.scalar(np.ones(A.shape, dtype=A.dtype)) if is_array else A.coerce(1.0)
 
 
 def _fractional_power(A: MV, exponent: Any) -> MV:

@@ -10,7 +10,6 @@ import numpy as np
 from clifford_rand._checks import check_bool, describe, fail, is_whole
 from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import in_integers, largest
-from clifford_rand.multivector.products import multiply
 
 
 def length(A: MV) -> int:
@@ -151,4 +150,4 @@ def prod(A: MV, axis: int = 0, *, rule: str = "gp") -> MV:
     if not len(array):
         raise fail("axis", "prod", "an axis with at least one multivector", axis)
     factors = [A.new(A.keys, row) for row in array]
-    return functools.reduce(lambda a, b: multiply(rule, a, b), factors)
+    return functools.reduce(lambda a, b: a.multiply(rule, b), factors)

@@ -5,7 +5,7 @@ from clifford_rand._typing import MV
 from clifford_rand.plans.linear import linear_plan, part_plan
 
 
-def _mapped(name: str, A: MV) -> MV:
+def image(A: MV, name: str) -> MV:
     """Return the image of A under a map by its name."""
     metric = A.algebra.form
     plan = metric.plans.get((name, A.keys))
@@ -14,7 +14,7 @@ def _mapped(name: str, A: MV) -> MV:
     return A.new(plan.keys, plan(A.coefficients))
 
 
-def of_grades(A: MV, grades: tuple[int, ...]) -> MV:
+def part(A: MV, grades: tuple[int, ...]) -> MV:
     """Return the part of some grades, which ascend."""
     metric = A.algebra.form
     plan = metric.plans.get((grades, A.keys))
@@ -41,7 +41,7 @@ def grade(A: MV, *grades: int) -> MV:
     for k in grades:
         if not is_whole(k) or not 0 <= k <= d:
             raise fail("grades", "grade", f"integers from 0 to {d}", k)
-    return of_grades(A, tuple(sorted({int(k) for k in grades})))
+    return A.part(tuple(sorted({int(k) for k in grades})))
 
 
 def even(A: MV) -> MV:
@@ -53,7 +53,7 @@ def even(A: MV) -> MV:
     >>> cr.Algebra(3)("1 + 2*e1 + 3*e12 + 4*e123").even()
     1 + 3*e12
     """
-    return of_grades(A, tuple(k for k in A.grades if k % 2 == 0))
+    return A.part(tuple(k for k in A.grades if k % 2 == 0))
 
 
 def odd(A: MV) -> MV:
@@ -65,7 +65,7 @@ def odd(A: MV) -> MV:
     >>> cr.Algebra(3)("1 + 2*e1 + 3*e12 + 4*e123").odd()
     2*e1 + 4*e123
     """
-    return of_grades(A, tuple(k for k in A.grades if k % 2 == 1))
+    return A.part(tuple(k for k in A.grades if k % 2 == 1))
 
 
 def scalar_part(A: MV) -> object:
@@ -90,7 +90,7 @@ def reverse(A: MV) -> MV:
     >>> cr.Algebra(3)("1 + e1 + e12 + e123").reverse()
     1 + e1 - e12 - e123
     """
-    return _mapped("reverse", A)
+    return A.image("reverse")
 
 
 def involute(A: MV) -> MV:
@@ -102,7 +102,7 @@ def involute(A: MV) -> MV:
     >>> cr.Algebra(3)("1 + e1 + e12 + e123").involute()
     1 - e1 + e12 - e123
     """
-    return _mapped("involute", A)
+    return A.image("involute")
 
 
 def conjugate(A: MV) -> MV:
@@ -116,7 +116,7 @@ def conjugate(A: MV) -> MV:
     >>> cr.Algebra(3)("1 + e1 + e12 + e123").conjugate()
     1 - e1 - e12 + e123
     """
-    return _mapped("conjugate", A)
+    return A.image("conjugate")
 
 
 def star(A: MV) -> MV:
@@ -133,7 +133,7 @@ def star(A: MV) -> MV:
     >>> cr.Algebra(4).e123.star()
     -e4
     """
-    return _mapped("star", A) if A.algebra.form.diagonal is not None else A.algebra.I * reverse(A)
+    return A.image("star") if A.algebra.form.diagonal is not None else A.algebra.I * A.reverse()
 
 
 def star_right(A: MV) -> MV:
@@ -146,7 +146,7 @@ def star_right(A: MV) -> MV:
     >>> alg.e1.star(), alg.e1.star_right(), alg.e1 ^ alg.e1.star_right()
     (-e234, e234, e1234)
     """
-    return _mapped("star_right", A) if A.algebra.form.diagonal is not None else reverse(A) * A.algebra.I
+    return A.image("star_right") if A.algebra.form.diagonal is not None else A.reverse() * A.algebra.I
 
 
 def _need_metric(A: MV, name: str, other: str) -> None:
@@ -167,7 +167,7 @@ def dual(A: MV) -> MV:
     """
     _need_metric(A, "dual", "left_complement")
     if A.algebra.form.is_unit:
-        return _mapped("dual", A)
+        return A.image("dual")
     inverse = A.algebra.inverse_I
     return A * (inverse.astype(A.dtype) if inverse.dtype.kind == "f" and A.dtype.kind in "fc" else inverse)
 
@@ -183,7 +183,7 @@ def undual(A: MV) -> MV:
     (e12, e3)
     """
     _need_metric(A, "undual", "right_complement")
-    return _mapped("undual", A) if A.algebra.form.diagonal is not None else A * A.algebra.I
+    return A.image("undual") if A.algebra.form.diagonal is not None else A * A.algebra.I
 
 
 def left_complement(A: MV) -> MV:
@@ -196,7 +196,7 @@ def left_complement(A: MV) -> MV:
     >>> alg.e0.left_complement(), alg.e0.right_complement()
     (-e123, e123)
     """
-    return _mapped("left_complement", A)
+    return A.image("left_complement")
 
 
 def right_complement(A: MV) -> MV:
@@ -209,4 +209,4 @@ def right_complement(A: MV) -> MV:
     >>> alg.e1.right_complement(), alg.e1 ^ alg.e1.right_complement()
     (-e02, e012)
     """
-    return _mapped("right_complement", A)
+    return A.image("right_complement")

@@ -39,7 +39,8 @@ else:  # each module is loaded when one of its methods is first used
     array_functions, scalars, ufuncs = methods_of("clifford_rand.multivector", "array_functions scalars ufuncs")
 
 
-INTERNAL = frozenset(("new", "coerce", "operand", "on_keys", "select_keys"))  # for this package, without checks
+# methods for this package, without checks
+INTERNAL = frozenset(("new", "coerce", "operand", "on_keys", "select_keys", "multiply", "image", "part"))
 
 
 class Multivector(BladeAttributes):
@@ -306,10 +307,13 @@ class Multivector(BladeAttributes):
     inner = products.inner
     commutator = products.commutator
     anticommutator = products.anticommutator
+    multiply = products.multiply
     operand = products.operand
 
     # ---- linear maps of the blades: parts, involutions, duals
 
+    image = linear.image
+    part = linear.part
     grade = linear.grade
     even = linear.even
     odd = linear.odd

@@ -9,7 +9,7 @@ from clifford_rand._typing import MV
 from clifford_rand.plans.cost_model import plan_of
 
 
-def multiply(rule: str, a: Any, b: Any) -> Any:
+def multiply(a: Any, rule: str, b: Any) -> Any:
     """Return one product, by the name of its rule, of two multivectors of one algebra."""
     if a.__class__ is not b.__class__:  # a tensor, or what is traced, takes the other operand as one of its own
         a, b = (b.coerce(a), b) if a.coefficients.__class__ is np.ndarray else (a, a.coerce(b))
@@ -28,15 +28,15 @@ def multiply(rule: str, a: Any, b: Any) -> Any:
 def product(rule: str, A: MV, other: Any) -> Any:
     """Return one product with a multivector, a scalar or an array of scalars; NotImplemented for anything else."""
     if other.__class__ is A.__class__ and other.algebra is A.algebra:
-        return multiply(rule, A, other)
+        return A.multiply(rule, other)
     same = A.coerce(other)
-    return NotImplemented if same is None else multiply(rule, A, same)
+    return NotImplemented if same is None else A.multiply(rule, same)
 
 
 def product_from_left(rule: str, A: MV, other: Any) -> Any:
     """Return the product of what is no multivector with A."""
     same = A.coerce(other)
-    return NotImplemented if same is None else multiply(rule, same, A)
+    return NotImplemented if same is None else same.multiply(rule, A)
 
 
 def operators(rule: str) -> tuple[Any, Any]:
@@ -64,7 +64,7 @@ def operand(A: MV, other: Any, owner: str) -> MV:
 
 def named(rule: str, A: MV, other: Any) -> MV:
     """Return one product of A, by the name of its rule, or raise for what is no factor."""
-    return multiply(rule, A, operand(A, other, rule))
+    return A.multiply(rule, A.operand(other, rule))
 
 
 def gp(A: MV, other: Any) -> MV:

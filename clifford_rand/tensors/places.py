@@ -1,11 +1,22 @@
 """Where components of tensors stand: parts, other keys, linear maps of blades, all by gathers with constant places."""
 
+import hashlib
+import sys
 from typing import Any
 
 import numpy as np
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.arrays import Constants, beside, constant_of_a_trace, namespace
+from clifford_rand.basis.arrays import (
+    Constants,
+    Tensor,
+    beside,
+    constant,
+    constant_of_a_trace,
+    is_compiling,
+    is_torch,
+    namespace,
+)
 from clifford_rand.basis.keys import Keys, check_size, keys_labelled, keys_of_grades, union
 from clifford_rand.basis.metric import Metric
 from clifford_rand.plans.linear import LinearPlan, linear_plan, part_plan
@@ -128,3 +139,36 @@ def sorted_grades(grades: tuple[int, ...], d: int) -> tuple[int, ...]:
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= d:
             raise fail("grades", "grade", f"integers from 0 to {d}", describe(repr(k)))
     return tuple(sorted({int(k) for k in grades}))
+
+
+# ---- values beside a tensor, and what a trace asks of names
+
+
+def coefficients_beside(A: Any, like: Tensor) -> Tensor:
+    """Return the coefficients of a multivector of NumPy beside a tensor."""
+    if is_torch(like) and is_compiling():
+        return getattr(A.algebra.form.shelf, _kept(A, like.device, like.dtype))
+    return constant(A.coefficients, like, "Multivector")
+
+
+@constant_of_a_trace
+def _kept(A: Any, device: Any, dtype: Any) -> str:
+    """Put the coefficients as a tensor on the shelf, as a trace holds what it finds there."""
+    array = A.coefficients
+    content = hashlib.sha256(repr(array.tolist()).encode()).hexdigest()
+    like = sys.modules["torch"].empty(0, device=device, dtype=dtype)
+    label = f"constant {A.keys.label} {array.shape} {content} {device} {dtype}".replace(".", " ")
+    return A.algebra.form.shelf.put(label, constant(array, like, "Multivector"))
+
+
+@constant_of_a_trace
+def place_of(algebra: Any, keys: str, name: str) -> tuple[int, int]:
+    """Return (position, sign) of a blade by its name."""
+    found: tuple[int, int] = algebra.place(keys_labelled(keys), name)
+    return found
+
+
+@constant_of_a_trace
+def check_dual(algebra: Any) -> bool:
+    """Refuse a degenerate metric."""
+    return algebra.inverse_I is not None

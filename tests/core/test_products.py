@@ -56,7 +56,7 @@ def test_every_product_in_every_signature(rule):
     for p, q, r in signatures(4):
         alg = cr.Algebra(p, q, r)
         a, b = rng.standard_normal((2, 3, 2**alg.d))
-        got = multiply(rule, alg.multivector(a), alg.multivector(b)).dense().values
+        got = multiply(alg.multivector(a), rule, alg.multivector(b)).dense().values
         np.testing.assert_allclose(got, defined(rule, a, b, alg.signature), rtol=1e-12, atol=1e-12)
 
 
@@ -76,13 +76,13 @@ def test_dense_graded_and_sparse_are_one(rule):
     rng = np.random.default_rng(3)
     for alg in (cr.Algebra(2, 1, 1), cr.Algebra.cga(2, null_basis=True), cr.Algebra(3)):
         a, b = alg.random_multivector(rng, grades=(1, 2)), alg.random_multivector(rng, grades=(0, 2, 3))
-        whole = multiply(rule, a.dense(), b.dense())
-        graded = multiply(rule, a, b)
+        whole = multiply(a.dense(), rule, b.dense())
+        graded = multiply(a, rule, b)
         total = alg.scalar(0.0)
         names = list(alg.blades)
         for x, y in itertools.product(names, names):
             if a[x] != 0 and b[y] != 0:
-                total = total + multiply(rule, alg.blade(x), alg.blade(y)) * float(a[x] * b[y])
+                total = total + multiply(alg.blade(x), rule, alg.blade(y)) * float(a[x] * b[y])
         assert whole.isclose(graded, rtol=1e-12)
         assert whole.isclose(total, rtol=1e-12)
 
@@ -220,8 +220,8 @@ def test_any_metric_is_a_diagonal_one_in_another_basis(d):
         for rule in RULES:
             if rule == "vee":
                 continue
-            here = multiply(rule, alg.multivector(a), alg.multivector(b)).dense().values @ move
-            there = multiply(rule, base.multivector(a @ move), base.multivector(b @ move)).dense().values
+            here = multiply(alg.multivector(a), rule, alg.multivector(b)).dense().values @ move
+            there = multiply(base.multivector(a @ move), rule, base.multivector(b @ move)).dense().values
             np.testing.assert_allclose(here, there, rtol=1e-9, atol=1e-9 * np.abs(there).max())
 
 

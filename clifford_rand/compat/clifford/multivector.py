@@ -180,7 +180,7 @@ class MultiVector(Multivector):
             raise fail("grades", "MultiVector", "integers, or one blade", what)
         if not what:
             return self  # A.even() is A.even, where code for `clifford_rand.Multivector` is run
-        return linear.of_grades(self, tuple(sorted({int(k) for k in what if 0 <= k <= self.layout.dims})))
+        return linear.part(self, tuple(sorted({int(k) for k in what if 0 <= k <= self.layout.dims})))
 
     even = property(linear.even, doc="The part of even grades.")
     odd = property(linear.odd, doc="The part of odd grades.")

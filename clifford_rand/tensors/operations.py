@@ -1,0 +1,220 @@
+"""Operations of multivectors of tensors: batch axes, comparison, conversion to numbers, sums and multiples."""
+
+import functools
+import math
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from clifford_rand._checks import fail
+from clifford_rand._typing import MV
+from clifford_rand.basis.arrays import Tensor, beside, namespace
+from clifford_rand.tensors.functions import inverse
+from clifford_rand.tensors.places import place_of, union_of
+
+# ---- batch axes
+
+
+def iterate(A: MV) -> Iterator[MV]:
+    """Return the multivectors, or batches, along the first batch axis."""
+    if not A.ndim:
+        raise TypeError("a single multivector is not iterable; its components are in .values")
+    return (A.new(A.keys, A.coefficients[i, ...]) for i in range(A.shape[0]))
+
+
+def item(A: MV, index: Any) -> Any:
+    """Return the coefficient of a blade by its name, or a part of the batch."""
+    array = A.coefficients
+    if isinstance(index, str):
+        position, sign = place_of(A.algebra, A.keys.label, index)
+        if position < 0:
+            return namespace(array).zeros(A.shape, **beside(array))
+        return array[..., position] if sign > 0 else -array[..., position]
+    if not A.ndim:
+        raise TypeError("a single multivector has no batch axis to index; use a blade's name, as in A['e12']")
+    parts = index if isinstance(index, tuple) else (index,)
+    if not any(part is Ellipsis for part in parts):
+        parts = (*parts, Ellipsis)
+    return A.new(A.keys, array[(*parts, slice(None))])
+
+
+def reshape(A: MV, *shape: Any) -> MV:
+    """Return the batch in another shape."""
+    wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
+    if -1 in wanted:
+        known = -math.prod(wanted)
+        wanted = tuple(math.prod(A.shape) // known if n == -1 else n for n in wanted)
+    array = A.coefficients
+    return A.new(A.keys, namespace(array).reshape(array, (*wanted, A.keys.size)))
+
+
+def _axes(A: MV, axis: Any) -> tuple[int, ...]:
+    axes = tuple(range(A.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    for one in axes:
+        if not -A.ndim <= one < A.ndim:
+            raise fail("axis", "sum or mean", f"one of the {A.ndim} batch axes", axis)
+    return tuple(one % A.ndim for one in axes)
+
+
+def total(A: MV, axis: Any = None, *, keepdims: bool = False) -> MV:
+    """Return the sum over batch axes, over all of them by default."""
+    axes = _axes(A, axis)
+    array = A.coefficients
+    return A.new(A.keys, namespace(array).sum(array, axis=axes, keepdims=keepdims)) if axes else A
+
+
+def mean(A: MV, axis: Any = None, *, keepdims: bool = False) -> MV:
+    """Return the mean over batch axes, over all of them by default."""
+    axes = _axes(A, axis)
+    return total(A, axis, keepdims=keepdims) / math.prod(A.shape[one] for one in axes)
+
+
+def prod(A: MV, axis: int = 0, *, rule: str = "gp") -> Any:
+    """Return the product along a batch axis, first factor on the left; ``rule`` names it."""
+    (one,) = _axes(A, axis)
+    if not A.shape[one]:
+        raise fail("axis", "prod", "an axis with at least one multivector", axis)
+    before = (slice(None),) * one
+    factors = [A.new(A.keys, A.coefficients[(*before, i, ...)]) for i in range(A.shape[one])]
+    return functools.reduce(lambda a, b: a.multiply(rule, b), factors)
+
+
+# ---- comparison
+
+
+def equal(A: MV, other: object) -> Any:
+    """Return where all coefficients are equal, a tensor of truth values."""
+    return _compared(A, other, lambda xp, a, b: xp.all(a == b, axis=-1))
+
+
+def unequal(A: MV, other: object) -> Any:
+    """Return where some coefficients differ."""
+    return _compared(A, other, lambda xp, a, b: xp.any(a != b, axis=-1))
+
+
+def _compared(A: MV, other: object, test: Callable[[Any, Any, Any], Any]) -> Any:
+    B = A.coerce(other)
+    if B is None:
+        return NotImplemented
+    keys = union_of(A.algebra.form, A.keys, B.keys)
+    return test(namespace(A.coefficients), A.on_keys(keys).coefficients, B.on_keys(keys).coefficients)
+
+
+def isclose(A: MV, other: Any, rtol: float = 1e-9, atol: float = 0.0) -> Any:
+    """Compare to rounding, max |a - b| ≤ atol + rtol · max(|a|, |b|): a tensor of truth values over the batch."""
+
+    def test(xp: Any, a: Tensor, b: Tensor) -> Tensor:
+        sizes = (xp.where(xp.isfinite(x), xp.abs(x), xp.zeros_like(xp.abs(x))) for x in (a, b))
+        scale = xp.maximum(*(xp.max(size, axis=-1) for size in sizes))
+        apart = xp.abs(a - b)  # of what is infinite and equal, NaN
+        apart = xp.where(a == b, xp.zeros_like(apart), apart)
+        return xp.max(apart, axis=-1) <= atol + rtol * scale
+
+    found = _compared(A, other, test)
+    if found is NotImplemented:
+        raise fail("other", "isclose", "a multivector or a scalar", other)
+    return found
+
+
+def is_zero(A: MV) -> Any:
+    """Tell whether every coefficient is zero: a tensor of truth values over the batch."""
+    return namespace(A.coefficients).all(A.coefficients == 0, axis=-1)
+
+
+# ---- scalars are numbers: those that have the grade 0 alone, as no value is looked at
+
+
+def _scalars(A: MV, what: str) -> Tensor:
+    """Return a scalar, or a batch, as a tensor of the batch's shape."""
+    if A.keys.grades != (0,):
+        grades = ", ".join(map(str, A.grades))
+        found = f"this multivector has the grades {grades}"
+        raise TypeError(f"{what} needs a scalar, and {found}. A.scalar_part() is its scalar part.")
+    return A.coefficients[..., 0]
+
+
+def _conversion(kind: type) -> Callable[[Any], Any]:
+    def method(A: Any) -> Any:
+        return kind(_scalars(A, f"{kind.__name__}()"))
+
+    return method
+
+
+to_float, to_int, to_complex = _conversion(float), _conversion(int), _conversion(complex)
+
+
+def to_bool(A: MV) -> bool:
+    """Return the truth value of a scalar."""
+    if A.keys.grades != (0,):
+        raise TypeError("a multivector is neither true nor false: compare it, as in A == 0")
+    return bool(_scalars(A, "bool()"))
+
+
+def _order(sign: str, compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def method(A: Any, other: Any) -> Any:
+        B = A.coerce(other)
+        return NotImplemented if B is None else compare(_scalars(A, sign), _scalars(B, sign))
+
+    return method
+
+
+less, less_equal = _order("<", operator.lt), _order("<=", operator.le)
+greater, greater_equal = _order(">", operator.gt), _order(">=", operator.ge)
+
+
+# ---- the vector space
+
+
+def _sum(A: MV, other: Any, sign: int) -> Any:
+    B = A.coerce(other)
+    if B is None:
+        return NotImplemented
+    keys = union_of(A.algebra.form, A.keys, B.keys)
+    a, b = A.on_keys(keys).coefficients, B.on_keys(keys).coefficients
+    return A.new(keys, a + b if sign > 0 else a - b)
+
+
+def add(A: MV, other: Any) -> Any:
+    """Return A + B."""
+    return A if other.__class__ is int and other == 0 else _sum(A, other, 1)
+
+
+def subtract(A: MV, other: Any) -> Any:
+    """Return A - B."""
+    return _sum(A, other, -1)
+
+
+def subtract_from(A: MV, other: Any) -> Any:
+    """Return B - A."""
+    return _sum(-A, other, 1)
+
+
+def negative(A: MV) -> MV:
+    """Return -A."""
+    return A.new(A.keys, -A.coefficients)
+
+
+def times(A: MV, other: Any) -> Any:
+    """Return A B, or a multiple of A."""
+    if other.__class__ is float or other.__class__ is int:
+        return A.new(A.keys, A.coefficients * other)
+    B = A.coerce(other)
+    return NotImplemented if B is None else A.multiply("gp", B)
+
+
+def times_from(A: MV, other: Any) -> Any:
+    """Return B A, or a multiple of A."""
+    if other.__class__ is float or other.__class__ is int:
+        return A.new(A.keys, A.coefficients * other)
+    B = A.coerce(other)
+    return NotImplemented if B is None else B.multiply("gp", A)
+
+
+def divide(A: MV, other: Any) -> Any:
+    """Return A B⁻¹, or a multiple of A."""
+    if other.__class__ is float or other.__class__ is int:
+        if other == 0:
+            raise ZeroDivisionError("division of a multivector by zero")
+        return A.new(A.keys, A.coefficients / other)
+    B = A.coerce(other)
+    return NotImplemented if B is None else A.multiply("gp", inverse(B))
