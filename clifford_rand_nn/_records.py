@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from inspect import Parameter, cleandoc, signature
 from types import NoneType
 from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
@@ -112,6 +113,15 @@ def checked(hint: Any, value: Any) -> Any:
         agree(isinstance(value, list | tuple), f"{value!r} is not a list")
         return tuple(checked(get_args(hint)[0], entry) for entry in value)
     return record_of(hint, value)
+
+
+def show_options(function: Any, record: type, text: str = "") -> None:
+    """Put the fields of a record in the place of ``**options`` in a signature, and a text for {shared} in the page."""
+    shown = signature(function)
+    own = [parameter for parameter in shown.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
+    options = [option.replace(kind=Parameter.KEYWORD_ONLY) for option in signature(record).parameters.values()]
+    function.__signature__ = shown.replace(parameters=own + options)
+    function.__doc__ = cleandoc(function.__doc__ or "").replace("{shared}", cleandoc(text))
 
 
 def _fields(kind: type) -> dict[str, Any]:

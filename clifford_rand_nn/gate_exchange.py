@@ -1,24 +1,28 @@
 """Exchange of the gates of a gated network, round by round: candidates, their prices, and what leaves."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import (
-    check_instance,
-)
+from clifford_rand._checks import check_choice, check_instance, check_integer, check_positive, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, activation_patterns
 from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.pricing.gate_candidates import GatePrices, climbed, price_gates, removal_costs
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
 from clifford_rand_nn.solvers.base import Result, Status, explain
+from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateSolver
 from clifford_rand_nn.solvers.interrupts import BestIterate, raise_held
 
+_SOLVER_TOL = 1e-5  # relative gap of a round; rounds worth having lower the objective by much more
+_PER_ROUND = 0.5  # of the gates: added in a round; on text embeddings smaller shares were no better for the time
+_DRAWN = 10  # candidates drawn for each gate that is added
+_PROBLEM_OPTIONS = ("loss", "bias", "fit_intercept", "huber_delta", "sample_weight")
 _CLIMBING = 3  # times as many as are added: the best of the drawn gates, which then climb
 _PATIENCE = 3  # rounds in a row that did not help, each with fresh draws, before refinement ends
 _NEAR = 1e-9  # of the largest margin: a plane this near to a row may put it on another side in another product
@@ -129,31 +133,88 @@ class _Model(NamedTuple):
         return removal_costs(self.problem.X, a.patterns, weights, a.Q, curvature, a.bias, a.fit_intercept)
 
 
+class RefinementOptions(TypedDict, total=False):
+    """The keywords of `refine_gates`, which `RefinementSettings` has with their defaults."""
+
+    loss: str
+    bias: bool
+    fit_intercept: bool
+    huber_delta: float | None
+    sample_weight: ArrayLike | None
+    candidates: str
+    climb: bool
+    sketch_dim: int | str | None
+    n_candidates: int | None
+    per_round: int | None
+    max_gates: int | None
+    max_rounds: int
+    max_time: float | None
+    tol: float
+    rng: np.random.Generator | int | None
+    solver: GateSolver | None
+    callback: Callable[[RefinementRound], object] | None
+
+
+@dataclass(frozen=True)
+class RefinementSettings:
+    """The options of a refinement."""
+
+    loss: str = "squared"
+    bias: bool = True
+    fit_intercept: bool = True
+    huber_delta: float | None = None
+    sample_weight: ArrayLike | None = None
+    candidates: str = "cross"
+    climb: bool = True
+    sketch_dim: int | str | None = "auto"
+    n_candidates: int | None = None
+    per_round: int | None = None
+    max_gates: int | None = None
+    max_rounds: int = 10
+    max_time: float | None = None
+    tol: float = 1e-4
+    rng: np.random.Generator | int | None = None
+    solver: GateSolver | None = None
+    callback: Callable[[RefinementRound], object] | None = None
+
+    def check(self, owner: str) -> None:
+        """Raise ArgumentError unless every option follows its rule."""
+        check_choice(self.candidates, "candidates", owner, ("cross", "gaussian"))
+        check_choice(self.climb, "climb", owner, (True, False))
+        check_choice(self.bias, "bias", owner, (True, False))
+        check_integer(self.max_rounds, "max_rounds", owner, low=0)
+        check_positive(self.tol, "tol", owner)
+        if self.max_time is not None:
+            check_positive(self.max_time, "max_time", owner)
+        for name in ("n_candidates", "per_round", "max_gates"):
+            if getattr(self, name) is not None:
+                check_integer(getattr(self, name), name, owner)
+        if self.callback is not None and not callable(self.callback):
+            raise fail("callback", owner, "None or a function of a RefinementRound", self.callback)
+        if self.solver is not None and not callable(getattr(self.solver, "solve", None)):
+            raise fail("solver", owner, "None or a solver such as Fista()", self.solver)
+
+    def sized(self, n_gates: int) -> "RefinementSettings":
+        """Return the settings with numbers of gates, and the solver, in the place of None."""
+        per_round = self.per_round or max(1, round(_PER_ROUND * (self.max_gates or n_gates)))
+        drawn, solver = self.n_candidates or _DRAWN * per_round, self.solver or Fista(tol=_SOLVER_TOL)
+        return replace(self, per_round=per_round, n_candidates=drawn, solver=solver)
+
+
 @dataclass(frozen=True)
 class GateExchange:
-    """The settings of a refinement, and its steps."""
+    """The steps of a refinement, with settings that are sized."""
 
     X: Array
     y: Any
-    options: dict[str, Any]
-    method: str
-    climb: bool
-    sketch_dim: int | str | None
-    drawn: int
-    adding: int
-    max_gates: int | None
+    beta: float
+    settings: RefinementSettings
     rng: np.random.Generator
-    solver: GateSolver
     ends: float | None
 
-    @property
-    def bias(self) -> bool:
-        """Whether gates have a bias."""
-        return bool(self.options["bias"])
-
-    def run(self, first: ActivationPatterns, max_rounds: int, tol: float, callback: Any) -> Refinement:
+    def run(self, first: ActivationPatterns) -> Refinement:
         """Exchange gates until no candidate offers a share ``tol``, or the rounds, the time or Ctrl-C end it."""
-        began = time.perf_counter()
+        began, settings = time.perf_counter(), self.settings
         rounds: list[RefinementRound] = []
 
         def note(model: _Model, price: float, gain: float, kept: bool) -> None:
@@ -161,8 +222,8 @@ class GateExchange:
             seconds = time.perf_counter() - began
             row = RefinementRound(len(model.gates), active, model.result.objective, price, gain, kept, seconds)
             rounds.append(row)
-            if callback is not None:
-                callback(row)
+            if settings.callback is not None:
+                settings.callback(row)
 
         model = self._solved(first.gates, first.patterns, None)
         undone, message = 0, ""
@@ -180,10 +241,11 @@ class GateExchange:
             while status is None:
                 prices = self._prices(model, offered.patterns)
                 price, gain = float(prices.price.max(initial=0.0)), float(prices.gain.max(initial=0.0))
-                if gain <= tol * model.result.objective:
+                if gain <= settings.tol * model.result.objective:
                     status = Status.REFINED
-                elif len(rounds) > max_rounds:
-                    status, message = Status.MAX_ITER, f"stopped after {max_rounds} rounds: try a larger max_rounds"
+                elif len(rounds) > settings.max_rounds:
+                    status = Status.MAX_ITER
+                    message = f"stopped after {settings.max_rounds} rounds: try a larger max_rounds"
                 elif undone == _PATIENCE:
                     status = Status.STALLED
                     message = f"stopped after {undone} rounds in a row without a lower objective"
@@ -191,7 +253,7 @@ class GateExchange:
                     status = Status.MAX_TIME
                 if status:
                     break
-                adding = max(1, self.adding // 2**undone)  # gates with large gains of their own may crowd each other
+                adding = max(1, self.per_round // 2**undone)  # gates with large gains of their own may crowd each other
                 best = np.argsort(-prices.gain, kind="stable")[:adding]
                 new = self._exchanged(model, offered, best[prices.gain[best] > 0])
                 lower = new.result.objective < model.result.objective
@@ -209,14 +271,22 @@ class GateExchange:
             model.gates, model.patterns, model.result, bound, gap, offered.gates, tuple(rounds), status, message
         )
 
+    @property
+    def per_round(self) -> int:
+        """Gates added in a round."""
+        assert self.settings.per_round is not None
+        return self.settings.per_round
+
     def _late(self) -> bool:
         return self.ends is not None and time.perf_counter() >= self.ends
 
     def _problem(self, patterns: NDArray[np.bool_]) -> GatedReLUProblem:
-        return GatedReLUProblem(self.X, self.y, np.ascontiguousarray(patterns), **self.options)
+        options: dict[str, Any] = {name: getattr(self.settings, name) for name in _PROBLEM_OPTIONS}
+        return GatedReLUProblem(self.X, self.y, np.ascontiguousarray(patterns), self.beta, **options)
 
     def _solved(self, gates: Gates, patterns: NDArray[np.bool_], start: Coefficients | None) -> _Model:
-        problem, solver = self._problem(patterns), self.solver
+        problem, solver = self._problem(patterns), self.settings.solver
+        assert solver is not None
         if self.ends is not None and "max_time" in getattr(solver, "__dataclass_fields__", ()):
             left = max(self.ends - time.perf_counter(), np.finfo(np.float64).eps)
             solver = replace(solver, max_time=left)  # type: ignore[type-var]
@@ -227,15 +297,17 @@ class GateExchange:
 
     def _candidates(self, model: _Model) -> ActivationPatterns:
         """Draw gates, and add those to which the best of them climb; none with a pattern that the model has."""
-        sketch_dim = self.sketch_dim if self.method == "cross" else None
-        drawn = sample_gates(self.X, self.drawn, self.method, sketch_dim, self.bias, self.rng)
+        settings, bias = self.settings, self.settings.bias
+        sketch_dim = settings.sketch_dim if settings.candidates == "cross" else None
+        assert settings.n_candidates is not None
+        drawn = sample_gates(self.X, settings.n_candidates, settings.candidates, sketch_dim, bias, self.rng)
         fresh = activation_patterns(self.X, drawn)
-        if self.climb:
+        if settings.climb:
             theta = model.problem.datafit.residual(model.result.fitted)
-            best = np.argsort(-self._prices(model, fresh.patterns).gain, kind="stable")[: _CLIMBING * self.adding]
+            best = np.argsort(-self._prices(model, fresh.patterns).gain, kind="stable")[: _CLIMBING * self.per_round]
             some = fresh.gates.take(best)
-            H, c = climbed(self.X, some.directions, some.offsets, theta, self.bias)
-            margins = np.abs(self.X @ H + c)[self.X.any(axis=1) | self.bias]  # a row 0 is on, whatever the rounding
+            H, c = climbed(self.X, some.directions, some.offsets, theta, bias)
+            margins = np.abs(self.X @ H + c)[self.X.any(axis=1) | bias]  # a row 0 is on, whatever the rounding
             clear = margins.min(axis=0, initial=np.inf) > _NEAR * margins.max(axis=0, initial=0.0)
             higher = Gates.without_incidence(H[:, clear], c[clear], "refined")
             fresh = activation_patterns(self.X, _joined(fresh.gates, higher))
@@ -247,7 +319,7 @@ class GateExchange:
         datafit, Q = model.problem.datafit, model.problem.map.Q
         theta = datafit.residual(model.result.fitted)
         theta = theta - Q @ (Q.T @ theta)  # zero at the optimum
-        return price_gates(self.X, patterns, theta, Q, model.problem.beta, datafit.curvature, self.bias)
+        return price_gates(self.X, patterns, theta, Q, model.problem.beta, datafit.curvature, self.settings.bias)
 
     def _exchanged(self, model: _Model, offered: ActivationPatterns, best: NDArray[np.intp]) -> _Model:
         """Solve with the best candidates added, then drop what is not needed or not allowed."""
@@ -255,10 +327,11 @@ class GateExchange:
         patterns = np.hstack([model.patterns, offered.patterns[:, best]])
         wide = self._solved(gates, patterns, model.widened(best.size))
         keep = np.arange(len(gates))
-        if not self.bias:
+        if not self.settings.bias:
             keep = np.flatnonzero(wide.norms)  # the others change neither predictions, objective nor bound
-        if self.max_gates is not None and keep.size > self.max_gates:
-            keep = np.sort(keep[np.argsort(-wide.removal_costs()[keep], kind="stable")[: self.max_gates]])
+        most = self.settings.max_gates
+        if most is not None and keep.size > most:
+            keep = np.sort(keep[np.argsort(-wide.removal_costs()[keep], kind="stable")[:most]])
             return self._solved(gates.take(keep), patterns[:, keep], wide.kept(keep))
         if keep.size == len(gates):
             return wide

@@ -1,29 +1,17 @@
 """Refinement of gates: column generation for the gated model, by sampled gates that climb to a higher price."""
 
 import time
-from collections.abc import Callable
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clifford_rand._checks import (
-    as_generator,
-    as_rows,
-    check_choice,
-    check_integer,
-    check_positive,
-    fail,
-)
+from clifford_rand._checks import as_generator, as_rows
+from clifford_rand_nn._records import show_options
 from clifford_rand_nn.arrangements.enumeration import chosen_patterns, deadline
-from clifford_rand_nn.gate_exchange import GateExchange, Refinement, RefinementRound
+from clifford_rand_nn.gate_exchange import GateExchange, Refinement, RefinementOptions, RefinementSettings
 from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.solvers.fista import Fista
-from clifford_rand_nn.solvers.gate_working_set import GateSolver
 from clifford_rand_nn.solvers.interrupts import handed_over
-
-_SOLVER_TOL = 1e-5  # relative gap of a round; rounds worth having lower the objective by much more
-_PER_ROUND = 0.5  # of the gates: added in a round; on text embeddings smaller shares were no better for the time
-_DRAWN = 10  # candidates drawn for each gate that is added
 
 
 @handed_over
@@ -33,23 +21,7 @@ def refine_gates(
     gates: Gates | tuple[ArrayLike, ArrayLike] | str,
     *,
     beta: float,
-    loss: str = "squared",
-    bias: bool = True,
-    fit_intercept: bool = True,
-    huber_delta: float | None = None,
-    sample_weight: ArrayLike | None = None,
-    candidates: str = "cross",
-    climb: bool = True,
-    sketch_dim: int | str | None = "auto",
-    n_candidates: int | None = None,
-    per_round: int | None = None,
-    max_gates: int | None = None,
-    max_rounds: int = 10,
-    max_time: float | None = None,
-    tol: float = 1e-4,
-    rng: np.random.Generator | int | None = None,
-    solver: GateSolver | None = None,
-    callback: Callable[[RefinementRound], object] | None = None,
+    **options: Unpack[RefinementOptions],
 ) -> Refinement:
     r"""Exchange and add gates of `GatedReLUProblem` so that its optimum falls.
 
@@ -104,39 +76,13 @@ def refine_gates(
     """
     owner = "refine_gates"
     data = np.ascontiguousarray(as_rows(X, owner))  # the same sums whatever the layout was
-    check_choice(candidates, "candidates", owner, ("cross", "gaussian"))
-    check_choice(climb, "climb", owner, (True, False))
-    check_choice(bias, "bias", owner, (True, False))
-    max_rounds = check_integer(max_rounds, "max_rounds", owner, low=0)
-    check_positive(tol, "tol", owner)
-    if max_time is not None:
-        check_positive(max_time, "max_time", owner)
-    n_candidates, per_round, max_gates = (
-        None if value is None else check_integer(value, name, owner)
-        for value, name in ((n_candidates, "n_candidates"), (per_round, "per_round"), (max_gates, "max_gates"))
-    )
-    ends = None if max_time is None else time.perf_counter() + max_time
-    first = chosen_patterns(data, gates, bias, owner, late=deadline(max_time))
-    if callback is not None and not callable(callback):
-        raise fail("callback", owner, "None or a function of a RefinementRound", callback)
-    if solver is not None and not callable(getattr(solver, "solve", None)):
-        raise fail("solver", owner, "None or a solver such as Fista()", solver)
-    adding = max(1, round(_PER_ROUND * (max_gates or len(first.gates)))) if per_round is None else per_round
-    search = GateExchange(
-        X=data,
-        y=y,
-        options={
-            "beta": beta, "loss": loss, "bias": bias, "fit_intercept": fit_intercept, "huber_delta": huber_delta,
-            "sample_weight": sample_weight,
-        },
-        method=candidates,
-        climb=climb,
-        sketch_dim=sketch_dim,
-        drawn=_DRAWN * adding if n_candidates is None else n_candidates,
-        adding=adding,
-        max_gates=max_gates,
-        rng=as_generator(rng, owner),
-        solver=Fista(tol=_SOLVER_TOL) if solver is None else solver,
-        ends=ends,
-    )  # fmt: skip
-    return search.run(first, max_rounds, tol, callback)
+    settings = RefinementSettings(**options)
+    limit = settings.max_time
+    settings.check(owner)
+    ends = None if limit is None else time.perf_counter() + limit
+    first = chosen_patterns(data, gates, settings.bias, owner, late=deadline(limit))
+    settings = settings.sized(len(first.gates))
+    return GateExchange(data, y, beta, settings, as_generator(settings.rng, owner), ends).run(first)
+
+
+show_options(refine_gates, RefinementSettings)

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from inspect import Parameter, cleandoc, signature
 from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 import numpy as np
@@ -23,6 +22,7 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._typing import Array
+from clifford_rand_nn._records import show_options
 from clifford_rand_nn.arrangements.enumeration import chosen_patterns, deadline
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
@@ -98,13 +98,8 @@ class PathSettings:
 
 
 def path_function(path: F) -> F:
-    """Show the options of all paths in the signature of one, and their description where its docstring has {shared}."""
-    path.__doc__ = cleandoc(path.__doc__ or "").replace("{shared}", cleandoc(_SHARED))
-    shown = signature(path)
-    own = [parameter for parameter in shown.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
-    options = signature(PathSettings).parameters.values()
-    parameters = [*own, *(option.replace(kind=Parameter.KEYWORD_ONLY) for option in options)]
-    path.__signature__ = shown.replace(parameters=parameters)  # type: ignore[attr-defined]
+    """Show the options of all paths in the signature of one, and their description in its docstring."""
+    show_options(path, PathSettings, _SHARED)
     return path
 
 
