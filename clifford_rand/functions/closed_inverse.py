@@ -12,7 +12,6 @@ element is looked at: what is ill conditioned is left to the general way (`inver
 """
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,14 +22,14 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import reverse_is_negative
+from clifford_rand.compiler.rows import RowFunction, Rows, total
+from clifford_rand.compiler.scalar import Trace, TracedScalar
 from clifford_rand.functions.closed_exponential import CHUNK
 from clifford_rand.functions.matrix_inverse import CLEAR, RANGE, components_are_lengths, one_by_matrix
 from clifford_rand.functions.norms import eps_of
 from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.unit_form import used_vectors
 from clifford_rand.kernels.ordered import sum_of_squares
-from clifford_rand.kernels.row_code import Rented, RowFunction, Writer
-from clifford_rand.machine.compiled import Target
 from clifford_rand.plans.cost_model import keep, plan_of
 
 FEW = 8  # samples that are looked at before the others
@@ -58,67 +57,47 @@ class InverseCode:
         self.definite = metric.is_unit and bool(np.all(metric.weight(keys.masks) == 1))  # A ~A holds Σ |a|²
         self.always = not rest
         self.invertible = bool(numbers)
-        self.rows = Rented(self._write, code.terms + 2 * keys.size)
+        self.rows = RowFunction(self._write, keys.size)
         self.degree, self.adjugate, self.adjugate_keys, terms = _adjugate(metric, keys)
         self.terms = code.terms + terms
-        self.adjugates = Rented(self._write_adjugate, terms + 3 * self.adjugate_keys.size)
+        self.adjugates = RowFunction(self._write_adjugate, keys.size)
 
-    def _write(self, own: Target, dtype: np.dtype) -> Writer:
-        """Write ~A / (A ~A) of rows, which holds where that is the inverse beyond doubt: see `versors_of_rows`."""
-        code = Writer(own, dtype, self.keys.size)
-        (rows,) = code.operands
+    def _write(self, trace: Trace, rows: Rows) -> list[TracedScalar]:
+        """Return ~A / (A ~A) of rows, which holds where that is the inverse beyond doubt: see `versors_of_rows`."""
         scalar, rest = self.by_reverse(rows)
-        number = abs(scalar)
-        square = number if self.definite else code.sum([a * a for a in rows])
-        square.require_above(RANGE**-2)
-        square.require_at_most(RANGE**2)
-        eps = eps_of(dtype)
+        number = abs(trace.scalar(scalar))
+        square = number if self.definite else total(trace, [a * a for a in rows])
+        trace.require(square > RANGE**-2)
+        trace.require(square <= RANGE**2)
+        eps = eps_of(trace.precision)
         if not self.definite:
-            number.require_above(square * limit_of(self.keys, eps))
+            trace.require(number > square * limit_of(self.keys, eps))
         for row in rest:
-            abs(row).require_at_most(number * (VERSOR * eps))
-        factor = 1.0 / scalar
-        opposite = -factor
-        for row, sign in zip(rows, self.reverse, strict=True):
-            code.store(row * (factor if sign > 0 else opposite))
-        return code
+            trace.require(abs(row) <= number * (VERSOR * eps))
+        factor = 1.0 / trace.scalar(scalar)
+        return [row * (factor * sign) for row, sign in zip(rows, self.reverse, strict=True)]
 
-    def _write_adjugate(self, own: Target, dtype: np.dtype) -> Writer:
-        """Write adj / N of rows, which holds where N is clear, and a row that is positive where no step is due.
+    def _write_adjugate(self, trace: Trace, rows: Rows) -> list[TracedScalar]:
+        """Return adj / N of rows, which holds where N is clear, and a row that is positive where no step is due.
 
         See `inverse_of_rows`.
         """
-        code = Writer(own, dtype, self.keys.size)
-        (rows,) = code.operands
-        N, adjugate = self.adjugate(rows)
-        size, length = (code.sum([a * a for a in part]).sqrt() for part in (rows, adjugate))
-        size.require_above(1 / RANGE)
-        size.require_at_most(RANGE)
-        abs(N).require_above(size * length * max(CLEAR, limit_of(self.keys, eps_of(dtype))))
+        N, parts = self.adjugate(rows)
+        adjugate = [trace.scalar(part) for part in parts]
+        size, length = (total(trace, [a * a for a in part]).sqrt() for part in (rows, adjugate))
+        trace.require(size > 1 / RANGE)
+        trace.require(size <= RANGE)
+        trace.require(abs(trace.scalar(N)) > size * length * max(CLEAR, limit_of(self.keys, eps_of(trace.precision))))
         power = size
         for _ in range(self.degree - 2):
             power = power * size
-        factor = 1.0 / N
-        for row in adjugate:
-            code.store(row * factor)
-        code.store(length - power * WELL[self.degree])
-        return code
+        factor = 1.0 / trace.scalar(N)
+        return [*(row * factor for row in adjugate), length - power * WELL[self.degree]]
 
     def versors(self, parts: NDArray[Any]) -> NDArray[Any] | None:
         """Return the inverses of rows (K, N) if all are versors."""
-        code = self.rows.function(parts.dtype, parts.shape[1])
-        every: Callable[[NDArray[Any]], NDArray[Any] | None] = self._versors_by_numpy if code is None else code.all
         # a look at a few spares the rest where they are no versors
-        return None if not self.always and every(parts[:, :FEW]) is None else every(parts)
-
-    def _versors_by_numpy(self, parts: NDArray[Any]) -> NDArray[Any] | None:
-        eps = eps_of(parts.dtype)
-        values = np.empty(parts.shape, dtype=parts.dtype)
-        with np.errstate(all="ignore"):
-            for part in _chunks(parts):
-                if not versors_of_rows(parts[:, part], self, limit_of(self.keys, eps), eps, values[:, part]).all():
-                    return None
-        return values
+        return None if not self.always and self.rows.all(parts[:, :FEW]) is None else self.rows.all(parts)
 
 
 def _runs(places: NDArray[Any]) -> list[NDArray[Any]]:
@@ -266,8 +245,7 @@ def closed_inverse(A: MV, rtol: float | None) -> tuple[MV | None, NDArray[np.boo
                 break
         if general:
             keys = code.adjugate_keys
-            function = code.adjugates.function(parts.dtype, parts.shape[1]) if by_code else None
-            values, done, more = _by_adjugate(parts, code, limit, function)
+            values, done, more = _by_adjugate(parts, code, None if by_code else limit)
             if more.any():
                 step = newton_step(A.algebra.form, A.keys, keys)
                 better, done[more] = step(parts[:, more].T, values[:, more].T)
@@ -280,18 +258,21 @@ def _chunks(parts: NDArray[Any]) -> list[slice]:
     return [slice(start, start + CHUNK) for start in range(0, parts.shape[1], CHUNK)]
 
 
-def _by_adjugate(parts: NDArray[Any], code: InverseCode, limit: float, function: RowFunction | None) -> Any:
-    """Return adj / N for rows (K, N), where that is the inverse, and where Newton's step is due."""
+def _by_adjugate(parts: NDArray[Any], code: InverseCode, limit: float | None) -> Any:
+    """Return adj / N for rows (K, N), where that is the inverse, and where Newton's step is due.
+
+    For a ``limit`` of None by the function of rows, for real ones.
+    """
+    if limit is None:
+        rows, clear = code.adjugates.marked(parts)
+        well = rows[-1] > 0
+        return rows[:-1], clear & well, clear & ~well
     count = parts.shape[1]
-    if function is None:
-        values, done = np.empty((code.adjugate_keys.size, count), dtype=parts.dtype), np.empty(count, dtype=bool)
-        more = np.empty(count, dtype=bool)
-        for part in _chunks(parts):
-            done[part], more[part] = inverse_of_rows(parts[:, part], code, limit, values[:, part])
-        return values, done, more
-    found, clear = function.marked(parts)
-    well = found[-1] > 0
-    return found[:-1], clear & well, clear & ~well
+    values, done = np.empty((code.adjugate_keys.size, count), dtype=parts.dtype), np.empty(count, dtype=bool)
+    more = np.empty(count, dtype=bool)
+    for part in _chunks(parts):
+        done[part], more[part] = inverse_of_rows(parts[:, part], code, limit, values[:, part])
+    return values, done, more
 
 
 class NewtonStep:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from clifford_rand.compiler.scalar import TracedScalar, TraceError
 from clifford_rand.functions.norms import LARGEST_STUDY
 from clifford_rand.fusion.elementary import NEAR, SLOPE, cosh_and_sinhc, grown, polynomial, sinhc_derivative
-from clifford_rand.fusion.scalar import TracedScalar, TraceError
 
 VERSOR = 1e-9  # the rest of R ~R relative to its scalar, as in Multivector.sandwich
 EXACT = 1e-12  # the same where it enters the result to first order

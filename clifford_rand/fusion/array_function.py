@@ -1,14 +1,14 @@
 """A fused function of plain coefficient arrays, of whatever library: to be compiled and differentiated there."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import array_api_compat
 
-from clifford_rand.fusion.codegen import Program, tensor_source
-from clifford_rand.fusion.kernel import Result
-from clifford_rand.fusion.scalar import TraceError
+from clifford_rand.compiler.scalar import TraceError
+from clifford_rand.compiler.source import tensor_source
+from clifford_rand.fusion.kernel import Traced
 
 
 class ArrayFunction:
@@ -22,12 +22,13 @@ class ArrayFunction:
         The blades of each result, None for a scalar.
     """
 
-    def __init__(self, program: Program, results: list[Result], build: Callable[[list[Any]], Any], title: str) -> None:
+    def __init__(self, traced: Traced) -> None:
+        program, results = traced.program, traced.results
         graph = program.graph
         if not all(graph.real[abs(ref)] for one in program.outputs for ref in one.refs):
             raise TraceError("an argument is complex")
-        self.source, self.keys = tensor_source(program, title), [one.keys for one in results]
-        self._build, self._scalar = build, [one.keys is None for one in results]
+        self.source, self.keys = tensor_source(program, traced.title), [one.keys for one in results]
+        self._build, self._scalar = traced.build, [one.keys is None for one in results]
         namespace: dict[str, Any] = {}
         exec(compile(self.source, "<fused>", "exec"), namespace)  # generated here, from names made here
         self._function = namespace["kernel"]

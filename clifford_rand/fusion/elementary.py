@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand.fusion.graph import Graph
+from clifford_rand.compiler.graph import Graph
 
 DEGREES = {np.float32: (6, 7, 4), np.float64: (11, 14, 9)}  # terms of sin and cos on [0, π/2], exp, series in s
 BITS = {np.float32: 12, np.float64: 30}  # of each part of π and ln 2, so that products with small integers are exact

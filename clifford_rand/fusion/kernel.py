@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._threads import cached_property, for_each_slice
-from clifford_rand.fusion.codegen import Operations, Program, array_source, count_operations, loop_source
-from clifford_rand.fusion.loops import ArrayLoop, CompiledLoop, MachineLoop
-from clifford_rand.fusion.vector_code import is_written
-from clifford_rand.machine.compiled import target
+from clifford_rand.compiler.loops import LazyLoop, read_only
+from clifford_rand.compiler.source import Operations, Program, array_source, count_operations
 
-TOGETHER = 64  # samples that are not divided between threads: whole registers and lines of the cache
+SAMPLES_TOGETHER = 64  # that are not divided between threads: whole registers and lines of the cache
 THREADS_FROM = 2**20  # cycles for each thread: 0.3 ms, of which eight operations or one number moved take one
+CONTRACTED_FROM = 2**9  # samples of a batch that is compiled at its first call
 
 Shape = tuple[int, ...]
 Failed = bool | NDArray[Any]
@@ -37,121 +36,130 @@ class Result(NamedTuple):
         return array[..., 0][()]
 
 
+class Traced(NamedTuple):
+    """A traced function: its program, the dtypes of the arguments, the results, and what they are put into."""
+
+    program: Program
+    dtypes: list[np.dtype]
+    results: list[Result]
+    build: Callable[[list[Any]], Any]
+    title: str
+
+
 class FusedKernel:
-    """The code of a function for some keys, dtypes and batch axes.
+    """The code of a function for some keys, dtypes and batch axes; ``many`` tells whether any argument has such.
 
     ``source`` is the code, written for one sample after the other, and ``operations`` counts what it computes for one.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        dtypes: list[np.dtype],
-        results: list[Result],
-        build: Callable[[list[Any]], Any],
-        many: bool,
-        backend: str,
-        title: str,
-    ) -> None:
-        self.program, self.results, self.backend, self.title = program, results, backend, title
-        self._build = build  # puts the results into what the function returns
-        self._inputs = [(one, dtype) for one, dtype in zip(program.inputs, dtypes, strict=True)]
-        self._dtypes = [None if one.is_number else dtype for one, dtype in self._inputs]
-        self._places = [k for k, one in enumerate(program.inputs) if one.batched]
-        self._batched = sum(1 << k for k in self._places)
-        self._outputs = [(one, bool(one.shape_from & self._batched)) for one in results]
-        self._single = not many
-        self._flagged = any(program.graph.sources[abs(ref)] & self._batched for ref in program.guards)
+    def __init__(self, traced: Traced, many: bool, backend: str) -> None:
+        program = self.program = traced.program
+        self.title, self._results, self._build = traced.title, traced.results, traced.build
+        self._arguments = [
+            (argument.is_number, argument.batched, dtype)
+            for argument, dtype in zip(program.inputs, traced.dtypes, strict=True)
+        ]
+        self._places = [k for k, argument in enumerate(program.inputs) if argument.batched]
+        batched = sum(1 << k for k in self._places)
+        self._outputs = [(result.size, bool(result.shape_from & batched), result.dtype) for result in traced.results]
+        # a result that comes from all batched arguments has the shape of the loop itself
+        self._is_whole = [result.shape_from & batched == batched for result in traced.results]
+        self._many, self._by_numpy = many, backend == "numpy"
+        self._has_flags = any(program.graph.sources[abs(ref)] & batched for ref in program.guards)
         self.operations: Operations = count_operations(program)
-        moved = sum(len(one.labels) for one in program.inputs) + sum(one.size for one in results)
-        self._least = max(1, THREADS_FROM // (sum(self.operations) // 8 + moved) // TOGETHER)
-        real = all(dtype.kind == "f" for dtype in (*dtypes, *(one.dtype for one in results)))
-        self.function: Any
-        if backend == "numpy":
-            self.function = ArrayLoop(self.source)
-        elif real and is_written(program) and (own := target()) is not None:
-            self.function = MachineLoop(program, own)
-        else:
-            self.function = CompiledLoop(self.source, program.precision)
+        moved = sum(len(one.labels) for one in program.inputs) + sum(one.size for one in traced.results)
+        self._least = max(1, THREADS_FROM // (sum(self.operations) // 8 + moved) // SAMPLES_TOGETHER)
+        self._threads_from = 2 * self._least * SAMPLES_TOGETHER
+        self._lazy = LazyLoop(program, traced.title, CONTRACTED_FROM)
 
     @cached_property
     def source(self) -> str:
         """The code."""
-        return (array_source if self.backend == "numpy" else loop_source)(self.program, self.title)
+        return array_source(self.program, self.title) if self._by_numpy else self._lazy.source
 
     def __call__(self, leaves: list[Any]) -> tuple[Failed, Any]:
         """Return in which samples a guard failed (an array of their batch axes, or one answer), and the result.
 
         Leaves are numbers, and arrays (..., components) of multivectors and scalars.
         """
-        if self._single:
-            return self._one(leaves)
-        shapes = {k: leaves[k].shape[:-1] for k in self._places}
-        distinct = set(shapes.values())
-        shape: Shape = distinct.pop() if len(distinct) == 1 else np.broadcast_shapes(*distinct)
+        if not self._many:
+            return self._one_sample(leaves)
+        shapes = [leaves[k].shape[:-1] for k in self._places]
+        shape: Shape = shapes[0]
+        for other in shapes:
+            if other != shape:
+                shape = np.broadcast_shapes(*shapes)
+                break
         count = math.prod(shape)
         arguments: list[Any] = []
-        for leaf, (one, dtype) in zip(leaves, self._inputs, strict=True):
-            if one.is_number:
+        for leaf, (is_number, is_batched, dtype) in zip(leaves, self._arguments, strict=True):
+            if is_number:
                 arguments.append(leaf)
+            elif is_batched:
+                arguments.append(_rows(leaf, dtype, shape, count))
             else:
-                arguments.append(_rows(leaf, dtype, shape, count) if one.batched else leaf.astype(dtype, copy=False))
-        out = [np.empty((one.size, count) if wide else one.size, one.dtype) for one, wide in self._outputs]
-        flags = self.function.flags(count) if self._flagged else None
-        if count < 2 * self._least * TOGETHER or self.backend == "numpy":
-            failed = self.function(arguments, out, flags, 0, count)
+                arguments.append(read_only(leaf.astype(dtype, copy=False)))
+        out = [np.empty((size, count) if is_wide else size, dtype) for size, is_wide, dtype in self._outputs]
+        flags = np.empty((1, count if self._has_flags else 1), self.program.precision)
+        loop = self._lazy.by_numpy if self._by_numpy else self._lazy.at(count)
+        if count < self._threads_from:
+            failed = loop(*arguments, *out, flags, 0, count)
         else:
-            failed = self._on_threads(arguments, out, flags, count)
+            failed = self._on_threads(loop, (*arguments, *out, flags), count)
         if failed > 1:
             return True, None
-        pairs = zip(self.results, out, strict=True)
-        result = self._build([self._finished(one, rows, shape, shapes) for one, rows in pairs])
-        if not failed or flags is None:
-            return False, result
-        return flags.reshape(-1)[:count].reshape(shape) != 0, result
+        result = self._build(
+            [
+                result.wrap(rows, shape) if is_whole else self._of_fewer(result, rows, shape, shapes)
+                for result, rows, is_whole in zip(self._results, out, self._is_whole, strict=True)
+            ]
+        )
+        return (flags[0].reshape(shape) != 0 if failed else False), result
 
-    def _one(self, leaves: list[Any]) -> tuple[Failed, Any]:
-        """Do the same for arguments without batch axes: one sample."""
+    def _one_sample(self, leaves: list[Any]) -> tuple[Failed, Any]:
+        """Do the same for arguments without batch axes."""
         arguments = [
-            leaf if dtype is None else (leaf if leaf.dtype == dtype else leaf.astype(dtype))[:, None]
-            for leaf, dtype in zip(leaves, self._dtypes, strict=True)
+            leaf if is_number else read_only((leaf if leaf.dtype == dtype else leaf.astype(dtype))[:, None])
+            for leaf, (is_number, _, dtype) in zip(leaves, self._arguments, strict=True)
         ]
-        out = [np.empty(one.size, one.dtype) for one in self.results]
-        columns = [rows[:, None] if wide else rows for rows, (_, wide) in zip(out, self._outputs, strict=True)]
-        if self.function(arguments, columns, None, 0, 1):
+        out = [np.empty((size, 1) if is_wide else size, dtype) for size, is_wide, dtype in self._outputs]
+        flags = np.empty((1, 1), self.program.precision)
+        loop = self._lazy.by_numpy if self._by_numpy else self._lazy.at(1)
+        if loop(*arguments, *out, flags, 0, 1):
             return True, None
-        results = [
-            rows[0] if one.keys is None else one.algebra.new(one.keys, rows)
-            for one, rows in zip(self.results, out, strict=True)
+        parts = [
+            rows.flat[0] if result.keys is None else result.algebra.new(result.keys, rows.reshape(-1))
+            for result, rows in zip(self._results, out, strict=True)
         ]
-        return False, self._build(results)
+        return False, self._build(parts)
 
-    def _on_threads(self, arguments: list[Any], out: list[Any], flags: Any, count: int) -> int:
-        found: list[int] = []
+    def _on_threads(self, loop: Any, arrays: tuple[Any, ...], count: int) -> int:
+        failed: list[int] = []
 
         def work(part: slice) -> None:
-            stop = min(part.stop * TOGETHER, count)
-            found.append(self.function(arguments, out, flags, part.start * TOGETHER, stop))
+            stop = min(part.stop * SAMPLES_TOGETHER, count)
+            failed.append(loop(*arrays, part.start * SAMPLES_TOGETHER, stop))
 
-        for_each_slice(work, -(-count // TOGETHER), least=self._least)
-        return max(found)
+        for_each_slice(work, -(-count // SAMPLES_TOGETHER), least=self._least)
+        return max(failed)
 
-    def _finished(self, one: Result, rows: NDArray[Any], shape: Shape, shapes: dict[int, Shape]) -> Any:
-        """Return one result with the batch axes of the arguments that it comes from."""
-        if not one.shape_from & self._batched:
-            return one.wrap(rows[:, None], ())
-        own = np.broadcast_shapes(*(kept for k, kept in shapes.items() if one.shape_from >> k & 1))
-        if own != shape:  # the same for samples that differ in other arguments only
-            kept = (slice(0, 1) if size == 1 else slice(None) for size in own)
-            index: tuple[Any, ...] = (slice(None), *(0,) * (len(shape) - len(own)), *kept)
-            rows = rows.reshape(one.size, *shape)[index].reshape(one.size, math.prod(own))
-        return one.wrap(rows, own)
+    def _of_fewer(self, result: Result, rows: NDArray[Any], shape: Shape, shapes: list[Shape]) -> Any:
+        """Return a result with the batch axes of the arguments that it comes from, which are not all."""
+        own = [kept for k, kept in zip(self._places, shapes, strict=True) if result.shape_from >> k & 1]
+        if not own:
+            return result.wrap(rows[:, None], ())
+        own_shape = np.broadcast_shapes(*own)
+        if own_shape != shape:  # the same for samples that differ in other arguments only
+            kept = (slice(0, 1) if size == 1 else slice(None) for size in own_shape)
+            index: tuple[Any, ...] = (slice(None), *(0,) * (len(shape) - len(own_shape)), *kept)
+            rows = rows.reshape(result.size, *shape)[index].reshape(result.size, math.prod(own_shape))
+        return result.wrap(rows, own_shape)
 
 
 def _rows(array: NDArray[Any], dtype: np.dtype, shape: Shape, count: int) -> NDArray[Any]:
-    """Return (..., size) components as (size, samples), C-contiguous."""
+    """Return (..., size) components as (size, samples), C-contiguous and read-only."""
     if array.ndim == 2 and len(shape) == 1 and array.shape[0] == count:
-        return np.ascontiguousarray(array.T, dtype)
+        return read_only(np.ascontiguousarray(array.T, dtype))
     size = array.shape[-1]
     full = array if array.shape[:-1] == shape else np.broadcast_to(array, (*shape, size))
-    return np.ascontiguousarray(np.moveaxis(full, -1, 0).reshape(size, count), dtype)
+    return read_only(np.ascontiguousarray(np.moveaxis(full, -1, 0).reshape(size, count), dtype))

@@ -10,8 +10,8 @@ import numpy as np
 from clifford_rand.basis.keys import Keys, keys_of_masks
 from clifford_rand.basis.rules import is_odd_swap, reverse_is_negative
 from clifford_rand.basis.table import product_table
+from clifford_rand.compiler.scalar import COMPLEX, Trace, TracedScalar, TraceError, apply_ufunc, is_number
 from clifford_rand.fusion import analysis, projections, rotors
-from clifford_rand.fusion.scalar import COMPLEX, Trace, TracedScalar, TraceError, apply_ufunc, is_number
 from clifford_rand.fusion.unsupported import REASONS
 from clifford_rand.multivector.components import called
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from clifford_rand.compiler.scalar import TraceError
 from clifford_rand.fusion import analysis
-from clifford_rand.fusion.scalar import TraceError
 
 APART = Fraction(1, 100)  # (x1 - x2)² / s² from which B and B∧B alone tell two planes apart
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from clifford_rand.compiler.scalar import TraceError
 from clifford_rand.fusion.analysis import EXACT, SIMPLE, scalar_terms
-from clifford_rand.fusion.scalar import TraceError
 
 Pair = tuple[int, int]
 

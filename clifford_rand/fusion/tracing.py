@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from clifford_rand.compiler.scalar import COMPLEX, Trace, TracedScalar, TraceError
+from clifford_rand.compiler.source import Input, Output, Program
 from clifford_rand.fusion.array_function import ArrayFunction
-from clifford_rand.fusion.codegen import Input, Output, Program
-from clifford_rand.fusion.kernel import FusedKernel, Result
+from clifford_rand.fusion.kernel import FusedKernel, Result, Traced
 from clifford_rand.fusion.linear import by_coefficients
-from clifford_rand.fusion.multivector import TracedMultivector, trace_input
-from clifford_rand.fusion.scalar import COMPLEX, Trace, TracedScalar, TraceError
+from clifford_rand.fusion.multivector import TracedMultivector, lift_constant, trace_input
 from clifford_rand.multivector.multivector import Multivector
 
 _NUMBERS = (float, int, complex)
@@ -60,7 +60,7 @@ class Tracing:
         self, leaves: list[Any], values: Sequence[Any], static: Sequence[str] = (), *, whole: bool = False
     ) -> None:
         self._static = static
-        self.trace = Trace(_precision(values), whole=whole)
+        self.trace = Trace(_precision(values), whole=whole, lift=lambda trace, A: lift_constant(trace, A.algebra, A))
         self.many = any(isinstance(leaf, np.ndarray) and leaf.ndim > 1 for leaf in leaves)
         self._inputs: list[Input] = []
         self._dtypes: list[np.dtype] = []
@@ -70,18 +70,18 @@ class Tracing:
         self, function: Callable[..., Any], names: list[str], args: Sequence[Any], kwargs: dict[str, Any], backend: str
     ) -> FusedKernel:
         """Return the compiled function; ``names`` are those of ``args``."""
-        program, results, build, title = self._traced(function, names, args, kwargs)
-        return FusedKernel(by_coefficients(program), self._dtypes, results, build, self.many, backend, title)
+        traced = self._traced(function, names, args, kwargs)
+        return FusedKernel(traced._replace(program=by_coefficients(traced.program)), self.many, backend)
 
     def array_function(
         self, function: Callable[..., Any], names: list[str], args: Sequence[Any], kwargs: dict[str, Any]
     ) -> ArrayFunction:
         """Return the function of arrays of any library."""
-        return ArrayFunction(*self._traced(function, names, args, kwargs))
+        return ArrayFunction(self._traced(function, names, args, kwargs))
 
     def _traced(
         self, function: Callable[..., Any], names: list[str], args: Sequence[Any], kwargs: dict[str, Any]
-    ) -> tuple[Program, list[Result], Callable[[list[Any]], Any], str]:
+    ) -> Traced:
         pairs = list(zip(names, args, strict=True))
         given = [self._input(value, name) for name, value in pairs]
         named = {name: self._input(value, name) for name, value in kwargs.items()}
@@ -93,7 +93,7 @@ class Tracing:
         program = Program(trace.graph, tuple(self._inputs), outputs, tuple(trace.guards), trace.precision)
         described = ", ".join(self._described(name, value) for name, value in [*pairs, *kwargs.items()])
         title = f"{getattr(function, '__name__', 'function')}({described})"
-        return program, [self._result(part) for part in parts], build, title
+        return Traced(program, self._dtypes, [self._result(part) for part in parts], build, title)
 
     def _result(self, part: Any) -> Result:
         refs, real = _refs(part), self.trace.graph.real

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand.machine.numba_code import compiled
+from clifford_rand.compiler.cache import compiled
 
 
 # Indices are unsigned: Numba asks of a signed one whether it counts from the end, and LLVM does not vectorize that.

@@ -17,9 +17,8 @@ from clifford_rand.basis.layout import coefficients, components
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import reverse_is_negative
 from clifford_rand.basis.table import ProductTable, product_table
-from clifford_rand.kernels.ordered import AT_A_TIME, OrderedSums, Table, merged, sum_of_squares
-from clifford_rand.kernels.row_code import Rented, Writer
-from clifford_rand.machine.compiled import Target
+from clifford_rand.compiler.rows import RowFunction, Rows, Table, table_rows, total
+from clifford_rand.compiler.scalar import Trace, TracedScalar
 from clifford_rand.plans.cost_model import keep
 
 ALWAYS = 5  # dimensions up to which R ~R a number is all that R, even or odd, needs to be a versor
@@ -39,9 +38,8 @@ class SandwichPlan:
         self._square = _rows(square, square.keys.masks, square.coef * sign[square.right])
         self._inner = _rows(first, first.keys.masks, first.coef)
         self._outer = _rows(second, x.masks, second.coef * sign[second.right])
-        self.work = sum(len(rows[1]) for rows in (self._square, self._inner, self._outer))
         self.n_square = len(self._square[0]) - 1
-        self._code = Rented(self._write, self.work)
+        self._pairs = RowFunction(self._write, *self.size)
         self._tensors: dict[Any, NDArray[Any]] = {}
 
     def __call__(self, r: NDArray[Any], x: NDArray[Any]) -> NDArray[Any] | None:
@@ -63,43 +61,18 @@ class SandwichPlan:
             return None
         R = components(r if r.shape[:-1] == batch else np.broadcast_to(r, (*batch, self.size[0])))
         X = components(x if x.shape[:-1] == batch else np.broadcast_to(x, (*batch, self.size[1])))
-        code = self._code.function(r.dtype, n)
-        out = self._by_numpy(R, X) if code is None else code.all(R, X)
+        out = self._pairs.all(R, X)
         return None if out is None else coefficients(out, batch)
 
-    def _by_numpy(self, R: NDArray[Any], X: NDArray[Any]) -> NDArray[Any] | None:
-        """Return what the function of `_write` does, bit for bit."""
-        square, inner, outer = self._sums
-        out = np.empty_like(X)
-        step = max(1, AT_A_TIME // self.work)
-        for start in range(0, X.shape[1], step):
-            part = slice(start, start + step)
-            r, x = R[:, part], X[:, part]
-            with np.errstate(all="ignore"):
-                limit = sum_of_squares(r) * (ROUNDING * _EPS[r.dtype.char])
-                norm, *rest = square(r, r)
-                if not ((abs(norm) > limit).all() and all((abs(row) <= limit).all() for row in rest)):
-                    return None
-                out[:, part] = outer(inner(r, x), r) * (1.0 / norm)
-        return out
-
-    @cached_property
-    def _sums(self) -> tuple[OrderedSums, OrderedSums, OrderedSums]:
-        return OrderedSums(merged(self._square)), OrderedSums(self._inner), OrderedSums(self._outer)
-
-    def _write(self, own: Target, dtype: np.dtype) -> Writer:
-        """Write R X ~R / ⟨R ~R⟩_0 of rows, which holds where R ~R is a number other than zero."""
-        code = Writer(own, dtype, *self.size)
-        R, X = code.operands
-        limit = code.sum([a * a for a in R]) * (ROUNDING * _EPS[dtype.char])
-        norm, *rest = code.combined(self._square, R, R)
-        abs(norm).require_above(limit)
+    def _write(self, trace: Trace, R: Rows, X: Rows) -> list[TracedScalar]:
+        """Return R X ~R / ⟨R ~R⟩_0, which holds where R ~R is a number other than zero."""
+        limit = total(trace, [a * a for a in R]) * (ROUNDING * _EPS[trace.precision.char])
+        norm, *rest = table_rows(trace, self._square, R, R)
+        trace.require(abs(norm) > limit)
         for row in rest:
-            abs(row).require_at_most(limit)
+            trace.require(abs(row) <= limit)
         factor = 1.0 / norm
-        for row in code.combined(self._outer, code.combined(self._inner, R, X), R):
-            code.store(row * factor)
-        return code
+        return [row * factor for row in table_rows(trace, self._outer, table_rows(trace, self._inner, R, X), R)]
 
     @cached_property
     def _tensor(self) -> NDArray[np.float64] | None:

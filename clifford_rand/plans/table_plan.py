@@ -14,18 +14,18 @@ from clifford_rand.basis.layout import coefficients, components, zeros
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import SCALAR
 from clifford_rand.basis.table import ProductTable, product_table
+from clifford_rand.compiler.rows import RowFunction, Rows, table_rows
+from clifford_rand.compiler.scalar import Trace, TracedScalar
 from clifford_rand.kernels.ordered import OrderedSums
-from clifford_rand.kernels.row_code import Rented, Writer
-from clifford_rand.machine.compiled import Target
 
 TENSOR = 2**15  # entries of a (n_a, n_out, n_b) array that one product reads as a matrix: 256 KiB, second-level cache
 LOAD = 2**26  # table rows × samples that gathers do in the time in which Numba and the kernel are loaded
 LOAD_KERNEL = 2**23  # the same where Numba is there
 CALL = 2**11  # rows in the time of a call
 COMPLEX = 2**16  # numbers that are taken apart into real ones at a time: what stays in the cache
-CODE_FROM = 2**13  # table rows × samples from which the call of machine code of rows pays
-LARGEST_CODE = 2**10  # table rows, compiled in 0.1 s
-KERNEL_FASTER = 32  # how much sooner than a gather the kernel is done
+TRACE = 20_000  # nanoseconds of a table row, to write a function of rows
+LARGEST_CODE = 2**10  # table rows, which Numba compiles in 4 s
+GATHER_TERM, KERNEL_TERM = 7.0, 0.2  # nanoseconds of a table row and sample, by NumPy's gathers and by the kernel
 THREADS_FROM = 2**21  # table rows × samples for each thread: 0.4 ms, a few times what a thread costs
 
 _rented: dict[str, int] = {}  # the work that NumPy did in place of each kernel, in table rows × samples of a gather
@@ -62,7 +62,8 @@ class TablePlan:
         self._tensors: dict[Any, NDArray[Any] | None] = {}
         self._coefs: dict[Any, NDArray[Any]] = {}
         self._fitting: dict[Any, bool] = {}
-        self._code = Rented(self._write, len(self.table.left))
+        self._work = 0.0  # nanoseconds of sums by NumPy and the kernel
+        self._compiled = RowFunction(self._write, a.size, b.size)
 
     def __call__(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         """Return the coefficients (..., n_out) of the products of (..., n_a) and (..., n_b).
@@ -102,16 +103,22 @@ class TablePlan:
         """Return the components (n_out, N) of real samples (n_a, N) and (n_b, N), or one sample of either."""
         n, rows = max(a.shape[1], b.shape[1]), len(self.table.left)
         both = a.shape[1] == b.shape[1] and a.dtype.kind == "f"
-        if both and n * rows >= CODE_FROM and rows <= LARGEST_CODE:
-            code = self._code.function(a.dtype, n, KERNEL_FASTER if _KERNEL in sys.modules else 1)
-            found = None if code is None else code.all(a, b)
-            if found is not None:
-                return found
+        if both and rows <= LARGEST_CODE and self._code_is_due(a.dtype, n):
+            products = self._compiled.all(a, b)
+            assert products is not None  # there are no conditions
+            return products
         if not kernel_pays(n * rows):
             return self._ordered(a, b)
         if n == 1:
             return self._once(a[:, 0], b[:, 0])[:, None]
         return self._by_kernel(_repeated(a, n), _repeated(b, n))
+
+    def _code_is_due(self, dtype: np.dtype, samples: int) -> bool:
+        """Tell whether the sums of so many samples, whose work is counted, are for machine code."""
+        rows = len(self.table.left)
+        work = samples * rows * (KERNEL_TERM if _KERNEL in sys.modules else GATHER_TERM)
+        self._work += work
+        return self._work >= TRACE * rows and self._compiled.loop(dtype).is_due(work)
 
     def _complex_sums(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         """Return (A + iB)(C + iD) = AC - BD + i(AD + BC), four products of real samples."""
@@ -239,13 +246,10 @@ class TablePlan:
         apply(a, b, rows.indptr, rows.left, rows.right, self._coef(a.real.dtype), out)
         return out
 
-    def _write(self, own: Target, dtype: np.dtype) -> Writer:
-        """Write the product as a function of rows."""
+    def _write(self, trace: Trace, a: Rows, b: Rows) -> list[TracedScalar]:
+        """Return the product as a function of rows."""
         rows = self.table
-        code = Writer(own, dtype, self.size_a, self.size_b)
-        for row in code.combined((rows.indptr, rows.left, rows.right, rows.coef), *code.operands):
-            code.store(row)
-        return code
+        return table_rows(trace, (rows.indptr, rows.left, rows.right, rows.coef), a, b)
 
     def _by_kernel(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         from clifford_rand.kernels.bilinear import apply_table

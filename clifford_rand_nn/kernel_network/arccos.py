@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand.machine.numba_code import compiled
+from clifford_rand.compiler.cache import compiled
 from clifford_rand_nn._arcsine import ARCSINE
 
 _FLAGS = {"contract"}  # products and sums in one instruction

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand.machine.numba_code import compiled
+from clifford_rand.compiler.cache import compiled
 
 _LIFT = np.float32(2.0**112)  # single precision has 127 where half has 15
 

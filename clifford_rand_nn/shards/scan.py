@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
-from clifford_rand.machine.numba_code import compiled
+from clifford_rand.compiler.cache import compiled
 from clifford_rand_nn.row_sums.engine import Engine
 from clifford_rand_nn.row_sums.sums import Block, Part, PartWork
 from clifford_rand_nn.shards.float16 import single

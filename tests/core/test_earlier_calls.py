@@ -1,7 +1,7 @@
-"""The same call gives the same bits, however many were made before it: by NumPy, by kernels, by machine code of rows.
+"""The same call gives the same bits, however many were made before it: by NumPy, by kernels, by functions of rows.
 
-What is loaded or compiled once enough work was done (`Rented`, `rent`) may only be faster. Each operation runs here as
-in a new process, with the kernels, and with machine code.
+What is loaded or compiled once enough work was done (`LazyLoop.is_due`, `rent`) may only be faster. Each operation runs
+here as in a new process, with the kernels, and with machine code of small functions, which is soon compiled.
 """
 
 import numpy as np
@@ -9,8 +9,7 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.kernels import row_code
-from clifford_rand.kernels.row_code import Rented
+from clifford_rand.compiler.loops import LazyLoop
 from clifford_rand.plans import linear, table_plan
 from support.pairwise import pairwise
 
@@ -36,6 +35,7 @@ SHAPES = {  # of both factors
     "broadcast": ((30, 1), (40,)),
 }
 RULES = ("gp", "wedge", "vee", "fat_dot", "lc", "rc", "commutator", "scalar_product", "inner")
+COMPILED = 400  # operations
 STATES = {"new": (False, False), "kernels": (True, False), "machine code": (True, True)}
 
 
@@ -49,7 +49,8 @@ def in_each_state(monkeypatch):
             with monkeypatch.context() as patch:
                 for module in (table_plan, linear):
                     patch.setattr(module, "rent", lambda kernel, work, there=kernels: there)
-                patch.setattr(Rented, "_paid", lambda self, work, there=code: there)
+                patch.setattr(table_plan, "TRACE", 0)
+                patch.setattr(LazyLoop, "is_due", lambda self, ns, there=code: there and self.operations < COMPILED)
                 alg.form.plans.clear()
                 found[name] = work()
         return found
@@ -140,20 +141,6 @@ def test_maps(metric, operation, shape, dtype, kind, in_each_state):
         return np.asarray(found.values if hasattr(found, "values") else found)
 
     same(in_each_state(alg, work))
-
-
-@pytest.mark.parametrize("metric", ["Cl(3)", "CGA(3)"])
-def test_batches_that_are_compiled_at_once(metric, in_each_state):
-    """Their functions round otherwise, fused, and always."""
-    rng = np.random.default_rng(2)
-    alg = cr.Algebra(metric=METRICS[metric])
-    n = row_code.COMPILE_PRODUCT + row_code.LOAD // 4**alg.d
-    A, B = (alg.multivector(rng.standard_normal((n, 2**alg.d))) for _ in range(2))
-    for count in (n - 1, n):
-        found = in_each_state(alg, lambda count=count: np.asarray((A[:count] * B[:count]).values))
-        few = in_each_state(alg, lambda: np.asarray((A[:100] * B[:100]).values))["new"]
-        assert np.array_equal(found["new"][:100], few) == (count < n)
-        same(found)
 
 
 def test_a_product_of_one_before_a_batch():

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand.machine.numba_code import compiled
+from clifford_rand.compiler.cache import compiled
 
 
 def masked_sums(Z: NDArray[Any], on: NDArray[np.uint8]) -> NDArray[np.float64]:

@@ -55,6 +55,25 @@ def store(typing: Any, array: Any, row: Any, slot: Any, slots: Any, i: Any, valu
     return signature, generate
 
 
+@intrinsic(prefer_literal=True)
+def prefetch(typing: Any, array: Any, row: Any, i: Any, write: Any) -> Any:
+    """Ask for array[row, i], which may lie beyond the end of the row, to be brought into the first-level cache."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        address = builder.bitcast(
+            _address(context, builder, array, arguments[0], row.literal_value, arguments[2]), byte
+        )
+        name = "llvm.prefetch.p0"
+        function = builder.module.globals.get(name)
+        if function is None:
+            function = ir.Function(builder.module, ir.FunctionType(ir.VoidType(), [byte, *[number] * 3]), name)
+        builder.call(function, [address, *(number(k) for k in (write.literal_value, 3, 1))])  # all levels; data
+        return context.get_dummy_value()
+
+    return types.void(array, row, i, write), generate
+
+
 @intrinsic
 def pow2(typing: Any, k: Any) -> Any:
     """Return 2^k for a floating number k that is an integer, 0 and infinity beyond the range of exponents."""

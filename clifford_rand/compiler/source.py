@@ -1,14 +1,20 @@
 """Source code of a traced function: each term that is used more than once is a line."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from clifford_rand.fusion.graph import ARITHMETIC, ROOTS, Graph
+from clifford_rand.compiler.graph import ARITHMETIC, ROOTS, Graph
 
 LONGEST_SUM = 24  # terms of one line
 DEEPEST = 12  # operations within each other in one line
+# Processors foresee some twenty rows: with more, each row is asked for ahead (bench_fused.py: two motors and a line of
+# CGA(3), 52 rows, take 2.2 ms for 3.4 without, 10⁵ samples; from 20 rows on nothing is lost).
+PREFETCH_FROM = 20  # rows
+PREFETCH_BYTES = 512  # ahead of the samples that are computed
+CACHE_LINE = 64  # bytes
 _STANDARD = {  # names of the array API where NumPy has others
     "rint": "round",
     "arcsin": "asin",
@@ -88,7 +94,8 @@ class _Writer:
         text = self.names[abs(ref)] if abs(ref) in self.names else self.number(node.data)
         return text if ref >= 0 else f"(-{text})"
 
-    def inline(self, ref: int, user: int) -> bool:
+    def is_inline(self, ref: int) -> bool:
+        """Tell whether a node is written within the expression of its only user."""
         return abs(ref) not in self.names and self.graph.nodes[abs(ref)].operation != "constant"
 
     def text(self, ref: int) -> str:
@@ -97,36 +104,46 @@ class _Writer:
         if node.operation == "add":
             return self._sum(self._summands(ref))
         if node.operation == "mul":
-            return "*".join(self._factor(argument) for argument in node.arguments)
+            a, b = node.arguments  # a product on the right is in brackets: (a b) c rounds otherwise than a (b c)
+            return f"{self._factor(a)}*{self._factor(b, is_right=True)}"
         return self._call(node.operation, [self.name(argument) for argument in node.arguments])
 
     def _summands(self, ref: int) -> list[int]:
-        found: list[int] = []
-        for argument in self.graph.nodes[abs(ref)].arguments:
-            own = argument if ref > 0 else -argument
-            node = self.graph.nodes[abs(own)]
-            if node.operation == "add" and abs(own) not in self.names:
-                found += self._summands(own)
-            else:
-                found.append(own)
-        return found
+        """Return the terms of a sum that is added from left to right: of (a + b) + c three, of (a + b) + (c + d) three.
+
+        The two sides of one addition may change places, which rounds alike.
+        """
+        terms: list[int] = []
+        while True:
+            left, right = self.graph.nodes[ref].arguments
+            if self._is_inner_sum(right) and not self._is_inner_sum(left):
+                left, right = right, left
+            terms.append(right)
+            if not self._is_inner_sum(left):
+                return [left, *reversed(terms)]
+            ref = left
+
+    def _is_inner_sum(self, ref: int) -> bool:
+        return ref > 0 and self.is_inline(ref) and self.graph.nodes[ref].operation == "add"
 
     def _sum(self, refs: list[int]) -> str:
-        first = next((k for k, ref in enumerate(refs) if ref > 0), 0)
-        refs = [refs[first], *refs[:first], *refs[first + 1 :]]
+        """Return the sum, added from left to right: the order of the graph decides how it rounds."""
         text = ("-" if refs[0] < 0 else "") + self._summand(refs[0])
         for ref in refs[1:]:
             text += (" - " if ref < 0 else " + ") + self._summand(ref)
         return text
 
     def _summand(self, ref: int) -> str:
-        return self.name(abs(ref)) if not self.inline(ref, 0) else self.text(abs(ref))
-
-    def _factor(self, ref: int) -> str:
-        if not self.inline(ref, 0):
-            return self.name(ref)
+        if not self.is_inline(ref):
+            return self.name(abs(ref))
         text = self.text(abs(ref))
         return f"({text})" if self.graph.nodes[abs(ref)].operation == "add" else text
+
+    def _factor(self, ref: int, *, is_right: bool = False) -> str:
+        if not self.is_inline(ref):
+            return self.name(ref)
+        text = self.text(ref)  # factors are positive: the graph keeps signs outside of products
+        return f"({text})" if is_right or self.graph.nodes[ref].operation == "add" else text
 
     def _call(self, name: str, arguments: list[str]) -> str:
         if name == "reciprocal":
@@ -212,7 +229,7 @@ class _Writer:
     def writes(self, batched: bool) -> list[str]:
         """Return the lines that write the results."""
         found = []
-        slots = sum(len(output.refs) for output in self.program.outputs)
+        slots = count_rows(self.program.outputs)
         slot = 0
         for k, output in enumerate(self.program.outputs):
             for row, ref in enumerate(output.refs):
@@ -223,6 +240,13 @@ class _Writer:
                     found.append(vector if batched and not self.array else plain)
                 slot += 1
         return found
+
+    def batched_rows(self) -> list[tuple[str, int, int]]:
+        """Return (array, row, whether it is written) of all rows that the loop moves along."""
+        inputs = (self.graph.nodes[ref].data for ref in self.order if self.graph.nodes[ref].operation == "input")
+        reads = [(f"_a{k}", row, 0) for k, row in inputs if self.program.inputs[k].batched]
+        outputs = ((k, len(output.refs)) for k, output in enumerate(self.program.outputs) if output.batched)
+        return reads + [(f"_o{k}", row, 1) for k, size in outputs for row in range(size)]
 
     def guards(self, fixed: bool) -> str:
         """Return the condition of the guards, empty if there are none."""
@@ -256,6 +280,11 @@ def count_operations(program: Program) -> Operations:
     return Operations(products, sums, rest)
 
 
+def count_rows(outputs: Sequence[Output]) -> int:
+    """Return the number of rows of all results."""
+    return sum(len(output.refs) for output in outputs)
+
+
 def loop_source(program: Program, title: str) -> str:
     """Return a module with the function ``kernel`` that runs over samples, one after the other, for Numba.
 
@@ -264,37 +293,46 @@ def loop_source(program: Program, title: str) -> str:
     """
     writer = _Writer(program, array=False)
     arguments = [f"_a{k}" for k in range(len(program.inputs))] + [f"_o{k}" for k in range(len(program.outputs))]
+    # once, before the loop: what is the same for all samples
     fixed = writer.reads(batched=False) + writer.lines(fixed=True)
     once = writer.writes(batched=False)
     start = writer.guards(fixed=True)
+    lines = [f"{label} = _f32({text})" for text, label in writer.constants.items()] + fixed
+    if once:
+        lines += ["if _start == 0:", *(f"    {line}" for line in once)]
+    lines.append(f"_bad = {f'(0 if {start} else 2)' if start else '0'}")
+    # for each sample
+    known = len(writer.constants)
     body = writer.reads(batched=True) + writer.lines(fixed=False) + writer.writes(batched=True)
     condition = writer.guards(fixed=False)
     if condition:
-        slots = sum(len(output.refs) for output in program.outputs)
-        bad = f"_flag = {writer.number(Fraction(0))} if {condition} else {writer.number(Fraction(1))}"
-        body += [bad, f"_store(_flags, 0, {slots}, {slots + 1}, _i, _flag)", "_bad |= 0 if _flag == 0 else 1"]
-    lines = [f"    {label} = _f32({text})" for text, label in writer.constants.items()]
-    lines += [f"    {line}" for line in fixed]
-    if once:
-        lines += ["    if _start == 0:", *(f"        {line}" for line in once)]
-    lines.append(f"    _bad = {f'(0 if {start} else 2)' if start else '0'}")
+        slots = count_rows(program.outputs)
+        flag = f"_flag = {writer.number(Fraction(0))} if {condition} else {writer.number(Fraction(1))}"
+        body += [flag, f"_store(_flags, 0, {slots}, {slots + 1}, _i, _flag)", "_bad |= 0 if _flag == 0 else 1"]
+    lines = [f"{label} = _f32({text})" for text, label in list(writer.constants.items())[known:]] + lines
     if body:
-        lines += ["    for _i in range(_start, _stop):", *(f"        {line}" for line in body)]
-    lines.append("    return _bad")
-    head = [
-        f'"""{title}"""',
-        "",
-        "import numpy as _np",
-        "from numpy import float32 as _f32",
-        "",
-        "from clifford_rand.fusion.access import load as _load",
-        "from clifford_rand.fusion.access import pow2 as _pow2",
-        "from clifford_rand.fusion.access import store as _store",
-        "",
-        "",
-        f"def kernel({', '.join([*arguments, '_flags', '_start', '_stop'])}):",
+        lines += _over_samples(writer, body)
+    lines.append("return _bad")
+    head = [f'"""{title}"""', "", "import numpy as _np", "from numpy import float32 as _f32", ""]
+    names = ("load", "pow2", "prefetch", "store")
+    head += [f"from clifford_rand.compiler.intrinsics import {name} as _{name}" for name in names]
+    head += ["", "", f"def kernel({', '.join([*arguments, '_flags', '_start', '_stop'])}):"]
+    return "\n".join([*head, *(f"    {line}" for line in lines)]) + "\n"
+
+
+def _over_samples(writer: "_Writer", body: list[str]) -> list[str]:
+    """Return the loop over samples; with many rows, a loop over lines of the cache that asks for later ones ahead."""
+    rows = writer.batched_rows()
+    if len(rows) < PREFETCH_FROM:
+        return ["for _i in range(_start, _stop):", *(f"    {line}" for line in body)]
+    step = CACHE_LINE // writer.program.precision.itemsize
+    ahead = PREFETCH_BYTES // writer.program.precision.itemsize
+    return [
+        f"for _line in range(_start, _stop, {step}):",
+        *(f"    _prefetch({array}, {row}, _line + {ahead}, {write})" for array, row, write in rows),
+        f"    for _i in range(_line, min(_line + {step}, _stop)):",
+        *(f"        {line}" for line in body),
     ]
-    return "\n".join([*head, *lines]) + "\n"
 
 
 def array_source(program: Program, title: str) -> str:

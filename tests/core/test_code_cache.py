@@ -1,4 +1,4 @@
-"""Files of what Numba compiled: whole, of these types and this source, or as if they were not there."""
+"""Files of what Numba compiled: whole, of this user, of these types and this source, or as if they were not there."""
 
 import os
 import re
@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clifford_rand.machine import folder, numba_code
-from clifford_rand.machine.numba_code import Kept, compiled
+from clifford_rand.compiler import cache, folder
+from clifford_rand.compiler.cache import CodeCache, compiled
 
 
 def twice(x):
@@ -49,8 +49,8 @@ class Context:
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(numba_code.CompileResult, "_rebuild", staticmethod(lambda context, content: content))
-    return Kept(twice, Path(__file__), b"source")
+    monkeypatch.setattr(cache.CompileResult, "_rebuild", staticmethod(lambda context, content: content))
+    return CodeCache(twice, b"source")
 
 
 def file_of(tmp_path):
@@ -62,7 +62,7 @@ def test_what_is_saved_is_there_for_its_types_alone(kept, tmp_path):
     kept.save_overload("types", Result("code"))
     assert kept.load_overload("types", Context()) == "code"
     assert kept.load_overload("others", Context()) is None
-    assert Kept(twice, Path(__file__), b"another").load_overload("types", Context()) is None
+    assert CodeCache(twice, b"another").load_overload("types", Context()) is None
     kept.save_overload("others", Result("other code"))
     assert kept.load_overload("types", Context()) == "code"
     os.replace(*sorted(tmp_path.rglob("*.code")))  # the file of one stands where that of the other was
@@ -90,29 +90,41 @@ def test_a_folder_that_cannot_be_written_to_is_read(kept, tmp_path, monkeypatch)
     def refuse(path):
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr(numba_code, "replaced", refuse)
+    monkeypatch.setattr(cache, "replaced", refuse)
     kept.save_overload("others", Result("other code"))
     assert kept.load_overload("types", Context()) == "code"
     assert kept.load_overload("others", Context()) is None
 
 
-def test_the_next_folder_is_taken_where_the_first_cannot_be_written_to(tmp_path, monkeypatch):
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    monkeypatch.setattr(numba_code.CompileResult, "_rebuild", staticmethod(lambda context, content: content))
-    monkeypatch.setattr(folder, "folder", lambda: tmp_path / "home")
-    (tmp_path / "__pycache__").write_text("a file where the folder should be")
-    kept = Kept(twice, tmp_path / "source.py", b"source")
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owners")
+def test_files_and_folders_that_others_can_write_are_not_used(kept, tmp_path, monkeypatch):
     kept.save_overload("types", Result("code"))
+    file = file_of(tmp_path)
+    assert (file.parent.stat().st_mode & 0o777, file.parent.name) == (0o700, f"clifford_rand_{os.getuid()}")
+    file.chmod(0o666)
+    assert kept.load_overload("types", Context()) is None
+    file.chmod(0o600)
     assert kept.load_overload("types", Context()) == "code"
-    assert file_of(tmp_path).parent == tmp_path / "home"
+    file.parent.chmod(0o777)
+    assert kept.load_overload("types", Context()) == "code"  # the folder is this user's, and closed again
+    assert file.parent.stat().st_mode & 0o777 == 0o700
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getuid", lambda: -1)  # as if this user were another one
+        assert kept.load_overload("types", Context()) is None
+        patch.setattr(folder, "_path", lambda: file.parent)
+        assert folder.code_folder() is None
+    real = tmp_path / "elsewhere"
+    file.parent.rename(real)
+    file.parent.symlink_to(real)
+    assert folder.code_folder() is None
 
 
 def test_a_function_without_a_file_is_compiled_and_not_kept():
     namespace = {}
     exec(compile("def thrice(x):\n    return 3 * x\n", "<made here>", "exec"), namespace)
     made = compiled()(namespace["thrice"])
-    assert not isinstance(made._cache, Kept)
-    assert isinstance(compiled()(twice)._cache, Kept)
+    assert not isinstance(made._cache, CodeCache)
+    assert isinstance(compiled()(twice)._cache, CodeCache)
 
 
 @pytest.mark.slow
@@ -132,7 +144,7 @@ def test_no_function_is_kept_in_numbas_own_files():
 
 
 _CALLED = """
-from clifford_rand.machine.numba_code import compiled
+from clifford_rand.compiler.cache import compiled
 
 SHIFT = {shift}
 
@@ -142,7 +154,7 @@ def added(x):
 """
 _CALLING = """
 from called import SHIFT, added
-from clifford_rand.machine.numba_code import compiled
+from clifford_rand.compiler.cache import compiled
 
 @compiled()
 def outer(x):

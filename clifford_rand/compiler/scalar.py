@@ -1,10 +1,11 @@
 """What a fused function is traced with: a scalar that stands for a number of every sample."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from clifford_rand.fusion.graph import COMPARISONS, FUNCTIONS, Graph
+from clifford_rand.compiler.graph import COMPARISONS, FUNCTIONS, Graph
 
 COMPLEX = 1 << 256  # a bit of ``shape_from``, beyond those of arguments: the plain function's value is complex
 
@@ -19,8 +20,12 @@ class TraceError(TypeError, AttributeError):
 class Trace:
     """The graph of one function, and the conditions under which it is the function."""
 
-    def __init__(self, precision: np.dtype, *, whole: bool = False) -> None:
+    def __init__(
+        self, precision: np.dtype, *, whole: bool = False, lift: Callable[["Trace", Any], Any] | None = None
+    ) -> None:
+        """``lift(trace, A)`` returns a multivector that the function holds as a traced one."""
         self.graph = Graph(whole=whole)
+        self.lift = lift
         self.precision = precision  # float32 or float64, that of complex numbers' parts too
         self.guards: list[int] = []
 
@@ -35,6 +40,10 @@ class Trace:
     def need(self, comparison: str, a: int, b: int) -> None:
         """Demand a comparison of two nodes in every sample."""
         self.guard(self.graph.call(comparison, a, b))
+
+    def require(self, condition: "TracedScalar") -> None:
+        """Demand a condition of traced scalars in every sample."""
+        self.guard(condition.ref)
 
     def scalar(self, value: Any) -> "TracedScalar":
         """Return a number or a traced scalar as a traced scalar."""
@@ -84,20 +93,16 @@ class TracedScalar:
 
     def _with_multivector(self, other: Any, name: str, swap: bool) -> Any:
         """Return a sum, product or quotient with a multivector that the function holds as a constant."""
-        if not hasattr(other, "coefficients") or name not in ("add", "mul", "div"):
+        if not hasattr(other, "coefficients") or self.trace.lift is None or name not in ("add", "mul", "div"):
             return NotImplemented
-        from clifford_rand.fusion.multivector import lift_constant
-
-        same = lift_constant(self.trace, other.algebra, other)
+        same = self.trace.lift(self.trace, other)
         if name == "div":
             return same / self if swap else self * same.inv()
         return same + self if name == "add" else same * self
 
     def coerce(self, other: Any) -> Any:
         """Return a constant multivector that stands to its left, to be multiplied with it."""
-        from clifford_rand.fusion.multivector import lift_constant
-
-        return lift_constant(self.trace, other.algebra, other)
+        return None if self.trace.lift is None else self.trace.lift(self.trace, other)
 
     def call(self, name: str, *others: int) -> "TracedScalar":
         """Return a function of it."""
@@ -136,6 +141,10 @@ class TracedScalar:
 
     def __abs__(self) -> "TracedScalar":
         return self.call("abs")
+
+    def sqrt(self) -> "TracedScalar":
+        """Return the square root."""
+        return self.call("sqrt")
 
     def __pow__(self, exponent: Any) -> Any:
         if isinstance(exponent, float) and exponent == int(exponent) and abs(exponent) <= 64:

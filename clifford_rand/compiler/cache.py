@@ -1,0 +1,143 @@
+"""Functions compiled by Numba, and their machine code in a folder that belongs to the user alone.
+
+Numba's own files are trusted as they are: one that was cut is an error of `pickle`, and one of another user is
+executed. Two processes that compile for other types at the same time may take one name for both, and then one runs the
+code of the other. Code of a function that calls one of another file stays when that one changes. Here a file is one
+tuple of types, has a digest, names the sources that it comes from, and counts only if this user alone may write it.
+"""
+
+import hashlib
+import os
+import pickle
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import numpy as np
+from numba import __version__, njit
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+from clifford_rand._files import replaced
+from clifford_rand._threads import cached_property
+from clifford_rand.compiler.folder import code_folder
+
+_DIGEST_BYTES = 32  # of SHA-256
+_CONSTANTS = (bool, int, float, complex, str, bytes, tuple, np.generic, np.dtype, type(None))  # compiled into the code
+
+
+def compiled(*, text: str | None = None, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator: `numba.njit` with ``options``, without the GIL, cached on the disk where that can be.
+
+    ``text`` is the source of a function that has no file.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        dispatcher = njit(nogil=True, **options)(function)
+        file = Path(function.__code__.co_filename)
+        source = file.read_bytes() if text is None and file.is_file() else (text or "").encode()
+        if source:
+            flags = [(name, sorted(x) if isinstance(x, set) else x) for name, x in sorted(options.items())]
+            dispatcher._cache = CodeCache(function, source + repr(flags).encode())
+        return dispatcher
+
+    return decorate
+
+
+class CodeCache(NullCache):
+    """The machine code of one function: a file for each tuple of types, processor, Numba and Python.
+
+    A file that is cut, changed, of another source or of another user is as none. The source is the text of the
+    function's file, and all compiled functions and constants of other files that it reaches by name.
+    """
+
+    def __init__(self, function: Callable[..., Any], source: bytes) -> None:
+        self._name = f"{function.__module__}.{function.__qualname__}".replace("<locals>", "")
+        self._function = function
+        self.digest = hashlib.sha256(source + function.__code__.co_code).hexdigest()
+
+    @property
+    def cache_path(self) -> str:
+        """The folder."""
+        return str(code_folder() or "")
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return what was compiled for a signature, None if it is not there."""
+        target_context.refresh()
+        data = self._load(_key(sig, target_context.codegen()))
+        return None if data is None else CompileResult._rebuild(target_context, *data)  # type: ignore[no-untyped-call]
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save what was compiled for a signature, if it can be read again and the folder can be written to."""
+        folder = code_folder()
+        if folder is None or data.library.has_dynamic_globals or any(not loop.can_cache for loop in data.lifted):
+            return
+        key = _key(sig, data.codegen)
+        content = dumps((self._stamp, key, data._reduce()))  # type: ignore[no-untyped-call]
+        try:
+            with replaced(folder / self._file(key)) as new:
+                new.write_bytes(hashlib.sha256(content).digest() + content)
+        except OSError:  # the disk is full, or read-only: the code is in memory
+            return
+
+    @cached_property
+    def _stamp(self) -> str:
+        """Return a digest of the sources; computed at the first use, as a name may be defined after the function."""
+        reached = sorted(_reached(self._function, {self.digest}))
+        return hashlib.sha256("\n".join([self.digest, *reached]).encode()).hexdigest()
+
+    def _load(self, key: str) -> Any:
+        folder = code_folder()
+        content = None if folder is None else _own_content(folder / self._file(key))
+        if content is None or hashlib.sha256(content[_DIGEST_BYTES:]).digest() != content[:_DIGEST_BYTES]:
+            return None
+        stamp, key_of_file, data = pickle.loads(content[_DIGEST_BYTES:])
+        return data if (stamp, key_of_file) == (self._stamp, key) else None
+
+    def _file(self, key: str) -> str:
+        return f"{self._name}.{hashlib.sha256(key.encode()).hexdigest()[:16]}.code"
+
+
+def _key(sig: Any, codegen: Any) -> str:
+    """Return what machine code is of: the types of the arguments, the processor, Numba and Python."""
+    return repr((sig, codegen.magic_tuple(), __version__, sys.version_info[:2], getattr(sys, "abiflags", "")))
+
+
+def _own_content(file: Path) -> bytes | None:
+    """Return the content of a file that nobody but this user may have written, None of any other."""
+    try:
+        with open(file, "rb") as stream:
+            status = os.fstat(stream.fileno())
+            is_own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+            return stream.read() if is_own and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else None
+    except OSError:
+        return None
+
+
+def _reached(function: Any, seen: set[str]) -> Iterator[str]:
+    """Yield what a function is compiled with: constants by name, and digests of the compiled functions it calls."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    scope = function.__globals__ | {name: cell.cell_contents for name, cell in cells}
+    for name in _names(function.__code__):
+        value = scope.get(name)
+        cache = getattr(value, "_cache", None)
+        if isinstance(value, _CONSTANTS):
+            yield f"{name} {value!r}"
+        elif isinstance(value, np.ndarray):
+            yield f"{name} {value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
+        elif isinstance(cache, CodeCache) and cache.digest not in seen:
+            seen.add(cache.digest)
+            yield f"{name} {cache.digest}"
+            yield from _reached(value.py_func, seen)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """Yield the names that a function, and those within it, look up."""
+    yield from (*code.co_names, *code.co_freevars)
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _names(inner)

@@ -1,0 +1,136 @@
+"""A program as a loop over samples: NumPy's functions of whole arrays at first, machine code where that pays.
+
+Each loop is called with the arguments and results as arrays (components, samples), (components,) or numbers, a row of
+flags where guards may fail (or None), and the first sample and the one after the last. It returns 0; 1 if guards failed
+in some samples, whose flags are then 1; 2 or 3 if one failed that is the same for all.
+"""
+
+import hashlib
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._threads import cached_property
+from clifford_rand.compiler.folder import code_folder
+from clifford_rand.compiler.source import Program, array_source, loop_source, needed
+
+# Nanoseconds on one core
+NUMPY_CALL = 500  # of one operation on few samples; on more, one sample takes one
+COMPILE = (
+    400_000  # of one operation by Numba: an eighth of what it takes, as later processes have its code from the disk
+)
+LOAD = 400_000_000  # of Numba itself, once a process
+MAX_OPERATIONS = 3000  # of one loop: Numba takes 10 s for them
+
+CHUNK = 2**12  # samples of NumPy's loop, whose temporaries then stay in the second-level cache
+
+# Operations that NumPy and machine code round alike. Others are functions of the mathematical library.
+EXACT = frozenset(
+    {"input", "constant", "add", "mul", "reciprocal", "where", "and", "or", "pow2", "abs", "sqrt", "rint", "floor"}
+) | {"lt", "le", "eq", "ne"}
+
+Loop = Any  # called as the module's first lines say
+
+
+class LazyLoop:
+    """The loops of one program: by NumPy until compiling has cost no more than that, then by Numba, with the same bits.
+
+    In batches of ``contracted_from`` samples and more a product and a sum are one instruction, which rounds once: they
+    are compiled at their first call, so that the size of a batch alone decides its bits.
+    """
+
+    def __init__(self, program: Program, title: str, contracted_from: int | None = None) -> None:
+        self.program, self.title, self._contracted_from = program, title, contracted_from
+        order, _ = needed(program)
+        graph = program.graph
+        self.operations = sum(bool(graph.nodes[ref].arguments) for ref in order)
+        self._is_exact = all(graph.nodes[ref].operation in EXACT and graph.real[ref] for ref in order)
+        self._compile_time, self._numpy_time = float(self.operations * COMPILE), 0.0  # nanoseconds
+        self._compiled: dict[bool, Loop] = {}
+        self._is_probed = False
+
+    @cached_property
+    def source(self) -> str:
+        """The code, written for one sample after the other."""
+        return loop_source(self.program, self.title)
+
+    @cached_property
+    def by_numpy(self) -> Loop:
+        """The loop that needs no compiler: NumPy's functions of rows, of some samples at a time."""
+        namespace: dict[str, Any] = {}
+        exec(compile(array_source(self.program, self.title), "<fused>", "exec"), namespace)  # generated, of our names
+        kernel = np.errstate(all="ignore")(namespace["kernel"])  # in samples whose guards fail
+
+        def loop(*arguments: Any) -> int:
+            *operands, flags, start, stop = arguments
+            result = 0
+            for first in range(start, stop, CHUNK):
+                part = slice(first, min(first + CHUNK, stop))
+                failed = kernel(*(x[:, part] if np.ndim(x) == 2 else x for x in operands))
+                if np.ndim(failed) == 0:
+                    result |= 2 * bool(failed)
+                else:
+                    flags[0, part] = failed
+                    result |= int(failed.any())
+            return result
+
+        return loop
+
+    def at(self, samples: int) -> Loop:
+        """Return the loop for a batch of so many samples."""
+        contracts = self._contracted_from is not None and samples >= self._contracted_from
+        loop = self._compiled.get(contracts)
+        if loop is not None:
+            return loop
+        if contracts or not self._is_exact or self.is_due(self.operations * (samples + NUMPY_CALL)):
+            return self._compiled.setdefault(contracts, self._compile(contracts))
+        return self.by_numpy
+
+    def is_due(self, nanoseconds: float) -> bool:
+        """Tell whether NumPy, with so much for this call, takes the time in which Numba compiles the loop, or loads it.
+
+        Once a loop is compiled it is due for good. Machine code on the disk has its compilation paid.
+        """
+        if self._compiled:
+            return True
+        if self.operations > MAX_OPERATIONS:
+            return False
+        self._numpy_time += nanoseconds
+        if self._numpy_time < self._compile_time / 64:
+            return False
+        if not self._is_probed:
+            self._is_probed = True
+            if _is_cached(_name(self.source)):
+                self._compile_time = 0.0
+        return self._numpy_time >= self._compile_time + (0 if "numba" in sys.modules else LOAD)
+
+    def _compile(self, contracts: bool) -> Loop:
+        from clifford_rand.compiler import intrinsics
+        from clifford_rand.compiler.cache import compiled
+
+        namespace: dict[str, Any] = {"__name__": intrinsics.__name__}  # which Numba imports with code from the disk
+        exec(compile(self.source, "<fused>", "exec"), namespace)  # generated, of our names
+        kernel = namespace["kernel"]
+        kernel.__name__ = kernel.__qualname__ = _name(self.source)  # of the machine code, unique in a process
+        # a division by zero gives inf or NaN as in NumPy
+        options = {"error_model": "numpy"} | ({"fastmath": {"contract"}} if contracts else {})
+        return compiled(text=self.source, **options)(kernel)
+
+
+def _name(source: str) -> str:
+    return f"loop_{hashlib.blake2b(source.encode(), digest_size=16).hexdigest()}"
+
+
+def _is_cached(name: str) -> bool:
+    folder = code_folder()
+    return folder is not None and any(folder.glob(f"*.{name}.*"))
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only view, as multivectors have: of both kinds there would be two machine codes."""
+    if array.flags.writeable:
+        array = array.view()
+        array.setflags(False)  # type: ignore[call-arg]  # by keyword it takes three times as long
+    return array
