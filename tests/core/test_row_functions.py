@@ -164,8 +164,8 @@ def test_full_inverses_of_rows_are_those_of_each_alone(counts):
     X = A[regular].inv()
     for i, x in zip(np.flatnonzero(regular), X, strict=True):
         assert x.isclose(A[i].inv(), rtol=1e-9, atol=1e-9 * float(np.abs(x.coefficients).max()))
-    identity = (A[regular] * X)._on(A.keys).coefficients
-    scale = np.linalg.norm(values[regular], axis=1) * np.linalg.norm(X._on(A.keys).coefficients, axis=1)
+    identity = (A[regular] * X).on_keys(A.keys).coefficients
+    scale = np.linalg.norm(values[regular], axis=1) * np.linalg.norm(X.on_keys(A.keys).coefficients, axis=1)
     assert np.abs(identity - np.eye(1, len(identity.T))).max(axis=1) == pytest.approx(0, abs=1e-13 * scale.max())
 
 
@@ -174,7 +174,7 @@ def test_the_function_of_rows_knows_a_versor_as_the_array_code_does(counts):
     rng = np.random.default_rng(5)
     alg = cr.Algebra(*counts)
     vectors = alg.vector(rng.standard_normal((2, 40, alg.d)) + 3 * (np.arange(alg.d) == 1))
-    R = (vectors[0] * vectors[1]).even()._on(keys_of_grades(alg.d, (0, 2, 4)))
+    R = (vectors[0] * vectors[1]).even().on_keys(keys_of_grades(alg.d, (0, 2, 4)))
     code = inverse_code(alg.form, R.keys)
     parts = layout.components(R.coefficients).copy()
     parts[:, 3] *= 1e-27
