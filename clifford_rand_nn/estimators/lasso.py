@@ -134,9 +134,7 @@ class CrossProductLasso(ConvexNetwork):
     @property
     def _norm(self) -> str:
         """The penalty of this fit, "l1" or "l2"."""
-        if self.penalty == "auto":
-            return "l2" if self._draws else "l1"
-        return self.penalty
+        return self.penalty if self.penalty != "auto" else "l2" if self._draws else "l1"
 
     def _settled(self, task: Task) -> Task:
         return super()._settled(self._drawing_rows(task))
@@ -174,8 +172,7 @@ class CrossProductLasso(ConvexNetwork):
         else:
             with self._limited(WorkingSet, task) as solver:
                 result = solver.solve(X, task.targets, self.beta_, pricer, start=known, **self._options(task))
-            solution = result.coefficients
-            state = solution.neurons
+            solution, state = result.coefficients, result.coefficients.neurons
         if warm is not None:
             warm.state = state
         network = without_feature(TwoLayerNetwork.from_neurons(solution, self.dictionary_.p), task.feature)
@@ -268,8 +265,9 @@ class CrossProductLasso(ConvexNetwork):
         total = mixed if self._draws or self._norm == "l1" else 2 * count_subsets(n, d, "rows", self._free_bias)
         if not self._draws and (n * total <= _ALL_ENTRIES or (d <= 2 and n * total <= _PLANE_ENTRIES)):
             return None
-        least = 2 * d if self._norm == "l1" else 50
-        return min(mixed // 2, max(least, min(_PLANES, int(_ENTRIES // (2 * n * outputs)))))
+        return min(
+            mixed // 2, max(2 * d if self._norm == "l1" else 50, min(_PLANES, int(_ENTRIES // (2 * n * outputs))))
+        )
 
     @property
     def _entries_in_time(self) -> float:

@@ -73,6 +73,7 @@ class Samples:
     ) -> list[Move]:
         m, Y = len(rows), self._centered
         sign = np.where(sides, 1.0, -1.0)
+        # with bias all is relative to the last incident row
         reference = Y[rows[:, -1]] if self.bias else np.zeros((m, Y.shape[1]))
         V, delta = V.copy(), np.empty_like(V)
         with ONE_BLAS_THREAD:  # many small calls to LAPACK, whose threads would only wait for NumPy's
@@ -81,6 +82,7 @@ class Samples:
                 correction, delta[:, i] = _least_norm(A, A @ V[:, i], self._targets(sign[i])).T
                 V[:, i] -= correction  # one step of refinement: the sampled rows are on the plane to rounding
         V /= np.linalg.norm(V, axis=0)
+        # motions q_i of x_i·δ + the offset
         shift = sign[:, -1] if self.bias else np.zeros(m)
         margin = Y @ V - np.einsum("md,dm->m", reference, V)
         motion = Y @ delta + (shift - np.einsum("md,dm->m", reference, delta))
@@ -99,9 +101,12 @@ class Samples:
             epsilon = (
                 np.min(np.abs(margin[off_plane, i]) / (1 + np.abs(q[off_plane]))) if off_plane.any() else self._reach
             )
+            # v + ε δ: no other row changes side
             W[:, i] = V[:, i] + epsilon * step
             if self.bias:
+                # the offset puts the last incident row at ε s
                 b[i] = epsilon * s - W[:, i] @ self.X[rows[i, -1]]
+        # margins that another order of summation could flip are not safe
         final = self.X @ W + b
         noise = _CLEAR * (self._full_length[:, None] * np.linalg.norm(W, axis=0) + np.abs(b))
         safe = ((np.abs(final) > noise) | self._still[:, None]).all(axis=0)
@@ -120,10 +125,12 @@ class Samples:
         self, rows: NDArray[np.intp], reference: Array, sign: Array, rng: np.random.Generator
     ) -> tuple[Array, Array, float]:
         """Return another step with the same sides, its motions (n,), and the target of the last row."""
+        # targets of other sizes with the same signs
         t = sign * rng.uniform(0.5, 1.5, size=sign.size)
         A = self._spanning(rows, reference)
         g = rng.standard_normal(A.shape[1]) / self._reach
         step, along = _least_norm(A, self._targets(t), A @ g).T
+        # a random vector orthogonal to the sampled rows moves those that depend on them
         step = step + g - along
         s = float(t[-1]) if self.bias else 0.0
         return step, self._centered @ step + (s - reference @ step), s
@@ -149,5 +156,6 @@ def _by_products(A: Array, b: Array) -> NDArray[Any] | None:
     factor, info = lapack.dpotrf(G)
     if info or lapack.dpocon(factor, np.abs(G).sum(axis=0).max())[0] < _SOUND:
         return None
+    # x = Aᵀ(AAᵀ)⁻¹b and one step of refinement
     x = A.T @ lapack.dpotrs(factor, b)[0]
     return np.asarray(x + A.T @ lapack.dpotrs(factor, b - A @ x)[0])

@@ -225,6 +225,7 @@ def distinct_columns(on: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[n
     as long to compare, and it answers Ctrl-C while it does so by an error of types.
     """
     keys = np.ascontiguousarray(np.packbits(on, axis=0).T) if len(on) else np.zeros((on.shape[1], 1), np.uint8)
+    # one number of many bytes for each column
     whole = keys.view(np.dtype((np.void, keys.shape[1])))[:, 0]
     _, first, which = np.unique(whole, return_index=True, return_inverse=True)
     return first, which
@@ -262,6 +263,7 @@ def activation_patterns(X: ArrayLike, gates: Gates | tuple[ArrayLike, ArrayLike]
         raise fail("X", owner, f"of shape (n, {hyperplanes.d}), the d of the gates", describe(f"shape {data.shape}"))
     on = hyperplanes.on(data)
     keep = np.sort(distinct_columns(on)[0])
+    # a gate that is off everywhere has no neuron
     keep = keep[on[:, keep].any(axis=0)]
     return ActivationPatterns(np.ascontiguousarray(on[:, keep]), hyperplanes.take(keep))
 
@@ -291,6 +293,7 @@ def fitted_gates(
     if size == 0:
         return Gates.without_incidence(np.zeros((d, 0)), np.zeros(0), "fitted")
     towards = Z.T @ (share[:, None] * T)
+    # (C + s tr(C)/d I) w = Zᵀ diag(ω) T
     W = np.hstack([np.linalg.solve(C + s * size * np.eye(d), towards) for s in shares])
     return planes_of(X, W, bias, weights, np.tile(np.sqrt(share @ T**2), len(shares)))
 
@@ -310,6 +313,7 @@ def planes_of(
     lengths = np.linalg.norm(W, axis=0)
     least = lengths.max(initial=0.0) * np.sqrt(size) if spread is None else spread
     some = lengths * np.sqrt(size) > _CLEAR * least
+    # a margin below rounding has no side
     near = np.linalg.norm(X, axis=1)[:, None] * lengths + np.abs(c)
     exact = (near == 0) & (not bias)  # a row 0 is on a central plane, however it is summed
     some &= ((np.abs(X @ W + c) > _CLEAR * near) | exact).all(axis=0)

@@ -56,6 +56,7 @@ def leverage_rows(data: Array, k: int, m: int, bias: bool, rng: np.random.Genera
     scores = leverage_scores(data, bias=bias)
     if np.count_nonzero(scores) < k:
         return _none(data, k)
+    # P(j) ∝ ℓ_j, without replacement
     share = scores / scores.sum()
     rows = np.array([rng.choice(len(data), size=k, replace=False, p=share) for _ in range(m)], dtype=np.intp)
     return _products(data, rows.reshape(m, k), bias)
@@ -105,8 +106,10 @@ def nearest_rows(data: Array, k: int, m: int, bias: bool, rng: np.random.Generat
     # A row 0 spans nothing without bias, and with bias every plane is far from it in units of its length.
     angles = np.full(margins.shape, np.inf)
     np.divide(np.abs(margins), length[:, None], out=angles, where=length[:, None] > 0)
+    # k rows of the least angle to each plane
     rows = np.argsort(angles, axis=0, kind="stable")[:k].T.astype(np.intp)
     spanning, normals, kept = _independent(data, rows, bias)
+    # v·g > 0, so that v replaces g with its orientation
     sign = np.where(np.einsum("mr,rm->m", normals, G[:, kept]) < 0, -1.0, 1.0)
     return Planes(spanning, normals * sign[:, None], oriented=True)
 
@@ -179,6 +182,7 @@ def orthogonal_gates(X: Any, n_gates: int, y: ArrayLike | None, bias: bool, rng:
     for begin in range(0, n_gates, d):
         some = min(d, n_gates - begin)  # columns of a group, which need not be made whole
         Q, R = np.linalg.qr(rng.standard_normal((d, some)))
+        # QR with signs of diag(R) is uniform on orthogonal matrices; lengths are those of Gaussian vectors
         groups.append(Q * np.sign(np.diag(R)) * np.linalg.norm(rng.standard_normal((d, some)), axis=0))
     return _centered_on(X, np.hstack(groups), bias, rng, "orthogonal")
 
@@ -189,6 +193,7 @@ def _centered_on(X: Any, W: Array, bias: bool, rng: np.random.Generator, method:
     if not bias:
         return Gates.without_incidence(W, np.zeros(m), method)
     mean = X.mean(axis=0)
+    # b = -w·mean + σ ξ: the plane cuts the data where they are
     spread = (centered_rows(X) @ W).std(axis=0)
     return Gates.without_incidence(W, spread * rng.standard_normal(m) - mean @ W, method)
 
@@ -218,6 +223,7 @@ def opposite_gates(X: Any, n_gates: int, y: ArrayLike | None, bias: bool, rng: n
         hint = "There is nothing between rows of one class."
         raise fail("y", "sample_gates", "of two different values or more", describe("one value"), hint)
     members = np.split(np.argsort(which, kind="stable"), np.cumsum(counts)[:-1])
+    # P(i) ∝ Σ_j ||y_i - y_j||, then P(j | i) ∝ ||y_i - y_j||
     first = counts * _sums(values, counts)
     first = first / first.sum()
     # A plane in R^d with offset is a central one of (x, s): s is the size of X, so that both parts are alike.
@@ -234,6 +240,7 @@ def opposite_gates(X: Any, n_gates: int, y: ArrayLike | None, bias: bool, rng: n
         a, b = X[pairs[:, 0]] - mean, X[pairs[:, 1]] - mean
         V = a - b
         if bias:
+            # the plane through the midpoint, b = -w·(x_i + x_j) / 2
             V = np.hstack([V, -0.5 * np.einsum("md,md->m", a - b, a + b)[:, None] / size])
         V = V[(a != b).any(axis=1)]
         V = V / np.linalg.norm(V, axis=1, keepdims=True)

@@ -128,10 +128,12 @@ class _Draw:
                 if n_planes == 0:
                     break  # not one of a whole round: a lower rank, not bad luck
                 continue
+            # v = Sᵀ ṽ passes exactly through the sampled points
             directions = V.T if sketch is None else np.asarray(sketch.T @ V.T)
             if sketch is not None and _loses(sketch, directions):
                 return None
             if not oriented:
+                # a cross product has no orientation of its own
                 directions = directions * rng.choice([-1.0, 1.0], size=len(index))
             choices = [_sides(self.side, k, rng) for _ in index]
             each = len(choices[0])
@@ -286,6 +288,7 @@ def sample_gates(
     check_choice(side, "side", owner, ("random", "on", "off", "all"))
     check_choice(mirror, "mirror", owner, (True, False))
     generator = as_generator(rng, owner)
+    # the same gates whatever the order of the rows, and however often one occurs
     unique = distinct_rows(data if method != "opposite" or y is None else _beside(data, y))
     if y is not None:
         y = np.asarray(y)[unique]

@@ -64,6 +64,7 @@ def reach_of_rows(X: Array, bias: bool) -> Array:
 
 def unbalanced(theta: Array) -> bool:
     """Tell whether Σθ ≠ 0: a neuron that is on everywhere then has a value without bound in its offset."""
+    # Σθ is compared with the rounding of its terms
     return bool(np.any(np.abs(theta.sum(axis=0)) > _BALANCED * np.abs(theta).sum(axis=0)))
 
 
@@ -77,6 +78,7 @@ def best_of(neurons: Neurons, theta: Array, X: Array, most: int) -> tuple[Array,
     values = np.linalg.norm(neurons.training_columns(X).T @ theta, axis=1)
     index = np.argsort(-values, kind="stable")
     index = index[values[index] > 0]
+    # of equal neurons the first has the largest value
     index = index[distinct(neurons.directions[:, index], neurons.offsets[index], X)][:most]
     return values[index], neurons.take(index)
 
@@ -160,6 +162,7 @@ class BlockPricer:
             (good,) = np.nonzero(sizes > (values[-1] if len(values) == wanted else 0.0))
             if len(good):
                 pool = block.take(good)
+                # the best so far compete with those of the block that are above the last of them
                 values, best = best_of(Neurons.joined([best, pool]) if len(best) else pool, point, self.X, wanted)
         return Priced(float(values[0]) if len(values) else 0.0, best.take(slice(0, most)))
 

@@ -57,6 +57,7 @@ def project_on_cones(
         goal, share = goals[problem, :d].copy(), goals[problem, d]
         k, fixed = 0, 0
         if bias:  # start from the best single row
+            # with all weight on row i, λ_i = |c| of the side that c needs, the residual is g - c x_i
             start = goal - share * X
             distance = (start * start).sum(axis=1)
             rows[0] = np.argmin(np.where(share * sign <= 0, distance, np.inf))
@@ -80,6 +81,7 @@ def project_on_cones(
             free = k - fixed
             for j in range(free):
                 i = rows[fixed + j]
+                # columns s_j (x_j - x_m) of the least squares problem
                 M[j] = sign[i] * (X[i] - base)
             total = 0.0
             if free > 0:
@@ -88,6 +90,7 @@ def project_on_cones(
                     new[fixed + j] = solution[j]
                     total += sign[rows[fixed + j]] * solution[j]
             if bias:
+                # the equation Σ s_i λ_i = -c gives λ_m
                 new[0] = sign[rows[0]] * (-share - total)
             if added and new[k - 1] <= 0:  # rounding: this row cannot help, another may
                 blocked[rows[k - 1]] = True
@@ -110,12 +113,14 @@ def project_on_cones(
                         rows[j], weight[j] = rows[j + 1], weight[j + 1]
                     k -= 1
                     continue
+                # the residual at these weights, which is the size times the best direction
                 u = h.copy()
                 for j in range(free):
                     u = u + weight[fixed + j] * M[j]
             # optimal once s_i (x_i·u + b) ≥ 0 for all rows; else the most violated one becomes active
             margin = X @ u
             if bias:
+                # with b = -x_m·u; a constraint may be violated by a share of the size of its terms
                 margin = margin - margin[rows[0]]
                 margin = margin * sign + _TOL * scale * (lengths + lengths[rows[0]])
             else:
@@ -203,6 +208,7 @@ class Cones:
         most = _ON_PLANE * float(np.abs(self.data).max(initial=0.0)) * np.abs(residuals).sum(axis=1)
         spanned = np.ones(len(residuals), dtype=bool)
         for place in rows.T:
+            # |(x_i - x_m)·v| for the active row of this place in every problem
             distance = np.abs(np.einsum("qd,qd->q", self.data[place] - origin, residuals))
             spanned &= (place < 0) | (distance <= most)
         return spanned
@@ -225,11 +231,13 @@ def best_vertex(X: Array, on: NDArray[Any], g: Array, c: float, bias: bool) -> V
     """
     n, d = X.shape
     scale = float(np.abs(X).max())
+    # scaled to entries of one, for HiGHS promises absolute tolerances
     goal_scale = max(float(np.abs(g).max()), abs(c) * scale)
     if scale == 0 or goal_scale == 0:
         return None
     sign = np.where(on, 1.0, -1.0)
     unit, goal, share = X / scale, g / goal_scale, c * scale / goal_scale
+    # u = u₊ - u₋ with u₊, u₋ ≥ 0 makes ||u||_1 ≤ 1 the row 1·u₊ + 1·u₋ ≤ 1
     A = np.concatenate([-sign[:, None] * unit, sign[:, None] * unit, -sign[:, None] * int(bias)], axis=1)
     A = np.concatenate([A, np.r_[np.ones(2 * d), 0.0][None]])
     bounds = [(0, None)] * (2 * d) + [(-2, 2) if bias else (0, 0)]  # |b| ≤ |x·u| ≤ 1 for some row
@@ -247,6 +255,7 @@ def best_vertex(X: Array, on: NDArray[Any], g: Array, c: float, bias: bool) -> V
     size = float(np.abs(u).sum())
     if solution.fun >= 0 or size == 0:
         return None
+    # rows on the hyperplane, and basis vectors of zero weights, span the vertex
     margin = sign * (unit @ u + b)
     touching = np.flatnonzero(margin <= _ACTIVE)
     if bias and not len(touching):

@@ -123,6 +123,7 @@ class ConePricer:
             normals = data[index[self.bias :]] - (data[index[0]] if self.bias and len(index) else 0.0)
             lengths = np.linalg.norm(normals, axis=1, keepdims=True)
             normals, live = np.divide(normals, lengths, out=normals, where=lengths > 0), v[q] != 0
+            # subtract the part along the normals, on the coordinates that are not exactly zero
             v[q, live] -= np.linalg.lstsq(normals[:, live], normals @ v[q], rcond=None)[0]
             size = float(np.linalg.norm(v[q], ord=self.p))
             v[q] /= size or 1.0
@@ -183,6 +184,7 @@ class _Search:
         G, cut = _products(cones, values, late)
         on = cones.on[: len(G)]
         everywhere = np.asarray(on.all(axis=1))
+        # what an offset adds, 1ᵀDθ; for a pattern that is on everywhere it is 0 if θ is balanced
         c = np.where(everywhere[:, None], 0.0, on @ values) if cones.bias else np.zeros((len(G), r))
         if r > 1:  # a chamber's outputs have no more dimensions than its neurons
             whole = np.concatenate([G, c[:, None, :]], axis=1)[:, : d + cones.bias]
@@ -217,6 +219,7 @@ class _Search:
         """
         n, d = self.cones.data.shape
         size = len(pattern) if self.late is None else max(1, int(_PART / (n * d**2)))
+        # without its cone the answer of a pattern is the dual norm of G a
         goals = np.einsum("qdr,qr->qd", self.G[pattern], a)
         reach = np.linalg.norm(goals, ord=2 if self.p == 2 else np.inf, axis=1)
         order = np.arange(len(pattern)) if self.late is None else np.argsort(-reach, kind="stable")
@@ -239,6 +242,7 @@ class _Search:
         """Maximize a·z over the cones of the patterns: by a projection, and a linear program if p = 1."""
         goals = np.ascontiguousarray(np.einsum("qdr,qr->qd", self.G[pattern], a))
         shares = np.ascontiguousarray(np.einsum("qr,qr->q", self.c[pattern], a))
+        # the residual u of the projection bounds the size by ||u||_2, and for p = 1 by ||u||_∞
         residuals, rows = self.cones.project(pattern, goals, shares)
         lengths = np.linalg.norm(residuals, axis=1)
         good = lengths > self.rounding
@@ -247,6 +251,7 @@ class _Search:
         v = np.where((good & self.cones.spanned(residuals, rows))[:, None], residuals / norms[:, None], 0.0)
         if self.p == 1:
             values = np.where(good, lengths**2 / norms, 0.0)  # lower bounds, until the exact value is known
+            # by falling bounds, until no cone that is left can be among the wanted ones
             for q in np.argsort(-bounds, kind="stable"):
                 threshold = np.partition(values, -min(self.wanted, len(values)))[-min(self.wanted, len(values))]
                 if bounds[q] <= max(threshold, self.rounding) or (self.late is not None and self.late()):
@@ -260,6 +265,7 @@ class _Search:
                 bounds[q] = values[q]
         images = np.einsum("qdr,qd->qr", self.G[pattern], v)
         if self.cones.bias:
+            # the offset b = -x_m·v adds b c
             images -= np.einsum("qd,qd->q", v, self.cones.data[rows[:, 0]])[:, None] * self.c[pattern]
         return Answers(pattern, bounds, residuals, v, rows, images)
 
@@ -274,6 +280,7 @@ class _Search:
         full = np.concatenate([self.cones.data, np.full((n, int(self.cones.bias)), unit)], axis=1)
         if self.cones.bias:
             v = np.concatenate([v, -np.einsum("qd,qd->q", v, self.cones.data[rows[:, 0]])[:, None] / unit], axis=1)
+        # coordinates (v, b / unit), in which the offset is of the size of the weights
         M = np.concatenate([self.G, unit * self.c[:, None, :]], axis=1)[chosen, :D]
         # without cones, which is right for a pattern whose offset has no effect
         bounds = np.asarray(np.linalg.norm(self.G[chosen], ord=2, axis=(1, 2)))
@@ -281,6 +288,7 @@ class _Search:
         S = np.zeros((len(chosen), D, max(map(len, used))))
         met = np.zeros((len(chosen), D, D))
         for k, i in enumerate(chosen):
+            # normals of the rows that neurons of this chamber touched bound its cone
             S[k, :, : len(used[k])] = np.where(self.cones.on[i, used[k]], 1.0, -1.0) * full[used[k]].T
             mine = v[chambers == i]
             met[k] = mine.T @ mine

@@ -91,6 +91,7 @@ class Family:
             return BlockPricer(X, self.members, _column_scope(self.members))
         if self.kind == "cross":
             return BlockPricer(X, _counted(cross_product_dictionary(X, "l1" if self.p == 1 else "l2", bias=self.bias)))
+        # in the plane every neuron is priced by a sweep, for p = 1 beyond by the exact dictionary
         if X.shape[1] <= SWEEP_D:
             return SweepPricer(X, self.p, self.bias)
         if self.p == 1:

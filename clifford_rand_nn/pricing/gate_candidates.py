@@ -72,6 +72,7 @@ def _prices(
     gain = np.zeros(D.shape[1])
     m = np.zeros_like(D)
     if bias:
+        # m = M D 1 of unit length, or 0 where the biases there span it
         m = D - Q @ (Q.T @ D)
         lengths = np.linalg.norm(m, axis=0)
         m = np.where(lengths**2 > _SPANNED * D.sum(axis=0), m / np.where(lengths > 0, lengths, 1.0), 0.0)
@@ -80,14 +81,17 @@ def _prices(
     V = []
     for c in range(C):
         v = X.T @ (D * theta[:, c : c + 1])
+        # v = Xᵀ D M_D θ, an output at a time
         V.append(v if Dm is None else v - Dm * (theta[:, c] @ m))
     norms = np.sqrt(sum(np.sum(v * v, axis=0) for v in V))
     squares, whole = np.zeros_like(norms), np.zeros_like(norms)
     for v in V:
         z = D * (X @ v)
+        # ||M_D D X v||² = ||D X v||² - ||Qᵀ D X v||² - (m·D X v)²
         whole += np.sum(z * z, axis=0)
         squares -= np.sum((Q.T @ z) ** 2, axis=0) + np.sum(m * z, axis=0) ** 2
     squares += whole
+    # ||v||² - nβ||v||, which the step along v gains before its curvature
     rise = norms * np.maximum(norms - n * beta, 0)
     real = squares > _SPANNED * whole  # else the biases span the move, up to rounding, and it brings nothing
     gain = gain + np.where(real, rise**2 / np.where(real, squares, 1.0), 0.0)
@@ -119,12 +123,14 @@ def removal_costs(
     own: Array = np.zeros((P, n))
     if bias:
         B = np.hstack([D, np.ones((n, 1))]) if fit_intercept else D
+        # rows of the pseudo-inverse are orthogonal to the columns of all other biases
         own = np.asarray(np.linalg.pinv(B)[:P], dtype=np.float64)
         lengths = np.linalg.norm(own, axis=1, keepdims=True)
         own = own / np.where(lengths > 0, lengths, 1.0)
     total = np.zeros(P)
     for U, b in zip(*weights, strict=True):
         h = D * (X @ U.T + b)
+        # ||Mh||² + (q_i·h)²
         total += np.sum(h * h, axis=0) - np.sum((Q.T @ h) ** 2, axis=0) + np.einsum("pn,np->p", own, h) ** 2
     return np.asarray(curvature / (2 * n) * total)
 
@@ -157,12 +163,14 @@ def climbed(X: Array, directions: Array, offsets: Array, theta: Array, bias: boo
             block = slice(first, first + _BLOCK)
             h = H[:, block]
             Z = A @ h
+            # S = expit(z / w), w a share of the spread of each margin
             width = np.maximum(_SOFTNESS * Z.std(axis=0), np.finfo(np.float64).tiny)
             S = expit(Z / width)
             pull = np.zeros_like(Z)
             for c in range(theta.shape[1]):
                 t = theta[:, c : c + 1]
                 pull += t * (A @ (A.T @ (S * t)))
+            # chain rule through dS/dz = S (1 - S) / w; lengths of steps are given, so w drops out
             slope = A.T @ (pull * S * (1 - S))
             length = np.linalg.norm(slope, axis=0)
             h = h + slope * (stride / np.where(length > 0, length, 1.0))
@@ -180,4 +188,5 @@ def _halfway(margins: Array, offsets: Array) -> Array:
     above = np.where(on, z, np.inf).min(axis=0)
     below = np.where(on, -np.inf, z).max(axis=0)
     both = np.isfinite(above) & np.isfinite(below)
+    # move the plane to the middle of the gap between the nearest rows
     return np.asarray(offsets - np.where(both, (np.where(both, above, 0.0) + np.where(both, below, 0.0)) / 2, 0.0))

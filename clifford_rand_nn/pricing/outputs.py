@@ -80,7 +80,9 @@ def longest_outputs(ask: Ask, relax: Relax, chambers: int, r: int, p: int) -> tu
     answered = [first]
     if r == 1:
         return float(first.bounds.max(initial=0.0)), answered
+    # no output is longer than the box of the support along ± the axes
     box = _box(first.bounds.reshape(chambers, 2 * r))
+    # what climbs reach is a lower bound: chambers with a box below it are done
     peaks, heights = _climb(ask, every, first, r, answered)
     lowest = float(heights.max(initial=0.0))
     open_ = np.flatnonzero(box > lowest * (1 + _TIGHT))
@@ -96,6 +98,7 @@ def longest_outputs(ask: Ask, relax: Relax, chambers: int, r: int, p: int) -> tu
     answers = ask(np.repeat(open_, 2 * r), turned.reshape(-1, r))
     answered.append(answers)
     g = answers.bounds.reshape(-1, 2 * r)
+    # a cell for each orthant of the frame: a corner is + or - axis k
     signs = np.stack(np.meshgrid(*[np.arange(2)] * r), axis=-1).reshape(-1, r) * r + np.arange(r)
     owner = np.repeat(np.arange(len(open_)), len(signs))[:, None]
     corner = np.tile(signs, (len(open_), 1))
@@ -118,8 +121,11 @@ class _Cells(NamedTuple):
 
     def bounds(self, p: int) -> Array:
         inverse = np.linalg.inv(self.corners)
+        # ||A⁻¹g||: the longest z with a_k·z ≤ g(a_k) on the cell
         plane = np.linalg.norm(np.einsum("qij,qj->qi", inverse, self.g), axis=1)
+        # max g(a_k) ||A⁻ᵀ1||
         flat = self.g.max(axis=1) * np.linalg.norm(inverse.sum(axis=2), axis=1)
+        # A⁻¹R: g(a) ≤ ||Σ μ_k ρ_k|| in the dual norm
         linear = inverse @ self.residuals
         if p == 2:
             multipliers = np.linalg.norm(linear, ord=2, axis=(1, 2))
@@ -137,6 +143,7 @@ def _box(g: Array) -> Array:
 def _climb(ask: Ask, every: NDArray[np.intp], first: Answers, r: int, answered: list[Answers]) -> tuple[Array, Array]:
     """Ask for the direction of the last outputs again and again; the best (chambers, r), and the lengths there."""
     lengths = np.linalg.norm(first.images, axis=1).reshape(len(every), 2 * r)
+    # climb from the axes with the longest outputs
     starts = np.argsort(-lengths, axis=1, kind="stable")[:, :_STARTS]
     index = (starts + 2 * r * every[:, None]).ravel()
     chamber = np.repeat(every, starts.shape[1])
@@ -145,6 +152,7 @@ def _climb(ask: Ask, every: NDArray[np.intp], first: Answers, r: int, answered: 
     for _ in range(_STEPS):
         if not len(live):
             break
+        # the direction of the last outputs is the next question; lengths rise
         now = ask(chamber[live], best[live] / height[live, None])
         answered.append(now)
         reached = np.linalg.norm(now.images, axis=1)
@@ -169,6 +177,7 @@ def _split(ask: Ask, cells: _Cells, known: Array, p: int, bound: float, budget: 
             return max(bound, lowest, float(known.max(initial=0.0)) if live.any() else 0.0)
         cells, known = cells.take(live), known[live]
         Q, r = cells.g.shape
+        # the longest edge has the least cosine
         cosines = cells.corners @ cells.corners.transpose(0, 2, 1)
         cosines[:, np.arange(r), np.arange(r)] = 2.0
         first, second = np.divmod(cosines.reshape(Q, -1).argmin(axis=1), r)
@@ -229,6 +238,7 @@ def relaxed_lengths(M: Array, S: Array, met: Array, charged: int, enough: Array)
     Q = M @ M.transpose(0, 2, 1) / enough[:, None, None] ** 2
     P, D, K = S.shape
     E = np.diag((np.arange(D) < charged).astype(float))
+    # coordinates in which the points of the cone are spread alike
     sizes, axes = np.linalg.eigh(met / np.einsum("pii->p", met)[:, None, None])
     T = axes * np.sqrt(np.maximum(sizes, _ROUND * sizes[:, -1:]))[:, None, :]
     lengths = np.linalg.norm(T.transpose(0, 2, 1) @ S, axis=1)
@@ -271,13 +281,16 @@ class _State:
 
     def step(self) -> None:
         S = self.S
+        # W of the augmented Lagrangian, then ⟨E, W⟩ = 1 by a multiple of the lift
         W = self._solve(self.Z - self.U + S @ (self.Y - self.V) @ S.transpose(0, 2, 1) + self.Q)
         W -= ((np.einsum("pij,pij->p", self.E, W) - 1) / self.charge)[:, None, None] * self.lift
         moved = _OVER * W + (1 - _OVER) * self.Z + self.U
+        # Z is the projection on positive semidefinite matrices, U the scaled dual
         values, vectors = np.linalg.eigh(moved)
         self.Z = (vectors * np.maximum(values, 0)[:, None, :]) @ vectors.transpose(0, 2, 1)
         self.U = moved - self.Z
         products = _OVER * (S.transpose(0, 2, 1) @ W @ S) + (1 - _OVER) * self.Y + self.V
+        # Y = max(SᵀWS, 0), so that the dual V is the negative part
         self.V = np.minimum(products, 0)
         diagonal = np.arange(S.shape[2])
         self.V[:, diagonal, diagonal] = 0  # squares bound nothing
@@ -298,6 +311,7 @@ def _eigenvalue_bounds(Q: Array, S: Array, multipliers: Array, charged: int) -> 
     A = N[:, :charged, :charged]
     bounded = np.ones(len(N), dtype=np.bool_)
     if charged < N.shape[1]:
+        # Schur complement: the offset is free, so it takes its best value
         rest, side = N[:, charged:, :charged], -N[:, charged:, charged:]
         bounded = side[:, 0, 0] > 0
         A = A + rest.transpose(0, 2, 1) @ rest / np.where(bounded[:, None, None], side, 1.0)

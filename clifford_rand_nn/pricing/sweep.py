@@ -62,14 +62,17 @@ def turn(X: Array, pivots: Array, theta: Array, order: NDArray[Any], p: int) -> 
     order = order.astype(np.intp)
     r = X[None] - pivots[:, None]
     q, right = _right(r)
+    # S of v and S of -v together
     everything = np.einsum("mni,nc->mic", r, theta)  # S of v and S of -v together
     start = np.einsum("mni,mn,nc->mic", r, right, theta)
     q = np.take_along_axis(q, order[..., None], axis=1)
+    # behind each edge S has lost q_i θ_iᵀ
     S = start[:, None] - running_sum(q[..., None] * theta[order][:, :, None])  # (m, n, 2, C), behind each edge
     e = np.stack([-q[..., 1], q[..., 0]], axis=-1)
     length = np.linalg.norm(e, ord=p, axis=-1)
     exists = length > 0
     e /= np.where(exists, length, 1.0)[..., None]
+    # the value Sᵀe at each edge, and at -e what is left of everything
     up = np.einsum("mni,mnic->mnc", e, S)
     values, directions, items = np.zeros((m, SLOTS)), np.zeros((m, SLOTS, 2)), np.full((m, SLOTS), n)
 
@@ -90,6 +93,7 @@ def turn(X: Array, pivots: Array, theta: Array, order: NDArray[Any], p: int) -> 
             items[:, slot] = n + 2 - axis  # a line along e_1 is the normal of e_2
         return Turned(values, directions, items)
     last = np.maximum(exists.sum(axis=1) - 1, 0)
+    # the sector of S ends at the next edge; after the last one at -e of the first
     following = np.roll(e, -1, axis=1)
     following[np.arange(m), last] = -e[:, 0]
     none = np.full((m, n), n)
@@ -113,6 +117,7 @@ def running_sum(terms: Array) -> Array:
     total = np.cumsum(terms, axis=1)
     before = np.concatenate([np.zeros_like(total[:, :1]), total[:, :-1]], axis=1)
     added = total - before
+    # the error of total = before + terms, exactly (Knuth's two-sum)
     error = (before - (total - added)) + (terms - added)
     return np.asarray(total + np.cumsum(error, axis=1))
 
@@ -124,6 +129,7 @@ def _top_direction(S: Array) -> tuple[Array, Array]:
         np.einsum("...c,...c->...", S[..., 1, :], S[..., 1, :]),
     )
     b = np.einsum("...c,...c->...", S[..., 0, :], S[..., 1, :])
+    # top eigenvector of the 2 × 2 matrix [[a, b], [b, c]]
     angle = 0.5 * np.arctan2(2 * b, a - c)
     size = np.sqrt(0.5 * (a + c + np.hypot(a - c, 2 * b)))
     return np.stack([np.cos(angle), np.sin(angle)], axis=-1), size
@@ -196,6 +202,7 @@ class SweepPricer:
         d = self.X.shape[1]
         if largest == 0:
             return Priced(0.0, nothing(d))
+        # a power of two, for the squares of tiny dual points underflow
         unit = np.ascontiguousarray(np.ldexp(point, -int(np.frexp(largest)[1])))
         candidates = self._line(unit) if d == 1 else self._plane(unit)
         values, neurons = self._best(candidates, point, most)
@@ -256,6 +263,7 @@ class SweepPricer:
         """Return the best distinct neurons, at least one if any is good, with their values."""
         size = np.abs(candidates.values)
         for sign in (candidates.values > 0, candidates.values < 0):
+            # of each pivot at most two candidates of a sign
             second = np.sort(np.where(sign, size, 0.0), axis=1)[:, -2:-1]
             size[sign & (size < second)] = 0.0
         order = np.argsort(-size, axis=None, kind="stable")

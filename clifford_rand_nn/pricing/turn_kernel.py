@@ -37,6 +37,7 @@ def _add(S: NDArray[Any], error: NDArray[Any], x: float, y: float, theta: NDArra
     for i in range(2):
         z = x if i == 0 else y
         for c in range(theta.size):
+            # two-sum: total + error is the exact sum
             term = z * theta[c]
             total = S[i, c] + term
             added = total - S[i, c]
@@ -92,6 +93,7 @@ def turn_about(
                 for c in range(C):
                     S[axis, c] = running[axis, c] + error[axis, c]
                     opposite[axis, c] = everything[axis, c] - S[axis, c]
+            # the edge is the normal of q, of p-norm 1
             ex, ey = -q[k, 1], q[k, 0]
             size = abs(ex) + abs(ey) if p == 1 else np.hypot(ex, ey)
             ex, ey = ex / size, ey / size
@@ -109,6 +111,7 @@ def turn_about(
                         a += part[0, c] * part[0, c]
                         b += part[0, c] * part[1, c]
                         c2 += part[1, c] * part[1, c]
+                    # the largest singular value of S, reached at the stationary point w of the sector
                     big = np.sqrt(0.5 * (a + c2 + np.hypot(a - c2, 2 * b)))
                     slot = 4 + 2 * half
                     # a kept value that is larger in both slots spares the angle

@@ -114,6 +114,7 @@ class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
         kept, weights = self._weighted(rows, with_class_weight(self.class_weight, labels, sample_weight, owner))
         data = Data(rows[kept], np.zeros((0, 0)), weights, self._grouped(groups, kept))
         train = self._train_multilabel if multilabel else self._train_classes
+        self.calibration_: Any  # Calibration or MultilabelCalibration
         left, frequent = train(data, labels[kept])
         self._keep_variance(self.calibration_.share > 0)
         variance = None if left.variance is None else left.variance[left.place]
@@ -141,7 +142,7 @@ class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
         labeled = LabeledRows.make(left.place, index, len(self.classes_), data.weights)
         self.loss_, self.losses_ = "squared", {}
         if self.loss != "logistic":
-            self.calibration_: Any = calibration_of(left, labeled, len(self.classes_))  # or MultilabelCalibration
+            self.calibration_ = calibration_of(left, labeled, len(self.classes_))
             self.losses_["squared"] = self.calibration_.loss
         asked = self.loss == "logistic" or (self.loss == "auto" and self._affords_logistic(len(labeled.first)))
         if asked and left.compared is not None:
