@@ -162,16 +162,10 @@ def test_batches_weights_and_multivectors():
         (lambda a: cga.fit_round(a, np.ones((5, 3)), 4), "'m' parameter of fit_round must be"),
         (lambda a: cga.fit_sphere(a, np.ones(3)), r"points of shape \(\.\.\., N, n\)"),
         (lambda a: cga.fit_sphere(a, np.ones((3, 3))), "'weights' .* for 4 points or more. Got 3 points"),
-        (
-            lambda a: cga.fit_line(a, np.ones((4, 3)), [1, -1, 1, 1]),
-            "Got negative or infinite ones",
-        ),
+        (lambda a: cga.fit_line(a, np.ones((4, 3)), [1, -1, 1, 1]), "Got negative or infinite ones"),
         (lambda a: cga.fit_line(a, np.ones((3, 3)), [1, 1]), r"'weights' .* of shape \(\.\.\., 3\)"),
         (lambda a: cga.fit_line(a, np.ones((3, 3))), "points that determine one"),
-        (
-            lambda a: cga.fit_circle(MODELS[1, True], np.ones((4, 1))),
-            "'alg' parameter of fit_circle must be of 2 or",
-        ),
+        (lambda a: cga.fit_circle(MODELS[1, True], np.ones((4, 1))), "'alg' parameter of fit_circle must be of 2 or"),
     ],
 )
 def test_bad_input_gets_one_clear_error(work, message):

@@ -108,14 +108,8 @@ def test_dtypes():
     [
         (lambda a: cga.decompose(1 + a.e1), "'V' parameter of decompose must be a versor. Got another"),
         (lambda a: cga.decompose(a.e1 * 1j), "must be a versor with real coefficients"),
-        (
-            lambda a: cga.decompose(cga.up(a, [0, 0, 0]) + cga.infinity(a)),
-            "'V' parameter of decompose must be a versor with V ~V > 0",
-        ),
-        (
-            lambda a: cga.transversion(a, [1, 2]),
-            r"'b' .* transversion must be an array of shape \(\.\.\., 3\)",
-        ),
+        (lambda a: cga.decompose(cga.up(a, [0, 0, 0]) + cga.infinity(a)), "decompose must be a versor with V ~V > 0"),
+        (lambda a: cga.transversion(a, [1, 2]), r"'b' .* transversion must be an array of shape \(\.\.\., 3\)"),
     ],
 )
 def test_bad_input_gets_one_clear_error(work, message):

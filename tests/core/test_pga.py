@@ -271,21 +271,12 @@ def test_points_from_vectors_and_batches_that_broadcast():
     [
         (lambda a: pga.point(a, [1.0, 2.0]), r"'X' parameter of point must be an array of shape \(\.\.\., 3\).*\(2,\)"),
         (lambda a: pga.point(a, [1.0, 2.0, np.nan]), "'X' parameter of point must be finite"),
-        (
-            lambda a: pga.point(a, cr.Algebra(2).e1),
-            "'X' parameter of point must be an array of coordinates or a vector of",
-        ),
+        (lambda a: pga.point(a, cr.Algebra(2).e1), "parameter of point must be an array of coordinates or a vector of"),
         (lambda a: pga.point(cr.Algebra(4), [1, 2, 3]), r"'alg' parameter of point must be a projective.*Algebra\.pga"),
         (lambda a: pga.point("pga", [1, 2, 3]), "'alg' parameter of point must be a projective"),
         (lambda a: pga.coordinates(pga.direction(a, [1, 0, 0])), "a point of weight ≠ 0. Got an ideal point"),
-        (
-            lambda a: pga.coordinates(pga.plane(a, [1, 0, 0])),
-            "'P' parameter of coordinates must be a point, of grade 3. Got grade 1",
-        ),
-        (
-            lambda a: pga.coordinates(pga.point(a, [1, 2, 3]) + a.e1),
-            r"must be a point. Got a multivector of grades \(1, 3\)",
-        ),
+        (lambda a: pga.coordinates(pga.plane(a, [1, 0, 0])), "of coordinates must be a point, of grade 3. Got grade 1"),
+        (lambda a: pga.coordinates(pga.point(a, [1, 2, 3]) + a.e1), r"a point. Got a multivector of grades \(1, 3\)"),
         (lambda a: pga.coordinates(pga.point(a, [1, 2, 3]) * 0), "must be a point, not zero"),
         (lambda a: pga.coordinates(7), "'alg' parameter of coordinates"),
         (lambda a: pga.line(a, [1, 2, 3], [1, 2, 3]), "'Q' parameter of line must be another point than P"),
@@ -293,10 +284,7 @@ def test_points_from_vectors_and_batches_that_broadcast():
         (lambda a: pga.rotor(a, a.e01, 1.0), "'axis' parameter of rotor must be a bivector that turns.*translator"),
         (lambda a: pga.rotor(a, a.e12 + a.e03, 1.0), "'axis' parameter of rotor must be one axis"),
         (lambda a: pga.rotor(a, a.e1, 1.0), "'axis' parameter of rotor must be an axis, of grade 2"),
-        (
-            lambda a: pga.rotor(a, cr.Algebra(3).e12, 1.0),
-            r"'axis' parameter of rotor must be a multivector of Algebra\(3, 0, 1\)",
-        ),
+        (lambda a: pga.rotor(a, cr.Algebra(3).e12, 1.0), r"of rotor must be a multivector of Algebra\(3, 0, 1\)"),
         (lambda a: pga.rotor(a, a.e12, 1j), "'angle' parameter of rotor must be a real number"),
         (lambda a: pga.rotor(a, a.e12, np.inf), "'angle' parameter of rotor must be finite"),
         (lambda a: pga.motor(ALGEBRAS[2], ALGEBRAS[2].e12, 1.0, 1.0), "'alg' parameter of motor must be of 3-space"),

@@ -298,10 +298,7 @@ def test_dtypes_and_batches():
 @pytest.mark.parametrize(
     ("work", "message"),
     [
-        (
-            lambda: sta.boost(cr.Algebra(3, 1), [0, 0, 0]),
-            r"'alg' .* the space-time .*Algebra\.sta",
-        ),
+        (lambda: sta.boost(cr.Algebra(3, 1), [0, 0, 0]), r"'alg' .* the space-time .*Algebra\.sta"),
         (lambda: sta.boost(STA, [1.0, 0, 0]), "'velocity' .* slower than light.* a speed of 1"),
         (lambda: sta.gamma([0.9, 0.9, 0]), "'velocity' parameter of gamma must be slower than light"),
         (lambda: sta.velocity(STA.g0 + STA.g1), "'p' parameter of velocity must be timelike"),

@@ -76,12 +76,7 @@ class MultiVector(Multivector):
     __array_priority__ = 100
 
     def __init__(
-        self,
-        layout: Any,
-        value: ArrayLike | None = None,
-        string: str | None = None,
-        *,
-        dtype: DTypeLike = np.float64,
+        self, layout: Any, value: ArrayLike | None = None, string: str | None = None, *, dtype: DTypeLike = np.float64
     ) -> None:
         self.algebra = layout.algebra
         if value is None and string is not None:

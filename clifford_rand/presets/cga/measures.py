@@ -11,15 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import check_bool, check_dtype, check_tolerance, describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import (
-    blade_of,
-    coordinates_of,
-    halved,
-    largest,
-    of_algebra,
-    tolerance,
-    unit_scale,
-)
+from clifford_rand.presets.inputs import blade_of, coordinates_of, halved, largest, of_algebra, tolerance, unit_scale
 
 
 def is_dual(dual: object) -> bool:
