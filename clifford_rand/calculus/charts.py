@@ -127,11 +127,11 @@ def metric_of(
             raise fail("metric", "Coordinates", "symmetric", describe("g with g_ij ≠ g_ji"))
     else:
         outside = position_of(chart, "Coordinates").algebra
-        held = {one for value in outside.form.gram.ravel().tolist() for one in getattr(value, "free_symbols", ())}
-        if held & set(chart.symbols):
+        free = {symbol for value in outside.form.gram.ravel().tolist() for symbol in getattr(value, "free_symbols", ())}
+        if free & set(chart.symbols):
             hint = "Give the symbols as a list, and the matrix as metric=."
-            found = describe(f"entries that depend on {', '.join(sorted(map(str, held & set(chart.symbols))))}")
-            raise fail("metric", "Coordinates", "constant", found, hint)
+            received = describe(f"entries that depend on {', '.join(sorted(map(str, free & set(chart.symbols))))}")
+            raise fail("metric", "Coordinates", "constant", received, hint)
         product = chart.tangents.T.dot(outside.form.gram.astype(object)).dot(chart.tangents)
         gram = mirrored(simplified(product, chart.simplifier))
         if outside.form.is_unit and outside.signature == (1,) * outside.d:

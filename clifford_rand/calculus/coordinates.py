@@ -31,7 +31,7 @@ class Coordinates:
     position : sequence of n ≥ d expressions, or vector, optional
         The point x(u), in components of an orthonormal Euclidean basis, or a vector of any algebra with a constant
         metric; the metric follows. Text is read by SymPy: ``["r*cos(theta)", "r*sin(theta)"]``; names that
-        are no coordinates are positive symbols.
+        are not coordinates are positive symbols.
     frame : {"coordinate", "unit"} or array_like of shape (d, d), default="coordinate"
         What the basis vectors of the algebra are: e_i, e_i / √|g_ii|, or Σ_i E_ia e_i with the matrix E. Components in
         unit vectors are those that textbooks print ("physical" components).

@@ -19,7 +19,7 @@ def gradient(x: Multivector) -> DifferentialOperator:
     Raises
     ------
     ArgumentError
-        For a degenerate metric, or one that depends on x, and for coefficients that are no distinct symbols.
+        For a degenerate metric, or one that depends on x, and for coefficients that are not distinct symbols.
 
     Examples
     --------

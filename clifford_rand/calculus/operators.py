@@ -146,9 +146,10 @@ class DifferentialOperator:
         if not isinstance(other, DifferentialOperator):
             if not self._takes(other):
                 return NotImplemented
-            other = self._like({(): self.chart.as_field(other, "+")})
+            return self + self._like({(): self.chart.as_field(other, "+")})
         if other.chart is not self.chart:
-            return sum(_together(self, other, "+"), 0)
+            first, second = _together(self, other, "+")
+            return first + second
         terms = dict(self.terms)
         for word, coefficient in other.terms.items():
             terms[word] = terms[word] + coefficient if word in terms else coefficient

@@ -77,8 +77,8 @@ class SimplicialChain:
         if not isinstance(algebra, Algebra):
             raise fail("algebra", "SimplicialChain", "an Algebra", algebra)
         self.algebra = algebra
-        given = points.values if isinstance(points, Multivector) and points.grades == (1,) else points
-        self.points: NDArray[Any] = as_real(given, "points", "SimplicialChain")
+        coordinates = points.values if isinstance(points, Multivector) and points.grades == (1,) else points
+        self.points: NDArray[Any] = as_real(coordinates, "points", "SimplicialChain")
         if self.points.ndim != 2 or self.points.shape[1] != algebra.d:
             rule = f"an array of shape (n, {algebra.d}), or vectors"
             raise fail("points", "SimplicialChain", rule, describe(f"shape {self.points.shape}"))

@@ -1,4 +1,4 @@
-"""What the functions of this folder share: checks, floats of a safe size, exact quotients, tolerances."""
+"""Checks, floats of a safe size, exact quotients, and tolerances for the functions of multivectors as geometry."""
 
 from typing import Any
 
@@ -28,8 +28,8 @@ def as_multivector(value: Any, name: str, owner: str) -> Any:
 def check_same_algebra(a: Any, b: Any, name: str, owner: str) -> None:
     """Refuse two multivectors of different algebras."""
     if a.algebra is not b.algebra and a.algebra != b.algebra:
-        found = describe(f"a multivector of {b.algebra!r}")
-        raise fail(name, owner, f"of the same algebra, {a.algebra!r}", found, "Convert it with algebra.convert(…).")
+        received = describe(f"a multivector of {b.algebra!r}")
+        raise fail(name, owner, f"of the same algebra, {a.algebra!r}", received, "Convert it with algebra.convert(…).")
 
 
 def relative(dtype: np.dtype, rtol: float) -> float:
@@ -98,15 +98,15 @@ def homogeneous(A: Any, name: str, owner: str, rtol: float = 1e-9) -> tuple[int,
         return A.keys.grades[0], A
     if A.coefficients.dtype == object:
         A = expand(A)
-        found = [k for k in A.keys.grades if np.asarray(A.coefficients[..., A.keys.slices[k]] != 0, dtype=bool).any()]
+        nonzero = [k for k in A.keys.grades if np.asarray(A.coefficients[..., A.keys.slices[k]] != 0, dtype=bool).any()]
     else:
         size = {k: np.abs(A.coefficients[..., A.keys.slices[k]]).max(axis=-1, initial=0) for k in A.keys.grades}
         largest = np.max(list(size.values()), axis=0) if size else np.zeros(())
         limit = relative(as_inexact(A).coefficients.dtype, rtol) * largest
-        found = [k for k, part in size.items() if (part > limit).any()]
-    if not found:
+        nonzero = [k for k, part in size.items() if (part > limit).any()]
+    if not nonzero:
         raise fail(name, owner, "a blade other than zero", describe("zero"))
-    if len(found) > 1:
-        grades = describe(f"grades {', '.join(map(str, found))}")
+    if len(nonzero) > 1:
+        grades = describe(f"grades {', '.join(map(str, nonzero))}")
         raise fail(name, owner, "of one grade", grades, "Take a part with grade(k).")
-    return found[0], A.grade(found[0])
+    return nonzero[0], A.grade(nonzero[0])

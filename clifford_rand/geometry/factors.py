@@ -26,7 +26,7 @@ ISOTROPIC = 1e-6  # squares of unit directions below this are too near to null t
 
 
 def factorize(A: MV, rtol: float = 1e-9) -> tuple[Any, list[MV]]:
-    """Return `factorize_blade` for a blade, and `factorize_versor` for a versor that is no blade.
+    """Return `factorize_blade` for a blade, and `factorize_versor` for a versor that is not a blade.
 
     Raises
     ------

@@ -28,7 +28,7 @@ def slerp(A: Any, B: Any, t: ArrayLike, *, shortest: bool = True) -> Any:
     Raises
     ------
     ArgumentError
-        If A or B is no unit rotor.
+        If A or B is not a unit rotor.
 
     References
     ----------
@@ -134,8 +134,8 @@ class RotorSpline:
         if velocities is None:
             velocities = _three_point(steps * (1 / h), h)
         elif velocities.grades != (2,) or velocities.shape != rotors.shape:
-            found = describe(f"grades {velocities.grades}, shape {velocities.shape}")
-            raise fail("velocities", "RotorSpline", f"bivectors of shape {rotors.shape}", found)
+            received = describe(f"grades {velocities.grades}, shape {velocities.shape}")
+            raise fail("velocities", "RotorSpline", f"bivectors of shape {rotors.shape}", received)
         self.velocities = velocities
         first, last = velocities[:-1] * (h / 3), velocities[1:] * (h / 3)
         between = ~first.exp() * (~self.rotors[:-1] * self.rotors[1:]) * ~last.exp()

@@ -97,7 +97,7 @@ def _images(target: Any, F: NDArray[Any], wanted: list[Any], grades: tuple[int, 
     needed: dict[int, set[int]] = {k: {int(mask) for mask in masks} for k, masks in zip(grades, wanted, strict=True)}
     for k in range(max(grades, default=0), 1, -1):
         needed.setdefault(k - 1, set()).update(mask & (mask - 1) for mask in needed.get(k, ()))
-    found: dict[int, NDArray[Any]] = {0: np.ones((*F.shape[:-2], 1, 1), dtype=F.dtype)}
+    images: dict[int, NDArray[Any]] = {0: np.ones((*F.shape[:-2], 1, 1), dtype=F.dtype)}
     order: dict[int, dict[int, int]] = {0: {0: 0}}
     for k in range(1, max(grades, default=0) + 1):
         masks = sorted(needed[k])
@@ -105,12 +105,12 @@ def _images(target: Any, F: NDArray[Any], wanted: list[Any], grades: tuple[int, 
         low = [(mask & -mask).bit_length() - 1 for mask in masks]
         first = target.vector(np.ascontiguousarray(columns[..., low, :]))
         if k == 1:
-            found[k] = first.coefficients
+            images[k] = first.coefficients
             continue
-        rest = found[k - 1][..., [order[k - 1][mask & (mask - 1)] for mask in masks], :]
+        rest = images[k - 1][..., [order[k - 1][mask & (mask - 1)] for mask in masks], :]
         wedge = first.wedge(target.multivector(np.ascontiguousarray(rest), k - 1))
-        found[k] = wedge.on_keys(keys_of_grades(target.d, (k,))).coefficients
-    return [found[k][..., [order[k][int(mask)] for mask in masks], :] for k, masks in zip(grades, wanted, strict=True)]
+        images[k] = wedge.on_keys(keys_of_grades(target.d, (k,))).coefficients
+    return [images[k][..., [order[k][int(mask)] for mask in masks], :] for k, masks in zip(grades, wanted, strict=True)]
 
 
 def _by_shears(A: Any, F: NDArray[Any], target: Any) -> Any:
@@ -161,19 +161,19 @@ def _matrix(A: Any, owner: str, *, left: bool) -> NDArray[Any]:
     keys = dense_keys(d)
     check_size(keys.size**2 * max(1, A.coefficients[..., 0].size if A.keys.size else 1), owner, "the matrix")
     if metric.diagonal is None:
-        one = A[..., None] if A.ndim else A
+        element = A[..., None] if A.ndim else A
         basis = A.new(
             keys, np.eye(keys.size, dtype=np.int64 if A.coefficients.dtype == object else A.coefficients.dtype)
         )
-        images = (one * basis if left else basis * one).on_keys(keys).coefficients  # row S: the image of e_S
+        images = (element * basis if left else basis * element).on_keys(keys).coefficients  # row S: the image of e_S
         return np.swapaxes(images.copy(), -1, -2)
-    given = np.asarray(A.keys.masks)[:, None]
+    masks = np.asarray(A.keys.masks)[:, None]
     basis_masks = np.asarray(keys.masks)[None, :]
-    swaps = is_odd_swap(given, basis_masks, d) if left else is_odd_swap(basis_masks, given, d)
-    factor = np.where(swaps, -1, 1).astype(np.int8) * metric.weight(given & basis_masks)
+    swaps = is_odd_swap(masks, basis_masks, d) if left else is_odd_swap(basis_masks, masks, d)
+    factor = np.where(swaps, -1, 1).astype(np.int8) * metric.weight(masks & basis_masks)
     place = np.empty(keys.size, dtype=np.int64)
     place[keys.masks] = np.arange(keys.size)
-    rows, columns = place[given ^ basis_masks], np.broadcast_to(np.arange(keys.size), factor.shape)
+    rows, columns = place[masks ^ basis_masks], np.broadcast_to(np.arange(keys.size), factor.shape)
     dtype = A.coefficients.dtype
     if factor.dtype == object or A.coefficients.dtype == object:
         dtype = np.dtype(object)
@@ -224,8 +224,8 @@ def _from_matrix(algebra: Any, M: ArrayLike, rtol: float, owner: str, matrix: An
 
 def _position(algebra: Any, name: object) -> int | None:
     """Return the index of the basis vector of that name, None if there is none."""
-    found = algebra.names.parse(name) if isinstance(name, str) else None
-    return None if found is None or found[0].bit_count() != 1 else found[0].bit_length() - 1
+    position = algebra.names.parse(name) if isinstance(name, str) else None
+    return None if position is None or position[0].bit_count() != 1 else position[0].bit_length() - 1
 
 
 def convert(algebra: Any, A: Any, mapping: Mapping[str, str] | None = None, *, drop: bool = False) -> Any:
@@ -284,16 +284,16 @@ def _check_mapping(algebra: Any, source: Any, mapping: Mapping[str, str]) -> dic
 def _check_metric(algebra: Any, source: Any, places: dict[int, int]) -> None:
     """Refuse two vectors with one image, and inner products that differ."""
     if len(set(places.values())) < len(places):
-        found = describe(", ".join(f"{source.names.vector(i)} → {algebra.names.vector(j)}" for i, j in places.items()))
-        raise fail("mapping", "convert", "to different basis vectors", found)
+        pairs = ", ".join(f"{source.names.vector(i)} → {algebra.names.vector(j)}" for i, j in places.items())
+        raise fail("mapping", "convert", "to different basis vectors", describe(pairs))
     for i, image_i in places.items():
         for j, image_j in places.items():
             here, there = _product(source.form, i, j), _product(algebra.form, image_i, image_j)
             if i <= j and here != there:
                 rule = "of an algebra with the same inner products of the basis vectors it has"
-                found = f"{source.names.vector(i)}·{source.names.vector(j)} = {here} and "
-                found += f"{algebra.names.vector(image_i)}·{algebra.names.vector(image_j)} = {there}"
-                raise fail("A", "convert", rule, describe(found), "Name other basis vectors in mapping=.")
+                received = f"{source.names.vector(i)}·{source.names.vector(j)} = {here} and "
+                received += f"{algebra.names.vector(image_i)}·{algebra.names.vector(image_j)} = {there}"
+                raise fail("A", "convert", rule, describe(received), "Name other basis vectors in mapping=.")
 
 
 def _product(metric: Any, i: int, j: int) -> Any:

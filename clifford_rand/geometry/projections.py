@@ -86,11 +86,11 @@ def project(A: MV, B: Any) -> MV:
 def refuse_flats(A: Any, grade: int) -> None:
     """Refuse to project what is wholly of a higher grade than the blade where the metric is degenerate: it vanishes.
 
-    A scalar is no flat: on it everything else vanishes, in every metric.
+    A scalar is not a flat: on it everything else vanishes, in every metric.
     """
     if A.algebra.form.counts[2] and 0 < grade < min(A.keys.grades, default=0):
-        found = describe(f"grades {', '.join(map(str, A.keys.grades))}")
-        raise fail("A", "project", f"of grade {grade}, that of B, at most in a degenerate metric", found, HINT)
+        received = describe(f"grades {', '.join(map(str, A.keys.grades))}")
+        raise fail("A", "project", f"of grade {grade}, that of B, at most in a degenerate metric", received, HINT)
 
 
 def reject(A: MV, B: Any) -> MV:
@@ -231,8 +231,8 @@ def _exact(vectors: list[Any]) -> list[Any]:
         raise _singular()
     frame = []
     for i in range(len(vectors)):
-        others = vectors[:i] + vectors[i + 1 :]
-        product = wedge(others).lc(reverse) if others else reverse
+        rest = vectors[:i] + vectors[i + 1 :]
+        product = wedge(rest).lc(reverse) if rest else reverse
         values = expand(product).on_keys(keys).coefficients
         frame.append(product.new(keys, quotient((-values if i % 2 else values).astype(object), norm)))
     return frame

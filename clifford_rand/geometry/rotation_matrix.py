@@ -30,7 +30,7 @@ def rotor_from_matrix(alg: Any, F: ArrayLike, *, rtol: float | None = None) -> A
     Raises
     ------
     ArgumentError
-        If F is no rotation: FᵀF ≠ 1, or a reflection.
+        If F is not a rotation: FᵀF ≠ 1, or a reflection.
 
     References
     ----------
@@ -138,9 +138,9 @@ def moments(X: Array, Y: Array, w: Array | None, *, about_origin: bool = False) 
             u, v = x * each, y * each
             total += each[..., 0].sum(axis=-1)
         cross += np.swapaxes(y, -1, -2) @ u
-        for k, (one, weighted) in enumerate(((x, u), (y, v))):
+        for k, (points, weighted) in enumerate(((x, u), (y, v))):
             sums[k][...] += weighted.sum(axis=-2)
-            squares[k][...] += np.einsum("...ij,...ij->...", one, weighted)
+            squares[k][...] += np.einsum("...ij,...ij->...", points, weighted)
     if w is None:
         total += X.shape[-2]
     if about_origin:

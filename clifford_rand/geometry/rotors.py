@@ -108,11 +108,11 @@ def _between_vectors(a: Any, b: Any) -> Any:
     m = m / np.where(_euclidean(m) > 0, _euclidean(m), 1)
     for _ in range(2):  # m from nearly opposite vectors is orthogonal to a only to a few digits
         m = m - _scalar(a, a.new(a.keys, m)) / square * x
-    other = _normalized((a - b) * a.new(a.keys, m), unused=near)
+    turned = _normalized((a - b) * a.new(a.keys, m), unused=near)
     if not near.any():
-        return other
+        return turned
     first = _normalized((a + b) * a, unused=~near)
-    return first.new(first.keys, np.where(near, first.coefficients, other.coefficients))
+    return first.new(first.keys, np.where(near, first.coefficients, turned.coefficients))
 
 
 def _normalized(R: Any, unused: NDArray[np.bool_] | None = None) -> Any:
@@ -143,8 +143,8 @@ def _any_orthogonal(a: Any, lowest: float, wanted: NDArray[np.bool_]) -> NDArray
     share = np.abs(((m @ gram) * m).sum(axis=-1)) / np.where(size > 0, size, 1)
     share = np.where(size > 1e-6, share, 0)  # e_i nearly along a: what is left of it is rounding noise
     best = np.argmax(share >= share.max(axis=-1, keepdims=True, initial=0) * 0.999, axis=-1)[..., None]
-    found = np.take_along_axis(share, best, axis=-1)
-    if (wanted & (found <= lowest)).any():
+    farthest = np.take_along_axis(share, best, axis=-1)
+    if (wanted & (farthest <= lowest)).any():
         rule = "such that a + b is not null, as no vector with a square ≠ 0 is orthogonal to a"
         raise fail("b", OWNER, rule, describe(f"{a.algebra!r}"))
     return np.take_along_axis(m, best[..., None], axis=-2)[..., 0, :]
@@ -208,18 +208,18 @@ def _half_turn(algebra: Any, P: NDArray[Any], Q: NDArray[Any], back: NDArray[Any
         n = n / _euclidean(n)
         n = n - ((n[..., None, :] @ P.swapaxes(-1, -2)) @ P)[..., 0, :]
     R = algebra.vector(n @ back) * algebra.vector(p @ back)
-    one = R.keys.masks == 0
-    return R.new(R.keys, np.where(turned[..., None], R.coefficients, one.astype(n.dtype)))
+    identity = R.keys.masks == 0
+    return R.new(R.keys, np.where(turned[..., None], R.coefficients, identity.astype(n.dtype)))
 
 
 def _exact(a: Any, b: Any, k: int) -> Any:
     """Return a² + b a for vectors of fractions or symbols with a² = b²."""
     if k != 1:
         raise fail("a", OWNER, "a vector if it has fractions or symbols", describe(f"grade {k}"), "Use astype(float).")
-    square, other = expand(a * a)["1"], expand(b * b)["1"]
+    square, square_b = expand(a * a)["1"], expand(b * b)["1"]
     if not np.all(expand(a * a) == expand(b * b)):
         rule = "of the square of a where there are fractions or symbols"
-        raise fail("b", OWNER, rule, describe(f"{other}, not {square}"))
+        raise fail("b", OWNER, rule, describe(f"{square_b}, not {square}"))
     R = expand(square + b * a)
     if np.any((R * ~R)["1"] == 0) if a.coefficients.dtype == object else False:
         raise fail("b", OWNER, "such that a + b is not null", describe(f"{b!r}"), "Convert with astype(float).")

@@ -1,4 +1,4 @@
-"""Which multivectors are versors, and the sandwich R X R⁻¹: two products, or one matrix for a whole batch."""
+"""Versors: tests, and the sandwich R X R⁻¹ by two products, or by one matrix for a whole batch."""
 
 import math
 from typing import Any
@@ -53,10 +53,10 @@ def inspect_versor(U: Any, rtol: float, *, twisted: bool = False) -> tuple[NDArr
     accepted = np.asarray(np.abs(norm) > ROUNDING * eps * size)
     rest = None
     if square.keys.size > (place >= 0):
-        other = square.coefficients * (np.arange(square.keys.size) != place)
+        excess_terms = square.coefficients * (np.arange(square.keys.size) != place)
         if weights is not None:
-            other = other * blade_weights(U.algebra.form, square.keys)
-        excess = np.abs(other).max(axis=-1)
+            excess_terms = excess_terms * blade_weights(U.algebra.form, square.keys)
+        excess = np.abs(excess_terms).max(axis=-1)
         accepted &= excess <= limit * size
         if accepted.all() and (excess > ROUNDING * eps * size).any():
             rest = square.new(square.keys, square.coefficients / norm[..., None])
@@ -85,12 +85,12 @@ def _keeps_vectors(U: Any, limit: float, size: NDArray[Any]) -> NDArray[np.bool_
     basis = U.new(keys, vectors)
     weights = blade_weights(metric, keys)
     basis = basis if weights is None else basis.new(keys, basis.coefficients / weights)
-    one = U[..., None] if U.ndim else U
-    images = (one * basis) * ~one
+    element = U[..., None] if U.ndim else U
+    images = (element * basis) * ~element
     out = blade_weights(metric, images.keys)
-    other = images.coefficients if out is None else images.coefficients * out
-    other = other[..., images.keys.grade_of != 1]
-    close: NDArray[np.bool_] = np.asarray(np.abs(other).max(axis=(-1, -2), initial=0) <= limit * size)
+    outside = images.coefficients if out is None else images.coefficients * out
+    outside = outside[..., images.keys.grade_of != 1]
+    close: NDArray[np.bool_] = np.asarray(np.abs(outside).max(axis=(-1, -2), initial=0) <= limit * size)
     return close
 
 
@@ -175,9 +175,9 @@ def sandwich(R: MV, X: Any) -> MV:
     r, x = R.coefficients, X.coefficients
     if r.dtype.kind == "f" and (x.dtype is r.dtype or x.dtype.kind == "i"):
         plan = None if cancels(R) else sandwich_plan(R.algebra.form, R.keys, X.keys)
-        found = None if plan is None else plan(r, x.astype(r.dtype, copy=False))
-        if found is not None:
-            return R.new(X.keys, found)
+        moved = None if plan is None else plan(r, x.astype(r.dtype, copy=False))
+        if moved is not None:
+            return R.new(X.keys, moved)
     if is_exact(R, X):
         return _exact(R, X)
     U = scaled(R, "sandwich")
@@ -269,9 +269,9 @@ def _by_matrix(U: Any, X: Any, inverse: Any, keeps: bool) -> Any:
     """Apply the matrix of the map to every X: one for each grade if grades are kept."""
     d, dtype = X.algebra.d, np.result_type(U.coefficients, X.coefficients)
     values = X.coefficients.astype(dtype, copy=False)
-    one = U.coefficients[..., 0].size == 1
+    single = U.coefficients[..., 0].size == 1
     shape = np.broadcast_shapes(U.shape, X.shape)
-    if one:
+    if single:
         U, inverse = (A.new(A.keys, A.coefficients.reshape(-1)) for A in (U, inverse))
         values = np.broadcast_to(values, (*shape, X.keys.size)).reshape(-1, X.keys.size)
     else:
@@ -304,8 +304,8 @@ def _exact(R: Any, X: Any) -> Any:
         product = product.new(product.keys, quotient(product.coefficients, norm[..., None]))
     else:
         product = expand((R * X) * R.inv())
-    other = ~np.isin(product.keys.grade_of, X.keys.grades)
-    if np.asarray(product.coefficients[..., other] != 0, dtype=bool).any():
+    outside = ~np.isin(product.keys.grade_of, X.keys.grades)
+    if np.asarray(product.coefficients[..., outside] != 0, dtype=bool).any():
         return product
     return product.grade(*[k for k in product.keys.grades if k in X.keys.grades])
 

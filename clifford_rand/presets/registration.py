@@ -68,8 +68,8 @@ def rotor_from_points(
     """
     owner = "rotor_from_points"
     x, y, w = pairs_of(alg, X, Y, weights, owner)
-    found = moments(x, y, w, about_origin=True)
-    Q = nearest_rotation(found.cross, np.sqrt(found.square_x) * np.sqrt(found.square_y)).astype(x.dtype)
+    sums = moments(x, y, w, about_origin=True)
+    Q = nearest_rotation(sums.cross, np.sqrt(sums.square_x) * np.sqrt(sums.square_y)).astype(x.dtype)
     return lifted(alg, rotor_of(Algebra(x.shape[-1]), Q), _model(alg, owner)[1])
 
 
@@ -133,17 +133,17 @@ def motor_from_points(
     return (M, s.astype(x.dtype)[()]) if scale else M
 
 
-def fitted(found: Moments, scale: bool, owner: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def fitted(sums: Moments, scale: bool, owner: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return F, t and s of the best y = s F x + t."""
-    Q = nearest_rotation(found.cross, np.sqrt(found.square_x) * np.sqrt(found.square_y))
+    Q = nearest_rotation(sums.cross, np.sqrt(sums.square_x) * np.sqrt(sums.square_y))
     s = np.ones(Q.shape[:-2])
     if check_bool(scale, "scale", owner):
-        if (found.square_x == 0).any():
+        if (sums.square_x == 0).any():
             raise fail("X", owner, "of several points where scale is asked for", describe("one point"))
-        s = (Q * found.cross).sum(axis=(-1, -2)) / found.square_x
+        s = (Q * sums.cross).sum(axis=(-1, -2)) / sums.square_x
         if (s <= 0).any():
             raise fail("Y", owner, "such that a scale > 0 is best", describe("points that shrink to one, or turn over"))
-    t = found.mean_y - s[..., None] * (Q @ found.mean_x[..., None])[..., 0]
+    t = sums.mean_y - s[..., None] * (Q @ sums.mean_x[..., None])[..., 0]
     return Q, t, s
 
 
@@ -227,7 +227,7 @@ ROUNDING = 64  # units, relative to the spread of the points, below which residu
 
 
 class RobustMotor(NamedTuple):
-    """What `robust_motor_from_points` has found.
+    """A motor with the weights of the pairs, the result of `robust_motor_from_points`.
 
     Examples
     --------
@@ -311,21 +311,21 @@ def robust_motor_from_points(
     check_choice(loss, "loss", owner, ("geman-mcclure", "huber"))
     rtol = check_number(rtol, "rtol", owner, "a number in [0, 1)", lambda value: 0 <= value < 1)
     max_steps = check_integer(max_steps, "max_steps", owner)
-    x, y, given = pairs_of(alg, X, Y, weights, owner)
+    x, y, pair_weights = pairs_of(alg, X, Y, weights, owner)
     n = x.shape[-1]
     share = INLIERS if loss == "geman-mcclure" else HUBER
     quartile, bound = (float(np.sqrt(2 * gammaincinv(n / 2, q))) for q in (QUARTILE, share))  # r²/σ² has the law χ²_n
     known = None if noise is None else np.asarray(as_real(noise, "noise", owner), dtype=np.float64)
     if known is not None and (known <= 0).any():
         raise fail("noise", owner, "positive", known, "None estimates it.")
-    first = moments(x, y, given)
+    first = moments(x, y, pair_weights)
     least = ROUNDING * float(np.finfo(x.dtype).eps) * np.sqrt((first.square_x + first.square_y) / first.weight)
     least = np.where(least > 0, least, 1.0)  # one point each: any will do
-    now = np.ones(np.broadcast_shapes(x.shape[:-1], y.shape[:-1], () if given is None else given.shape))
+    now = np.ones(np.broadcast_shapes(x.shape[:-1], y.shape[:-1], () if pair_weights is None else pair_weights.shape))
     mu: NDArray[Any] | None = None
     steps = 0
     while True:
-        Q, t, s = fitted(moments(x, y, now if given is None else now * given), scale, owner)
+        Q, t, s = fitted(moments(x, y, now if pair_weights is None else now * pair_weights), scale, owner)
         square = np.square(y - (s[..., None, None] * x) @ np.swapaxes(Q, -1, -2) - t[..., None, :]).sum(axis=-1)
         sigma = np.sqrt(np.quantile(square, QUARTILE, axis=-1)) / quartile if known is None else known
         sigma = np.maximum(sigma, least)
@@ -343,5 +343,5 @@ def robust_motor_from_points(
             break
         mu = np.maximum(mu / GROWTH, 1)
     M = made(alg, kind, Q.astype(x.dtype), t.astype(x.dtype), s.astype(x.dtype) if scale else None)
-    total = now if given is None else now * given
+    total = now if pair_weights is None else now * pair_weights
     return RobustMotor(M, s.astype(x.dtype)[()], total.astype(x.dtype), sigma[()], steps, np.asarray(converged)[()])

@@ -130,15 +130,15 @@ class MultiVector:
         """Return the multivector of the same algebra around one of this library."""
         return of(self.algebra, inner)
 
-    def with_operand(self, other: Any, function: Callable[["MultiVector"], Any]) -> Any:
+    def with_operand(self, operand: Any, function: Callable[["MultiVector"], Any]) -> Any:
         """Return ``function`` of a multivector or number; of each entry of a list, and of the value of a function."""
-        other = resolved(other)
-        if isinstance(other, list | tuple):
-            return type(other)(self.with_operand(entry, function) for entry in other)
-        if isinstance(other, MultiVector):
-            return function(other)
-        number = is_scalar(other) or isinstance(other, np.ndarray)
-        return function(self.wrap(self.algebra.own.scalar(other))) if number else NotImplemented
+        operand = resolved(operand)
+        if isinstance(operand, list | tuple):
+            return type(operand)(self.with_operand(entry, function) for entry in operand)
+        if isinstance(operand, MultiVector):
+            return function(operand)
+        number = is_scalar(operand) or isinstance(operand, np.ndarray)
+        return function(self.wrap(self.algebra.own.scalar(operand))) if number else NotImplemented
 
     # ---- stored coefficients
 

@@ -197,10 +197,10 @@ def assemble(described: Any, alg: Algebra) -> Multivector:
     rows, centres = E.coefficients.reshape(count, E.keys.size), described.location.reshape(count, n)
     array = layout.zeros((count,), keys.size, E.dtype)
     for k in keys.grades:
-        for one in np.unique(kind[grade == k]):
-            at = np.flatnonzero((grade == k) & (kind == one))
-            part = E.new(E.keys, rows[at] * weight[at, None]).select_keys(keys_of_grades(n, (k - DROP[str(one)],)))
-            parts = _with_parameters(str(one), k, part, centres[at], rho[at], null)
+        for name in np.unique(kind[grade == k]).tolist():
+            at = np.flatnonzero((grade == k) & (kind == name))
+            part = E.new(E.keys, rows[at] * weight[at, None]).select_keys(keys_of_grades(n, (k - DROP[name],)))
+            parts = _with_parameters(name, k, part, centres[at], rho[at], null)
             array[at] += joined(alg, null, k, parts).on_keys(keys).coefficients
     return alg.new(keys, layout.own(array.reshape(*shape, keys.size)))
 

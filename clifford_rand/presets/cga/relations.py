@@ -25,28 +25,28 @@ def scene_of(
 ) -> tuple[Classified, Classified, NDArray[Any], NDArray[Any]]:
     """Return both objects with weight 1 about the middle of their locations in their own unit, and middle and unit."""
     model_of(getattr(A, "algebra", A), owner)
-    found = [described(X, A.algebra, name, owner, dual, rtol) for X, name in ((A, "A"), (B, "B"))]
-    places = np.broadcast_arrays(*(one.location for one in found))
+    objects = [described(X, A.algebra, name, owner, dual, rtol) for X, name in ((A, "A"), (B, "B"))]
+    places = np.broadcast_arrays(*(X.location for X in objects))
     known = [np.isfinite(place).all(axis=-1, keepdims=True) for place in places]
     count = known[0].astype(int) + known[1]
     middle = sum(np.where(here, place, 0) for here, place in zip(known, places, strict=True)) / np.maximum(count, 1)
-    sizes = [np.sqrt(np.abs(np.nan_to_num(np.asarray(one.radius_squared)))) for one in found]
+    sizes = [np.sqrt(np.abs(np.nan_to_num(np.asarray(X.radius_squared)))) for X in objects]
     apart = lengths(np.where(known[0] & known[1], places[1] - places[0], 0))
     unit = np.maximum(np.maximum(*sizes), apart)
     unit = np.where(unit > 0, unit, 1)
-    A, B = (_moved(one, middle, unit) for one in found)
+    A, B = (_moved(X, middle, unit) for X in objects)
     return A, B, middle, unit
 
 
-def _moved(one: Classified, middle: NDArray[Any], unit: NDArray[Any]) -> Classified:
+def _moved(X: Classified, middle: NDArray[Any], unit: NDArray[Any]) -> Classified:
     """Return an object with weight 1 where ``middle`` is the origin and ``unit`` the unit of length."""
-    shape = np.broadcast_shapes(one.shape, unit.shape)
-    location = (one.location - middle) / unit[..., None]
-    grade, kind = (np.broadcast_to(x, shape) for x in (one.grade, one.kind))
-    E = one.direction
+    shape = np.broadcast_shapes(X.shape, unit.shape)
+    location = (X.location - middle) / unit[..., None]
+    grade, kind = (np.broadcast_to(x, shape) for x in (X.grade, X.kind))
+    E = X.direction
     direction = E.new(E.keys, np.broadcast_to(E.coefficients, (*shape, E.keys.size)))
-    square = np.asarray(one.radius_squared) / unit**2
-    return Classified(one.algebra, grade, kind, direction, location, square, np.ones(shape, dtype=location.dtype))
+    square = np.asarray(X.radius_squared) / unit**2
+    return Classified(X.algebra, grade, kind, direction, location, square, np.ones(shape, dtype=location.dtype))
 
 
 def null_algebra(alg: Algebra) -> Algebra:
@@ -55,21 +55,21 @@ def null_algebra(alg: Algebra) -> Algebra:
 
 
 def _unit_blades(A: Any, B: Any, dual: bool, rtol: float | None, owner: str) -> tuple[Any, Any]:
-    """Return A and B, about their own centre, with X·X = -1: real rounds and flats that are no points."""
+    """Return A and B, about their own centre, with X·X = -1: real rounds and flats other than points."""
     a, b, _, _ = scene_of(A, B, dual, rtol, owner)
-    made = []
-    for name, one in (("A", a), ("B", b)):
-        square = np.asarray(one.radius_squared)
-        flat = np.asarray(one.kind) == FLAT
-        sound = (flat | ((np.asarray(one.kind) == ROUND) & (square > 0))) & (np.asarray(one.dimension) > 0)
+    blades = []
+    for name, X in (("A", a), ("B", b)):
+        square = np.asarray(X.radius_squared)
+        flat = np.asarray(X.kind) == FLAT
+        sound = (flat | ((np.asarray(X.kind) == ROUND) & (square > 0))) & (np.asarray(X.dimension) > 0)
         if not sound.all():
-            others = ", ".join(np.unique(np.asarray(one.name)[~sound]).tolist())
-            raise fail(name, owner, "a line, plane, or other flat, or a real round", describe(others))
+            wrong = ", ".join(np.unique(np.asarray(X.name)[~sound]).tolist())
+            raise fail(name, owner, "a line, plane, or other flat, or a real round", describe(wrong))
         weight = 1 / np.sqrt(np.where(flat, 1, square))
-        if np.unique(one.grade).size > 1:
-            raise fail(name, owner, "of one grade", describe(f"grades {np.unique(one.grade).tolist()}"))
-        made.append(assemble(replace(one, weight=weight), null_algebra(one.algebra)))
-    return made[0], made[1]
+        if np.unique(X.grade).size > 1:
+            raise fail(name, owner, "of one grade", describe(f"grades {np.unique(X.grade).tolist()}"))
+        blades.append(assemble(replace(X, weight=weight), null_algebra(X.algebra)))
+    return blades[0], blades[1]
 
 
 def _inner(A: Any, B: Any) -> NDArray[Any]:
@@ -197,18 +197,18 @@ def intersect(A: Object, B: Object, *, dual: bool = False, rtol: float = 1e-9) -
     """
     a, b, middle, unit = scene_of(A, B, dual, None, "intersect")
     null = null_algebra(A.algebra)
-    one = _meet(assemble(a, null), a.grade, assemble(b, null), b.grade, rtol)
-    found = classify(one, rtol=rtol)
-    location = found.location * unit[..., None]
-    E = found.direction
-    if np.any(np.asarray(found.kind) == FLAT):  # the point that is nearest to the origin of the caller
+    meets = _meet(assemble(a, null), a.grade, assemble(b, null), b.grade, rtol)
+    parameters = classify(meets, rtol=rtol)
+    location = parameters.location * unit[..., None]
+    E = parameters.direction
+    if np.any(np.asarray(parameters.kind) == FLAT):  # the point that is nearest to the origin of the caller
         foot = E.algebra.vector(np.nan_to_num(location + middle))
         across = ((foot ^ E) * ~E).select_keys(keys_of_grades(E.algebra.d, (1,))).coefficients
-        location = np.where((np.asarray(found.kind) == FLAT)[..., None], across, location + middle)
+        location = np.where((np.asarray(parameters.kind) == FLAT)[..., None], across, location + middle)
     else:
         location = location + middle
-    square = (np.asarray(found.radius_squared) * unit**2)[()]
-    return Classified(A.algebra, found.grade, found.kind, E, location, square, found.weight)
+    square = (np.asarray(parameters.radius_squared) * unit**2)[()]
+    return Classified(A.algebra, parameters.grade, parameters.kind, E, location, square, parameters.weight)
 
 
 def _meet(A: Any, k: Any, B: Any, m: Any, rtol: float) -> Any:

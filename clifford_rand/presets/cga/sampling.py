@@ -60,18 +60,18 @@ def sample(
     >>> cga.sample(cga.line(alg, [0, 0, 1], [1, 0, 0]), 2).tolist()
     [[-1.0, 0.0, 1.0], [1.0, 0.0, 1.0]]
     """
-    found = X if isinstance(X, Classified) else classify(X, dual=dual, rtol=rtol)
-    if not np.size(found.kind):
-        raise fail("X", "sample", "one object or more", describe(f"a batch of shape {found.shape}"))
-    kinds = np.unique(found.name)
-    if not np.all(found.has_points):
+    objects = X if isinstance(X, Classified) else classify(X, dual=dual, rtol=rtol)
+    if not np.size(objects.kind):
+        raise fail("X", "sample", "one object or more", describe(f"a batch of shape {objects.shape}"))
+    kinds = np.unique(objects.name)
+    if not np.all(objects.has_points):
         raise fail("X", "sample", "objects that hold finite points", describe(", ".join(kinds.tolist())))
     if len(kinds) > 1:
         raise fail("X", "sample", "objects of one kind", describe(", ".join(kinds.tolist())), "Take them one by one.")
-    kind, n = str(np.asarray(found.kind).flat[0]), found.algebra.d - 2
+    kind, n = str(np.asarray(objects.kind).flat[0]), objects.algebra.d - 2
     if kind not in (FLAT, ROUND):
-        return found.location
-    U = found.directions()
+        return objects.location
+    U = objects.directions()
     m = U.shape[-2]
     counts = _counts(count, m if kind == FLAT else m - 1)
     half = floats(numbers_of(extent, U.dtype, "extent", "sample"), "extent", "sample")
@@ -80,14 +80,14 @@ def sample(
     if kind == FLAT:
         ranges = [np.linspace(-1.0, 1.0, size) for size in counts]
         weights = np.stack(np.meshgrid(*ranges, indexing="ij"), axis=-1) if m else np.zeros((0,))
-        middle = found.location
+        middle = objects.location
         if around is not None:
             apart = coordinates_of(around, n, "around", "sample") - middle
             middle = middle + (np.swapaxes(U, -1, -2) @ (U @ apart[..., None]))[..., 0]
         scale = half
     else:
         weights = _sphere(counts) if m > 1 else np.array([[1.0], [-1.0]])
-        middle, scale = found.location, np.asarray(found.radius)
+        middle, scale = objects.location, np.asarray(objects.radius)
     grid = weights.shape[:-1]
     spread = np.reshape(weights, (-1, m)) @ U if m else np.zeros((*U.shape[:-2], 1, n))
     points = middle[..., None, :] + scale[..., None, None] * spread
@@ -96,10 +96,10 @@ def sample(
 
 def _counts(count: Any, p: int) -> tuple[int, ...]:
     rule = f"one number of points, or {p}"
-    given = [count] * p if is_whole(count) else check_listed(count, "count", "sample", rule)
-    if len(given) != p:
-        raise fail("count", "sample", rule, describe(f"{len(given)} numbers"))
-    counts = tuple(check_integer(size, "count", "sample") for size in given)
+    listed = [count] * p if is_whole(count) else check_listed(count, "count", "sample", rule)
+    if len(listed) != p:
+        raise fail("count", "sample", rule, describe(f"{len(listed)} numbers"))
+    counts = tuple(check_integer(size, "count", "sample") for size in listed)
     check_fits(8 * (p + 2) ** 2 * math.prod(counts), "count", "sample")
     return counts
 

@@ -154,8 +154,8 @@ def inversion(alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike) 
         raise fail("radius", "inversion", "not 0", radius)
     n, null = model_of(alg, "inversion")
     c = coordinates_of(centre, n, "centre", "inversion")
-    one = np.ones((), dtype=c.dtype)
-    return from_parts(alg, null, c, one, half_power(c, r, "inversion")) / r
+    unit = np.ones((), dtype=c.dtype)
+    return from_parts(alg, null, c, unit, half_power(c, r, "inversion")) / r
 
 
 def transversion(alg: Algebra, b: ArrayLike | Multivector) -> Multivector:
@@ -174,8 +174,8 @@ def transversion(alg: Algebra, b: ArrayLike | Multivector) -> Multivector:
     """
     n, null = model_of(alg, "transversion")
     B = coordinates_of(b, n, "b", "transversion")
-    zero, one = np.zeros((), dtype=B.dtype), np.ones((), dtype=B.dtype)
-    return 1 - (from_parts(alg, null, B, zero, zero) ^ from_parts(alg, null, 0 * B, one, zero))
+    zero, unit = np.zeros((), dtype=B.dtype), np.ones((), dtype=B.dtype)
+    return 1 - (from_parts(alg, null, B, zero, zero) ^ from_parts(alg, null, 0 * B, unit, zero))
 
 
 @dataclass(frozen=True, eq=False)

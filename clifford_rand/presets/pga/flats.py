@@ -97,8 +97,8 @@ def _measure(a: Any, b: Any, owner: str, rtol: float | None) -> tuple[Any, Any]:
     dimension_of(getattr(a, "algebra", a), owner)
     of_algebra(b, a.algebra, "b", owner)
     (k, E, M), (m, F, N) = _flat(a, "a", owner), _flat(b, "b", owner)
-    foot, other = _foot(E, M), _foot(F, N)
-    step = other - foot
+    foot, foot_b = _foot(E, M), _foot(F, N)
+    step = foot_b - foot
     U, V = _directions(k, E), _directions(m, F)
     batch = step.shape[:-1]
     span = np.concatenate([np.broadcast_to(W, (*batch, *W.shape[-2:])) for W in (U, V)], axis=-1)
@@ -107,7 +107,7 @@ def _measure(a: Any, b: Any, owner: str, rtol: float | None) -> tuple[Any, Any]:
         basis = basis * (singular > tolerance(rtol, span.dtype))[..., None, :]
         for _ in range(2):  # twice: the first rest may be much smaller than the step
             step = step - (basis @ (np.swapaxes(basis, -1, -2) @ step[..., None]))[..., 0]
-    return lengths(step), np.maximum(lengths(foot), lengths(other))
+    return lengths(step), np.maximum(lengths(foot), lengths(foot_b))
 
 
 @one_batch

@@ -82,8 +82,8 @@ def _chain(screws: Multivector, q: ArrayLike, owner: str) -> tuple[Multivector, 
     n = dimension_of(getattr(screws, "algebra", screws), owner)
     refuse_tensors(screws, "screws", owner)
     if not screws.ndim or set(screws.grades) - {2}:
-        found = describe(f"grades {screws.grades}, shape {screws.shape}")
-        raise fail("screws", owner, "a batch of bivectors, the last batch axis along the chain", found)
+        received = describe(f"grades {screws.grades}, shape {screws.shape}")
+        raise fail("screws", owner, "a batch of bivectors, the last batch axis along the chain", received)
     values = as_real(q, "q", owner)
     if values.ndim == 0 or values.shape[-1] != screws.shape[-1]:
         rule = f"of shape (..., {screws.shape[-1]}), a value a joint"

@@ -63,8 +63,8 @@ def _square(M: Any) -> tuple[Any, NDArray[Any]]:
     return X, X.coefficients[..., 0]
 
 
-def _ideal(found: str) -> Exception:
-    return fail("M", "normalized", "of non-zero norm", describe(found), "Ideal elements have no unit multiple.")
+def _ideal(received: str) -> Exception:
+    return fail("M", "normalized", "of non-zero norm", describe(received), "Ideal elements have no unit multiple.")
 
 
 def _by_study(M: Any) -> Any:

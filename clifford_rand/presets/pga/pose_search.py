@@ -109,7 +109,7 @@ def _step(J: NDArray[Any], V: NDArray[Any], damping: NDArray[Any]) -> NDArray[An
 
 
 class InverseKinematics(NamedTuple):
-    """What `inverse_kinematics` has found.
+    """Joint values and their error, the result of `inverse_kinematics`.
 
     Examples
     --------
