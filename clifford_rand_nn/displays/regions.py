@@ -1,5 +1,6 @@
 """Decision regions of a fitted classifier on two columns, with its planes and the rows that span them."""
 
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -28,8 +29,9 @@ _MARGIN = 0.06
 _TRIED, _STRAIGHT = 4, 1e-9  # points along each side where planes behind steps are tried, of the largest value there
 
 
+@dataclass(eq=False, kw_only=True)
 class DecisionRegionsDisplay:
-    r"""What a classifier says on a grid over two columns, the rows, and the hyperplanes of its neurons.
+    r"""Predictions of a classifier on a grid over two columns, the rows, and the hyperplanes of its neurons.
 
     Where there are further columns, the picture is the cut at their medians (most frequent values, of a frame's columns
     that are no numbers), and rows are drawn wherever their two columns are.
@@ -66,26 +68,17 @@ class DecisionRegionsDisplay:
     ['-1', '1', 'rows that span a plane']
     """
 
-    ax_: Any
-    figure_: Any
-
-    def __init__(
-        self,
-        *,
-        horizontal: Array,
-        vertical: Array,
-        region: NDArray[np.intp],
-        classes: NDArray[Any],
-        points: Array,
-        labels: NDArray[np.intp],
-        names: tuple[str, str] = ("", ""),
-        lines: tuple[Array, Array] | None = None,
-        spanning: NDArray[np.intp] | None = None,
-    ) -> None:
-        self.horizontal, self.vertical, self.region = horizontal, vertical, region
-        self.classes, self.points, self.labels, self.names = classes, points, labels, names
-        self.lines = lines
-        self.spanning = np.zeros(0, dtype=np.intp) if spanning is None else spanning
+    horizontal: Array
+    vertical: Array
+    region: NDArray[np.intp]
+    classes: NDArray[Any]
+    points: Array
+    labels: NDArray[np.intp]
+    names: tuple[str, str] = ("", "")
+    lines: tuple[Array, Array] | None = None
+    spanning: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    ax_: Any = field(default=None, init=False, repr=False)
+    figure_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
     def from_estimator(
@@ -178,7 +171,7 @@ class DecisionRegionsDisplay:
             labels=index,
             names=rows.names,
             lines=lines,
-            spanning=spanning,
+            spanning=np.zeros(0, dtype=np.intp) if spanning is None else spanning,
         )
         return shown.plot(ax=ax, **kwargs)
 

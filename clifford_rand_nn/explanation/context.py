@@ -1,4 +1,4 @@
-"""What explanations know beside the network: the way of the columns, rows that were given, and how they are written."""
+"""Context of an explanation: the preprocessing, the given rows and targets, the reference row."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Context:
     reference : (k,), (d,)
         The row that columns are measured from, encoded and as the network sees it.
     measured_from : str
-        What that row is.
+        The name of that row.
     """
 
     route: Route
@@ -72,13 +72,13 @@ class Context:
         training = given is not None and are_training_rows(route.estimator, network, numbers, given.seen)
         if training or network.reference is None:
             reference = route.reference(network.reference, given)
-            said = "an average row of training" if training else "an average one of the rows that were given"
+            name = "the mean of the training rows" if training else "the mean of the given rows"
             zeros = "a row that the network sees as zeros" if route.steps else "a row of zeros"
-            said = zeros if given is None else said
+            name = zeros if given is None else name
         else:
             reference = route.reference(network.reference, None)
-            said = "an average row of training"
-        return cls(route, network, given, targets, training, numbers, reference, said)
+            name = "the mean of the training rows"
+        return cls(route, network, given, targets, training, numbers, reference, name)
 
     @property
     def estimator(self) -> Any:
@@ -87,7 +87,7 @@ class Context:
 
     @property
     def output_names(self) -> list[str]:
-        """Return what each output speaks for: a class, or a target by its number."""
+        """Return the name of each output: a class, or a target by its number."""
         classes = getattr(self.estimator, "classes_", None)
         outputs = len(self.network.intercept)
         if self.several_labels:

@@ -8,12 +8,13 @@ import numpy as np
 from clifford_rand._typing import Array
 from clifford_rand_nn._words import printable_lines
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
-from clifford_rand_nn.explanation.columns import ColumnImportance, importances
 from clifford_rand_nn.explanation.context import Context
-from clifford_rand_nn.explanation.model_summary_text import model_dict, model_text
+from clifford_rand_nn.explanation.importance import ColumnImportance, error_measure, importances
+from clifford_rand_nn.explanation.phrases import column_notes, plane_text
+from clifford_rand_nn.explanation.picture import draw_columns
 from clifford_rand_nn.explanation.sums import GatedSum, KernelSum, in_blocks
+from clifford_rand_nn.explanation.text import model_text
 from clifford_rand_nn.explanation.training import kept_rows, likeness, row_weights, spanning_rows
-from clifford_rand_nn.explanation.words import plane_text
 
 _AT = 1000  # rows, at most, that shares are taken over
 _DIRECTIONS = 3
@@ -131,12 +132,26 @@ class ModelExplanation:
 
     def to_dict(self, top: int | None = None) -> dict[str, Any]:
         """Return everything as plain values; of rows and neurons the ``top`` largest."""
-        return model_dict(self, top)
+        context = self.context
+        record: dict[str, Any] = {"model": type(context.estimator).__name__, "outputs": context.output_names}
+        record["columns"] = [item._asdict() for item in self.columns]
+        record["permuted_measure"] = error_measure(context.route.last)
+        if self.neurons is not None:
+            names = context.route.encoded_names
+            record["neurons"] = [
+                item._asdict() | {"direction": dict(zip(names, item.direction.tolist(), strict=True))}
+                for item in self.neurons[:top]
+            ]
+        if self.rows is not None:
+            record["rows"] = [
+                {"row": item.number, "share": item.share, "weights": item.weights.tolist()} for item in self.rows[:top]
+            ]
+        if self.directions is not None:
+            record["directions"] = [{"share": item.share, "weights": item.weights.tolist()} for item in self.directions]
+        return record | {"note": " ".join(column_notes(context))}
 
     def plot(self, ax: Any = None, *, top: int = 12) -> Any:
-        """Draw which columns matter as bars; return the Axes."""
-        from clifford_rand_nn.explanation.picture import draw_columns
-
+        """Draw the importance of columns as bars; return the Axes."""
         return draw_columns(self, ax, top)
 
 

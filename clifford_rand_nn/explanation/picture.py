@@ -1,16 +1,12 @@
-"""Explanations as bars: what columns and rows add to an output, and which columns matter."""
+"""Explanations as bars: contributions of columns to an output, and the importance of columns."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clifford_rand._optional import require
 from clifford_rand_nn._words import shortened
-from clifford_rand_nn.explanation.permutation import error_measure
-from clifford_rand_nn.explanation.words import in_a_column, largest, others_text, rank_text, speaks_for
-
-if TYPE_CHECKING:
-    from clifford_rand_nn.explanation.model_summary import ModelExplanation
-    from clifford_rand_nn.explanation.prediction import PredictionExplanation
+from clifford_rand_nn.explanation.importance import error_measure
+from clifford_rand_nn.explanation.phrases import in_a_column, largest, others_text, rank_text, towards
 
 # Of Okabe and Ito's palette, made for color-blind readers: what raises an output, what lowers it, and sums.
 _UP, _DOWN, _SUM = "#0072B2", "#E69F00", "#7F7F7F"
@@ -18,51 +14,51 @@ _WIDE = 34  # characters of a name
 _ROOM = 0.18  # of the axis, on both sides, for numbers at the bars
 
 
-def draw_prediction(one: "PredictionExplanation", ax: Any, top: int) -> Any:
-    """Draw what the columns add to the output of one row; return the Axes."""
-    c = one.output_of(0)
-    parts = one.columns[0, c]
+def draw_prediction(row: Any, ax: Any, top: int) -> Any:
+    """Draw the contributions of the columns to the output of one row; return the Axes."""
+    c = row.output_of(0)
+    parts = row.columns[0, c]
     shown = largest(parts, top)
     others = [j for j in range(len(parts)) if j not in shown]
     names = []
     for j in shown:
-        rank = rank_text(float(one.ranks[0, j]))
-        names.append(_short(f"{one.column_names[j]} {one.values[0][j]}") + (f"\n({rank})" if rank else ""))
+        rank = rank_text(float(row.ranks[0, j]))
+        names.append(_short(f"{row.column_names[j]} {row.values[0][j]}") + (f"\n({rank})" if rank else ""))
     amounts = [float(parts[j]) for j in shown]
     if others:
         names.append(others_text(len(others)))
         amounts.append(float(parts[others].sum()))
-    base, f = float(one.base[0, c]), float(one.outputs[0, c])
-    names += [f"{one.context.measured_from},\nby these slopes", "together, the output"]
+    base, f = float(row.base[0, c]), float(row.outputs[0, c])
+    names += [f"{row.context.measured_from},\nby this gradient", "together, the output"]
     colors = [_UP if amount > 0 else _DOWN for amount in amounts] + [_SUM, _SUM]
     ax = _bars(ax, names, [*amounts, base, f], colors)
-    classes = getattr(one.context.estimator, "classes_", None)
+    classes = getattr(row.context.estimator, "classes_", None)
     if classes is None:
-        about = "" if len(one.output_names) == 1 else f", {one.output_names[c]}"
+        about = "" if len(row.output_names) == 1 else f", {row.output_names[c]}"
         ax.set(title=f"Prediction {f:.4g}{about}", xlabel="contribution, in units of the target")
     else:
-        up, down = (speaks_for(one.context, c, sign) for sign in (1.0, -1.0))
-        sure = "" if one.probabilities is None else f", probability {one.probabilities[0].max():.2f}"
-        title = f"Prediction {str(one.predictions[0])!r}{sure}"
-        if one.context.several_labels and one.probabilities is not None:
-            title = f"{one.output_names[c]}, probability {one.probabilities[0, c]:.2f}"
+        up, down = (towards(row.context, c, sign) for sign in (1.0, -1.0))
+        sure = "" if row.probabilities is None else f", probability {row.probabilities[0].max():.2f}"
+        title = f"Prediction {str(row.predictions[0])!r}{sure}"
+        if row.context.several_labels and row.probabilities is not None:
+            title = f"{row.output_names[c]}, probability {row.probabilities[0, c]:.2f}"
         gap = 8 * " "
         ax.set(title=_literal(title), xlabel=_literal(f"← {down}{gap}contribution{gap}{up} →"))
     ax.axhline(1.5, color="0.8", linewidth=0.8)
     return ax
 
 
-def draw_columns(whole: "ModelExplanation", ax: Any, top: int) -> Any:
-    """Draw which columns matter; return the Axes."""
+def draw_columns(whole: Any, ax: Any, top: int) -> Any:
+    """Draw the importance of columns; return the Axes."""
     shown = whole.columns[:top]
     permuted = bool(shown) and shown[0].permuted is not None
-    values = [float(one.permuted or 0.0) if permuted else one.share for one in shown]
-    errors = [float(one.permuted_error or 0.0) for one in shown] if permuted else None
-    ax = _bars(ax, [_short(one.name) for one in shown], values, [_UP] * len(shown), errors)
+    values = [float(column.permuted or 0.0) if permuted else column.share for column in shown]
+    errors = [float(column.permuted_error or 0.0) for column in shown] if permuted else None
+    ax = _bars(ax, [_short(column.name) for column in shown], values, [_UP] * len(shown), errors)
     measure = error_measure(whole.context.route.last)
-    more = "added" if measure == "log loss" else "lost"
-    what = f"{measure} {more} where its entries change places" if permuted else "share of the slopes"
-    ax.set(title="Columns that matter", xlabel=what)
+    change = "increase" if measure == "log loss" else "decrease"
+    what = f"{change} of {measure} if the column is permuted" if permuted else "share of gradients"
+    ax.set(title="Importance of columns", xlabel=what)
     return ax
 
 

@@ -12,10 +12,12 @@ from clifford_rand._typing import Array
 from clifford_rand_nn._words import printable_lines
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.explanation.context import Context, cell
-from clifford_rand_nn.explanation.prediction_text import prediction_dict, prediction_text
+from clifford_rand_nn.explanation.phrases import column_notes, largest, plane_text
+from clifford_rand_nn.explanation.picture import draw_prediction
 from clifford_rand_nn.explanation.preprocessing import named
 from clifford_rand_nn.explanation.sums import GatedSum, KernelSum
-from clifford_rand_nn.explanation.training import Numbers, kept_rows, likeness, row_weights, shares
+from clifford_rand_nn.explanation.text import prediction_text
+from clifford_rand_nn.explanation.training import Numbers, kept_rows, likeness, row_weights, shares, spanning_rows
 
 _MOST = 2**27  # numbers that an explanation may hold: 1 GB
 
@@ -145,7 +147,7 @@ class PredictionExplanation:
 
     def to_dict(self, top: int | None = None) -> list[dict[str, Any]]:
         """Return what is known of each row as plain values; of rows of training and neurons the ``top`` largest."""
-        return prediction_dict(self, top)
+        return [_row_dict(self[i], top) for i in range(len(self))]
 
     def plot(self, ax: Any = None, *, top: int = 8) -> Any:
         """Draw the contributions of the columns to the output of one row as bars; return the Axes.
@@ -155,8 +157,6 @@ class PredictionExplanation:
         ArgumentError
             There are several rows: take one of them, ``explanation[i]``.
         """
-        from clifford_rand_nn.explanation.picture import draw_prediction
-
         if len(self) != 1:
             raise fail("explanation", "plot", "that of one row", describe(f"{len(self)} rows"), "Take explanation[i].")
         return draw_prediction(self, ax, top)
@@ -191,12 +191,12 @@ def explain_rows(context: Context, x: Any, output: int | None) -> PredictionExpl
     below = context.shares_below(rows.encoded, rows.seen)
     places = [_number_place(below, route.origin == j) for j in range(len(route.names))]
     ranks = np.stack([np.full(m, 0.5) if k is None else below[:, k] for k in places], axis=1)
-    told = _said(context, rows.seen)
+    result = _results(context, rows.seen)
     return PredictionExplanation(
         outputs=f,
         output_names=context.output_names,
-        predictions=told["predictions"],
-        probabilities=told["probabilities"],
+        predictions=result["predictions"],
+        probabilities=result["probabilities"],
         column_names=list(route.names),
         values=_transposed([[cell(v) for v in route.column(rows.given, j).tolist()] for j in range(len(route.names))]),
         columns=route.summed(columns),
@@ -213,34 +213,79 @@ def explain_rows(context: Context, x: Any, output: int | None) -> PredictionExpl
         rest=rest,
         ranks=ranks,
         number_places=places,
-        spread_out=told["variance"],
-        intervals=told["intervals"],
+        spread_out=result["variance"],
+        intervals=result["intervals"],
         shown=output,
         context=context,
     )
 
 
-def _said(context: Context, seen: Array) -> dict[str, Any]:
-    """Return what the estimator itself says of rows."""
+def _results(context: Context, seen: Array) -> dict[str, Any]:
+    """Return the predictions of the estimator, and what goes with them."""
     estimator = context.estimator
-    found: dict[str, Any] = dict.fromkeys(("probabilities", "variance", "intervals"))
+    result: dict[str, Any] = dict.fromkeys(("probabilities", "variance", "intervals"))
     data = named(estimator, seen)
-    found["predictions"] = np.asarray(estimator.predict(data))
+    result["predictions"] = np.asarray(estimator.predict(data))
     if hasattr(estimator, "predict_proba"):
-        found["probabilities"] = np.asarray(estimator.predict_proba(data))
+        result["probabilities"] = np.asarray(estimator.predict_proba(data))
     if isinstance(estimator, BaseConvexNetwork):
-        found["variance"] = estimator._variance_at(seen)
+        result["variance"] = estimator._variance_at(seen)
         if hasattr(estimator, "predict_interval") and len(context.network.intercept) == 1:
             ends = estimator.predict_interval(data)
-            found["intervals"] = np.column_stack([np.ravel(end) for end in ends])
-    return found
+            result["intervals"] = np.column_stack([np.ravel(end) for end in ends])
+    return result
 
 
 def _number_place(below: Array, own: NDArray[np.bool_]) -> int | None:
     """Return the encoded column of a table column that has many values, if there is one."""
-    told = np.flatnonzero(own & ~np.isnan(below).all(axis=0))
-    return int(told[0]) if len(told) == 1 else None
+    known = np.flatnonzero(own & ~np.isnan(below).all(axis=0))
+    return int(known[0]) if len(known) == 1 else None
 
 
 def _transposed(columns: Sequence[Sequence[str]]) -> list[list[str]]:
     return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _row_dict(row: PredictionExplanation, top: int | None) -> dict[str, Any]:
+    outputs = []
+    planes = None if row.neuron_numbers is None else spanning_rows(row.context.estimator, row.neuron_numbers)
+    for c, name in enumerate(row.output_names):
+        record: dict[str, Any] = {"speaks_for": name, "output": float(row.outputs[0, c]), "base": float(row.base[0, c])}
+        record["columns"] = dict(zip(row.column_names, row.columns[0, c].tolist(), strict=True))
+        record["slopes"] = dict(zip(row.encoded_names, row.slopes[0, c].tolist(), strict=True))
+        record["intercept"] = float(row.intercept[c])
+        if row.neurons is not None and row.neuron_numbers is not None:
+            record["neurons"] = [
+                {
+                    "neuron": int(row.neuron_numbers[i]),
+                    "contribution": float(row.neurons[0, c, i]),
+                    "on": plane_text(row.context, i),
+                }
+                | ({} if planes is None else {"rows": planes[i].tolist()})
+                for i in largest(row.neurons[0, c], top or row.neurons.shape[2])
+            ]
+        if row.rows is not None:
+            record["rest"] = float(row.rest[0, c])
+            record["rows"] = [
+                {
+                    "row": None if row.row_numbers is None else int(row.row_numbers[i]),
+                    "contribution": float(row.rows[0, c, i]),
+                }
+                for i in largest(row.rows[0, c], top or row.rows.shape[2])
+            ]
+        outputs.append(record)
+    result: dict[str, Any] = {"prediction": _plain(row.predictions[0])}
+    if row.probabilities is not None:
+        labels = [str(label) for label in row.context.estimator.classes_]
+        result["probabilities"] = dict(zip(labels, row.probabilities[0].tolist(), strict=True))
+    if row.intervals is not None:
+        result["interval"] = row.intervals[0].tolist()
+    result |= {
+        "measured_from": row.context.measured_from,
+        "values": dict(zip(row.column_names, row.values[0], strict=True)),
+    }
+    return result | {"outputs": outputs, "note": " ".join(column_notes(row.context))}
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else cell(value) if value != value else value

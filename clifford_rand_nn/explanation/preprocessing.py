@@ -89,7 +89,9 @@ class Route:
         self.followed = not self._after or self._follow()
         if not self.followed:
             mixing = type(self._after[0]).__name__
-            self.note = f"Columns are those that the network sees: {mixing} could not be followed back to the table's."
+            self.note = (
+                f"Columns are those that the network sees: {mixing} cannot be traced back to columns of the table."
+            )
             self._before, self._after = steps, []
             for step in self._before[count:]:
                 names = _names_out(step, names, self.estimator.n_features_in_)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.explanation.permutation import error_measure, permutation_losses, prediction_error
+from clifford_rand_nn.explanation.importance import error_measure, permutation_losses, prediction_error
 from clifford_rand_nn.reporting.baselines import make_folds, together
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.solvers.interrupts import raise_if_interrupted

@@ -76,7 +76,7 @@ def test_the_model_itself_and_its_picture(folder, run):
     assert "log loss added if permuted" in text
     assert (folder / "whole.png").read_bytes()[:4] == b"\x89PNG"
     assert "Row 0 of 10; --row takes another." in run("model.npz", "new.csv", "--out", "one.svg").stdout
-    assert b"average row" in (folder / "one.svg").read_bytes()
+    assert b"mean of the training rows" in (folder / "one.svg").read_bytes()
     error = run("model.npz", "--out", "whole.png", code=2).stderr
     assert error == "error: whole.png: this file is there already; --force overwrites it.\n"
     run("model.npz", "--out", "whole.png", "--force")
@@ -85,7 +85,7 @@ def test_the_model_itself_and_its_picture(folder, run):
 
 def test_tables_without_names(run):
     text = run("plain.npz", "plain_rows.npz", "--train", "plain_rows.npz", "--target", "y").stdout
-    assert "active at this row" in text
+    assert "active for this row" in text
     assert "which has the target" in text
 
 

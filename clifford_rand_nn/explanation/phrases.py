@@ -1,4 +1,4 @@
-"""Words that explanations share: for whom a contribution speaks, planes, numbers in columns."""
+"""Phrases of explanations: the effect of a contribution, planes, numbers in columns, names of rows."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,22 +17,22 @@ _TERMS = 4  # of a plane that are written
 _ROUNDING = 1e-12  # of the largest entry
 
 
-def speaks_for(context: Context, output: int, amount: float) -> str:
-    """Return what a contribution of this sign to an output means."""
+def towards(context: Context, output: int, amount: float) -> str:
+    """Return the effect of a contribution of this sign to an output: which class it is for, or whether it raises it."""
     classes = getattr(context.estimator, "classes_", None)
     if classes is None:
         return "raises" if amount > 0 else "lowers" if amount < 0 else ""
     if amount == 0:
         return ""
     if context.several_labels:
-        return f"{'for' if amount > 0 else 'against'} {context.output_names[output]}"
+        return f"{'towards' if amount > 0 else 'against'} {context.output_names[output]}"
     if len(context.output_names) == 1:
-        return f"for {str(classes[int(amount > 0)])!r}"
-    return f"{'for' if amount > 0 else 'against'} {context.output_names[output]!r}"
+        return f"towards {str(classes[int(amount > 0)])!r}"
+    return f"{'towards' if amount > 0 else 'against'} {context.output_names[output]!r}"
 
 
 def rank_text(share: float) -> str:
-    """Return what the share of known rows with a smaller entry says, if it says something.
+    """Return whether an entry is high or low, by the share of known rows with a smaller one.
 
     Examples
     --------
@@ -76,9 +76,9 @@ def in_a_column(values: Sequence[float]) -> list[str]:
 
 
 def plane_text(context: Context, neuron: int) -> str:
-    """Return where a neuron is on, in the units of the table: the largest weights by name.
+    """Return where a neuron is active, in the units of the table: the largest weights by name.
 
-    The weight of the first column is 1; which are largest is judged by weight times deviation of the column.
+    The weight of the first column is 1; the largest are those of weight times standard deviation of the column.
     """
     network, route = context.network, context.route
     assert isinstance(network, GatedSum)
@@ -87,18 +87,18 @@ def plane_text(context: Context, neuron: int) -> str:
     encoded, seen = context.reference
     level = float(network.offsets[neuron] + direction @ seen - weights @ encoded)
     if not weights.any():
-        return "on everywhere" if level >= 0 else "on nowhere"
+        return "active everywhere" if level >= 0 else "active nowhere"
     spread = context.spread()
     size = np.abs(weights) * (1.0 if spread is None or not (weights * spread).any() else spread)
     terms, constant = route.in_table_units(weights)
-    terms = sorted((one for one in terms if one[1]), key=lambda one: -float(size[one[2]].sum()))
+    terms = sorted((term for term in terms if term[1]), key=lambda term: -float(size[term[2]].sum()))
     unit = abs(terms[0][1])
     text = _sum_text([(weight / unit, name) for name, weight, _ in terms[:_TERMS]])
     others = len(terms) - _TERMS
     more = f" + {others} smaller" if others > 0 else ""
     scale = float(np.abs(weights * encoded).max(initial=0.0)) + float(np.abs(network.offsets[neuron])) + abs(constant)
     border = 0.0 if abs(level + constant) <= _ROUNDING * scale else -(level + constant) / unit
-    return f"on where {text}{more} ≥ {border:.4g}"
+    return f"active where {text}{more} ≥ {border:.4g}"
 
 
 def _sum_text(terms: Sequence[tuple[float, str]]) -> str:
@@ -119,7 +119,7 @@ def _sum_text(terms: Sequence[tuple[float, str]]) -> str:
 
 
 def others_text(count: int) -> str:
-    """Return how columns that are not written are called.
+    """Return the name of columns that are not written.
 
     Examples
     --------
@@ -130,10 +130,10 @@ def others_text(count: int) -> str:
 
 
 def column_notes(context: Context) -> list[str]:
-    """Return what slopes of columns do not see."""
+    """Return notes about the gradients of columns."""
     jumps = isinstance(context.network, GatedSum) and context.network.jumps
-    said = "A gated network also jumps where a row crosses a plane: slopes do not see it, shares of neurons do."
-    return [said] * jumps + [context.route.note] * bool(context.route.note)
+    note = "A gated network also jumps where a row crosses a plane: gradients do not see it, shares of neurons do."
+    return [note] * jumps + [context.route.note] * bool(context.route.note)
 
 
 def rows_text(numbers: Any, most: int = 6) -> str:
@@ -170,5 +170,5 @@ def largest(values: Array, top: int) -> list[int]:
 
 
 def row_name(numbers: Any, i: int) -> str:
-    """Return how a training row is called."""
+    """Return the name of a training row."""
     return "a training row" if numbers is None else f"row {int(numbers[i])}"

@@ -1,23 +1,96 @@
-"""Which columns matter: by the gradient of the network, and by what a permutation of them costs."""
+"""Importance of columns: by the gradient of the network, and by permutation."""
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.dummy import DummyRegressor
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.explanation.context import Context
-from clifford_rand_nn.explanation.permutation import permutation_losses, prediction_error
 from clifford_rand_nn.explanation.preprocessing import Rows, named
 from clifford_rand_nn.explanation.sums import KernelSum
+from clifford_rand_nn.scores import score_classes, score_numbers
 
 _PERMUTED = 500  # rows, at most, that columns are permuted on
-_COLUMNS = 60  # that are permuted, if there are more: those of the largest slopes
+_COLUMNS = 60  # that are permuted, if there are more: those of the largest gradients
 _AT = 1000  # rows, at most, where gradients are taken
 _BLOCK = 100  # of them at a time
 
 
+def permutation_losses(
+    error: Callable[[Array], float], rows: Array, columns: Sequence[NDArray[np.intp]], repeats: int, random_state: Any
+) -> Array:
+    """Return the increase of an error (k, repeats) where columns are permuted among rows (n, d).
+
+    Each entry of ``columns`` are columns that are permuted together, as all that one column of a table was encoded as
+    is. It is `sklearn.inspection.permutation_importance` on a table of the numbers of rows, so that encoders need not
+    run again.
+
+    References
+    ----------
+    Breiman, "Random forests", Machine Learning 45 (2001), section 10.
+
+    Examples
+    --------
+    >>> rows = np.arange(12.0).reshape(6, 2)
+    >>> losses = permutation_losses(lambda X: float(np.abs(X[:, 0] - rows[:, 0]).mean()), rows, [[0], [1]], 3, 0)
+    >>> losses.shape, bool((losses[0] > 0).all()), losses[1].tolist()
+    ((2, 3), True, [0.0, 0.0, 0.0])
+    """
+    from sklearn.inspection import permutation_importance
+
+    def score(_: object, places: Any, __: object) -> float:
+        mixed = rows.copy()
+        for place, together in zip(places.T, columns, strict=True):
+            mixed[:, together] = rows[np.ix_(place, together)]
+        return -error(mixed)
+
+    places = np.repeat(np.arange(len(rows))[:, None], len(columns), axis=1)
+    result = permutation_importance(
+        DummyRegressor(), places, np.zeros(len(rows)), scoring=score, n_repeats=repeats, random_state=random_state
+    )
+    return np.asarray(result.importances)
+
+
+def error_measure(model: Any) -> str:
+    """Return the measure of `prediction_error`: "R²", "log loss" or "accuracy"."""
+    return "R²" if not is_classifier(model) else "log loss" if hasattr(model, "predict_proba") else "accuracy"
+
+
+def prediction_error(model: Any, X: Any, y: NDArray[Any], weights: Array | None = None) -> float:
+    """Return the error of a fitted model on rows.
+
+    Log loss where there are probabilities (of several labels a row, its mean over the labels), else 1 minus the
+    accuracy or R².
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> X, y = np.zeros((4, 1)), np.array([0, 0, 1, 1])
+    >>> round(prediction_error(DummyClassifier().fit(X, y), X, y), 4)
+    0.6931
+    """
+    measure = error_measure(model)
+    if measure == "R²":
+        return 1.0 - score_numbers(y, model.predict(X), weights).main
+    if measure == "accuracy":
+        return 1.0 - float(model.score(X, y, weights))
+    sure = np.asarray(model.predict_proba(X))
+    if y.ndim > 1:
+        labels = np.array([0, 1])
+        pairs = (np.column_stack([1 - sure[:, k], sure[:, k]]) for k in range(y.shape[1]))
+        scores = [score_classes(y[:, k], y[:, k], labels, pair, weights) for k, pair in enumerate(pairs)]
+        return float(np.mean([score.log_loss for score in scores]))
+    log_loss = score_classes(y, y, model.classes_, sure, weights).log_loss
+    assert log_loss is not None
+    return log_loss
+
+
 class ColumnImportance(NamedTuple):
-    r"""How much a table column matters to a network.
+    r"""The importance of a table column for a network.
 
     Attributes
     ----------
@@ -28,8 +101,8 @@ class ColumnImportance(NamedTuple):
     share : float
         Of the sum over columns.
     permuted : float or None
-        By how much the log loss rises where the column is permuted (R² falls; accuracy, where there are no
-        probabilities); of more than 60 columns, those of the largest slopes.
+        Increase of the log loss where the column is permuted (decrease of R², or of the accuracy, where there are no
+        probabilities); of more than 60 columns, for those of the largest gradients.
     permuted_error : float or None
         Standard deviation of that over permutations.
     """
@@ -75,17 +148,17 @@ def importances(context: Context, repeats: int, random_state: Any) -> list[Colum
     if context.rows is not None and context.targets is not None and repeats:
         some = np.argsort(-gradient, kind="stable")[:_COLUMNS]
         permuted = _permuted(context, context.rows, context.targets, some, repeats, random_state)
-    found = [
+    columns = [
         ColumnImportance(name, float(gradient[j]), float(share[j]), *permuted.get(j, (None, None)))
         for j, name in enumerate(route.names)
     ]
-    return sorted(found, key=lambda one: (one.permuted is None, -(one.permuted or 0.0), -one.gradient))
+    return sorted(columns, key=lambda column: (column.permuted is None, -(column.permuted or 0.0), -column.gradient))
 
 
 def _permuted(
     context: Context, rows: Rows, targets: Any, columns: Any, repeats: int, random_state: Any
 ) -> dict[int, tuple[float, float]]:
-    """Return by how much the error rises, and its deviation, for table columns: all that each became moves with it."""
+    """Return the increase of the error, and its deviation, for table columns with all their encoded columns."""
     route, some = context.route, _spread_out(len(targets), _PERMUTED)
     together = [np.flatnonzero(route.origin == j) for j in columns]
 
