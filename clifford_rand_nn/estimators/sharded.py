@@ -268,7 +268,7 @@ def _drawn(facts: Facts, targets: Targets, rows: Any, dtype: Any) -> Held:
 def _progress(saved: Any) -> Progress:
     """Return what a checkpoint has as plain tuples."""
     scores, beta, final, best = saved
-    return Progress([BetaScore(*one) for one in scores], beta, final, None if best is None else state_of(best))
+    return Progress([BetaScore(*score) for score in scores], beta, final, None if best is None else state_of(best))
 
 
 def _by_place(gates: Gates, places: NDArray[np.int64]) -> Gates:

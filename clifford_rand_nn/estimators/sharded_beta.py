@@ -1,4 +1,4 @@
-"""Beta for rows in shards: halved from what a sample chooses, as long as rows held out say that it helps."""
+"""Beta for rows in shards: halved from what a sample chooses, as long as held-out rows say that it helps."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -48,7 +48,7 @@ class Held(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far the choice of beta is: what was compared, the beta at work, and the state at the best one so far."""
+    """State of the selection of beta: what was compared, the beta at work, and the state at the best one so far."""
 
     scores: list[BetaScore]
     beta: float
@@ -66,17 +66,8 @@ def follow(
 ) -> tuple[Progress, State | None]:
     """Halve beta until the held-out loss has risen twice; return the best with its state, to go on from on all rows.
 
-    Parameters
-    ----------
-    progress : Progress
-        Where an earlier run ended, or the beta to begin with.
-    train, judge : callable
-    mass : float
-        Rows held out, as many as if all had equal weights.
-    state : State or None
-        Of an earlier run, in the middle of a beta.
-    go_on : callable
-        Whether there is time.
+    ``progress``: where an earlier run ended, or the beta to begin with. ``mass``: held-out rows, as many as if all had
+    equal weights. ``state``: of an earlier run, in the middle of a beta. ``go_on``: whether there is time.
     """
     while not progress.final:
         trained = train(progress, state)

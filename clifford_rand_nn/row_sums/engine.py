@@ -17,24 +17,12 @@ _Value = TypeVar("_Value")
 
 
 class Need(NamedTuple):
-    """Bytes that a fit takes of this process, beside libraries.
+    """Bytes that a fit takes of this process, beside libraries."""
 
-    Attributes
-    ----------
-    always : float
-        Whatever the engine does: of the sample and of the solver.
-    sums : float
-        Of a worker, for what it adds up.
-    row : float
-        Of a row of its block.
-    rows : int
-        Of a block, unless memory says less.
-    """
-
-    always: float
-    sums: float
-    row: float
-    rows: int
+    always: float  # whatever the engine does: of the sample and of the solver
+    sums: float  # of a worker, for what it adds up
+    row: float  # of a row of its block
+    rows: int  # of a block, unless memory says less
 
 
 class Engine(ABC):
@@ -99,11 +87,7 @@ class Engine(ABC):
 class MemoryEngine(Engine):
     """Rows in memory as one shard: the sums of an in-memory fit, and those over the sample of a larger one.
 
-    Parameters
-    ----------
-    rows : Block
-    workers : int, optional
-        Threads; by default one for each processor that the process may use.
+    ``workers``: threads; by default one for each processor that the process may use.
     """
 
     def __init__(self, rows: Block, workers: int | None = None) -> None:
@@ -125,20 +109,11 @@ class MemoryEngine(Engine):
 
 
 class Run(NamedTuple):
-    """Neighboring parts that one worker adds up: a whole branch of the tree of `pairwise`.
+    """Neighboring parts that one worker adds up: a whole branch of the tree of `pairwise`."""
 
-    Attributes
-    ----------
-    number : int
-        Among all runs.
-    parts : tuple of Part
-    owner : int
-        The worker that has its rows.
-    """
-
-    number: int
+    number: int  # among all runs
     parts: tuple[Part, ...]
-    owner: int
+    owner: int  # the worker that has its rows
 
 
 def runs(parts: Sequence[Part], threads: Sequence[int], least: int = 4) -> list[Run]:
@@ -147,14 +122,8 @@ def runs(parts: Sequence[Part], threads: Sequence[int], least: int = 4) -> list[
     The sums of 2^k parts that begin at a multiple of 2^k are a branch of the tree of all parts; so `pairwise` over
     runs of sums by `pairwise` is `pairwise` over parts, addition by addition.
 
-    Parameters
-    ----------
-    parts : sequence of Part
-    threads : sequence of int
-        Threads of each worker, which is given as large a share of the rows.
-    least : int
-        Runs a thread, if there are as many parts and not too many threads: when one worker is late, others can take
-        some of its own.
+    ``threads``: threads of each worker, which is given as large a share of the rows. ``least``: runs a thread, if there
+    are as many parts and not too many threads: when one worker is late, others can take some of its own.
 
     Examples
     --------

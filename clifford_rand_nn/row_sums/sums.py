@@ -21,18 +21,12 @@ class Part(NamedTuple):
     """The rows ``start`` to ``stop`` of one shard, what an engine hands to a worker at a time.
 
     Where parts end depends on the data alone, so that sums are the same bits for every number of workers.
-
-    Attributes
-    ----------
-    shard, start, stop : int
-    first : int
-        Index of its first row among the rows of all shards.
     """
 
     shard: int
     start: int
     stop: int
-    first: int
+    first: int  # index of its first row among the rows of all shards
 
     @property
     def size(self) -> int:
@@ -41,21 +35,12 @@ class Part(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Some rows in memory, in the types in which they are stored.
+    """Some rows in memory, in the types in which they are stored."""
 
-    Attributes
-    ----------
-    X : (k, d)
-    y : (k,) or (k, C), or None
-    weights : (k,) float64 or None
-    first : int
-        Index of its first row among the rows of all shards.
-    """
-
-    X: NDArray[Any]
-    y: NDArray[Any] | None
-    weights: NDArray[Any] | None
-    first: int
+    X: NDArray[Any]  # (k, d)
+    y: NDArray[Any] | None  # (k,) or (k, C)
+    weights: NDArray[Any] | None  # (k,), float64
+    first: int  # index of its first row among the rows of all shards
 
     def pieces(self, rows: int) -> Iterator["Block"]:
         """Yield the block, at most ``rows`` rows at a time."""

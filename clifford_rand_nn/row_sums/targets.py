@@ -14,31 +14,17 @@ from clifford_rand_nn.row_sums.sums import Block
 
 
 class Targets(NamedTuple):
-    """How stored labels or reals become targets (k, C).
-
-    Attributes
-    ----------
-    loss : Loss
-    classes : (n_classes,) or None
-        Sorted labels, of classifiers.
-    mean_weight : float
-        Of all rows that count: weights are divided by it.
-    factors : (n_classes,) or None
-        Of the weights of the rows of a class.
-    exponent : int
-        Reals are taken in units of 2 to this power, so that their squares do not overflow.
-    offset : (C,) or None
-        Subtracted from reals before all else: far from 0 their squares and products would lose the digits of residuals.
-    left_out : (h,) or None
-        Rows, rising, that count nowhere in a pass: those that will judge what is trained.
-    """
+    """The way from stored labels or reals to targets (k, C)."""
 
     loss: Loss
-    classes: NDArray[Any] | None
-    mean_weight: float = 1.0
-    factors: Array | None = None
-    exponent: int = 0
+    classes: NDArray[Any] | None  # (n_classes,): sorted labels, of classifiers
+    mean_weight: float = 1.0  # of all rows that count: weights are divided by it
+    factors: Array | None = None  # (n_classes,): of the weights of the rows of a class
+    exponent: int = 0  # reals are taken in units of 2 to this power, so that their squares do not overflow
+    # (C,): subtracted from reals before all else: far from 0 their squares and products would lose the digits of
+    # residuals
     offset: Array | None = None
+    # (h,): rows, rising, that count nowhere in a pass: those that will judge what is trained
     left_out: NDArray[np.int64] | None = None
 
     def placed(self, place: Callable[[NDArray[Any]], Any]) -> Self:
@@ -107,5 +93,5 @@ class Targets(NamedTuple):
             return np.asarray(labels == self.classes[1]).astype(np.intp)
         if not isinstance(labels, np.ndarray):
             return xp.clip(xp.searchsorted(self.classes, cast(labels, self.classes.dtype)), 0, last)
-        found: Any = np.minimum(np.searchsorted(self.classes, labels), last)
-        return found if xp is np else xp.asarray(found, device=block.X.device)  # texts stay beside tensors
+        index: Any = np.minimum(np.searchsorted(self.classes, labels), last)
+        return index if xp is np else xp.asarray(index, device=block.X.device)  # texts stay beside tensors

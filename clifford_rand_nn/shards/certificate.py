@@ -1,4 +1,4 @@
-"""What is proved of a network that was trained on shards, and how one pass over them checks it."""
+"""Certificates of networks that were trained on shards, which one pass over the shards verifies."""
 
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -137,9 +137,9 @@ class ShardCertificate:
         span = LandmarkSpan(network.kernel, network.rows)
         problem = SpanProblem(rows, span, targets, float(self.n), network.intercept)
         square, scale = 2 * network.penalty(), np.asarray(self.scale)
-        found = judge(problem, runs, network.alpha, network.intercept, square, self.beta, scale)
-        primal = found.primal + 0.5 * float((found.shift**2).sum())
-        return Values(units.square(primal), units.square(found.dual), units.square(found.zero), found.weight)
+        judged = judge(problem, runs, network.alpha, network.intercept, square, self.beta, scale)
+        primal = judged.primal + 0.5 * float((judged.shift**2).sum())
+        return Values(units.square(primal), units.square(judged.dual), units.square(judged.zero), judged.weight)
 
     def _judged_gates(self, claim: GatedClaim, runs: Engine) -> Values:
         assert isinstance(self.scale, float)

@@ -26,7 +26,7 @@ _PROBE = bytes(2**14)  # written before the start, to find a full or forbidden f
 
 
 class Checkpoint:
-    """Where, and how often, `fit` writes its state.
+    """A file to which `fit` writes its state, and how often.
 
     `fit` with the path of a file that is there goes on from it, to the same bits as a fit that was never stopped. The
     file is an NPZ of arrays and numbers (no pickle), some megabytes, that is replaced as a whole: whatever happens
@@ -63,7 +63,7 @@ class Checkpoint:
     @classmethod
     def opened(
         cls,
-        given: "Checkpoint | str | os.PathLike[str] | None",
+        checkpoint: "Checkpoint | str | os.PathLike[str] | None",
         about: Mapping[str, Any],
         owner: str = "fit",
         *,
@@ -88,9 +88,9 @@ class Checkpoint:
         ArgumentError
             The file cannot be written: no folder, no permission, a full disk.
         """
-        if given is not None and not isinstance(given, Checkpoint | str | os.PathLike):
-            raise fail("checkpoint", owner, "a path, a Checkpoint or None", given)
-        checkpoint = cls(given) if isinstance(given, str | os.PathLike) else given
+        if checkpoint is not None and not isinstance(checkpoint, Checkpoint | str | os.PathLike):
+            raise fail("checkpoint", owner, "a path, a Checkpoint or None", checkpoint)
+        checkpoint = cls(checkpoint) if isinstance(checkpoint, str | os.PathLike) else checkpoint
         if checkpoint is not None and writes:
             _try(checkpoint.path, owner)
         return CheckpointStore(checkpoint, {name: _told(value) for name, value in about.items()}, writes)
@@ -136,8 +136,10 @@ class CheckpointStore:
         except FAULTS as error:
             raise ArgumentError(f"{damaged(path, _WHAT, error)} {_ANEW}") from error
         if kind != (_VERSION, __version__):
-            told = f"{path}: {_WHAT} was written by clifford-rand {kind[1]} (format {kind[0]}), and this is"
-            raise ArgumentError(f"{told} {__version__} (format {_VERSION}), which might not go on to the same. {_ANEW}")
+            origin = f"{path}: {_WHAT} was written by clifford-rand {kind[1]} (format {kind[0]}), and this is"
+            raise ArgumentError(
+                f"{origin} {__version__} (format {_VERSION}), which might not go on to the same. {_ANEW}"
+            )
         _check_same(about, self._about, path)
         return state
 
@@ -172,9 +174,11 @@ class CheckpointStore:
                 np.savez(stream, **named)
         except OSError as error:
             if not self._warned:
-                kept = "the one before it stays" if os.path.exists(path) else "there is none"
-                told = f"{path}: the checkpoint could not be written ({error}); {kept}, the fit goes on, and will try"
-                warnings.warn(f"{told} again.", stacklevel=2)
+                previous = "the one before it stays" if os.path.exists(path) else "there is none"
+                problem = (
+                    f"{path}: the checkpoint could not be written ({error}); {previous}, the fit goes on, and will try"
+                )
+                warnings.warn(f"{problem} again.", stacklevel=2)
             self._warned = True
         self._written = time.monotonic()
 
@@ -190,8 +194,8 @@ def _try(path: str, owner: str) -> None:
             stream.flush()
             os.fsync(stream.fileno())
     except OSError as error:
-        told = describe(f"one that cannot ({error.strerror})")
-        raise fail("checkpoint", owner, "a path that can be written", told, f"It is {path}.") from error
+        received = describe(f"one that cannot ({error.strerror})")
+        raise fail("checkpoint", owner, "a path that can be written", received, f"It is {path}.") from error
 
 
 def _digest(header: bytes, arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -208,12 +212,12 @@ def _check_same(old: dict[str, Any], new: dict[str, Any], path: str) -> None:
         if (before == now or json.dumps(before) == json.dumps(now)) and (name in old) == (name in new):
             continue
         if name == "shards":
-            said = "its shards are others, or were changed since"
+            difference = "its shards are others, or were changed since"
         elif isinstance(before, dict) or isinstance(now, dict):
-            said = f"its {name} is another"
+            difference = f"its {name} is another"
         else:
-            said = f"its {name} is {before!r}, and that of this fit is {now!r}"
-        raise ArgumentError(f"{path}: {_WHAT} is of another fit: {said}. {_ANEW}")
+            difference = f"its {name} is {before!r}, and that of this fit is {now!r}"
+        raise ArgumentError(f"{path}: {_WHAT} is of another fit: {difference}. {_ANEW}")
 
 
 # ---- values as JSON, arrays apart
@@ -247,11 +251,11 @@ def _encoded(value: Any, arrays: list[NDArray[Any]]) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, tuple | list):
-        return {"tuple" if isinstance(value, tuple) else "list": [_encoded(one, arrays) for one in value]}
+        return {"tuple" if isinstance(value, tuple) else "list": [_encoded(item, arrays) for item in value]}
     if isinstance(value, dict):
-        return {"dict": [[_encoded(key, arrays), _encoded(one, arrays)] for key, one in value.items()]}
-    told = f"a value of type {type(value).__name__} in a state"
-    raise TypeError(f"{told}, which holds arrays, plain values, tuples, lists and dicts")
+        return {"dict": [[_encoded(key, arrays), _encoded(item, arrays)] for key, item in value.items()]}
+    problem = f"a value of type {type(value).__name__} in a state"
+    raise TypeError(f"{problem}, which holds arrays, plain values, tuples, lists and dicts")
 
 
 def _decoded(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
@@ -263,6 +267,6 @@ def _decoded(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
         array = arrays[str(held)]
         return array if kind == "array" else array[()]
     if kind == "dict":
-        return {_decoded(key, arrays): _decoded(one, arrays) for key, one in held}
-    made = {"tuple": tuple, "list": list}[kind]
-    return made(_decoded(one, arrays) for one in held)
+        return {_decoded(key, arrays): _decoded(item, arrays) for key, item in held}
+    sequence = {"tuple": tuple, "list": list}[kind]
+    return sequence(_decoded(item, arrays) for item in held)

@@ -1,4 +1,4 @@
-"""What a fit to shards will take, before it starts: bytes on disk and in memory, passes, seconds, by a small trial."""
+"""Plans of fits to shards: bytes on disk and in memory, passes and seconds, estimated by a small trial."""
 
 import copy
 import math
@@ -32,7 +32,7 @@ _LOOK = 0.01  # seconds between looks at the memory
 
 @dataclass(frozen=True)
 class Plan:
-    """What a fit to shards will take. Printed, it reads as a table.
+    """Estimated disk, memory, passes and seconds of a fit to shards. Printed, it reads as a table.
 
     Numbers come from a trial: the same fit to some rows from all over the shards, read from where they are. A pass over
     all rows takes as many times longer as there are more of them; the number of passes and what is done on a sample
@@ -108,17 +108,8 @@ def plan_fit(
 ) -> Plan:
     """Return the plan of a fit.
 
-    Parameters
-    ----------
-    owner : str
-        The estimator's name.
-    shards : Shards
-    engine_of : callable
-        Makes the engine of the fit for some shards.
-    fit : callable
-        Fits a copy of the estimator, given shards, an engine for them, and the seconds that it may take.
-    max_time : float, optional
-        Of the estimator.
+    ``owner``: the estimator's name. ``engine_of``: makes the engine of the fit for some shards. ``fit``: fits a copy of
+    the estimator, given shards, an engine for them, and the seconds that it may take. ``max_time``: of the estimator.
 
     Raises
     ------
@@ -136,8 +127,8 @@ def plan_fit(
         except ArgumentError as error:
             if some is shards:
                 raise
-            told = f"{owner}.plan: the trial fits {some.n:,} of the {shards.n:,} rows, and of these: {error}"
-            raise ArgumentError(told) from error
+            problem = f"{owner}.plan: the trial fits {some.n:,} of the {shards.n:,} rows, and of these: {error}"
+            raise ArgumentError(problem) from error
         trial_seconds = time.perf_counter() - began
     factor = shards.n / some.n
     longer = sum(max(0.0, seconds - engine.idle) for seconds in engine.seconds) * (factor - 1)
@@ -209,7 +200,7 @@ def _some_rows(shards: Shards, rows: int, pieces: int) -> Shards:
     """Return shards of about so many rows, from so many places; all of them where there are no more."""
     if shards.n <= rows:
         return shards
-    found: dict[tuple[int, int], Shard] = {}
+    pieces_of: dict[tuple[int, int], Shard] = {}
     size = rows // pieces
     starts = [part.first for part in shards.parts]
     taken = 0
@@ -217,14 +208,14 @@ def _some_rows(shards: Shards, rows: int, pieces: int) -> Shards:
         at = place * shards.n // pieces
         part = shards.parts[int(np.searchsorted(starts, at, "right")) - 1]
         start, stop = _piece(shards, part, part.start + at - part.first, size)
-        if (part.shard, start) not in found and taken < rows:
+        if (part.shard, start) not in pieces_of and taken < rows:
             X, y, weights = shards.shards[part.shard]
-            piece = [None if one is None else _Rows(one, start, stop) for one in (y, weights)]
-            found[part.shard, start] = Shard(_Rows(X, start, stop), *piece)
+            piece = [None if stored is None else _Rows(stored, start, stop) for stored in (y, weights)]
+            pieces_of[part.shard, start] = Shard(_Rows(X, start, stop), *piece)
             taken += stop - start
     some = copy.copy(shards)
     vars(some).pop("fingerprint", None)
-    some.shards = tuple(found.values())
+    some.shards = tuple(pieces_of.values())
     some.parts = tuple(some._parts())
     return some
 
@@ -273,8 +264,8 @@ class _Timed(Engine):
 
     def each(self, work: PartWork) -> Iterator[Any]:
         with self._pass():
-            found = list(self._engine.each(work))
-        return iter(found)
+            results = list(self._engine.each(work))
+        return iter(results)
 
     def keep_to(self, most: float | None, need: Need, owner: str) -> None:
         self._engine.keep_to(most, need, owner)
@@ -294,8 +285,8 @@ class _Timed(Engine):
 
 
 class _Seconds:
-    def __init__(self, found: list[float]) -> None:
-        self._found = found
+    def __init__(self, seconds: list[float]) -> None:
+        self._found = seconds
 
     def __enter__(self) -> None:
         self._began = time.perf_counter()
@@ -307,10 +298,7 @@ class _Seconds:
 class _Memory:
     """The largest memory of this process while a block runs, looked at a hundred times a second.
 
-    Attributes
-    ----------
-    before, peak : int
-        Bytes; of systems without /proc only the largest ever.
+    ``before``, ``peak``: bytes; of systems without /proc only the largest ever.
     """
 
     def __enter__(self) -> Self:

@@ -31,32 +31,15 @@ class Sample(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What one pass says of all rows.
+    """Facts of all rows, from one pass."""
 
-    Attributes
-    ----------
-    n : int
-        Rows of weight > 0; others count nowhere.
-    weight : float
-        Sum of the weights.
-    sums, squares : (d,)
-        Weighted sums of the columns and of their squares.
-    labels : dict
-        Weight of each label, of classifiers; empty for regressors.
-    energies : dict
-        Weighted sum of the squared lengths of the rows of each label.
-    bounds : (2, C)
-        Least and largest real targets of the rows that count; (2, 0) of classifiers.
-    sample : Sample
-    """
-
-    n: int
-    weight: float
-    sums: Array
+    n: int  # rows of weight > 0; others count nowhere
+    weight: float  # sum of the weights
+    sums: Array  # (d,): weighted sums of the columns and of their squares
     squares: Array
-    labels: dict[Any, float]
-    energies: dict[Any, float]
-    bounds: Array
+    labels: dict[Any, float]  # weight of each label, of classifiers; empty for regressors
+    energies: dict[Any, float]  # weighted sum of the squared lengths of the rows of each label
+    bounds: Array  # (2, C): least and largest real targets of the rows that count; (2, 0) of classifiers
     sample: Sample
 
     @property
@@ -96,11 +79,11 @@ class _Scan(PartWork):
             self._check(block, lengths, shards.shards[part.shard])
             n, weight = n + int(np.count_nonzero(w)), [*weight, float(w.sum())]
             if self.classify and block.y is not None:
-                found, where = np.unique(block.y[w > 0], return_inverse=True)
-                self._check_labels(found, shards.shards[part.shard])
+                values, where = np.unique(block.y[w > 0], return_inverse=True)
+                self._check_labels(values, shards.shards[part.shard])
                 where, shares = where.ravel(), w[w > 0]
                 energy = np.bincount(where, shares * lengths[w > 0])
-                for label, count, square in zip(found.tolist(), np.bincount(where, shares), energy, strict=True):
+                for label, count, square in zip(values.tolist(), np.bincount(where, shares), energy, strict=True):
                     labels[label] += float(count)
                     energies[label] += float(square)
                 _check_classes(labels, "in one part", self.owner)
@@ -109,7 +92,7 @@ class _Scan(PartWork):
                 ranges += [reals.min(axis=0), reals.max(axis=0)]
             rows = self.chosen[slice(*np.searchsorted(self.chosen, [block.first, block.first + len(w)]))] - block.first
             if rows.size:
-                y, weights = (None if one is None else one[rows] for one in (block.y, block.weights))
+                y, weights = (None if array is None else array[rows] for array in (block.y, block.weights))
                 picked.append(Block(block.X[rows], y, weights, block.first))
         sample = _joined(picked, self._indices(part), d, shards)
         return Facts(n, math.fsum(weight), sums, squares, dict(labels), dict(energies), _bounds(ranges), sample)
@@ -119,8 +102,8 @@ class _Scan(PartWork):
 
     def _check_labels(self, labels: NDArray[Any], shard: Any) -> None:
         if labels.dtype.kind == "f" and (labels % 1 != 0).any():
-            told = describe(f"{labels[labels % 1 != 0][0]:g} in {shard.y.name}")
-            raise fail("y", self.owner, "labels: texts, integers or truth values", told, _REGRESSOR)
+            received = describe(f"{labels[labels % 1 != 0][0]:g} in {shard.y.name}")
+            raise fail("y", self.owner, "labels: texts, integers or truth values", received, _REGRESSOR)
 
     def _check(self, block: Block, lengths: Array, shard: Any) -> None:
         small = float(lengths.max()) < (_BEYOND_HALF**2 if block.X.dtype == np.float16 else np.inf)
@@ -132,8 +115,10 @@ class _Scan(PartWork):
             if values is None or values.dtype.kind not in "fc" or np.isfinite(values).all():
                 continue
             row = block.first + int(np.argwhere(~np.isfinite(values).reshape(len(values), -1).all(axis=1))[0, 0])
-            told = describe(f"one that is not, in row {row} of all, in {stored.name}")
-            raise fail(name, self.owner, "finite numbers", told, "Fill or drop such rows when the shards are written.")
+            received = describe(f"one that is not, in row {row} of all, in {stored.name}")
+            raise fail(
+                name, self.owner, "finite numbers", received, "Fill or drop such rows when the shards are written."
+            )
         if block.weights is not None and (block.weights < 0).any():
             row = block.first + int(np.argmax(block.weights < 0))
             raise fail(
@@ -184,22 +169,13 @@ def _joined(blocks: list[Block], index: NDArray[np.int64], d: int, shards: Shard
 def scan(engine: Engine, size: int, seed: Any, classify: bool, owner: str) -> Facts:
     """Read all rows once.
 
-    Parameters
-    ----------
-    engine : Engine
-    size : int
-        Rows of the sample; all, where there are no more.
-    seed : numpy.random.Generator
-        Draws them.
-    classify : bool
-        Whether targets are labels.
-    owner : str
-        Whose errors these are.
+    ``size``: rows of the sample; all, where there are no more. ``seed``: draws them. ``classify``: whether targets are
+    labels. ``owner``: whose errors these are.
 
     Raises
     ------
     ArgumentError
-        Numbers that are not finite, weights < 0 or all 0, no targets; of classifiers several labels a row, labels that
+        Numbers that are not finite, weights < 0 or all 0, no targets; of classifiers multilabel targets, labels that
         are real numbers, one class, more classes than a classifier has.
     """
     shards = engine.shards
@@ -220,24 +196,25 @@ def scan(engine: Engine, size: int, seed: Any, classify: bool, owner: str) -> Fa
 
 
 def _together(parts: Iterable[Facts]) -> Facts:
-    found = list(parts)
+    facts = list(parts)
     labels: Counter[Any] = Counter()
     energies: Counter[Any] = Counter()
-    for one in found:
-        labels.update(one.labels)
-        energies.update(one.energies)
-    kept = [one.sample for one in found if len(one.sample.X)]
+    for part in facts:
+        labels.update(part.labels)
+        energies.update(part.energies)
+    samples = [part.sample for part in facts if len(part.sample.X)]
     X, y, w = (
-        None if values[0] is None else np.concatenate(values) for values in zip(*(one[1:] for one in kept), strict=True)
+        None if values[0] is None else np.concatenate(values)
+        for values in zip(*(part[1:] for part in samples), strict=True)
     )
     assert X is not None
     return Facts(
-        sum(one.n for one in found),
-        math.fsum(one.weight for one in found),
-        np.sum([one.sums for one in found], axis=0),
-        np.sum([one.squares for one in found], axis=0),
+        sum(part.n for part in facts),
+        math.fsum(part.weight for part in facts),
+        np.sum([part.sums for part in facts], axis=0),
+        np.sum([part.squares for part in facts], axis=0),
         dict(sorted(labels.items())),
         dict(sorted(energies.items())),
-        _bounds([row for one in found if one.bounds.size for row in one.bounds]),
-        Sample(np.concatenate([one.rows for one in kept]), X, y, w),
+        _bounds([row for part in facts if part.bounds.size for row in part.bounds]),
+        Sample(np.concatenate([part.rows for part in samples]), X, y, w),
     )

@@ -1,4 +1,4 @@
-"""What users hand over instead of arrays: rows in shards, on disk or elsewhere."""
+"""Shards: rows beyond memory, on disk or elsewhere, that estimators fit instead of arrays."""
 
 import copy
 from collections.abc import Iterator, Sequence
@@ -96,8 +96,8 @@ class Shards:
             raise fail("X", "Shards", "at least one shard", X)
         for name in ("y", "sample_weight"):
             if opened[name] and len(opened[name]) != len(rows):
-                found = describe(f"{len(opened[name])} beside {len(rows)}")
-                raise fail(name, "Shards", "one for each shard of X", found)
+                received = describe(f"{len(opened[name])} beside {len(rows)}")
+                raise fail(name, "Shards", "one for each shard of X", received)
         none: list[Any] = [None] * len(rows)
         self.shards = tuple(map(Shard, rows, opened["y"] or none, opened["sample_weight"] or none))
         self._check()
@@ -115,24 +115,24 @@ class Shards:
             for name, stored, kinds in (("X", shard.X, "fiub"), ("y", shard.y, "fiubUS"), ("w", shard.weights, "fiub")):
                 if stored is not None and stored.dtype.kind not in kinds:
                     rule = "numbers or texts of fixed size" if name == "y" else "real numbers"
-                    found = describe(f"{stored.name}: {stored.dtype}")
+                    received = describe(f"{stored.name}: {stored.dtype}")
                     hint = "numpy.asarray(y, dtype=str) has texts of one size." if stored.dtype == object else ""
-                    raise fail("sample_weight" if name == "w" else name, "Shards", rule, found, hint)
-            for name, other in (("y", shard.y), ("sample_weight", shard.weights)):
-                if other is not None and other.shape[:1] != shard.X.shape[:1]:
-                    found = describe(f"{other.name}: {_rows(other)}, {shard.X.name}: {_rows(shard.X)}")
-                    raise fail(name, "Shards", "as many rows as X", found)
+                    raise fail("sample_weight" if name == "w" else name, "Shards", rule, received, hint)
+            for name, beside in (("y", shard.y), ("sample_weight", shard.weights)):
+                if beside is not None and beside.shape[:1] != shard.X.shape[:1]:
+                    received = describe(f"{beside.name}: {_rows(beside)}, {shard.X.name}: {_rows(shard.X)}")
+                    raise fail(name, "Shards", "as many rows as X", received)
             if shard.weights is not None and shard.weights.shape[1:] not in ((), (1,)):
-                found = describe(f"{shard.weights.name}: shape {shard.weights.shape}")
-                raise fail("sample_weight", "Shards", "one number a row", found)
+                received = describe(f"{shard.weights.name}: shape {shard.weights.shape}")
+                raise fail("sample_weight", "Shards", "one number a row", received)
             if shard.y is not None and len(shard.y.shape) > 2:
                 raise fail("y", "Shards", "(n,) or (n, C)", describe(f"{shard.y.name}: shape {shard.y.shape}"))
             if shard.y is not None and first.y is not None and shard.y.shape[1:] != first.y.shape[1:]:
-                found = describe(f"{shard.y.name}: shape {shard.y.shape}")
-                raise fail("y", "Shards", f"all of shape (n, …{first.y.shape[1:]})", found)
+                received = describe(f"{shard.y.name}: shape {shard.y.shape}")
+                raise fail("y", "Shards", f"all of shape (n, …{first.y.shape[1:]})", received)
             if shard.y is not None and first.y is not None and _said(shard.y) != _said(first.y):
-                found = describe(f"{_said(shard.y)} in {shard.y.name}, {_said(first.y)} in {first.y.name}")
-                raise fail("y", "Shards", "numbers in all shards, or texts in all", found)
+                received = describe(f"{_said(shard.y)} in {shard.y.name}, {_said(first.y)} in {first.y.name}")
+                raise fail("y", "Shards", "numbers in all shards, or texts in all", received)
         if self.n == 0:
             raise fail("X", "Shards", "at least one row", describe("none"))
         if self.n * self.d * self.dtype.itemsize > _MOST_BYTES:  # of chunks that are not there: formats fill them in
@@ -178,11 +178,11 @@ class Shards:
 
     def whole(self) -> Self:
         """Return the same shards with a part for each, for work that writes a file a shard."""
-        found = copy.copy(self)
+        shards = copy.copy(self)
         first = np.cumsum([0, *(shard.X.shape[0] for shard in self.shards)])
         sizes = enumerate(shard.X.shape[0] for shard in self.shards)
-        found.parts = tuple(Part(index, 0, size, int(first[index])) for index, size in sizes if size)
-        return found
+        shards.parts = tuple(Part(index, 0, size, int(first[index])) for index, size in sizes if size)
+        return shards
 
     def blocks(self, part: Part, rows: int, *, targets: bool = True, columns: bool = True) -> Iterator[Block]:
         """Yield the rows of a part, at most ``rows`` at a time, with their targets and weights if these are wanted.
@@ -197,7 +197,7 @@ class Shards:
         rows = check_integer(rows, "rows", "Shards.blocks")
         stored = self.shards[part.shard] if targets else (self.shards[part.shard].X, None, None)
         named = zip(_ROLES, stored, strict=True)
-        X, y, weights = (None if one is None else _read(name, one, part, rows) for name, one in named)
+        X, y, weights = (None if stored is None else _read(name, stored, part, rows) for name, stored in named)
         assert X is not None
         first = part.first
         for block in X if columns else _narrow(self.dtype, part, rows):
@@ -210,12 +210,12 @@ class Shards:
         """What tells these shards from others, and from themselves after a change: names, sizes, times, some rows."""
         digest = blake2b(digest_size=16)
         for shard in self.shards:
-            for name, one in zip(_ROLES, shard, strict=True):
+            for name, stored in zip(_ROLES, shard, strict=True):
                 try:
-                    digest.update(b"-" if one is None else one.identity().encode())
+                    digest.update(b"-" if stored is None else stored.identity().encode())
                 except UNREADABLE as error:
-                    assert one is not None
-                    raise _unreadable(name, f"{one.name}", error) from error
+                    assert stored is not None
+                    raise _unreadable(name, f"{stored.name}", error) from error
         return digest.hexdigest()
 
     def __repr__(self) -> str:
@@ -231,8 +231,8 @@ def _said(stored: Stored) -> str:
 
 
 def _unreadable(name: str, where: str, error: BaseException) -> ArgumentError:
-    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
-    return fail(name, "Shards", "readable shards", describe(f"{where}: {' '.join(said.split())}"))
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
+    return fail(name, "Shards", "readable shards", describe(f"{where}: {' '.join(reason.split())}"))
 
 
 def _narrow(dtype: Any, part: Part, rows: int) -> Iterator[NDArray[Any]]:

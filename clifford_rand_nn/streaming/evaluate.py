@@ -21,7 +21,7 @@ _OWNER = "evaluate_shards"
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What a model is worth on the rows of shards.
+    """Scores of a model on the rows of shards.
 
     Attributes
     ----------
@@ -92,17 +92,17 @@ def evaluate_shards(model: Any, shards: Shards, *, engine: Any = None) -> Evalua
     >>> found.scores.accuracy, found.confusion.tolist()
     (1.0, [[4, 0], [0, 4]])
     """
-    asked = ModelRows(model, shards, _OWNER)
+    rows_of = ModelRows(model, shards, _OWNER)
     if not shards.labelled:
         raise fail("shards", _OWNER, "shards with targets", describe("some without y"))
     classes = getattr(model, "classes_", None)
     with as_engine(engine, shards, _OWNER) as chosen:
         if classes is None:
-            return _of_numbers(chosen.sum(_Errors(asked, _about(shards))), shards.n)
+            return _of_numbers(chosen.sum(_Errors(rows_of, _about(shards))), shards.n)
         outputs = {shard.y.shape[1:] for shard in shards.shards if shard.y is not None}
         if isinstance(classes, list) or np.ndim(classes) != 1 or not outputs <= {(), (1,)}:
             raise fail("shards", _OWNER, "shards with one label a row", describe("several"))
-        return _of_labels(chosen.sum(_Hits(asked)), np.asarray(classes), shards.n)
+        return _of_labels(chosen.sum(_Hits(rows_of)), np.asarray(classes), shards.n)
 
 
 # ---- classes
@@ -111,9 +111,9 @@ def evaluate_shards(model: Any, shards: Shards, *, engine: Any = None) -> Evalua
 class _Hits(RowSum):
     """Counts and weights of (true class, predicted class), the last true one being any other; sums of losses."""
 
-    def __init__(self, asked: ModelRows) -> None:
-        self.asked, self.rows = asked, asked.rows
-        self.classes = _as_texts(np.asarray(asked.model.classes_))
+    def __init__(self, rows_of: ModelRows) -> None:
+        self.asked, self.rows = rows_of, rows_of.rows
+        self.classes = _as_texts(np.asarray(rows_of.model.classes_))
 
     def of(self, block: Block, kept: Kept) -> Sums:
         assert block.y is not None
@@ -121,19 +121,19 @@ class _Hits(RowSum):
         true = _places(_like(block.y.reshape(n), self.classes), self.classes)
         probabilities = self._probabilities(block)
         if probabilities is None or not _is_ours(self.asked.model):
-            said = _places(_as_texts(self.asked.ask("predict", block)), self.classes)
+            predicted = _places(_as_texts(self.asked.ask("predict", block)), self.classes)
         else:  # its predictions are these: the network is evaluated once
-            said = probabilities.argmax(axis=1)
-        pairs = true * size + said
+            predicted = probabilities.argmax(axis=1)
+        pairs = true * size + predicted
         counts = np.bincount(pairs, minlength=(size + 1) * size).astype(np.float64)
         masses = np.bincount(pairs, weights, minlength=(size + 1) * size)
         losses = np.zeros(3)  # the last one counts rows with probabilities
         if probabilities is not None:
             known = true < size
-            told = np.where(known, probabilities[np.arange(n), np.where(known, true, 0)], 0.0)
-            losses[0] = weights @ -np.log(np.maximum(told, LEAST_PROBABILITY))
+            share = np.where(known, probabilities[np.arange(n), np.where(known, true, 0)], 0.0)
+            losses[0] = weights @ -np.log(np.maximum(share, LEAST_PROBABILITY))
             losses[2] = n
-            losses[1] = weights @ (np.square(probabilities).sum(axis=1) - 2 * told + 1)
+            losses[1] = weights @ (np.square(probabilities).sum(axis=1) - 2 * share + 1)
         return counts.reshape(-1, size), masses.reshape(-1, size), losses
 
     def _probabilities(self, block: Block) -> Array | None:
@@ -146,17 +146,17 @@ def _of_labels(sums: Sums, classes: NDArray[Any], n: int) -> Evaluation:
     counts, masses, losses = sums
     size, total = len(classes), masses.sum()
     if not counts[:size].any():
-        told = describe("none of " + ", ".join(map(str, classes[:5])) + (", …" if size > 5 else ""))
-        raise fail("shards", _OWNER, "shards with labels of the model's classes", told)
+        received = describe("none of " + ", ".join(map(str, classes[:5])) + (", …" if size > 5 else ""))
+        raise fail("shards", _OWNER, "shards with labels of the model's classes", received)
     if total <= 0:
         raise fail("sample_weight", _OWNER, "not all 0", describe("only zeros"))
     right = np.append(np.diag(masses), 0.0)
-    there = masses.sum(axis=1)
-    balanced = float(np.mean(right[there > 0] / there[there > 0]))
+    mass = masses.sum(axis=1)
+    balanced = float(np.mean(right[mass > 0] / mass[mass > 0]))
     loss, brier = (float(value / total) if losses[2] else None for value in losses[:2])
     scores = Scores(n, float(right.sum() / total), balanced, loss, brier)
     confusion = np.rint(counts).astype(np.int64)
-    share = there[there > 0] / total
+    share = mass[mass > 0] / total
     entropy, gini = float(-share @ np.log(share)), float(1 - share @ share)
     simplest = Scores(n, float(share.max()), 1 / len(share), entropy, gini)
     return Evaluation(scores, simplest, None, classes, confusion[:size], int(confusion[size].sum()))
@@ -192,8 +192,8 @@ def _places(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
 class _Errors(RowSum):
     """Sums of weights, of targets and their squares about a number near their mean, of squared and absolute errors."""
 
-    def __init__(self, asked: ModelRows, about: Array) -> None:
-        self.asked, self.rows, self.about = asked, asked.rows, about
+    def __init__(self, rows_of: ModelRows, about: Array) -> None:
+        self.asked, self.rows, self.about = rows_of, rows_of.rows, about
 
     def of(self, block: Block, kept: Kept) -> Sums:
         assert block.y is not None
@@ -202,11 +202,11 @@ class _Errors(RowSum):
         if not np.isfinite(y).all():
             row = block.first + int(np.argwhere(~np.isfinite(y))[0, 0])
             raise ArgumentError(f"{_OWNER}: the target of row {row} of all shards is no finite number.")
-        said = self.asked.ask("predict", block).reshape(n, -1)
-        if said.shape != y.shape:
-            rule = f"shards with the targets of the model, {said.shape[1]} a row"
+        predicted = self.asked.ask("predict", block).reshape(n, -1)
+        if predicted.shape != y.shape:
+            rule = f"shards with the targets of the model, {predicted.shape[1]} a row"
             raise fail("shards", _OWNER, rule, describe(f"{y.shape[1]}"))
-        errors = y - said
+        errors = y - predicted
         y = y - self.about
         return (
             np.array([weights.sum()]),

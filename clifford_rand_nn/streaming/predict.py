@@ -82,29 +82,29 @@ def predict_shards(
     check_choice(method, "method", _OWNER, tuple(METHODS))
     check_choice(kind, "kind", _OWNER, FILE_KINDS)
     check_choice(existing, "existing", _OWNER, ("refuse", "replace", "keep"))
-    asked = ModelRows(model, shards, _OWNER)
-    asked.method(method)
+    rows_of = ModelRows(model, shards, _OWNER)
+    rows_of.method(method)
     folder = check_path(out, "out", _OWNER)
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"{METHODS[method]}-{number}.{kind}" for number in shard_numbers(shards)]
     whole = shards.whole()
     if isinstance(engine, Engine) and engine.shards.parts != whole.parts:
-        found = describe(f"one of {len(engine.shards.parts)} parts of {len(shards.shards)} shards")
-        raise fail("engine", _OWNER, "an engine whose parts are whole shards", found, "Make it for shards.whole().")
+        received = describe(f"one of {len(engine.shards.parts)} parts of {len(shards.shards)} shards")
+        raise fail("engine", _OWNER, "an engine whose parts are whole shards", received, "Make it for shards.whole().")
     with as_engine(engine, whole, _OWNER) as chosen:
-        there = chosen.agreed([file.exists() for file in files])  # before any process writes
-        if any(there) and existing == "refuse":
+        exist = chosen.agreed([file.exists() for file in files])  # before any process writes
+        if any(exist) and existing == "refuse":
             hint = "existing='replace' writes them anew, 'keep' writes the others only."
-            found = describe(f"{files[there.index(True)]}, {sum(there)} of them")
-            raise fail("out", _OWNER, "a folder without such files", found, hint)
-        todo = [not (existing == "keep" and is_there) for is_there in there]
-        for _ in chosen.each(_Predicting(asked, method, kind, files, todo)):
+            received = describe(f"{files[exist.index(True)]}, {sum(exist)} of them")
+            raise fail("out", _OWNER, "a folder without such files", received, hint)
+        todo = [not (existing == "keep" and is_there) for is_there in exist]
+        for _ in chosen.each(_Predicting(rows_of, method, kind, files, todo)):
             pass
 
         def of_no_rows() -> None:  # no worker was asked for these
             for index, (file, wanted) in enumerate(zip(files, todo, strict=True)):
                 if wanted and whole.shards[index].X.shape[0] == 0:
-                    _write(asked, method, kind, file, 0, iter([_no_rows(whole, index)]))
+                    _write(rows_of, method, kind, file, 0, iter([_no_rows(whole, index)]))
 
         chosen.of_first(of_no_rows)
     return files
@@ -113,8 +113,8 @@ def predict_shards(
 class _Predicting(PartWork):
     """Writes the file of a shard."""
 
-    def __init__(self, asked: ModelRows, method: str, kind: str, files: list[Path], todo: list[bool]) -> None:
-        self.asked, self.method, self.kind, self.files, self.todo = asked, method, kind, files, todo
+    def __init__(self, rows_of: ModelRows, method: str, kind: str, files: list[Path], todo: list[bool]) -> None:
+        self.asked, self.method, self.kind, self.files, self.todo = rows_of, method, kind, files, todo
 
     def of(self, shards: Shards, part: Part) -> None:
         if self.todo[part.shard]:
@@ -122,11 +122,11 @@ class _Predicting(PartWork):
             _write(self.asked, self.method, self.kind, self.files[part.shard], part.size, blocks)
 
 
-def _write(asked: ModelRows, method: str, kind: str, file: Path, n: int, blocks: Iterator[Block]) -> None:
-    with _arrays(file, n) if kind == "npy" else _table(file, asked.model, method) as write:
+def _write(rows_of: ModelRows, method: str, kind: str, file: Path, n: int, blocks: Iterator[Block]) -> None:
+    with _arrays(file, n) if kind == "npy" else _table(file, rows_of.model, method) as write:
         for block in blocks:
-            values = asked.ask(method, block)
-            write(_sized(values, asked.model) if n else _sized(values, asked.model)[:0])
+            values = rows_of.ask(method, block)
+            write(_sized(values, rows_of.model) if n else _sized(values, rows_of.model)[:0])
 
 
 def _sized(values: NDArray[Any], model: Any) -> NDArray[Any]:
@@ -184,8 +184,8 @@ def shard_numbers(shards: Shards) -> list[str]:
     >>> shard_numbers(Shards([np.ones((1, 1)), np.ones((1, 1))]))
     ['00000', '00001']
     """
-    found = [re.fullmatch(r"X-(.+)\.npy", os.path.basename(shard.X.name)) for shard in shards.shards]
-    numbers = [match.group(1) for match in found if match]
+    matches = [re.fullmatch(r"X-(.+)\.npy", os.path.basename(shard.X.name)) for shard in shards.shards]
+    numbers = [match.group(1) for match in matches if match]
     if len(set(numbers)) == len(shards.shards):
         return numbers
     return [f"{index:05d}" for index in range(len(shards.shards))]

@@ -19,12 +19,7 @@ _BLOCK_BYTES, _MOST_ROWS, _LEAST_ROWS = 2**23, 2**14, 256  # of rows in float64;
 class ModelRows:
     """Calls methods of a model on blocks of rows; columns are found by name where both sides have names.
 
-    Parameters
-    ----------
-    model : fitted estimator or pipeline
-    shards : Shards
-    owner : str
-        Whose errors these are.
+    ``owner``: whose errors these are.
 
     Raises
     ------
@@ -43,16 +38,16 @@ class ModelRows:
         self._order: list[int] | None = None
         wanted = getattr(model, "n_features_in_", None)
         if self._names is not None and shards.names is not None:
-            there = {name: j for j, name in enumerate(shards.names)}
-            missing = [name for name in self._names if name not in there]
+            place = {name: j for j, name in enumerate(shards.names)}
+            missing = [name for name in self._names if name not in place]
             if missing:
-                found = describe(f"some without {some_of(missing, 5)}")
-                raise fail("shards", owner, "shards with the columns of the model", found)
-            order = [there[name] for name in self._names]
+                received = describe(f"some without {some_of(missing, 5)}")
+                raise fail("shards", owner, "shards with the columns of the model", received)
+            order = [place[name] for name in self._names]
             self._order = None if order == list(range(shards.d)) else order
         elif wanted is not None and shards.d != wanted:
-            found = describe(f"{shards.d}")
-            raise fail("shards", owner, f"shards with the {wanted} columns of the model", found)
+            received = describe(f"{shards.d}")
+            raise fail("shards", owner, f"shards with the {wanted} columns of the model", received)
 
     @property
     def rows(self) -> int:
@@ -68,11 +63,11 @@ class ModelRows:
         ArgumentError
             It has none of this name.
         """
-        found: Callable[[Any], Any] | None = getattr(self.model, name, None)
-        if found is None:
+        method: Callable[[Any], Any] | None = getattr(self.model, name, None)
+        if method is None:
             rule = f"one that {type(self.model).__name__} has"
             raise fail("method", self.owner, rule, name)
-        return found
+        return method
 
     def ask(self, name: str, block: Block) -> NDArray[Any]:
         """Return what a method says of a block; an error names its rows.

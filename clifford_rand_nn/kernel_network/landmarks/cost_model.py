@@ -20,7 +20,7 @@ _CUBE = 4e-10  # m³: factors, an eigendecomposition
 
 
 class Size(NamedTuple):
-    """How many landmarks, and the seconds and bytes that they are expected to take on two cores."""
+    """A number of landmarks, and the seconds and bytes that they are expected to take on two cores."""
 
     landmarks: int
     seconds: float
@@ -29,26 +29,14 @@ class Size(NamedTuple):
 
 
 class Workload(NamedTuple):
-    """What decides how long sums over landmarks take.
+    """Sizes that decide how long sums over landmarks take."""
 
-    Attributes
-    ----------
-    n, width, outputs : int
-        Rows, numbers of a row that its kernel is made of, columns of the targets.
-    workers : int
-        Threads that hold sums of their own.
-    passes : float
-        Over the rows in double precision.
-    single : bool
-        Whether the sums of the normal equations are in single precision.
-    """
-
-    n: int
-    width: int
+    n: int  # rows
+    width: int  # numbers of a row that its kernel is made of
     outputs: int
-    workers: int = 2
-    passes: float = SQUARED_PASSES
-    single: bool = True
+    workers: int = 2  # threads that hold sums of their own
+    passes: float = SQUARED_PASSES  # over the rows in double precision
+    single: bool = True  # whether the sums of the normal equations are in single precision
 
     def seconds(self, m: int) -> float:
         """Return the seconds that two cores are expected to take for m landmarks."""

@@ -22,35 +22,19 @@ _HEIGHT = 256  # rows whose kernel is in the cache for all its products
 
 
 class Judged(NamedTuple):
-    r"""A function's objective, a bound of the least one and the objective of the best constant; W; slopes of W·P.
-
-    Attributes
-    ----------
-    primal, dual, zero, weight : float
-    shift : (C,)
-        What was added to the intercept; zero unless the loss is squared, where it is the best one's.
-    scale : (C,)
-        The dual point of row i is :math:`s\,\omega_i\theta_i`, of the residual less its mean if the loss is squared.
-    slope : (m + 1, C)
-        Minus the derivative by u, :math:`V^T\Omega\theta-W\beta u`, and by t, :math:`\sum_i\omega_i\theta_i`.
-    curvature : (C, C)
-        The second derivative by t.
-    unbalanced : float
-        The dual value as if the derivative by t were zero; no bound.
-    constant : (C,)
-        The best constant, of all rows.
-    """
+    r"""A function's objective, a bound of the least one and the objective of the best constant; W; slopes of W·P."""
 
     primal: float
     dual: float
     zero: float
     weight: float
-    shift: Array
+    shift: Array  # (C,): what was added to the intercept; zero unless the loss is squared, where it is the best one's
+    # (C,): the dual point of row i is s\,\omega_i\theta_i, of the residual less its mean if the loss is squared
     scale: Array
-    slope: Array
-    curvature: Array
-    unbalanced: float
-    constant: Array
+    slope: Array  # (m + 1, C): minus the derivative by u, V^T\Omega\theta-W\beta u, and by t, \sum_i\omega_i\theta_i
+    curvature: Array  # (C, C): the second derivative by t
+    unbalanced: float  # the dual value as if the derivative by t were zero; no bound
+    constant: Array  # (C,): the best constant, of all rows
 
 
 class _Function(RowSum):
@@ -77,7 +61,7 @@ class _Function(RowSum):
 
 
 class ResidualSum(_Function):
-    r"""What judges f with the squared loss: :math:`K^T\Omega(r, 1)`, r = y - f, and moments.
+    r"""The sums that judge f with the squared loss: :math:`K^T\Omega(r, 1)`, r = y - f, and moments.
 
     The first is summed as it is: as a difference of two sums it would have their rounding. Moments are sums of ω times
     r, r², ry, y, y², √K(x, x)|r| (C,), 1 and √K(x, x), y less its ``center`` (C,).
@@ -96,7 +80,7 @@ class ResidualSum(_Function):
 
 
 class LossSum(_Function):
-    r"""What judges f: :math:`K^T\Omega(\theta, p, 1)`, 1ᵀΩH1 and sums of ω times θ, p, 1, K(x, x), loss and entropy.
+    r"""The sums that judge f: :math:`K^T\Omega(\theta, p, 1)`, 1ᵀΩH1, and ω times θ, p, 1, K(x, x), loss and entropy.
 
     :math:`\theta=-\ell'(f)=y-p`, with p the probability of the second of two classes, or (C,) those of all.
     """
@@ -119,12 +103,7 @@ class LossSum(_Function):
 class CurvatureSum(_Function):
     r""":math:`K^T\Omega H(Ks+\sigma)` and :math:`1^T\Omega H(Ks+\sigma)`, H the Hessian of the loss of every row at f.
 
-    Parameters
-    ----------
-    rows, targets, a, t
-        As of `LossSum`.
-    s, sigma : (m, C), (C,)
-        A direction.
+    ``rows``, ``targets``, ``a``, ``t``: as of `LossSum`. ``s``, ``sigma`` (m, C): A direction.
     """
 
     def __init__(self, rows: LandmarkRows, targets: Targets, a: Array, t: Array, s: Array, sigma: Array) -> None:
@@ -143,25 +122,13 @@ class CurvatureSum(_Function):
 
 
 class SpanProblem(NamedTuple):
-    """Functions in the span of landmarks, and the rows' targets.
+    """Functions in the span of landmarks, and the rows' targets."""
 
-    Attributes
-    ----------
-    rows : LandmarkRows
-        In double precision.
-    span : LandmarkSpan
-    targets : Targets
-    weight : float
-        W.
-    center : (C,)
-        Near the mean of real targets: their moments are about it.
-    """
-
-    rows: LandmarkRows
+    rows: LandmarkRows  # in double precision
     span: LandmarkSpan
     targets: Targets
-    weight: float
-    center: Array
+    weight: float  # W, the sum of the weights
+    center: Array  # (C,): near the mean of real targets: their moments are about it
 
     def judge(self, engine: Engine, u: Array, t: Array, beta: float) -> Judged:
         """Judge a function by one pass."""

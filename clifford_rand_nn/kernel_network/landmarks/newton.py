@@ -43,43 +43,21 @@ class Solved(NamedTuple):
 
 
 class State(NamedTuple):
-    """Between two passes: all that the steps from here depend on.
+    """Between two passes: all that the steps from here depend on."""
 
-    Attributes
-    ----------
-    judging : bool
-        Whether the next pass judges the point ``size`` · ``step`` from u, or is a product of conjugate gradients at u.
-    u, t : (m, C), (C,)
-        The last point that was taken.
-    primal : float
-        Its objective; infinite before the first.
-    step : CGIterate or None
-        Newton's step from there (m + 1, C), the intercept's row last, as far as it is known.
-    size : float
-        Of it, less as long as it leads up.
-    first : float
-        The gap that Newton's model had at the start of the system.
-    curvature : (C, C)
-        The second derivative by t at the last point.
-    n_iter : int
-    best : Solved or None
-    history : tuple of HistoryRow
-    ended : str
-        The status, if there is nothing left to do but for other limits.
-    """
-
+    # whether the next pass judges the point ``size`` · ``step`` from u, or is a product of conjugate gradients at u
     judging: bool
-    u: Array
+    u: Array  # (m, C): the last point that was taken
     t: Array
-    primal: float
-    step: CGIterate | None
-    size: float
-    first: float
-    curvature: Array
+    primal: float  # its objective; infinite before the first
+    step: CGIterate | None  # Newton's step from there (m + 1, C), the intercept's row last, as far as it is known
+    size: float  # of it, less as long as it leads up
+    first: float  # the gap that Newton's model had at the start of the system
+    curvature: Array  # (C, C): the second derivative by t at the last point
     n_iter: int = 0
     best: Solved | None = None
     history: tuple[HistoryRow, ...] = ()
-    ended: str = ""
+    ended: str = ""  # the status, if there is nothing left to do but for other limits
 
     @classmethod
     def at_first(cls, u: Array, t: Array) -> "State":
@@ -104,16 +82,8 @@ class State(NamedTuple):
 class NewtonSteps:
     """Passes over the rows, each from one state to the next.
 
-    Parameters
-    ----------
-    engine : Engine
-    problem : SpanProblem
-    beta : float
-    normal : Normal
-        Near a solution: the preconditioner.
-    proves : bool
-        Whether the gap is that of the bound. It takes more steps than a gap that is only estimated: by what Newton's
-        model says there is to win.
+    ``normal``: near a solution: the preconditioner. ``proves``: whether the gap is that of the bound. It takes more
+    steps than a gap that is only estimated: by what Newton's model says there is to win.
     """
 
     def __init__(self, engine: Engine, problem: SpanProblem, beta: float, normal: Normal, proves: bool = True) -> None:

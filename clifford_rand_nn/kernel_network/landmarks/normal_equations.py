@@ -26,13 +26,7 @@ class NormalSum(RowSum):
     The centers keep what single precision rounds small; the exact ones are subtracted from the sums. Of the symmetric
     (m, m) sum there are `_PANELS` panels, each from its diagonal on.
 
-    Parameters
-    ----------
-    rows : LandmarkRows
-        Products are of the type of its tiles.
-    targets : Targets
-    center, center_y : (m,), (C,)
-        Subtracted from k and y.
+    ``rows``: products are of the type of its tiles. ``center``, ``center_y`` (m,): subtracted from k and y.
     """
 
     def __init__(self, rows: LandmarkRows, targets: Targets, center: Array, center_y: Array) -> None:
@@ -65,12 +59,7 @@ class WorkingSum(NormalSum):
     Weights are :math:`\omega h`, h the mean curvature of a row's loss, targets :math:`f-\ell'(f)/h`, so that the
     minimizer for every β is where Newton's method goes from f; of a softmax about so, since it has a matrix for h.
 
-    Parameters
-    ----------
-    rows, targets, center
-        As of `NormalSum`.
-    a, t : (m, C), (C,)
-        Of f; t is subtracted from the targets.
+    ``rows``, ``targets``, ``center``: as of `NormalSum`. ``a``, ``t`` (m, C): of f; t is subtracted from the targets.
     """
 
     def __init__(self, rows: LandmarkRows, targets: Targets, center: Array, a: Array, t: Array) -> None:
@@ -108,18 +97,7 @@ def _square(panels: Sums) -> Array:
 class Normal:
     r"""The minimizers u of :math:`\sum_i\omega_i\tfrac12||y_i-f_u(x_i)-t||^2+\frac\rho2||u||^2` for every ρ.
 
-    Parameters
-    ----------
-    span : LandmarkSpan
-    sums : arrays
-        Of `NormalSum`.
-    center, center_y : (m,), (C,)
-        Of the same.
-
-    Attributes
-    ----------
-    weight : float
-        Sum of the weights.
+    ``sums``: of `NormalSum`. ``center``, ``center_y`` (m,): of the same. ``weight``: sum of the weights.
     """
 
     def __init__(self, span: LandmarkSpan, sums: Sums, center: Array, center_y: Array) -> None:

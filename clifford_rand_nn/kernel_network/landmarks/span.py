@@ -43,14 +43,8 @@ def independent(kernel: GateKernel, rows: Array) -> tuple[NDArray[np.intp], floa
 class LandmarkRows:
     """The kernel of stored rows with m landmarks, in one thread, for all that happens in a pass.
 
-    Parameters
-    ----------
-    kernel : GateKernel
-    Z : (m, d) array
-        The landmarks, standardized.
-    standard : Standardization or None
-        How stored rows come to those of the kernel; None if they are the same.
-    dtype : float64 or float32
+    ``Z`` (m, d): the landmarks, standardized. ``standard``: how stored rows come to those of the kernel; None if they
+    are the same.
     """
 
     def __init__(
@@ -95,11 +89,7 @@ class LandmarkSpan:
     L is the Cholesky factor of :math:`K_{mm}+J`, J a diagonal of :math:`4m\epsilon K(z_j,z_j)`, without which there may
     be none. It is made in double precision by one BLAS thread, so that it does not depend on how many there are.
 
-    Parameters
-    ----------
-    kernel : GateKernel
-    rows : (m, d) array
-        The landmarks.
+    ``rows`` (m, d): the landmarks.
     """
 
     def __init__(self, kernel: GateKernel, rows: Array) -> None:
@@ -128,15 +118,7 @@ class LandmarkSpan:
         because the matrix is at least J. Substitution takes no more than that product. J itself takes :math:`a^TJa`,
         counted twice for what follows it in the series.
 
-        Parameters
-        ----------
-        w : (m, C) array
-        size : (C,) array
-            :math:`s_c`, at least :math:`\sum_i\sqrt{K(x_i,x_i)}|\theta_{ic}|`.
-
-        Returns
-        -------
-        (C,) array
+        ``w`` (m, C). ``size`` (C,): :math:`s_c`, at least :math:`\sum_i\sqrt{K(x_i,x_i)}|\theta_{ic}|`.
         """
         return np.asarray(_EPS * (size + self._reach(w)) ** 2)
 

@@ -63,22 +63,13 @@ def solve_certified(
 ) -> None:
     r"""Solve by conjugate gradients, and leave the best point and its gap in ``watch``.
 
-    Parameters
-    ----------
-    problem : Regression
-    exact : callable
-        K times (n, C) in double precision. Every point that is judged went through it.
-    precondition : callable
-        An approximate inverse of :math:`K+\mathrm{diag}(\rho)` times (n, C), symmetric and positive definite.
-    watch, limits
-        Of one clock. Time is kept up to one product with ``exact``; Ctrl-C is followed by one, and a second one ends
-        the run with the point that was judged last.
-    fast : callable, optional
-        The same in single precision. Then steps go by this one; between runs of them alpha is judged, and what is left
-        of the right-hand side is taken again, by ``exact``.
-    start : (n, C) array, optional
-        alpha to begin with. It goes through ``exact``: where beta is small, rounding of its image in single precision
-        kept the steps after it from a gap below 2e-3 (letter, 10,000 rows: 60 steps, and 18 with this).
+    ``exact``: K times (n, C) in double precision. Every point that is judged went through it. ``precondition``: an
+    approximate inverse of :math:`K+\mathrm{diag}(\rho)` times (n, C), symmetric and positive definite. ``watch``,
+    ``limits``: of one clock. Time is kept up to one product with ``exact``; Ctrl-C is followed by one, and a second one
+    ends the run with the point that was judged last. ``fast``: the same in single precision. Then steps go by this one;
+    between runs of them alpha is judged, and what is left of the right-hand side is taken again, by ``exact``.
+    ``start`` (n, C): alpha to begin with. It goes through ``exact``: where beta is small, rounding of its image in
+    single precision kept the steps after it from a gap below 2e-3 (letter, 10,000 rows: 60 steps, and 18 with this).
     """
     seconds = {"exact": 0.0, "steps": 0.0}
     judging, stepping = _timed(exact, seconds, "exact"), _timed(fast or exact, seconds, "steps")

@@ -75,7 +75,7 @@ def compare(problem: ManyRows, radius: float, n: int, end: float) -> tuple[float
     as many are taken as leave enough of it.
     """
     now: _Factored | None = None
-    found: list[tuple[float, float]] = []
+    losses: list[tuple[float, float]] = []
     tried: list[Tried] = []
     taken = 0.0
     for share in _AROUND:
@@ -85,10 +85,10 @@ def compare(problem: ManyRows, radius: float, n: int, end: float) -> tuple[float
         now = _factored(problem, share * radius, now)
         loss, rows = _judged(problem, now.factor)
         taken = time.perf_counter() - start
-        found.append((loss, share * radius))
+        losses.append((loss, share * radius))
         tried.append(Tried(share * radius / n, loss, rows, f"leave-one-out on a factor of order {problem.n}"))
-    least = min(found)[0]
-    return max(r for loss, r in found if loss <= (1 + FLAT) * least), tried, now
+    least = min(losses)[0]
+    return max(r for loss, r in losses if loss <= (1 + FLAT) * least), tried, now
 
 
 def _factored(problem: ManyRows, radius: float, last: _Factored | None) -> _Factored:

@@ -47,7 +47,7 @@ def by_gradients(problem: ManyRows, limits: Limits, began: float, beta: float | 
         early = early_part.watch(sooner, began)
         solve_certified(early_part, early_tiles.multiply, whole.without_last(held), early, sooner)
         unseen = early_tiles.multiply_from(problem.X[rest:], early.point.alpha) + early.point.intercept
-        tried.append(Tried(radius / problem.n, problem.loss(unseen), held, "rows held out"))
+        tried.append(Tried(radius / problem.n, problem.loss(unseen), held, "held-out rows"))
         used = early.n_iter
         start = np.concatenate([early.point.alpha, np.zeros((held, problem.targets.shape[1]))])
         exact = KernelTiles(problem.kernel, problem.X)

@@ -24,10 +24,7 @@ class KernelFactor:
     the last s × s block of the factor, as :math:`(A^{-1})_{SS} = (L_{SS}L_{SS}^T)^{-1}`: their leave-one-out, each from
     all other n - 1 rows, costs :math:`s^3/3` operations where all rows cost as much as the factor.
 
-    Parameters
-    ----------
-    tiles : KernelTiles
-        In single precision to factorize in it.
+    ``tiles``: in single precision to factorize in it.
     """
 
     def __init__(self, tiles: KernelTiles) -> None:
@@ -82,14 +79,8 @@ def _squares_of_rows(U: NDArray[np.floating]) -> Array:
 def left_out(alpha: Array, diagonal: Array, ones: Array) -> Array:
     r"""Return residuals of the last rows without each of them, :math:`\alpha_i/G_{ii}`, (s, C).
 
-    Parameters
-    ----------
-    alpha : (n, C) array
-        Columns sum to zero.
-    diagonal : (s,) array
-        Of the inverse, at the last rows.
-    ones : (n,) array
-        The inverse times 1.
+    ``alpha`` (n, C): columns sum to zero. ``diagonal`` (s,): of the inverse, at the last rows. ``ones`` (n,): the
+    inverse times 1.
     """
     s = len(diagonal)
     return np.asarray(alpha[-s:] / (diagonal - ones[-s:] ** 2 / ones.sum())[:, None])

@@ -16,7 +16,7 @@ from clifford_rand_nn.row_sums.sums import Block
 from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.solvers.base import Limits
 
-_HELD = 2000  # rows held out to compare betas, or a tenth
+_HELD = 2000  # held-out rows to compare betas, or a tenth
 _ROUND_OFF = 1e-6  # of normal equations in single precision, as a share of the kernel's diagonal
 
 
@@ -47,7 +47,7 @@ def by_landmarks(problem: ManyRows, limits: Limits, began: float, beta: float | 
         del sums
         radii = np.array([n * beta]) if beta is not None else RADII * diagonal
         for radius, outputs in zip(radii, normal.predictions(K, radii), strict=True):
-            tried.append(Tried(float(radius) / n, problem.loss(outputs), held, "rows held out"))
+            tried.append(Tried(float(radius) / n, problem.loss(outputs), held, "held-out rows"))
             if tried[-1].loss == min(trial.loss for trial in tried):
                 unseen, best_beta = outputs, tried[-1].beta
         span_problem = SpanProblem(double, span, targets, float(problem.weights.sum()), center_y)

@@ -24,17 +24,7 @@ class LandmarkFeatures:
     :math:`V = K_{nm}L^{-T}`, L that of `LandmarkSpan`, in double precision. A function with coefficients u on the
     features is :math:`\sum_jK(x, z_j)a_j` with :math:`a = L^{-T}u` and :math:`||f||_K^2=||u||^2`.
 
-    Parameters
-    ----------
-    kernel : GateKernel
-    X : (n, d) array
-    rows : (m,) array of integers
-        Landmarks among the rows of X; of equal rows one is kept.
-
-    Attributes
-    ----------
-    rows : (m,) array of integers
-    span : LandmarkSpan
+    ``X`` (n, d). ``rows`` (m,): landmarks among the rows of X; of equal rows one is kept.
     """
 
     def __init__(self, kernel: GateKernel, X: NDArray[np.floating], rows: NDArray[np.intp]) -> None:
@@ -66,18 +56,7 @@ class Nystrom:
     1,690 landmarks), and the first steps are far better. V is kept, 4 n m bytes, in single precision, whose rounding is
     :math:`\epsilon`: nothing below it is known of a row.
 
-    Parameters
-    ----------
-    features : LandmarkFeatures
-    diagonal : (n,) array
-        Of K.
-    radius : (n,) array
-        :math:`\rho`.
-
-    Attributes
-    ----------
-    diagonal : (n,) array
-        q.
+    ``diagonal`` (n,): of K; as an attribute q. ``radius`` (n,): :math:`\rho`.
     """
 
     def __init__(self, features: LandmarkFeatures, diagonal: Array, radius: Array) -> None:
@@ -96,11 +75,15 @@ class Nystrom:
 
     def without_last(self, count: int) -> "Nystrom":
         """Return that of all rows but the last, on the same features."""
-        other = copy(self)
+        shorter = copy(self)
         last = self._V[-count:] / np.sqrt(self.diagonal[-count:], dtype=np.float32)[:, None]
-        other._V, other.diagonal, other._inner = self._V[:-count], self.diagonal[:-count], self._inner - last.T @ last
-        other._L = _factor(other._inner)
-        return other
+        shorter._V, shorter.diagonal, shorter._inner = (
+            self._V[:-count],
+            self.diagonal[:-count],
+            self._inner - last.T @ last,
+        )
+        shorter._L = _factor(shorter._inner)
+        return shorter
 
     def __call__(self, b: Array) -> Array:
         """Return the inverse times b (n, C)."""

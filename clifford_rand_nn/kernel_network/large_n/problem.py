@@ -1,4 +1,4 @@
-"""What the ways to solve for many rows share: the rows in one order, what they return, and a radius from some rows."""
+"""The problem of many rows in one order, the result of every way to solve it, and a radius from some rows."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -29,30 +29,15 @@ class Tried(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a way to solve hands back; rows are in the order of the `ManyRows`.
+    """The result of a way to solve; rows are in the order of the `ManyRows`."""
 
-    Attributes
-    ----------
-    watch : Watch
-        With the best point, its values and its end.
-    beta : float
-    tried : tuple of Tried
-    last : int
-        How many rows at the end have predictions of fits that did not see them.
-    unseen : (last, C)
-        These predictions.
-    centres : (k,) array of integers or None
-        Rows that the coefficients belong to; None for all.
-    scope, remark : str
-        What is certified, and what else there is to say of the run.
-    """
-
-    watch: Watch[KernelFit]
+    watch: Watch[KernelFit]  # with the best point, its values and its end
     beta: float
     tried: tuple[Tried, ...]
-    last: int
-    unseen: Array
-    centres: NDArray[np.intp] | None = None
+    last: int  # number of rows at the end with out-of-sample predictions
+    unseen: Array  # (last, C): these predictions
+    centres: NDArray[np.intp] | None = None  # (k,): rows that the coefficients belong to; None for all
+    # what is certified, and what else there is to say of the run
     scope: str = "over all functions of the kernel's space, and an intercept"
     remark: str = ""
 

@@ -27,64 +27,32 @@ _N_RADII = 60
 
 @dataclass(frozen=True, eq=False)
 class ManyRowsSolution:
-    r"""A function :math:`f(x)=\sum_iK(x, c_i)\,\alpha_i+t`, how it was found, and what is proved of it.
-
-    Attributes
-    ----------
-    kernel : GateKernel
-    centres : (k,) array of integers
-        Rows of the training data that coefficients belong to: all with a weight, or landmarks.
-    alpha : (k, C)
-    intercept : (C,)
-    beta : float
-        In the 1/n scale.
-    fitted : (n, C)
-        Predictions of all rows.
-    unseen_rows : (s,) array of integers
-        Rows for which there are predictions of fits that did not see them: left out one by one, or held out together.
-    unseen : (s, C)
-        These predictions.
-    tried : tuple of Tried
-        The betas that were compared.
-    objective, duality_gap, relative_gap : float
-        Of the problem that ``scope`` names, in the 1/n scale.
-    dual_point : (n, C)
-        What proves the bound; columns sum to zero.
-    status : Status
-    n_iter : int
-    history : tuple of HistoryRow
-    seconds : float
-    way : str
-        "eigenvectors", "factor", "gradients" or "landmarks".
-    scope : str
-        Over what the gap is certified.
-    reason : str
-        Why this way, and what is approximated.
-    message : str
-        The status in words.
-    """
+    r"""A function :math:`f(x)=\sum_iK(x, c_i)\,\alpha_i+t`, how it was found, and what is proved of it."""
 
     kernel: GateKernel
+    # (k,): rows of the training data that coefficients belong to: all with a weight, or landmarks
     centres: NDArray[np.intp]
-    alpha: Array
-    intercept: Array
-    beta: float
-    fitted: Array
+    alpha: Array  # (k, C)
+    intercept: Array  # (C,)
+    beta: float  # in the 1/n scale
+    fitted: Array  # (n, C): predictions of all rows
+    # (s,): rows for which there are predictions of fits that did not see them: left out one by one, or held out
+    # together
     unseen_rows: NDArray[np.intp]
-    unseen: Array
-    tried: tuple[Tried, ...]
-    objective: float
+    unseen: Array  # (s, C): these predictions
+    tried: tuple[Tried, ...]  # the betas that were compared
+    objective: float  # of the problem that ``scope`` names, in the 1/n scale
     duality_gap: float
     relative_gap: float
-    dual_point: Array
+    dual_point: Array  # (n, C): what proves the bound; columns sum to zero
     status: Status
     n_iter: int
     history: tuple[HistoryRow, ...]
     seconds: float
-    way: str
-    scope: str
-    reason: str
-    message: str
+    way: str  # "eigenvectors", "factor", "gradients" or "landmarks"
+    scope: str  # over what the gap is certified
+    reason: str  # why this way, and what is approximated
+    message: str  # the status in words
 
     def predict(self, X: NDArray[np.floating], rows: NDArray[np.floating], dtype: Any = np.float64) -> Array:
         """Return the outputs (m, C) of X (m, d), tile by tile, given the training rows (n, d)."""
@@ -113,28 +81,12 @@ def solve_many(
     where none of these keeps to the limits, functions in the span of landmarks. ``reason`` of the result says which and
     why. Nothing is random: results depend on the data and their order alone.
 
-    Parameters
-    ----------
-    kernel : GateKernel
-    X : (n, d) array
-        Rows as the kernel sees them, standardized.
-    targets : (n, C) array
-    weights : (n,) array of numbers ≥ 0, optional
-        Brought to a mean of 1.
-    beta : float or None
-        In the 1/n scale; None chooses it: by leave-one-out of every row and beta (eigenvectors), of some rows from the
-        factor, on some thousand rows (conjugate gradients), or by rows held out (landmarks).
-    way : {"auto", "eigenvectors", "factor", "gradients", "landmarks"}
-    tol : float
-        Relative gap to reach.
-    max_iter : int
-        Most products with the kernel.
-    max_time : float or None
-        Seconds. Without it, a way to the whole problem is taken if it is expected to end within two minutes.
-    max_memory : float or None
-        Bytes beside the data; None is half of the machine's.
-    callback : callable or None
-        Of each `HistoryRow`.
+    ``targets`` (n, C). ``X`` (n, d): rows as the kernel sees them, standardized. ``weights`` (n,): brought to a mean of
+    1. ``beta``: in the 1/n scale; None chooses it: by leave-one-out of every row and beta (eigenvectors), of some rows
+    from the factor, on some thousand rows (conjugate gradients), or by held-out rows (landmarks). ``tol``: relative gap
+    to reach. ``max_iter``: most products with the kernel. ``max_time``: seconds. Without it, a way to the whole problem
+    is taken if it is expected to end within two minutes. ``max_memory``: bytes beside the data; None is half of the
+    machine's. ``callback``: of each `HistoryRow`.
 
     Raises
     ------
@@ -170,10 +122,10 @@ def solve_many(
         most = np.inf if max_memory is None else max_memory
         chosen = estimates(n, width, C, most, np.inf if max_time is None else max_time)[way]
     limits = limits.after(time.perf_counter() - began) if max_time is None else limits
-    found = _solve(problem, chosen, limits, began, beta)
-    watch, last = found.watch, order[n - found.last :]
+    solved = _solve(problem, chosen, limits, began, beta)
+    watch, last = solved.watch, order[n - solved.last :]
     fitted, dual = np.zeros(targets.shape), np.zeros(targets.shape)
-    centres = order if found.centres is None else order[found.centres]
+    centres = order if solved.centres is None else order[solved.centres]
     fitted[order], dual[order] = watch.fitted, watch.bound.theta
     if n < len(rows):
         empty = np.setdiff1d(np.arange(len(rows)), used)
@@ -185,11 +137,11 @@ def solve_many(
         centres=centres,
         alpha=watch.point.alpha,
         intercept=watch.point.intercept,
-        beta=found.beta,
+        beta=solved.beta,
         fitted=fitted,
         unseen_rows=last,
-        unseen=found.unseen,
-        tried=found.tried,
+        unseen=solved.unseen,
+        tried=solved.tried,
         objective=watch.objective,
         duality_gap=max(watch.objective - watch.bound.value, 0.0),
         relative_gap=watch.gap,
@@ -199,8 +151,8 @@ def solve_many(
         history=tuple(watch.history),
         seconds=watch.seconds,
         way=chosen.name,
-        scope=found.scope,
-        reason=". ".join(part for part in (chosen.reason, found.remark) if part),
+        scope=solved.scope,
+        reason=". ".join(part for part in (chosen.reason, solved.remark) if part),
         message=watch.message,
     )
 
@@ -221,8 +173,8 @@ def _by_eigenvectors(problem: ManyRows, limits: Limits, began: float, beta: floa
     betas = loo.grid(_N_RADII) if beta is None else np.array([beta])
     losses = 0.5 * loo.errors(betas).sum(axis=1)
     tried = [Tried(float(b), float(loss), n, "leave-one-out") for b, loss in zip(betas, losses, strict=True)]
-    least = min(one.loss for one in tried)
-    chosen = max(one.beta for one in tried if one.loss <= (1 + FLAT) * least)
+    least = min(trial.loss for trial in tried)
+    chosen = max(trial.beta for trial in tried if trial.loss <= (1 + FLAT) * least)
     regression = problem.regression(n * chosen)
     with regression.watch(limits, began) as watch:
         alpha = loo.fit(chosen).alpha

@@ -21,12 +21,7 @@ class KernelTiles:
     A product with C columns takes half of :math:`n^2` entries, each for 2r + 4C operations, as a tile serves with its
     transpose; memory is n (r + 3C) numbers and a tile a thread.
 
-    Parameters
-    ----------
-    kernel : GateKernel
-    X : (n, d) array
-    dtype : float32 or float64
-        Of the tiles. Sums over tiles are in double precision.
+    ``X`` (n, d). ``dtype``: of the tiles. Sums over tiles are in double precision.
     """
 
     def __init__(self, kernel: GateKernel, X: NDArray[np.floating], dtype: Any = np.float64) -> None:
@@ -46,13 +41,13 @@ class KernelTiles:
         """Return K(x, x), half the squared length of every row."""
         return np.asarray(0.5 * np.einsum("ij,ij->i", self._z, self._z, dtype=np.float64))
 
-    def tile(self, rows: slice, columns: slice, other: "KernelTiles | None" = None) -> NDArray[Any]:
+    def tile(self, rows: slice, columns: slice, columns_of: "KernelTiles | None" = None) -> NDArray[Any]:
         """Return a tile: of these rows with columns of ``other``, by default of the same rows."""
-        right = self if other is None else other
+        right = self if columns_of is None else columns_of
         inner = self._z[rows] @ right._z[columns].T
         cosines = inner if self._a is self._z else self._a[rows] @ right._a[columns].T
-        seen, there = self._a[rows], right._a[columns]
-        arc_of_rows(inner, cosines, seen, there, self._lengths[rows], right._lengths[columns])
+        left_angle, right_angle = self._a[rows], right._a[columns]
+        arc_of_rows(inner, cosines, left_angle, right_angle, self._lengths[rows], right._lengths[columns])
         return inner
 
     def fill_upper(self, out: NDArray[Any]) -> None:

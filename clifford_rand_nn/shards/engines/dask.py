@@ -90,8 +90,8 @@ class DaskEngine(Engine):
             total, _ = pairwise(zip(pieces, self._runs, strict=True), self._together)
             total = self._folded(total, self._runs[0])
             self._wait(total, pieces)
-            found: Sums = self._result(total, pieces)
-        return found
+            total_sums: Sums = self._result(total, pieces)
+        return total_sums
 
     def _together(self, a: tuple[Any, Run], b: tuple[Any, Run]) -> tuple[Any, Run]:
         """Return a branch of the tree of sums, futures in nested lists, and a run of the worker that will add it up.
@@ -124,8 +124,8 @@ class DaskEngine(Engine):
         while waiting:
             with connected(self._client):
                 self._wait(waiting[0], everything)
-                found = self._result(waiting.pop(0), everything)
-            yield from found
+                results = self._result(waiting.pop(0), everything)
+            yield from results
 
     def close(self) -> None:
         """Release what the workers hold."""
@@ -139,15 +139,17 @@ class DaskEngine(Engine):
     def _look(self) -> dict[str, int]:
         """Return the memory limit of each worker that can read the shards; 0 is none. One that dies is none."""
         with connected(self._client):
-            said = self._client.run(_about, _files(self.shards), on_error="return")
-        about = {name: found for name, found in said.items() if name in self._names and not isinstance(found, OSError)}
+            replies = self._client.run(_about, _files(self.shards), on_error="return")
+        about = {
+            name: reply for name, reply in replies.items() if name in self._names and not isinstance(reply, OSError)
+        }
         if not about:
             raise _refused(describe("one whose workers have died"))
-        for name, found in about.items():
-            if isinstance(found, Exception):  # whatever a worker without this library, or of another version, says
+        for name, reply in about.items():
+            if isinstance(reply, Exception):  # whatever a worker without this library, or of another version, says
                 hint = "Workers need the same versions of Python and of this library."
-                raise _refused(describe(f"{name}: {type(found).__name__}: {found}"), hint) from found
-            if problem := found[1]:
+                raise _refused(describe(f"{name}: {type(reply).__name__}: {reply}"), hint) from reply
+            if problem := reply[1]:
                 hint = "Put the shards where every worker sees them, and give absolute paths."
                 raise fail("shards", "DaskEngine", "readable by every worker", describe(f"{name}: {problem}"), hint)
         return {name: limit for name, (limit, _) in about.items()}
@@ -155,13 +157,13 @@ class DaskEngine(Engine):
     def _fitting(self, memory: Sequence[float]) -> set[int]:
         """Return the runs whose rows are held by their workers."""
         left = [_SHARE * limit if limit < np.inf else 0.0 for limit in memory]
-        found = set()
+        held = set()
         for run in self._runs:
             need = sum(_bytes(self.shards, part) for part in run.parts)
             if need <= left[run.owner]:
                 left[run.owner] -= need
-                found.add(run.number)
-        return found
+                held.add(run.number)
+        return held
 
     def _shards(self) -> Any:
         if self._source is None:
@@ -204,16 +206,16 @@ class DaskEngine(Engine):
         so that the first one that was given up has most likely been at work.
         """
         try:
-            found = future.result()
+            received = future.result()
         except self._dask.KilledWorker as error:
             failed = self._client.run_on_scheduler(_failed, [piece.key for piece in pieces])
             rows = "" if "-sent-" in str(error.task) else f" with {self._rows_of(self._runs[failed])}"
-            found = describe(f"several that died{rows}, the last one {error.last_worker.address}")
+            received = describe(f"several that died{rows}, the last one {error.last_worker.address}")
             hint = "Most often the memory of workers is too small, or more threads share it than it is enough for."
-            raise fail("engine", "DaskEngine", "workers that live through a pass", found, hint) from None
-        if isinstance(found, ArgumentError):
-            raise found
-        return found
+            raise fail("engine", "DaskEngine", "workers that live through a pass", received, hint) from None
+        if isinstance(received, ArgumentError):
+            raise received
+        return received
 
 
 def _names(client: Any) -> dict[str, int]:
@@ -221,34 +223,36 @@ def _names(client: Any) -> dict[str, int]:
         raise _refused(describe("an asynchronous one"))
     if client.status != "running":
         raise _refused(describe(f"one that is {client.status}"))
-    found: dict[str, int] = client.nthreads()
-    if not found:
+    threads: dict[str, int] = client.nthreads()
+    if not threads:
         raise _refused(describe("one without workers"), "client.wait_for_workers(1) waits for the first.")
-    return found
+    return threads
 
 
-def _refused(found: str, hint: str = "") -> ArgumentError:
-    return fail("engine", "DaskEngine", "a distributed.Client that is connected to workers", found, hint)
+def _refused(received: str, hint: str = "") -> ArgumentError:
+    return fail("engine", "DaskEngine", "a distributed.Client that is connected to workers", received, hint)
 
 
 def _check_travel(shards: Shards) -> None:
-    arrays = [getattr(one, "_array", None) for shard in shards.shards for one in shard]
+    arrays = [getattr(stored, "_array", None) for shard in shards.shards for stored in shard]
     size = sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
     if size > _SENT:
-        found = describe(f"arrays of this process, {size / 2**20:.0f} MiB")
-        raise fail("shards", "DaskEngine", "files that every worker can read", found, "Save them and give their paths.")
+        received = describe(f"arrays of this process, {size / 2**20:.0f} MiB")
+        raise fail(
+            "shards", "DaskEngine", "files that every worker can read", received, "Save them and give their paths."
+        )
 
 
 def _files(shards: Shards) -> list[str]:
     """Return the paths of some shards; those without have names only, and come as they are."""
     step = max(1, len(shards.shards) // _LOOKED_AT)
     some = itertools.chain.from_iterable([*shards.shards[::step], shards.shards[-1]])
-    return [one.name for one in some if one is not None and os.path.exists(one.name)]
+    return [stored.name for stored in some if stored is not None and os.path.exists(stored.name)]
 
 
 def _bytes(shards: Shards, part: Part) -> int:
-    stored = [one for one in shards.shards[part.shard] if one is not None]
-    return sum(int(part.size * np.prod(one.shape[1:], dtype=float) * one.dtype.itemsize) for one in stored)
+    stored = [array for array in shards.shards[part.shard] if array is not None]
+    return sum(int(part.size * np.prod(array.shape[1:], dtype=float) * array.dtype.itemsize) for array in stored)
 
 
 def _failed(keys: Sequence[str], dask_scheduler: Any) -> int:
@@ -293,9 +297,9 @@ def _told(work: _Work) -> _Work:
     @wraps(work)
     def run(*arguments: Any) -> Any:
         for argument in arguments:
-            for one in argument if isinstance(argument, list) else [argument]:
-                if isinstance(one, ArgumentError):
-                    return one
+            for value in argument if isinstance(argument, list) else [argument]:
+                if isinstance(value, ArgumentError):
+                    return value
         try:
             return work(*arguments)
         except ArgumentError as error:
@@ -311,8 +315,8 @@ def _keep_freed_memory() -> None:
     Dask starts workers with MALLOC_TRIM_THRESHOLD_=65536, by which glibc also maps, and the system clears, every array
     of 128 KiB or more anew: a pass over 384 columns then takes twice the CPU seconds.
     """
-    told = os.environ.get("MALLOC_TRIM_THRESHOLD_") == _TRIMMED and "MALLOC_MMAP_THRESHOLD_" not in os.environ
-    if told and sys.platform == "linux":
+    is_trimmed = os.environ.get("MALLOC_TRIM_THRESHOLD_") == _TRIMMED and "MALLOC_MMAP_THRESHOLD_" not in os.environ
+    if is_trimmed and sys.platform == "linux":
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
         if mallopt is not None:
             mallopt(-1, 2**26)  # M_TRIM_THRESHOLD

@@ -62,7 +62,9 @@ class LocalEngine(Engine):
         term = self._small(term)
 
         def work(index: int, part: Part) -> Sums:
-            kept = tuple(one if isinstance(one, np.ndarray) else one.read(0, one.shape[0]) for one in self._kept[index])
+            kept = tuple(
+                array if isinstance(array, np.ndarray) else array.read(0, array.shape[0]) for array in self._kept[index]
+            )
             return part_sum(self.shards, part, term, kept)
 
         return pairwise(self._in_order(work), added)
@@ -95,9 +97,9 @@ class LocalEngine(Engine):
     def _small(self, work: _Work) -> _Work:
         if work.rows <= self._rows:
             return work
-        found = copy(work)
-        found.rows = self._rows
-        return found
+        smaller = copy(work)
+        smaller.rows = self._rows
+        return smaller
 
     def _files(self) -> Path:
         if self._own is None:

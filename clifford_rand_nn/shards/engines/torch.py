@@ -79,10 +79,10 @@ class TorchEngine(Engine):
         if term.tensors:
             term = term.placed(self._placed)
             term.rows *= 1 if self.device.type == "cpu" else _LARGER  # of the copy
-        mine, shapes = self._tried(lambda: self._sum(term), lambda sums: [one.shape for one in sums or ()])
+        mine, shapes = self._tried(lambda: self._sum(term), lambda sums: [array.shape for array in sums or ()])
         if self._dist is None:
             return tuple(map(self._array, mine))
-        return self._over_ranks(mine, next(found for found in shapes if found))
+        return self._over_ranks(mine, next(shape for shape in shapes if shape))
 
     def keep(self, make: RowMap) -> None:
         """Make small arrays of all rows and keep them on the device."""
@@ -95,8 +95,8 @@ class TorchEngine(Engine):
 
     def each(self, work: PartWork) -> Iterator[Any]:
         """Yield what is found in every part, in every rank."""
-        _, found = self._tried(lambda: [work.of(self.shards, part) for part in self._parts], lambda mine: mine)
-        return itertools.chain.from_iterable(found)
+        _, results = self._tried(lambda: [work.of(self.shards, part) for part in self._parts], lambda mine: mine)
+        return itertools.chain.from_iterable(results)
 
     def agreed(self, value: Any) -> Any:
         """Return the value of the first rank."""
@@ -128,7 +128,7 @@ class TorchEngine(Engine):
     def blocks(self, part: Part, rows: int, *, columns: bool = True) -> Iterator[Block]:
         """Yield rows as tensors: those on the device, which are put there as long as they fit, or from the shards."""
         if part not in self._rows:
-            size = sum(_width(one) * part.size for one in self.shards.shards[part.shard] if one is not None)
+            size = sum(_width(stored) * part.size for stored in self.shards.shards[part.shard] if stored is not None)
             if size > self._left:
                 yield from map(self._tensors, self.shards.blocks(part, rows))
                 return
@@ -137,7 +137,7 @@ class TorchEngine(Engine):
         yield from self._rows[part].pieces(rows)
 
     def _tensors(self, block: Block) -> Block:
-        X, y, weights = (None if one is None else self._placed(one) for one in block[:3])
+        X, y, weights = (None if array is None else self._placed(array) for array in block[:3])
         assert X is not None
         return Block(X, y, weights, block.first)
 
@@ -148,8 +148,8 @@ class TorchEngine(Engine):
         native = np.require(array, array.dtype.newbyteorder("="), ["C", "W"])
         return self._torch.from_numpy(native).to(self.device)
 
-    def _array(self, one: Any) -> Any:
-        return one.cpu().numpy() if isinstance(one, self._torch.Tensor) else one
+    def _array(self, values: Any) -> Any:
+        return values.cpu().numpy() if isinstance(values, self._torch.Tensor) else values
 
     def _budget(self, max_memory: float | None) -> float:
         if self.device.type == "cuda":
@@ -165,25 +165,27 @@ class TorchEngine(Engine):
     def _gathered(self, value: Any) -> list[Any]:
         if self._dist is None:
             return [value]
-        found: list[Any] = [None] * self.workers
-        self._dist.all_gather_object(found, value)
-        return found
+        gathered: list[Any] = [None] * self.workers
+        self._dist.all_gather_object(gathered, value)
+        return gathered
 
-    def _tried(self, work: Callable[[], Any], told: Callable[[Any], Any] = lambda mine: None) -> tuple[Any, list[Any]]:
+    def _tried(
+        self, work: Callable[[], Any], summary: Callable[[Any], Any] = lambda mine: None
+    ) -> tuple[Any, list[Any]]:
         """Return what ``work`` does and what every rank tells of it; an error of one rank is raised in all."""
         mine, error = None, None
         try:
             mine = work()
         except Exception as failed:  # of whatever kind: the others wait for this rank
             error = failed
-        said = error if error is None or isinstance(error, ArgumentError) else _elsewhere(self.rank, error)
-        found = self._gathered((said, None if error else told(mine)))
-        if error is not None and said is not error:
+        failure = error if error is None or isinstance(error, ArgumentError) else _elsewhere(self.rank, error)
+        replies = self._gathered((failure, None if error else summary(mine)))
+        if error is not None and failure is not error:
             raise error
-        for other, _ in found:
-            if other is not None:
-                raise other
-        return mine, [one for _, one in found]
+        for elsewhere, _ in replies:
+            if elsewhere is not None:
+                raise elsewhere
+        return mine, [reply for _, reply in replies]
 
     def _over_ranks(self, mine: Sums | None, shapes: list[tuple[int, ...]]) -> Sums:
         """Return the sums of all ranks: each adds a slice of them in the order of the ranks, and hands it to all."""
@@ -192,7 +194,7 @@ class TorchEngine(Engine):
         width = -(-sum(sizes) // ranks)
         flat = np.zeros(width * ranks)
         if mine is not None:
-            flat[: sum(sizes)] = np.concatenate([self._array(one).ravel() for one in mine])
+            flat[: sum(sizes)] = np.concatenate([self._array(array).ravel() for array in mine])
         sent = self._placed(flat)
         received, whole = torch.empty_like(sent), torch.empty_like(sent)
         dist.all_to_all_single(received, sent)
@@ -211,4 +213,4 @@ def _width(stored: Any) -> int:
 
 
 def _bytes(block: Block) -> int:
-    return sum(one.nbytes for one in block[:3] if one is not None)
+    return sum(array.nbytes for array in block[:3] if array is not None)

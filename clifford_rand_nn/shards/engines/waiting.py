@@ -23,18 +23,10 @@ def wait_for(client: Any, last: Any, pieces: Sequence[Any], rows_of: Callable[[i
     That is: a cluster that has no workers left, workers that Dask has paused as their memory is full, pieces that take
     much longer than the others.
 
-    Parameters
-    ----------
-    client : distributed.Client
-    last : Future
-    pieces : sequence of Future
-    rows_of : callable
-        What a piece, by its place among all, reads.
-    threads : int
-        Pieces that are worked on at a time.
+    ``rows_of``: what a piece, by its place among all, reads. ``threads``: pieces that are worked on at a time.
     """
     distributed = require("distributed", extra="shards", purpose="an engine of Dask")
-    begin, before, done, told = time.monotonic(), 0.0, 0, set[str]()
+    begin, before, done, warned = time.monotonic(), 0.0, 0, set[str]()
     while True:
         try:
             distributed.wait(last, timeout=_LOOK_SECONDS)
@@ -48,20 +40,20 @@ def wait_for(client: Any, last: Any, pieces: Sequence[Any], rows_of: Callable[[i
         if quiet <= _LATE_SECONDS:
             continue
         usual = before * threads / done if done else _FIRST_SECONDS / _LATE  # seconds of a piece
-        kind, said = client.run_on_scheduler(_hindrance)
+        kind, reason = client.run_on_scheduler(_hindrance)
         if not kind and late and quiet > _LATE * usual + _LATE_SECONDS:
-            kind, said = "late", _late(client, pieces, late, rows_of)
-        if kind and kind not in told:
-            about = f"After {done} of {len(pieces)} sums nothing for {quiet:.0f} s: {said}."
+            kind, reason = "late", _late(client, pieces, late, rows_of)
+        if kind and kind not in warned:
+            about = f"After {done} of {len(pieces)} sums nothing for {quiet:.0f} s: {reason}."
             warnings.warn(about, stacklevel=4)
-            told.add(kind)
+            warned.add(kind)
 
 
 def _late(client: Any, pieces: Sequence[Any], late: Sequence[int], rows_of: Callable[[int], str]) -> str:
     on = {key: name for name, keys in client.processing().items() for key in keys}
-    told = [f"{rows_of(place)} on {on.get(pieces[place].key, 'no worker yet')}" for place in late[:_NAMED]]
-    more = "" if len(late) <= len(told) else f" and {len(late) - len(told)} more"
-    return f"a pass waits for {'; '.join(told)}{more}"
+    delays = [f"{rows_of(place)} on {on.get(pieces[place].key, 'no worker yet')}" for place in late[:_NAMED]]
+    more = "" if len(late) <= len(delays) else f" and {len(late) - len(delays)} more"
+    return f"a pass waits for {'; '.join(delays)}{more}"
 
 
 def _hindrance(dask_scheduler: Any) -> tuple[str, str]:
@@ -92,6 +84,6 @@ def connected(client: Any) -> Iterator[None]:
     except Exception as error:
         if client.status == "running" and not isinstance(error, CancelledError):
             raise
-        found = "one whose tasks were cancelled" if client.status == "running" else f"one that is {client.status}"
+        received = "one whose tasks were cancelled" if client.status == "running" else f"one that is {client.status}"
         rule, hint = "a distributed.Client that stays connected", "A fit with a checkpoint goes on from its last state."
-        raise fail("engine", "DaskEngine", rule, describe(found), hint) from error
+        raise fail("engine", "DaskEngine", rule, describe(received), hint) from error

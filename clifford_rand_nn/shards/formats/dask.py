@@ -19,16 +19,8 @@ class DaskChunk(Stored):
 
     Chunks that a cluster holds already (`persist`) are fetched from it.
 
-    Parameters
-    ----------
-    graph : mapping
-        The tasks of this chunk and no others, so that it is small where it is sent.
-    key
-        Of the task that gives the chunk.
-    shape, dtype
-    name : str
-    telling : bool
-        Whether it is one of the few chunks that are computed to tell arrays apart.
+    ``graph``: the tasks of this chunk and no others, so that it is small where it is sent. ``key``: of the task that
+    gives the chunk. ``telling``: whether it is one of the few chunks that are computed to tell arrays apart.
     """
 
     def __init__(
@@ -59,22 +51,22 @@ class DaskChunk(Stored):
 
     def identity(self) -> str:
         """Return shape and type and, of a few chunks, a hash of some rows; names of tasks are new in every process."""
-        told = f"{self.shape}:{self.dtype}"
+        kind = f"{self.shape}:{self.dtype}"
         if not self._telling:
-            return told
+            return kind
         chunk = self._computed()
-        return f"{told}:{looked_at(lambda start, stop: chunk[start:stop], len(chunk))}"
+        return f"{kind}:{looked_at(lambda start, stop: chunk[start:stop], len(chunk))}"
 
     def _computed(self) -> NDArray[Any]:
         try:
-            found = np.asarray(require("dask", **_PURPOSE).get({**self._graph, **self._fetched()}, self._key))
+            chunk = np.asarray(require("dask", **_PURPOSE).get({**self._graph, **self._fetched()}, self._key))
         except MemoryError:
             raise
         except Exception as error:  # of whatever tasks the user's array is made of
             raise ValueError(f"its tasks failed: {type(error).__name__}: {error}") from error
-        if found.shape != self.shape:
-            raise ValueError(f"its tasks gave shape {found.shape}, not {self.shape}")
-        return found.astype(self.dtype, copy=False)
+        if chunk.shape != self.shape:
+            raise ValueError(f"its tasks gave shape {chunk.shape}, not {self.shape}")
+        return chunk.astype(self.dtype, copy=False)
 
     def _fetched(self) -> dict[Any, Any]:
         """Return what the cluster holds; no new task of the cluster's, which may be waiting for this one."""
@@ -82,8 +74,8 @@ class DaskChunk(Stored):
             return {}
         distributed = require("distributed", **_PURPOSE)
         client = distributed.get_client()
-        found: dict[Any, Any] = client.gather({key: distributed.Future(key, client, "memory") for key in self._held})
-        return found
+        chunks: dict[Any, Any] = client.gather({key: distributed.Future(key, client, "memory") for key in self._held})
+        return chunks
 
 
 def is_dask(value: Any) -> bool:
@@ -102,13 +94,13 @@ def dask_chunks(arrays: Sequence[Any], name: str, like: Sequence[Any] = ()) -> l
         An array has not as many rows as the one of ``like``.
     """
     cull = require("dask.optimization", **_PURPOSE).cull
-    found = []
+    chunks = []
     for i, array in enumerate(arrays):
         array = _sized(array)
         rows = _sized(like[i]) if i < len(like) else array
         if array.ndim == 0 or array.shape[0] != rows.shape[0]:
-            told = describe(f"{array.shape[:1]} rows beside {rows.shape[0]}")
-            raise fail(name, "Shards", "as many rows as X", told)
+            received = describe(f"{array.shape[:1]} rows beside {rows.shape[0]}")
+            raise fail(name, "Shards", "as many rows as X", received)
         whole = array.rechunk({0: rows.chunks[0], **dict.fromkeys(range(1, array.ndim), -1)})
         graph = dict(whole.__dask_graph__())
         held = [task for task in graph.values() if type(task).__name__ == "Future"]
@@ -121,8 +113,8 @@ def dask_chunks(arrays: Sequence[Any], name: str, like: Sequence[Any] = ()) -> l
             own, _ = cull(graph, [key])
             shape = (int(size), *map(int, whole.shape[1:]))
             telling = j in (0, count // 2, count - 1)
-            found.append(DaskChunk(own, key, shape, whole.dtype, f"{label}, chunk {j}", telling))
-    return found
+            chunks.append(DaskChunk(own, key, shape, whole.dtype, f"{label}, chunk {j}", telling))
+    return chunks
 
 
 def _sized(array: Any) -> Any:

@@ -20,15 +20,8 @@ _LEAST_READ = 2**16  # bytes, so that reads of targets are few: every one hands 
 class RawFile(Stored):
     """An array that lies in a file as its bytes, from an offset on.
 
-    Parameters
-    ----------
-    path : path
-    offset : int
-        Bytes before the array.
-    shape, dtype
-        The type may be of another byte order; rows that are read are in the machine's.
-    by_columns : bool
-        Whether the array lies in Fortran's order.
+    ``offset``: bytes before the array. ``shape``, ``dtype``: the type may be of another byte order; rows that are read
+    are in the machine's. ``by_columns``: whether the array lies in Fortran's order.
     """
 
     def __init__(
@@ -46,8 +39,8 @@ class RawFile(Stored):
         self._seen = about.st_size, about.st_mtime_ns
         size = offset + dtype.itemsize * math.prod(shape)
         if about.st_size < size:
-            found = describe(f"{self.name}: {about.st_size} of {size} bytes")
-            raise fail("X", "Shards", "whole files", found, "The file is cut off.")
+            received = describe(f"{self.name}: {about.st_size} of {size} bytes")
+            raise fail("X", "Shards", "whole files", received, "The file is cut off.")
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows."""
@@ -73,11 +66,11 @@ class RawFile(Stored):
             columns = np.empty((width, stop - start), self._type)
             for j, column in enumerate(columns):
                 _fill(file, self._offset + (j * self.shape[0] + start) * size, column)
-            found = np.ascontiguousarray(columns.reshape(*self.shape[:0:-1], stop - start).T)
+            rows = np.ascontiguousarray(columns.reshape(*self.shape[:0:-1], stop - start).T)
         else:
-            found = np.empty((stop - start, *self.shape[1:]), self._type)
-            _fill(file, self._offset + start * width * size, found.reshape(-1))
-        return found.astype(self.dtype, copy=False)
+            rows = np.empty((stop - start, *self.shape[1:]), self._type)
+            _fill(file, self._offset + start * width * size, rows.reshape(-1))
+        return rows.astype(self.dtype, copy=False)
 
     def identity(self) -> str:
         """Return path, size and time of change."""
@@ -98,8 +91,8 @@ def NpyFile(path: str | os.PathLike[str]) -> RawFile:
             shape, by_columns, dtype = read_npy_header(file)
             offset = file.tell()
     except FAULTS as error:
-        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
-        raise fail("X", "Shards", "readable .npy files", describe(f"{name}: {said}")) from error
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
+        raise fail("X", "Shards", "readable .npy files", describe(f"{name}: {reason}")) from error
     if dtype.hasobject:
         hint = "Write labels as texts of fixed size: np.save(path, y.astype(str))."
         raise fail("y", "Shards", "numbers or texts of fixed size", describe(f"{name}: Python objects"), hint)

@@ -22,10 +22,7 @@ class ParquetColumns(Stored):
 
     A column of lists of one length, such as embeddings, is as many columns.
 
-    Attributes
-    ----------
-    columns : tuple of str or None
-        Their names, where each is one column.
+    ``columns``: their names, where each is one column.
     """
 
     def __init__(
@@ -47,8 +44,8 @@ class ParquetColumns(Stored):
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows."""
-        found = list(self.blocks(start, stop, max(1, stop - start)))
-        return found[0] if found else np.empty((0, *self.shape[1:]), self.dtype)
+        blocks = list(self.blocks(start, stop, max(1, stop - start)))
+        return blocks[0] if blocks else np.empty((0, *self.shape[1:]), self.dtype)
 
     def blocks(self, start: int, stop: int, rows: int) -> Iterator[NDArray[Any]]:
         """Yield rows, decoded from the beginning of the row group that ``start`` lies in."""
@@ -70,20 +67,20 @@ class ParquetColumns(Stored):
                     yield self._array(batch.slice(some.start, some.stop - some.start))
 
     def _array(self, batch: Any) -> NDArray[Any]:
-        found = np.empty((len(batch), *self.shape[1:]), self.dtype)
+        rows = np.empty((len(batch), *self.shape[1:]), self.dtype)
         at = 0
         for name, width in zip(self._names, self._widths, strict=True):
             array = batch.column(name)
             if array.null_count:
                 raise ValueError(f"the column {name!r} has {array.null_count} empty cells")
             if width:
-                found[:, at : at + width] = self._lists(array, name, width)
+                rows[:, at : at + width] = self._lists(array, name, width)
             elif self._flat:
                 return _plain(array, self.dtype)
             else:
-                found[:, at] = _plain(array, self.dtype)
+                rows[:, at] = _plain(array, self.dtype)
             at += max(1, width)
-        return found
+        return rows
 
     def _lists(self, array: Any, name: str, width: int) -> NDArray[Any]:
         from pyarrow import compute
@@ -106,7 +103,7 @@ class ParquetColumns(Stored):
 
 
 class ParquetFacts:
-    """What the end of a Parquet file says: columns with their types, rows of each row group, size and time of change.
+    """The footer of a Parquet file: columns with their types, rows of each row group, size and time of change.
 
     Raises
     ------
@@ -134,7 +131,9 @@ class ParquetFacts:
         """Return the first row of the columns whose lists have no fixed length; None if there are none."""
         import pyarrow as pa
 
-        free = [one.name for one in self.schema if pa.types.is_list(one.type) or pa.types.is_large_list(one.type)]
+        free = [
+            field.name for field in self.schema if pa.types.is_list(field.type) or pa.types.is_large_list(field.type)
+        ]
         return next(source.iter_batches(1, columns=free, use_threads=False), None) if free else None
 
     def width_of(self, column: str) -> int:
@@ -148,8 +147,8 @@ class ParquetFacts:
             return int(kind.list_size)
         first = None if self._first is None else self._first.column(column)[0]
         if first is None or not first.is_valid or len(first) == 0:
-            found = describe(f"{self.name}: the column {column!r} begins with none")
-            raise fail("X", "Shards", "lists of one length ≥ 1", found)
+            received = describe(f"{self.name}: the column {column!r} begins with none")
+            raise fail("X", "Shards", "lists of one length ≥ 1", received)
         return len(first)
 
     def type_of(self, column: str, labels: bool) -> np.dtype[Any]:
@@ -167,10 +166,10 @@ class ParquetFacts:
             return np.dtype(np.float64)
         if labels and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
             return np.dtype(str)
-        found = describe(f"{self.name}: the column {column!r} of type {kind}")
+        received = describe(f"{self.name}: the column {column!r} of type {kind}")
         if labels:
-            raise fail("target", "Shards", "a column of numbers, truth values or texts", found)
-        raise fail("X", "Shards", "columns of numbers or truth values", found, _TABLES)
+            raise fail("target", "Shards", "a column of numbers, truth values or texts", received)
+        raise fail("X", "Shards", "columns of numbers or truth values", received, _TABLES)
 
 
 def parquet_columns(
@@ -196,25 +195,25 @@ def parquet_columns(
     if not chosen:
         raise fail("X", "Shards", "files with columns for features", describe(f"{first.name}: none"))
     like = next((file for file in facts if file.groups.sum()), first)  # lists of a file without rows have no length
-    found: dict[str, list[Stored]] = {"X": [], "y": [], "sample_weight": []}
+    roles: dict[str, list[Stored]] = {"X": [], "y": [], "sample_weight": []}
     for file in facts:
-        there = file.schema.names
+        present = file.schema.names
         for role, names in (("target", targets), ("sample_weight", apart[len(targets) :]), ("X", chosen)):
             for name in names:
-                if there.count(name) != 1:
+                if present.count(name) != 1:
                     rule = f"{'a column' if role != 'X' else 'columns'} that every file has once"
-                    raise fail(role, "Shards", rule, describe(f"{file.name}: {there.count(name)} named {name!r}"))
-        more = [] if columns is not None else sorted(set(there) - {*chosen, *apart})
+                    raise fail(role, "Shards", rule, describe(f"{file.name}: {present.count(name)} named {name!r}"))
+        more = [] if columns is not None else sorted(set(present) - {*chosen, *apart})
         if more:
-            told = describe(f"{file.name}: {', '.join(more)} beside those of {first.name}")
-            raise fail("X", "Shards", "files with the same columns", told, "Name those to take: columns=[…].")
+            received = describe(f"{file.name}: {', '.join(more)} beside those of {first.name}")
+            raise fail("X", "Shards", "files with the same columns", received, "Name those to take: columns=[…].")
     for file in facts:
-        found["X"].append(ParquetColumns(file, chosen, flat=False, like=like))
+        roles["X"].append(ParquetColumns(file, chosen, flat=False, like=like))
         if targets:
-            found["y"].append(ParquetColumns(file, targets, flat=len(targets) == 1, labels=True))
+            roles["y"].append(ParquetColumns(file, targets, flat=len(targets) == 1, labels=True))
         if sample_weight is not None:
-            found["sample_weight"].append(ParquetColumns(file, [sample_weight], flat=True))
-    return found
+            roles["sample_weight"].append(ParquetColumns(file, [sample_weight], flat=True))
+    return roles
 
 
 def _is_list(kind: Any) -> bool:

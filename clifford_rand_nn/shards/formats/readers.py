@@ -32,13 +32,13 @@ def opened_shards(X: Any, y: Any, sample_weight: Any, target: Any, columns: Any)
         raise fail("X", "Shards", "a path, an array, or a list of them", describe(type(X).__name__))
     elif hasattr(X, "shape"):
         X = [X]
-        y, sample_weight = ([one] if hasattr(one, "shape") else one for one in (y, sample_weight))
+        y, sample_weight = ([value] if hasattr(value, "shape") else value for value in (y, sample_weight))
     if isinstance(X, Mapping):
         _refuse_beside(y, sample_weight, "a folder that has files of its own")
         lists = X
     else:
         X = _listed(X, "X")
-        if X and all(_is_path(one) and Path(one).suffix.lower() in _PARQUET for one in X):
+        if X and all(_is_path(value) and Path(value).suffix.lower() in _PARQUET for value in X):
             return _parquet(X, y, sample_weight, target, columns)
         lists = {"X": X, "y": _listed(y, "y"), "sample_weight": _listed(sample_weight, "sample_weight")}
     for name, value in (("target", target), ("columns", columns)):
@@ -49,8 +49,8 @@ def opened_shards(X: Any, y: Any, sample_weight: Any, target: Any, columns: Any)
 
 def has_names(path: Path) -> bool:
     """Tell whether a folder or file is one of Parquet, whose columns have names."""
-    found = _inside(path)
-    return isinstance(found, list) and all(file.suffix.lower() in _PARQUET for file in found)
+    files = _inside(path)
+    return isinstance(files, list) and all(file.suffix.lower() in _PARQUET for file in files)
 
 
 def _parquet(X: Sequence[Any], y: Any, sample_weight: Any, target: Any, columns: Any) -> Opened:
@@ -61,22 +61,22 @@ def _parquet(X: Sequence[Any], y: Any, sample_weight: Any, target: Any, columns:
         sample_weight = None
     else:
         beside = []
-    found = parquet_columns(X, target, sample_weight, columns)
+    named = parquet_columns(X, target, sample_weight, columns)
     more = _opened({"X": [], "y": _listed(y, "y"), "sample_weight": beside})
-    return {name: found[name] or more[name] for name in found}
+    return {name: named[name] or more[name] for name in named}
 
 
 def _opened(lists: Mapping[str, Sequence[Any]]) -> Opened:
     X = lists["X"]
     if X and all(map(is_dask, X)):
-        found: dict[str, Sequence[Stored]] = {"X": dask_chunks(X, "X")}
+        chunks: dict[str, Sequence[Stored]] = {"X": dask_chunks(X, "X")}
         for name in ("y", "sample_weight"):
             values = lists[name]
             if values and not (len(values) == len(X) and all(map(is_dask, values))):
                 rule = "Dask arrays, one for each of X"
                 raise fail(name, "Shards", rule, describe(f"{len(values)} of {type(values[0]).__name__}"))
-            found[name] = dask_chunks(values, name, X)
-        return found
+            chunks[name] = dask_chunks(values, name, X)
+        return chunks
     opened: dict[str, list[Stored]] = {name: [] for name in lists}
     for name, values in lists.items():
         for i, value in enumerate(values):
@@ -98,15 +98,15 @@ def _one(value: Any, name: str, label: str) -> dict[str, Stored]:
             return {name: ZarrArray(value, label)}
         return {name: mapped_file(value) or HeldArray(value, label)}
     except TypeError as error:
-        found = " ".join(f"{label}, a {type(value).__name__} {error}".split())
-        raise fail(name, "Shards", rule, describe(found), _AS_ARRAY) from error
+        received = " ".join(f"{label}, a {type(value).__name__} {error}".split())
+        raise fail(name, "Shards", rule, describe(received), _AS_ARRAY) from error
 
 
 def _file(value: Any, name: str) -> dict[str, Stored]:
     path = Path(value)
     if is_zarr(path):
-        found = open_zarr(path)
-        return dict(found) if name == "X" else {name: found["X"]}
+        arrays = open_zarr(path)
+        return dict(arrays) if name == "X" else {name: arrays["X"]}
     if path.suffix.lower() == ".npy":
         return {name: NpyFile(value)}
     hint = "All of X must be Parquet if some of it is." if path.suffix.lower() in _PARQUET else ""
@@ -120,26 +120,26 @@ def _inside(path: Path) -> Mapping[str, list[Path]] | list[Path]:
     if rows := sorted(path.glob("X-*.npy")):
         return _neighbors(path, rows)
     for endings in (_PARQUET, (".zarr",)):
-        if found := sorted(file for file in path.glob("*") if file.suffix.lower() in endings and file.name[0] != "."):
-            return found
+        if files := sorted(file for file in path.glob("*") if file.suffix.lower() in endings and file.name[0] != "."):
+            return files
     rule = "a folder with X-00000.npy, y-00000.npy, …, with .parquet or with .zarr"
     raise fail("X", "Shards", rule, describe(f"{path}" + ("" if path.is_dir() else ", which is no folder")))
 
 
 def _neighbors(folder: Path, rows: list[Path]) -> dict[str, list[Path]]:
-    found = {"X": rows, "y": [], "sample_weight": []}
+    roles = {"X": rows, "y": [], "sample_weight": []}
     for role, letter in (("y", "y"), ("sample_weight", "w")):
-        there = sorted(folder.glob(f"{letter}-*.npy"))
+        present = sorted(folder.glob(f"{letter}-*.npy"))
         wanted = [path.with_name(letter + path.name[1:]) for path in rows]
-        if not there:
+        if not present:
             continue
-        odd = sorted(set(wanted) ^ set(there))
+        odd = sorted(set(wanted) ^ set(present))
         if odd:
             missing = odd[0] if odd[0] in wanted else odd[0].with_name("X" + odd[0].name[1:])
             rule = f"a folder with an {letter}-….npy for each X-….npy"
             raise fail("X", "Shards", rule, describe(f"no {missing.name} in {folder}"))
-        found[role] = wanted
-    return found
+        roles[role] = wanted
+    return roles
 
 
 def _refuse_beside(y: Any, sample_weight: Any, what: str) -> None:
@@ -154,10 +154,10 @@ def _listed(values: Any, name: str) -> list[Any]:
     rule = "a list with a file or an array for each shard"
     if isinstance(values, str | bytes | os.PathLike | Mapping | Set) or not isinstance(values, Iterable):
         raise fail(name, "Shards", rule, describe(type(values).__name__))
-    found = list(values)
-    if not found:  # which is not the same as none given
+    entries = list(values)
+    if not entries:  # which is not the same as none given
         raise fail(name, "Shards", "a list with at least one shard", describe("an empty one"))
-    return found
+    return entries
 
 
 def _is_path(value: Any) -> bool:

@@ -38,7 +38,7 @@ class ZarrArray(HeldArray):
         """Yield rows; every chunk is decoded once."""
         unit = self._unit * max(1, rows // self._unit)
         ends = [*range((start // unit + 1) * unit, stop, unit), stop]
-        return regrouped((self.read(*one) for one in zip([start, *ends[:-1]], ends, strict=True)), rows)
+        return regrouped((self.read(*bounds) for bounds in zip([start, *ends[:-1]], ends, strict=True)), rows)
 
     def unit(self, row: int) -> tuple[int, int]:
         """Return the rows of a chunk."""
@@ -78,16 +78,16 @@ def open_zarr(path: Path) -> dict[str, ZarrArray]:
         raise fail("X", "Shards", "readable Zarr", describe(f"{path}: {error}")) from error
 
 
-def _opened(found: Any, path: Path) -> dict[str, ZarrArray]:
-    if hasattr(found, "shape"):
-        return {"X": ZarrArray(found, str(path))}
-    there = dict(found.arrays())
-    if "X" not in there:
-        told = describe(f"{path} with {', '.join(sorted(there)) or 'nothing'}")
-        raise fail("X", "Shards", "a Zarr group with arrays X (n, d) and y", told)
-    chosen = {"X": there["X"]}
+def _opened(source: Any, path: Path) -> dict[str, ZarrArray]:
+    if hasattr(source, "shape"):
+        return {"X": ZarrArray(source, str(path))}
+    arrays = dict(source.arrays())
+    if "X" not in arrays:
+        received = describe(f"{path} with {', '.join(sorted(arrays)) or 'nothing'}")
+        raise fail("X", "Shards", "a Zarr group with arrays X (n, d) and y", received)
+    chosen = {"X": arrays["X"]}
     for role, names in _NAMES.items():
         for name in names:
-            if name in there:
-                chosen.setdefault(role, there[name])
+            if name in arrays:
+                chosen.setdefault(role, arrays[name])
     return {role: ZarrArray(array, f"{path}/{array.basename}") for role, array in chosen.items()}

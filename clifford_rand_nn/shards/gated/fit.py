@@ -56,15 +56,15 @@ def train_gated(
     null = problem.zero_network()
     steps = ShardedFista(problem, limits, save)
     point, early = (null, False) if state else _warm(problem, limits, null)
-    found, status, last = steps.run(state or steps.start(point), early)
+    proved, status, last = steps.run(state or steps.start(point), early)
     seconds = time.perf_counter() - began
-    network = problem.network(found.point)
+    network = problem.network(proved.point)
     coefficients = _coefficients(network.U, network.t)
     nothing = np.zeros((0, network.U.shape[2]))
     result: Result[Coefficients] = Result(
-        objective=found.objective,
-        duality_gap=max(found.objective - found.dual, 0.0),
-        relative_gap=problem.gap(found.objective, found.dual),
+        objective=proved.objective,
+        duality_gap=max(proved.objective - proved.dual, 0.0),
+        relative_gap=problem.gap(proved.objective, proved.dual),
         n_iter=last.steps,
         status=status,
         history=last.history,
@@ -75,7 +75,7 @@ def train_gated(
         dual_point=nothing,
         reason=f"{problem.passes} passes over {problem.n} rows",
     )
-    return Trained(without_feature(result.ended(status), feature), found.scale, None if early else last)
+    return Trained(without_feature(result.ended(status), feature), proved.scale, None if early else last)
 
 
 def on_all_columns(sample: GatedProblem) -> GatedProblem:
@@ -90,12 +90,12 @@ def on_all_columns(sample: GatedProblem) -> GatedProblem:
 class _PlainMap(GatedMap):
     """The map in the columns as they are."""
 
-    def __init__(self, found: GatedMap) -> None:
-        kept = {
-            name: value for name, value in vars(found).items() if name not in ("metric", "sigma", "basis", "weights")
+    def __init__(self, source: GatedMap) -> None:
+        shared = {
+            name: value for name, value in vars(source).items() if name not in ("metric", "sigma", "basis", "weights")
         }
-        self.__dict__.update(kept)
-        d = found.basis.shape[0]
+        self.__dict__.update(shared)
+        d = source.basis.shape[0]
         self.basis, self.weights = np.eye(d), np.ones(d)
         self._Y = self._rotated(np.float64 if self._exact else np.float32)
         self._single = [] if self._exact else [self._Y]
@@ -109,11 +109,11 @@ def _warm(problem: ShardedProblem, limits: Limits, null: Point) -> tuple[Point, 
     if problem.sample.n < _ROWS_A_COEFFICIENT * null.U.size:
         return null, False
     tol = max(_LEAST_WARM, min(_WARM * limits.tol, 0.1))
-    found = Fista(tol=tol, max_iter=300).solve(problem.sample)
-    if found.status is Status.MAX_MEMORY:
+    solved = Fista(tol=tol, max_iter=300).solve(problem.sample)
+    if solved.status is Status.MAX_MEMORY:
         raise MemoryError
-    point = problem.sample.point(found.coefficients)
-    return point if np.isfinite(point.U).all() else null, found.interrupted
+    point = problem.sample.point(solved.coefficients)
+    return point if np.isfinite(point.U).all() else null, solved.interrupted
 
 
 def _coefficients(U: Array, t: Array) -> Coefficients:

@@ -1,4 +1,4 @@
-r"""What a pass over the rows says of a gated network: loss, gradient, dual values; and of its intercept.
+r"""Sums over the rows that judge a gated network: loss, gradient, dual values; and of its intercept.
 
 The network is :math:`f(x)=\sum_i1[h_i\cdot x+c_i\ge0]\,(x, c)\cdot U_i+t`, with U (d', P, C) in the columns of
 [X c], and :math:`\theta_j=-\omega_j\ell'(f(x_j))` its residual. Rows may be tensors: all but the decision of the
@@ -73,9 +73,9 @@ class _Forward(RowSum):
 
     def placed(self, place: Callable[[NDArray[Any]], Any]) -> Self:
         """Return a copy on a device; of U only the columns in use go there."""
-        found = super().placed(place)
-        found.targets = self.targets.placed(place)
-        return found
+        term = super().placed(place)
+        term.targets = self.targets.placed(place)
+        return term
 
     def _rows(self, block: Block) -> Any:
         """Return [X c] in the precision of the products."""
@@ -201,14 +201,14 @@ class Balance(_Forward):
         loss, y, w = self.targets.loss, self.targets.of(block), self.targets.weights(block)
         xp = library(y)
         g = self._gated(self._rows(block), self._on(block, kept)) if self.columns else xp.zeros_like(y)
-        found: list[Sums] = []
+        sums_of: list[Sums] = []
         for t in self.intercepts:
             f = g + t
             plain = loss.residual(f, y)
             theta = w * plain
             value, size = xp.sum(w * loss.value(f, y)), xp.sum(xp.abs(theta))
-            found.append((value, xp.sum(theta, axis=0), size, _hessian(loss, plain, y, w)))
-        return tuple(xp.stack(values) for values in zip(*found, strict=True))
+            sums_of.append((value, xp.sum(theta, axis=0), size, _hessian(loss, plain, y, w)))
+        return tuple(xp.stack(values) for values in zip(*sums_of, strict=True))
 
 
 def _hessian(loss: Loss, theta: Any, y: Any, w: Any) -> Any:

@@ -29,7 +29,7 @@ _SPACING = np.array([0.98, 0.995, 1.0, 1.01])  # scales that are tried, in units
 
 
 class Evaluated(NamedTuple):
-    """What a pass says of a point: objective, slope in its coordinates, and the best scaled residual's dual value.
+    """A point as a pass judges it: objective, slope in its coordinates, and the best scaled residual's dual value.
 
     ``scale`` is the largest s with sθ within the norms; 1 for squared norms. ``dual`` bounds the optimum whatever θ is;
     ``estimate`` is its dual value, a bound only if θ sums to zero or there is no intercept.
@@ -45,16 +45,7 @@ class Evaluated(NamedTuple):
 class ShardedProblem:
     """See above.
 
-    Parameters
-    ----------
-    engine : Engine
-        That keeps the `Patterns` of the rows.
-    sample : GatedProblem
-    targets : Targets
-    n : int
-        Rows of weight > 0.
-    feature : float or None
-        c.
+    ``engine``: that keeps the `Patterns` of the rows. ``n``: rows of weight > 0. ``feature``: c.
     """
 
     def __init__(self, engine: Engine, sample: GatedProblem, targets: Targets, n: int, feature: float | None) -> None:
@@ -132,9 +123,9 @@ class ShardedProblem:
         return self.with_intercept(z, np.linalg.lstsq(hessian[0], sums[0], rcond=None)[0])
 
     def _balance(self, network: Network, intercepts: Array) -> Sums:
-        found = self.engine.sum(Balance(network, self.targets, self.feature, intercepts))
+        sums = self.engine.sum(Balance(network, self.targets, self.feature, intercepts))
         self.passes += 1
-        return tuple(values / self.n for values in found)
+        return tuple(values / self.n for values in sums)
 
     def balanced(self, network: Network, near: float = BALANCED) -> Array:
         """Return the best intercept for the network's coefficients."""
@@ -146,12 +137,7 @@ def balanced(judge: Callable[[Array], Sums], t: Array, near: float = BALANCED) -
 
     The step from where they do so to ``near``, a share of the sum of their sizes, is the last one, and not judged.
 
-    Parameters
-    ----------
-    judge : callable
-        Returns the sums of `Balance`, or their means, for intercepts (k, C).
-    t : (C,)
-    near : float
+    ``t`` (C,). ``judge``: returns the sums of `Balance`, or their means, for intercepts (k, C).
     """
     intercepts = t[None]
     loss, sums, size, hessian = judge(intercepts)

@@ -48,12 +48,7 @@ class Found(NamedTuple):
 class ShardedFista:
     """See `Fista`; here values are sums over shards, and a point is judged where its gradient is taken.
 
-    Parameters
-    ----------
-    problem : ShardedProblem
-    limits : Limits
-    save : callable
-        Called with a `State` after every step.
+    ``save``: called with a `State` after every step.
     """
 
     def __init__(self, problem: ShardedProblem, limits: Limits, save: Callable[[State], object]) -> None:
@@ -74,9 +69,9 @@ class ShardedFista:
         while status is None:
             try:
                 if state.gap <= self._limits.tol and state.steps >= state.next_proof:
-                    found = self.prove(state)
-                    if found.gap <= self._limits.tol:
-                        return found, Status.OPTIMAL, state
+                    proved = self.prove(state)
+                    if proved.gap <= self._limits.tol:
+                        return proved, Status.OPTIMAL, state
                     state = state._replace(next_proof=state.steps + max(_WAIT, state.steps // _PATIENCE))
                 status = self._ended(state)
                 if status is None:
@@ -85,9 +80,9 @@ class ShardedFista:
                     self._save(state)
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
-        found = self.prove(state)
-        reached = found.gap <= self._limits.tol and status is not Status.INTERRUPTED
-        return found, Status.OPTIMAL if reached else status, state
+        proved = self.prove(state)
+        reached = proved.gap <= self._limits.tol and status is not Status.INTERRUPTED
+        return proved, Status.OPTIMAL if reached else status, state
 
     def _ended(self, state: State) -> Status | None:
         if not np.isfinite(state.z.U).all():

@@ -49,30 +49,15 @@ _T = TypeVar("_T")
 
 
 class Saved(NamedTuple):
-    """All that a fit goes on from.
-
-    Attributes
-    ----------
-    size : Size
-    rows : (m,) int
-        Landmarks among the unique rows of the sample.
-    sums : arrays
-        Of the normal equations; none where nobody asked for states.
-    center : (C,)
-        Subtracted from their targets.
-    is_final : bool
-        Whether steps are on all rows.
-    steps : State
-    unseen : (array, array) or None
-        u and intercept of the fit without the held-out rows, once it is known.
-    """
+    """All that a fit goes on from."""
 
     size: Size
-    rows: NDArray[np.intp]
-    sums: Sums
-    center: Array
-    is_final: bool
+    rows: NDArray[np.intp]  # (m,): landmarks among the unique rows of the sample
+    sums: Sums  # of the normal equations; none where nobody asked for states
+    center: Array  # (C,): subtracted from their targets
+    is_final: bool  # whether steps are on all rows
     steps: State
+    # u and intercept of the fit without the held-out rows, once it is known
     unseen: tuple[Array, Array] | None
 
     @classmethod
@@ -84,49 +69,24 @@ class Saved(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    r"""A network over landmarks, and what is known of it.
-
-    Attributes
-    ----------
-    network : KernelNetwork
-    rows : (m,) int
-        The landmarks, by their index among all rows.
-    held : SampleRows
-        The rows that beta was judged on.
-    outputs : (h, C)
-        Their predictions by a fit without them.
-    beta : float
-    solved : Solved
-        Objective, bound and dual scale s: the dual point of row i is :math:`s\,\omega_i(y_i-f(x_i))`, :math:`\omega` of
-        mean 1.
-    candidates : list of Candidate
-        The betas on the held-out rows, best first, then the comparisons on the sample.
-    rounds : LearnedRounds or None
-    metric : (d, d) or None
-    scope, reason : str
-    status : Status
-    message : str
-        What it says; empty where the tolerance was reached.
-    history : tuple of HistoryRow
-    state : Saved or None
-        None if an interrupt left the normal equations of the sample.
-    """
+    r"""A network over landmarks, and what is known of it."""
 
     network: KernelNetwork
-    rows: NDArray[np.int64]
-    held: SampleRows
-    outputs: Array
+    rows: NDArray[np.int64]  # (m,): the landmarks, by their index among all rows
+    held: SampleRows  # the rows that beta was judged on
+    outputs: Array  # (h, C): their predictions by a fit without them
     beta: float
+    # objective, bound and dual scale s: the dual point of row i is s\,\omega_i(y_i-f(x_i)), \omega of mean 1
     solved: Solved
-    candidates: list[Candidate]
+    candidates: list[Candidate]  # the betas on the held-out rows, best first, then the comparisons on the sample
     rounds: LearnedRounds | None
-    metric: Array | None
+    metric: Array | None  # (d, d)
     scope: str
     reason: str
     status: Status
-    message: str
+    message: str  # what it says; empty where the tolerance was reached
     history: tuple[HistoryRow, ...]
-    state: Saved | None
+    state: Saved | None  # none if an interrupt left the normal equations of the sample
 
 
 def train(
@@ -140,19 +100,8 @@ def train(
 ) -> Trained:
     """Choose from the sample, sum normal equations in one pass, take the best beta, solve, and bound.
 
-    Parameters
-    ----------
-    engine : Engine
-    facts : Facts
-    targets : Targets
-        Of the loss that is trained; the sample chooses by the squared loss.
-    choices : Choices
-    owner : str
-        Whose errors these are.
-    state : Saved, optional
-        To go on from.
-    save : callable, optional
-        Called after every pass with a function that returns the state.
+    ``targets``: of the loss that is trained; the sample chooses by the squared loss. ``owner``: whose errors these are.
+    ``state``: to go on from. ``save``: called after every pass with a function that returns the state.
     """
     began = time.perf_counter()
     squared = targets

@@ -25,23 +25,12 @@ _CANCELED = 1e-6  # of the mean square of a column: a variance below, as a diffe
 
 @dataclass(frozen=True, eq=False)
 class SampleRows:
-    """Rows of the sample in memory, with their targets.
+    """Rows of the sample in memory, with their targets."""
 
-    Attributes
-    ----------
-    index : (k,) int
-        Among all rows.
-    X : (k, d)
-        Unscaled, float64.
-    targets : (k, C)
-    weights : (k,)
-        Of mean 1 over all rows.
-    """
-
-    index: NDArray[np.int64]
-    X: Array
-    targets: Array
-    weights: Array
+    index: NDArray[np.int64]  # (k,): among all rows
+    X: Array  # (k, d): unscaled, float64
+    targets: Array  # (k, C)
+    weights: Array  # (k,): of mean 1 over all rows
 
     def take(self, rows: NDArray[np.intp]) -> "SampleRows":
         """Return some of them."""
@@ -73,34 +62,21 @@ def split_sample(facts: Facts, targets: Targets, owner: str) -> tuple[SampleRows
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """What the sample decided.
-
-    Attributes
-    ----------
-    standard : Standardization
-    kernel : GateKernel
-    candidates : list of Candidate
-        Of scalings and constant features, best first.
-    rounds : LearnedRounds or None
-        With rows as indices among all.
-    metric : (d, d) or None
-    rows : SampleRows
-        Unique rows, landmarks among the first of them.
-    """
+    """Choices that the sample decided."""
 
     standard: Standardization
     kernel: GateKernel
-    candidates: list[Candidate]
-    rounds: LearnedRounds | None
-    metric: Array | None
-    rows: SampleRows
+    candidates: list[Candidate]  # of scalings and constant features, best first
+    rounds: LearnedRounds | None  # with rows as indices among all
+    metric: Array | None  # (d, d)
+    rows: SampleRows  # unique rows, landmarks among the first of them
 
 
 def select_on_sample(facts: Facts, learn: SampleRows, choices: Choices, owner: str) -> Selection:
     """Choose as a fit in memory does, but that columns are standardized by the sums of all rows."""
     problem, rows = _unique_rows(learn)
     if len(rows) < 2:
-        raise fail("X", owner, "at least two rows that differ, so that one can be left out", describe("one sample"))
+        raise fail("X", owner, "at least two unique rows, so that one can be left out", describe("one sample"))
     compared = np.sort(spread_rows(len(rows), min(len(rows), COMPARED)))
     best, table = choose(problem.take(compared), choices.beta)
     scaling, bias, beta, _, n = best.candidate
