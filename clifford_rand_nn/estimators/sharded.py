@@ -27,7 +27,7 @@ from clifford_rand_nn.row_sums.engine import Engine
 from clifford_rand_nn.row_sums.sums import Block
 from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.certificate import ShardCertificate
-from clifford_rand_nn.shards.engines.dispatch import as_engine
+from clifford_rand_nn.shards.engines.local import as_engine
 from clifford_rand_nn.shards.gated.fit import Trained, needed, on_all_columns, train_gated
 from clifford_rand_nn.shards.gated.passes import Patterns
 from clifford_rand_nn.shards.gated.problem import ShardedProblem

@@ -14,7 +14,7 @@ from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.row_sums.engine import Engine
 from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.checkpoint import Checkpoint, CheckpointStore
-from clifford_rand_nn.shards.engines.dispatch import as_engine
+from clifford_rand_nn.shards.engines.local import as_engine
 from clifford_rand_nn.shards.plan import Plan, plan_fit
 from clifford_rand_nn.shards.scan import Facts
 from clifford_rand_nn.shards.source import Shards

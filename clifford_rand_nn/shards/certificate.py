@@ -16,7 +16,7 @@ from clifford_rand_nn.problems.duality import EQUALITY_TOL, imbalance, rounding,
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.row_sums.engine import Engine
 from clifford_rand_nn.row_sums.targets import Targets
-from clifford_rand_nn.shards.engines.dispatch import as_engine
+from clifford_rand_nn.shards.engines.local import as_engine
 from clifford_rand_nn.shards.gated.passes import Balance, Judge, Judged, Network, Verify
 from clifford_rand_nn.shards.gated.problem import balanced
 from clifford_rand_nn.shards.source import Shards

@@ -13,7 +13,7 @@ from clifford_rand._typing import Array
 from clifford_rand.compiler.cache import compiled
 from clifford_rand_nn.row_sums.engine import Engine
 from clifford_rand_nn.row_sums.sums import Block, Part, PartWork
-from clifford_rand_nn.shards.float16 import single
+from clifford_rand_nn.shards.row_loops import single
 from clifford_rand_nn.shards.source import Shards
 
 _BEYOND_HALF = 65536.0  # what `single` makes of what is not finite in half precision, or more

@@ -12,9 +12,9 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.kernel_network.candidates import level
 from clifford_rand_nn.row_sums.sums import Block, Kept, RowSum, Sums
 from clifford_rand_nn.scores import LEAST_PROBABILITY, Scores
-from clifford_rand_nn.shards.engines.dispatch import as_engine
+from clifford_rand_nn.shards.engines.local import as_engine
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.streaming.rows import ModelRows
+from clifford_rand_nn.streaming.predict import ModelRows
 
 _OWNER = "evaluate_shards"
 

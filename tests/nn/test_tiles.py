@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from clifford_rand_nn.kernel_network.kernel import GateKernel
-from clifford_rand_nn.kernel_network.large_n.factor import KernelFactor, left_out
+from clifford_rand_nn.kernel_network.large_n.cholesky_fit import KernelFactor, left_out
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 
 KERNELS = (GateKernel(bias=0.7), GateKernel(angle=np.random.default_rng(3).standard_normal((4, 4))))

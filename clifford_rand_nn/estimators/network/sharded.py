@@ -31,7 +31,7 @@ from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.scores import r_squared
 from clifford_rand_nn.shards.certificate import ShardCertificate
-from clifford_rand_nn.shards.engines.dispatch import as_engine
+from clifford_rand_nn.shards.engines.local import as_engine
 from clifford_rand_nn.shards.landmarks.fit import Saved, Trained, train
 from clifford_rand_nn.shards.landmarks.sample import HELD
 from clifford_rand_nn.shards.scan import scan

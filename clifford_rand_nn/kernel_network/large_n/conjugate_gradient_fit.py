@@ -1,13 +1,113 @@
-"""Kernel regression on all rows by conjugate gradients; beta is selected on a few held-out rows first."""
+"""Kernel regression on all rows by conjugate gradients, preconditioned by some columns of the kernel (Nyström)."""
+
+from collections.abc import Iterator
+from copy import copy
 
 import numpy as np
+from numpy.linalg import LinAlgError
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve, cholesky
+from scipy.linalg.blas import strsm
 
+from clifford_rand._typing import Array
+from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.landmarks.span import LandmarkSpan
 from clifford_rand_nn.kernel_network.large_n.certified import solve_certified
 from clifford_rand_nn.kernel_network.large_n.cholesky_fit import compare, factor_rows
-from clifford_rand_nn.kernel_network.large_n.nystrom import LandmarkFeatures, Nystrom
 from clifford_rand_nn.kernel_network.large_n.problem import Found, ManyRows, Tried
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.solvers.base import Limits, Status
+
+_STRIP = 4096  # rows of a strip of features
+_SINGLE = np.finfo(np.float32)
+
+
+class LandmarkFeatures:
+    r"""Features V (n, m) with :math:`VV^T = K_{nm}K_{mm}^{-1}K_{mn}`, by strips of rows in single precision.
+
+    :math:`V = K_{nm}L^{-T}`, L that of `LandmarkSpan`, in double precision. A function with coefficients u on the
+    features is :math:`\sum_jK(x, z_j)a_j` with :math:`a = L^{-T}u` and :math:`||f||_K^2=||u||^2`.
+
+    ``X`` (n, d). ``rows`` (m,): landmarks among the rows of X; of equal rows one is kept.
+    """
+
+    def __init__(self, kernel: GateKernel, X: NDArray[np.floating], rows: NDArray[np.intp]) -> None:
+        _, first = np.unique(X[rows], axis=0, return_index=True)
+        self.rows = rows[np.sort(first)]
+        self.m, self.n = len(self.rows), len(X)
+        self._kernel, self._X = kernel, X
+        self._tiles = KernelTiles(kernel, X[self.rows], np.float32)
+        self.span = LandmarkSpan(kernel, np.asarray(X[self.rows], dtype=np.float64))
+        self._single = np.asfortranarray(self.span.factor, dtype=np.float32)
+
+    def strips(self) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+        """Yield strips of rows, and their features."""
+        for i in range(0, self.n, _STRIP):
+            part = slice(i, min(i + _STRIP, self.n))
+            inner = self._tiles.matrix_from(self._X[part])
+            yield part, np.asarray(strsm(1.0, self._single, inner.T, lower=1, overwrite_b=1).T)  # (L⁻¹ K_mk)ᵀ
+
+
+class Nystrom:
+    r"""The inverse of :math:`P = VV^T+\mathrm{diag}(q)`, V (n, m) the features of landmarks.
+
+    .. math:: q_i = \rho_i+\max(K_{ii}-||V_i||^2,\epsilon K_{ii}),\qquad
+              P^{-1} = Q^{-1}-Q^{-1}V(I+V^TQ^{-1}V)^{-1}V^TQ^{-1}
+
+    P has the diagonal of :math:`K+\mathrm{diag}(\rho)`: what the landmarks do not see of a row counts as if it were its
+    own alone (as in FITC: Snelson, Ghahramani, NIPS 2005), and not as nothing (FALKON: Rudi, Carratino, Rosasco,
+    NeurIPS 2017). Conjugate gradients then reach a gap of 1e-4 in 16 steps instead of 26 (6,000 rows of 26 classes,
+    1,690 landmarks), and the first steps are far better. V is kept, 4 n m bytes, in single precision, whose rounding is
+    :math:`\epsilon`: nothing below it is known of a row.
+
+    ``diagonal`` (n,): of K; as an attribute q. ``radius`` (n,): :math:`\rho`.
+    """
+
+    def __init__(self, features: LandmarkFeatures, diagonal: Array, radius: Array) -> None:
+        self._V = np.empty((features.n, features.m), dtype=np.float32)
+        self.diagonal = np.empty(features.n)
+        inner = np.eye(features.m)
+        for part, strip in features.strips():
+            self._V[part] = strip
+            seen = np.einsum("im,im->i", strip, strip, dtype=np.float64)
+            own = radius[part] + np.maximum(diagonal[part] - seen, _SINGLE.eps * diagonal[part])
+            self.diagonal[part] = np.maximum(own, _SINGLE.tiny)
+            scaled = strip / np.sqrt(self.diagonal[part], dtype=np.float32)[:, None]
+            inner += scaled.T @ scaled
+        self._inner = inner
+        self._L = _factor(inner)
+
+    def without_last(self, count: int) -> "Nystrom":
+        """Return that of all rows but the last, on the same features."""
+        shorter = copy(self)
+        last = self._V[-count:] / np.sqrt(self.diagonal[-count:], dtype=np.float32)[:, None]
+        shorter._V, shorter.diagonal, shorter._inner = (
+            self._V[:-count],
+            self.diagonal[:-count],
+            self._inner - last.T @ last,
+        )
+        shorter._L = _factor(shorter._inner)
+        return shorter
+
+    def __call__(self, b: Array) -> Array:
+        """Return the inverse times b (n, C)."""
+        scaled = b / self.diagonal[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            inner = np.asarray(self._V.T @ scaled.astype(np.float32), dtype=np.float64)
+            seen = cho_solve((self._L, True), inner, check_finite=False)
+            return np.asarray(scaled - (self._V @ seen.astype(np.float32)) / self.diagonal[:, None])
+
+
+def _factor(inner: Array) -> Array:
+    """Return the Cholesky factor of a matrix, or where rounding leaves none that of it and more of its diagonal."""
+    share = float(_SINGLE.eps)
+    while True:
+        try:
+            return np.asarray(cholesky(inner, lower=True, check_finite=False))
+        except LinAlgError:
+            inner = inner + share * np.diag(inner.diagonal())
+            share *= 10
+
 
 _COMPARED = 6000  # rows of a factor that compares betas: 1 s each
 _HELD = 2000  # rows that are left out at first, or a tenth

@@ -1,9 +1,10 @@
-"""Interface of all formats: an array of rows that can be read in part."""
+"""Interface of all formats: an array of rows that can be read in part; and arrays in memory."""
 
 import lzma
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -76,3 +77,47 @@ def regrouped(arrays: Iterable[NDArray[Any]], rows: int) -> Iterator[NDArray[Any
 def _joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:
     arrays = [array for array in arrays if len(array)]
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
+
+_LOOKED_AT = 64  # rows that stand for all in the identity of an array
+
+
+class HeldArray(Stored):
+    """An array with shape and type whose slices become NumPy arrays: in memory, of HDF5.
+
+    Raises
+    ------
+    TypeError
+        Its slices become no arrays of its shape: sparse, masked, on a device, of one number.
+    """
+
+    def __init__(self, array: Any, name: str) -> None:
+        self.name = name
+        self.shape = tuple(int(size) for size in array.shape)
+        try:
+            nothing = np.asarray(array[:0])
+        except (TypeError, ValueError, LookupError, RuntimeError) as error:
+            raise TypeError(f"whose slices are none: {error}") from error
+        if np.ma.is_masked(array):
+            raise TypeError("with masked entries")
+        array = array.data if isinstance(array, np.ma.MaskedArray) else array
+        if nothing.shape != (0, *self.shape[1:]):
+            raise TypeError("whose slices are no arrays of its shape")
+        self.dtype = nothing.dtype.newbyteorder("=")
+        self._array = array
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Return rows."""
+        return np.asarray(self._array[start:stop]).astype(self.dtype)
+
+    def identity(self) -> str:
+        """Return shape, type and a hash of some rows."""
+        return f"{self.shape}:{self.dtype}:{looked_at(self.read, self.shape[0])}"
+
+
+def looked_at(read: Callable[[int, int], NDArray[Any]], n: int) -> str:
+    """Return a hash of some of n rows, which stand for all."""
+    digest = blake2b(digest_size=16)
+    for i in range(0, n, max(1, n // _LOOKED_AT)):
+        digest.update(np.ascontiguousarray(read(i, i + 1)).tobytes())
+    return digest.hexdigest()

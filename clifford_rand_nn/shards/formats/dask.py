@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._optional import require
-from clifford_rand_nn.shards.formats.base import Stored
-from clifford_rand_nn.shards.formats.in_memory import looked_at
+from clifford_rand_nn.shards.formats.base import Stored, looked_at
 
 _PURPOSE = {"extra": "shards", "purpose": "reading Dask arrays"}
 

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from clifford_rand._checks import check_path, describe, fail
-from clifford_rand_nn.shards.formats.base import Stored
+from clifford_rand_nn.shards.formats.base import HeldArray, Stored
 from clifford_rand_nn.shards.formats.dask import dask_chunks, is_dask
-from clifford_rand_nn.shards.formats.in_memory import HeldArray
 from clifford_rand_nn.shards.formats.npy import NpyFile, mapped_file
 from clifford_rand_nn.shards.formats.parquet import parquet_columns
 from clifford_rand_nn.shards.formats.zarr import ZarrArray, is_zarr, open_zarr

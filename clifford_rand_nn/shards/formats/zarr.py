@@ -11,8 +11,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import FAULTS
-from clifford_rand_nn.shards.formats.base import regrouped
-from clifford_rand_nn.shards.formats.in_memory import HeldArray
+from clifford_rand_nn.shards.formats.base import HeldArray, regrouped
 
 _NAMES = {"y": ("y",), "sample_weight": ("sample_weight", "w")}
 

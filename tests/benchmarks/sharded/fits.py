@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier
-from clifford_rand_nn.shards.engines.dispatch import as_engine
+from clifford_rand_nn.shards.engines.local import as_engine
 from clifford_rand_nn.shards.source import Shards
 from sharded.made import files, judged, judges
 from sharded.process import Clock, peak
