@@ -220,7 +220,7 @@ def test_what_is_no_engine_is_refused(shards, tmp_path):
 
 def test_a_worker_that_takes_much_longer_than_the_others_is_named(shards, client, monkeypatch):
     for name, value in {"_LOOK_SECONDS": 0.02, "_LATE": 1.0, "_LATE_SECONDS": 0.05}.items():
-        monkeypatch.setattr(f"clifford_rand_nn.shards.engines.waiting.{name}", value)
+        monkeypatch.setattr(f"clifford_rand_nn.shards.engines.dask_tasks.{name}", value)
     with (
         as_engine(client, shards, "owner", None) as engine,
         pytest.warns(UserWarning, match=r"a pass waits for .*X-00000\.npy, rows 0 to 18 on inproc://"),
@@ -348,7 +348,7 @@ def _sum_for_ever(engine):
 def test_workers_that_dask_has_paused_are_named(shards, monkeypatch):
     """A worker of this process, which is larger than it may be, takes no work; the pass would wait without a word."""
     distributed = pytest.importorskip("distributed")
-    from clifford_rand_nn.shards.engines import waiting as module
+    from clifford_rand_nn.shards.engines import dask_tasks as module
 
     monkeypatch.setattr(module, "_LATE_SECONDS", 1.0)
     settings = {"processes": False, "n_workers": 1, "memory_limit": "32MiB", "dashboard_address": ":0"}
@@ -366,7 +366,7 @@ def test_workers_that_dask_has_paused_are_named(shards, monkeypatch):
 def test_a_pass_never_waits_without_a_word(shards, monkeypatch):
     distributed = pytest.importorskip("distributed")
     for name, value in {"_LOOK_SECONDS": 0.02, "_FIRST_SECONDS": 0.1, "_LATE_SECONDS": 0.05}.items():
-        monkeypatch.setattr(f"clifford_rand_nn.shards.engines.waiting.{name}", value)
+        monkeypatch.setattr(f"clifford_rand_nn.shards.engines.dask_tasks.{name}", value)
     settings = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "memory_limit": "64GiB"}
     with (
         distributed.LocalCluster(**settings, dashboard_address=":0") as cluster,

@@ -1,43 +1,41 @@
 """Workers of Dask: rows stay with them, sums of fixed size travel, and Dask's scheduler does the rest."""
 
-import ctypes
 import itertools
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, wraps
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import describe, fail
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.row_sums.engine import Engine, Run, runs
 from clifford_rand_nn.row_sums.sums import (
-    Block,
     Part,
     PartWork,
     RowMap,
     RowSum,
     Sums,
-    added,
     pairwise,
-    part_map,
-    part_sum,
 )
-from clifford_rand_nn.shards.engines.waiting import connected, wait_for
+from clifford_rand_nn.shards.engines.dask_tasks import (
+    about_worker,
+    connected,
+    fold,
+    hold_rows,
+    identity,
+    map_parts,
+    sum_parts,
+    wait_for,
+    work_on_parts,
+)
 from clifford_rand_nn.shards.source import Shards
 
 _SHARE = 0.4  # of a worker's memory for rows and what is kept of them; Dask spills at 0.6 and pauses at 0.8
 _SENT = 2**26  # bytes of arrays of this process that may travel to the workers, as their shards
-_TRIMMED = "65536"  # what Dask's nannies set, unless they are told otherwise
 _LOOKED_AT = 5  # shards that every worker looks for before the first pass
-
-_Work = TypeVar("_Work", bound=Callable[..., Any])
 
 
 class DaskEngine(Engine):
@@ -86,7 +84,9 @@ class DaskEngine(Engine):
         """Return the sums over all rows."""
         with connected(self._client):
             sent, kept = self._send(term), self._kept
-            pieces = [self._submit(_sum, run, self._of(run), run.parts, sent, kept[run.number]) for run in self._runs]
+            pieces = [
+                self._submit(sum_parts, run, self._of(run), run.parts, sent, kept[run.number]) for run in self._runs
+            ]
             total, _ = pairwise(zip(pieces, self._runs, strict=True), self._together)
             total = self._folded(total, self._runs[0])
             self._wait(total, pieces)
@@ -102,7 +102,7 @@ class DaskEngine(Engine):
         return [a[0], right], a[1]
 
     def _folded(self, tree: Any, run: Run) -> Any:
-        return self._submit(_fold, run, tree) if isinstance(tree, list) else tree
+        return self._submit(fold, run, tree) if isinstance(tree, list) else tree
 
     def keep(self, make: RowMap) -> None:
         """Make small arrays of all rows, which stay with their workers; what fills their memory, Dask writes to disk.
@@ -112,14 +112,14 @@ class DaskEngine(Engine):
         with connected(self._client):
             sent = self._send(make)
             for run in self._runs:
-                self._kept[run.number].append(self._submit(_map, run, self._of(run), run.parts, sent))
+                self._kept[run.number].append(self._submit(map_parts, run, self._of(run), run.parts, sent))
 
     def each(self, work: PartWork) -> Iterator[Any]:
         """Yield what is found in every part."""
         with connected(self._client):
             sent = self._send(work)
             source = self._shards()
-            waiting = [self._submit(_each, run, source, run.parts, sent) for run in self._runs]
+            waiting = [self._submit(work_on_parts, run, source, run.parts, sent) for run in self._runs]
         everything = list(waiting)
         while waiting:
             with connected(self._client):
@@ -139,7 +139,7 @@ class DaskEngine(Engine):
     def _look(self) -> dict[str, int]:
         """Return the memory limit of each worker that can read the shards; 0 is none. One that dies is none."""
         with connected(self._client):
-            replies = self._client.run(_about, _files(self.shards), on_error="return")
+            replies = self._client.run(about_worker, _files(self.shards), on_error="return")
         about = {
             name: reply for name, reply in replies.items() if name in self._names and not isinstance(reply, OSError)
         }
@@ -173,7 +173,7 @@ class DaskEngine(Engine):
     def _of(self, run: Run) -> Any:
         """Return where a run gets its rows: what its worker holds of them, or the shards."""
         if run.number in self._held_runs and run.number not in self._rows:
-            self._rows[run.number] = self._submit(_hold, run, self._shards(), run.parts)
+            self._rows[run.number] = self._submit(hold_rows, run, self._shards(), run.parts)
         return self._rows.get(run.number, self._shards())
 
     # ---- Dask
@@ -183,7 +183,7 @@ class DaskEngine(Engine):
 
     def _send(self, value: Any) -> Any:
         """Return a future of a value: a task, so that Dask can make it again; workers pass it on to each other."""
-        return self._client.submit(_itself, value, key=self._label("sent"))
+        return self._client.submit(identity, value, key=self._label("sent"))
 
     def _submit(self, work: Callable[..., Any], run: Run, *arguments: Any) -> Any:
         key = f"{self._label(work.__name__)}-{run.number}"
@@ -258,105 +258,3 @@ def _bytes(shards: Shards, part: Part) -> int:
 def _failed(keys: Sequence[str], dask_scheduler: Any) -> int:
     """Return the place of the first task that was given up; it runs on the scheduler, between two of its turns."""
     return next(i for i, key in enumerate(keys) if dask_scheduler.tasks[key].state == "erred")
-
-
-# ---- what workers run
-
-
-class _Held(NamedTuple):
-    """Rows in memory, read as those of shards are."""
-
-    blocks_of: dict[int, Block]
-
-    def blocks(self, part: Part, rows: int, *, columns: bool = True) -> Iterator[Block]:
-        return self.blocks_of[part.first].pieces(rows)
-
-
-def _source(rows: Any) -> Any:
-    return _Held({block.first: block for block in rows}) if isinstance(rows, list) else rows
-
-
-def _about(paths: Sequence[str], dask_worker: Any) -> tuple[int, str]:
-    """Return the memory limit of a worker and what it says of files."""
-    limit = getattr(getattr(dask_worker, "memory_manager", None), "memory_limit", None) or 0
-    try:
-        for path in paths:
-            os.stat(path)
-    except OSError as error:
-        return limit, str(error)
-    return limit, ""
-
-
-def _itself(value: Any) -> Any:
-    return value
-
-
-def _told(work: _Work) -> _Work:
-    """Return an error of the shards instead of raising it: its sentence says all, Dask would log where it was."""
-
-    @wraps(work)
-    def run(*arguments: Any) -> Any:
-        for argument in arguments:
-            for value in argument if isinstance(argument, list) else [argument]:
-                if isinstance(value, ArgumentError):
-                    return value
-        try:
-            return work(*arguments)
-        except ArgumentError as error:
-            return error
-
-    return cast(_Work, run)
-
-
-@cache
-def _keep_freed_memory() -> None:
-    """Let the process use the memory of one block again for the next.
-
-    Dask starts workers with MALLOC_TRIM_THRESHOLD_=65536, by which glibc also maps, and the system clears, every array
-    of 128 KiB or more anew: a pass over 384 columns then takes twice the CPU seconds.
-    """
-    is_trimmed = os.environ.get("MALLOC_TRIM_THRESHOLD_") == _TRIMMED and "MALLOC_MMAP_THRESHOLD_" not in os.environ
-    if is_trimmed and sys.platform == "linux":
-        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-        if mallopt is not None:
-            mallopt(-1, 2**26)  # M_TRIM_THRESHOLD
-            mallopt(-3, 2**25)  # M_MMAP_THRESHOLD; more is refused
-
-
-@_told
-def _hold(shards: Shards, parts: Sequence[Part]) -> list[Block]:
-    return [block for part in parts for block in shards.blocks(part, part.size)]
-
-
-@_told
-def _sum(rows: Any, parts: Sequence[Part], term: RowSum, kept: Sequence[Sequence[NDArray[Any]]]) -> Sums:
-    _keep_freed_memory()
-    source = _source(rows)
-    with ONE_BLAS_THREAD:
-        beside = zip(*kept, strict=True) if kept else [()] * len(parts)
-        pairs = zip(parts, beside, strict=True)
-        return pairwise((part_sum(source, part, term, arrays) for part, arrays in pairs), added)
-
-
-def _fold(tree: Any) -> Any:
-    """Return the sum of a branch, halves first, or the error in it that comes first."""
-    if not isinstance(tree, list):
-        return tree
-    left, right = map(_fold, tree)
-    for half in (left, right):
-        if isinstance(half, ArgumentError):
-            return half
-    return tuple(a + b for a, b in zip(left, right, strict=True))  # no half is overwritten: Dask may want it again
-
-
-@_told
-def _map(rows: Any, parts: Sequence[Part], make: RowMap) -> list[NDArray[Any]]:
-    source = _source(rows)
-    with ONE_BLAS_THREAD:
-        return [part_map(source, part, make) for part in parts]
-
-
-@_told
-def _each(shards: Shards, parts: Sequence[Part], work: PartWork) -> list[Any]:
-    with ONE_BLAS_THREAD:
-        return [work.of(shards, part) for part in parts]
