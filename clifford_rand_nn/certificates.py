@@ -248,15 +248,12 @@ class Certificate:
         value = float(np.mean(gains)) - missed - penalty - lost
         return DualBound(0.0, 0 * theta) if value <= 0 else DualBound(value, theta)
 
-    def _stays_sparse(self, X: Any) -> bool:
-        """Whether sparse rows are used as they are."""
-        if isinstance(self.claim, GatedClaim):
-            return is_large_sparse(X)
-        return isinstance(self.claim, KernelClaim) and isinstance(self.claim.network.standard, RowSpan)
-
     def _rows(self, X: Any, owner: str) -> Any:
         if issparse(X):
-            X = as_rows_or_csr(X, owner) if self._stays_sparse(X) else X.toarray()
+            stays = is_large_sparse(X)  # a kernel network takes them if it knows rows by their products
+            if not isinstance(self.claim, GatedClaim):
+                stays = isinstance(self.claim, KernelClaim) and isinstance(self.claim.network.standard, RowSpan)
+            X = as_rows_or_csr(X, owner) if stays else X.toarray()
         data = X if issparse(X) else np.asarray(as_real(X, "X", owner), dtype=np.float64)
         shape = (len(self.dual_point if self.sample_weight is None else self.sample_weight), self.claim.d)
         if data.shape != shape:

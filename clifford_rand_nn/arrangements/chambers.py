@@ -101,7 +101,8 @@ def _row_space(A: Array, noise: float) -> Array:
 def distinct(Z: Array, error: Array, most: int) -> NDArray[np.intp]:
     """Return the indices of unit vectors of which no two are parallel; stop when there are more than ``most``."""
     # Parallel rows have the same |z·g|, so its different values are a lower bound, and a sort refuses large data.
-    g = _unlike(Z.shape[1])
+    # a fixed vector without simple relations: the fractions of multiples of the golden section, less 1/2
+    g = (np.arange(1, Z.shape[1] + 1) * (np.sqrt(5) - 1) / 2) % 1 - 0.5
     if np.count_nonzero(np.diff(np.sort(np.abs(Z @ g))) > 2 * error.max() * np.linalg.norm(g)) > most:
         return np.arange(len(Z))
     left = np.arange(len(Z))
@@ -115,11 +116,6 @@ def distinct(Z: Array, error: Array, most: int) -> NDArray[np.intp]:
         apart[0] = False
         left = left[apart]
     return np.array(kept, dtype=np.intp)
-
-
-def _unlike(R: int) -> Array:
-    """Return a fixed vector without simple relations: the fractions of multiples of the golden section, less 1/2."""
-    return np.asarray((np.arange(1, R + 1) * (np.sqrt(5) - 1) / 2) % 1 - 0.5)
 
 
 def half_of_the_chambers(Z: Array, error: Array, late: Callable[[], bool] | None = None) -> Array:

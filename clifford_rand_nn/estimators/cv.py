@@ -19,7 +19,7 @@ from clifford_rand._threads import is_fork
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.registry import check_weights
 from clifford_rand_nn.estimators.base import ConvexNetwork
-from clifford_rand_nn.estimators.folds import Split, scorer_of, splits_of
+from clifford_rand_nn.estimators.folds import scorer_of, splits_of
 from clifford_rand_nn.estimators.parameters import check_verbose, tell
 from clifford_rand_nn.estimators.pipeline_prefix import PipelinePrefix
 from clifford_rand_nn.estimators.rows import refused_by_scikit_learn
@@ -134,7 +134,8 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         top = clone(last).beta_max(seen, targets, weights) if self.betas is None else 0.0
         self.betas_ = beta_grid(self.betas, self.n_betas, self.eps, top, "BetaCV")
-        splits = self._splits(rows, targets, groups)
+        classifier = is_classifier(self.estimator)
+        splits = splits_of(self.cv, rows, targets, groups, classifier=classifier, owner="BetaCV")
         self.scores_ = np.full((len(self.betas_), len(splits)), np.nan)
         if weights is not None and not all(weights[part].any() for split in splits for part in split):
             hint = "Leave rows of weight zero out, or give other folds."
@@ -155,10 +156,6 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-
-    def _splits(self, rows: Any, targets: NDArray[Any], groups: Any) -> list[Split]:
-        classifier = is_classifier(self.estimator)
-        return splits_of(self.cv, rows, targets, groups, classifier=classifier, owner="BetaCV")
 
     def _score(self, data: "_Data", splits: list[Any], clock: "_Clock") -> None:
         """Fill ``scores_``, a fold at a time or several at once, each within its share of the time."""

@@ -175,11 +175,6 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
             self._check_infinite()
 
     @property
-    def _samples_or_given(self) -> bool:
-        """Whether there is a list of gates that does not come from all rows at once."""
-        return not (self._infinite or self._exhaustive)
-
-    @property
     def _linear(self) -> bool:
         """Whether the gate that is on everywhere is there."""
         if self.linear == "auto":
@@ -187,7 +182,7 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
         return bool(self.linear)
 
     def _training_rows(self, X: Any, outputs: int) -> Any:
-        if self.refine or not self._samples_or_given or self.solver == "cvxpy":
+        if self.refine or self._infinite or self._exhaustive or self.solver == "cvxpy":
             return super()._training_rows(X, outputs)
         numbers = (_GATE_COPIES + _OUTPUT_COPIES * outputs) * int(self.n_gates)
         return gated_training_rows(X, type(self).__name__, self.max_memory, numbers, self.solver in _BY_COLUMNS)

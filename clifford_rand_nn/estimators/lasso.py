@@ -243,8 +243,7 @@ class CrossProductLasso(ConvexNetwork):
         return self._beside if self.linear == "auto" else bool(self.linear)
 
     def _alternatives(self) -> list[dict[str, Any]]:
-        both = self._draws and self.linear == "auto"
-        return [{"_beside": True}, {"_beside": False}] if both else super()._alternatives()
+        return [{"_beside": True}, {"_beside": False}] if self._draws and self.linear == "auto" else [{}]
 
     def _linear_models(self, task: Task, dictionary: CrossProductDictionary) -> Neurons | None:
         """Return both sides of the planes of linear models, where they are wanted."""

@@ -118,7 +118,10 @@ class _Draw:
         if sketch is not None:
             data = X.sketched(sketch) if isinstance(X, ShiftedRows) else np.asarray(X @ sketch.T)
         k = data.shape[1] - 1 + bias
-        _check_side(self.side, k, n_gates)
+        if self.side == "all" and n_gates * 2.0**k > _MOST_GATES:
+            value = describe(f"'all' for {n_gates} planes through {k} rows, {n_gates} * 2^{k} gates")
+            hint = "Use side='random', fewer gates or a smaller sketch_dim."
+            raise fail("side", "sample_gates", f"such that at most {_MOST_GATES} gates result", value, hint)
         placed: list[_Placed] = []
         n_planes = n_dependent = n_close = 0
         for _ in range(_ROUNDS):
@@ -178,13 +181,6 @@ def _sides(side: str, k: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     if side == "random":
         return rng.random((1, k)) < 0.5
     return np.full((1, k), side == "on")
-
-
-def _check_side(side: str, k: int, n_gates: int) -> None:
-    if side == "all" and n_gates * 2.0**k > _MOST_GATES:
-        placed_planes = describe(f"'all' for {n_gates} planes through {k} rows, {n_gates} * 2^{k} gates")
-        hint = "Use side='random', fewer gates or a smaller sketch_dim."
-        raise fail("side", "sample_gates", f"such that at most {_MOST_GATES} gates result", placed_planes, hint)
 
 
 def _smaller(X: NDArray[np.float64], sketch_dim: int | None, bias: bool) -> int:

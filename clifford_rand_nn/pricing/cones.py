@@ -149,11 +149,6 @@ class ConePricer:
         return f"ConePricer({self.scope}, p={self.p}, bias={self.bias})"
 
 
-def _longest(G: Array) -> Array:
-    """Return the directions (P, r) of the longest outputs that there would be without cones."""
-    return np.asarray(np.linalg.svd(G, full_matrices=False)[2][:, 0])
-
-
 def _independent(theta: Array) -> Array:
     """Return (n, r) with the same norms of products, r the rank: the losses of classes leave one output dependent."""
     if theta.shape[1] == 1:
@@ -195,14 +190,16 @@ class _Search:
 
     def supremum(self, enough: float) -> float:
         """Return an upper bound of the longest outputs, see `ConePricer.price`."""
-        r = self.G.shape[2]
+        r, size = self.G.shape[2], self._uncut()
         try:
-            if r > 1 and enough < np.inf and not self.cones.bias and climbed(self.ask, _longest(self.G)) > enough:
-                size = self._uncut()
-            else:
+            reached = 0.0
+            if r > 1 and enough < np.inf and not self.cones.bias:
+                # climb from the directions (P, r) of the longest outputs that there would be without cones
+                reached = climbed(self.ask, np.linalg.svd(self.G, full_matrices=False)[2][:, 0])
+            if reached <= enough:
                 size, _ = longest_outputs(self.ask, self._relaxed, len(self.G), r, self.p)
         except _LateError:
-            size = self._uncut()
+            pass  # the bound without cones stays
         return max(size, self.rounding)  # what is no more than rounding is not known to be less
 
     def _uncut(self) -> float:

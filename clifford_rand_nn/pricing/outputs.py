@@ -81,7 +81,7 @@ def longest_outputs(ask: Ask, relax: Relax, chambers: int, r: int, p: int) -> tu
     if r == 1:
         return float(first.bounds.max(initial=0.0)), answered
     # no output is longer than the box of the support along ± the axes
-    box = _box(first.bounds.reshape(chambers, 2 * r))
+    box = np.linalg.norm(first.bounds.reshape(chambers, 2, r).max(axis=1), axis=1)
     # what climbs reach is a lower bound: chambers with a box below it are done
     peaks, heights = _climb(ask, every, first, r, answered)
     lowest = float(heights.max(initial=0.0))
@@ -132,12 +132,6 @@ class _Cells(NamedTuple):
         else:
             multipliers = np.linalg.norm(linear, axis=1).max(axis=1)
         return np.asarray(np.minimum(np.minimum(plane, flat), multipliers))
-
-
-def _box(g: Array) -> Array:
-    """Length of the longest point of a box, from its support (chambers, 2r) along ± orthogonal axes."""
-    chambers, twice = g.shape
-    return np.asarray(np.linalg.norm(g.reshape(chambers, 2, twice // 2).max(axis=1), axis=1))
 
 
 def _climb(ask: Ask, every: NDArray[np.intp], first: Answers, r: int, answered: list[Answers]) -> tuple[Array, Array]:

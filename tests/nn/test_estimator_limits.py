@@ -20,7 +20,7 @@ from clifford_rand_nn import (
     relu_path,
 )
 from clifford_rand_nn.arrangements import chambers
-from clifford_rand_nn.estimators import gated
+from clifford_rand_nn.estimators import gate_families
 from clifford_rand_nn.solvers.base import Status
 
 RNG = np.random.default_rng(5)
@@ -188,8 +188,10 @@ def test_all_patterns_are_enumerated_once_and_no_longer_than_there_is_time(kind,
     rng, sizes = np.random.default_rng(0), []
     X = rng.standard_normal((20, 2))
     y = np.abs(X[:, 0]) + 0.1 * rng.standard_normal(20)
-    enumerated = gated.chosen_patterns
-    monkeypatch.setattr(gated, "chosen_patterns", lambda X, *a, **b: (sizes.append(len(X)), enumerated(X, *a, **b))[1])
+    enumerated = gate_families.chosen_patterns
+    monkeypatch.setattr(
+        gate_families, "chosen_patterns", lambda X, *a, **b: (sizes.append(len(X)), enumerated(X, *a, **b))[1]
+    )
     whole = kind(gates="exhaustive", beta=beta, tol=1e-2).fit(X, y)
     assert sizes.count(20) == 1
     assert whole.certificate_.scope.startswith("global: all")

@@ -155,7 +155,7 @@ def test_nothing_is_made_dense():
 
 
 def test_distinct_sparse_rows_are_those_of_dense_ones(monkeypatch):
-    monkeypatch.setattr("clifford_rand_nn.gates.sampling._BLOCK_BYTES", 8 * 200)
+    monkeypatch.setattr("clifford_rand_nn.sparse_rows._COMPARED_BYTES", 8 * 200)
     X = np.round(2 * RNG.standard_normal((200, 7))) * (RNG.random((200, 7)) < 0.3)
     for found, wanted in zip(merged_rows(sp.csr_array(X)), merged_rows(X), strict=True):
         np.testing.assert_array_equal(found, wanted)

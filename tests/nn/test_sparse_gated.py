@@ -185,7 +185,7 @@ def test_nothing_is_made_dense(wide, way, monkeypatch):
             assert self.shape[0] < 40 or self.shape[1] < 90, "a dense copy"
             return super().toarray(*args, **options)
 
-    monkeypatch.setattr("clifford_rand_nn.gates.sampling._BLOCK_BYTES", 8 * 40 * 20)
+    monkeypatch.setattr("clifford_rand_nn.sparse_rows._COMPARED_BYTES", 8 * 40 * 20)
     monkeypatch.setattr("clifford_rand_nn.estimators.rows._FEW", 0.2)
     for name in ("kernel_network.gram_features", "sparse_rows", "problems.csr_rows"):
         monkeypatch.setattr(f"clifford_rand_nn.{name}.csr_array", Few)
