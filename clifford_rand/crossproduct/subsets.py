@@ -297,9 +297,8 @@ class _State:
 
         steps, d = len(index), X.shape[1]
         found, size = np.empty((steps, d)), np.empty(steps)
-        done = exchange_rows(
-            X, index, max(1, d // _FAR), _SMALLEST, self.slots, self.place, self.columns, self.det, found, size
-        )
+        limits, subset = (max(1, d // _FAR), _SMALLEST), (self.slots, self.place)
+        done = exchange_rows(X, index, limits, subset, (self.columns, self.det), (found, size))
         if not done:
             return 0
         used, place = np.unique(index[:done], return_inverse=True)

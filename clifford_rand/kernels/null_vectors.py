@@ -207,16 +207,15 @@ def _odd_order(places: NDArray[np.int64], seen: NDArray[np.bool_]) -> bool:
 def exchange_rows(
     X: NDArray[np.float64],
     index: NDArray[np.int64],
-    most: int,
-    smallest: float,
-    slots: NDArray[np.int64],
-    place: NDArray[np.int64],
-    columns: NDArray[np.float64],
-    state: NDArray[np.float64],
-    direction: NDArray[np.float64],
-    log_size: NDArray[np.float64],
+    limits: tuple[int, float],
+    subset: tuple[NDArray[np.int64], NDArray[np.int64]],
+    basis: tuple[NDArray[np.float64], NDArray[np.float64]],
+    results: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> int:
-    """Walk from the subset in ``slots`` over the subsets ``index`` (m, d-1); return how many were reached.
+    """Walk from one subset of rows over the subsets ``index`` (m, d-1); return how many were reached.
+
+    ``limits`` are ``most`` and ``smallest``, ``subset`` is (slots, place), ``basis`` (columns, state) and ``results``
+    (direction, log_size); the last three are written to.
 
     B (d, d) has the rows X[slots] and an auxiliary one; ``columns[i]`` is column i of B⁻¹, of which the last is
     orthogonal to all rows of the subset; ``state`` is (log|det B|, sign of det B); ``place[r]`` is the slot of row r,
@@ -224,6 +223,10 @@ def exchange_rows(
     order of ``index[s]``, and ``log_size[s]`` its length times |det B| in logs. It stops before a subset that has a row
     twice or more than ``most`` new rows, or where an exchange would divide by less than ``smallest`` times the sizes.
     """
+    most, smallest = limits
+    slots, place = subset
+    columns, state = basis
+    direction, log_size = results
     steps: int = index.shape[0]
     rows: int = index.shape[1]
     d = rows + 1
@@ -231,7 +234,7 @@ def exchange_rows(
     fresh = np.empty(rows, np.int64)
     places = np.empty(rows, np.int64)
     seen = np.empty(rows, np.bool_)
-    for step in range(steps):
+    for step in range(steps):  # B has the rows of the subset before, in some order, and the auxiliary one
         n_fresh = 0
         for i in range(rows):
             r = index[step, i]
@@ -247,6 +250,7 @@ def exchange_rows(
         for e in range(n_fresh):
             while mark[slots[slot]] == step:
                 slot += 1
+            # det B grows by the factor a = x B⁻¹ e_slot (the matrix determinant lemma)
             a = _exchange(X[fresh[e]], slot, smallest, columns)
             if a == 0.0:
                 return step
@@ -260,7 +264,7 @@ def exchange_rows(
         for i in range(rows):
             places[i] = place[index[step, i]]
         sign = -state[1] if _odd_order(places, seen) else state[1]
-        normal = columns[d - 1]
+        normal = columns[d - 1]  # B normal = e_d: it is orthogonal to the d - 1 rows of the subset
         size = 0.0
         for k in range(d):
             size += normal[k] * normal[k]

@@ -4,7 +4,6 @@ A component is ((t1 + t2) + t3) + …, t = (a b) coef, in the order of its table
 NumPy's own sums add in an order that depends on their length and on memory, except `numpy.add.accumulate`.
 """
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -36,24 +35,6 @@ def sum_of_squares(rows: NDArray[Any]) -> NDArray[Any]:
         np.multiply(row, row, out=square)
         total += square
     return total
-
-
-def merged(table: Table) -> Table:
-    """Return the table (indptr, left, right, coef) of products of a multivector and itself: a b and b a are one term.
-
-    It stands where the first of both did, with the sum of their coefficients, and is left out if that is 0.
-    """
-    indptr, left, right, coef = (part.tolist() for part in table)
-    counts, rows = [0], []
-    for start, stop in itertools.pairwise(indptr):
-        terms: dict[tuple[int, int], Any] = {}
-        for i, j, c in zip(left[start:stop], right[start:stop], coef[start:stop], strict=True):
-            pair = (min(i, j), max(i, j))
-            terms[pair] = terms.get(pair, 0) + c
-        rows += [(i, j, c) for (i, j), c in terms.items() if c]
-        counts.append(len(rows))
-    first, second, sums = zip(*rows, strict=True) if rows else ((), (), ())
-    return np.array(counts), np.array(first, np.int32), np.array(second, np.int32), np.array(sums, table[3].dtype)
 
 
 class OrderedSums:

@@ -49,7 +49,7 @@ def over_columns(
         x = np.array(x, order="C")
 
     def run(part: slice) -> None:
-        sparse_columns(x, starts, place, sign, scale, part.start, part.stop, out)
+        sparse_columns(x, (starts, place, sign), scale, (part.start, part.stop), out)
 
     for_each_slice(run, x.shape[1], least=_COLUMNS)
     return out
@@ -67,8 +67,8 @@ def sparse_rows(
 ) -> None:
     """Write ``out[b, i] = scale · Σ sign[e] X[b, place[e]]`` over the entries e of row i, from the first block on.
 
-    Thirty-two rows of X at a time are turned, a block of columns of it into the second-level cache, so that an entry of
-    the matrix is one multiplication of registers: it is read once for 32 numbers.
+    Thirty-two rows of X at a time are transposed, a block of columns of it into the second-level cache, so that an
+    entry of the matrix is one multiplication of registers: it is read once for 32 numbers.
 
     Parameters
     ----------
@@ -123,28 +123,27 @@ def sparse_rows(
 @compiled(fastmath={"contract"})
 def sparse_columns(
     x: NDArray[Any],
-    starts: NDArray[np.int64],
-    place: NDArray[np.uint32],
-    sign: NDArray[Any],
+    matrix: tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[Any]],
     scale: float,
-    first: int,
-    last: int,
+    columns: tuple[int, int],
     out: NDArray[Any],
 ) -> None:
-    """Write ``out[i, c] = scale · Σ sign[e] x[place[e], c]`` over the entries e of row i, for first ≤ c < last.
+    """Write ``out[i, c] = scale · Σ sign[e] x[place[e], c]`` over the entries e of row i, for some ``columns`` c.
 
     Some hundred columns at a time: of every row of x so much as stays in the second-level cache.
 
     Parameters
     ----------
     x : (d, k) float array, C order
-    starts : (width + 1,) int64 array
-    place : uint32 array
-    sign : array of x's dtype
+    matrix : (width + 1,) int64, uint32 array, array of x's dtype
+        ``starts``, ``place`` and ``sign``.
     scale : float
-    first, last : int
+    columns : int, int
+        The first, and the one after the last.
     out : (width, k) array of x's dtype, output
     """
+    starts, place, sign = matrix
+    first, last = columns
     factor = x.dtype.type(scale)
     for start in range(first, last, _COLUMNS):
         stop = min(start + _COLUMNS, last)
@@ -200,33 +199,33 @@ def _stages(a: NDArray[Any], first: int) -> None:
 @compiled()
 def hadamard_rows(
     X: NDArray[Any],
-    into: NDArray[np.int64],
-    weight_in: NDArray[Any],
+    scatter: tuple[NDArray[np.int64], NDArray[Any]],
     size: int,
     low: int,
-    outof: NDArray[np.int64],
-    weight_out: NDArray[Any],
+    gather: tuple[NDArray[np.int64], NDArray[Any]],
     out: NDArray[Any],
 ) -> None:
     """Write ``out[b, j] = weight_out[j] · (H z)[outof[j]]``, z zero but for ``z[into[i]] = weight_in[i] · X[b, i]``.
 
     H is the Hadamard matrix of order ``size`` with entries ±1, H[i, j] = (-1)^{popcount(i & j)}. Strides below ``low``
-    would leave the vector unit idle; after the others the row is turned from (size/low, low) to (low, size/low), which
-    makes them the longest. ``outof`` names places of that turned row.
+    would leave the vector unit idle; after the others the row is transposed from (size/low, low) to (low, size/low),
+    which makes them the longest. ``outof`` names places of that transposed row.
 
     Parameters
     ----------
     X : (n, m) float array, C order
-    into : (m,) int64 array, distinct places below ``size``
-    weight_in : (m,) array of X's dtype
+    scatter : (m,) int64 array, distinct places below ``size``; (m,) array of X's dtype
+        ``into`` and ``weight_in``.
     size : int, a power of two
-    low : int, 1 (no turn) or a power of two up to size
-    outof : (p,) int64 array
-    weight_out : (p,) array of X's dtype
+    low : int, 1 (no transposition) or a power of two up to size
+    gather : (p,) int64 array; (p,) array of X's dtype
+        ``outof`` and ``weight_out``.
     out : (n, p) array of X's dtype, output
     """
+    into, weight_in = scatter
+    outof, weight_out = gather
     z = np.empty(size, X.dtype)
-    turned = np.empty(size, X.dtype)
+    transposed = np.empty(size, X.dtype)
     high = size // low
     for b in range(X.shape[0]):
         x = X[b]
@@ -237,11 +236,11 @@ def hadamard_rows(
         source = z
         if low > 1:
             for i in range(low):
-                column = turned[i * high : (i + 1) * high]
+                column = transposed[i * high : (i + 1) * high]
                 for k in range(column.size):
                     column[k] = z[k * low + i]
-            _stages(turned, high)
-            source = turned
+            _stages(transposed, high)
+            source = transposed
         y = out[b]
         for j in range(y.size):
             y[j] = weight_out[j] * source[outof[j]]

@@ -19,8 +19,7 @@ from clifford_rand.plans.fast import (
     VectorPlan,
     subset_seconds,
 )
-from clifford_rand.plans.scalar import ScalarPlan
-from clifford_rand.plans.table_plan import TablePlan
+from clifford_rand.plans.table_plan import ScalarPlan, TablePlan
 
 Plan = Any  # has .keys and is called with two coefficient arrays
 

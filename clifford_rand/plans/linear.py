@@ -10,22 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._threads import cached_property
-from clifford_rand.basis.coefficients import INT, in_integers, largest, read_only
+from clifford_rand.basis.coefficients import INT, in_integers, largest
 from clifford_rand.basis.keys import Keys, keys_of_array, keys_of_grades, keys_of_masks
 from clifford_rand.basis.layout import apart, together
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import as_masks, is_odd_swap, reverse_is_negative
 from clifford_rand.basis.table import product_table
 from clifford_rand.plans.cost_model import keep
-from clifford_rand.plans.table_plan import rent
 
-LARGE = 2**11  # numbers from which the compiled copy is faster than NumPy's two calls
-MANY = 2**15  # blades from which slices, each with one sign, are faster than factors, which are as long as the array
-LONG = 128  # samples from which a component by itself is worth a call
-CACHED = 2**16  # numbers that a second pass finds in the second-level cache: two calls instead of one a component
-_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
-_KERNEL = "clifford_rand.kernels.signed"
-_PER_WORK = 16  # numbers that NumPy moves, with signs, in the time of a table row of a gather: 0.4 ns each
+LONG = 128  # samples from which a component by itself is worth a call of NumPy
 
 Places = NDArray[np.int64] | slice | None
 
@@ -43,127 +36,20 @@ class LinearPlan:
         exact = self.factors is not None and self.factors.dtype.kind == "i"
         self._growth = int(np.abs(self.factors).max(initial=1)) if exact else 1  # type: ignore[arg-type]
         self._factors_as: dict[np.dtype, NDArray[Any]] = {}
-        view = self.factors is None and not isinstance(self.places, np.ndarray)
-        units = self.factors is None or (exact and self._growth == 1 and bool(self.factors.all()))
-        self._moves = units and not view  # nothing but places and signs
-        self._large = self._moves and keys.size >= LARGE
-        self._runs = self._few_runs(places if isinstance(places, np.ndarray) else None) if self._large else None
-        self._bought: tuple[Callable[..., None], Callable[..., None]] | None = None
-        self._size, self._in_line = keys.size, not isinstance(self.places, np.ndarray)
-        held = self.places if isinstance(self.places, slice) else slice(0, keys.size)
-        self._backwards = held.step == -1
-        self._source = slice(0, held.start + 1) if self._backwards else held  # the components that are read, in line
 
     def __call__(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return the coefficients (..., n_out) of the images of (..., n_in): a view, where no factor is needed."""
         places = self.places
-        if array.ndim == 1:
-            if self._large:
-                found = self._large_image(array)
-                if found is not None:
-                    return found
-            if places is not None:
-                array = array[places]
-            if self.factors is None:
-                return array
-        else:
-            if self._moves and array.size >= LARGE:
-                found = self._images(array)
-                if found is not None:
-                    return found
-            if places is not None and places.__class__ is not slice:
+        if places is not None:
+            if array.ndim > 1 and places.__class__ is not slice:
                 return self._gathered(array)
-            if places is not None:
-                array = array[..., places]
-            if self.factors is None:
-                return array
+            array = array[places] if array.ndim == 1 else array[..., places]
+        if self.factors is None:
+            return array
         factors = self._in(array.dtype)
         if self._growth > 1 and array.dtype == INT:
             return in_integers(np.multiply, self._growth * largest(array), array, factors)
         return array * factors
-
-    # ---- many numbers, of which only places and signs change
-
-    def _large_image(self, array: NDArray[Any]) -> NDArray[Any] | None:
-        """Return the image of (n_in,) by the kernel or by slices, or None where neither serves."""
-        kernel, dtype = self._bought, array.dtype
-        if kernel is None and self._in_line:
-            kernel = self._kernels(array.size)
-        if kernel is not None and self._in_line and (dtype is _FLOAT64 or dtype is _FLOAT32):
-            array = array[self._source]
-            flags = array.flags
-            if flags.c_contiguous:
-                out = np.empty(self._size, dtype)
-                # read-only, as coefficients are: one machine code
-                kernel[0](read_only(array.view()) if flags.writeable else array, self._signs, self._backwards, out)
-                return out
-        return self._by_runs(array) if self._runs is not None and dtype.kind in "fc" else None
-
-    def _images(self, array: NDArray[Any]) -> NDArray[Any] | None:
-        """Return the images of a batch by the kernel, or None where it does not serve."""
-        if array.dtype.kind not in "fc":
-            return None
-        parts = apart(array)
-        if not parts.flags.c_contiguous:
-            return None
-        kernel = self._bought or self._kernels(array.size)
-        if kernel is None:
-            return None
-        images = np.empty((self.keys.size, *parts.shape[1:]), array.dtype)
-        real = parts.real.dtype
-        rows, out = (x.reshape(len(x), -1).view(real) for x in (parts, images))
-        kernel[1](read_only(rows), self._place_of, self._signs, out)
-        return together(images)
-
-    def _kernels(self, count: int) -> tuple[Callable[..., None], Callable[..., None]] | None:
-        """Return the kernels of one image and of a batch, once NumPy has moved as many numbers as their load costs."""
-        if self._bought is None and rent(_KERNEL, count // _PER_WORK):
-            from clifford_rand.kernels.signed import copy_signed, copy_signed_rows
-
-            self._bought = copy_signed, copy_signed_rows
-        return self._bought
-
-    @cached_property
-    def _signs(self) -> NDArray[np.int8]:
-        ones = np.ones(self.keys.size, np.int8)
-        return ones if self.factors is None else self.factors.astype(np.int8)  # Numba knows a writeable array sooner
-
-    @cached_property
-    def _place_of(self) -> NDArray[np.int64]:
-        if isinstance(self.places, np.ndarray):
-            return self.places.astype(np.int64)
-        every = np.arange(self._source.start, self._source.stop)
-        return every[::-1].copy() if self._backwards else every
-
-    def _few_runs(self, places: NDArray[np.int64] | None) -> list[tuple[slice, slice, bool]] | None:
-        """Return where the images of many blades come from, if that is a few slices with a sign for each."""
-        size, signed = self.keys.size, self.factors is not None
-        if self.places.__class__ is slice or (signed and size < MANY):
-            return None
-        source = np.arange(size) if places is None else places
-        negative = np.zeros(size, dtype=bool) if self.factors is None else self.factors < 0
-        ends = np.flatnonzero((np.diff(source) != 1) | (negative[1:] != negative[:-1])) + 1
-        if len(ends) >= size // 2 ** (11 if signed else 9):
-            return None
-        starts = [0, *ends.tolist()]
-        first = source[starts].tolist()
-        return [
-            (slice(begin, end), slice(at, at + end - begin), bool(negative[begin]))
-            for begin, end, at in zip(starts, [*ends.tolist(), size], first, strict=True)
-        ]
-
-    def _by_runs(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return the images slice by slice: nothing is read but the array, neither places nor factors."""
-        assert self._runs is not None
-        if self.factors is None:
-            return np.concatenate([array[source] for _, source, _ in self._runs])
-        out = np.empty(self.keys.size, dtype=array.dtype)
-        for target, source, negative in self._runs:
-            if negative:
-                np.negative(array[source], out[target])
-            else:
-                out[target] = array[source]
-        return out
 
     def _gathered(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return the images of a batch whose components change places: one pass where components are long."""
@@ -175,11 +61,6 @@ class LinearPlan:
             if factors is None:
                 return out
             return in_integers(np.multiply, self._growth * largest(out), out, factors) if exact else out * factors
-        if array.size <= CACHED:
-            images = parts.take(self._place_of, axis=0)
-            if factors is not None:
-                images *= factors.reshape(-1, *[1] * (images.ndim - 1))
-            return together(images)
         images = np.empty((self.keys.size, *array.shape[:-1]), dtype=array.dtype)
         for target, (place, factor) in zip(images, self._steps, strict=True):
             np.multiply(parts[place], factor, target)

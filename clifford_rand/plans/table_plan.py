@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._threads import cached_property, for_each_slice
-from clifford_rand.basis.coefficients import INT, MOST, common_dtype, largest, narrowed, read_only
+from clifford_rand.basis.coefficients import INT, MOST, common_dtype, largest, narrowed
 from clifford_rand.basis.keys import Keys, check_size
 from clifford_rand.basis.layout import coefficients, components, zeros
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import SCALAR
 from clifford_rand.basis.table import ProductTable, product_table
-from clifford_rand.compiler.rows import RowFunction, Rows, table_rows
+from clifford_rand.compiler.loops import read_only
+from clifford_rand.compiler.rows import RowFunction, Rows, Table, table_rows
 from clifford_rand.compiler.scalar import Trace, TracedScalar
 from clifford_rand.kernels.ordered import OrderedSums
 
@@ -28,23 +29,19 @@ LARGEST_CODE = 2**10  # table rows, which Numba compiles in 4 s
 GATHER_TERM, KERNEL_TERM = 7.0, 0.2  # nanoseconds of a table row and sample, by NumPy's gathers and by the kernel
 THREADS_FROM = 2**21  # table rows × samples for each thread: 0.4 ms, a few times what a thread costs
 
-_rented: dict[str, int] = {}  # the work that NumPy did in place of each kernel, in table rows × samples of a gather
-
-
-def rent(kernel: str, work: int) -> bool:
-    """Tell whether a module of kernels is to be loaded, or is there: once NumPy's work has cost what its load does.
-
-    ``work`` is what NumPy would do now instead, in table rows × samples of a gather, 7 ns each.
-    """
-    if kernel in sys.modules:
-        return True
-    _rented[kernel] = paid = _rented.get(kernel, 0) + work
-    return paid >= (LOAD_KERNEL if "numba" in sys.modules else LOAD)
+_gathered = 0  # table rows × samples that NumPy's gathers did in place of the kernel
 
 
 def kernel_pays(work: int) -> bool:
-    """Tell whether the kernel of products is worth its load, see `rent`."""
-    return rent(_KERNEL, work + CALL)
+    """Tell whether the compiled kernel is loaded, or is to be: once NumPy's gathers, with ``work``, have cost its load.
+
+    ``work`` counts table rows × samples, 7 ns each.
+    """
+    global _gathered
+    if _KERNEL in sys.modules:
+        return True
+    _gathered += work + CALL
+    return _gathered >= (LOAD_KERNEL if "numba" in sys.modules else LOAD)
 
 
 _KERNEL = "clifford_rand.kernels.bilinear"
@@ -123,8 +120,6 @@ class TablePlan:
     def _complex_sums(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         """Return (A + iB)(C + iD) = AC - BD + i(AD + BC), four products of real samples."""
         n, rows = max(a.shape[1], b.shape[1]), len(self.table.left)
-        if n == 1 and kernel_pays(4 * rows):
-            return self._once(a[:, 0], b[:, 0])[:, None]
         out = np.empty((self.keys.size, n), dtype=a.dtype)
         step = max(1, COMPLEX // (self.size_a + self.size_b + self.keys.size))
         first, second = (0, 1, 0, 1), (0, 1, 1, 0)
@@ -232,19 +227,19 @@ class TablePlan:
         """Tell whether products of two such arrays are of their dtype, and no integers that might grow too large."""
         found = self._fitting.get(dtype)
         if found is None:
-            found = self._fitting.setdefault(dtype, dtype.kind in "fc" and self.result_type(dtype, dtype) == dtype)
+            found = self._fitting.setdefault(dtype, dtype.kind == "f" and self.result_type(dtype, dtype) == dtype)
         return found
 
     def _once(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-        from clifford_rand.kernels.bilinear import apply_table_once, apply_table_once_complex
+        from clifford_rand.kernels.bilinear import apply_table_once
 
-        rows = self.table
-        # contiguous, and read-only as multivectors are: one machine code
-        a, b = (_as_kept(x) for x in (a, b))
         out = np.empty(self.keys.size, dtype=a.dtype)
-        apply = apply_table_once_complex if a.dtype.kind == "c" else apply_table_once
-        apply(a, b, rows.indptr, rows.left, rows.right, self._coef(a.real.dtype), out)
+        apply_table_once(self._rows(a.dtype), contiguous(a), contiguous(b), out)
         return out
+
+    def _rows(self, dtype: np.dtype) -> Table:
+        rows = self.table
+        return rows.indptr, rows.left, rows.right, self._coef(dtype)
 
     def _write(self, trace: Trace, a: Rows, b: Rows) -> list[TracedScalar]:
         """Return the product as a function of rows."""
@@ -254,25 +249,20 @@ class TablePlan:
     def _by_kernel(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         from clifford_rand.kernels.bilinear import apply_table
 
-        rows, n = self.table, a.shape[1]
-        a, b = (_as_kept(x) for x in (a, b))
-        coef = self._coef(a.dtype)
+        n, table = a.shape[1], self._rows(a.dtype)
+        a, b = contiguous(a), contiguous(b)
         out = np.empty((self.keys.size, n), dtype=a.dtype)
 
         def work(part: slice) -> None:
-            apply_table(a, b, rows.indptr, rows.left, rows.right, coef, part.start, part.stop, out)
+            apply_table(table, a, b, (part.start, part.stop), out)
 
-        least = max(1, THREADS_FROM // max(1, len(rows.left)))
-        if n < 2 * least:
-            apply_table(a, b, rows.indptr, rows.left, rows.right, coef, 0, n, out)
-        else:
-            for_each_slice(work, n, least=least)
+        for_each_slice(work, n, least=max(1, THREADS_FROM // max(1, len(self.table.left))))
         return out
 
 
-def _as_kept(array: NDArray[Any]) -> NDArray[Any]:
-    array = np.ascontiguousarray(array)
-    return read_only(array.view()) if array.flags.writeable else array
+def contiguous(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array in C order and read-only, as multivectors have them: of other kinds there would be more codes."""
+    return read_only(np.ascontiguousarray(array))
 
 
 def _samples(array: NDArray[Any], batch: tuple[int, ...], one: bool) -> NDArray[Any]:
@@ -289,3 +279,38 @@ def _planes(parts: NDArray[Any], *which: int) -> NDArray[Any]:
 
 def _repeated(parts: NDArray[Any], n: int) -> NDArray[Any]:
     return parts if parts.shape[1] == n else np.repeat(parts, n, axis=1)
+
+
+class ScalarPlan(TablePlan):
+    """⟨A B⟩_0 or ⟨A ~B⟩_0 by the table, for one pair of floats as one dot product."""
+
+    def __init__(self, metric: Metric, rule: str, a: Keys, b: Keys) -> None:
+        super().__init__(metric, rule, a, b)
+        self._direct = self.keys.size == 1 and len(self.table.left) > 0 and self.table.coef.dtype.kind in "fi"
+        order = np.argsort(self.table.left, kind="stable")
+        self._places = [
+            _all_or(places[order], size) for places, size in ((self.table.left, a.size), (self.table.right, b.size))
+        ]
+        weights = self.table.coef[order]
+        self._weights = None if self._direct and bool(np.all(weights == 1)) else weights
+        self._weights_as: dict[np.dtype, NDArray[Any]] = {}
+
+    def __call__(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        """Return the coefficients (..., 1) of the products of (..., n_a) and (..., n_b)."""
+        if self._direct and a.ndim == b.ndim == 1 and a.dtype is b.dtype and a.dtype.kind in "fc":
+            left, right = self._places
+            a, b = a if left is None else a[left], b if right is None else b[right]
+            if self._weights is not None:
+                weights = self._weights_as.get(a.dtype)
+                if weights is None:
+                    weights = self._weights_as.setdefault(a.dtype, self._weights.astype(a.dtype))
+                a = a * weights
+            found = np.empty(1, dtype=a.dtype)
+            found[0] = a.dot(b)
+            return found
+        return super().__call__(a, b)
+
+
+def _all_or(places: NDArray[Any], size: int) -> NDArray[Any] | None:
+    """Return None for all places in their order."""
+    return None if len(places) == size and np.array_equal(places, np.arange(size)) else places

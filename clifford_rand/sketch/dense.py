@@ -183,7 +183,7 @@ class SRHT(Sketch):
 
         low = _LOW if self.padded >= _TURN_FROM else 1
         turned = outof % low * (self.padded // low) + outof // low
-        return over_rows(hadamard_rows, X, (into, weight_in, self.padded, low, turned, weight_out), len(outof))
+        return over_rows(hadamard_rows, X, ((into, weight_in), self.padded, low, (turned, weight_out)), len(outof))
 
 
 def hadamard(z: NDArray[Any]) -> NDArray[Any]:

@@ -307,7 +307,7 @@ def main() -> None:
     parser.add_argument("--fresh", action="store_true", help="do not load the compiled kernels beforehand")
     given = parser.parse_args()
     if not given.fresh:
-        for kernel in ("bilinear", "signed", "null_vectors"):
+        for kernel in ("bilinear", "null_vectors"):
             importlib.import_module(f"clifford_rand.kernels.{kernel}")
     for name in given.only:
         cases = (

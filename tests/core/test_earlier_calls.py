@@ -1,7 +1,7 @@
 """The same call gives the same bits, however many were made before it: by NumPy, by kernels, by functions of rows.
 
-What is loaded or compiled once enough work was done (`LazyLoop.is_due`, `rent`) may only be faster. Each operation runs
-here as in a new process, with the kernels, and with machine code of small functions, which is soon compiled.
+What is loaded or compiled once enough work was done (`LazyLoop.is_due`, `kernel_pays`) may only be faster. Each
+operation runs here as in a new process, with the kernels, and with machine code of small functions, soon compiled.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ import pytest
 import clifford_rand as cr
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.compiler.loops import LazyLoop
-from clifford_rand.plans import linear, table_plan
+from clifford_rand.plans import table_plan
 from support.pairwise import pairwise
 
 METRICS = {
@@ -47,8 +47,7 @@ def in_each_state(monkeypatch):
         found = {}
         for name, (kernels, code) in STATES.items():
             with monkeypatch.context() as patch:
-                for module in (table_plan, linear):
-                    patch.setattr(module, "rent", lambda kernel, work, there=kernels: there)
+                patch.setattr(table_plan, "kernel_pays", lambda work, there=kernels: there)
                 patch.setattr(table_plan, "TRACE", 0)
                 patch.setattr(LazyLoop, "is_due", lambda self, ns, there=code: there and self.operations < COMPILED)
                 alg.form.plans.clear()

@@ -139,15 +139,13 @@ def test_plans_are_shared_by_equal_algebras_of_one_object_and_bounded():
 
 @pairwise(
     {
-        "by_kernel": [True, False],
         "dtype": [np.float32, np.float64, np.complex128],
         "name": ["reverse", "star", "even"],
         "shape": [(), (3, 50)],
     }
 )
-def test_copies_with_signs_are_their_places_and_factors(name, dtype, shape, by_kernel, monkeypatch):
-    """Of all blades, of one grade, and of blades in no order; contiguous and strided; by the kernel and by NumPy."""
-    monkeypatch.setattr(linear, "rent", lambda kernel, work: by_kernel)
+def test_copies_with_signs_are_their_places_and_factors(name, dtype, shape):
+    """Of all blades, of one grade, and of blades in no order; contiguous and strided."""
     rng = np.random.default_rng(0)
     alg = cr.Algebra(12, 0, 1) if not shape else cr.Algebra(6, 0, 1)
     some = keys_of_masks(alg.d, tuple(rng.permutation(2**alg.d)[: 2 ** (alg.d - 1)].tolist()))
@@ -172,15 +170,13 @@ def test_copies_with_signs_are_their_places_and_factors(name, dtype, shape, by_k
             np.testing.assert_array_equal(array, before)
 
 
-@pytest.mark.parametrize("by_kernel", [True, False])
 @pytest.mark.parametrize(
     ("signature", "grade", "shape"),
     [((1,) * 14 + (0,), 7, ()), ((0,) + (1,) * 14, 8, ()), ((1, 1, 0), 1, (3000,)), ((0, 1), 1, (3000,))],
     ids=["null last", "null first", "batch, null last", "batch, null first"],
 )
-def test_a_part_of_the_components_is_copied_from_its_own_places(signature, grade, shape, by_kernel, monkeypatch):
+def test_a_part_of_the_components_is_copied_from_its_own_places(signature, grade, shape):
     """What the star leaves of one grade is in line in memory, in its order or backwards, but not all of it."""
-    monkeypatch.setattr(linear, "rent", lambda kernel, work: by_kernel)
     alg = cr.Algebra(signature=signature)
     A = alg.random_multivector(0, shape, grade)
     for found, wanted in ((A.star(), alg.I * ~A), (A.star_right(), ~A * alg.I)):

@@ -137,7 +137,8 @@ def test_hadamard_kernel_against_its_definition():
         X = gaussian(size, 3, size)
         order = np.random.default_rng(size).permutation(size)
         out, one = np.empty((3, size)), np.ones(size)
-        hadamard_rows(X, np.arange(size), one, size, low, order % low * (size // low) + order // low, one, out)
+        places = order % low * (size // low) + order // low
+        hadamard_rows(X, (np.arange(size), one), size, low, (places, one), out)
         np.testing.assert_allclose(out, (X @ scipy.linalg.hadamard(size))[:, order], rtol=1e-12, atol=1e-12)
 
 
