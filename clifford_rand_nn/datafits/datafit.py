@@ -184,8 +184,8 @@ def unpenalized_fit(datafit: Datafit, Q: Array) -> Array:
         if intermediate_result.fun <= _NOTHING * first:
             raise StopIteration
 
-    found = minimize(value_and_slope, start, jac=True, method="L-BFGS-B", options=options, callback=stop_far_out)
-    c = np.asarray(found.x)
+    fit = minimize(value_and_slope, start, jac=True, method="L-BFGS-B", options=options, callback=stop_far_out)
+    c = np.asarray(fit.x)
     if c.size <= _SMALL:
         unit = 1.0 if datafit.loss.labels is not None else float(np.abs(y).max())
         c = _newton(lambda c: value_and_slope(c)[1], c, unit)

@@ -181,8 +181,8 @@ class Softmax(Loss):
         mu = functions.solve(H, xp.reshape(-excess[:, :-1].T, (-1, 1)))
         shift = xp.concat([Q @ xp.reshape(mu, (C - 1, q)).T, xp.zeros_like(p[:, :1])], axis=1)
         shift = shift - xp.sum(y * shift, axis=1, keepdims=True)
-        others = xp.clip(-theta * (1 - y) * (1 - shift + xp.sum(p * shift, axis=1, keepdims=True)), 0.0, None)
-        return _of_others(others / xp.clip(xp.sum(others, axis=1, keepdims=True), 1.0, None), y)
+        rest = xp.clip(-theta * (1 - y) * (1 - shift + xp.sum(p * shift, axis=1, keepdims=True)), 0.0, None)
+        return _of_others(rest / xp.clip(xp.sum(rest, axis=1, keepdims=True), 1.0, None), y)
 
     def prox(self, v: Any, step: Any, y: Any) -> Any:
         r"""Solve :math:`f + step\,(p(f) - y) = v` by damped Newton steps, of a diagonal less a rank one."""

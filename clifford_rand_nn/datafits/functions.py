@@ -1,4 +1,4 @@
-"""What losses are made of, on arrays of any library: SciPy's functions for NumPy, the array API's for the others."""
+"""Parts of losses, on arrays of any library: SciPy's functions for NumPy, the array API's for the others."""
 
 from typing import Any
 
@@ -44,8 +44,8 @@ def entropy(p: Any) -> Any:
     if xp is np:
         return entr(p)
     inside = p > 0
-    found = -p * xp.log(xp.where(inside, p, xp.ones_like(p)))
-    return xp.where(inside, found, xp.where(p == 0, xp.zeros_like(p), xp.zeros_like(p) - float("inf")))
+    terms = -p * xp.log(xp.where(inside, p, xp.ones_like(p)))
+    return xp.where(inside, terms, xp.where(p == 0, xp.zeros_like(p), xp.zeros_like(p) - float("inf")))
 
 
 def complement_entropy(p: Any) -> Any:

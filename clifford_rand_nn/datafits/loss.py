@@ -1,4 +1,4 @@
-r"""What a loss is: one record of formulas, of which solvers, problems and certificates take what they need.
+r"""Losses: records of formulas, of which solvers, problems and certificates take what they need.
 
 A record knows no data. `Datafit` is a record with targets and weights of rows, and all the rest of the library goes
 through that. To add a loss, write its record and name it in `clifford_rand_nn.datafits.registry`.
@@ -29,7 +29,7 @@ class Loss:
     of 50 digits. `Certificate.verify` uses `stated_value` and `stated_dual_value`, which check the domain besides.
 
     ``tasks`` {"classification", "regression"}: whose estimators offer it. ``labels`` (float, float): the two values
-    that targets have; None if they are real. ``summary``: what users of estimators are told of it, if anything.
+    that targets have; None if they are real. ``summary``: its sentence in the docstrings of estimators.
     ``targets``: what targets must be, for the sentence of an error. ``is_quadratic``: whether the dual is quadratic
     without bounds: one Newton step solves it. ``separable``: whether the entries of a row do not mix. ``barrier``:
     whether predictions grow without bound as theta goes to the end of its domain: there the conjugate is a barrier of

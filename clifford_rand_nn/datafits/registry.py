@@ -94,9 +94,9 @@ def has_delta(name: str) -> bool:
 def loss_lines(task: str, default: str = "squared") -> str:
     """Return the lines of the parameter ``loss`` in the docstring of an estimator."""
     names = loss_names(task)
-    told = [LOSSES[name].summary for name in names if LOSSES[name].summary]
+    summaries = [LOSSES[name].summary for name in names if LOSSES[name].summary]
     choices = ", ".join(f'"{name}"' for name in dict.fromkeys((default, *names)))
-    return f'\nloss : {{{choices}}}, default "{default}"\n    {", ".join(told)}.\n'
+    return f'\nloss : {{{choices}}}, default "{default}"\n    {", ".join(summaries)}.\n'
 
 
 def as_loss(loss: str | Loss, owner: str, huber_delta: float | None = None) -> Loss:

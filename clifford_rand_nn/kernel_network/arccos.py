@@ -62,10 +62,10 @@ def _double(c: Any) -> Any:
 
 @compiled(error_model="numpy", fastmath=_FLAGS)
 def _single(c: Any) -> Any:
-    one, half, quarter, turns = _F(1.0), _F(0.5), _F(0.25), _F(1.0 / math.pi)
-    size = abs(c) if abs(c) < _SAME_SINGLE else one
+    unit, half, quarter, turns = _F(1.0), _F(0.5), _F(0.25), _F(1.0 / math.pi)
+    size = abs(c) if abs(c) < _SAME_SINGLE else unit
     near = size > half
-    z = half * (one - size) if near else size * size
+    z = half * (unit - size) if near else size * size
     s = math.sqrt(z) if near else size
     turn = s * (_S0 + z * (_S1 + z * (_S2 + z * (_S3 + z * (_S4 + z * _S5))))) * turns
     share = half - turn if near else quarter + half * turn
@@ -103,12 +103,12 @@ def _other_single(inner: Any, cosines: Any, rates: Any, rates2: Any) -> None:
             inner[i, j] *= _single(cosines[i, j] * (rates[i] * rates2[j]))
 
 
-def arc_of_rows(inner: Any, cosines: Any, rows: Any, others: Any, lengths: Any, lengths2: Any) -> None:
+def arc_of_rows(inner: Any, cosines: Any, rows: Any, rows2: Any, lengths: Any, lengths2: Any) -> None:
     r"""`arc_inplace` for angles of given rows (n, k) and others (m, k), exact for near and opposite ones, too.
 
     A cosine within δ of ±1 knows its angle to :math:`\epsilon/\sqrt{2\delta}` only. Pairs of float64 rows that are so
     near take theirs from the rows, :math:`\sin(\theta/2) = \frac12||u-v||` for unit vectors u and v: the share is
-    right to rounding for near copies of a row, which are many in measured data, and proofs are about this kernel.
+    right to rounding for near-duplicate rows, which are many in measured data, and proofs are about this kernel.
     """
     if inner.dtype == np.float32:
         arc_inplace(inner, cosines, lengths, lengths2)
@@ -119,7 +119,7 @@ def arc_of_rows(inner: Any, cosines: Any, rows: Any, others: Any, lengths: Any, 
     for part in (slice(start, start + step) for start in range(0, n, step)):
         own, rate = cosines[part], rates[part]
         i, j = np.divmod(_near(own, rate, rates2), max(m, 1))
-        exact = inner[part][i, j] * _near_shares(rows[part], others, rate, rates2, i, j) if len(i) else None
+        exact = inner[part][i, j] * _near_shares(rows[part], rows2, rate, rates2, i, j) if len(i) else None
         arc_inplace(inner[part], own, lengths[part], lengths2)
         if exact is not None:
             inner[part][i, j] = exact
@@ -132,29 +132,29 @@ def _near(cosines: Any, rates: Any, rates2: Any) -> Any:
     counts = np.zeros((n, -(-m // _PIECE)), dtype=np.int64)
     for i in range(n):
         for p in range(counts.shape[1]):
-            own, other, count = cosines[i, p * _PIECE : (p + 1) * _PIECE], rates2[p * _PIECE : (p + 1) * _PIECE], 0
+            own, rate2, count = cosines[i, p * _PIECE : (p + 1) * _PIECE], rates2[p * _PIECE : (p + 1) * _PIECE], 0
             for j in range(len(own)):
-                count += abs(own[j] * (rates[i] * other[j])) > _NEAR
+                count += abs(own[j] * (rates[i] * rate2[j])) > _NEAR
             counts[i, p] = count
-    found, k = np.empty(counts.sum(), dtype=np.int64), 0
+    places, k = np.empty(counts.sum(), dtype=np.int64), 0
     for i in range(n):
         for p in range(counts.shape[1]):
             if counts[i, p]:
                 for j in range(p * _PIECE, min((p + 1) * _PIECE, m)):
                     if abs(cosines[i, j] * (rates[i] * rates2[j])) > _NEAR:
-                        found[k] = i * m + j
+                        places[k] = i * m + j
                         k += 1
-    return found
+    return places
 
 
 @compiled(error_model="numpy")
-def _near_shares(rows: Any, others: Any, rates: Any, rates2: Any, i: Any, j: Any) -> Any:
+def _near_shares(rows: Any, rows2: Any, rates: Any, rates2: Any, i: Any, j: Any) -> Any:
     out = np.empty(len(i))
     for k in range(len(i)):
         rate, rate2 = rates[i[k]], rates2[j[k]]
         apart = along = 0.0
         for c in range(rows.shape[1]):
-            u, v = rows[i[k], c] * rate, others[j[k], c] * rate2
+            u, v = rows[i[k], c] * rate, rows2[j[k], c] * rate2
             apart += (u - v) ** 2
             along += (u + v) ** 2
         half = math.asin(min(0.5 * math.sqrt(min(apart, along)), 1.0)) / math.pi
@@ -169,11 +169,11 @@ def turning_inplace(inner: Any, cosines: Any, inverse: Any, inverse2: Any, same:
     ``inverse`` (n,) and ``inverse2`` (m,) are one over the lengths. Where |c| ≥ same, rows are parallel and the kernel
     has no derivative by the angle: there ρ = 0, the middle of its one-sided ones.
     """
-    one, turns = inner.dtype.type(1.0), inner.dtype.type(0.5 / math.pi)
+    unit, turns = inner.dtype.type(1.0), inner.dtype.type(0.5 / math.pi)
     for i in range(inner.shape[0]):
         for j in range(inner.shape[1]):
             c = cosines[i, j] * (inverse[i] * inverse2[j])
             apart = abs(c) < same
-            square = (one - c) * (one + c) if apart else one
-            inner[i, j] *= turns / math.sqrt(square) if apart else one - one
+            square = (unit - c) * (unit + c) if apart else unit
+            inner[i, j] *= turns / math.sqrt(square) if apart else unit - unit
             cosines[i, j] = c

@@ -81,7 +81,7 @@ class Calibration:
         return not self.offsets.any()
 
     def ordered(self) -> "Calibration":
-        """Return it with a slope that keeps the order of outputs, where rows left out gave none any meaning.
+        """Return it with a slope that keeps the order of outputs, where leave-one-out predictions support none.
 
         Then all classes would be equally probable, and a tie, of all things, would name the class. Of few rows with a
         weak signal leave-one-out says less than there is: without a row the mean of the others leans to another class.
@@ -178,7 +178,7 @@ def fit_calibration(
         v = as_variances(variance, n, owner)
         scale = float(omega @ v) / n or 1.0
     rows = n**2 / float(omega @ omega)  # as many of equal weight tell as much
-    found: list[_Candidate] = []
+    candidates: list[_Candidate] = []
     shares = _SHARES if v.any() else (0.0,)
     for share in shares:
         shapes = _shapes(_shrunk(outputs, v / scale, share))
@@ -186,15 +186,15 @@ def fit_calibration(
             fit = _maximize(shapes[:, :, columns], targets, omega, offsets=False)
             if (fit.slopes > 0).all():
                 cost = rows * fit.loss + len(columns) + (share != shares[0])
-                found.append(_Candidate(cost, share, columns, fit))
+                candidates.append(_Candidate(cost, share, columns, fit))
     if identity:
         unit = Calibration.softmax(n_classes).slopes[:1]
         loss = -float(omega @ np.einsum("nc,nc->n", targets, log_softmax(outputs * unit, axis=1))) / n
-        found.append(_Candidate(rows * loss, 0.0, (0,), _Fit(unit, np.zeros(n_classes), loss)))
+        candidates.append(_Candidate(rows * loss, 0.0, (0,), _Fit(unit, np.zeros(n_classes), loss)))
     null = _Fit(np.zeros(0), np.zeros(n_classes), np.inf)
     if offsets:
         null = _maximize(_shapes(outputs)[:, :, :0], targets, omega, offsets=True)
-    best = min(found, key=lambda one: one.cost, default=_Candidate(np.inf, 0.0, (), null))
+    best = min(candidates, key=lambda candidate: candidate.cost, default=_Candidate(np.inf, 0.0, (), null))
     fit = best.fit
     if offsets:
         shapes = _shapes(_shrunk(outputs, v / scale, best.share))[:, :, best.columns]
@@ -203,9 +203,9 @@ def fit_calibration(
         fit = free if supported else fit
     slopes = np.zeros(3)
     slopes[list(best.columns)] = fit.slopes
-    made = Calibration(slopes, fit.offsets, best.share, scale)
-    logs = made.log_probabilities(outputs if n_classes > 2 else outputs[:, 1:], v)
-    return replace(made, loss=-float(omega @ logs[np.arange(n), classes]) / n)
+    calibration = Calibration(slopes, fit.offsets, best.share, scale)
+    logs = calibration.log_probabilities(outputs if n_classes > 2 else outputs[:, 1:], v)
+    return replace(calibration, loss=-float(omega @ logs[np.arange(n), classes]) / n)
 
 
 class _Fit(NamedTuple):

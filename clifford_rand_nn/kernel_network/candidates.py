@@ -54,17 +54,17 @@ def of_each(work: Callable[[_Item], _Value], items: Sequence[_Item]) -> list[_Va
     s for 1.00 s), and where cores are shared they wait for each other; two at a time do gain. SciPy's wrappers of
     LAPACK keep the interpreter's lock, NumPy's let it go: long work goes by NumPy here.
     """
-    found: list[Any] = [None] * len(items)
+    values: list[Any] = [None] * len(items)
 
     def of_slice(part: slice) -> None:
         for k in range(len(items))[part]:
-            found[k] = work(items[k])
+            values[k] = work(items[k])
 
     if len(items) == 1:
         return [work(items[0])]
     with ONE_BLAS_THREAD:
         for_each_slice(of_slice, len(items))
-    return found
+    return values
 
 
 BIASES = (1.0, 0.3, 3.0, 0.0)  # constant features, in root mean square lengths of a row; the first is tried first
@@ -73,7 +73,7 @@ _REFINED = (3, 9)  # betas between the neighbors of the best so far
 
 
 class Candidate(NamedTuple):
-    """What was compared.
+    """A scaling and a constant feature, with their best beta.
 
     ``scaling``: how rows are scaled, one of `SCALINGS`. ``bias``: the constant feature, in root mean square lengths of
     a row. ``beta``: the best for it, in the 1/n scale. ``score``: mean squared error of the leave-one-out predictions
@@ -89,7 +89,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows (n, d) as they come, dense or CSR, targets (n, C), weights with mean 1 or None, groups of rows or None."""
+    """Raw rows (n, d), dense or CSR, targets (n, C), weights with mean 1 or None, groups of rows or None."""
 
     X: Any
     targets: Array
@@ -168,8 +168,8 @@ def choose(
 
     Returns the best with all that was compared, best first.
     """
-    found = of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta), scalings)
-    scaling = min(found, key=lambda one: one.candidate.score).candidate.scaling
-    found += of_each(lambda bias: compare(problem, scaling, bias, beta), BIASES[1:])
-    found.sort(key=lambda one: one.candidate.score)
-    return found[0], [one.candidate for one in found]
+    compared = of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta), scalings)
+    scaling = min(compared, key=lambda result: result.candidate.score).candidate.scaling
+    compared += of_each(lambda bias: compare(problem, scaling, bias, beta), BIASES[1:])
+    compared.sort(key=lambda result: result.candidate.score)
+    return compared[0], [result.candidate for result in compared]

@@ -26,7 +26,7 @@ class StatedKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GateKernel:
-    r"""The law of the gates, and the kernel of a gated network with all of them.
+    r"""The gate distribution, and the kernel of a gated network with all of them.
 
     .. math:: K(x, x') = E_g\big[1(g\cdot z\ge0)\,1(g\cdot z'\ge0)\big]\,z\cdot z' = z\cdot z'\,\frac{\pi-\theta}{2\pi},
               \qquad z = (F^Tx,\ c),\quad \theta = \angle(z, z'),\quad g\sim N(0, I).

@@ -163,8 +163,8 @@ class LeaveOneOut:
     def _residuals(self, shrunk: Array) -> Array:
         """Return the weighted residuals (B, n, C) of the fits to all rows."""
         B, C = shrunk.shape[1], self._y.shape[1]
-        found = self._Q @ (shrunk[:, :, None] * self._y[:, None, :]).reshape(len(self._y), B * C)
-        return np.moveaxis(found.reshape(self.n, B, C), 1, 0)
+        solutions = self._Q @ (shrunk[:, :, None] * self._y[:, None, :]).reshape(len(self._y), B * C)
+        return np.moveaxis(solutions.reshape(self.n, B, C), 1, 0)
 
 
 def _members(groups: NDArray[np.intp]) -> list[NDArray[np.intp]]:

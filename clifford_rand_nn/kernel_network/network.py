@@ -57,7 +57,7 @@ def kernel_slopes(
     lengths = np.linalg.norm(a, axis=1)
     inverse = _inverse(lengths)
     same = 1 - 32 * np.finfo(np.float64).eps
-    found = np.empty((len(points), alpha.shape[1], z.shape[1]))
+    gradients = np.empty((len(points), alpha.shape[1], z.shape[1]))
     step = max(1, _BLOCK // len(z))
     for start in range(0, len(points), step):
         part = slice(start, start + step)
@@ -73,13 +73,13 @@ def kernel_slopes(
         turn *= inverse
         along = -(cosines @ alpha) * over[:, None]
         for c, coefficients in enumerate(alpha.T):
-            found[part, c] = share @ (coefficients[:, None] * z) + turn @ (coefficients[:, None] * turned)
-            found[part, c] += along[:, c, None] * back[part]
-    constant = np.zeros(found.shape[:2])
+            gradients[part, c] = share @ (coefficients[:, None] * z) + turn @ (coefficients[:, None] * turned)
+            gradients[part, c] += along[:, c, None] * back[part]
+    constant = np.zeros(gradients.shape[:2])
     if kernel.bias:
-        constant = kernel.bias * found[:, :, -1]
-        found = found[:, :, :-1]
-    return KernelSlopes(found if kernel.frame is None else found @ kernel.frame.T, constant)
+        constant = kernel.bias * gradients[:, :, -1]
+        gradients = gradients[:, :, :-1]
+    return KernelSlopes(gradients if kernel.frame is None else gradients @ kernel.frame.T, constant)
 
 
 def _inverse(lengths: Array) -> Array:

@@ -194,7 +194,7 @@ class RowSpan:
     :math:`s(0)_j` in all rows. A network's gradients at the training rows are in their span, and so is the law of gates
     that are learned from them.
 
-    ``base`` (m, d): training rows as they come. ``whiten`` (m, r): W, r the rank of S.
+    ``base`` (m, d): raw training rows. ``whiten`` (m, r): W, r the rank of S.
     """
 
     standard: Standardization

@@ -25,10 +25,10 @@ from clifford_rand_nn.solvers.base import SOONEST, HistoryRow, Status
 COMPARED = 1000  # rows on which candidates are compared, if there are more
 DECOMPOSED = 3000  # rows up to which every beta comes from one eigendecomposition
 _LEARNED = 2000  # rows that gates are learned from, if there are more
-_TOLD = 200  # rows, at least, from which a promise is made
+_LEAST_OUT_OF_SAMPLE = 200  # rows, at least, from which a promise is made
 _LOST = 1e-11  # of the objective, by which rounding of alpha may move it
 _NULL = 16 * np.finfo(np.float64).eps  # of the largest eigenvalue: one below is rounding
-_TOLD_GAP, _NO_GAP = 1e-5, 1e-9  # a gap that is said: of the objective, and of that of the network without neurons
+_REPORTED_GAP, _NO_GAP = 1e-5, 1e-9  # a gap that is said: of the objective, and of that of the network without neurons
 _ROUNDED = (
     "rounding leaves a relative gap of {:.1e}, where rows near each other differ in their targets; try a larger beta"
 )
@@ -40,7 +40,7 @@ Mistakes = Callable[[Array, Array], NDArray[np.bool_]]
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """What is given: beta or None, the most rounds of learned gates, what a mistake is, seconds and bytes or None."""
+    """Arguments: beta or None, the most rounds of learned gates, what a mistake is, seconds and bytes or None."""
 
     beta: float | None
     rounds: int
@@ -85,15 +85,15 @@ class Trained:
 
 
 def train(problem: Problem, choices: Choices) -> Trained:
-    """Choose rows, constant feature, beta and rounds of learned gates by rows left out; solve; bound.
+    """Select scaling, constant feature, beta and metric by leave-one-out and held-out rows; solve; bound.
 
     An output of which all targets are one number is that number, and says nothing of what is chosen: as a mean of
     numbers it would be off by its rounding, which is then all there is to fit, to compare and to bound.
     """
     height = level(problem.targets)
-    found = _train(replace(problem, targets=problem.targets - height), choices)
-    network = replace(found.network, intercept=found.network.intercept + height)
-    return replace(found, network=network, outputs=found.outputs + height)
+    trained = _train(replace(problem, targets=problem.targets - height), choices)
+    network = replace(trained.network, intercept=trained.network.intercept + height)
+    return replace(trained, network=network, outputs=trained.outputs + height)
 
 
 def _train(problem: Problem, choices: Choices) -> Trained:
@@ -117,7 +117,9 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
     outputs, out_of_sample = best.loo.predictions(np.array([beta]))[0], np.ones(n, dtype=bool)
     if _is_short(choices, began):
         choices = replace(choices, rounds=0)
-    if isinstance(best.standard, RowSpan):  # whose coordinates are no columns: half of an off-diagonal means nothing
+    if isinstance(
+        best.standard, RowSpan
+    ):  # its coordinates mix the columns, so half an entry means nothing
         choices = replace(choices, shapes=SHAPES[:1])
     rounds, learned = learned_gates(best.kernel, best.rows, problem, beta, choices, np.arange(n))
     kernel, metric = best.kernel, None
@@ -198,13 +200,13 @@ def _many(
     if learned is not None:
         kernel, metric = learned.kernel, learned.metric
         unlearned[few] = False
-    given = beta if problem.groups is not None and choices.beta is None else choices.beta
+    fixed_beta = beta if problem.groups is not None and choices.beta is None else choices.beta
     solution = solve_many(
         kernel,
         rows,
         problem.targets,
         problem.weights,
-        given,
+        fixed_beta,
         max_time=None if choices.max_time is None else max(choices.max_time - (time.perf_counter() - began), SOONEST),
         max_memory=choices.max_memory,
     )
@@ -214,7 +216,7 @@ def _many(
     outputs[solution.unseen_rows], out_of_sample[solution.unseen_rows] = solution.unseen, True
     out_of_sample &= unlearned
     # with groups, other rows of the same group were seen
-    if problem.groups is not None or out_of_sample.sum() < _TOLD:
+    if problem.groups is not None or out_of_sample.sum() < _LEAST_OUT_OF_SAMPLE:
         out_of_sample[:] = False
         if rounds is not None:
             outputs[rounds.rows], out_of_sample[rounds.rows] = rounds.predictions, True
@@ -284,17 +286,17 @@ def _better_fit(
 
 
 def _is_lost(gap: float, objective: float, zero: float) -> bool:
-    """Whether a gap is told, beside the objective and that of the network without neurons."""
-    return gap > max(_TOLD_GAP * objective, _NO_GAP * zero)
+    """Whether a gap is reported, beside the objective and that of the network without neurons."""
+    return gap > max(_REPORTED_GAP * objective, _NO_GAP * zero)
 
 
 def learned_gates(
     kernel: GateKernel, rows: Array, problem: Problem, beta: float, choices: Choices, few: NDArray[np.intp]
 ) -> tuple[LearnedRounds | None, LearnedGates | None]:
-    """Return what rows that were held out say of learned gates, and these, from a few rows, if they serve."""
+    """Return the metric selection on held-out rows, and the learned metric, from a sample, if it improves on none."""
     if not choices.rounds:
         return None, None
-    found = learned_rounds(
+    selection = learned_rounds(
         kernel,
         rows,
         problem.targets,
@@ -305,17 +307,17 @@ def learned_gates(
         shapes=choices.shapes,
         mistakes=choices.mistakes,
     )
-    if not found.rounds:
-        return found, None
+    if not selection.rounds:
+        return selection, None
     part = problem.take(few)
     learned = learn_frame(
         kernel,
         rows[few],
         part.targets,
         beta * len(rows) / len(few),
-        rounds=found.rounds,
-        shape=found.shape,
-        factors=found.factors if choices.beta is None else None,
+        rounds=selection.rounds,
+        shape=selection.shape,
+        factors=selection.factors if choices.beta is None else None,
         weights=part.weights,
     )
-    return found, learned
+    return selection, learned

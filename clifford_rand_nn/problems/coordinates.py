@@ -1,4 +1,4 @@
-"""What a gated map is made of: masked products, coordinates of the rows, and a basis of what no penalty touches."""
+"""Parts of a gated map: masked products, coordinates of the rows, and a basis of what no penalty touches."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -178,8 +178,8 @@ def unpenalized_basis(mask: Any, bias: bool, fit_intercept: bool, wide: Any = No
         B[:, p - 1] = 1.0
     if p == 0:
         return B, zeros(mask, (0, 0), wide)
-    found = _by_gram(B) if n * p > _SMALL and p < n else None
-    return _by_singular_values(B) if found is None else found
+    coordinates = _by_gram(B) if n * p > _SMALL and p < n else None
+    return _by_singular_values(B) if coordinates is None else coordinates
 
 
 def _zeros(rising: Any, bound: float) -> int:

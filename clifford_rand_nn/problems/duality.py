@@ -1,4 +1,4 @@
-"""What training problems share, and lower bounds: a residual made feasible for the dual, and the gap it leaves."""
+"""Training problems: lower bounds, from a residual made feasible for the dual, and the gap it leaves."""
 
 import math
 from collections.abc import Callable
@@ -51,8 +51,8 @@ def dual_bound(
     `rounding_of_norm`.
     """
     theta = datafit.dual_point(theta, Q)
-    found = size(theta) + rounding_of_norm(reach, theta)
-    largest = radius / found if found > 0 else np.inf
+    norm = size(theta) + rounding_of_norm(reach, theta)
+    largest = radius / norm if norm > 0 else np.inf
     theta = datafit.scale(theta, largest) * theta
     return DualBound(datafit.dual_value(theta), theta)
 
@@ -73,7 +73,7 @@ def balanced_bound(dual: float, sums: Array, sizes: Array) -> float:
 
 
 class TrainingProblem:
-    """What the convex training problems share: a loss with its targets, and the gap of two values."""
+    """Base of the convex training problems: a loss with its targets, and the gap of two values."""
 
     datafit: Datafit
 
@@ -188,7 +188,7 @@ def rounding_of_form(diagonal: Array, theta: Array) -> Array:
 def gap_above(primal: float, dual: float, zero: float, share: float = _MET) -> float:
     """Return primal - dual, or 0 where only `rounding` puts the dual value above.
 
-    Raises ArithmeticError: the dual value is above by more: then it is no bound, or the point is not feasible.
+    Raises ArithmeticError: the dual value is above by more: then it bounds nothing, or the point is not feasible.
     """
     if dual - primal > rounding(primal, dual, zero, share):
         raise ArithmeticError(

@@ -35,7 +35,7 @@ class Point(NamedTuple):
 
 
 class Coefficients(NamedTuple):
-    """What is printed and predicted with, outputs first: coef (C, P, d), gate_intercept (C, P), intercept (C,)."""
+    """Coefficients of predictions, outputs first: coef (C, P, d), gate_intercept (C, P), intercept (C,)."""
 
     coef: Array
     gate_intercept: Array
@@ -43,7 +43,7 @@ class Coefficients(NamedTuple):
 
 
 class GatedProblem(TrainingProblem):
-    """What all training problems over the patterns of gates share; each adds its penalty and its dual.
+    """Base of the training problems over the patterns of gates; each adds its penalty and its dual.
 
     ``X`` (n, d).
     """
@@ -171,7 +171,7 @@ class GatedReLUProblem(GatedProblem):
     `clifford_rand_nn.datafits.registry.LOSSES`, or a record. ``huber_delta``: of "huber" and "log_cosh" alone: where
     they turn from square to line, 1 unless given. ``sample_weight`` (n,): the loss becomes
     :math:`\sum_jw_j\ell_j/\sum_jw_j`: only ratios matter, ``beta`` means what it means without weights, and a whole
-    number w is as good as w copies of the row. Inside, weights have mean 1. Raises ArgumentError: shapes that do not
+    number w is as good as w duplicates. Inside, weights have mean 1. Raises ArgumentError: shapes that do not
     fit, values that are not finite, targets outside their range, beta ≤ 0, weights ≤ 0.
 
     Examples
@@ -270,8 +270,8 @@ class GatedRidgeProblem(GatedProblem):
         return DualBound(self.datafit.dual_value(theta) - charge, theta)
 
     def _square(self, theta: Array) -> float:
-        found = self.map.gated_adjoint(theta)
-        return self.square_above(float(self.map.weights**-2.0 @ np.einsum("rpc,rpc->r", found, found)), theta)
+        slopes = self.map.gated_adjoint(theta)
+        return self.square_above(float(self.map.weights**-2.0 @ np.einsum("rpc,rpc->r", slopes, slopes)), theta)
 
     def square_above(self, square: float, theta: Array) -> float:
         r"""Return the sum of :math:`||X^TD_i\theta||_F^2` over the gates with what rounding may have taken from it."""

@@ -22,7 +22,7 @@ from clifford_rand_nn.problems.penalties import GateMetric
 
 _POWER_STEPS = 30
 # With large data the steps would cost as much as a solution to 1e-2. Eight steps on a sample of the rows leave the
-# estimate within about a tenth, which the solver's check of its steps mends in an iteration or two.
+# estimate within about a tenth, which the solver's check of its steps corrects in an iteration or two.
 _LARGE = 10**9  # multiplications of a product with F
 _FEW_POWER_STEPS = 8
 _SAMPLE = 4096  # rows, or more where there are many unpenalized columns:
@@ -113,8 +113,8 @@ class GatedMap:
         """Return the weights u = V diag(w) U for the columns of X, outputs first: (r, P, C) to (C, P, d)."""
         if isinstance(self._X, CsrRows):
             r, P, C = U.shape
-            found = self.basis.columns((self.weights[:, None, None] * U).reshape(r, P * C))
-            return np.ascontiguousarray(found.reshape(-1, P, C).transpose(2, 1, 0))
+            coef = self.basis.columns((self.weights[:, None, None] * U).reshape(r, P * C))
+            return np.ascontiguousarray(coef.reshape(-1, P, C).transpose(2, 1, 0))
         frame = (self.basis * self.weights).T
         return library(U).stack([U[:, :, c].T @ frame for c in range(U.shape[2])])
 
@@ -122,8 +122,8 @@ class GatedMap:
         """Return U (r, P, C) of weights (C, P, d), of their part in the span of the rows."""
         if isinstance(self._X, CsrRows):
             C, P, d = coef.shape
-            found = self.basis.coordinates(coef.transpose(2, 1, 0).reshape(d, P * C))
-            return np.asarray(found.reshape(-1, P, C) / self.weights[:, None, None])
+            coordinates = self.basis.coordinates(coef.transpose(2, 1, 0).reshape(d, P * C))
+            return np.asarray(coordinates.reshape(-1, P, C) / self.weights[:, None, None])
         return np.asarray(np.einsum("dr,cpd->rpc", self.basis / self.weights, coef, optimize=True))
 
     def gated(self, U: NDArray[Any]) -> NDArray[Any]:

@@ -192,14 +192,14 @@ class GateMetric(NamedTuple):
                 break
             move, length = self._newton(penalty, step, U, near), 1.0
             slope = _ARMIJO * float(np.vdot(near.g, move))
-            found = at(mu - move)
-            while found.size > _FALLS * near.size and found.value > near.value - length * slope and length > _SHORTEST:
+            trial = at(mu - move)
+            while trial.size > _FALLS * near.size and trial.value > near.value - length * slope and length > _SHORTEST:
                 length /= 2
-                found = at(mu - length * move)
+                trial = at(mu - length * move)
             if length <= _SHORTEST:
                 near = at(mu)
                 break
-            mu, near = mu - length * move, found
+            mu, near = mu - length * move, trial
         V = np.zeros_like(W)
         V[:, near.active] = U[:, near.active] * penalty.spread(near.factors)[:, :, None]
         return V, mu / step

@@ -61,7 +61,7 @@ def moved_inside(rows: Array, signs: Array, V: Array, margin: Array) -> Array:
     r"""Return points near V (B, r) with :math:`s_{bi}x_i^Tv_b\ge m_{bi}`, rows (n, r), signs and ``margin`` (B, n).
 
     The margin is one of rounding. Each row that is short moves its point in turn, along what is left of it beside those
-    before it, by Gram and Schmidt: rows that differ by 1e-9 are met to rounding, where the multipliers of least squares
+    before it, by Gram and Schmidt: rows 1e-9 apart are met to rounding, where the multipliers of least squares
     are not. A point stays where a row is in the span of those before.
     """
     V = V.copy()
@@ -177,7 +177,7 @@ class ConvexReLUProblem(TrainingProblem):
         check_choice(penalty, "penalty", owner, ("group_l2", "group_l1"))
         self.beta = self._set_targets(len(data), y, beta, loss, huber_delta, sample_weight)
         if self.outputs > 1:
-            hint = "Its neurons' cost is no norm of this program. Use WorkingSet with a ConePricer, or an estimator."
+            hint = "Its neurons' cost is not a norm of this program. Use WorkingSet with a ConePricer, or an estimator."
             raise fail("y", owner, "of one output", describe(f"{self.outputs} outputs"), hint)
         self.X = np.ascontiguousarray(data, dtype=np.float64)
         self.patterns = D
@@ -238,7 +238,7 @@ class ConvexReLUProblem(TrainingProblem):
     def feasible(self, c: ReLUCoefficients) -> ReLUCoefficients:
         """Return c with every unit within its cone: one outside is projected on it, b in units of the largest |x|.
 
-        Where near copies of a row are on either side of a hyperplane, a unit that is 1e-12 outside is another network,
+        Where near-duplicate rows are on either side of a hyperplane, a unit that is 1e-12 outside is another network,
         whose objective may be some per cent below the optimum. Units are therefore moved inside by what rounding takes
         from their inputs, and one that cannot be is left out.
         """
@@ -267,8 +267,13 @@ class ConvexReLUProblem(TrainingProblem):
         coef[at] = V[:, :d]
         if self.bias:
             offsets[at] = unit * V[:, -1] - V[:, :d] @ middle
-        made = ReLUCoefficients(coef[:1], coef[1:], offsets[:1], offsets[1:], c.intercept)
-        within = np.min(self._signed(self.inputs(made)) + 4 * margin * self._reach(made), axis=0, initial=0.0) >= 0
+        coefficients = ReLUCoefficients(coef[:1], coef[1:], offsets[:1], offsets[1:], c.intercept)
+        within = (
+            np.min(
+                self._signed(self.inputs(coefficients)) + 4 * margin * self._reach(coefficients), axis=0, initial=0.0
+            )
+            >= 0
+        )
         coef, offsets = coef * within[..., None], offsets * within
         return ReLUCoefficients(coef[:1], coef[1:], offsets[:1], offsets[1:], c.intercept)
 

@@ -1,4 +1,4 @@
-"""What all solvers share: limits that they keep to, statuses in which they end, and the result that they return."""
+"""Solvers: limits, statuses and results."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -80,7 +80,7 @@ def check_memory(owner: str, max_memory: float | None, needed: float, what: str,
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How far a solver goes; every solver is one, with defaults of its own.
+    """Limits of a solver; every solver is one, with defaults of its own.
 
     ``tol``: relative duality gap to reach. ``max_iter``: most iterations. ``max_time``: seconds after which the best
     point so far is returned. An iteration that has begun is finished. ``max_memory``: bytes that a solver may take
@@ -193,10 +193,10 @@ class Result(Generic[Solution]):
     def ended(self, status: Status, advice: str = "", **changes: Any) -> Self:
         """Return the result with another status, and the message that belongs to it."""
         check_instance(status, Status, "status", "Result.ended", "a Status")
-        other = replace(self, status=status, **changes)
-        bound = other.objective - other.duality_gap
-        message = explain(status, other.n_iter, other.seconds, other.relative_gap, advice, bound > 0)
-        return replace(other, message=message)
+        result = replace(self, status=status, **changes)
+        bound = result.objective - result.duality_gap
+        message = explain(status, result.n_iter, result.seconds, result.relative_gap, advice, bound > 0)
+        return replace(result, message=message)
 
     def __repr__(self) -> str:
         return (

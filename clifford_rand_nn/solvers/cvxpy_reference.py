@@ -197,7 +197,7 @@ class CvxpyReference(Limits):
     ours: it is computed from the returned predictions, like everybody's, and a point outside the cones of a
     `ConvexReLUProblem` is projected.
 
-    ``tol``, ``max_iter``, ``max_time``, ``callback``: see `Limits`. A gap above ``tol`` is told by the status; the
+    ``tol``, ``max_iter``, ``max_time``, ``callback``: see `Limits`. A gap above ``tol`` is reported by the status; the
     solver's own tolerances are its own, pass them in ``options``. CLARABEL, SCS and OSQP keep to ``max_iter`` and
     ``max_time``; the callback is called at the end. ``max_memory``: no solver can be held to one. ``solver``: any
     solver that CVXPY has installed; CLARABEL comes with it. ``options``: passed to the solver; they replace the limits.
@@ -253,9 +253,9 @@ class CvxpyReference(Limits):
             raise RuntimeError(f"{self.solver} found no solution: {program.problem.status}")
         if any(variable.value is None for variable in program.problem.variables()):
             raise RuntimeError(f"{self.solver} returned no point: {program.problem.status}")
-        found, n_iter = program.read(problem), int(program.problem.solver_stats.num_iters or 0)
+        solution, n_iter = program.read(problem), int(program.problem.solver_stats.num_iters or 0)
         with watch:
-            watch.check(n_iter, *found)
+            watch.check(n_iter, *solution)
         if watch.status is None:
             watch.stop(Status.STALLED)
         return watch.result(f"cvxpy:{self.solver}", watch.point)
@@ -264,10 +264,10 @@ class CvxpyReference(Limits):
 def _with_beta(problem: Problem, beta: float) -> Problem:
     """Return the problem with another beta; the data are shared."""
     beta = check_positive(beta, "betas", "CvxpyReference.solve_path")
-    other = copy.copy(problem)
-    if isinstance(other, GatedProblem):
-        other.penalty = copy.copy(other.penalty)
-        other.penalty.beta = beta
+    unscaled = copy.copy(problem)
+    if isinstance(unscaled, GatedProblem):
+        unscaled.penalty = copy.copy(unscaled.penalty)
+        unscaled.penalty.beta = beta
     else:
-        other.beta = beta
-    return other
+        unscaled.beta = beta
+    return unscaled

@@ -52,7 +52,7 @@ _SHARE_OF_MEMORY = 0.5  # of what the machine has, if no limit is given
 
 
 class Estimate(NamedTuple):
-    """What a solver is expected to take: seconds, and bytes beside the problem's own."""
+    """Expected cost of a solver: seconds, and bytes beside the problem's own."""
 
     seconds: float
     bytes: float
@@ -209,7 +209,7 @@ class AutoSolver(Limits):
         if isinstance(chosen, Fista | GateWorkingSet):
             return replace(solver.solve(problem, start), reason=reason)
         sums = isinstance(chosen, GramNewton)
-        own = [one for one in kernel or [] if isinstance(one, GatedDesign) == sums]
+        own = [columns for columns in kernel or [] if isinstance(columns, GatedDesign) == sums]
         known = len(own)
         result = solver.solve(problem, start, own)
         if kernel is not None:

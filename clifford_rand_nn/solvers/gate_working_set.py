@@ -112,18 +112,18 @@ class GateWorkingSet(Limits):
                 return watch.stop(Status.MAX_MEMORY)
             inner = self._inner(max(_LAST * self.tol, _SHARE * watch.gap), watch)
             taken = coefficients._replace(coef=np.ascontiguousarray(coefficients.coef[:, gates]))
-            found = inner.solve(small, small.point(taken))
-            steps += found.n_iter
-            coefficients = _spread(found.coefficients, gates, chosen.size)
-            bound, sizes = priced(problem, found.dual_point)
-            watch.check(steps, found.objective, bound, coefficients, found.fitted)
+            inner_result = inner.solve(small, small.point(taken))
+            steps += inner_result.n_iter
+            coefficients = _spread(inner_result.coefficients, gates, chosen.size)
+            bound, sizes = priced(problem, inner_result.dual_point)
+            watch.check(steps, inner_result.objective, bound, coefficients, inner_result.fitted)
             above = np.where(chosen, -np.inf, sizes) > problem.n * problem.beta * (1 + _VIOLATED)
             chosen[_largest(np.where(above, sizes, -np.inf), gates.size)] = True
-            if found.status.ends_all or (watch.status is None and not found.converged):
-                watch.stop(found.status, f"the inner solver ({found.solver}) {found.message}")
+            if inner_result.status.ends_all or (watch.status is None and not inner_result.converged):
+                watch.stop(inner_result.status, f"the inner solver ({inner_result.solver}) {inner_result.message}")
             elif watch.status is None and rounds == self.max_rounds:
                 watch.stop(Status.MAX_ITER, f"after {rounds} rounds, try a larger max_rounds or a larger tol")
-            elif watch.status is None and not above.any() and found.relative_gap <= _LAST * self.tol < watch.gap:
+            elif watch.status is None and not above.any() and inner_result.relative_gap <= _LAST * self.tol < watch.gap:
                 watch.stop(Status.STALLED, "rounding leaves no gate to add, try a larger tol")
         return None
 
@@ -162,15 +162,15 @@ def restricted(problem: GatedReLUProblem, gates: NDArray[np.intp]) -> GatedReLUP
 
 def priced(problem: GatedReLUProblem, theta: Array) -> tuple[DualBound, Array]:
     r"""Lower bound from a dual point, feasible for some of the gates, and :math:`||X^TD_i\theta||_F` of every gate."""
-    found: list[Array] = []
+    sizes: list[Array] = []
 
     def size(theta: Array) -> float:
         G = problem.map.gated_adjoint(theta)
-        found.append(np.sqrt(np.einsum("r,rpc,rpc->p", problem.penalty.weights**-2.0, G, G)))
-        return float(found[-1].max(initial=0.0))
+        sizes.append(np.sqrt(np.einsum("r,rpc,rpc->p", problem.penalty.weights**-2.0, G, G)))
+        return float(sizes[-1].max(initial=0.0))
 
     bound = dual_bound(problem.datafit, theta, problem.map.Q, size, problem.n * problem.beta, problem.reach)
-    return bound, found[-1]
+    return bound, sizes[-1]
 
 
 def _largest(values: Array, most: int) -> NDArray[np.intp]:

@@ -21,14 +21,14 @@ P = ParamSpec("P")
 
 
 class Result(Protocol):
-    """What a solver or a path returns."""
+    """A result with a status."""
 
     def ended(self, status: Status, /) -> Self:
         """Return the same with another status."""
 
 
 class Fit(Protocol):
-    """What has a status."""
+    """A value with a status."""
 
     @property
     def status(self) -> Status:
@@ -96,8 +96,8 @@ class BestIterate:
     ``found``: what has been found, empty at first. ``status``: what ended the block, if it was one of the two.
     """
 
-    def __init__(self, found: Sized) -> None:
-        self._found = found
+    def __init__(self, results: Sized) -> None:
+        self._found = results
         self._interrupts: Interrupts | None = None
         self.status: Status | None = None
 
@@ -141,8 +141,8 @@ def handed_over(solve: Callable[P, R]) -> Callable[P, R]:
     @wraps(solve)
     def whole(*args: P.args, **named: P.kwargs) -> R:
         with Interrupts() as interrupts:
-            found = solve(*args, **named)
-        return found.ended(Status.INTERRUPTED) if interrupts.held else found
+            result = solve(*args, **named)
+        return result.ended(Status.INTERRUPTED) if interrupts.held else result
 
     return whole
 
@@ -157,13 +157,13 @@ def holding() -> Iterator[Interrupts]:
         interrupts.__exit__(None, None, None)
 
 
-def settled(found: R) -> R:
+def settled(result: R) -> R:
     """Return a result that more work follows; an interrupt that waits is its status, and ends nothing after it."""
     interrupts = Interrupts.current()
     if interrupts is None or not interrupts.held:
-        return found
+        return result
     interrupts.held = False
-    return found.ended(Status.INTERRUPTED)
+    return result.ended(Status.INTERRUPTED)
 
 
 def raise_held() -> None:

@@ -1,1 +1,1 @@
-"""The logistic loss and the softmax over a kernel, with what is predicted of rows left out."""
+"""The logistic loss and the softmax over a kernel, with approximate leave-one-out predictions."""

@@ -161,19 +161,19 @@ class _LeftOut:
             moved = system.spread(rows, starts, y) / system.roots[:, :, None]
             moved[rows, :, of] = 0.0
             turned = bend(moved) / system.roots[:, :, None]
-            one, two = y - self._scaled[rows], 0.5 * inverse(system.gather(rows, of, turned))
-            size, more = np.linalg.norm(one, axis=1), np.linalg.norm(two, axis=1)
+            first_order, two = y - self._scaled[rows], 0.5 * inverse(system.gather(rows, of, turned))
+            size, more = np.linalg.norm(first_order, axis=1), np.linalg.norm(two, axis=1)
             two *= shrinkage(more, _MOST * size)[:, None]
-            shifts[rows] = (one - two) / system.roots[rows]
-            most = np.maximum.reduceat(np.abs(one / system.roots[rows]).max(axis=1), starts)
+            shifts[rows] = (first_order - two) / system.roots[rows]
+            most = np.maximum.reduceat(np.abs(first_order / system.roots[rows]).max(axis=1), starts)
             for k in np.flatnonzero(most > _FAR):
                 g = parts[first + int(k)]
-                others = max(1, min(n - len(g), _FREE // C))
+                neighbors = max(1, min(n - len(g), _FREE // C))
                 felt = np.abs(np.einsum("nc,nc->n", moved[:, :, k], turned[:, :, k]))
                 felt[g] = -1.0
-                far.append((float(most[k]), g, np.argpartition(-felt, others - 1)[:others]))
-        for _, g, others in sorted(far, key=lambda one: -one[0])[:_REFINED]:
-            shifts[g] = self._refined(g, others)
+                far.append((float(most[k]), g, np.argpartition(-felt, neighbors - 1)[:neighbors]))
+        for _, g, neighbors in sorted(far, key=lambda entry: -entry[0])[:_REFINED]:
+            shifts[g] = self._refined(g, neighbors)
         return self._f - shifts
 
     def _inverse_blocks(self, parts: Groups, rows: NDArray[np.intp]) -> Callable[[Array], Array]:
@@ -191,13 +191,13 @@ class _LeftOut:
 
         return solve
 
-    def _refined(self, g: NDArray[np.intp], others: NDArray[np.intp]) -> Array:
+    def _refined(self, g: NDArray[np.intp], neighbors: NDArray[np.intp]) -> Array:
         r"""Return the shifts of a group, :math:`\Delta_J = \Delta^1_J+H_{JJ}N(\Delta_J)` being solved for ``others`` J.
 
         N is what their residuals differ from the quadratic model's, and H the covariance without the group.
         """
-        C, m, k = self._f.shape[1], len(g), len(others)
-        rows = np.concatenate([g, others])
+        C, m, k = self._f.shape[1], len(g), len(neighbors)
+        rows = np.concatenate([g, neighbors])
         B = self._system.block(rows).reshape((m + k) * C, -1)
         own, rest = slice(m * C), slice(m * C, None)
         S = self._system.roots[rows].ravel()
@@ -206,12 +206,12 @@ class _LeftOut:
         start = (B[rest, own] @ y) / S[rest]
         H = (np.eye(k * C) - B[rest, rest] + B[rest, own] @ G) / S[rest, None] / S[rest]
         weights = self._datafit.sample_weight
-        part = Datafit(self._datafit.loss, self._datafit.y[others], None if weights is None else weights[others])
-        model = _hessians(self._system.roots[others] ** 2)
+        part = Datafit(self._datafit.loss, self._datafit.y[neighbors], None if weights is None else weights[neighbors])
+        model = _hessians(self._system.roots[neighbors] ** 2)
 
         def excess(x: Array) -> tuple[Array, Array, Array]:
-            at = self._f[others] + x.reshape(k, C)
-            N = part.residual(at) - self._residual[others] + np.einsum("kab,kb->ka", model, x.reshape(k, C))
+            at = self._f[neighbors] + x.reshape(k, C)
+            N = part.residual(at) - self._residual[neighbors] + np.einsum("kab,kb->ka", model, x.reshape(k, C))
             return x - start - H @ N.ravel(), N.ravel(), at
 
         x = start
@@ -226,11 +226,11 @@ class _LeftOut:
                 break
             length = 1.0
             while True:
-                found = excess(x - length * step)
-                if np.linalg.norm(found[0]) < np.linalg.norm(miss) or length < 1e-3:
+                trial = excess(x - length * step)
+                if np.linalg.norm(trial[0]) < np.linalg.norm(miss) or length < 1e-3:
                     break
                 length /= 2
-            x, (miss, N, at) = x - length * step, found
+            x, (miss, N, at) = x - length * step, trial
             if np.abs(step).max() <= _DONE:
                 break
         return np.asarray((y - s + G @ (N / S[rest])) / S[own]).reshape(m, C)

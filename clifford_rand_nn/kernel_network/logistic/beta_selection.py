@@ -130,7 +130,7 @@ def choose_by_holdout(
         return None if fit.status.ends_all else fit
 
     split = [(np.flatnonzero(np.isin(place, f.kept)), np.flatnonzero(np.isin(place, f.unseen))) for f in folds]
-    parts: list[tuple[LogisticPath, float, Array, NDArray[np.intp]]] = []
+    parts: list[tuple[LogisticPath, float, NDArray[np.floating], NDArray[np.intp]]] = []
 
     def loss_at(k: int) -> float | None:
         total = 0.0

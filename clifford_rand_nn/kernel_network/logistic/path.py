@@ -136,7 +136,7 @@ def rows_of(groups: ArrayLike, n: int) -> Groups:
 
 
 class LogisticPath:
-    """What the fits of a path share, and the last of them; arguments are those of `logistic_path`, checked."""
+    """Fits of a path, each from the last two; arguments are those of `logistic_path`, checked."""
 
     def __init__(self, K: Array, datafit: Datafit, groups: Groups | None, leave_out: bool = True) -> None:
         self._leave_out, self._groups = leave_out, groups

@@ -59,10 +59,10 @@ def gradient_outer_product(
     if weights is not None:
         share = share * as_real(weights, "weights", owner)
     A = None if kernel.angle is None else kernel.angle.astype(z.dtype, copy=False)
-    found = _Sum(z, coefficients, A)
+    total = _Sum(z, coefficients, A)
     for part in _blocks(len(at), len(z)):
-        found.add(at[part], np.sqrt(share[part]).astype(z.dtype))
-    M = np.asarray(found.total(), dtype=np.float64)
+        total.add(at[part], np.sqrt(share[part]).astype(z.dtype))
+    M = np.asarray(total.total(), dtype=np.float64)
     if kernel.bias:
         M = M[:-1, :-1]
     if kernel.frame is not None:
@@ -131,9 +131,9 @@ class _Sum:
                 gradient = share @ self._times(self.z, taken)
                 if self.A is not None:
                     gradient += turn @ self._times(self.turned, taken)
-                found = gradient.reshape(len(a), -1, a.shape[1]) + back[:, taken, None] * a[:, None, :]
-                found = found.reshape(-1, a.shape[1])
-                self.outer += found.T @ found
+                gradients = gradient.reshape(len(a), -1, a.shape[1]) + back[:, taken, None] * a[:, None, :]
+                gradients = gradients.reshape(-1, a.shape[1])
+                self.outer += gradients.T @ gradients
             return
         self.pairs += share.T @ share
         share *= back @ self.alpha.T
@@ -142,8 +142,8 @@ class _Sum:
 
     def _times(self, rows: NDArray[np.floating], taken: slice) -> NDArray[np.floating]:
         """Return rows (n, r) times alpha of some outputs, side by side."""
-        found = self.alpha[:, taken, None] * rows[:, None, :]
-        return found.reshape(len(rows), -1)
+        scaled = self.alpha[:, taken, None] * rows[:, None, :]
+        return scaled.reshape(len(rows), -1)
 
     def total(self) -> NDArray[np.floating]:
         """Return the sum (r, r)."""

@@ -19,12 +19,14 @@ from clifford_rand_nn.kernel_network.metric.gradient import gradient_outer_produ
 SHAPES = ("full", "shrunk", "diagonal")
 _OFF_DIAGONAL = {"full": 1.0, "shrunk": 0.5, "diagonal": 0.0}  # what is left of entries off the diagonal of M
 _PIVOT = 1e-10  # of the trace of M, where its factorization ends: M may have less than full rank
-_FLOOR = 1e-9  # of the trace of the kernel matrix: no smaller n·beta, where what copies of a row differ by is fitted
+_FLOOR = (
+    1e-9  # of the trace of the kernel matrix: below this n·beta near-duplicate rows are fitted apart
+)
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedGates:
-    r"""What `learn_frame` returns.
+    r"""A learned metric, with its kernel.
 
     ``kernel``: of gates w ~ N(0, M), norms measured by M⁻¹: its frame F has :math:`FF^T=M`. ``metric`` (d, d): M, in a
     scale that leaves the mean square length of rows, :math:`x^TMx`, what it was. Entry (j, j) says how much of the
@@ -56,8 +58,8 @@ def learn_frame(
     keep their mean square length and the bias feature its meaning. :math:`\beta_r` is ``beta`` times the spread of the
     kernel, tr K/n less the mean of K, as a share of that of the first, times ``factors[r]``.
 
-    M has seen every row: leave-one-out with the kernel that is returned is no judgement of it. How many rounds serve,
-    and which shape, is for `learned_rounds` to say.
+    M has seen every row: leave-one-out with the kernel that is returned is biased. `learned_rounds` selects the
+    number of iterations and the shape.
 
     ``kernel``: of the first fit. ``X`` (n, d): rows as the kernel takes them, standardized. ``targets`` (n, C).
     ``beta``: of the first fit, in the 1/n scale. ``shape`` {"full", "shrunk", "diagonal"}: what is left of the entries
@@ -115,12 +117,12 @@ def learned_kernels(
     M = gradient_outer_product(kernel, X, alpha, weights=weights)
     second = (X if weights is None else X * weights[:, None]).T @ X / len(X)
     before = float(np.trace(second) if kernel.frame is None else np.vdot(kernel.frame, second @ kernel.frame))
-    diagonal, found = np.eye(len(M), dtype=bool), []
+    diagonal, kernels = np.eye(len(M), dtype=bool), []
     for shape in shapes:
         shaped = np.where(diagonal, M, _OFF_DIAGONAL[shape] * M)
         after = float(np.vdot(shaped, second))
-        found.append(kernel if after <= 0 else GateKernel(kernel.bias, _root(shaped * (before / after))))
-    return found
+        kernels.append(kernel if after <= 0 else GateKernel(kernel.bias, _root(shaped * (before / after))))
+    return kernels
 
 
 def _root(M: Array) -> Array:
@@ -164,15 +166,15 @@ class KernelRidge:
         ones = dsymm(1.0, inverse, np.ones((len(inverse), 1)))[:, 0]
         shares = ones / ones.sum()
         residual = dsymm(1.0, inverse, targets) - np.outer(ones, shares @ targets)
-        found = targets[rows] - residual[rows] / (inverse.diagonal() - ones * shares)[rows, None]
+        predictions = targets[rows] - residual[rows] / (inverse.diagonal() - ones * shares)[rows, None]
         size = np.bincount(belongs)
         together = size[belongs[rows]] > 1
         for unit in np.unique(belongs[rows[together]]):
             members, mine = np.flatnonzero(belongs == unit), np.flatnonzero(belongs[rows] == unit)
             block = inverse[np.minimum.outer(members, members), np.maximum.outer(members, members)]
             left = np.linalg.solve(block - np.outer(ones[members], shares[members]), residual[members])
-            found[mine] = targets[rows[mine]] - left[np.searchsorted(members, rows[mine])]
-        return np.asarray(found)
+            predictions[mine] = targets[rows[mine]] - left[np.searchsorted(members, rows[mine])]
+        return np.asarray(predictions)
 
     def _factor(self, radius: float) -> Array:
         """Return R with RᵀR = A. SciPy's function keeps the interpreter's lock, and folds have threads of their own."""
@@ -182,7 +184,7 @@ class KernelRidge:
 
 
 FOLDS = 5
-_ENOUGH = 400  # rows held out: parts beyond are not
+_ENOUGH = 400  # held-out rows, beyond which no part is held out
 
 
 def outer_parts(

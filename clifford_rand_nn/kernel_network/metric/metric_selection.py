@@ -30,10 +30,10 @@ _ERRORS = (1.0, 2.0)  # standard errors that a first round has to gain, and that
 
 
 class Trial(NamedTuple):
-    """What was compared on held-out rows.
+    """A number of iterations, compared on held-out rows.
 
     ``shape``: that of M, or "none". ``error``: mean over held-out rows of the squared distance to their targets, with
-    weights. ``mistakes``: share of held-out rows that are decided wrongly, with weights; 0 where no one asked.
+    weights. ``mistakes``: share of held-out rows that are decided wrongly, with weights; 0 without ``mistakes``.
     ``gain``: by how much the error is less than that of one round less (of none, for the first). ``standard_error``: of
     the gain, rows of a group taken together. ``factor``: of beta, the best of a few.
     """
@@ -61,7 +61,7 @@ class Fold(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LearnedRounds:
-    """What `learned_rounds` returns.
+    """The selected number of iterations, with the comparison.
 
     ``shape``: for `learn_frame`; "none" if no round pays. ``factors``: for `learn_frame`: one of each fit, and of the
     result. ``rows`` (k,): rows that were not in a fold, whose gates so have not seen them. ``predictions`` (k, C): what
@@ -102,7 +102,7 @@ def learned_rounds(
     mistakes, then with the largest gain. Each round gets the best of five factors of beta, by the same rows.
 
     Neither order nor copies nor a seed change the parts: rows are sorted by targets and then by a fixed combination of
-    their columns, and every five neighbors go to different parts, copies of a row to the same, groups as a whole.
+    their columns, and every five neighbors go to different parts, duplicate rows to the same, groups as a whole.
 
     ``kernel``, ``X``, ``targets``, ``beta``, ``weights``: as of `learn_frame`. ``groups`` (n,): rows of one group are
     held out together. ``rounds``: the most. ``shapes`` {"full", "shrunk", "diagonal"}. ``mistakes``: takes predictions
@@ -159,9 +159,9 @@ def learned_rounds(
         ]
         least = _ERRORS[number > 1]
         passed = [
-            (one, after)
-            for one, after in tried
-            if one.gain > least * one.standard_error and one.mistakes <= chosen.mistakes
+            (result, after)
+            for result, after in tried
+            if result.gain > least * result.standard_error and result.mistakes <= chosen.mistakes
         ]
         if not passed:
             break
@@ -237,8 +237,8 @@ class _Folds:
             kept = self.kept[fold]
             return learned_kernels(before.kernels[fold], self.X[kept], before.alphas[fold], shapes, self._weights(kept))
 
-        found = of_each(learn, range(len(self.held)))
-        return [list(kernels) for kernels in zip(*found, strict=True)]
+        by_fold = of_each(learn, range(len(self.held)))
+        return [list(kernels) for kernels in zip(*by_fold, strict=True)]
 
     def judge(self, kernels: list[GateKernel]) -> _Judged:
         """Fit each fold's kernel for all factors of beta, and take one of the least error over all folds."""
@@ -265,14 +265,14 @@ class _Folds:
 
     def unseen(self, best: _Judged, taken: NDArray[np.intp], belongs: NDArray[np.intp]) -> tuple[Fold, ...]:
         """Return the gates of as many folds as are needed for enough rows, and rows that they have not seen."""
-        found: list[Fold] = []
+        folds: list[Fold] = []
         beyond = ~np.isin(belongs, belongs[taken])
         for kernel, kept, held in zip(best.kernels, self.kept, self.held, strict=True):
             own = np.isin(belongs, belongs[taken[held]]) & ~np.isin(belongs, belongs[taken[kept]])
-            found.append(Fold(kernel, taken[kept], np.flatnonzero(own if found else own | beyond)))
-            if sum(len(fold.unseen) for fold in found) >= _TOLD:
+            folds.append(Fold(kernel, taken[kept], np.flatnonzero(own if folds else own | beyond)))
+            if sum(len(fold.unseen) for fold in folds) >= _TOLD:
                 break
-        return tuple(found)
+        return tuple(folds)
 
     def refitted(
         self,

@@ -27,7 +27,7 @@ class GatedDesign:
 
     ``problem``: any beta: nothing here depends on it, so that one design serves a whole path. ``most``: bytes up to
     which the columns are kept; beyond, every product makes their tiles anew. ``spare``: bytes of ``most`` that the
-    columns leave. ``rounding`` (N,): what rounding leaves of each column of F in A where Q explains it all. ``last``:
+    columns leave. ``rounding`` (N,): the round-off of each column of F in A where Q explains it all. ``last``:
     what a solve along a path leaves to the next one.
     """
 
@@ -61,12 +61,12 @@ class GatedDesign:
 
     def fits(self, problem: GatedProblem) -> bool:
         """Tell whether these are the columns of a problem: of its rows, its patterns and its unpenalized biases."""
-        X, made = self._made_of
-        other = problem.map
-        if made is other:
+        X, own = self._made_of
+        wanted = problem.map
+        if own is wanted:
             return True
-        same = (made.bias, made.fit_intercept) == (other.bias, other.fit_intercept)
-        return same and same_problem_rows(X, problem.X) and np.array_equal(made.patterns, other.patterns)
+        same = (own.bias, own.fit_intercept) == (wanted.bias, wanted.fit_intercept)
+        return same and same_problem_rows(X, problem.X) and np.array_equal(own.patterns, wanted.patterns)
 
     def forward(self, x: Array) -> Array:
         """Return A x, (n, C), in double precision."""
@@ -176,10 +176,10 @@ class GatedDesign:
         """Sum new arrays over tiles of rows, in an order that their number alone decides."""
 
         def term(rows: slice) -> NDArray[Any]:
-            first, *others = _cut(rows, tile)
+            first, *following = _cut(rows, tile)
             total: NDArray[Any] = part(first)
-            for one in others:
-                total += part(one)
+            for sums in following:
+                total += part(sums)
             return total
 
         return sum_of_parts(term, self.n, least=max(least, self._least()), step=_TILE)

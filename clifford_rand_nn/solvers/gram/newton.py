@@ -98,7 +98,7 @@ class GramNewton(Limits):
         self.admit_memory(needed, f"{problem.map.n_patterns} gates of {problem.map.d} features", "Use Fista.")
         kernel = [] if kernel is None else kernel
         rule = "an empty list, or one with the GatedDesign of this problem's rows and gates"
-        if not isinstance(kernel, list) or not all(type(one) is GatedDesign for one in kernel):
+        if not isinstance(kernel, list) or not all(type(design) is GatedDesign for design in kernel):
             raise fail("kernel", "GramNewton", rule, kernel)
         if kernel and not kernel[0].fits(problem):
             raise fail("kernel", "GramNewton", rule, describe("that of another problem"))
@@ -148,7 +148,7 @@ class _Run:
         self.smooth: QuadraticSum | RowSum
         self.smooth = last[1] if known else QuadraticSum(design, datafit) if quadratic else RowSum(design, datafit)
         if known:
-            self.x, self.seen, self.trail = last[2], last[3], [one for one in last[4] if one.radius != radius]
+            self.x, self.seen, self.trail = last[2], last[3], [sizes for sizes in last[4] if sizes.radius != radius]
         else:
             self.x = np.zeros((design.N + design.q, problem.outputs))
             self.x[design.N :] = design.Q.T @ problem.null_predictions
@@ -228,10 +228,10 @@ class _Run:
         status = rough.solve(restricted(problem, gates), None, kernel).status
         if status in _RAISED:  # for the watch of this run, which has a point
             raise _RAISED[status]
-        found = kernel[0].last[2]
+        x = kernel[0].last[2]
         self.x = np.zeros_like(self.x)
-        design.blocks(self.x)[gates] = kernel[0].blocks(found)
-        self.x[design.N :] = found[kernel[0].N :]
+        design.blocks(self.x)[gates] = kernel[0].blocks(x)
+        self.x[design.N :] = x[kernel[0].N :]
         self.smooth.move_to(self.x)
         self.terms.restart(problem.n * problem.beta, self.x, self.smooth.slope, _SHARED)
         return 1.0

@@ -210,8 +210,8 @@ class Preconditioner:
 
     def serves(self, grams: list[NDArray[Any]], terms: Linearized) -> bool:
         """Tell whether this is the inverse for these matrices and a penalty without directions."""
-        of, made = self._made_of
-        return of is grams and terms.directions is None and np.array_equal(terms.diagonal, made.diagonal)
+        of, linear = self._made_of
+        return of is grams and terms.directions is None and np.array_equal(terms.diagonal, linear.diagonal)
 
     def _factorized(self, design: GatedDesign, G: NDArray[Any], terms: Linearized) -> tuple[Any, Any]:
         """Return S and L, of a matrix whose diagonal is raised until no pivot is rounding noise."""

@@ -163,8 +163,8 @@ class Weights:
             bends[np.ix_(off, off)] = np.einsum("ikc,cjik->ij", V[off], blocks)
             rows = turned[:, :, self._columns]
             Y[:, off] = -self._half_solved(rows.reshape(C * off.size, -1)).reshape(rows.shape)
-        for one in Y:
-            bends -= one @ one.T
+        for factor in Y:
+            bends -= factor @ factor.T
         diagonal = np.einsum("ii->i", bends)
         diagonal += _DAMP * diagonal + _LEAST * float(diagonal.max()) + _TINY
         return bends

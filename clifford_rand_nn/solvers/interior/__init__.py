@@ -1,1 +1,1 @@
-"""What interior-point methods share: the dual of a loss, inequalities with their multipliers."""
+"""Parts of interior-point methods: the dual of a loss, inequalities with their multipliers."""

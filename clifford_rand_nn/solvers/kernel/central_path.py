@@ -77,8 +77,8 @@ class KernelPath:
         """Start with equal weights that would explain the null residual, and the ridge regression that has them."""
         terms = self.terms
         theta = self._inside(terms.null_theta) if bounded else terms.null_theta
-        found = self.kernel.correlations(theta)
-        squares = np.einsum("rpc,rpc->p", found, found)
+        slopes = self.kernel.correlations(theta)
+        squares = np.einsum("rpc,rpc->p", slopes, slopes)
         largest = float(np.sqrt(squares.max()))
         if self._follows:
             self.radius = max(self.radius, _FIRST * largest)
@@ -121,8 +121,8 @@ class KernelPath:
         f = problem.predictions(start)
         norms = problem.penalty.norms(start.U)
         theta = problem.datafit.residual(f)
-        found = self.kernel.correlations(theta)
-        largest = float(np.sqrt(np.einsum("rpc,rpc->p", found, found).max()))
+        slopes = self.kernel.correlations(theta)
+        largest = float(np.sqrt(np.einsum("rpc,rpc->p", slopes, slopes).max()))
         if self._follows and largest > self.radius / _FOLLOW:  # the start is far away: the radius falls from there
             self.radius = largest
         self.theta = theta * min(1.0, self.radius / largest) if largest > 0 else theta

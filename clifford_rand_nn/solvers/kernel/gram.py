@@ -49,12 +49,12 @@ class GatedKernel:
 
     def fits(self, problem: GatedProblem) -> bool:
         """Tell whether this is the kernel of a problem: of its rows, its patterns and its unpenalized biases."""
-        X, made = self._made_of
-        other = problem.map
-        if made is other:
+        X, own = self._made_of
+        wanted = problem.map
+        if own is wanted:
             return True
-        same = (made.bias, made.fit_intercept) == (other.bias, other.fit_intercept)
-        return same and same_problem_rows(X, problem.X) and np.array_equal(made.patterns, other.patterns)
+        same = (own.bias, own.fit_intercept) == (wanted.bias, wanted.fit_intercept)
+        return same and same_problem_rows(X, problem.X) and np.array_equal(own.patterns, wanted.patterns)
 
     @property
     def n(self) -> int:
@@ -81,8 +81,8 @@ class GatedKernel:
 
     def dual_norm(self, theta: Array) -> float:
         r"""Return :math:`\max_i||X^TD_i\theta||_F`, as the problem does, by the kernel's own products."""
-        found = self.correlations(theta)
-        return float(np.sqrt(np.einsum("rpc,rpc->p", found, found).max(initial=0.0)))
+        slopes = self.correlations(theta)
+        return float(np.sqrt(np.einsum("rpc,rpc->p", slopes, slopes).max(initial=0.0)))
 
     def blocks(self, V: Array) -> Array:
         r"""Return :math:`D_iXV_i` for every gate: (r, P, C) to (n, P, C)."""

@@ -51,13 +51,13 @@ class KernelMethod(Limits, Generic[P, K]):
         the next beta. Raises ArgumentError: the matrices would take more than ``max_memory``, the problem has another
         penalty, or the kernel is one of other rows or gates.
         """
-        kind, made = self._kinds
+        kind, kernel_class = self._kinds
         self.admit(problem, kind, start, self._hint)
         what = f"{problem.n} rows, {problem.outputs} outputs"
         self.admit_memory(self.memory(problem), what, "Use Fista, or fewer rows.")
         if kernel is not None:
-            rule = f"an empty list, or one with the {made.__name__} of this problem's rows and gates"
-            if not isinstance(kernel, list) or not all(type(one) is made for one in kernel):
+            rule = f"an empty list, or one with the {kernel_class.__name__} of this problem's rows and gates"
+            if not isinstance(kernel, list) or not all(type(item) is kernel_class for item in kernel):
                 raise fail("kernel", type(self).__name__, rule, kernel)
             if kernel and not kernel[0].fits(problem):
                 raise fail("kernel", type(self).__name__, rule, describe("that of another problem"))

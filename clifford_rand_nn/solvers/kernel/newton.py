@@ -91,9 +91,9 @@ class NewtonStep:
         """Return the state after a step, from predictions ``ahead`` if that helps; None if no step lowers anything."""
         shift = state.f - state.image / self._radius
         if ahead is not None:
-            found = self._full(ahead, shift, self._linearized(ahead), single)
-            if found.objective < state.objective:
-                return found
+            new = self._full(ahead, shift, self._linearized(ahead), single)
+            if new.objective < state.objective:
+                return new
         new = self._full(state.f, shift, self._linearized(state.f), single)
         slope = self._slope(state, new)
         if new.objective <= state.objective + _ARMIJO * slope:
@@ -167,9 +167,9 @@ class NewtonStep:
         length = 0.5
         while length > _SHORTEST and slope < 0 and np.isfinite(new.theta).all():
             theta, image, f = state.theta + length * move, state.image + length * turned, state.f + length * ahead
-            found = State(theta, image, f, self._objective(theta, image, f))
-            if found.objective <= state.objective + _ARMIJO * length * slope:
-                return found
+            shorter = State(theta, image, f, self._objective(theta, image, f))
+            if shorter.objective <= state.objective + _ARMIJO * length * slope:
+                return shorter
             length /= 2
         return None
 

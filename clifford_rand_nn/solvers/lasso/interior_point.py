@@ -148,18 +148,18 @@ class InteriorPoint(Limits):
             fit_intercept=problem.fit_intercept,
             sample_weight=problem.datafit.sample_weight,
         )
-        found = self.after(watch.seconds).solve(smaller)
-        values = np.zeros((found.coefficients.columns.size, problem.outputs))
-        values[:, rest] = found.coefficients.values
+        result = self.after(watch.seconds).solve(smaller)
+        values = np.zeros((result.coefficients.columns.size, problem.outputs))
+        values[:, rest] = result.coefficients.values
         intercept = watch.point.intercept.copy()
-        intercept[rest] = found.coefficients.intercept
+        intercept[rest] = result.coefficients.intercept
         theta = np.zeros_like(problem.datafit.y)
-        theta[:, rest] = found.dual_point
-        weights = Weights(found.coefficients.columns, values, intercept)
+        theta[:, rest] = result.dual_point
+        weights = Weights(result.coefficients.columns, values, intercept)
         f = problem.predictions(weights)
-        watch.check(found.n_iter, problem.objective(weights, f), self._bound(problem, theta), weights, f)
-        if not found.converged:
-            watch.stop(found.status)
+        watch.check(result.n_iter, problem.objective(weights, f), self._bound(problem, theta), weights, f)
+        if not result.converged:
+            watch.stop(result.status)
 
     def _bound(self, problem: LassoProblem, theta: Array) -> DualBound:
         return dual_bound(problem.datafit, theta, problem.Q, problem.dual_norm, problem.n * problem.beta, problem.reach)

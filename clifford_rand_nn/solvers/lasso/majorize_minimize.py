@@ -107,18 +107,18 @@ class MajorisedNewton(Limits):
             scale = problem.beta / model.beta  # of the model's objective in that of the problem
             near = float(np.clip(_SHARE * watch.gap * value / max(scale * now, _TINY), _LEAST, _SHARE))
             inner = ProximalNewton(tol=near, basic=False, max_time=self.after(watch.seconds).max_time)
-            found = inner.solve(model, weights)
-            new, after = found.coefficients, problem.objective(found.coefficients, found.fitted)
-            if found.status.ends_all:
-                watch.check(k + 1, after, problem.dual_bound(found.fitted), new, found.fitted)
-                return watch.stop(found.status)
-            promised = (now - found.objective) * scale
+            model_result = inner.solve(model, weights)
+            new, after = model_result.coefficients, problem.objective(model_result.coefficients, model_result.fitted)
+            if model_result.status.ends_all:
+                watch.check(k + 1, after, problem.dual_bound(model_result.fitted), new, model_result.fitted)
+                return watch.stop(model_result.status)
+            promised = (now - model_result.objective) * scale
             if not after <= value:
                 factor *= _RAISE
                 continue
             share = (value - after) / promised if promised > 0 else 0.0
             factor = max(factor * (_LOWER if share > _FAITHFUL else 1 if share > _POOR else 1 / _LOWER), _LEAST_FACTOR)
-            weights, f, value = new, found.fitted, after
+            weights, f, value = new, model_result.fitted, after
             moved = _newton(problem, weights, f, watch)
             if moved is not None:
                 there = problem.predictions(moved)
@@ -193,7 +193,7 @@ def _model(problem: LassoProblem, f: Array, factor: float) -> LassoProblem:
     rows = datafit.loss.row_curvature_at(theta, datafit.y)
     rows = np.minimum(factor * np.maximum(rows, _FLAT * rows.max()), datafit.loss.curvature)
     weights = (rows * datafit.weights)[:, 0]
-    other = copy(problem)
-    other.datafit = Datafit(Squared(), f + theta / rows, weights / weights.mean())
-    other.beta = problem.beta / float(weights.mean())
-    return other
+    lasso = copy(problem)
+    lasso.datafit = Datafit(Squared(), f + theta / rows, weights / weights.mean())
+    lasso.beta = problem.beta / float(weights.mean())
+    return lasso

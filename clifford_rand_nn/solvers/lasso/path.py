@@ -94,12 +94,12 @@ class LassoPath:
         k, share = self._place(beta)
         if share == 0:
             return self.point(k)
-        one, two = self.point(k), self.point(k + 1)
-        columns, place = np.unique(np.concatenate([one.columns, two.columns]), return_inverse=True)
-        parts = np.concatenate([(1 - share) * one.values, share * two.values])
+        before, two = self.point(k), self.point(k + 1)
+        columns, place = np.unique(np.concatenate([before.columns, two.columns]), return_inverse=True)
+        parts = np.concatenate([(1 - share) * before.values, share * two.values])
         values: Array = np.zeros(columns.size)
         np.add.at(values, place, parts)
-        return PathPoint(columns, values, (1 - share) * one.intercept + share * two.intercept)
+        return PathPoint(columns, values, (1 - share) * before.intercept + share * two.intercept)
 
     def objective(self, beta: float) -> float:
         r"""Return the optimal value at ``beta``: its derivative :math:`||z||_1` is linear between breakpoints.
@@ -180,10 +180,10 @@ class DistinctRows:
         mass = np.bincount(self._place, self._own)
         self.X, self.y, self.weights = X[self._first], y[self._first], mass / mass.mean()
 
-    def restored(self, found: Result[WeightedNeurons]) -> Result[WeightedNeurons]:
+    def restored(self, result: Result[WeightedNeurons]) -> Result[WeightedNeurons]:
         """Return a result on the distinct rows as one on all rows: indices of rows, predictions, dual point."""
-        neurons, values, intercept = found.coefficients
+        neurons, values, intercept = result.coefficients
         spanning = np.concatenate([self._first, len(self._place) + np.arange(self.X.shape[1])])[neurons.rows]
-        theta = found.dual_point[self._place] * (self._own / self.weights[self._place])[:, None]
+        theta = result.dual_point[self._place] * (self._own / self.weights[self._place])[:, None]
         kept = WeightedNeurons(replace(neurons, rows=spanning), values, intercept)
-        return replace(found, coefficients=kept, fitted=found.fitted[self._place], dual_point=theta)
+        return replace(result, coefficients=kept, fitted=result.fitted[self._place], dual_point=theta)

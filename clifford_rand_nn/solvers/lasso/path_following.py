@@ -25,7 +25,7 @@ _GAP = 1e-9  # largest relative duality gap of a breakpoint that is accepted
 _TIE = 1e-12
 # Rounding of a correlation is a few eps·|k|·|θ|: for a dot product √n of them at most, and the QR factors add some.
 _ROUNDING = 8 * _EPS
-_NOISE = 32.0  # what is not told from rounding, in eps·|k|·|θ|
+_NOISE = 32.0  # what round-off hides, in eps·|k|·|θ|
 _ADVICE = "the active columns are nearly dependent; try a larger beta_min, or columns of similar norms"
 MAX_BREAKPOINTS = 100_000
 _SMALL = 2e7  # flops of a product that one thread does in 1 ms
@@ -132,7 +132,7 @@ class _Follower:
         self.limits = limits
         self.found: list[tuple[PathRow, PathPoint]] = []
         self.largest = float(self.columns.sizes[self.columns.norms > 0].max(initial=0.0))
-        # Below this, correlations are rounding, and no column can be told to reach the bound.
+        # Below this, correlations are rounding, and no column provably reaches the bound.
         self.floor = _NOISE * _EPS * self.largest * float(np.linalg.norm(self.y))
         self._lines()
 

@@ -133,14 +133,14 @@ def polished(problem: LassoProblem, weights: Weights, watch: Watch[Any], tol: fl
         entries = problem.n * problem.outputs
         if not watch.affords(entries * kept.size * min(entries, kept.size) / _PIVOTED):
             break
-        found = purify(
+        vertex = purify(
             problem.K, Weights(weights.columns[kept], weights.values[kept], weights.intercept), problem.fit_intercept
         )
         if problem.outputs == 1:
-            found = _newton(problem, found, watch)
-        value = problem.objective(found)
+            vertex = _newton(problem, vertex, watch)
+        value = problem.objective(vertex)
         if value < lowest:
-            best, lowest = found, value
+            best, lowest = vertex, value
         if lowest <= allowed:
             break
     return best
@@ -158,13 +158,13 @@ def _newton(problem: LassoProblem, start: Weights, watch: Watch[Any]) -> Weights
     best, lowest = start, problem.objective(start)
     current = start
     for _ in range(0 if watch.late else _STEPS):
-        found, whole = _newton_step(problem, current)
-        value = problem.objective(found)
+        weights, whole = _newton_step(problem, current)
+        value = problem.objective(weights)
         if value < lowest:
-            best, lowest = found, value
+            best, lowest = weights, value
         elif whole or watch.late:
             break
-        current = found
+        current = weights
     return best
 
 

@@ -73,11 +73,11 @@ class PricedNeurons:
         """Sizes (n,) of what is added up for an atom on each row."""
         return self.pricer.reach
 
-    def added(self, found: tuple[Neurons, Array]) -> "PricedNeurons":
+    def added(self, priced: tuple[Neurons, Array]) -> "PricedNeurons":
         """Return the set with what `price` found."""
-        parts = [part for part in (self.neurons, found[0]) if len(part)]  # an empty one knows no spanning rows
+        parts = [part for part in (self.neurons, priced[0]) if len(part)]  # an empty one knows no spanning rows
         neurons = Neurons.joined(parts) if parts else self.neurons
-        return PricedNeurons(self.X, self.pricer, neurons, np.concatenate([self.K, found[1]], axis=1))
+        return PricedNeurons(self.X, self.pricer, neurons, np.concatenate([self.K, priced[1]], axis=1))
 
     def kept(self, index: NDArray[np.intp]) -> "PricedNeurons":
         """Return the set with only the columns at ``index`` in use."""
@@ -116,9 +116,9 @@ class MatrixColumns:
         size = float(sizes.max(initial=0.0))
         return size, size, np.setdiff1d(np.concatenate([top, sample])[:most], self.index)
 
-    def added(self, found: NDArray[np.intp]) -> "MatrixColumns":
+    def added(self, columns: NDArray[np.intp]) -> "MatrixColumns":
         """Return the set with what `price` found."""
-        return MatrixColumns(self.dictionary, self.reach, np.concatenate([self.index, found]))
+        return MatrixColumns(self.dictionary, self.reach, np.concatenate([self.index, columns]))
 
     def kept(self, index: NDArray[np.intp]) -> "MatrixColumns":
         """Return the set with only the columns at ``index`` in use."""
@@ -243,21 +243,21 @@ class WorkingSet(Limits):
             inner = _solver_of(master, *limits)
             if self.max_memory is not None and inner.memory(master) > self.max_memory and k > 1:
                 return watch.stop(Status.MAX_MEMORY)
-            found = solved_master(master, start, *limits)
-            bound, hoped, new, cut = self._priced(family, atoms, found.dual_point, most, watch, _ENOUGH * self.tol)
-            watch.check(k, found.objective, bound, (atoms, found.coefficients), found.fitted)
-            if found.status.ends_all:
-                watch.stop(found.status)
+            result = solved_master(master, start, *limits)
+            bound, hoped, new, cut = self._priced(family, atoms, result.dual_point, most, watch, _ENOUGH * self.tol)
+            watch.check(k, result.objective, bound, (atoms, result.coefficients), result.fitted)
+            if result.status.ends_all:
+                watch.stop(result.status)
             if watch.status is not None:
                 return None
-            more, start = atoms.added(new), found.coefficients
+            more, start = atoms.added(new), result.coefficients
             gap = min(watch.gap, family.relative_gap(max(watch.objective, hoped), hoped))  # as far as neurons were met
-            near = found.converged and tol <= _SHARE * gap  # then the gap is the pricer's, not the master's
+            near = result.converged and tol <= _SHARE * gap  # then the gap is the pricer's, not the master's
             if more.K.shape[1] == atoms.K.shape[1] and (near or tol <= _SHARE * self.tol):
                 advice = "rounding, or a pricer that only bounds, leaves no atom to add; try a larger tol"
                 return watch.stop(Status.MAX_TIME) if cut else watch.stop(Status.STALLED, advice)
-            sizes = np.linalg.norm(master.K.T @ found.dual_point, axis=1)
-            room = max(room, _CROWDED * _matter(found.coefficients, sizes, radius))
+            sizes = np.linalg.norm(master.K.T @ result.dual_point, axis=1)
+            room = max(room, _CROWDED * _matter(result.coefficients, sizes, radius))
             if sizes.size > room:
                 kept = np.sort(np.argsort(-sizes, kind="stable")[: room // 2])
                 more, start = atoms.kept(kept).added(new), _among(start, kept)
@@ -291,15 +291,15 @@ class WorkingSet(Limits):
         """
         radius, limit = family.n * family.beta, self.max_time
         late = None if limit is None else partial(_passed, watch, 0.5 * (watch.seconds + limit))
-        found: list[Any] = []
+        results: list[Any] = []
 
         def size(theta: Array) -> float:
             value, met, new = atoms.price(theta, most, radius * (1 + _VIOLATED), radius * (1 + enough), late)
-            found.append((met, new, late is not None and late()))
+            results.append((met, new, late is not None and late()))
             return float(value)
 
         bound = dual_bound(family.datafit, theta, family.Q, size, radius, atoms.reach)
-        met, new, cut = found[-1]
+        met, new, cut = results[-1]
         hoped = dual_bound(family.datafit, theta, family.Q, lambda _: met, radius, atoms.reach)
         return bound, hoped.value, new, cut
 
@@ -328,9 +328,9 @@ def _solver_of(
 
 def _over(problem: LassoProblem, K: Array) -> LassoProblem:
     """Return the same problem over other columns."""
-    other = copy(problem)
-    other.K = K
-    return other
+    smaller = copy(problem)
+    smaller.K = K
+    return smaller
 
 
 def _among(weights: Weights, kept: NDArray[np.intp]) -> Weights:

@@ -99,9 +99,11 @@ class AugmentedLagrangian(Limits):
         watch = Watch[ReLUCoefficients](self, problem.relative_gap)
         with watch, np.errstate(over="ignore", invalid="ignore"):  # what overflows is judged
             state = _State(ReLUProgram(problem), start)
-            found = state.program.constant() if start is None else problem.feasible(start)
-            f = problem.network_predictions(found)
-            watch.check(0, problem.objective(found, f), problem.dual_bound(f, state.multipliers()), found, f)
+            coefficients = state.program.constant() if start is None else problem.feasible(start)
+            f = problem.network_predictions(coefficients)
+            watch.check(
+                0, problem.objective(coefficients, f), problem.dual_bound(f, state.multipliers()), coefficients, f
+            )
             self._run(state, watch)
         return watch.result("augmented_lagrangian", watch.point)
 
@@ -122,17 +124,17 @@ class AugmentedLagrangian(Limits):
             check = k + max(self.check_every, k // 10)
             if not np.isfinite(state.x.f).all():
                 return watch.stop(Status.NOT_FINITE)
-            found, f, objective = watch.point, watch.fitted, watch.objective
+            best, f, objective = watch.point, watch.fitted, watch.objective
             bound = problem.dual_bound(program.scale * state.x.f, state.multipliers())
             highest = max(bound.value, watch.bound.value)
             coefficients = program.coefficients(state.U, state.t)
             # outside their cones units are other neurons, whose network may lie below the bound over these patterns
             promise = problem.relative_gap(max(problem.network_objective(coefficients), highest), highest)
             if work <= _PROJECT_WORK or promise <= max(self.tol, _PROMISE * watch.gap) or last:
-                found = problem.feasible(coefficients)
-                f = problem.network_predictions(found)
-                objective = problem.objective(found, f)
-            watch.check(k, objective, bound, found, f)
+                best = problem.feasible(coefficients)
+                f = problem.network_predictions(best)
+                objective = problem.objective(best, f)
+            watch.check(k, objective, bound, best, f)
         if watch.status in (Status.MAX_ITER, Status.MAX_TIME):
             watch.stop(watch.status, f"try a larger {watch.status} or solver ConeInteriorPoint")
         return None

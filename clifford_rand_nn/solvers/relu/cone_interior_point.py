@@ -93,11 +93,11 @@ class ConeInteriorPoint(Limits):
         watch = Watch[ReLUCoefficients](self, problem.relative_gap, "try a larger tol or a larger beta")
         with watch:
             point = _Point(ReLUProgram(problem))
-            found = point.program.constant()
-            f = problem.network_predictions(found)
+            coefficients = point.program.constant()
+            f = problem.network_predictions(coefficients)
             # priced where that is cheap, as multipliers say nothing yet: from beta_max on the constant is the optimum
             multipliers = None if self._work(problem) <= _EXACT_WORK else point.program.multipliers(point.z)
-            watch.check(0, problem.objective(found, f), problem.dual_bound(f, multipliers), found, f)
+            watch.check(0, problem.objective(coefficients, f), problem.dual_bound(f, multipliers), coefficients, f)
             if watch.status is None:
                 with np.errstate(all="ignore"):  # a step that overflows is not taken
                     self._run(point, watch)
@@ -110,17 +110,17 @@ class ConeInteriorPoint(Limits):
         last_gain = 0
         for k in count(1):
             moved = point.step()
-            gap, found, f, objective, bound = watch.gap, watch.point, watch.fitted, watch.objective, watch.bound
+            gap, coefficients, f, objective, bound = watch.gap, watch.point, watch.fitted, watch.objective, watch.bound
             if point.error <= _INSIDE:
-                found = problem.feasible(point.program.coefficients(point.U, point.t))
-                f = problem.network_predictions(found)
-                objective = problem.objective(found, f)
+                coefficients = problem.feasible(point.program.coefficients(point.U, point.t))
+                f = problem.network_predictions(coefficients)
+                objective = problem.objective(coefficients, f)
                 theta = point.program.scale * point.loss.theta
                 bound = problem.bound_at(theta, point.program.multipliers(point.z))
                 near = point.complementarity() <= _NEAR * self.tol * min(objective, watch.objective)
                 if near and self._work(problem) <= _EXACT_WORK:
                     bound = max(bound, problem.bound_at(theta), key=lambda bound: bound.value)
-            watch.check(k, objective, bound, found, f)
+            watch.check(k, objective, bound, coefficients, f)
             progress = point.complementarity(), point.error
             if watch.gap < gap or any(a < b for a, b in zip(progress, least, strict=True)):
                 last_gain = k
