@@ -121,7 +121,7 @@ def on_exact_path(model: Any, task: Any, problem: LassoProblem) -> Result[Weight
         problem.K,
         problem.datafit.y,
         beta_min=model.beta_,
-        max_breakpoints=model.max_iter or MAX_BREAKPOINTS,
+        max_iter=model.max_iter or MAX_BREAKPOINTS,
         max_time=Limits(max_time=model.max_time).after(task.seconds).max_time,
         fit_intercept=problem.fit_intercept,
         sample_weight=problem.datafit.sample_weight,

@@ -117,9 +117,7 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
     outputs, out_of_sample = best.loo.predictions(np.array([beta]))[0], np.ones(n, dtype=bool)
     if _is_short(choices, began):
         choices = replace(choices, rounds=0)
-    if isinstance(
-        best.standard, RowSpan
-    ):  # its coordinates mix the columns, so half an entry means nothing
+    if isinstance(best.standard, RowSpan):  # its coordinates mix the columns, so half an entry means nothing
         choices = replace(choices, shapes=SHAPES[:1])
     rounds, learned = learned_gates(best.kernel, best.rows, problem, beta, choices, np.arange(n))
     kernel, metric = best.kernel, None
@@ -298,11 +296,8 @@ def learned_gates(
         return None, None
     selection = learned_rounds(
         kernel,
-        rows,
-        problem.targets,
+        replace(problem, X=rows),
         beta,
-        weights=problem.weights,
-        groups=problem.groups,
         rounds=choices.rounds,
         shapes=choices.shapes,
         mistakes=choices.mistakes,
@@ -315,9 +310,8 @@ def learned_gates(
         rows[few],
         part.targets,
         beta * len(rows) / len(few),
-        rounds=selection.rounds,
         shape=selection.shape,
-        factors=selection.factors if choices.beta is None else None,
+        factors=selection.factors if choices.beta is None else (1.0,) * len(selection.factors),
         weights=part.weights,
     )
     return selection, learned

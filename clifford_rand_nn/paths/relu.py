@@ -195,7 +195,7 @@ def _exact(
         fit_intercept=dictionary.bias,
         beta_min=float(betas[-1]),
         sample_weight=problem.datafit.sample_weight,
-        max_breakpoints=limits.max_iter,
+        max_iter=limits.max_iter,
         max_time=limits.max_time,
         callback=limits.callback,
     )

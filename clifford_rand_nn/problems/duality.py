@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import check_positive, describe, fail
+from clifford_rand._checks import check_bool, check_positive, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.functions import library
@@ -72,18 +72,36 @@ def balanced_bound(dual: float, sums: Array, sizes: Array) -> float:
     return dual if float(np.abs(sums).max(initial=0.0)) <= EQUALITY_TOL * float(sizes.sum()) else min(dual, 0.0)
 
 
+class TargetOptions(TypedDict, total=False):
+    """Loss, intercept and weights of a training problem."""
+
+    loss: str | Loss  # a name in `LOSSES` or a record, "squared" unless given
+    fit_intercept: bool  # whether the output has a free constant, True unless given
+    huber_delta: float | None  # of "huber" and "log_cosh" alone: where they turn from square to line, 1 unless given
+    sample_weight: ArrayLike | None  # (n,), only ratios matter
+
+
 class TrainingProblem:
     """Base of the convex training problems: a loss with its targets, and the gap of two values."""
 
     datafit: Datafit
+    fit_intercept: bool
 
     def _set_targets(
-        self, n: int, y: ArrayLike, beta: float, loss: str | Loss, huber_delta: float | None, weights: ArrayLike | None
+        self,
+        n: int,
+        y: ArrayLike,
+        beta: float,
+        loss: str | Loss = "squared",
+        fit_intercept: bool = True,
+        huber_delta: float | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Check beta and keep the loss with the targets and weights of n rows; return beta."""
+        """Keep the loss with the targets and weights of n rows, and whether there is an intercept; return beta."""
         owner = type(self).__name__
         beta = float(check_positive(beta, "beta", owner))
-        self.datafit = make_datafit(loss, y, n, owner, huber_delta, weights)
+        self.datafit = make_datafit(loss, y, n, owner, huber_delta, sample_weight)
+        self.fit_intercept = check_bool(fit_intercept, "fit_intercept", owner)
         return beta
 
     @property

@@ -1,7 +1,7 @@
 """Convex training of gated networks: objective, gradient, prox, duality gap, and the map to coefficients."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,10 +12,10 @@ from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from clifford_rand_nn.datafits.functions import library
-from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.problems.csr_rows import CsrRows
 from clifford_rand_nn.problems.duality import (
     DualBound,
+    TargetOptions,
     TrainingProblem,
     checked_patterns,
     dual_bound,
@@ -57,11 +57,8 @@ class GatedProblem(TrainingProblem):
         patterns: ArrayLike,
         beta: float,
         *,
-        loss: str | Loss = "squared",
         bias: bool = True,
-        fit_intercept: bool = True,
-        huber_delta: float | None = None,
-        sample_weight: ArrayLike | None = None,
+        **options: Unpack[TargetOptions],
     ) -> None:
         owner = type(self).__name__
         data: Any = CsrRows(as_rows_or_csr(X, owner)) if issparse(X) else X
@@ -73,9 +70,9 @@ class GatedProblem(TrainingProblem):
             if data.ndim != 2 or 0 in data.shape:
                 raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {data.shape}"))
         D = checked_patterns(patterns, len(data), owner)
-        beta = self._set_targets(len(data), y, beta, loss, huber_delta, sample_weight)
+        beta = self._set_targets(len(data), y, beta, **options)
         self.X = data
-        self.map = GatedMap(data, D, check_bool(bias, "bias", owner), check_bool(fit_intercept, "fit_intercept", owner))
+        self.map = GatedMap(data, D, check_bool(bias, "bias", owner), self.fit_intercept)
         self.penalty = self._penalty(beta, self.map.weights)
 
     @staticmethod

@@ -1,15 +1,14 @@
 """The Lasso over a dictionary of neurons: objective, duality gap, the least beta without a neuron."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_bool, check_size, describe, fail
+from clifford_rand._checks import as_real, check_size, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import unpenalized_fit
-from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.problems.duality import DualBound, TrainingProblem, constant_columns, dual_bound
+from clifford_rand_nn.problems.duality import DualBound, TargetOptions, TrainingProblem, constant_columns, dual_bound
 
 
 class Weights(NamedTuple):
@@ -46,24 +45,13 @@ class LassoProblem(TrainingProblem):
 
     _reach: tuple[Array, Array] | None = None  # with the K that it is of
 
-    def __init__(
-        self,
-        K: ArrayLike,
-        y: ArrayLike,
-        beta: float,
-        *,
-        loss: str | Loss = "squared",
-        fit_intercept: bool = True,
-        huber_delta: float | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> None:
+    def __init__(self, K: ArrayLike, y: ArrayLike, beta: float, **options: Unpack[TargetOptions]) -> None:
         columns = as_real(K, "K", "LassoProblem")
         check_size(columns, "K", "LassoProblem")
         if columns.ndim != 2 or len(columns) == 0:
             raise fail("K", "LassoProblem", "an (n, N) array with n ≥ 1", describe(f"shape {columns.shape}"))
-        self.beta = self._set_targets(len(columns), y, beta, loss, huber_delta, sample_weight)
+        self.beta = self._set_targets(len(columns), y, beta, **options)
         self.K = np.asarray(columns, dtype=np.float64)
-        self.fit_intercept = check_bool(fit_intercept, "fit_intercept", "LassoProblem")
         self.Q = constant_columns(len(columns), self.fit_intercept)
 
     @property

@@ -1,7 +1,7 @@
 """The convex ReLU program: the gated problem with every unit kept inside the cone of its pattern, and projections."""
 
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,12 +11,12 @@ from clifford_rand._checks import as_rows, check_bool, check_choice, check_size,
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import unpenalized_fit
-from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import reach_of_rows
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.problems.duality import (
     DualBound,
+    TargetOptions,
     TrainingProblem,
     checked_patterns,
     constant_columns,
@@ -163,19 +163,16 @@ class ConvexReLUProblem(TrainingProblem):
         patterns: ArrayLike,
         beta: float,
         *,
-        loss: str | Loss = "squared",
         penalty: str = "group_l2",
         bias: bool = True,
-        fit_intercept: bool = True,
-        huber_delta: float | None = None,
-        sample_weight: ArrayLike | None = None,
+        **options: Unpack[TargetOptions],
     ) -> None:
         owner = "ConvexReLUProblem"
         data = as_rows(X, owner)
         check_size(data, "X", owner)
         D = checked_patterns(patterns, len(data), owner)
         check_choice(penalty, "penalty", owner, ("group_l2", "group_l1"))
-        self.beta = self._set_targets(len(data), y, beta, loss, huber_delta, sample_weight)
+        self.beta = self._set_targets(len(data), y, beta, **options)
         if self.outputs > 1:
             hint = "Its neurons' cost is not a norm of this program. Use WorkingSet with a ConePricer, or an estimator."
             raise fail("y", owner, "of one output", describe(f"{self.outputs} outputs"), hint)
@@ -184,7 +181,6 @@ class ConvexReLUProblem(TrainingProblem):
         self.penalty = penalty
         self.p = 2 if penalty == "group_l2" else 1
         self.bias = check_bool(bias, "bias", owner)
-        self.fit_intercept = check_bool(fit_intercept, "fit_intercept", owner)
         # A bias on a pattern that is on everywhere, with both signs, is a free constant like the intercept.
         self.Q = constant_columns(len(data), self.fit_intercept or (self.bias and bool(D.all(axis=0).any())))
 

@@ -315,10 +315,10 @@ def test_callback_limits_and_honesty():
     path = homotopy(K, y, beta_min=0, callback=rows.append)
     assert [row.beta for row in rows] == path.betas.tolist()
     assert [row.n_active for row in rows] == path.n_active.tolist()
-    short = homotopy(K, y, beta_min=0, max_breakpoints=5)
+    short = homotopy(K, y, beta_min=0, max_iter=5)
     assert len(short) == 5
     assert not short.converged
-    assert "after 5 breakpoints: try a larger max_breakpoints" in short.message
+    assert "after 5 breakpoints: try a larger max_iter" in short.message
     np.testing.assert_allclose(short.betas, path.betas[:5], rtol=1e-12)
     # Columns that differ by 1e-9 of their norm: weights near 1e9, and a gap that float64 cannot close.
     close = rng.standard_normal((12, 1)) + 1e-9 * rng.standard_normal((12, 30))
@@ -384,5 +384,5 @@ def test_errors():
     for beta_min in (-1.0, np.inf, np.nan, "0", True):
         with pytest.raises(ArgumentError, match=r"'beta_min' parameter of homotopy must be a finite number ≥ 0"):
             homotopy(K, y, beta_min=beta_min)
-    with pytest.raises(ArgumentError, match=r"'max_breakpoints' parameter of homotopy must be an integer ≥ 1"):
-        homotopy(K, y, beta_min=0, max_breakpoints=0)
+    with pytest.raises(ArgumentError, match=r"'max_iter' parameter of homotopy must be an integer ≥ 1"):
+        homotopy(K, y, beta_min=0, max_iter=0)

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.kernel_network.candidates import Problem
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
+from clifford_rand_nn.kernel_network.metric import metric_selection
 from clifford_rand_nn.kernel_network.metric import metric_selection as rounds_module
 from clifford_rand_nn.kernel_network.metric.gradient import gradient_outer_product
 from clifford_rand_nn.kernel_network.metric.metric_frame import KernelRidge, _root, learn_frame, outer_parts, spread
@@ -45,7 +47,7 @@ def test_a_round_takes_the_outer_product_of_gradients_at_the_rows_old_size():
     ratio = half[0, 0] / M[0, 0]
     np.testing.assert_allclose(half[off], 0.5 * ratio * M[off], atol=1e-6 * M.max())
     np.testing.assert_allclose(diagonal[off], 0, atol=1e-12)
-    assert learn_frame(kernel, X, Y, beta, rounds=0).kernel is kernel
+    assert learn_frame(kernel, X, Y, beta, factors=(1.0,) * 1).kernel is kernel
 
 
 @pytest.mark.parametrize("off", [0.0, 0.5])
@@ -59,7 +61,7 @@ def test_what_rounding_made_negative_has_the_root_0(off):
 def test_the_metric_shows_the_columns_and_the_combination_that_matter():
     rng = np.random.default_rng(2)
     X = rng.standard_normal((150, 6))
-    M = learn_frame(GateKernel(2.0), X, np.abs(X[:, [0]] - X[:, [3]]), 1e-3, rounds=2).metric
+    M = learn_frame(GateKernel(2.0), X, np.abs(X[:, [0]] - X[:, [3]]), 1e-3, factors=(1.0,) * 3).metric
     assert set(np.argsort(M.diagonal())[-2:]) == {0, 3}
     assert np.abs(np.linalg.eigh(M)[1][:, -1] @ np.eye(6)[[0, 3]].T) == pytest.approx(
         np.sqrt(0.5) * np.ones(2), abs=0.1
@@ -69,7 +71,7 @@ def test_the_metric_shows_the_columns_and_the_combination_that_matter():
 def test_a_rotation_of_rows_rotates_the_metric():
     X, Y = _made()
     Q = np.linalg.qr(np.random.default_rng(3).standard_normal((5, 5)))[0]
-    plain, turned = (learn_frame(GateKernel(1.0), rows, Y, 1e-3, rounds=3) for rows in (X, X @ Q))
+    plain, turned = (learn_frame(GateKernel(1.0), rows, Y, 1e-3, factors=(1.0,) * 4) for rows in (X, X @ Q))
     np.testing.assert_allclose(turned.metric, Q.T @ plain.metric @ Q, atol=1e-6)
     np.testing.assert_allclose(turned.kernel(X @ Q), plain.kernel(X), atol=1e-6)
 
@@ -77,8 +79,8 @@ def test_a_rotation_of_rows_rotates_the_metric():
 def test_the_unit_of_targets_changes_nothing():
     X, Y = _made()
     np.testing.assert_allclose(
-        learn_frame(GateKernel(1.0), X, 1e3 * Y, 1e-3, rounds=2).metric,
-        learn_frame(GateKernel(1.0), X, Y, 1e-3, rounds=2).metric,
+        learn_frame(GateKernel(1.0), X, 1e3 * Y, 1e-3, factors=(1.0,) * 3).metric,
+        learn_frame(GateKernel(1.0), X, Y, 1e-3, factors=(1.0,) * 3).metric,
         atol=1e-8,
     )
 
@@ -94,31 +96,22 @@ def test_a_whole_weight_is_as_good_as_copies():
     np.testing.assert_allclose(together.metric, apart.metric, atol=1e-8)
 
 
-def test_of_many_rows_some_serve_for_the_metric():
-    X, Y = _made(n=1500)
-    kernel, beta = GateKernel(1.0), 1e-4
-    every, some, fewer = (learn_frame(kernel, X, Y, beta, max_rows=m) for m in (1500, 500, 100))
-    apart = [np.linalg.norm(one.metric - every.metric) / np.linalg.norm(every.metric) for one in (some, fewer)]
-    assert apart[0] < 0.2 < apart[1]
-    assert some.beta == pytest.approx(every.beta, rel=0.05)
-
-
 def test_a_constant_network_keeps_its_gates():
     X, _ = _made()
     Y = np.full((len(X), 1), 0.1)
-    assert (learn_frame(GateKernel(1.0), X, Y, 1e-3, rounds=2).metric == np.eye(5)).all()
-    found = learned_rounds(GateKernel(1.0), X, Y, 1e-3)
+    assert (learn_frame(GateKernel(1.0), X, Y, 1e-3, factors=(1.0,) * 3).metric == np.eye(5)).all()
+    found = learned_rounds(GateKernel(1.0), Problem(X, Y), 1e-3)
     assert found.rounds == 0
     np.testing.assert_allclose(found.predictions, 0.1)
 
 
 def test_more_columns_than_rows_have_a_frame():
     X, Y = _made(n=20, d=50)
-    found = learn_frame(GateKernel(1.0), X, Y, 1e-3, rounds=2)
+    found = learn_frame(GateKernel(1.0), X, Y, 1e-3, factors=(1.0,) * 3)
     assert np.isfinite(found.kernel(X)).all()
     assert found.kernel.frame.shape[1] <= 20
     copies, noise = np.vstack([X, X]), np.vstack([Y, -Y])  # what cannot be fitted, with next to no penalty
-    assert np.isfinite(learn_frame(GateKernel(1.0), copies, noise, 1e-13, rounds=2).metric).all()
+    assert np.isfinite(learn_frame(GateKernel(1.0), copies, noise, 1e-13, factors=(1.0,) * 3).metric).all()
 
 
 # ---- how many rounds
@@ -128,18 +121,18 @@ def test_rounds_are_taken_where_columns_are_noise_and_not_where_all_is_noise():
     rng = np.random.default_rng(5)
     X = rng.standard_normal((300, 10))
     noise = rng.standard_normal((300, 1))
-    signal = learned_rounds(GateKernel(3.0), X, np.abs(X[:, :1]) + 0.1 * noise, 1e-3)
+    signal = learned_rounds(GateKernel(3.0), Problem(X, np.abs(X[:, :1]) + 0.1 * noise), 1e-3)
     assert signal.rounds >= 1
     assert len(signal.factors) == signal.rounds + 1
     assert min(signal.trials[1:], key=lambda trial: trial.error).error < 0.6 * signal.trials[0].error
-    nothing = learned_rounds(GateKernel(3.0), X, noise, 0.1)
+    nothing = learned_rounds(GateKernel(3.0), Problem(X, noise), 0.1)
     assert (nothing.shape, nothing.rounds, len(nothing.factors)) == ("none", 0, 1)
 
 
 def test_a_round_that_makes_more_mistakes_is_not_taken():
     X, Y = _made(n=200, C=1)
     kernel, beta = GateKernel(2.0), 1e-3
-    assert learned_rounds(kernel, X, Y, beta).rounds >= 1
+    assert learned_rounds(kernel, Problem(X, Y), beta).rounds >= 1
     asked = []
 
     def more_each_time(predictions, targets):
@@ -147,7 +140,7 @@ def test_a_round_that_makes_more_mistakes_is_not_taken():
         asked.append(len(asked))
         return np.arange(len(targets)) < asked[-1]
 
-    found = learned_rounds(kernel, X, Y, beta, mistakes=more_each_time)
+    found = learned_rounds(kernel, Problem(X, Y), beta, mistakes=more_each_time)
     assert found.rounds == 0
     assert [round(200 * trial.mistakes) for trial in found.trials] == [0, 1, 2, 3]
 
@@ -173,18 +166,19 @@ def test_what_is_left_out_is_what_refits_without_it_say(weighted):
 
 
 @pytest.mark.parametrize("case", ["few", "many"])
-def test_held_out_predictions_have_not_seen_the_row(case):
+def test_held_out_predictions_have_not_seen_the_row(case, monkeypatch):
     """Gates of a fold that has not the row, and a fit to all other rows, by hand."""
     X, Y = _made(n=100, C=1)
     most = 1000 if case == "few" else 60
-    found = learned_rounds(GateKernel(2.0), X, Y, 1e-3, shapes=("full",), rounds=1, max_rows=most)
+    monkeypatch.setattr(metric_selection, "_MAX_ROWS", most)
+    found = learned_rounds(GateKernel(2.0), Problem(X, Y), 1e-3, shapes=("full",), rounds=1)
     assert found.rounds == 1
     assert sorted(found.rows) == sorted(set(found.rows))
     assert len(found.rows) == 100  # those that were judged, and with fewer taken those that were not
     taken, _, parts = outer_parts(X, Y, None, most)
     kernel, radius = GateKernel(2.0), len(X) * 1e-3
     kept, held = taken[parts != 0], taken[parts == 0]
-    learned = learn_frame(kernel, X[kept], Y[kept], radius / len(kept), rounds=1, factors=found.factors).kernel
+    learned = learn_frame(kernel, X[kept], Y[kept], radius / len(kept), factors=found.factors).kernel
     K, first = learned(X), spread(kernel(X[kept]))
     order = {row: i for i, row in enumerate(found.rows)}
     for row in held[:5]:
@@ -197,7 +191,7 @@ def test_held_out_predictions_have_not_seen_the_row(case):
 def test_of_too_many_rows_predictions_are_those_of_the_folds(monkeypatch):
     X, Y = _made(n=100, C=1)
     monkeypatch.setattr(rounds_module, "_REFITTED", 50)
-    found = learned_rounds(GateKernel(2.0), X, Y, 1e-3)
+    found = learned_rounds(GateKernel(2.0), Problem(X, Y), 1e-3)
     trial = next(trial for trial in found.trials if (trial.shape, trial.rounds) == (found.shape, found.rounds))
     assert found.rounds >= 1
     assert trial.error == pytest.approx(((found.predictions - Y[found.rows]) ** 2).sum(axis=1).mean())
@@ -227,10 +221,11 @@ def test_parts_are_whole_and_do_not_mind_the_order(grouped):
     assert (part2 == part).all()
 
 
-def test_of_many_rows_some_are_taken():
+def test_of_many_rows_some_are_taken(monkeypatch):
     X, Y = _made(n=500)
     assert len(outer_parts(X, Y, None, 100)[0]) == 100
-    found = learned_rounds(GateKernel(1.0), X, np.random.default_rng(9).standard_normal((500, 1)), 1e-3, max_rows=100)
+    monkeypatch.setattr(metric_selection, "_MAX_ROWS", 100)
+    found = learned_rounds(GateKernel(1.0), Problem(X, np.random.default_rng(9).standard_normal((500, 1))), 1e-3)
     assert (found.rounds, len(found.rows)) == (0, 100)
 
 
@@ -241,19 +236,25 @@ def test_rows_of_a_group_are_one_observation():
     assert _gain(np.repeat(differences, 10), np.repeat(np.arange(30), 10)) == pytest.approx((mean, error))
 
 
-@pytest.mark.parametrize("call", [learn_frame, learned_rounds])
+@pytest.mark.parametrize("call", ["learn_frame", "learned_rounds"])
 def test_what_is_refused(call):
     X, Y = _made()
+
+    def run(targets, beta, **options):
+        if call == "learn_frame":
+            return learn_frame(GateKernel(), X, targets, beta, **options)
+        return learned_rounds(GateKernel(), Problem(X, targets), beta, **options)
+
     with pytest.raises(ArgumentError, match="'beta' parameter"):
-        call(GateKernel(), X, Y, 0.0)
+        run(Y, 0.0)
     with pytest.raises(ArgumentError, match=r"of shape \(80, any\)"):
-        call(GateKernel(), X, Y[:5], 1.0)
+        run(Y[:5], 1.0)
     with pytest.raises(ArgumentError, match="'full', 'shrunk', 'diagonal'"):
-        call(GateKernel(), X, Y, 1.0, **({"shape": "round"} if call is learn_frame else {"shapes": ("round",)}))
-    with pytest.raises(ArgumentError, match="3 numbers > 0"):
-        learn_frame(GateKernel(), X, Y, 1.0, rounds=2, factors=(1.0, 0.0, 1.0))
+        run(Y, 1.0, **({"shape": "round"} if call == "learn_frame" else {"shapes": ("round",)}))
+    with pytest.raises(ArgumentError, match="one or more numbers > 0"):
+        learn_frame(GateKernel(), X, Y, 1.0, factors=(1.0, 0.0, 1.0))
     with pytest.raises(ArgumentError, match="two or more groups"):
-        learned_rounds(GateKernel(), X, Y, 1.0, groups=np.zeros(80, dtype=int))
+        learned_rounds(GateKernel(), Problem(X, Y, groups=np.zeros(80, dtype=int)), 1.0)
 
 
 def test_leave_one_out_is_blind_to_what_the_metric_has_seen():
@@ -262,11 +263,11 @@ def test_leave_one_out_is_blind_to_what_the_metric_has_seen():
     X, Y, Z = rng.standard_normal((100, 20)), rng.standard_normal((100, 1)), rng.standard_normal((2000, 20))
     promised, true = [], []
     for rounds in (0, 3):
-        gates = learn_frame(GateKernel(4.0), X, Y, 0.05, rounds=rounds)
+        gates = learn_frame(GateKernel(4.0), X, Y, 0.05, factors=(1.0,) * (rounds + 1))
         loo = LeaveOneOut(np.asarray(gates.kernel(X)), Y)
         promised.append(float(((loo.predictions(np.array([gates.beta]))[0] - Y) ** 2).mean()))
         alpha, t = loo.fit(gates.beta)
         true.append(float(((gates.kernel(Z, X) @ alpha + t) ** 2).mean()) + 1)  # of new noise of variance 1
     assert promised[1] < 0.8 * promised[0]
     assert true[1] > true[0]
-    assert learned_rounds(GateKernel(4.0), X, Y, 0.05).rounds == 0
+    assert learned_rounds(GateKernel(4.0), Problem(X, Y), 0.05).rounds == 0

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from clifford_rand_nn.datafits.registry import encode_labels
+from clifford_rand_nn.kernel_network.candidates import Problem
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.logistic.beta_selection import BetaTask, choose_by_holdout
 from clifford_rand_nn.kernel_network.logistic.path import logistic_path
@@ -21,9 +22,9 @@ def learned():
     index = (rng.random(N) < 1 / (1 + np.exp(-4 * np.abs(X[:, 0]) + 3))).astype(int)
     y = np.where(index, 1.0, -1.0)[:, None]
     first = GateKernel(bias=1.0)
-    rounds = learned_rounds(first, X, y, BETA, mistakes=wrong_class)
+    rounds = learned_rounds(first, Problem(X, y), BETA, mistakes=wrong_class)
     assert rounds.rounds
-    gates = learn_frame(first, X, y, BETA, rounds=rounds.rounds, shape=rounds.shape, factors=rounds.factors)
+    gates = learn_frame(first, X, y, BETA, shape=rounds.shape, factors=rounds.factors)
     return X, index, rounds, gates
 
 

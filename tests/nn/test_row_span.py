@@ -106,8 +106,8 @@ def test_learned_gates_are_those_of_rows_as_they_come(wide):
     """The average outer product of gradients is in the span: kernels of the next rounds agree on new rows too."""
     plain, (span, Z) = Standardization.of(WIDE, "common"), RowSpan.of(sp.csr_array(WIDE), "common")
     S, T, moved = plain.rows(WIDE), plain.rows(NEW), span.rows(sp.csr_array(NEW))
-    one = learn_frame(GateKernel(2.0), S, Y[:, None], 1e-2, rounds=2)
-    two = learn_frame(GateKernel(2.0), Z, Y[:, None], 1e-2, rounds=2)
+    one = learn_frame(GateKernel(2.0), S, Y[:, None], 1e-2, factors=(1.0,) * 3)
+    two = learn_frame(GateKernel(2.0), Z, Y[:, None], 1e-2, factors=(1.0,) * 3)
     np.testing.assert_allclose(two.kernel(moved, Z), one.kernel(T, S), atol=1e-6)
     assert np.abs(one.kernel(T, S) - GateKernel(2.0)(T, S)).max() > 1
     rng = np.random.default_rng(1)

@@ -10,7 +10,7 @@ from scipy.linalg import cho_solve
 from scipy.linalg.blas import dsymm
 from scipy.linalg.lapack import dpotri, dpstrf
 
-from clifford_rand._checks import as_rows, check_array, check_choice, check_integer, check_positive, describe, fail
+from clifford_rand._checks import as_rows, check_array, check_choice, check_positive, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.candidates import varying
 from clifford_rand_nn.kernel_network.kernel import GateKernel
@@ -19,9 +19,7 @@ from clifford_rand_nn.kernel_network.metric.gradient import gradient_outer_produ
 SHAPES = ("full", "shrunk", "diagonal")
 _OFF_DIAGONAL = {"full": 1.0, "shrunk": 0.5, "diagonal": 0.0}  # what is left of entries off the diagonal of M
 _PIVOT = 1e-10  # of the trace of M, where its factorization ends: M may have less than full rank
-_FLOOR = (
-    1e-9  # of the trace of the kernel matrix: below this n·beta near-duplicate rows are fitted apart
-)
+_FLOOR = 1e-9  # of the trace of the kernel matrix: below this n·beta near-duplicate rows are fitted apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +43,9 @@ def learn_frame(
     targets: Array,
     beta: float,
     *,
-    rounds: int = 1,
     shape: str = "full",
-    factors: tuple[float, ...] | None = None,
+    factors: tuple[float, ...] = (1.0, 1.0),
     weights: Array | None = None,
-    max_rows: int = 3000,
 ) -> LearnedGates:
     r"""Fit a network by the squared loss, take the law of its gates from its gradients, and again.
 
@@ -63,9 +59,9 @@ def learn_frame(
 
     ``kernel``: of the first fit. ``X`` (n, d): rows as the kernel takes them, standardized. ``targets`` (n, C).
     ``beta``: of the first fit, in the 1/n scale. ``shape`` {"full", "shrunk", "diagonal"}: what is left of the entries
-    off the diagonal of M: all, half of each, none. ``factors``: one of each fit and of the ``beta`` that is returned;
-    None for 1. ``weights`` (n,). ``max_rows``: of more rows than these, so many are taken, evenly by their targets,
-    with the same :math:`n\beta`. Raises ArgumentError: shapes that do not fit, beta ≤ 0, an unknown shape.
+    off the diagonal of M: all, half of each, none. ``factors``: one of each fit and of the ``beta`` that is returned:
+    one more than there are iterations. ``weights`` (n,). Raises ArgumentError: shapes that do not fit, beta ≤ 0, an
+    unknown shape.
 
     References
     ----------
@@ -77,7 +73,7 @@ def learn_frame(
     >>> import numpy as np
     >>> X = np.random.default_rng(0).standard_normal((60, 3))
     >>> y = np.abs(X[:, :1])  # two columns are noise
-    >>> M = learn_frame(GateKernel(bias=1.0), X, y, 1e-3, rounds=2).metric
+    >>> M = learn_frame(GateKernel(bias=1.0), X, y, 1e-3, factors=(1.0, 1.0, 1.0)).metric
     >>> bool(M[0, 0] > 20 * max(M[1, 1], M[2, 2]))
     True
     """
@@ -86,24 +82,17 @@ def learn_frame(
     check_array(targets, "targets", owner, (len(rows), None))
     check_positive(beta, "beta", owner)
     check_choice(shape, "shape", owner, SHAPES)
-    rounds = check_integer(rounds, "rounds", owner, low=0)
-    each = (1.0,) * (rounds + 1) if factors is None else factors
-    if len(each) != rounds + 1 or not all(0 < factor < np.inf for factor in each):
-        raise fail("factors", owner, f"{rounds + 1} numbers > 0", describe(str(each)))
-    max_rows = check_integer(max_rows, "max_rows", owner, low=2)
+    if not factors or not all(0 < factor < np.inf for factor in factors):
+        raise fail("factors", owner, "one or more numbers > 0", describe(str(factors)))
     aim, radius = varying(targets), len(rows) * beta
-    if len(rows) > max_rows:
-        taken = outer_parts(rows, aim, None, max_rows)[0]
-        rows, aim = rows[taken], aim[taken]
-        weights = None if weights is None else weights[taken] / weights[taken].mean()
     K = kernel(rows)
     first = spread(K)
-    for factor in each[:-1]:
+    for factor in factors[:-1]:
         alpha = KernelRidge(K, weights).fit(aim, radius * factor * spread(K) / first)[0]
         kernel = learned_kernels(kernel, rows, alpha, (shape,), weights)[0]
         K = kernel(rows)
     M = np.eye(rows.shape[1]) if kernel.frame is None else kernel.frame @ kernel.frame.T
-    return LearnedGates(kernel, M, beta * each[-1] * spread(K) / first)
+    return LearnedGates(kernel, M, beta * factors[-1] * spread(K) / first)
 
 
 def learned_kernels(

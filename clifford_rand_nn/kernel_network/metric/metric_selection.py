@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from clifford_rand._checks import as_rows, check_array, check_choice, check_integer, check_positive, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.registry import labels_of
-from clifford_rand_nn.kernel_network.candidates import of_each, varying
+from clifford_rand_nn.kernel_network.candidates import Problem, of_each, varying
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.metric.metric_frame import (
-    FOLDS,
     SHAPES,
     KernelRidge,
     held_parts,
@@ -27,6 +26,7 @@ _REFITTED = 3000  # rows up to which predictions are made of all others
 _TOLD = 800  # rows that predictions are enough of: folds beyond are not fitted again
 _FLAT = 1.005  # times the least error: factors below are as good, and the one next to 1 is taken
 _ERRORS = (1.0, 2.0)  # standard errors that a first round has to gain, and that another has to
+_MAX_ROWS = 1000  # rows on which metrics are compared: a fold of 800 takes 0.1 s
 
 
 class Trial(NamedTuple):
@@ -83,20 +83,16 @@ class LearnedRounds:
 
 def learned_rounds(
     kernel: GateKernel,
-    X: ArrayLike,
-    targets: Array,
+    problem: Problem,
     beta: float,
     *,
-    weights: Array | None = None,
-    groups: NDArray[np.intp] | None = None,
     rounds: int = 3,
     shapes: tuple[str, ...] = SHAPES,
     mistakes: Callable[[Array, Array], NDArray[np.bool_]] | None = None,
-    max_rows: int = 1000,
 ) -> LearnedRounds:
     r"""Say how many rounds of `learn_frame` to take, and in which shape, by outer folds.
 
-    At most ``max_rows`` rows are parted in five, and fits to four parts are judged on the fifth, until 400 rows have
+    At most 1000 rows are parted in five, and fits to four parts are judged on the fifth, until 400 rows have
     been held out. A first round is taken if the mean gain of squared error is more than its standard error, one more as
     long as that gains more than two, and neither if it makes more ``mistakes``; of several shapes the one with fewest
     mistakes, then with the largest gain. Each round gets the best of five factors of beta, by the same rows.
@@ -104,31 +100,31 @@ def learned_rounds(
     Neither order nor copies nor a seed change the parts: rows are sorted by targets and then by a fixed combination of
     their columns, and every five neighbors go to different parts, duplicate rows to the same, groups as a whole.
 
-    ``kernel``, ``X``, ``targets``, ``beta``, ``weights``: as of `learn_frame`. ``groups`` (n,): rows of one group are
-    held out together. ``rounds``: the most. ``shapes`` {"full", "shrunk", "diagonal"}. ``mistakes``: takes predictions
-    and targets (k, C) and says which rows are decided wrongly: `wrong_class` for classes. Raises ArgumentError: shapes
-    that do not fit, beta ≤ 0, an unknown shape, rows of only one group.
+    ``kernel``, ``problem``, ``beta``: as of `learn_frame`; rows of one group are held out together. ``rounds``: the
+    most. ``shapes`` {"full", "shrunk", "diagonal"}. ``mistakes``: takes predictions and targets (k, C) and says which
+    rows are decided wrongly: `wrong_class` for classes. Raises ArgumentError: shapes that do not fit, beta ≤ 0, an
+    unknown shape, rows of only one group.
 
     Examples
     --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((200, 8))
-    >>> found = learned_rounds(GateKernel(bias=3.0), X, np.abs(X[:, :1]), 1e-3)  # seven columns are noise
+    >>> found = learned_rounds(GateKernel(bias=3.0), Problem(X, np.abs(X[:, :1])), 1e-3)  # seven columns are noise
     >>> found.shape, found.rounds
     ('diagonal', 3)
-    >>> learned_rounds(GateKernel(bias=3.0), X, rng.standard_normal((200, 1)), 1e-1).shape  # noise, all of it
+    >>> learned_rounds(GateKernel(bias=3.0), Problem(X, rng.standard_normal((200, 1))), 1e-1).shape  # noise, all of it
     'none'
     """
     owner = "learned_rounds"
-    data = as_rows(X, owner)
+    targets, weights, groups = problem.targets, problem.weights, problem.groups
+    data = as_rows(problem.X, owner)
     check_array(targets, "targets", owner, (len(data), None))
     check_positive(beta, "beta", owner)
     rounds = check_integer(rounds, "rounds", owner)
-    max_rows = check_integer(max_rows, "max_rows", owner, low=2 * FOLDS)
     for shape in shapes:
         check_choice(shape, "shapes", owner, SHAPES)
-    taken, belongs, parts = outer_parts(data, targets, groups, max_rows)
+    taken, belongs, parts = outer_parts(data, targets, groups, _MAX_ROWS)
     if parts.max() == 0:
         raise fail("groups" if groups is not None else "X", owner, "of two or more groups of rows", describe("one"))
     mean = targets.mean(axis=0)

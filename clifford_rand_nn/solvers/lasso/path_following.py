@@ -1,15 +1,14 @@
 """The exact regularization path of the Lasso by homotopy, through ties, duplicate and dependent columns."""
 
 import time
-from collections.abc import Callable
 from contextlib import nullcontext
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._blas import ONE_BLAS_THREAD
-from clifford_rand._checks import as_real, check_integer, check_size, describe, fail
+from clifford_rand._checks import as_real, check_size, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.registry import normalized
 from clifford_rand_nn.problems.duality import gap_above
@@ -50,9 +49,7 @@ def homotopy(
     beta_min: float,
     fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
-    max_breakpoints: int = MAX_BREAKPOINTS,
-    max_time: float | None = None,
-    callback: Callable[[PathRow], object] | None = None,
+    **limits: Any,
 ) -> LassoPath:
     r"""Solve the Lasso for every β at once (paper, Lemma 1).
 
@@ -69,8 +66,8 @@ def homotopy(
     ``K`` (n, N): kept as it is, without a copy, if it is float64. ``y`` (n,). ``beta_min``: where the path ends, in the
     1/n scale. The paper's :math:`||Kz+t-y||^2+\beta_p||z||_1` is :math:`\beta = \beta_p/(2n)`. At 0 the end is a
     least-squares solution, up to rounding of the correlations. ``sample_weight`` (n,): as in `LassoProblem`: the loss
-    is :math:`\frac12\sum_iw_i(K_iz+t-y_i)^2/\sum_iw_i`. ``max_time``: seconds after which the path so far is returned.
-    ``callback``: called with each `PathRow`. Return value: its ``status`` is "optimal", or says what stopped the path
+    is :math:`\frac12\sum_iw_i(K_iz+t-y_i)^2/\sum_iw_i`. ``limits``: see `Limits`: an iteration is a breakpoint, and
+    ``callback`` is called with each `PathRow`. Return value: its ``status`` is "optimal", or says what stopped the path
     early, Ctrl-C as well. Each breakpoint was checked to have a relative duality gap of at most 1e-9. Raises
     ArgumentError: shapes that do not fit, several outputs, values that are not finite, beta_min < 0, weights ≤ 0.
 
@@ -103,12 +100,11 @@ def homotopy(
         raise fail("beta_min", owner, "a finite number ≥ 0", beta_min)
     if not (np.isfinite(beta_min) and beta_min >= 0):
         raise fail("beta_min", owner, "a finite number ≥ 0", beta_min)
-    max_breakpoints = check_integer(max_breakpoints, "max_breakpoints", owner)
-    limits = Limits.of(owner, max_time=max_time, callback=callback)
+    limit = Limits.of(owner, **{"max_iter": MAX_BREAKPOINTS, **limits})
     weights = normalized(sample_weight, len(columns), owner)
     with ONE_BLAS_THREAD if 2 * columns.size < _SMALL else nullcontext():
-        follower = _Follower(columns, target.ravel(), bool(fit_intercept), weights, float(beta_min), limits)
-        return follower.follow(max_breakpoints)
+        follower = _Follower(columns, target.ravel(), bool(fit_intercept), weights, float(beta_min), limit)
+        return follower.follow(limit.max_iter)
 
 
 class _Follower:
@@ -143,14 +139,14 @@ class _Follower:
         self.p = self.columns.correlate(segment.r)
         self.q = self.columns.correlate(segment.g)
 
-    def follow(self, max_breakpoints: int) -> LassoPath:
+    def follow(self, max_iter: int) -> LassoPath:
         """Follow the path from its first breakpoint down to ``beta_min``, or as far as the limits and Ctrl-C allow."""
         with BestIterate(self.found) as kept:
-            return self._follow(max_breakpoints)
+            return self._follow(max_iter)
         assert kept.status is not None
         return self._path(kept.status, SO_FAR)
 
-    def _follow(self, max_breakpoints: int) -> LassoPath:
+    def _follow(self, max_iter: int) -> LassoPath:
         lam_end = self.n * self.beta_min
         lam = float(np.abs(self.p).max(initial=0.0))
         if lam <= self.floor:
@@ -158,8 +154,8 @@ class _Follower:
         self._keep(*self._solve(lam))
         stalls = 0
         while lam > lam_end:
-            if len(self.found) >= max_breakpoints:
-                return self._path(Status.MAX_ITER, f"after {max_breakpoints} breakpoints: try a larger max_breakpoints")
+            if len(self.found) >= max_iter:
+                return self._path(Status.MAX_ITER, f"after {max_iter} breakpoints: try a larger max_iter")
             if self.limits.max_time is not None and time.perf_counter() - self.began >= self.limits.max_time:
                 return self._path(Status.MAX_TIME, f"after {self.limits.max_time:g} s: try a larger max_time")
             skipped = self._turn(lam)

@@ -5,7 +5,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import BlockPricer, Pricer
 from clifford_rand_nn.pricing.cones import ConePricer
-from clifford_rand_nn.problems.duality import DualBound, dual_bound
+from clifford_rand_nn.problems.duality import DualBound, TargetOptions, dual_bound
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.convergence import Watch
@@ -179,18 +179,14 @@ class WorkingSet(Limits):
         beta: float,
         pricer: Pricer,
         *,
-        loss: str = "squared",
-        fit_intercept: bool = True,
-        huber_delta: float | None = None,
-        sample_weight: ArrayLike | None = None,
         start: Neurons | None = None,
+        **options: Unpack[TargetOptions],
     ) -> Result[WeightedNeurons]:
         r"""Train :math:`\sum_jZ_j(x^Tv_j+b_j)_++t` over all atoms (v, b) of a pricer.
 
-        ``X`` (n, d). ``y``, ``beta``, ``loss``, ``fit_intercept``, ``huber_delta``, ``sample_weight``: as in
-        `LassoProblem`. ``pricer``: decides what the optimum and the gap are over: see its ``scope``. ``start``: atoms
-        to begin with; they must belong to the family. Raises ArgumentError: as `LassoProblem`; X is not an (n, d)
-        array, or ``start`` has another d.
+        ``X`` (n, d). ``y``, ``beta``, ``options``: as in `LassoProblem`. ``pricer``: decides what the optimum and the
+        gap are over: see its ``scope``. ``start``: atoms to begin with; they must belong to the family. Raises
+        ArgumentError: as `LassoProblem`; X is not an (n, d) array, or ``start`` has another d.
         """
         owner = "WorkingSet.solve"
         data = np.asarray(as_real(X, "X", owner), dtype=np.float64)
@@ -202,16 +198,7 @@ class WorkingSet(Limits):
         if neurons.d != d:
             raise fail("start", owner, f"neurons of dimension {d}, that of X", describe(f"dimension {neurons.d}"))
         atoms = PricedNeurons(data, pricer, neurons, neurons.training_columns(data))
-        problem = LassoProblem(
-            atoms.K,
-            y,
-            beta,
-            loss=loss,
-            fit_intercept=fit_intercept,
-            huber_delta=huber_delta,
-            sample_weight=sample_weight,
-        )
-        return self._solve(problem, atoms)
+        return self._solve(LassoProblem(atoms.K, y, beta, **options), atoms)
 
     @handed_over
     def solve_columns(self, problem: LassoProblem, start: Weights | None = None) -> Result[Weights]:
