@@ -89,18 +89,18 @@ def _as_json(value: Any) -> Any:
 
 
 def record_of(
-    kind: type[Record], values: Mapping[str, Any], *, arrays: Arrays | None = None, prefix: str = "", **others: Any
+    kind: type[Record], values: Mapping[str, Any], *, arrays: Arrays | None = None, prefix: str = "", **fields: Any
 ) -> Record:
-    """Return the record of such fields, each checked by its type, and of others; the rest have their defaults.
+    """Return the record of such fields, each checked by its type, and of further ``fields``; the rest have defaults.
 
     Fields that are arrays are those in ``arrays`` under their names after a prefix; optional ones may be missing.
     """
     types, arrays = _fields(kind), arrays or {}
-    fields = {name: checked(types[name], value) for name, value in values.items()}
+    fields |= {name: checked(types[name], value) for name, value in values.items()}
     for name, hint in types.items():
-        if _is_array(hint) and name not in others and (prefix + name in arrays or not _is_optional(hint)):
+        if _is_array(hint) and name not in fields and (prefix + name in arrays or not _is_optional(hint)):
             fields[name] = arrays[prefix + name]
-    return kind(**fields, **others)
+    return kind(**fields)
 
 
 def checked(hint: Any, value: Any) -> Any:

@@ -43,7 +43,7 @@ class NetworkProgram(NamedTuple):
 
 
 def network_program(model: Any) -> NetworkProgram:
-    """Return what the network of a fitted estimator computes, on rows as they come."""
+    """Return what the network of a fitted estimator computes, on raw features."""
     check_is_fitted(model, "network_")
     claim, X = model.certificate_.claim, rows()
     if isinstance(claim, KernelClaim):
@@ -70,7 +70,7 @@ def classifier_program(
 
 
 def labels_program(model: Any, network: NetworkProgram, odds: Value) -> Program:
-    """Return the program of a classifier with several labels a row, from their log-odds (n, L)."""
+    """Return the program of a classifier of multilabel targets, from their log-odds (n, L)."""
     there = where(Value("less", (0.0, odds)), 1.0, 0.0)
     results = {"outputs": network.outputs, "decision_function": odds, "predict_proba": sigmoid(odds)}
     return _program(model, network, results | {"index": apply("whole", there)})

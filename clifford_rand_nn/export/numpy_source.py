@@ -17,41 +17,15 @@ from clifford_rand import __version__
 from clifford_rand._checks import check_path, describe, fail
 from clifford_rand._files import replaced
 from clifford_rand.errors import printable
-from clifford_rand_nn.export.program import COLUMNS, Program, Value, ordered
+from clifford_rand_nn.export.program import COLUMNS, OPERATIONS, Program, Value, ordered
 
 LONGEST = 4_000_000  # characters of a text that an editor still opens
 _DIGITS, _SHORT = 22, 64  # characters of a number; numbers that stay in the text
 _WIDTH = 116
-_BINARY = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "matmul": "@", "less": "<", "equals": "=="}
-_BINDS = {
-    "less": 1,
-    "equals": 1,
-    "add": 2,
-    "subtract": 2,
-    "multiply": 3,
-    "divide": 3,
-    "matmul": 3,
-    "matmul_t": 3,
-    "call": 5,
-}
-_CALLS = {
-    "matmul_t": "{} @ {}.T",
-    "maximum": "np.maximum({}, {})",
-    "where": "np.where({}, {}, {})",
-    "row_sums": "{}.sum(axis=1, keepdims=True)",
-    "row_largest": "{}.max(axis=1, keepdims=True)",
-    "total": "{}.sum()",
-    "first": "{}[:, 0]",
-    "argmax": "{}.argmax(axis=1)",
-    "whole": "{}.astype(np.int64)",
-    "numbers": "_numbers(X, {})",
-    "words": "_words(X, {})",
-    "days": "_days(X, {})",
-}
-_CALLS |= {
-    op: f"np.{op}({{}})" for op in ("abs", "sign", "floor", "sin", "cos", "sqrt", "exp", "log", "log1p", "arcsin")
-}
-_ATOMIC = {op for op, text in _CALLS.items() if text.startswith("np.")}
+_BINDS = {"less": 1, "equals": 1, "add": 2, "subtract": 2, "multiply": 3, "divide": 3, "matmul": 3, "matmul_t": 3}
+_CALL = 5  # how closely a call, an index or a name binds
+_TEMPLATES = {op: re.sub(r"\b[abc]\b", "{}", text.partition(";")[0]) for op, text in OPERATIONS.items()}
+_TEMPLATES |= {op: f"_{op}(X, {{}})" for op in COLUMNS}
 
 _KEY = "of this module"  # no name of Python's, which those of arrays are
 _HEAD = """\
@@ -81,7 +55,7 @@ def _days(X, name):
     """Return a column of dates (of datetime, of NumPy, or texts as 2020-01-31) as days (n, 1) since 1970."""
     times = np.asarray(X[name], dtype="datetime64[us]").reshape(-1, 1)
     return np.where(np.isnat(times), np.nan, times.astype(np.int64) / 86400e6)'''
-# The functions of a module, and what each returns; those with an underline are for the others.
+# The functions of a module, and their results; those with an underline are called by these.
 _FUNCTIONS = {
     "_outputs": ("outputs",),
     "_scores": ("scores",),
@@ -131,10 +105,10 @@ def write_source(program: Program, path: str | os.PathLike[str] | None = None) -
 
 def _digest(arrays: dict[str, NDArray[Any]]) -> str:
     """Return what tells these arrays from those of another module, which may stand under the same name."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for name, array in arrays.items():
-        found.update(f"{name} {array.shape} ".encode() + array.tobytes())
-    return found.hexdigest()[:16]
+        digest.update(f"{name} {array.shape} ".encode() + array.tobytes())
+    return digest.hexdigest()[:16]
 
 
 def arrays_beside(path: str | os.PathLike[str]) -> Path:
@@ -149,14 +123,14 @@ def _constants(program: Program) -> list[Value]:
 
 def _names(constants: list[Value]) -> dict[Value, str]:
     """Return a name of Python for each array, its own one where that is possible."""
-    found: dict[Value, str] = {}
+    names: dict[Value, str] = {}
     for value in constants:
         name = re.sub(r"\W", "_", value.name)
         name = name if name.isidentifier() and not keyword.iskeyword(name) else f"_{name}"
-        while name in found.values() or name in _TAKEN:
+        while name in names.values() or name in _TAKEN:
             name += "_"
-        found[value] = name
-    return found
+        names[value] = name
+    return names
 
 
 def _text(program: Program, literals: dict[str, str], head: str = "") -> str:
@@ -193,7 +167,7 @@ def _needed(name: str, functions: dict[str, list[Value]]) -> bool:
     """Whether a function is one of those that are for users, or shared by some of these."""
     if not name.startswith("_"):
         return True
-    users = [ends for other, ends in functions.items() if other != name and not other.startswith("_")]
+    users = [ends for user, ends in functions.items() if user != name and not user.startswith("_")]
     return sum(functions[name][0] in ordered(ends) for ends in users) > 1
 
 
@@ -235,7 +209,8 @@ def _function(
 ) -> str:
     """Return the text of a function; values of functions before it are calls of these."""
     ends = functions[name]
-    known = {functions[other][0]: f"{other}(X)" for other in order[: order.index(name)] if len(functions[other]) == 1}
+    before = [function for function in order[: order.index(name)] if len(functions[function]) == 1]
+    known = {functions[function][0]: f"{function}(X)" for function in before}
     known = {value: call for value, call in known.items() if value not in ends}
     calls = any(value in known for value in _reached(ends, known))
     body = _Body(ends, known, names).lines()
@@ -254,14 +229,14 @@ def _function(
 
 def _reached(ends: list[Value], known: dict[Value, str]) -> list[Value]:
     """Return the values that ends are made of, but for what those are made of that are known."""
-    found: dict[Value, None] = {}
+    reached: dict[Value, None] = {}
     stack = list(ends)
     while stack:
         value = stack.pop()
-        if value not in found:
-            found[value] = None
+        if value not in reached:
+            reached[value] = None
             stack += [] if value in known else value.values
-    return list(found)
+    return list(reached)
 
 
 class _Body:
@@ -271,7 +246,7 @@ class _Body:
         self._ends, self._known = ends, known
         reached = set(_reached(ends, known))
         self._values = [value for value in ordered(ends) if value in reached]
-        self._uses = Counter(one for value in self._values if value not in known for one in value.values)
+        self._uses = Counter(operand for value in self._values if value not in known for operand in value.values)
         self._texts = dict(constants)
         self._names = set(constants.values())
 
@@ -296,25 +271,26 @@ class _Body:
 
     def _fresh(self, name: str) -> str:
         """Return a name that no other value has."""
-        found, k = name, 1
-        while found in self._names or found in _TAKEN:
+        fresh, k = name, 1
+        while fresh in self._names or fresh in _TAKEN:
             k += 1
-            found = f"{name}{k}"
-        self._names.add(found)
-        return found
+            fresh = f"{name}{k}"
+        self._names.add(fresh)
+        return fresh
 
     def _expression(self, value: Value) -> str:
-        if value.op in _BINARY:
+        template = _TEMPLATES[value.op]
+        if value.op in COLUMNS:
+            return template.format(repr(value.name))
+        if value.op == "beside":
+            parts = "".join(f"\n            {self._operand(operand, 0)}," for operand in value.operands)
+            return f"np.concatenate(\n        [{parts}\n        ],\n        axis=1,\n    )"
+        if value.op in _BINDS and value.op != "matmul_t":
             left, right = value.operands
             binds = _BINDS[value.op]
-            return f"{self._operand(left, binds)} {_BINARY[value.op]} {self._operand(right, binds + 1)}"
-        if value.op in COLUMNS:
-            return _CALLS[value.op].format(repr(value.name))
-        if value.op == "beside":
-            parts = "".join(f"\n            {self._operand(one, 0)}," for one in value.operands)
-            return f"np.concatenate(\n        [{parts}\n        ],\n        axis=1,\n    )"
-        binds = 0 if value.op in _ATOMIC else _BINDS["call"]
-        return _CALLS[value.op].format(*(self._operand(operand, binds) for operand in value.operands))
+            return template.format(self._operand(left, binds), self._operand(right, binds + 1))
+        binds = 0 if template.startswith("np.") else _CALL
+        return template.format(*(self._operand(operand, binds) for operand in value.operands))
 
     def _operand(self, operand: Any, binds: int) -> str:
         """Return an operand, in parentheses where what it stands in binds closer than it."""
@@ -322,7 +298,7 @@ class _Body:
             return _number(float(operand))
         text = self._texts[operand]
         alone = text.isidentifier() or operand in self._known
-        own = _BINDS["call"] if alone else _BINDS.get(operand.op, _BINDS["call"])
+        own = _CALL if alone else _BINDS.get(operand.op, _CALL)
         return f"({text})" if own < binds else text
 
 
@@ -338,7 +314,8 @@ def _literal(array: NDArray[Any]) -> str:
 
 
 def _nested(entries: Any, write: Callable[[Any], str]) -> str:
-    return "[" + ", ".join(_nested(one, write) if isinstance(one, list) else write(one) for one in entries) + "]"
+    texts = (_nested(entry, write) if isinstance(entry, list) else write(entry) for entry in entries)
+    return "[" + ", ".join(texts) + "]"
 
 
 def _number(value: float) -> str:

@@ -68,11 +68,11 @@ def onnx_model(program: Program, dtype: Any = "float32") -> Any:
         (rows,) = writer.expressed("", [program.rows])
     block = program.block()
     if block is None:
-        found = writer.expressed(rows, list(results.values()))
+        values = writer.expressed(rows, list(results.values()))
     else:
-        found = writer.in_blocks(rows, list(results.values()), block, program.d)
+        values = writer.in_blocks(rows, list(results.values()), block, program.d)
     outputs = []
-    for result, value in zip(results, found, strict=True):
+    for result, value in zip(results, values, strict=True):
         named = _OUTPUTS.get(result, result)
         if result == "index" and labels is None:
             writer.node("Identity", [value], named)
@@ -100,22 +100,21 @@ def onnx_model(program: Program, dtype: Any = "float32") -> Any:
 def _results(program: Program) -> dict[str, Value]:
     """Return what an ONNX file has as outputs, numbers as (n, C) also where there is one column."""
     names = [name for name in _OUTPUTS if name in program.results]
-    found = {name: program.results[name] for name in names}
+    results = {name: program.results[name] for name in names}
     if "index" in names and "predict_proba" not in names:
-        found["scores"] = program.results["decision_function"]
-    return {name: value.values[0] if value.op == "first" else value for name, value in found.items()}
+        results["scores"] = program.results["decision_function"]
+    return {name: value.values[0] if value.op == "first" else value for name, value in results.items()}
 
 
 def _labels(classes: NDArray[Any]) -> NDArray[Any]:
     """Return classes as an array of text, integers, floats or truth values, as ONNX has them."""
-    kind = classes.dtype.kind
-    if kind == "O":
+    if classes.dtype.kind == "O":
         kinds = {type(label) for label in classes.tolist()}
         if kinds != {str}:
-            found = describe("labels of " + " and ".join(sorted(one.__name__ for one in kinds)))
-            raise fail("y", "to_onnx", "of labels that are text, integers, floats or truth values", found)
+            received = describe("labels of " + " and ".join(sorted(kind.__name__ for kind in kinds)))
+            raise fail("y", "to_onnx", "of labels that are text, integers, floats or truth values", received)
     wanted = {"U": object, "O": object, "i": np.int64, "u": np.int64, "f": np.float64, "b": np.bool_}
-    return classes.astype(wanted[kind])
+    return classes.astype(wanted[classes.dtype.kind])
 
 
 class _Writer:
@@ -174,7 +173,7 @@ class _Writer:
                 assert value.data is not None
                 names[value] = self.array(value.data, value.name)
             else:
-                operands = [names[one] if isinstance(one, Value) else self.number(one) for one in value.operands]
+                operands = [names[part] if isinstance(part, Value) else self.number(part) for part in value.operands]
                 names[value] = self._operation(value.op, operands)
         return [names[end] for end in ends]
 
@@ -189,19 +188,19 @@ class _Writer:
         size = self.node("Max", [self.node("Min", [n, self.whole(block)]), self.whole(1)])
         up = self.node("Sub", [self.node("Add", [n, size]), self.whole(1)])
         trips = self.node("Squeeze", [self.node("Div", [up, size])])
-        first, one = self.array(np.array(0, dtype=np.int64), "start"), self.array(np.array(1, dtype=np.int64), "step")
-        places = self.node("Range", [first, self.node("Squeeze", [size]), one])
+        first, step = self.array(np.array(0, dtype=np.int64), "start"), self.array(np.array(1, dtype=np.int64), "step")
+        places = self.node("Range", [first, self.node("Squeeze", [size]), step])
         inner = _Writer(self._onnx, self)
         start = inner.node("Mul", ["trip", size])
         place = inner.node("Min", [inner.node("Add", [places, start]), last])
-        found = inner.expressed(inner.node("Gather", [rows, place], axis=0), ends)
-        found = [inner.node("Identity", [one]) for one in found]
+        values = inner.expressed(inner.node("Gather", [rows, place], axis=0), ends)
+        values = [inner.node("Identity", [value]) for value in values]
         ongoing = inner.node("Identity", ["going_on"])
         scalar = [helper.make_tensor_value_info("trip", types.INT64, [])]
         going = helper.make_tensor_value_info("going_on", types.BOOL, [])
         kinds = [types.INT64 if end.op in ("argmax", "whole") else types.DOUBLE for end in ends]
         shapes = [["block"] if end.op == "argmax" else ["block", None] for end in ends]
-        infos = [helper.make_tensor_value_info(*one) for one in zip(found, kinds, shapes, strict=True)]
+        infos = [helper.make_tensor_value_info(*info) for info in zip(values, kinds, shapes, strict=True)]
         states = [helper.make_tensor_value_info(ongoing, types.BOOL, []), *infos]
         body = helper.make_graph(inner.nodes, "block", [*scalar, going], states)
         blocks = [self.fresh("blocks") for _ in ends]
@@ -245,11 +244,11 @@ class _Writer:
 
     def _log1p(self, a: str) -> str:
         """Add log(1 + a) for a ≥ 0, by Kahan's correction of the rounding of 1 + a: ONNX has none of its own."""
-        one = self.number(1.0)
-        above = self.node("Add", [a, one])
-        by = self.node("Sub", [above, one])
-        is_one = self.node("Equal", [above, one])
-        safe = self.node("Where", [is_one, one, by])
+        unit = self.number(1.0)
+        above = self.node("Add", [a, unit])
+        by = self.node("Sub", [above, unit])
+        is_one = self.node("Equal", [above, unit])
+        safe = self.node("Where", [is_one, unit, by])
         ratio = self.node("Div", [self.node("Mul", [self.node("Log", [above]), a]), safe])
         return self.node("Where", [is_one, a, ratio])
 
@@ -261,8 +260,8 @@ class _Writer:
         outer = self.node("Mul", [half, self.node("Sub", [self.number(1.0), size])])
         z = self.node("Where", [near, outer, self.node("Mul", [size, size])])
         s = self.node("Where", [near, self.node("Sqrt", [z]), size])
-        *others, p = map(self.number, ARCSINE)
-        for coefficient in reversed(others):
+        *lower, p = map(self.number, ARCSINE)
+        for coefficient in reversed(lower):
             p = self.node("Add", [self.node("Mul", [p, z]), coefficient])
         p = self.node("Mul", [p, s])
         far = self.node("Sub", [self.number(np.pi / 2), self.node("Add", [p, p])])

@@ -101,9 +101,9 @@ def export_onnx(
 def export_source(model: Any, path: str | os.PathLike[str] | None = None, *, coverage: float | None = 0.9) -> str:
     """Return a fitted model, or a pipeline that ends with one, as a Python module that needs NumPy alone.
 
-    It is the text of the method `to_source`. Behind `TableEncoder` X is a table: a dict of columns, or a data frame;
-    dates are those of `datetime` or NumPy, or texts such as 2020-01-31. Scalers, SimpleImputer, selectors, PCA and
-    TruncatedSVD on columns of numbers are inside.
+    It is the text of the method `to_source`, with the steps that `export_onnx` has without skl2onnx. Behind
+    `TableEncoder` X is a table: a dict of columns, or a data frame; dates are those of `datetime` or NumPy, or texts
+    such as 2020-01-31.
 
     Parameters
     ----------

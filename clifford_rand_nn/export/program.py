@@ -87,7 +87,7 @@ class Value:
 
     @property
     def values(self) -> "tuple[Value, ...]":
-        """Operands that are no numbers."""
+        """Operands that are not numbers."""
         return tuple(operand for operand in self.operands if isinstance(operand, Value))
 
     def __add__(self, other: "Value | float") -> "Value":
@@ -138,8 +138,8 @@ def column(kind: str, name: str) -> Value:
 
 def equals(a: Value, words: Iterable[str] | Iterable[float], name: str) -> Value:
     """Return whether a column (n, 1) holds each of some texts or numbers, (n, k) of 1 and 0."""
-    found = list(words)
-    data = np.array(found, dtype=object if found and isinstance(found[0], str) else np.float64)
+    entries = list(words)
+    data = np.array(entries, dtype=object if entries and isinstance(entries[0], str) else np.float64)
     return where(Value("equals", (a, Value("constant", data=data, name=name))), 1.0, 0.0)
 
 
@@ -287,9 +287,9 @@ class Program:
     def constants(self) -> list[Value]:
         """Return the arrays of the model, each once, in the order of their use."""
         ends = [*self.results.values(), *([] if self.penalty is None else [self.penalty])]
-        found = [value for value in ordered(ends) if value.op == "constant"]
-        assert len({value.name for value in found}) == len(found), "each array has its own name"
-        return found
+        constants = [value for value in ordered(ends) if value.op == "constant"]
+        assert len({value.name for value in constants}) == len(constants), "each array has its own name"
+        return constants
 
     def block(self, entries: int = 2**16) -> int | None:
         """Return the number of rows at a time with which the widest array stays small; None where it needs no care."""
@@ -307,7 +307,7 @@ def ordered(ends: "list[Value]") -> "list[Value]":
         stack.append((end, iter(end.values)))
         while stack:
             value, left = stack[-1]
-            following = next((one for one in left if id(one) not in seen), None)
+            following = next((operand for operand in left if id(operand) not in seen), None)
             if following is None:
                 seen.setdefault(id(value), value)
                 stack.pop()

@@ -34,15 +34,7 @@ _CALLS: dict[str, Callable[..., Tensor]] = {
     "less": lambda a, b: a < b,
     "equals": lambda a, b: a == b,
     "where": torch.where,
-    "abs": torch.abs,
-    "sign": torch.sign,
-    "floor": torch.floor,
-    "sin": torch.sin,
-    "cos": torch.cos,
-    "sqrt": torch.sqrt,
-    "exp": torch.exp,
-    "log": torch.log,
-    "log1p": torch.log1p,
+    **{op: getattr(torch, op) for op in ("abs", "sign", "floor", "sin", "cos", "sqrt", "exp", "log", "log1p")},
     "arcsin": _arcsin,
     "row_sums": lambda a: a.sum(dim=1, keepdim=True),
     "row_largest": lambda a: a.amax(dim=1, keepdim=True),
@@ -110,8 +102,8 @@ class ProgramModule(nn.Module):
 
     def _result(self, name: str, x: Tensor) -> Tensor:
         if name not in self._program.results:
-            found = describe(f"a {self._program.model} without it")
-            raise fail("module", name, f"of a model with the result {name!r}", found)
+            received = describe(f"a {self._program.model} without it")
+            raise fail("module", name, f"of a model with the result {name!r}", received)
         if x.ndim != 2 or x.shape[1] != self._program.d:
             rule = f"of shape (n, {self._program.d})"
             raise fail("x", self._program.model, rule, describe(f"shape {tuple(x.shape)}"))
@@ -121,16 +113,16 @@ class ProgramModule(nn.Module):
         return torch.cat([self._evaluated(end, part) for part in torch.split(x, block)])
 
     def _evaluated(self, steps: "list[_Step]", x: Tensor | None) -> Tensor:
-        found: list[Any] = []
+        values: list[Any] = []
         for op, name, operands in steps:
             if op == "rows":
                 assert x is not None
-                found.append(x.to(torch.float64))
+                values.append(x.to(torch.float64))
             elif op == "constant":
-                found.append(getattr(self, name))
+                values.append(getattr(self, name))
             else:
-                found.append(_CALLS[op](*[found[one] if isinstance(one, int) else one for one in operands]))
-        result: Tensor = found[-1]
+                values.append(_CALLS[op](*[values[part] if isinstance(part, int) else part for part in operands]))
+        result: Tensor = values[-1]
         return result.to(self._dtype) if result.is_floating_point() else result
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
@@ -151,7 +143,7 @@ def _steps(end: Value) -> list[_Step]:
     values = ordered([end])
     place = {id(value): number for number, value in enumerate(values)}
     return [
-        (value.op, value.name, [place[id(one)] if isinstance(one, Value) else float(one) for one in value.operands])
+        (value.op, value.name, [place[id(part)] if isinstance(part, Value) else float(part) for part in value.operands])
         for value in values
     ]
 
@@ -187,6 +179,6 @@ def save_program(program: Program, path: str | os.PathLike[str]) -> dict[str, st
     torch.export.save(exported, whole)
     with replaced(path) as new:
         new.write_bytes(whole.getvalue())
-    found = {name: f"{str(one.dtype).removeprefix('torch.')}" for name, one in module(rows).items()}
+    kinds = {name: str(result.dtype).removeprefix("torch.") for name, result in module(rows).items()}
     classes = "" if program.classes is None else f", the place in {program.classes.tolist()[:10]}"
-    return {name: f"{kind} (rows, …)" + (classes if name == "label" else "") for name, kind in found.items()}
+    return {name: f"{kind} (rows, …)" + (classes if name == "label" else "") for name, kind in kinds.items()}

@@ -142,7 +142,7 @@ class FeatureCache:
                 there.update(
                     row[0] for row in file.execute(f"SELECT hash FROM vectors WHERE hash IN ({_q(part)})", part)
                 )
-        return [one for one in hashes if one not in there]
+        return [key for key in hashes if key not in there]
 
     def get(self, hashes: Sequence[bytes]) -> NDArray[np.float32]:
         """Return the vectors (n, k) of n ≥ 1 hashes, in their order.
@@ -158,13 +158,13 @@ class FeatureCache:
             dim = self._dim(file) or 0
             for part in _parts(hashes):
                 query = f"SELECT hash, vector, sum FROM vectors WHERE hash IN ({_q(part)})"
-                found = {one: (vector, stored) for one, vector, stored in file.execute(query, part)}
-                for one in part:
-                    if one not in found:
-                        raise fail("hashes", "FeatureCache.get", "hashes that are stored", one.hex())
-                    vector, stored = found[one]
-                    if not isinstance(vector, bytes) or len(vector) != 4 * dim or stored != _checksum(one, vector):
-                        raise self._damage(f"the vector of {one.hex()[:12]}… is not the one that was stored")
+                rows = {key: (vector, stored) for key, vector, stored in file.execute(query, part)}
+                for key in part:
+                    if key not in rows:
+                        raise fail("hashes", "FeatureCache.get", "hashes that are stored", key.hex())
+                    vector, stored = rows[key]
+                    if not isinstance(vector, bytes) or len(vector) != 4 * dim or stored != _checksum(key, vector):
+                        raise self._damage(f"the vector of {key.hex()[:12]}… is not the one that was stored")
                     vectors.append(vector)
         return np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(hashes), dim).astype(np.float32)
 
@@ -192,8 +192,8 @@ class FeatureCache:
                     describe(f"vectors of {rows.shape[1]}"),
                     "Another encoder, or another setting of it, needs another key.",
                 )
-            pairs = ((one, row.tobytes()) for one, row in zip(hashes, rows, strict=True))
-            triples = ((one, vector, _checksum(one, vector)) for one, vector in pairs)
+            pairs = ((key, row.tobytes()) for key, row in zip(hashes, rows, strict=True))
+            triples = ((key, vector, _checksum(key, vector)) for key, vector in pairs)
             file.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", triples)
 
     @contextmanager
@@ -253,13 +253,13 @@ def _transaction(file: sqlite3.Connection) -> Iterator[None]:
     file.execute("COMMIT")
 
 
-def _checksum(one: bytes, vector: bytes) -> bytes:
+def _checksum(key: bytes, vector: bytes) -> bytes:
     """Return a checksum of a vector and its hash."""
-    return hashlib.blake2b(one + vector, digest_size=_SUM).digest()
+    return hashlib.blake2b(key + vector, digest_size=_SUM).digest()
 
 
 def _check_hashes(hashes: Sequence[bytes], owner: str) -> None:
-    wrong = next((one for one in hashes if not isinstance(one, bytes)), None)
+    wrong = next((key for key in hashes if not isinstance(key, bytes)), None)
     if wrong is not None:
         raise fail("hashes", owner, "hashes of content_hash", wrong)
 

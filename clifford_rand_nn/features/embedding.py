@@ -92,8 +92,8 @@ def embed(
     things = _as_list(items)
     hashes = [content_hash(thing) for thing in things]
     first: dict[bytes, int] = {}
-    for position, one in enumerate(hashes):
-        first.setdefault(one, position)
+    for position, key in enumerate(hashes):
+        first.setdefault(key, position)
     store = _store(cache, encoder, cache_key)
     missing = store.missing(list(first))
     try:
@@ -101,7 +101,7 @@ def embed(
             start = 0
             while start < len(missing):
                 part = missing[start : start + batch_size]
-                batch = [things[first[one]] for one in part]
+                batch = [things[first[key]] for key in part]
                 part, batch = _taken(encoder, part, batch)
                 store.put(part, _checked(encoder(batch), len(batch)))
                 start += len(batch)
@@ -114,8 +114,8 @@ def embed(
     distinct = store.get(list(first))
     if len(first) == len(hashes):
         return distinct
-    row = {one: i for i, one in enumerate(first)}
-    return distinct[[row[one] for one in hashes]]
+    row = {key: i for i, key in enumerate(first)}
+    return distinct[[row[key] for key in hashes]]
 
 
 class _Memory:
@@ -125,10 +125,10 @@ class _Memory:
         self.rows: dict[bytes, NDArray[np.float32]] = {}
 
     def missing(self, hashes: Sequence[bytes]) -> list[bytes]:
-        return [one for one in hashes if one not in self.rows]
+        return [key for key in hashes if key not in self.rows]
 
     def get(self, hashes: Sequence[bytes]) -> NDArray[np.float32]:
-        return np.stack([self.rows[one] for one in hashes])
+        return np.stack([self.rows[key] for key in hashes])
 
     def put(self, hashes: Sequence[bytes], vectors: NDArray[np.float32]) -> None:
         dim = next((len(row) for row in self.rows.values()), vectors.shape[1])

@@ -53,7 +53,7 @@ class HashingEncoder:
         dim = check_integer(dim, "dim", "HashingEncoder", high=2**31 - 1)  # of scikit-learn
         if not (isinstance(ngram_range, Sequence) and len(ngram_range) == 2):
             raise fail("ngram_range", "HashingEncoder", "two integers, shortest and longest", ngram_range)
-        low, high = (check_integer(one, "ngram_range", "HashingEncoder") for one in ngram_range)
+        low, high = (check_integer(length, "ngram_range", "HashingEncoder") for length in ngram_range)
         if low > high:
             raise fail("ngram_range", "HashingEncoder", "two integers, the shortest first", ngram_range)
         self.dim, self.ngram_range = dim, (low, high)
@@ -199,7 +199,7 @@ class OpenAIEncoder:
     ArgumentError
         There is no key in the environment, or an argument is malformed.
     MissingDependencyError
-        openai is not installed; told at the first call.
+        openai is not installed; raised by the first call.
     """
 
     def __init__(
@@ -281,7 +281,7 @@ class OpenAIEncoder:
             reply = self._client.embeddings.create(model=self.model, input=texts, **options)
         except self._api_error as error:
             raise self._explained(error, texts) from None  # the client's own message may repeat the key
-        by_index = {one.index: one.embedding for one in reply.data}  # the order of the reply is not promised
+        by_index = {entry.index: entry.embedding for entry in reply.data}  # the order of the reply is not promised
         if sorted(by_index) != list(range(len(texts))):
             server = self.base_url or "OpenAI's server"
             raise ConnectionError(f"{server} returned {len(reply.data)} vectors for {len(texts)} texts.")

@@ -38,35 +38,11 @@ class TextTable:
 def read_text_table(
     path: str | Path, text: Sequence[str], *, target: str | None = None, split: str | None = None, **dialect: Any
 ) -> TextTable:
-    r"""Read columns of text; "007", "NA" and "true" stay the texts they are.
+    """Read columns of text; "007", "NA" and "true" stay the texts they are.
 
-    Parameters
-    ----------
-    path : path
-        Of any kind that `read_frame` reads; an .npz has arrays (n,) under the names of the columns.
-    text : sequence of str
-        Columns of text.
-    target : str, optional
-    split : str, optional
-        Column of booleans, of 1 and 0, or of "train" and "test".
-    dialect
-        Options of `read_frame` for the file: separator, decimal, header, encoding.
-
-    Raises
-    ------
-    ArgumentError
-        The file is missing, empty or malformed; a column is missing, holds no text, or has empty cells.
-    MissingDependencyError
-        CSV and Parquet need pandas.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "reviews.csv"
-    >>> _ = file.write_text('review,stars\nNA,1\n"fine, really",5\n')
-    >>> table = read_text_table(file, ["review"], target="stars")
-    >>> table.texts, table.target.tolist()
-    ([['NA', 'fine, really']], [1, 5])
+    The file is any that `read_frame` reads, with its options as ``dialect``; an .npz has arrays (n,) under the names of
+    the columns. ``split`` is a column of booleans, of 1 and 0, or of "train" and "test". Refuse columns that are
+    missing, hold no text, or have empty cells.
     """
     file, asked = existing_table(path), [name for name in (*text, target, split) if name is not None]
     is_npz = file.suffix.lower() == ".npz"

@@ -124,7 +124,7 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
     rows = state["network_rows_"] = arrays.get("network_rows")
     agree(rows is None or (len(rows) == n and _within(rows, n_rows)), "the rows of the network")
     left_out = state["left_out_"] = arrays.get("left_out")
-    agree(left_out is None or len(left_out) == n_rows, "the rows that were left out")
+    agree(left_out is None or len(left_out) == n_rows, "the marks of left-out rows")
     state["rounds_"] = None
     if "rounds" in meta:
         rounds = state["rounds_"] = record_of(LearnedRounds, meta["rounds"], arrays=arrays, prefix="rounds_")

@@ -69,8 +69,8 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     proof, arrays = model.certificate_, cast("Arrays", {})
     params = {k: v for k, v in meta["params"].items() if k not in _NEW_DEFAULTS or v != _NEW_DEFAULTS[k]}
     if not isinstance(getattr(model, "gates", ""), str):  # hyperplanes that were given are a parameter
-        given = model.gates if isinstance(model.gates, Gates) else Gates.given(*model.gates)
-        params["gates"] = values_of(given, arrays=arrays, prefix="given_")
+        hyperplanes = model.gates if isinstance(model.gates, Gates) else Gates.given(*model.gates)
+        params["gates"] = values_of(hyperplanes, arrays=arrays, prefix="given_")
     meta |= {"version": _version(model), "params": params, "n_iter": int(model.n_iter_)}
     if isinstance(proof, ShardCertificate):
         meta["shards"] = pack_shards(arrays, proof)

@@ -53,42 +53,11 @@ def read_table(
     need_weights: bool = True,
     groups: str | None = None,
 ) -> Table:
-    """Read the features of a CSV, Parquet or NPZ file, its target column and its weights of rows.
+    """Read the features of a file as numbers, and the columns that are its target, weights and groups.
 
-    An NPZ holds the features as an array ``X`` (n, d), target and weights as arrays (n,) under their own names and, if
-    it likes, the ``feature_names``; object arrays are refused.
-
-    Parameters
-    ----------
-    path : path
-    target : str or None
-        Column to return as ``target``.
-    columns : sequence of str or None
-        Features to return, in this order; all columns of the file but target and weights if None. An NPZ without
-        ``feature_names`` has them in this order already.
-    weights : str or None
-        Column to return as ``weights``.
-    need_weights : bool
-        Whether a file without that column is refused, or has ``weights`` None.
-    groups : str or None
-        Column to return as ``groups``.
-
-    Raises
-    ------
-    ArgumentError
-        The file is missing, empty, malformed or of another kind; a column is missing, repeated, not numeric or has
-        empty cells; a weight is negative, or all are zero.
-    MissingDependencyError
-        CSV and Parquet need pandas.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "train.npz"
-    >>> np.savez(path, X=[[1, 2], [3, 4]], y=["a", "b"])
-    >>> table = read_table(path, target="y")
-    >>> table.X.shape, table.target.tolist(), table.names
-    ((2, 2), ['a', 'b'], None)
+    An NPZ holds the features as an array ``X`` (n, d), target and weights as arrays (n,) under their own names and
+    perhaps the ``feature_names``; without these ``columns`` are X in its order. Without ``need_weights`` a file may
+    lack that column. Faults of the file are an `ArgumentError` that names file, column and remedy.
     """
     file = existing_table(path)
     if read_ending(file) == ".npz":
@@ -143,9 +112,9 @@ def _npz_array(
     file: Path, arrays: Mapping[str, NDArray[Any]], there: Sequence[str], name: str, what: str
 ) -> NDArray[Any]:
     n = len(arrays["X"])
-    others = [other for other in there if other not in ("X", "feature_names")]
-    if name not in others:
-        raise ArgumentError(f"{file}: there is no array {name!r}; the arrays are {listed(others, name)}.")
+    columns = [column for column in there if column not in ("X", "feature_names")]
+    if name not in columns:
+        raise ArgumentError(f"{file}: there is no array {name!r}; the arrays are {listed(columns, name)}.")
     array = arrays[name]
     if array.shape not in ((n,), (n, 1)):
         raise ArgumentError(
@@ -218,11 +187,11 @@ def column_target(file: str | Path, name: str, column: Any, what: str = "target"
         example = next(value for value in values if not isinstance(value, str))
         raise ArgumentError(f"{file}: the {what} {name!r} must be numbers, text or booleans; it has {example!r}.")
     if what == "target":  # "$1,200" is a number, and so is 007 of a file that is all digits
-        found, odd = numbers(column)
+        parsed, odd = numbers(column)
         plain = pandas.to_numeric(column, errors="coerce")
-        if not odd and not np.isnan(found).any() and (plain.isna().any() or has_codes(values)):
-            whole = (found == np.round(found)).all() and np.abs(found).max() < 2**53
-            return found.astype(np.int64) if whole else found
+        if not odd and not np.isnan(parsed).any() and (plain.isna().any() or has_codes(values)):
+            whole = (parsed == np.round(parsed)).all() and np.abs(parsed).max() < 2**53
+            return parsed.astype(np.int64) if whole else parsed
     return checked_target(file, name, values.astype(str), what)
 
 
@@ -240,16 +209,16 @@ def _refuse_not_numeric(file: str | Path, frame: Any, remedy: str = "encode it a
         for name in frame.columns
         if not pandas.api.types.is_numeric_dtype(frame[name]) or frame[name].dtype.kind == "c"
     ]
-    bad = [name for name in bad if frame[name].notna().any() or frame[name].dtype.kind == "c"]  # empty: NaN, told later
+    bad = [name for name in bad if frame[name].notna().any() or frame[name].dtype.kind == "c"]  # empty: refused later
     if not bad:
         return
     column = frame[bad[0]]
     text = column.map(lambda value: isinstance(value, str))
     wrong = column.notna() & (pandas.to_numeric(column.where(text), errors="coerce").isna() | ~text)
     example = column[wrong].iloc[0] if wrong.any() else column.dropna().iloc[0]
-    others = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+    more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
     raise ArgumentError(
-        f"{file}: column {bad[0]!r}{others} is not numeric: {int(wrong.sum()) or len(column)} of {len(column)} cells, "
+        f"{file}: column {bad[0]!r}{more} is not numeric: {int(wrong.sum()) or len(column)} of {len(column)} cells, "
         f"such as {example if not isinstance(example, str) else repr(example)}; {remedy}."
     )
 
@@ -271,10 +240,10 @@ def _refuse_not_finite(file: Path, X: NDArray[np.float64], names: Sequence[str] 
     bad = np.count_nonzero(~np.isfinite(X), axis=0)
     if bad.any():
         first = int(np.argmax(bad > 0))
-        others = int(np.count_nonzero(bad)) - 1
+        more = int(np.count_nonzero(bad)) - 1
         shown = f"column {first} of 'X'" if names is None else f"column {names[first]!r}"
         raise ArgumentError(
-            f"{file}: {shown}{f' (and {others} more)' if others else ''} has {bad[first]} empty or infinite cells of "
+            f"{file}: {shown}{f' (and {more} more)' if more else ''} has {bad[first]} empty or infinite cells of "
             f"{len(X)}; fill them or drop those rows."
         )
 
@@ -288,7 +257,7 @@ def _refuse_missing(file: Path, wanted: Sequence[str], there: Sequence[str]) -> 
 
 
 def _checked_weights(file: str | Path, name: str, weights: NDArray[Any]) -> NDArray[np.float64]:
-    """Return weights of rows as float64; refuse what is no finite number ≥ 0, and nothing but zeros."""
+    """Return weights of rows as float64; refuse what is not a finite number ≥ 0, and zeros alone."""
     if weights.dtype.kind not in "biuf":
         raise ArgumentError(f"{file}: the weights {name!r} must be numbers, not {weights.dtype}.")
     w = weights.astype(np.float64)

@@ -126,14 +126,6 @@ def without_marks(frame: Any, marks: Iterable[str], target: Any = None) -> Any:
     """Return a frame in which cells that are one of some marks are missing; -999 is one for numbers, too.
 
     A target whose other cells are plain numbers is of numbers then, as if these cells of its file had been empty.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> without_marks(pd.DataFrame({"a": [1, -999], "b": ["x", "n.d."]}), ["-999", "N.D."])
-         a    b
-    0  1.0    x
-    1  NaN  NaN
     """
     known = {mark.strip().casefold() for mark in marks}
     for name in frame.columns if known else ():
@@ -154,12 +146,6 @@ def numbers(column: Any, amount: "Amount | None" = None) -> tuple[NDArray[np.flo
 
     Of "$1,234.50", "(1,234.50)", "1.234,50 €", "1 234,50" and "70 kg" it is the number. ``amount`` is how the cells
     are written, by default as most of them are: a cell with another unit is not a number.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> numbers(pd.Series(["1.5 %", "?", None, "inf", "old", "12 %"]))
-    (array([ 1.5,  nan,  nan,  nan,  nan, 12. ]), ['old'])
     """
     pandas = require("pandas", extra="app", purpose="encoding a table")
     plain = amount is None or amount.bare
@@ -277,14 +263,7 @@ def has_codes(words: Iterable[str]) -> bool:
 
 
 def truths(column: Any) -> tuple[NDArray[np.float64], list[Any]]:
-    """Return a column as 1 and 0, NaN where they are missing, and the distinct cells that are neither true nor false.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> truths(pd.Series(["yes", "No ", None, "maybe"]))
-    (array([ 1.,  0., nan, nan]), ['maybe'])
-    """
+    """Return a column as 1 and 0, NaN where missing, and the distinct cells that are neither true nor false."""
     pandas = require("pandas", extra="app", purpose="encoding a table")
     if not pandas.api.types.is_numeric_dtype(column.dtype):
         table = {cell: TRUTH.get(as_word(cell).strip().casefold(), cell) for cell in distinct(column)}

@@ -1,4 +1,4 @@
-"""Type of each column of a table, with the reason."""
+"""Types of the columns of a table, each with the reason."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ from clifford_rand_nn.tables.dates import date_formats
 
 KINDS = ("number", "boolean", "category", "date", "text", "left out")
 _FEW = 20  # distinct texts or rows: so few are categories, and no identifiers
-_MOST_DISTINCT = 0.5  # of the rows: texts of which more are distinct are no categories
+_MOST_DISTINCT = 0.5  # of the rows: texts of which more are distinct are not categories
 _MOST_LABELS = 0.8  # likewise of words without a space, where their categories have target means
 _LONGEST = 30  # characters of a cell that is shown
 _LONG = 50  # characters, on average: sentences
@@ -25,7 +25,7 @@ _IDENTIFIER = re.compile(r"(.*[_\s.-])?(?i:id|ids|uuid|guid|index|idx|key|nr|no)
 
 @dataclass(frozen=True)
 class ColumnKind:
-    """What a column is taken for.
+    """Type of a column.
 
     Attributes
     ----------
@@ -52,16 +52,6 @@ def find_kinds(
     """Return what each column of a frame is; ``asked`` has the kinds that were given, by name.
 
     Categories none of which is in ``min_frequency`` rows are left out, unless they are many and there is a target.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"id": range(30), "age": [31, 32, "?"] * 10, "flag": ["no", "yes", "no"] * 10})
-    >>> for kind in find_kinds(frame, {}):
-    ...     print(f"{kind.name}: {kind.kind} ({kind.why})")
-    id: left out (whole numbers 0 to 29, each once: an identifier)
-    age: number (numbers, and '?' where there is none)
-    flag: boolean (no and yes)
     """
     columns = [(str(name), frame[name]) for name in frame.columns]
     return tuple(_kind(name, column, asked.get(name), text, min_frequency, supervised) for name, column in columns)
@@ -73,7 +63,7 @@ def _kind(name: str, column: Any, asked: str | None, text: str, min_frequency: i
         missing = int((column.isna() | column.map(is_missing).astype(bool)).sum())
     if asked is not None:
         return ColumnKind(name, asked, "as asked", missing, asked=True)
-    kind, why = _found(name, column, supervised)
+    kind, why = _detected(name, column, supervised)
     if kind == "text" and text == "leave out":
         return ColumnKind(
             name, "left out", f"{why}: text; --text {name} uses its words, in Python textual=[{name!r}]", missing
@@ -84,7 +74,7 @@ def _kind(name: str, column: Any, asked: str | None, text: str, min_frequency: i
     return ColumnKind(name, kind, why, missing)
 
 
-def _found(name: str, column: Any, supervised: bool) -> tuple[str, str]:
+def _detected(name: str, column: Any, supervised: bool) -> tuple[str, str]:
     pandas = require("pandas", extra="app", purpose="encoding a table")
     types, there = pandas.api.types, column.dropna()
     if not len(there):
@@ -137,14 +127,14 @@ def _numeric(name: str, column: Any, cells: NDArray[np.float64]) -> tuple[str, s
 def _of_texts(name: str, column: Any, values: Any, supervised: bool) -> tuple[str, str]:
     """Tell what a column of objects is: mostly of strings."""
     texts = [as_word(value) for value in values]
-    said = sorted({text.strip() for text in texts if is_missing(text)})
+    marks = sorted({text.strip() for text in texts if is_missing(text)})
     words = [text.strip() for text in texts if not is_missing(text)]
     if not words:
-        return "left out", f"every cell says {said[0]!r}"
-    every = not said and not column.isna().any()
-    said_truth = _truths(words)
-    if said_truth:
-        return said_truth
+        return "left out", f"every cell says {marks[0]!r}"
+    every = not marks and not column.isna().any()
+    truth = _truths(words)
+    if truth:
+        return truth
     amount = amount_of(column)
     parsed, odd = numbers(column, amount)
     n = len(column) - int(column.isna().sum())
@@ -153,9 +143,9 @@ def _of_texts(name: str, column: Any, values: Any, supervised: bool) -> tuple[st
     # a repeated text beside few distinct numbers is a category, and so are these
     dated = bool(amount.unit) and bool(date_formats(column))  # Jan 2020
     if not (dated or has_codes(words)) and is_rare(bad, n) and (bad == len(odd) or distinct_numbers > _FEW):
-        marks = ", ".join(repr(mark) for mark in [*said, *odd[:1]] if mark)
+        without = ", ".join(repr(mark) for mark in [*marks, *odd[:1]] if mark)
         kind, why = _numeric(name, column, parsed)
-        return (kind, f"{why}, and {marks} where there is none") if marks else (kind, why)
+        return (kind, f"{why}, and {without} where there is none") if without else (kind, why)
     formats = date_formats(column)
     example = _shown(next((word for word in words if any(mark.isdigit() for mark in word)), words[0]))
     if len(formats) == 1 and len(words) > 1:
@@ -198,10 +188,9 @@ def _texts(words: list[str], n: int, every: bool, supervised: bool) -> tuple[str
 
 
 def _categories(values: Any, every: bool, what: str) -> tuple[str, str]:
-    one = _several(values[0], values[-1], every) if len(values) == 1 else None
-    if one is None and len(values) == 1:
-        return "category", f"{_shown(values[0])} or nothing"
-    return one or ("category", f"{len(values)} {what}")
+    if len(values) > 1:
+        return "category", f"{len(values)} {what}"
+    return _several(values[0], values[0], every) or ("category", f"{_shown(values[0])} or nothing")
 
 
 def _shown(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Dates: found in text without a guess, and as columns that a network can use."""
+"""Dates: formats of texts, detected without a guess, and dates as columns that a network can use."""
 
 import datetime as dt
 import re
@@ -45,15 +45,7 @@ def date_formats(column: Any) -> list[str]:
 
     "native" are moments of the file (of Parquet, say), "ISO8601" texts such as 2020-01-31 or 2020-01-31T12:00:05Z,
     "quarter" such as 2020Q1, the others are those of `datetime.strptime`; 08:30 is a time of the day. Several: whether
-    day, month or a short year is first cannot be told.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> date_formats(pd.Series(["31.01.2020", "01.02.2020"])), date_formats(pd.Series([20200131, 20200201]))
-    (['%d.%m.%Y'], [])
-    >>> date_formats(pd.Series(["03/04/2020", "05/06/2021"]))
-    ['%d/%m/%Y', '%m/%d/%Y']
+    day, month or a short year is first is ambiguous, as in 03/04/2020.
     """
     pandas = require("pandas", extra="app", purpose="encoding a table")
     if pandas.api.types.is_datetime64_any_dtype(column.dtype):
@@ -178,13 +170,13 @@ def _stripped(cell: object) -> object:
     return as_word(cell) if isinstance(cell, int | float | np.number) and cell == cell else cell
 
 
-def useful_parts(found: NDArray[np.datetime64]) -> tuple[str, ...]:
+def useful_parts(times: NDArray[np.datetime64]) -> tuple[str, ...]:
     """Return which parts of dates can matter: those that differ within the table.
 
     "days", since the first one; "season", the place in the year, where the dates span more than one, else days say the
     same; "weekday", unless all are the first of a month; "hour", the place in the day.
     """
-    there = found[~np.isnat(found)].astype(np.int64)
+    there = times[~np.isnat(times)].astype(np.int64)
     days = there // _DAY
     parts = ["days"]
     if days.max() - days.min() > _YEAR:
@@ -197,28 +189,17 @@ def useful_parts(found: NDArray[np.datetime64]) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def date_cells(found: NDArray[np.datetime64], start: int, parts: Sequence[str]) -> dict[str, NDArray[Any]]:
+def date_cells(times: NDArray[np.datetime64], start: int, parts: Sequence[str]) -> dict[str, NDArray[Any]]:
     r"""Return the parts of dates as columns, by name.
 
     Place in the year and in the day are the angles :math:`2\pi t/T` as sine and cosine, so that December is near
     January; days of the week are categories, as there is no reason why Friday should lie between Thursday and Saturday.
 
-    Parameters
-    ----------
-    found : (n,) datetime64[us]
-    start : int
-        Microseconds since 1970 from which days are counted.
-    parts : names
-        As of `useful_parts`.
-
-    Examples
-    --------
-    >>> times = np.array(["2020-01-03T06:00", "NaT"], dtype="datetime64[us]")
-    >>> [(name, values.tolist()) for name, values in date_cells(times, 0, ["days", "weekday"]).items()]
-    [('days', [18264.25, nan]), ('weekday', ['Friday', None])]
+    ``times`` (n,) are datetime64[us], ``start`` the microseconds since 1970 from which days are counted, ``parts`` as
+    of `useful_parts`.
     """
-    gone = np.isnat(found)
-    ticks = np.where(gone, 0, found.astype(np.int64))
+    gone = np.isnat(times)
+    ticks = np.where(gone, 0, times.astype(np.int64))
     cells: dict[str, NDArray[Any]] = {}
     for part in parts:
         if part == "days":
@@ -228,17 +209,17 @@ def date_cells(found: NDArray[np.datetime64], start: int, parts: Sequence[str]) 
             names[gone] = None
             cells["weekday"] = names
         else:
-            turn = _of_the_year(found) if part == "season" else (ticks % _DAY) / _DAY
+            turn = _of_the_year(times) if part == "season" else (ticks % _DAY) / _DAY
             angle = np.where(gone, np.nan, 2 * np.pi * turn)
             cells[f"{part} sin"], cells[f"{part} cos"] = np.sin(angle), np.cos(angle)
     return cells
 
 
-def _of_the_year(found: NDArray[np.datetime64]) -> NDArray[np.float64]:
+def _of_the_year(times: NDArray[np.datetime64]) -> NDArray[np.float64]:
     """Return the place in its year of each moment, from 0 to 1."""
-    year = found.astype("datetime64[Y]")
+    year = times.astype("datetime64[Y]")
     begin, end = year.astype("datetime64[us]").astype(np.int64), (year + 1).astype("datetime64[us]").astype(np.int64)
-    there = ~np.isnat(found)
-    place: NDArray[np.float64] = np.zeros(len(found))
-    np.divide(found.astype(np.int64) - begin, end - begin, out=place, where=there)
+    there = ~np.isnat(times)
+    place: NDArray[np.float64] = np.zeros(len(times))
+    np.divide(times.astype(np.int64) - begin, end - begin, out=place, where=there)
     return place

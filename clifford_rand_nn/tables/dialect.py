@@ -1,4 +1,4 @@
-"""How a file of separated values is written: encoding, separator, decimal mark and names, found by its beginning."""
+"""Dialects of separated values: encoding, separator, decimal mark and names, detected from the beginning of a file."""
 
 import csv
 import gzip
@@ -21,7 +21,7 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 DAMAGED = (gzip.BadGzipFile, zipfile.BadZipFile, EOFError, zlib.error)  # of archives
 SPACES = " "  # one or more between two cells
 _NO_HEADER = "give --no-header, in Python header=False, if that is a row"
-_LOOKED_AT = 2**18  # characters: some thousand rows
+_BEGINNING = 2**18  # characters: some thousand rows
 _ENCODINGS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _ROWS = 200  # by which the separator is found
 _NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")
@@ -34,7 +34,7 @@ _POINT = re.compile(r"\s*[+-]?(\d*\.\d+|\d+\.)([eE][+-]?\d+)?\s*")
 
 @dataclass(frozen=True)
 class Dialect:
-    """How to read a file of separated values.
+    """Notation of a file of separated values.
 
     Attributes
     ----------
@@ -50,11 +50,11 @@ class Dialect:
     codes : tuple of str
         Columns with cells such as 01234, which are texts: as numbers they would lose their zeros.
     notes : tuple of str
-        What was found out and the reader may want to know.
+        What was detected, for the user.
     skipped : int
         Lines of comments before the names.
     whole : bool
-        Whether all of the file was looked at.
+        Whether the dialect is that of all of the file, not of its beginning.
     """
 
     encoding: str
@@ -98,8 +98,8 @@ def find_dialect(
     rows are of equal length, or a column is numbers. The decimal mark is a comma where cells such as ``1,5`` stand
     between other separators and no cell such as ``1.5`` does; beside them ``12.000`` is twelve thousand.
     """
-    one = "one ASCII character that ends no line"  # pandas' parser takes a byte
-    _check("separator", separator, one, lambda text: len(text) == 1 and text.isascii() and text not in "\r\n")
+    rule = "one ASCII character that ends no line"  # pandas' parser takes a byte
+    _check("separator", separator, rule, lambda text: len(text) == 1 and text.isascii() and text not in "\r\n")
     _check("decimal", decimal, "'.' or ','", lambda text: text in (".", ","))
     encoding, text, whole = _beginning(file, encoding)
     skipped, text, commented = _without_comments(text)
@@ -132,8 +132,8 @@ def find_dialect(
             notes.append(f"decimals are written with a comma{also}")
     left_out: tuple[int, ...] = ()
     if header:
-        left_out, said = unnamed_columns(file, first, cells)
-        notes += said
+        left_out, left_out_notes = unnamed_columns(file, first, cells)
+        notes += left_out_notes
         refuse_duplicates(file, [name for name in first if name.strip()])
     else:
         first = [f"c{i + 1}" for i in range(len(first))]
@@ -172,7 +172,7 @@ def open_text(file: Path, encoding: str) -> TextIO:
 
 
 def not_text(file: Path, encoding: str | None = None) -> ArgumentError:
-    """Return the error for bytes that are no text in UTF-8, or in the encoding that was given."""
+    """Return the error for bytes that are not text in UTF-8, or in the encoding that was given."""
     if encoding is not None and not encoding.startswith("utf-8"):
         return ArgumentError(f"{file}: this is not {encoding} text.")
     hint = "save it in UTF-8, or give the encoding it has: --encoding cp1252 if it is from Windows or Excel (in Python "
@@ -199,7 +199,7 @@ def _beginning(file: Path, encoding: str | None) -> tuple[str, str, bool]:
                 mark = raw.read(4)
             encoding = next((name for begin, name in _ENCODINGS.items() if mark.startswith(begin)), "utf-8-sig")
         with open_text(file, encoding) as stream:
-            text = stream.read(_LOOKED_AT)
+            text = stream.read(_BEGINNING)
             if "\0" in text[:4]:
                 raise not_text(file, encoding)
             return encoding, text, not stream.read(1)
@@ -222,7 +222,7 @@ def _rows(file: Path, text: str, separator: str, whole: bool, spaces: bool = Fal
 
 def _parsed(text: str, separator: str, spaces: bool = False) -> list[list[str]]:
     """Return rows as Python reads them; line ends within cells are those of the file, as for pandas."""
-    csv.field_size_limit(max(csv.field_size_limit(), _LOOKED_AT))  # a cell may be all of the text
+    csv.field_size_limit(max(csv.field_size_limit(), _BEGINNING))  # a cell may be all of the text
     lines: Iterable[str] = io.StringIO(text, newline="")
     if separator == SPACES:
         lines = (" ".join(line.split()) for line in lines)
@@ -232,20 +232,20 @@ def _parsed(text: str, separator: str, spaces: bool = False) -> list[list[str]]:
 def _separator(text: str, usual: str) -> str:
     """Return the separator by which rows are most alike; ``usual`` if none makes two cells."""
     best, chosen = (0.0, 0.0, 0, 0), usual
-    for one in (usual, *(other for other in SEPARATORS if other != usual)):
+    for separator in (usual, *(mark for mark in SEPARATORS if mark != usual)):
         try:
-            rows = _sample(text, one)
+            rows = _sample(text, separator)
         except csv.Error:
             continue
         if not rows or len(rows[0]) < 2:
             continue
         alike = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
-        others = [other for other in SEPARATORS if other != one]
+        marks = [mark for mark in SEPARATORS if mark != separator]
         cells = [cell for row in rows for cell in row]
-        entire = sum(bool(_NUMBER.fullmatch(cell)) or not any(o in cell for o in others) for cell in cells)
+        entire = sum(bool(_NUMBER.fullmatch(cell)) or not any(mark in cell for mark in marks) for cell in cells)
         score = (alike, entire / len(cells), len(rows[0]), 0)
         if score > best:
-            best, chosen = score, one
+            best, chosen = score, separator
     rows = _sample(text, SPACES)
     even = len(rows) > 1 and len({len(row) for row in rows}) == 1 < len(rows[0])
     if even and _has_numbers(rows) and (best[0] < 1 or not _has_numbers(_sample(text, chosen))):
@@ -302,11 +302,11 @@ def _refuse_title(file: Path, text: str, separator: str) -> None:
     line, below = text[: stream.tell()].strip(), stream.read()
     if any(mark in line for mark in SEPARATORS) and not line.lower().startswith("sep="):
         return
-    other = _separator(below, separator)
-    rows = _parsed(below, other)[:_ROWS]
+    below_separator = _separator(below, separator)
+    rows = _parsed(below, below_separator)[:_ROWS]
     lengths = [len(row) for row in rows]
     if lengths and min(lengths) == max(lengths) > 1:
-        many = f"the {lengths[0]} cells of the others are separated by {SEPARATORS.get(other, 'spaces')}"
+        many = f"the {lengths[0]} cells of the others are separated by {SEPARATORS.get(below_separator, 'spaces')}"
         remedy = "remove what stands above the names of the columns"
         raise ArgumentError(f"{file}: the first line, {shortened(line, 30)!r}, holds no names: {many}; {remedy}.")
 
@@ -330,18 +330,18 @@ def _marks(rows: Sequence[Sequence[str]]) -> tuple[str, bool]:
 def unnamed_columns(
     file: Path, names: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> tuple[tuple[int, ...], list[str]]:
-    """Return the places of columns without a name that can be left out, and say so; refuse others."""
-    left_out, said = [], []
+    """Return the places of columns without a name that can be left out, with notes on them; refuse others."""
+    left_out, notes = [], []
     for i, name in enumerate(names):
         if name.strip():
             continue
         if not any(len(row) > i and row[i].strip() for row in rows):
-            said.append(f"column {i + 1} has neither a name nor cells, and is left out")
+            notes.append(f"column {i + 1} has neither a name nor cells, and is left out")
         elif i == 0:
-            said.append("the first column has no name: it is taken for a row index and left out")
+            notes.append("the first column has no name: it is taken for a row index and left out")
         else:
             raise ArgumentError(f"{file}: column {i + 1} has no name in the first line; name it, or {_NO_HEADER}.")
         left_out.append(i)
     if len(left_out) == len(names):
         raise ArgumentError(f"{file}: no column has a name in the first line; {_NO_HEADER}.")
-    return tuple(left_out), said
+    return tuple(left_out), notes

@@ -293,9 +293,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         frame, named = as_frame(X)
         if not named:
             if frame.shape[1] != self.n_features_in_:
-                given, wanted = frame.shape[1], self.n_features_in_
-                hint = f"X has {given} features, but {_OWNER} is expecting {wanted} features as input."
-                raise fail("X", _OWNER, f"of {wanted} columns, as in training", describe(f"{given}"), hint)
+                width, wanted = frame.shape[1], self.n_features_in_
+                hint = f"X has {width} features, but {_OWNER} is expecting {wanted} features as input."
+                raise fail("X", _OWNER, f"of {wanted} columns, as in training", describe(f"{width}"), hint)
             frame.columns = list(self._names)
         frame = without_marks(frame, column_names(self.missing, "missing", _OWNER, "marks of missing cells"))
         there = set(frame.columns)

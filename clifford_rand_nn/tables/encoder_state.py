@@ -37,11 +37,11 @@ def encoder_to_plain(encoder: Any) -> tuple[dict[str, NDArray[Any]], dict[str, A
         del params["missing"]
     params["dates"] = dict(dates) if isinstance(dates, Mapping) else column_names(dates, "dates", "TableEncoder")
     of: dict[type, list[Any]] = {
-        kind: [one for one in encoder.transformer_ if type(one) is kind]
+        kind: [entry for entry in encoder.transformer_ if type(entry) is kind]
         for kind in (Filled, MissingMark, OneHot, TargetMeans)
     }
     arrays = {
-        name: np.array([one.fill for one in of[Filled] if one.is_truth == is_truth], dtype=np.float64)
+        name: np.array([entry.fill for entry in of[Filled] if entry.is_truth == is_truth], dtype=np.float64)
         for name, is_truth in (("fill", False), ("truths", True))
     }
     meta = {
@@ -50,20 +50,20 @@ def encoder_to_plain(encoder: Any) -> tuple[dict[str, NDArray[Any]], dict[str, A
         "named": hasattr(encoder, "feature_names_in_"),
         "columns": [values_of(kind) for kind in encoder.columns_],
         "readers": [reader.plain() for reader in encoder.readers_],
-        "marked": [one.cells for one in of[MissingMark]],
+        "marked": [entry.cells for entry in of[MissingMark]],
         "whole": list(encoder.complete_),
-        "categories": {one.cells: {"words": list(one.words), "rare": list(one.rare)} for one in of[OneHot]},
+        "categories": {entry.cells: {"words": list(entry.words), "rare": list(entry.rare)} for entry in of[OneHot]},
         "text_features": encoder.text_features,
     }
     if of[TargetMeans]:
-        arrays["means"] = np.concatenate([np.ravel(one.values) for one in of[TargetMeans]])
-        means = {one.cells: {"words": list(one.words), "labels": list(one.labels)} for one in of[TargetMeans]}
+        arrays["means"] = np.concatenate([np.ravel(entry.values) for entry in of[TargetMeans]])
+        means = {entry.cells: {"words": list(entry.words), "labels": list(entry.labels)} for entry in of[TargetMeans]}
         meta["means"] = means
     return arrays, meta
 
 
 def encoder_from_plain(encoder: Any, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> Any:
-    """Return the encoder with what `encoder_to_plain` returned of another one.
+    """Return the encoder with what `encoder_to_plain` returned of another entry.
 
     Raises
     ------
@@ -91,8 +91,8 @@ def encoder_from_plain(encoder: Any, arrays: Mapping[str, NDArray[Any]], meta: M
     agree(set(marked) | set(complete) <= {*of[NUMBER], *of[TRUTH]}, _FAULT)
     encodings += [MissingMark(cells, origin[cells]) for cells in marked]
     means = _read_means(arrays.get("means", np.zeros(0)), meta.get("means", {}), origin)
-    agree({one.cells for one in means} <= set(of[WORD]), _FAULT)
-    for cells in [name for name in of[WORD] if name not in {one.cells for one in means}]:
+    agree({entry.cells for entry in means} <= set(of[WORD]), _FAULT)
+    for cells in [name for name in of[WORD] if name not in {entry.cells for entry in means}]:
         values = meta["categories"][cells]
         words, rare = _read_words(values["words"]), tuple(map(truth, values["rare"]))
         agree(bool(words) and len(words) == len(rare), _FAULT)
@@ -104,7 +104,7 @@ def encoder_from_plain(encoder: Any, arrays: Mapping[str, NDArray[Any]], meta: M
 
 
 def _read_means(values: NDArray[Any], stored: Mapping[str, Any], origin: Mapping[str, str]) -> list[TargetMeans]:
-    """Return the target means of columns from one array."""
+    """Return the target means of columns from entry array."""
     means = []
     agree(values.ndim == 1 and bool(np.isfinite(values).all()), _FAULT)
     for cells, entry in stored.items():
@@ -139,8 +139,8 @@ def _read_parameters(params: Mapping[str, Any]) -> Mapping[str, Any]:
 def _read_reader(values: Mapping[str, Any]) -> Reader:
     """Return the reader that `Reader.plain` described."""
     fields = {name: value for name, value in values.items() if name not in ("kind", "start")}
-    others: dict[str, Any] = {"start": whole(values["start"], low=None)} if "start" in values else {}
-    reader = record_of(READERS[values["kind"]], fields, **others)
+    start: dict[str, Any] = {"start": whole(values["start"], low=None)} if "start" in values else {}
+    reader = record_of(READERS[values["kind"]], fields, **start)
     if isinstance(reader, DateReader):
         agree(bool(reader.parts) and len(set(reader.parts)) == len(reader.parts) and set(reader.parts) <= set(PARTS))
         agree(abs(reader.start) < 2**63, _FAULT)

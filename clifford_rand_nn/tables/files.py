@@ -25,24 +25,12 @@ def existing_table(path: str | Path) -> Path:
 
 
 def read_ending(path: str | Path) -> str:
-    """Return the ending of a table that can be read, in lower case.
-
-    Examples
-    --------
-    >>> read_ending("Train.CSV"), read_ending("a.b.csv.gz")
-    ('.csv', '.csv.gz')
-    """
+    """Return the ending of a table that can be read, such as ".csv.gz", in lower case."""
     return _one_of(path, READ)
 
 
 def check_ending(path: str | Path) -> str:
-    """Return the ending of a table that can be written, in lower case.
-
-    Examples
-    --------
-    >>> check_ending("Train.CSV")
-    '.csv'
-    """
+    """Return the ending of a table that can be written, in lower case."""
     return _one_of(path, WRITTEN)
 
 
@@ -67,19 +55,13 @@ def refuse_duplicates(file: Path, names: Sequence[str]) -> None:
 
 def closest(name: str, there: Sequence[str]) -> str:
     """Return " (is 'x' meant?)" for the name that is closest, or nothing."""
-    folded = {one.lower(): one for one in there}
+    folded = {candidate.lower(): candidate for candidate in there}
     close = difflib.get_close_matches(name.lower(), list(folded), 1)
     return f" (is {folded[close[0]]!r} meant?)" if close else ""
 
 
 def listed(names: Sequence[str] | Mapping[str, object], wanted: str | None = None) -> str:
-    """List names for one error line, with the closest to ``wanted``.
-
-    Examples
-    --------
-    >>> listed(["age", "city"], "Age")
-    "'age', 'city' (is 'age' meant?)"
-    """
+    """List names for one error line, with the closest to ``wanted``: "'age', 'city' (is 'age' meant?)"."""
     every = list(names)
     text = some_of([repr(name) for name in every], _SHOWN) or "none"
     return text if wanted is None else text + closest(wanted, every)

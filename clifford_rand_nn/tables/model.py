@@ -24,7 +24,7 @@ _LONGEST = 100  # characters of a name that is not there
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """What a model is fitted to.
+    """Features, target, weights and groups that a model is fitted to.
 
     Attributes
     ----------
@@ -54,27 +54,16 @@ def training_rows(
 ) -> TrainingRows:
     """Split a data frame into features, target, weights and groups; rows without a target are left out.
 
-    Parameters
-    ----------
-    frame : DataFrame
-    target, weights, groups : name of a column, or (n,) array
-    apart : sequence of str
-        Columns that are no features, such as one that identifies the rows.
-    what : str
-        How an error calls the table: by its file, say.
-
-    Raises
-    ------
-    ArgumentError
-        A column is missing, or no target; no row has a target; nothing is left for features; a weight is negative.
+    ``target``, ``weights`` and ``groups`` are names of columns or arrays (n,); columns ``apart`` are not features;
+    ``what`` is the name of the table in errors.
     """
     frame, _ = as_frame(frame)
     taken = [name for name in (target, weights, groups, *apart) if isinstance(name, str)]
     there = [str(name) for name in frame.columns]
     for name in taken:
         if name not in there:
-            said = repr(shortened(name, _LONGEST))
-            raise ArgumentError(f"{what}: there is no column {said}; the columns are {listed(there, name)}.")
+            shown = repr(shortened(name, _LONGEST))
+            raise ArgumentError(f"{what}: there is no column {shown}; the columns are {listed(there, name)}.")
     y = _column(frame, target, "target", "target")
     y = _without_bad_cells(y, what)
     known = y.notna()
@@ -116,7 +105,7 @@ def table_model(
     model : estimator or None
         None is `ConvexNetworkClassifier` or `ConvexNetworkRegressor`, as the target is; see `choose_task`.
     sample_weight, groups : name of a column, or (n,) array, optional
-        As in ``fit`` of the networks. Columns are no features then.
+        As in ``fit`` of the networks. These columns are not features.
     kinds
         Parameters of `TableEncoder`, such as ``categorical=["zip"]`` or ``leave_out=["name"]``.
 
@@ -156,8 +145,9 @@ def table_model(
         task, _ = choose_task(rows.target)
         model = ConvexNetworkClassifier() if task == "classification" else ConvexNetworkRegressor()
     pipeline = Pipeline([("table", TableEncoder(**kinds)), ("model", model)])
-    given = {"model__sample_weight": rows.weights, "model__groups": rows.groups}
-    return pipeline.fit(rows.features, rows.target, **{key: value for key, value in given.items() if value is not None})
+    options = {"model__sample_weight": rows.weights, "model__groups": rows.groups}
+    options = {name: value for name, value in options.items() if value is not None}
+    return pipeline.fit(rows.features, rows.target, **options)
 
 
 def _without_bad_cells(y: Any, what: str) -> Any:
@@ -169,23 +159,20 @@ def _without_bad_cells(y: Any, what: str) -> Any:
     bad = y.isin(odd).to_numpy()
     if not odd or not is_rare(int(bad.sum()), len(y)):
         return y
-    said = f"{int(bad.sum())} of {len(y)} cells could not be read (such as {shortened(odd[0], _LONGEST)!r} in row "
-    warnings.warn(f"{what}: the target {y.name!r}: {said}{y.index[bad][0]}); they count as missing", TableNote, 3)
+    note = f"{int(bad.sum())} of {len(y)} cells could not be read (such as {shortened(odd[0], _LONGEST)!r} in row "
+    warnings.warn(f"{what}: the target {y.name!r}: {note}{y.index[bad][0]}); they count as missing", TableNote, 3)
     return require("pandas", extra="app", purpose="encoding a table").Series(values, index=y.index, name=y.name)
 
 
-def _name(given: Any, otherwise: str) -> str:
-    return given if isinstance(given, str) else str(getattr(given, "name", None) or otherwise)
-
-
-def _column(frame: Any, given: Any, parameter: str, otherwise: str) -> Any:
+def _column(frame: Any, column: Any, parameter: str, default_name: str) -> Any:
     """Return a column of a frame, or an array as one."""
     pandas = require("pandas", extra="app", purpose="encoding a table")
-    if isinstance(given, str):
-        return frame[given]
-    values, rule = as_array(given, parameter, "table_model"), f"the name of a column, or an array ({len(frame)},)"
+    if isinstance(column, str):
+        return frame[column]
+    values, rule = as_array(column, parameter, "table_model"), f"the name of a column, or an array ({len(frame)},)"
     if values.shape != (len(frame),):
         raise fail(parameter, "table_model", rule, describe(f"shape {values.shape}"))
     if values.dtype.kind == "V":
         raise fail(parameter, "table_model", rule, describe("records"))
-    return pandas.Series(values, index=frame.index, name=_name(given, otherwise))
+    name = str(getattr(column, "name", None) or default_name)
+    return pandas.Series(values, index=frame.index, name=name)

@@ -1,4 +1,4 @@
-"""What there is to say of a table that a model is used on."""
+"""Notes on a table that a model is fitted to or used on."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ class TableNote(UserWarning):
 
 @dataclass(frozen=True)
 class Notes:
-    """What `TableEncoder.encode` noticed; the sum of two is that of both tables.
+    """Notes of `TableEncoder.encode`; the sum of two is that of both tables.
 
     Attributes
     ----------
@@ -39,14 +39,6 @@ class Notes:
         For each column with cells that could not be read their number, the first one, and its row.
     left_out : tuple of str
         Columns that a fit leaves out, and why.
-
-    Examples
-    --------
-    >>> one = Notes(10, ("id",), {"city": {"Rome": 1}})
-    >>> for line in (one + Notes(10, ("id",), {"city": {"Rome": 2, "Bern": 1}})).lines():
-    ...     print(line)
-    column 'id' is not used by the model
-    'city': 4 of 20 rows have a category that was not in training (such as 'Rome'); it counts as a rare one
     """
 
     rows: int = 0
@@ -74,39 +66,33 @@ class Notes:
         return Notes(self.rows + other.rows, ignored, unknown, filled, unread, left_out)
 
     def lines(self) -> list[str]:
-        """Return what was noticed, a line each."""
-        said = []
+        """Return the notes, a line each."""
+        lines = []
         if len(self.ignored) == 1:
-            said.append(f"column {self.ignored[0]!r} is not used by the model")
+            lines.append(f"column {self.ignored[0]!r} is not used by the model")
         elif self.ignored:
-            said.append(f"{len(self.ignored)} columns are not used by the model: {listed(self.ignored)}")
+            lines.append(f"{len(self.ignored)} columns are not used by the model: {listed(self.ignored)}")
         for name, counts in self.unknown.items():
             such = f"(such as {max(counts, key=lambda word: counts[word])!r})"
             rows = f"{name!r}: {sum(counts.values())} of {self.rows} rows have a category that was not in training"
-            said.append(f"{rows} {such}; it counts as a rare one")
+            lines.append(f"{rows} {such}; it counts as a rare one")
         for name, (count, cell, row) in self.unread.items():
             rows = f"{name!r}: {count} of {self.rows} cells could not be read"
-            said.append(f"{rows} (such as {shortened(cell, _LONGEST)!r} in row {row}); they count as missing")
+            lines.append(f"{rows} (such as {shortened(cell, _LONGEST)!r} in row {row}); they count as missing")
         if self.left_out:
-            said.append(f"columns are left out: {some_of(self.left_out, _SHOWN)}")
+            lines.append(f"columns are left out: {some_of(self.left_out, _SHOWN)}")
         for name, count in self.filled.items():
             if name in self.unread:
                 continue
             rows = f"{name!r}: {count} of {self.rows} cells are missing, where none was in training"
-            said.append(f"{rows}; the median of training stands for them")
-        return said
+            lines.append(f"{rows}; the median of training stands for them")
+        return lines
 
 
 def column_names(names: str | Iterable[str], name: str, owner: str, rule: str = "names of columns") -> list[str]:
-    """Return names of columns, of which one may be given as it is.
-
-    Raises
-    ------
-    ArgumentError
-        They are no names: what cannot be listed, or bytes.
-    """
+    """Return names of columns as a list; a text is one name. Refuse what cannot be listed, and bytes."""
     if isinstance(names, str):
         return [names]
     if not isinstance(names, Iterable) or isinstance(names, bytes | type):
         raise fail(name, owner, rule, names)
-    return [str(one) for one in names]
+    return list(map(str, names))

@@ -12,16 +12,7 @@ MOST_CLASSES = 20  # more distinct whole numbers than this are counts or codes r
 
 
 def choose_task(target: NDArray[Any]) -> tuple[str, str]:
-    """Return the task for a target, and why; refuse texts most of which are there once, which are not classes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> choose_task(np.array(["a", "b", "a", "b"]))
-    ('classification', 'the target is text, 2 classes')
-    >>> choose_task(np.array([0.5, 1.0, 2.25]))
-    ('regression', 'the target has fractions')
-    """
+    """Return the task for a target, and why; refuse texts most of which occur once, which are not classes."""
     values = np.unique(target)
     if target.dtype.kind in "US":
         if len(values) > max(MOST_CLASSES, len(target) // 2):

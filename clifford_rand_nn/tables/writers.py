@@ -23,16 +23,6 @@ def written_columns(path: Path | None) -> Iterator[Write]:
     """Yield a function that writes columns of one length below those before; the file appears complete or not at all.
 
     CSV is written by pyarrow where it is installed, else by Python: numbers so that they are read back bit for bit.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "out.csv"
-    >>> with written_columns(path) as write:
-    ...     write({"prediction": np.array(["a", "b"]), "score": np.array([0.1, -2.5])})
-    ...     write({"prediction": np.array(["c"]), "score": np.array([3.5])})
-    >>> path.read_text().splitlines()
-    ['prediction,score', 'a,0.1', 'b,-2.5', 'c,3.5']
     """
     if path is None:
         with _csv(_Terminal() if sys.stdout.isatty() else sys.stdout.buffer) as write:
@@ -141,12 +131,12 @@ def _table(columns: Mapping[str, Any], begun: dict[str, Any]) -> Any:
     """Return an Arrow table; columns are of the types of the first block, which ``begun`` holds."""
     import pyarrow as pa
 
-    made = {}
+    arrays = {}
     for name, values in columns.items():
         array = values if isinstance(values, pa.Array) else pa.array(values, type=begun.get(name), from_pandas=True)
         begun.setdefault(name, array.type)
-        made[name] = array
-    return pa.table(made)
+        arrays[name] = array
+    return pa.table(arrays)
 
 
 def _words(values: Any) -> Any:
