@@ -58,9 +58,9 @@ class Exported:
         >>> bool(np.allclose(module(torch.tensor(X)).detach(), model.predict(X)))
         True
         """
-        from clifford_rand_nn.export.torch_module import as_module  # which imports torch
+        from clifford_rand_nn.export.torch_module import ProgramModule  # which imports torch
 
-        return as_module(self._program(0.9))
+        return ProgramModule(self._program(0.9))
 
     def to_onnx(self, path: str | os.PathLike[str], *, dtype: Any = "float32", coverage: float | None = 0.9) -> Path:
         """Write the model as an ONNX file, opset 19; needs the extra "onnx".

@@ -122,21 +122,20 @@ class _Writer:
 
     def __init__(self, onnx: Any, outer: "_Writer | None" = None, taken: Iterable[str] = ()) -> None:
         self._onnx = onnx
-        self._outer = outer
-        self._top: _Writer = self if outer is None else outer._top
+        self.top: _Writer = self if outer is None else outer.top
         self.nodes: list[Any] = []
         self.initializers: list[Any] = []
-        self._arrays: dict[Any, str] = {}
-        self._taken = set(taken)
-        self._count = 0
+        self.arrays: dict[Any, str] = {}
+        self.taken = set(taken)
+        self.count = 0
 
     def fresh(self, name: str) -> str:
         """Return a name that no other value of the file has."""
-        top = self._top
-        top._count += 1
-        while f"{name}_{top._count}" in top._taken:
-            top._count += 1
-        return f"{name}_{top._count}"
+        top = self.top
+        top.count += 1
+        while f"{name}_{top.count}" in top.taken:
+            top.count += 1
+        return f"{name}_{top.count}"
 
     def node(self, op: str, inputs: list[str], output: str | None = None, **attributes: Any) -> str:
         """Add a node with one output and return the output's name."""
@@ -146,12 +145,12 @@ class _Writer:
 
     def array(self, data: NDArray[Any], name: str = "array") -> str:
         """Return the name of an array of the file; equal numbers are there once."""
-        top = self._top
+        top = self.top
         key = (data.dtype.str, data.item()) if data.ndim == 0 else id(data)
-        if key not in top._arrays:
-            label = top._arrays[key] = self.fresh(name)
+        if key not in top.arrays:
+            label = top.arrays[key] = self.fresh(name)
             top.initializers.append(self._onnx.numpy_helper.from_array(data, label))
-        return top._arrays[key]
+        return top.arrays[key]
 
     def number(self, value: float) -> str:
         """Return the name of a number."""

@@ -62,7 +62,7 @@ class ProgramModule(nn.Module):
 
     def __init__(self, program: Program) -> None:
         super().__init__()
-        self._program, self._dtype = program, torch.float64  # of the results
+        self.program, self._dtype = program, torch.float64  # of the results
         self.classes = None if program.classes is None else program.classes.tolist()
         self.columns = program.columns
         self._steps = {name: _steps(end) for name, end in program.results.items()}
@@ -77,7 +77,7 @@ class ProgramModule(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the decision function of a classifier, else predictions, for rows x (n, d)."""
-        return self._result("predict" if "predict" in self._program.results else "decision_function", x)
+        return self._result("predict" if "predict" in self.program.results else "decision_function", x)
 
     def outputs(self, x: Tensor) -> Tensor:
         """Return the outputs (n, C) of the network for rows x (n, d), before any calibration: what training is for."""
@@ -101,13 +101,13 @@ class ProgramModule(nn.Module):
         return self._evaluated(self._penalty, None)
 
     def _result(self, name: str, x: Tensor) -> Tensor:
-        if name not in self._program.results:
-            received = describe(f"a {self._program.model} without it")
+        if name not in self.program.results:
+            received = describe(f"a {self.program.model} without it")
             raise fail("module", name, f"of a model with the result {name!r}", received)
-        if x.ndim != 2 or x.shape[1] != self._program.d:
-            rule = f"of shape (n, {self._program.d})"
-            raise fail("x", self._program.model, rule, describe(f"shape {tuple(x.shape)}"))
-        end, block = self._steps[name], self._program.block()
+        if x.ndim != 2 or x.shape[1] != self.program.d:
+            rule = f"of shape (n, {self.program.d})"
+            raise fail("x", self.program.model, rule, describe(f"shape {tuple(x.shape)}"))
+        end, block = self._steps[name], self.program.block()
         if block is None or torch.is_grad_enabled() or torch.compiler.is_exporting():
             return self._evaluated(end, x)
         return torch.cat([self._evaluated(end, part) for part in torch.split(x, block)])
@@ -148,11 +148,6 @@ def _steps(end: Value) -> list[_Step]:
     ]
 
 
-def as_module(program: Program) -> ProgramModule:
-    """Return the module of a program."""
-    return ProgramModule(program)
-
-
 class _Results(nn.Module):
     """The results of a module under the names that ONNX files give them."""
 
@@ -161,7 +156,7 @@ class _Results(nn.Module):
         self.model = module
 
     def forward(self, X: Tensor) -> dict[str, Tensor]:
-        model, results = self.model, self.model._program.results
+        model, results = self.model, self.model.program.results
         if "index" not in results:
             return {"variable": model(X)}
         if "predict_proba" in results:
@@ -171,7 +166,7 @@ class _Results(nn.Module):
 
 def save_program(program: Program, path: str | os.PathLike[str]) -> dict[str, str]:
     """Write a program as an exported program of PyTorch, for any number of rows; return what comes out of it."""
-    module = _Results(as_module(program)).eval()
+    module = _Results(ProgramModule(program)).eval()
     rows = torch.zeros(2, program.d, dtype=torch.float64)
     dynamic = {"X": {0: torch.export.Dim("rows", min=1)}}
     exported = torch.export.export(module, (rows,), dynamic_shapes=dynamic)

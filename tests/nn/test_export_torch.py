@@ -186,7 +186,7 @@ def test_gradients_are_finite_on_the_rows_of_the_kernel():
 def test_rows_are_taken_in_blocks_where_nothing_is_trained(monkeypatch):
     network, X = kernel_network(), rows_of("network, a number")
     module, widest = network.to_torch(), []
-    monkeypatch.setattr(type(module._program), "block", lambda self: 4)
+    monkeypatch.setattr(type(module.program), "block", lambda self: 4)
     evaluated = type(module)._evaluated
     monkeypatch.setattr(
         type(module), "_evaluated", lambda self, end, x: (widest.append(len(x)), evaluated(self, end, x))[1]

@@ -40,6 +40,7 @@ from clifford_rand_nn import (
 )
 from clifford_rand_nn.tables.model import table_model
 from support.damage import damaged_bytes, damaged_members
+from support.model_files import contents, write
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((40, 4))
@@ -60,17 +61,6 @@ def scaled(tmp_path_factory):
     return model, path
 
 
-def _contents(path):
-    with np.load(path, allow_pickle=False) as archive:
-        arrays = {name: archive[name] for name in archive.files}
-    return arrays, json.loads(arrays["meta"].tobytes())
-
-
-def _write(path, arrays, meta):
-    arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
-    np.savez(path, **arrays)
-
-
 def test_a_pipeline_comes_back_bit_for_bit(scaled, tmp_path):
     model, path = scaled
     back = load_model(path)
@@ -82,16 +72,16 @@ def test_a_pipeline_comes_back_bit_for_bit(scaled, tmp_path):
     assert back[-1].get_params() == model[-1].get_params()
     assert back[-1].certificate_.verify(back[:-1].transform(X), SIDE).relative_gap < 1e-8
     save_model(tmp_path / "again.npz", back)  # saved again it is the same file
-    one, two = (_contents(file)[0] for file in (path, tmp_path / "again.npz"))
+    one, two = (contents(file)[0] for file in (path, tmp_path / "again.npz"))
     assert one.keys() == two.keys()
     for name in one.keys() - {"meta"}:
         np.testing.assert_array_equal(one[name], two[name])
 
 
 def test_only_pipelines_need_the_newer_version(scaled, tmp_path):
-    assert _contents(scaled[1])[1]["version"] == 8
+    assert contents(scaled[1])[1]["version"] == 8
     save_model(tmp_path / "m.npz", scaled[0][-1])
-    assert _contents(tmp_path / "m.npz")[1]["version"] == 5
+    assert contents(tmp_path / "m.npz")[1]["version"] == 5
 
 
 def _frame():
@@ -197,7 +187,7 @@ def test_a_table_model_comes_back_without_skops(table, tmp_path, monkeypatch):
     assert back[0].get_feature_names_out().tolist() == model[0].get_feature_names_out().tolist()
     assert back[-1].certificate_.verify(back[:-1].transform(frame), SIDE).relative_gap < 0.02
     save_model(tmp_path / "again.npz", back)
-    one, two = (_contents(file)[0] for file in (path, tmp_path / "again.npz"))
+    one, two = (contents(file)[0] for file in (path, tmp_path / "again.npz"))
     assert one.keys() == two.keys()
     assert all((one[name] == two[name]).all() for name in one.keys() - {"meta"})
 
@@ -218,9 +208,9 @@ TABLE_DAMAGE = {
 
 @pytest.mark.parametrize("fault", TABLE_DAMAGE)
 def test_damaged_tables_give_the_one_error(table, tmp_path, fault):
-    arrays, meta = _contents(table[1])
+    arrays, meta = contents(table[1])
     TABLE_DAMAGE[fault](arrays, meta["pipeline"]["steps"][0]["encoder"])
-    _write(tmp_path / "m.npz", arrays, meta)
+    write(tmp_path / "m.npz", arrays, meta)
     with pytest.raises(ArgumentError, match=r"m\.npz: the model file is damaged"):
         load_model(tmp_path / "m.npz")
 
@@ -266,7 +256,7 @@ def test_what_no_file_may_hold_is_refused_by_name(tmp_path, monkeypatch, what):
 
 def _with_schema(path, out, change):
     """Write the file again with another tree of its first step, whose digest is right."""
-    arrays, meta = _contents(path)
+    arrays, meta = contents(path)
     with zipfile.ZipFile(io.BytesIO(arrays["step0"].tobytes())) as archive:
         members = {info.filename: archive.read(info) for info in archive.infolist()}
     tree = json.loads(members["schema.json"])
@@ -278,7 +268,7 @@ def _with_schema(path, out, change):
             archive.writestr(name, data)
     arrays["step0"] = np.frombuffer(stream.getvalue(), dtype=np.uint8)
     meta["pipeline"]["steps"][0]["sha256"] = hashlib.sha256(stream.getvalue()).hexdigest()
-    _write(out, arrays, meta)
+    write(out, arrays, meta)
     return out
 
 
@@ -378,9 +368,9 @@ DAMAGE = {
 
 @pytest.mark.parametrize("fault", DAMAGE)
 def test_damaged_pipelines_give_the_one_error(scaled, tmp_path, fault):
-    arrays, meta = _contents(scaled[1])
+    arrays, meta = contents(scaled[1])
     DAMAGE[fault](arrays, meta)
-    _write(tmp_path / "m.npz", arrays, meta)
+    write(tmp_path / "m.npz", arrays, meta)
     with pytest.raises(ArgumentError, match=r"m\.npz: the model file is damaged"):
         load_model(tmp_path / "m.npz")
 
@@ -388,13 +378,13 @@ def test_damaged_pipelines_give_the_one_error(scaled, tmp_path, fault):
 @pytest.mark.parametrize("way", [damaged_bytes, damaged_members])
 def test_damaged_steps_load_as_they_were_or_raise_the_one_error(scaled, tmp_path, way):
     """With the digest of the damaged bytes, so that skops' reader meets them."""
-    arrays, meta = _contents(scaled[1])
+    arrays, meta = contents(scaled[1])
     good, loaded, told = arrays["step0"].tobytes(), 0, 0
     for trial in range(60):
         bad = way(good, np.random.default_rng([9, trial]))
         arrays["step0"] = np.frombuffer(bad, dtype=np.uint8)
         meta["pipeline"]["steps"][0]["sha256"] = hashlib.sha256(bad).hexdigest()
-        _write(tmp_path / "m.npz", arrays, meta)
+        write(tmp_path / "m.npz", arrays, meta)
         try:
             load_model(tmp_path / "m.npz")
             loaded += 1
