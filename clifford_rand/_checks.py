@@ -58,14 +58,7 @@ def describe(text: str) -> str:
 
 
 def as_array(value: ArrayLike, name: str, owner: str) -> NDArray[Any]:
-    """Return ``value`` as an array of whatever dtype, in the machine's byte order: the way in for every caller's array.
-
-    Raises
-    ------
-    ArgumentError
-        If entries are masked, as the numbers below a mask mean nothing, or NumPy makes no array of ``value``, as of
-        rows of different lengths.
-    """
+    """Return ``value`` as an array in the machine's byte order; masked entries and ragged rows are refused."""
     if type(value) is np.ndarray and value.dtype.isnative:
         return value
     if _is_masked(value):
@@ -93,11 +86,9 @@ def _is_masked(value: object) -> bool:
 
 
 def as_real(value: ArrayLike, name: str, owner: str, *, min_ndim: int = 0, finite: bool = True) -> NDArray[Any]:
-    """Return ``value`` as a float32 or float64 array.
+    """Return ``value`` as a float32 or float64 array: float16 becomes float32, integers and wider floats float64.
 
-    float32 and float64 are kept, float16 becomes float32, integers and booleans become float64, and so does
-    extended precision. Complex, object, date and text arrays are refused, and so are masked entries, and NaN and
-    infinity if ``finite``.
+    Complex, object, date and text arrays are refused, and so are masked entries, and NaN and infinity if ``finite``.
     """
     array = as_array(value, name, owner)
     if array.dtype.kind in "biu" or array.dtype == np.longdouble:
@@ -119,20 +110,14 @@ def as_real(value: ArrayLike, name: str, owner: str, *, min_ndim: int = 0, finit
 
 
 def extremes(array: NDArray[Any]) -> tuple[Any, Any]:
-    """Return the smallest and the largest entry of an array that has some; both are NaN where one is.
-
-    Of few numbers this takes a third of the time of ``min`` and ``max``, and it warns of nothing.
-    """
+    """Return the smallest and the largest entry, both NaN where one is; sooner than ``min`` and ``max`` of few."""
     return array.item(array.argmin()), array.item(array.argmax())
 
 
 def check_array(
     value: object, name: str, owner: str, shape: tuple[int | None, ...], dtype: type[np.generic] = np.float64
 ) -> NDArray[Any]:
-    """Return ``value`` if it is an array of this type and shape, None being any length; nothing is converted.
-
-    For records, which hold the arrays that the library made and must not be put together from others.
-    """
+    """Return ``value`` if it is an array of this type and shape, None being any length; nothing is converted."""
     if not isinstance(value, np.ndarray) or value.dtype != dtype or value.ndim != len(shape):
         found = f"dtype {value.dtype}, shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
         raise fail(name, owner, f"an array of {np.dtype(dtype)} with {len(shape)} axes", describe(found))
@@ -179,10 +164,7 @@ def one_batch(function: _Function) -> _Function:
 
 
 def refuse_unreal(value: Any, name: str, owner: str, hint: str = "Convert it to numbers first.") -> None:
-    """Refuse masked, text and date entries, which a conversion to floats would let pass; objects that are numbers may.
-
-    For callers that leave the conversion to another library; ``value`` is an array, nested lists or a data frame.
-    """
+    """Refuse masked, text and date entries of an array, lists or a data frame, which a conversion would let pass."""
     frame = hasattr(value, "dtypes") and hasattr(value, "columns")
     array = None if frame else as_array(value, name, owner)
     dtypes = [array.dtype] if array is not None else list(value.dtypes)
@@ -198,19 +180,23 @@ def refuse_unreal(value: Any, name: str, owner: str, hint: str = "Convert it to 
 
 def check_size(array: NDArray[Any], name: str, owner: str) -> None:
     """Raise where products of squares of the largest entries are beyond float64; all zero is fine."""
-    largest = float(max(array.max(initial=0.0), -array.min(initial=0.0)))
-    if largest and not SMALLEST_SIZE <= largest <= _LARGEST_SIZE:
-        rule = f"of a size whose fourth powers float64 can hold, from {SMALLEST_SIZE:g} to {_LARGEST_SIZE:g}"
-        hint = "Multiply it by a power of two, and the penalty's weight with it."
-        raise fail(name, owner, rule, describe(f"entries up to {largest:.1e}"), hint)
+    hint = "Multiply it by a power of two, and the penalty's weight with it."
+    _check_largest(array, name, owner, (SMALLEST_SIZE, _LARGEST_SIZE), "fourth powers", hint)
 
 
 def check_squares(array: NDArray[Any], name: str, owner: str) -> None:
-    """Raise where squares of the largest entries are beyond float64, or are none; all zero is fine."""
+    """Raise where squares of the largest entries are beyond float64; all zero is fine."""
+    hint = "Multiply it by a power of two."
+    _check_largest(array, name, owner, (_SMALLEST_SQUARED, _LARGEST_SQUARED), "squares", hint)
+
+
+def _check_largest(
+    array: NDArray[Any], name: str, owner: str, limits: tuple[float, float], powers: str, hint: str
+) -> None:
     largest = float(max(array.max(initial=0.0), -array.min(initial=0.0)))
-    if largest and not _SMALLEST_SQUARED <= largest <= _LARGEST_SQUARED:
-        rule = f"of a size whose squares float64 can hold, from {_SMALLEST_SQUARED:g} to {_LARGEST_SQUARED:g}"
-        raise fail(name, owner, rule, describe(f"entries up to {largest:.1e}"), "Multiply it by a power of two.")
+    if largest and not limits[0] <= largest <= limits[1]:
+        rule = f"of a size whose {powers} float64 can hold, from {limits[0]:g} to {limits[1]:g}"
+        raise fail(name, owner, rule, describe(f"entries up to {largest:.1e}"), hint)
 
 
 def as_rows(X: ArrayLike, owner: str) -> NDArray[np.float64]:
@@ -222,7 +208,6 @@ def as_rows(X: ArrayLike, owner: str) -> NDArray[np.float64]:
 
 
 # ---- numbers, words and truth values: NumPy's scalars are as good as Python's
-
 
 _NO_NUMBERS = (bool, np.bool_, np.timedelta64)  # though Python and NumPy derive them from integers
 
@@ -273,13 +258,7 @@ def check_tolerance(rtol: object, default: float, owner: str, name: str = "rtol"
 
 
 def check_choice(value: object, name: str, owner: str, choices: Sequence[_Choice]) -> _Choice:
-    """Return the one of ``choices`` that ``value`` is: equal to it and of its type, NumPy's scalars as Python's.
-
-    Examples
-    --------
-    >>> check_choice(np.str_("l1"), "penalty", "f", ("l1", "l2"))
-    'l1'
-    """
+    """Return the one of ``choices`` that ``value`` is: equal to it and of its type, NumPy's scalars as Python's."""
     plain = value.item() if isinstance(value, np.generic) else value
     for choice in choices:
         if plain is choice or (type(plain) is type(choice) and plain == choice):
@@ -320,12 +299,6 @@ def check_path(value: object, name: str, owner: str) -> Path:
     if not isinstance(given, str) or not given or "\0" in given:
         raise fail(name, owner, "the path of a file or a folder", value)
     return Path(given)
-
-
-def check_callable(value: object, name: str, owner: str, rule: str = "a function") -> None:
-    """Raise for what cannot be called; a class can, but is no function of numbers."""
-    if not callable(value):
-        raise fail(name, owner, rule, value)
 
 
 def check_instance(value: object, kinds: Any, name: str, owner: str, rule: str) -> None:
@@ -371,21 +344,14 @@ def check_fits(
 
 
 def quantity(count: float, unit: str = "bytes") -> str:
-    """Return a count in words, however large.
-
-    Examples
-    --------
-    >>> quantity(3 * 2**29), quantity(10**6, "columns"), quantity(10**1000, "subsets")
-    ('1.5 GiB', '1000000 columns', '10^1000 subsets')
-    """
+    """Return a count in words, however large: 1.5 GiB, 1000000 columns, 10^1000 subsets."""
     if unit == "bytes" and 2**10 <= count < 2**60:
         power = int(math.log2(count)) // 10
         return f"{count / 2 ** (10 * power):.3g} {' KMGTP'[power]}iB"
     if count == math.inf:
         return f"infinitely many {unit}".rstrip()
-    number = (
-        f"{count:.15g}" if count < 10**15 else f"{count:.3g}" if count < 10**300 else f"10^{int(math.log10(count))}"
-    )
+    form = "{:.15g}" if count < 10**15 else "{:.3g}"
+    number = form.format(count) if count < 10**300 else f"10^{int(math.log10(count))}"
     return f"{number} {unit}".rstrip()
 
 

@@ -1,22 +1,27 @@
 """The class `Algebra`: the ways to make multivectors on a space."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from clifford_rand import geometry
-from clifford_rand._checks import as_generator, check_dtype, check_listed, check_shape, describe, fail
+from clifford_rand._checks import as_generator, check_dtype, check_shape, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.basis import layout
 from clifford_rand.basis.arrays import Tensor, as_tensor, is_tensor
 from clifford_rand.basis.coefficients import FLOATS, as_coefficients
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
+from clifford_rand.multivector.lazy_methods import methods_of
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.multivector.parse import Blades, parse_expression
 from clifford_rand.space import MOST_NAMES, Space
+
+if TYPE_CHECKING:
+    from clifford_rand.geometry import linear_maps, projections, spinors
+else:  # each module is loaded when one of its methods is first used
+    linear_maps, projections, spinors = methods_of("clifford_rand.geometry", "linear_maps projections spinors")
 
 
 class Algebra(Space):
@@ -221,20 +226,14 @@ class Algebra(Space):
             made = self(values)
             return made if dtype is None else made.astype(dtype)
         if values.__class__ is not np.ndarray and is_tensor(values):
-            array, keys = (
-                as_tensor(values, "values", "multivector"),
-                self._keys_of_tensor(grades, "multivector", "values"),
-            )
+            array = as_tensor(values, "values", "multivector")
+            keys = self._keys_of_tensor(grades, "multivector", "values")
         else:
             array = as_coefficients(values, "values", "multivector")
             keys = self._all_keys if grades is None else self.keys_of(grades, "multivector", "values")
         if array.ndim == 0 or array.shape[-1] != keys.size:
-            raise fail(
-                "values",
-                "multivector",
-                f"an array with {keys.size} components on its last axis (grades {', '.join(map(str, keys.grades))})",
-                describe(f"shape {tuple(array.shape)}"),
-            )
+            rule = f"an array with {keys.size} components on its last axis (grades {', '.join(map(str, keys.grades))})"
+            raise fail("values", "multivector", rule, describe(f"shape {tuple(array.shape)}"))
         made = self.new(keys, layout.own(array)) if array.__class__ is np.ndarray else self.new_tensor(keys, array)
         return made if dtype is None else made.astype(dtype)
 
@@ -302,7 +301,7 @@ class Algebra(Space):
         >>> alg.symbols("a"), alg.symbols("b", grades=1) * alg.e1
         (a + a1*e1 + a2*e2 + a12*e12, b1 - b2*e12)
         """
-        from clifford_rand.symbolic import make_symbols
+        from clifford_rand.symbolic.coefficients import make_symbols
 
         if not isinstance(name, str) or not name.isidentifier():
             raise fail("name", "symbols", 'an identifier, as "a"', name)
@@ -343,107 +342,8 @@ class Algebra(Space):
             values = values + 1j * generator.standard_normal((*batch, keys.size))
         return self.new(keys, layout.own(values.astype(kind, copy=False)))
 
-    def reciprocal_frame(self, vectors: Sequence[Multivector]) -> list[Multivector]:
-        """Return the vectors a^i in the span of k ≤ d given ones with a^i · a_j = δ_ij.
-
-        Raises
-        ------
-        ArgumentError
-            If the Gram matrix a_i · a_j is singular.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(2)
-        >>> alg.reciprocal_frame([alg.e1, alg.e1 + 2 * alg.e2])
-        [1.0*e1 - 0.5*e2, 0.5*e2]
-        """
-        listed = check_listed(vectors, "vectors", "reciprocal_frame", "a sequence of vectors")
-        for vector in listed:
-            if isinstance(vector, Multivector) and vector.algebra != self:
-                raise fail("vectors", "reciprocal_frame", f"of {self!r}", describe(f"a vector of {vector.algebra!r}"))
-        return geometry.projections.reciprocal_frame(listed)
-
-    def convert(self, A: Multivector, mapping: Mapping[str, str] | None = None, *, drop: bool = False) -> Multivector:
-        """Return a multivector of another algebra in this one, matching basis vectors by name.
-
-        It is a homomorphism: the basis vectors that A has need the same inner products here.
-
-        Parameters
-        ----------
-        A : Multivector
-            Of any algebra.
-        mapping : dict of str to str, optional
-            Names here for basis vectors there, ``{"e1": "e2"}``; the others keep their names.
-        drop : bool, default=False
-            Leave out the blades with a basis vector that is not here; otherwise they are an error unless zero.
-
-        Raises
-        ------
-        ArgumentError
-            If inner products differ, or a coefficient has no place here.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> vga, pga = cr.Algebra.vga(3), cr.Algebra.pga(3)
-        >>> pga.convert(vga.e12) * pga.e0
-        e012
-        >>> vga.convert(pga("e12 + 3*e01"), drop=True)
-        e12
-        """
-        return geometry.linear_maps.convert(self, A, mapping, drop=drop)
-
-    def from_left_matrix(self, M: ArrayLike, rtol: float = 1e-9) -> Multivector:
-        """Return A with ``A.left_matrix()`` equal to M (..., 2^d, 2^d), to ``rtol`` of its largest entry.
-
-        Raises
-        ------
-        ArgumentError
-            If M is not the matrix of a product X ↦ A X.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(3)
-        >>> alg.from_left_matrix((2 * alg.e12).left_matrix()).sparse()
-        2*e12
-        """
-        return geometry.linear_maps.from_left_matrix(self, M, rtol)
-
-    def from_right_matrix(self, M: ArrayLike, rtol: float = 1e-9) -> Multivector:
-        """Return A with ``A.right_matrix()`` equal to M (..., 2^d, 2^d), to ``rtol`` of its largest entry.
-
-        Raises
-        ------
-        ArgumentError
-            If M is not the matrix of a product X ↦ X A.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(2)
-        >>> alg.from_right_matrix(alg("1 + 2*e12").right_matrix())
-        1 + 2*e12
-        """
-        return geometry.linear_maps.from_right_matrix(self, M, rtol)
-
-    def from_spinor_matrix(self, M: ArrayLike, rtol: float = 1e-9, *, basis: str | None = None) -> Multivector:
-        """Return A with ``A.spinor_matrix(basis)`` equal to M, of the shape that it has.
-
-        Every complex matrix is one. The coefficients are real where I is i, and where their imaginary parts are at most
-        ``rtol`` of the largest, in the whole batch; complex otherwise.
-
-        Raises
-        ------
-        ArgumentError
-            If the shape does not fit, or the basis is not orthogonal with squares 1 and -1.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(4)
-        >>> alg.from_spinor_matrix((1 + 2 * alg.e12).spinor_matrix()).sparse()
-        1.0 + 2.0*e12
-        """
-        return geometry.spinors.from_spinor_matrix(self, M, rtol, basis)
+    reciprocal_frame = projections.reciprocal_frame
+    convert = linear_maps.convert
+    from_left_matrix = linear_maps.from_left_matrix
+    from_right_matrix = linear_maps.from_right_matrix
+    from_spinor_matrix = spinors.from_spinor_matrix

@@ -160,7 +160,7 @@ def inverse_gram(algebra: Algebra, owner: str, dtype: Any) -> NDArray[Any]:
 def _near(a: NDArray[Any], b: NDArray[Any], rtol: float, owner: str) -> bool:
     rtol = check_tolerance(rtol, 1e-9, owner)
     if "O" in (a.dtype.kind, b.dtype.kind):
-        from clifford_rand.symbolic import is_zero
+        from clifford_rand.symbolic.coefficients import is_zero
 
         return all(is_zero(value) for value in np.asarray(a - b).ravel().tolist())
     size = max(float(np.abs(a).max(initial=0)), float(np.abs(b).max(initial=0)))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import check_callable, check_choice, check_integer, describe, fail
+from clifford_rand._checks import check_choice, check_instance, check_integer, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.algebra import Algebra
 from clifford_rand.calculus import charts, fields
@@ -93,10 +93,10 @@ class Coordinates:
         names: Sequence[str] | None = None,
         simplify: Callable[[Any], Any] | None = None,
     ) -> None:
-        from clifford_rand.symbolic import coordinate_symbols, inverse_matrix, simplified
+        from clifford_rand.symbolic.matrices import coordinate_symbols, inverse_matrix, simplified
 
         if simplify is not None:
-            check_callable(simplify, "simplify", "Coordinates", "None or a function of an expression")
+            check_instance(simplify, Callable, "simplify", "Coordinates", "None or a function of an expression")
         self.simplifier = simplify
         flat = isinstance(symbols, Multivector)
         sources = {"metric": metric, "position": position, "lengths": lengths}
@@ -177,7 +177,7 @@ class Coordinates:
         >>> cr.Coordinates.named("polar").tangents[:, 1]
         array([-r*sin(theta), r*cos(theta)], dtype=object)
         """
-        from clifford_rand.symbolic import jacobian
+        from clifford_rand.symbolic.matrices import jacobian
 
         return jacobian(charts.position_of(self, "tangents").values, self.symbols)
 
@@ -191,7 +191,7 @@ class Coordinates:
         >>> cr.Coordinates.named("polar").reciprocal
         [er, (1/r)*etheta]
         """
-        from clifford_rand.symbolic import simplified
+        from clifford_rand.symbolic.matrices import simplified
 
         matrix = simplified(self.inverse_frame.dot(self.inverse_gram), self.simplifier)
         return [self.algebra.vector(column.copy()).sparse() for column in matrix.T]
@@ -207,7 +207,8 @@ class Coordinates:
         array([[0, 0],
                [0, -r]], dtype=object)
         """
-        from clifford_rand.symbolic import derivative, simplified
+        from clifford_rand.symbolic.coefficients import derivative
+        from clifford_rand.symbolic.matrices import simplified
 
         slopes = np.stack([derivative(self.gram, symbol) for symbol in self.symbols])  # [i, j, l]
         lowered = (slopes + np.swapaxes(slopes, 0, 1) - np.moveaxis(slopes, 0, 2)) / 2  # [i, j, l]
@@ -224,7 +225,8 @@ class Coordinates:
         array([[0, -1],
                [1, 0]], dtype=object)
         """
-        from clifford_rand.symbolic import derivative, simplified
+        from clifford_rand.symbolic.coefficients import derivative
+        from clifford_rand.symbolic.matrices import simplified
 
         matrices = []
         for i, symbol in enumerate(self.symbols):
@@ -243,7 +245,7 @@ class Coordinates:
         r**2*sin(theta)
         """
         from clifford_rand.basis.metric import metric_of_gram
-        from clifford_rand.symbolic import positive_root, sign_of, simplified
+        from clifford_rand.symbolic.matrices import positive_root, sign_of, simplified
 
         det = simplified(np.array([metric_of_gram(self.gram).determinant], dtype=object), self.simplifier)[0]
         return positive_root(det * (sign_of(det) or 1))
@@ -266,7 +268,7 @@ class Coordinates:
         >>> polar.grad * polar.field("f", 0)
         Derivative(f(r, theta), r)*er + (Derivative(f(r, theta), theta)/r)*etheta
         """
-        from clifford_rand.symbolic import functions_of
+        from clifford_rand.symbolic.matrices import functions_of
 
         field = self.algebra.symbols(name, grades)
         return field.new(field.keys, functions_of(field.coefficients, self.symbols))

@@ -37,7 +37,7 @@ def as_field(chart: Any, F: Any, owner: str = "as_field") -> Multivector:
 
 def slope(chart: Any, F: Multivector, i: int) -> Multivector:
     """Return the derivative of the components by one coordinate."""
-    from clifford_rand.symbolic import derivative
+    from clifford_rand.symbolic.coefficients import derivative
 
     return F.new(F.keys, derivative(F.coefficients, chart.symbols[i]))
 
@@ -81,7 +81,7 @@ def vector_curl(chart: Any, F: Any) -> Multivector:
     >>> chart.vector_curl(rho * chart.algebra.ephi)  # a turning disc: twice its angular velocity
     2*ez
     """
-    from clifford_rand.symbolic import positive_root, sign_of
+    from clifford_rand.symbolic.matrices import positive_root, sign_of
 
     field = chart.as_field(F, "vector_curl")
     if chart.d != 3 or field.grades != (1,):
@@ -127,7 +127,7 @@ def to_ambient(chart: Any, F: Any) -> Multivector:
     >>> chart.to_ambient(chart.algebra.er)
     cos(theta)*e1 + sin(theta)*e2
     """
-    from clifford_rand.symbolic import simplified
+    from clifford_rand.symbolic.matrices import simplified
 
     point = position_of(chart, "to_ambient")
     matrix = simplified(chart.tangents.dot(chart.frame), chart.simplifier)
@@ -152,7 +152,7 @@ def from_ambient(chart: Any, F: Multivector, x: Any = None) -> Multivector:
     >>> chart.from_ambient(x, x).simplify()
     r*er
     """
-    from clifford_rand.symbolic import simplified, substituted
+    from clifford_rand.symbolic.matrices import simplified, substituted
 
     point = position_of(chart, "from_ambient")
     if not hasattr(F, "algebra") or F.algebra != point.algebra:
@@ -198,7 +198,7 @@ def christoffel_first(chart: Any) -> NDArray[Any]:
     array([[0, r],
            [r, 0]], dtype=object)
     """
-    from clifford_rand.symbolic import simplified
+    from clifford_rand.symbolic.matrices import simplified
 
     return simplified(np.einsum("kl,lij->kij", chart.gram, chart.christoffel), chart.simplifier)
 
@@ -214,7 +214,8 @@ def riemann(chart: Any) -> NDArray[Any]:
     >>> bool(cr.Coordinates.named("polar").riemann().any())
     False
     """
-    from clifford_rand.symbolic import derivative, simplified
+    from clifford_rand.symbolic.coefficients import derivative
+    from clifford_rand.symbolic.matrices import simplified
 
     G = chart.christoffel
     slopes = np.stack([derivative(G, symbol) for symbol in chart.symbols])  # [i, k, j, l]
@@ -232,7 +233,7 @@ def ricci(chart: Any) -> NDArray[Any]:
     >>> bool(black_hole.ricci().any())  # Schwarzschild's metric solves Einstein's equations without matter
     False
     """
-    from clifford_rand.symbolic import simplified
+    from clifford_rand.symbolic.matrices import simplified
 
     return simplified(np.einsum("klkj->lj", riemann(chart)), chart.simplifier)
 
@@ -246,7 +247,7 @@ def scalar_curvature(chart: Any) -> Any:
     >>> cr.Coordinates.named("sphere").scalar_curvature()
     2/R**2
     """
-    from clifford_rand.symbolic import simplified
+    from clifford_rand.symbolic.matrices import simplified
 
     total = np.einsum("lj,lj->", chart.inverse_gram, ricci(chart))
     return simplified(np.array([total], dtype=object), chart.simplifier)[0]
@@ -262,7 +263,7 @@ def is_flat(chart: Any) -> bool:
     (True, False)
     """
     if "_flat" not in chart.__dict__:
-        from clifford_rand.symbolic import vanishes
+        from clifford_rand.symbolic.matrices import vanishes
 
         varies = np.any(chart.christoffel != 0)
         chart.__dict__["_flat"] = not varies or all(vanishes(value) for value in riemann(chart).ravel().tolist())

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import (
-    check_callable,
     check_dtype,
     check_instance,
     check_integer,
@@ -138,7 +137,7 @@ class LinearMap:
         """
         owner = "LinearMap.from_function"
         _checked(algebra, "algebra")
-        check_callable(function, "function", owner, "a function of vectors whose values are vectors")
+        check_instance(function, Callable, "function", owner, "a function of vectors whose values are vectors")
         try:
             f = cls.from_images(algebra, [function(e) for e in algebra.basis_vectors()])
         except ValueError as error:
@@ -178,7 +177,7 @@ class LinearMap:
         >>> cr.LinearMap.from_symbols(cr.Algebra(2), "f").determinant()
         f_11*f_22 - f_12*f_21
         """
-        from clifford_rand.symbolic import matrix_symbols
+        from clifford_rand.symbolic.matrices import matrix_symbols
 
         _checked(algebra if target is None else target, "algebra" if target is None else "target")
         _checked(algebra, "algebra")
@@ -287,10 +286,10 @@ class LinearMap:
         >>> f.simplify()
         <LinearMap of Algebra(1): e1 -> e1>
         """
-        from clifford_rand.symbolic import each
+        from clifford_rand.symbolic.coefficients import each
 
         if function is not None:
-            check_callable(function, "function", "LinearMap.simplify", "None or a function of an entry")
+            check_instance(function, Callable, "function", "LinearMap.simplify", "None or a function of an entry")
         return self._like(each(function or (lambda value: value.simplify()), self.matrix))
 
     def subs(self, *replacements: Any) -> "LinearMap":

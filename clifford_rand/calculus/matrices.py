@@ -32,7 +32,8 @@ def each_matrix(function: Any, M: NDArray[Any], shape: tuple[int, ...]) -> NDArr
 def inverted(M: NDArray[Any], name: str, owner: str, rule: str) -> NDArray[Any]:
     """Return the inverse, exact for fractions and symbols; an error by ``rule`` where there is none."""
     if M.dtype == object:
-        from clifford_rand.symbolic import inverse_matrix, is_zero
+        from clifford_rand.symbolic.coefficients import is_zero
+        from clifford_rand.symbolic.matrices import inverse_matrix
 
         for determinant in characteristic_coefficients(M)[..., -1].ravel().tolist():
             if is_zero(determinant):

@@ -34,7 +34,7 @@ def gradient(x: Multivector) -> DifferentialOperator:
     >>> cr.gradient(B) * (B * B), (cr.gradient(B) * grad) * (B * x)
     (2*B12*e12 + 2*B13*e13 + 2*B23*e23, -3)
     """
-    from clifford_rand.symbolic import coordinate_symbols
+    from clifford_rand.symbolic.matrices import coordinate_symbols
 
     if not isinstance(x, Multivector) or x.ndim:
         raise fail("x", "gradient", 'a vector of symbols, as alg.symbols("x", 1)', x)

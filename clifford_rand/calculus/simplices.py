@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import (
     as_array,
     as_real,
-    check_callable,
     check_choice,
     check_fits,
     check_instance,
@@ -158,7 +157,7 @@ class SimplicialChain:
         >>> tilted.directed_measure().sum().isclose(space.e12 - space.e23)
         True
         """
-        check_callable(function, "function", "map", "a function of vectors whose values are vectors")
+        check_instance(function, Callable, "function", "map", "a function of vectors whose values are vectors")
         images = function(self.algebra.vector(self.points))
         if not isinstance(images, Multivector) or images.grades != (1,) or images.shape != (len(self.points),):
             raise fail("function", "map", "one of vectors whose values are vectors", describe(repr(images)))

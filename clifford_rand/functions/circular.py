@@ -275,7 +275,7 @@ def _sum(A: MV) -> NDArray[Any]:
 
 def _exact(A: MV, sign: int, owner: str) -> Pair:
     """Return both functions where the part of A without scalar has exactly a scalar square."""
-    from clifford_rand.symbolic import exponential_of_square, sine_and_cosine
+    from clifford_rand.symbolic.closed_forms import exponential_of_square, sine_and_cosine
 
     sigma, B, s = scalar_square(A, owner)
     both = np.frompyfunc(exponential_of_square, 1, 2)

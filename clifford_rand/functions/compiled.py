@@ -152,7 +152,7 @@ def compile_function(mv: Any, arguments: Sequence[Any], backend: str) -> Compile
     ArgumentError
         For another backend, a batch, an argument that is not made of distinct symbols, a symbol without an argument.
     """
-    from clifford_rand.symbolic import array_source, find_symbol, numpy_function, symbols_in
+    from clifford_rand.symbolic.coefficients import array_source, find_symbol, numpy_function, symbols_in
 
     check_choice(backend, "backend", "lambdify", ("numpy", "numba"))
     if mv.ndim:

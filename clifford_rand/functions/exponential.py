@@ -227,7 +227,7 @@ def _sum(A: MV) -> NDArray[Any]:
 
 def _exact(A: MV) -> MV:
     """Return the exponential of σ plus parts that commute, each with a square s + q, s and t = q² numbers."""
-    from clifford_rand.symbolic import exponential_of_square
+    from clifford_rand.symbolic.closed_forms import exponential_of_square
 
     A = A.new(A.keys, A.coefficients.astype(object))
     sigma, B = without_scalar(A)
@@ -244,7 +244,7 @@ def _exact(A: MV) -> MV:
 
 def _exact_part(B: MV) -> MV:
     """Return C + S B at X = B² = s + q: C₀ + C₁ q and S₀ + S₁ q, the means and differences at s ± √t, t = q²."""
-    from clifford_rand.symbolic import exponential_of_pair
+    from clifford_rand.symbolic.closed_forms import exponential_of_pair
 
     s, q = without_scalar(expand(B.anticommutator(B)))
     square = expand(q.anticommutator(q))

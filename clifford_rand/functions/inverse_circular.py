@@ -154,7 +154,7 @@ def arccos(A: MV) -> MV:
     True
     """
     if is_exact(A):
-        from clifford_rand.symbolic import right_angle
+        from clifford_rand.symbolic.closed_forms import right_angle
 
         return right_angle() - _inverse(A, "arcsin", "arccos")
     return -_inverse(A, "arcsin", "arccos") + np.pi / 2
@@ -302,7 +302,7 @@ def _general(A: MV, inverse: InverseFunction, owner: str) -> MV:
 
 def _exact(A: MV, name: str, owner: str) -> MV:
     """Return f(σ + B) for fractions and symbols, B² = s exactly a number."""
-    from clifford_rand.symbolic import inverse_circular
+    from clifford_rand.symbolic.closed_forms import inverse_circular
 
     sigma, B, s = scalar_square(A, owner)
     both = np.frompyfunc(inverse_circular(name), 2, 2)

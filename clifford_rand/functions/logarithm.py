@@ -194,7 +194,7 @@ def _merged(R: MV, where: Array, unmasked: MV, masked: MV) -> MV:
 
 def exact_log(R: MV, owner: str) -> MV:
     """Return log n + f B for R = σ + B, B² = s a number and n² = σ² - s; f = atan2(√-s, σ)/√-s and its kin."""
-    from clifford_rand.symbolic import logarithm_of_rotor
+    from clifford_rand.symbolic.closed_forms import logarithm_of_rotor
 
     sigma, B, s = scalar_square(R.sparse(), owner)
     scalar, factor = (np.asarray(x, dtype=object) for x in np.frompyfunc(logarithm_of_rotor, 2, 2)(sigma, s))
@@ -207,7 +207,7 @@ def exact_log(R: MV, owner: str) -> MV:
 
 def exact_sqrt(R: MV) -> MV:
     """Return (n + R)/√(2(n + σ)), whose square is R as R² = 2σR - n²."""
-    from clifford_rand.symbolic import root_of_rotor
+    from clifford_rand.symbolic.closed_forms import root_of_rotor
 
     sigma, B, s = scalar_square(R.sparse(), "sqrt")
     scalar, factor = (np.asarray(x, dtype=object) for x in np.frompyfunc(root_of_rotor, 2, 2)(sigma, s))

@@ -74,7 +74,7 @@ def norm(A: MV) -> Any:
         if sums is not None:
             return np.sqrt(sums[0])
     if is_exact(A):
-        from clifford_rand.symbolic import square_root
+        from clifford_rand.symbolic.closed_forms import square_root
 
         root = np.frompyfunc(lambda value: square_root(abs(expanded(value))), 1, 1)
         return root(norm_squared(A))

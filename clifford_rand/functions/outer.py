@@ -100,7 +100,7 @@ def _terms(A: MV) -> tuple[MV, MV]:
     if zero:
         return even, odd
     if exact:
-        from clifford_rand.symbolic import sine_and_cosine
+        from clifford_rand.symbolic.closed_forms import sine_and_cosine
 
         sinh, cosh = (np.asarray(part, dtype=object) for part in np.frompyfunc(sine_and_cosine(1), 1, 2)(sigma))
     else:

@@ -58,7 +58,7 @@ def geometric_derivative(F: Any, x: Any, *, rule: str = "gp", side: str = "left"
     >>> cr.geometric_derivative(alg("x2*e1 - x1*e2", x1=x["e1"], x2=x["e2"]), x)
     -2*e12
     """
-    from clifford_rand.symbolic import derivative
+    from clifford_rand.symbolic.coefficients import derivative
 
     check_choice(rule, "rule", "geometric_derivative", tuple(_MIRRORED))
     check_choice(side, "side", "geometric_derivative", ("left", "right"))
@@ -93,7 +93,7 @@ def _reciprocal_vectors(F: Any, symbols: Sequence[Any]) -> list[Any]:
     """Return eⁱ with eⁱ·e_j = δ_ij."""
     metric = F.algebra.form
     if not metric.is_numeric:
-        from clifford_rand.symbolic import symbols_in
+        from clifford_rand.symbolic.coefficients import symbols_in
 
         varying = [symbol for symbol in symbols_in(metric.gram) if symbol in symbols]
         if varying:
@@ -108,7 +108,7 @@ def _reciprocal_vectors(F: Any, symbols: Sequence[Any]) -> list[Any]:
     if metric.is_unit:
         inverse = np.diag(metric.diagonal.astype(np.int64))  # its own inverse
     elif metric.is_exact:
-        from clifford_rand.symbolic import inverse_matrix
+        from clifford_rand.symbolic.matrices import inverse_matrix
 
         inverse = inverse_matrix(metric.gram)
     else:

@@ -10,7 +10,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from clifford_rand._checks import check_callable, check_choice, check_listed, describe, fail
+from clifford_rand._checks import check_choice, check_instance, check_listed, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.compiler.scalar import TraceError
 from clifford_rand.compiler.source import Operations
@@ -42,7 +42,7 @@ class FusedFunction:
     """
 
     def __init__(self, function: Callable[..., Any], backend: str, static: tuple[str, ...]) -> None:
-        check_callable(function, "function", "fused", "a function of multivectors")
+        check_instance(function, Callable, "function", "fused", "a function of multivectors")
         functools.update_wrapper(self, function)
         self.function, self.backend = function, backend
         self.fallback_reason: str | None = None

@@ -1,6 +1,8 @@
 """Linear maps of vectors carried over to all grades, the map by names of basis vectors, and matrices of products."""
 
+import functools
 import math
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -192,12 +194,33 @@ def _matrix(A: Any, owner: str, *, left: bool) -> NDArray[Any]:
 
 
 def from_left_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9) -> Any:
-    """Return A with left_matrix(A) = M: A = A 1 is the first column."""
+    """Return A with ``A.left_matrix()`` equal to M (..., 2^d, 2^d), to ``rtol`` of its largest entry.
+
+    Raises
+    ------
+    ArgumentError
+        If M is not the matrix of a product X ↦ A X.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> alg.from_left_matrix((2 * alg.e12).left_matrix()).sparse()
+    2*e12
+    """
     return _from_matrix(algebra, M, rtol, "from_left_matrix", left_matrix, "X ↦ A X")
 
 
 def from_right_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9) -> Any:
-    """Return A with right_matrix(A) = M: A = 1 A is the first column."""
+    """Return A with ``A.right_matrix()`` equal to M, of X ↦ X A: see `from_left_matrix`.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(2)
+    >>> alg.from_right_matrix(alg("1 + 2*e12").right_matrix())
+    1 + 2*e12
+    """
     return _from_matrix(algebra, M, rtol, "from_right_matrix", right_matrix, "X ↦ X A")
 
 
@@ -229,7 +252,33 @@ def _position(algebra: Any, name: object) -> int | None:
 
 
 def convert(algebra: Any, A: Any, mapping: Mapping[str, str] | None = None, *, drop: bool = False) -> Any:
-    """Return A in another algebra: every basis vector goes to the one of its name, or of its name in ``mapping``."""
+    """Return a multivector of another algebra in this one, matching basis vectors by name.
+
+    It is a homomorphism: the basis vectors that A has need the same inner products here.
+
+    Parameters
+    ----------
+    A : Multivector
+        Of any algebra.
+    mapping : dict of str to str, optional
+        Names here for basis vectors there, ``{"e1": "e2"}``; the others keep their names.
+    drop : bool, default=False
+        Leave out the blades with a basis vector that is not here; otherwise they are an error unless zero.
+
+    Raises
+    ------
+    ArgumentError
+        If inner products differ, or a coefficient has no place here.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> vga, pga = cr.Algebra.vga(3), cr.Algebra.pga(3)
+    >>> pga.convert(vga.e12) * pga.e0
+    e012
+    >>> vga.convert(pga("e12 + 3*e01"), drop=True)
+    e12
+    """
     A = as_multivector(A, "A", "convert")
     source = A.algebra
     chosen = _check_mapping(algebra, source, {} if mapping is None else mapping)
@@ -248,9 +297,7 @@ def convert(algebra: Any, A: Any, mapping: Mapping[str, str] | None = None, *, d
         rule = f"a multivector whose blades are all in {algebra!r}"
         hint = "Name a basis vector for each in mapping=, or use drop=True to leave them out."
         raise fail("A", "convert", rule, describe(f"a coefficient on {source.names.blade(masks[lost[0]])}"), hint)
-    used = 0
-    for n in kept:
-        used |= masks[n] if nonzero[n] else 0
+    used = functools.reduce(operator.or_, (masks[n] for n in kept if nonzero[n]), 0)
     positions = {i: j for i, j in places.items() if j is not None}
     _check_metric(algebra, source, {i: j for i, j in positions.items() if used >> i & 1})
     images, signs = [], []

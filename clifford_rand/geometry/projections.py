@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_bool, describe, fail, one_batch
+from clifford_rand._checks import check_bool, check_listed, describe, fail, one_batch
 from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import keys_of_grades
@@ -15,7 +15,6 @@ from clifford_rand.geometry.coordinates import (
     LEAST,
     as_multivector,
     blade_weights,
-    check_same_algebra,
     homogeneous,
     quotient,
     unit_scale,
@@ -149,7 +148,7 @@ def reflect(A: MV, B: Any, *, inside: bool = False) -> MV:
 
 
 @one_batch
-def reciprocal_frame(vectors: Sequence[Any]) -> list[Any]:
+def reciprocal_frame(algebra: Any, vectors: Sequence[Any]) -> list[Any]:
     """Return the vectors a^i in the span of a_1, …, a_k with a^i · a_j = δ_ij.
 
     a^i = Σ_j (g⁻¹)_ij a_j with g_ij = a_i · a_j. Fractions and symbols take the same vectors from
@@ -172,13 +171,13 @@ def reciprocal_frame(vectors: Sequence[Any]) -> list[Any]:
     >>> alg.reciprocal_frame([alg.e1, alg.e1 + 2 * alg.e2])
     [1.0*e1 - 0.5*e2, 0.5*e2]
     """
-    listed = [as_multivector(v, "vectors", OWNER) for v in vectors]
+    listed = [as_multivector(v, "vectors", OWNER) for v in check_listed(vectors, "vectors", OWNER, "vectors")]
     if not listed:
         raise fail("vectors", OWNER, "at least one vector", describe("none"))
-    algebra = listed[0].algebra
     keys = keys_of_grades(algebra.d, (1,))
     for v in listed:
-        check_same_algebra(listed[0], v, "vectors", OWNER)
+        if v.algebra != algebra:
+            raise fail("vectors", OWNER, f"of {algebra!r}", describe(f"a vector of {v.algebra!r}"))
         if v.keys.grades != (1,):
             rule = "vectors"
             raise fail("vectors", OWNER, rule, describe(f"a multivector with grades {v.keys.grades}"), "Use grade(1).")

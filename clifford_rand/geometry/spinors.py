@@ -94,7 +94,8 @@ def spinor_matrix(A: MV, basis: str | None = None) -> NDArray[Any]:
         hint = "Use basis='blocks'."
         raise fail("A", owner, "real, as I is i in one block", describe("complex coefficients"), hint)
     if exact:
-        from clifford_rand.symbolic import each, square_root
+        from clifford_rand.symbolic.closed_forms import square_root
+        from clifford_rand.symbolic.coefficients import each
 
         blades = _blades(signature, basis)[np.asarray(A.keys.masks, dtype=np.int64)]
         real, imaginary = (part.astype(np.int64).astype(object) for part in (blades.real, blades.imag))
@@ -109,7 +110,23 @@ def spinor_matrix(A: MV, basis: str | None = None) -> NDArray[Any]:
 
 
 def from_spinor_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9, basis: str | None = None) -> Any:
-    """Return A with spinor_matrix(A, basis) = M, real where the imaginary parts of its coefficients are rounding."""
+    """Return A with ``A.spinor_matrix(basis)`` equal to M, of the shape that it has.
+
+    Every complex matrix is one. The coefficients are real where I is i, and where their imaginary parts are at most
+    ``rtol`` of the largest, in the whole batch; complex otherwise.
+
+    Raises
+    ------
+    ArgumentError
+        If the shape does not fit, or the basis is not orthogonal with squares 1 and -1.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(4)
+    >>> alg.from_spinor_matrix((1 + 2 * alg.e12).spinor_matrix()).sparse()
+    1.0 + 2.0*e12
+    """
     owner = "from_spinor_matrix"
     signature, basis, wanted = _layout(algebra, basis, owner)
     d, rtol = algebra.d, check_tolerance(rtol, 1e-9, owner)

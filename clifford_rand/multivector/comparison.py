@@ -15,7 +15,7 @@ def _same(x: Any, y: Any) -> bool:
     """Compare exact numbers or symbols."""
     if not (is_symbolic(x) or is_symbolic(y)):
         return bool(x == y)
-    from clifford_rand.symbolic import is_same
+    from clifford_rand.symbolic.coefficients import is_same
 
     return is_same(x, y)
 
@@ -26,7 +26,7 @@ equal_entries = np.frompyfunc(_same, 2, 1)
 def _hashable(value: Any) -> Any:
     if not is_symbolic(value):
         return value
-    from clifford_rand.symbolic import plain
+    from clifford_rand.symbolic.coefficients import plain
 
     return plain(value)
 
@@ -144,7 +144,7 @@ def is_zero(A: MV) -> Any:
     True
     """
     if A.dtype == object:
-        from clifford_rand.symbolic import is_zero
+        from clifford_rand.symbolic.coefficients import is_zero
 
         entries = [is_zero(value) for value in A.coefficients.ravel().tolist()]
         zero = np.array(entries, dtype=bool).reshape(A.coefficients.shape).all(axis=-1)

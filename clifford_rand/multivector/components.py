@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from clifford_rand._checks import check_broadcast, check_callable, check_dtype, describe, fail
+from clifford_rand._checks import check_broadcast, check_dtype, check_instance, describe, fail
 from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.coefficients import INT, as_coefficients, common_dtype
@@ -162,8 +162,8 @@ def _called(A: MV, function: Callable[..., Any]) -> list[Any]:
 
 def called(function: Callable[..., Any], algebra: Any, keys: Keys, columns: list[Any]) -> list[Any]:
     """Return the values of a function of the coefficients of some blades, or of names and coefficients."""
-    check_callable(
-        function, "function", "map and filter", "a function of a coefficient, or of a name and a coefficient"
+    check_instance(
+        function, Callable, "function", "map and filter", "a function of a coefficient, or of a name and a coefficient"
     )
     if not takes_two(function):
         return [function(column) for column in columns]
@@ -279,7 +279,7 @@ def _as_numbers(A: MV, dtype: np.dtype, owner: str) -> MV:
         return A
     array = A.coefficients
     if array.dtype.kind == "O":
-        from clifford_rand.symbolic import numeric
+        from clifford_rand.symbolic.coefficients import numeric
 
         return A.new(A.keys, numeric(array, dtype, owner))
     if array.dtype.kind == "c" and dtype.kind in "fiub":

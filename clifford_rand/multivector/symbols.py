@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand._checks import check_callable, check_integer, fail
+from clifford_rand._checks import check_instance, check_integer, fail
 from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import is_scalar
 
@@ -23,7 +23,7 @@ def symbols_used(A: MV) -> tuple[Any, ...]:
     >>> alg.symbols("a", grades=1).symbols_used()
     (a1, a2, a3)
     """
-    from clifford_rand.symbolic import symbols_in
+    from clifford_rand.symbolic.coefficients import symbols_in
 
     return symbols_in(A.coefficients)
 
@@ -55,7 +55,7 @@ def diff(A: MV, symbol: Any, n: Any = 1, *more: Any) -> MV:
     >>> (R * R).diff("R12")
     -2*R12 + 2*R*e12
     """
-    from clifford_rand.symbolic import derivative, find_symbol
+    from clifford_rand.symbolic.coefficients import derivative, find_symbol
 
     if isinstance(n, str) or getattr(n, "is_Symbol", False):
         n, more = 1, (n, *more)
@@ -77,7 +77,7 @@ def subs(A: MV, *replacements: Any, **options: Any) -> MV:
     >>> alg.symbols("a", grades=1).subs({"a1": 3, "a2": 0})
     3*e1
     """
-    from clifford_rand.symbolic import each, find_symbol
+    from clifford_rand.symbolic.coefficients import each, find_symbol
 
     given = (replacements,) if len(replacements) == 2 else replacements[0] if len(replacements) == 1 else None
     if given is None or isinstance(given, str) or not hasattr(given, "__iter__"):
@@ -107,10 +107,10 @@ def simplify(A: MV, function: Callable[[Any], Any] | None = None) -> MV:
     >>> (R * ~R).simplify()
     1
     """
-    from clifford_rand.symbolic import each
+    from clifford_rand.symbolic.coefficients import each
 
     if function is not None:
-        check_callable(function, "function", "simplify", "None or a function of a coefficient")
+        check_instance(function, Callable, "function", "simplify", "None or a function of a coefficient")
     return A.new(A.keys, each(function or (lambda value: value.simplify()), A.coefficients))
 
 
@@ -124,7 +124,7 @@ def expand(A: MV, **hints: Any) -> MV:
     >>> ((x * x + 1) ** 2).expand()
     x1**4 + 2*x1**2*x2**2 + 2*x1**2 + x2**4 + 2*x2**2 + 1
     """
-    from clifford_rand.symbolic import each
+    from clifford_rand.symbolic.coefficients import each
 
     return A.new(A.keys, each(lambda value: value.expand(**hints), A.coefficients))
 
@@ -139,7 +139,7 @@ def factor(A: MV, *generators: Any, **options: Any) -> MV:
     >>> (x * x * x).expand().factor()
     x1*(x1**2 + x2**2)*e1 + x2*(x1**2 + x2**2)*e2
     """
-    from clifford_rand.symbolic import each
+    from clifford_rand.symbolic.coefficients import each
 
     return A.new(A.keys, each(lambda value: value.factor(*generators, **options), A.coefficients))
 
@@ -153,7 +153,7 @@ def evalf(A: MV, n: int = 15, **options: Any) -> MV:
     >>> (sympy.sqrt(2) * cr.Algebra(2).e1).evalf(5)
     1.4142*e1
     """
-    from clifford_rand.symbolic import each
+    from clifford_rand.symbolic.coefficients import each
 
     n = check_integer(n, "n", "evalf")
     return A.new(A.keys, each(lambda value: value.evalf(n, **options), A.coefficients))
@@ -169,7 +169,7 @@ def integrate(A: MV, *symbols: Any, **options: Any) -> MV:
     >>> sympy.integrate(x**2 * cr.Algebra(2).e1, (x, 0, 1))
     (1/3)*e1
     """
-    from clifford_rand.symbolic import each
+    from clifford_rand.symbolic.coefficients import each
 
     return A.new(A.keys, each(lambda value: value.integrate(*symbols, **options), A.coefficients))
 
@@ -217,7 +217,7 @@ def as_sympy(A: MV) -> Callable[[], Any]:
     """Return the function that gives the expression of a scalar; no other multivector has it."""
     if A.keys.grades != (0,) or not A.keys.size or A.ndim:
         raise AttributeError("_sympy_")
-    from clifford_rand.symbolic import each
+    from clifford_rand.symbolic.coefficients import each
 
     return lambda: each(lambda value: value, A.coefficients)[0]
 

@@ -43,7 +43,7 @@ def root(x: ArrayLike) -> NDArray[Any]:
     x = np.asarray(x)
     if x.dtype != object:
         return np.asarray(np.sqrt(x))
-    from clifford_rand.symbolic import square_root
+    from clifford_rand.symbolic.closed_forms import square_root
 
     return np.asarray(np.frompyfunc(square_root, 1, 1)(x), dtype=object)
 
@@ -52,7 +52,7 @@ def cosine_and_sine(x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return cos x and sin x, as expressions of exact numbers and symbols."""
     if x.dtype != object:
         return np.cos(x), np.sin(x)
-    from clifford_rand.symbolic import sine_and_cosine
+    from clifford_rand.symbolic.closed_forms import sine_and_cosine
 
     sine, cosine = np.frompyfunc(sine_and_cosine(-1), 1, 2)(x)
     return np.asarray(cosine, dtype=object), np.asarray(sine, dtype=object)

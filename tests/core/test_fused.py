@@ -14,8 +14,7 @@ import clifford_rand as cr
 from clifford_rand.basis.keys import keys_of_masks
 from clifford_rand.fusion.multivector import TracedMultivector
 from clifford_rand.fusion.unsupported import REASONS
-from clifford_rand.multivector.blade_attributes import BladeAttributes
-from clifford_rand.multivector.multivector import INTERNAL
+from clifford_rand.multivector.base import INTERNAL, BladeAttributes
 
 ALGEBRAS = {
     "Cl(1)": cr.Algebra(1),

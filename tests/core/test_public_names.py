@@ -8,7 +8,7 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand.calculus.operators import DifferentialOperator
-from clifford_rand.multivector.blade_attributes import BladeAttributes
+from clifford_rand.multivector.base import INTERNAL, BladeAttributes
 from clifford_rand.presets import cga, pga, sta
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +29,11 @@ def public_names():
     for owner in CLASSES:
         fields = {"count", "index", *getattr(owner, "_fields", ())}  # of named tuples
         for name in dir(owner):
-            if name[0] == "_" or name in fields or (owner is cr.Multivector and name in vars(BladeAttributes)):
+            if (
+                name[0] == "_"
+                or name in fields | INTERNAL
+                or (owner is cr.Multivector and name in vars(BladeAttributes))
+            ):
                 continue
             held = inspect.getattr_static(owner, name)
             if inspect.isroutine(held) or isinstance(held, property) or hasattr(held, "__set_name__"):

@@ -9,7 +9,7 @@ import pytest
 import sympy
 
 import clifford_rand as cr
-from clifford_rand.multivector.blade_attributes import BladeAttributes
+from clifford_rand.multivector.base import BladeAttributes
 from support.metrics import algebras
 
 ORDERS = (operator.lt, operator.le, operator.gt, operator.ge)

@@ -9,7 +9,8 @@ import sympy as sp
 
 import clifford_rand as cr
 from clifford_rand.functions.vector_derivative import geometric_derivative
-from clifford_rand.symbolic import exponential_of_square, is_zero, square_root
+from clifford_rand.symbolic.closed_forms import exponential_of_square, square_root
+from clifford_rand.symbolic.coefficients import is_zero
 
 A, B, C = sp.symbols("a b c", real=True)
 SIGNATURES = [(p, q, r) for n in (1, 2, 3) for p, q, r in itertools.product(range(n + 1), repeat=3) if p + q + r == n]

@@ -11,7 +11,7 @@ from clifford_rand.basis import layout as memory
 from clifford_rand.basis.coefficients import as_coefficients, read_only
 from clifford_rand.basis.keys import Keys, dense_keys
 from clifford_rand.geometry import projections
-from clifford_rand.multivector import arithmetic, comparison, display, linear, products, ufuncs
+from clifford_rand.multivector import arithmetic, comparison, display, linear, numpy_functions, products
 from clifford_rand.multivector.multivector import Multivector
 
 EPS = 1e-12  # clifford's default: the largest difference of coefficients that `==` ignores
@@ -113,7 +113,7 @@ class MultiVector(Multivector):
         arrays = any(isinstance(x, np.ndarray) and x.ndim for x in values)
         if arrays and method == "__call__" and not any(x.ndim for x in values if isinstance(x, MultiVector)):
             return ufunc(*(self.layout.array(x) if isinstance(x, MultiVector) else x for x in values), **kwargs)
-        return ufuncs.by_ufunc(self, ufunc, method, *values, **kwargs)
+        return numpy_functions.by_ufunc(self, ufunc, method, *values, **kwargs)
 
     # ---- stored coefficients
 

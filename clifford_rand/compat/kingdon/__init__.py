@@ -2,6 +2,6 @@
 
 from clifford_rand.compat.kingdon.algebra import Algebra
 from clifford_rand.compat.kingdon.multivector import MultiVector
-from clifford_rand.symbolic import symbols
+from clifford_rand.symbolic.coefficients import symbols
 
 __all__ = ["Algebra", "MultiVector", "symbols"]

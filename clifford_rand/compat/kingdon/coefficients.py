@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import fail
-from clifford_rand.symbolic import expression
+from clifford_rand.symbolic.coefficients import expression
 
 BLADE = re.compile(r"e[0-9A-Z]*")  # names of blades
 

@@ -14,7 +14,7 @@ from clifford_rand.compat.kingdon.coefficients import BLADE, coefficients_of, ma
 from clifford_rand.compat.wrapper import binary, both, unary
 from clifford_rand.multivector.components import takes_two
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.symbolic import cos, numpy_function, shortened, sinc, symbols
+from clifford_rand.symbolic.coefficients import cos, numpy_function, shortened, sinc, symbols
 
 
 def of(algebra: Any, inner: Any, keys: tuple[int, ...] | None = None) -> "MultiVector":

@@ -7,7 +7,7 @@ from pathlib import Path
 import clifford_rand as cr
 import clifford_rand_nn as nn
 from clifford_rand.calculus.operators import DifferentialOperator
-from clifford_rand.multivector.blade_attributes import BladeAttributes
+from clifford_rand.multivector.base import INTERNAL, BladeAttributes
 from clifford_rand.presets import cga, pga, sta
 
 ROOT = Path(cr.__file__).parent
@@ -89,7 +89,7 @@ def resolve(name):
 def _methods(owner, properties):
     fields = {"count", "index", *getattr(owner, "_fields", ())}  # of named tuples
     for name in dir(owner):
-        if name[0] == "_" or name in fields or name in _OF_SCIKIT_LEARN or name.endswith("_request"):
+        if name[0] == "_" or name in fields | INTERNAL or name in _OF_SCIKIT_LEARN or name.endswith("_request"):
             continue
         if owner is cr.Multivector and name in vars(BladeAttributes):
             continue
