@@ -18,6 +18,11 @@ def spiral(n_per_class: int = 80) -> tuple[NDArray[np.float64], NDArray[np.int64
     n_per_class : int, default 80
         Points on each arm, at most 104 (where the radius reaches 0); the paper uses 80.
 
+    Raises
+    ------
+    ArgumentError
+        ``n_per_class`` is not an integer from 1 to 104.
+
     References
     ----------
     Wang et al., "Randomized Geometric Algebra Methods for Convex Neural Networks", 2024, section 4.1. The data are

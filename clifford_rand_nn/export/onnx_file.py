@@ -12,8 +12,7 @@ from clifford_rand import __version__
 from clifford_rand._checks import check_choice, check_dtype, check_path, describe, fail, quantity
 from clifford_rand._files import replaced
 from clifford_rand._optional import require
-from clifford_rand_nn._arcsine import ARCSINE
-from clifford_rand_nn.export.program import COLUMNS, Program, Value, ordered
+from clifford_rand_nn.export.program import ARCSINE, COLUMNS, Program, Value, ordered
 
 OPSET, _IR = 19, 9  # of 2023, the first that compares texts
 _MOST = 2**31 - 1  # bytes of a protocol buffer

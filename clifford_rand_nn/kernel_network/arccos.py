@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clifford_rand.compiler.cache import compiled
-from clifford_rand_nn._arcsine import ARCSINE
+from clifford_rand_nn.export.program import ARCSINE
 
 _FLAGS = {"contract"}  # products and sums in one instruction
 # As `ARCSINE`, of degree 5 with an error of 5e-9.
