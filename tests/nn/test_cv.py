@@ -77,9 +77,9 @@ def test_fits_that_sample_anew_do_not_share_their_neurons(monkeypatch):
     warm = []
     train = CrossProductLassoRegressor._train
 
-    def noted(self, task, shared):
-        warm.append(bool(shared))
-        train(self, task, shared)
+    def noted(self, task, start):
+        warm.append(start is not None and start.state is not None)
+        train(self, task, start)
 
     monkeypatch.setattr(CrossProductLassoRegressor, "_train", noted)
     for options, shared in (

@@ -187,7 +187,7 @@ def test_nothing_is_made_dense(wide, way, monkeypatch):
 
     monkeypatch.setattr("clifford_rand_nn.sparse_rows._COMPARED_BYTES", 8 * 40 * 20)
     monkeypatch.setattr("clifford_rand_nn.estimators.rows._FEW", 0.2)
-    for name in ("kernel_network.gram_features", "sparse_rows", "problems.csr_rows"):
+    for name in ("kernel_network.standardization", "sparse_rows", "problems.csr_rows"):
         monkeypatch.setattr(f"clifford_rand_nn.{name}.csr_array", Few)
     model = GatedReLUClassifier(n_gates=6, beta=1e-2, tol=1e-4, random_state=0, sketch_dim=10).fit(X, LABELS)
     assert ("sparse columns" in model.result_.reason) == (way == "columns")
