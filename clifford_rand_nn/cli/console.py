@@ -36,7 +36,7 @@ def one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f"{error.filename}: "
         return _shortened(f"{where}{error.strerror}")
-    text = _PARAMETER.sub(lambda found: f"{OPTIONS.get(found[1], '--' + found[1])} must", str(error))
+    text = _PARAMETER.sub(lambda match: f"{OPTIONS.get(match[1], '--' + match[1])} must", str(error))
     line = " ".join(text.split()) or type(error).__name__
     return _shortened(line)
 

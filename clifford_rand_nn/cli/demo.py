@@ -91,7 +91,7 @@ def run_demo(
         DIGITS_COLUMNS,
         [score.row() for score in scores],
         [
-            *_promise(scores, sizes.test),
+            *_estimate(scores, sizes.test),
             f"Its peers pick one parameter from three values on {sizes.validation} of the training rows, and are",
             "fitted to all of them then. The seconds include both.",
             "Each objective is the method's own: compare none of them. Those with a gap have a proof.",
@@ -121,7 +121,7 @@ class Score(NamedTuple):
 
     method: str
     picked: str
-    validation: float  # of the default network what leave-one-out promised
+    validation: float  # of the default network by leave-one-out
     test: float
     objective: float | None
     gap: float | None
@@ -185,13 +185,13 @@ def _default(train: _Rows, test: _Rows, tell: Callable[[str], object]) -> Score:
     return Score(_DEFAULT, "by leave-one-out", model.loo_score_, tested, proof.primal, proof.relative_gap, seconds)
 
 
-def _promise(scores: Sequence[Score], tested: int) -> list[str]:
-    """Return the line that tells what leave-one-out promised of the default network, and what the test rows gave."""
+def _estimate(scores: Sequence[Score], tested: int) -> list[str]:
+    """Return the leave-one-out accuracy of the default network, and that on the test set, as a line."""
     return [
-        f"{one.method}: leave-one-out promised {one.validation:.3f}, {tested} test rows gave {one.test:.3f} "
-        f"± {np.sqrt(one.test * (1 - one.test) / tested):.3f}."
-        for one in scores
-        if one.method == _DEFAULT
+        f"{score.method}: leave-one-out accuracy {score.validation:.3f}, on {tested} test rows {score.test:.3f} "
+        f"± {np.sqrt(score.test * (1 - score.test) / tested):.3f}."
+        for score in scores
+        if score.method == _DEFAULT
     ]
 
 
@@ -221,9 +221,9 @@ def _fitted(model: Any, rows: _Rows) -> Any:
         warnings.filterwarnings("error", _SWALLOWED)
         try:
             return raise_if_interrupted(model.fit(*rows))
-        except UserWarning as told:
-            if str(told).startswith(_SWALLOWED):
-                raise KeyboardInterrupt from told
+        except UserWarning as warning:
+            if str(warning).startswith(_SWALLOWED):
+                raise KeyboardInterrupt from warning
             raise
 
 

@@ -61,12 +61,12 @@ def to_onnx(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> Ex
     kinds |= {onnx.TensorProto.INT64: "int64", onnx.TensorProto.BOOL: "bool"}
     hints = _cells(model)
 
-    def line(one: Any) -> str:
-        sizes = [str(size.dim_value or size.dim_param or "n") for size in one.type.tensor_type.shape.dim]
-        kind = kinds.get(one.type.tensor_type.elem_type, "other")
-        return f"{one.name}: {kind} ({', '.join(sizes)}){hints.get(one.name, '')}"
+    def line(value: Any) -> str:
+        sizes = [str(size.dim_value or size.dim_param or "n") for size in value.type.tensor_type.shape.dim]
+        kind = kinds.get(value.type.tensor_type.elem_type, "other")
+        return f"{value.name}: {kind} ({', '.join(sizes)}){hints.get(value.name, '')}"
 
-    inputs = {one.name: kinds.get(one.type.tensor_type.elem_type, "other") for one in graph.input}
+    inputs = {column.name: kinds.get(column.type.tensor_type.elem_type, "other") for column in graph.input}
     usage = ["import numpy as np, onnxruntime", f"session = onnxruntime.InferenceSession({to.name!r})"]
     if hasattr(table, "columns"):
         cell = "np.array([[row[i.name]]], dtype=object if 'string' in i.type else float)"
@@ -76,14 +76,16 @@ def to_onnx(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> Ex
         (first,) = graph.input
         X = f"np.zeros((1, {first.type.tensor_type.shape.dim[1].dim_value}), dtype=np.{inputs['X']})"
         usage.append(f"session.run(None, {{'X': {X}}})")
-    exported = Exported([to], [line(one) for one in graph.input], [line(one) for one in graph.output], usage)
+    exported = Exported(
+        [to], [line(column) for column in graph.input], [line(column) for column in graph.output], usage
+    )
     if not available("onnxruntime"):
         return replace(exported, why_not='not, it needs onnxruntime: pip install "clifford-rand[onnx]"')
     runtime = require("onnxruntime", extra="onnx", purpose="comparing")
 
     def run(rows: Any) -> _Result:
         session = runtime.InferenceSession(to, providers=["CPUExecutionProvider"])
-        names = [one.name for one in session.get_outputs()]
+        names = [column.name for column in session.get_outputs()]
         columns = _columns(model, rows)
         fed = {name: _fed(columns, name, kind) for name, kind in inputs.items()}
         out = dict(zip(names, session.run(None, fed), strict=True))
@@ -109,8 +111,8 @@ def to_source(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> 
     else:
         kinds = {"numbers": "numbers", "words": "texts", "days": "dates"}
         hints = _cells(model, ", as datetime, of NumPy or written 2024-10-04, NaT where missing")
-        inputs = [f"X[{one.name!r}]: {kinds[one.op]}{hints.get(one.name, '')}" for one in program.table]
-        called = f"{{{_example_row(model, [one.name for one in program.table], '[{}]')}}}"
+        inputs = [f"X[{column.name!r}]: {kinds[column.op]}{hints.get(column.name, '')}" for column in program.table]
+        called = f"{{{_example_row(model, [column.name for column in program.table], '[{}]')}}}"
     usage = [f"from {to.stem} import {', '.join(functions[:2])}", f"X = {called}", f"{functions[0]}(X)"]
 
     def run(rows: Any) -> _Result:
@@ -160,7 +162,7 @@ EXPORTERS: dict[str, Callable[[Any, Path, Any, str, float], Exported]] = {
 def _dates_in(model: Any) -> str:
     """Return a comment on columns of an example that are dates, if there are any."""
     program = model_program(model)
-    names = [one.name for one in program.table if one.op == "days"] if program is not None else []
+    names = [column.name for column in program.table if column.op == "days"] if program is not None else []
     return f"  # {some_of(names, _NAMED)}: days since 1970-01-01, {_DAYS:.0f} is {_DATE}" if names else ""
 
 
@@ -172,10 +174,10 @@ def _cells(model: Any, days: str = ", days since 1970-01-01, NaN where missing")
     words_of_column = words_of(model.steps[0][1].transformer_)
     missing = {"numbers": ", NaN where missing", "words": ", empty where missing", "days": days}
     hints = {}
-    for one in program.table:
-        some = words_of_column.get(one.name, [])
+    for column in program.table:
+        some = words_of_column.get(column.name, [])
         shown = f", such as {', '.join(some[:3])}" if some else ""
-        hints[one.name] = missing[one.op] + shown
+        hints[column.name] = missing[column.op] + shown
     return hints
 
 
@@ -188,7 +190,7 @@ def _example_row(model: Any, names: list[str], form: str = "{}") -> str:
     shown = []
     for name in names[:_SHOWN]:
         words = words_of_column.get(name, [])
-        kind = "" if program is None else next(one.op for one in program.table if one.name == name)
+        kind = "" if program is None else next(column.op for column in program.table if column.name == name)
         cell: Any = fills.get(name, 0.0)
         if kind == "words":
             cell = words[0] if words else "yes"
@@ -205,7 +207,7 @@ def _columns(model: Any, table: Any) -> Any:
     if not hasattr(table, "columns") or not isinstance(model.steps[0][1], TableEncoder):
         return table
     program = model_program(model)
-    texts = {one.name for one in program.table if one.op == "words"} if program is not None else set()
+    texts = {column.name for column in program.table if column.op == "words"} if program is not None else set()
     columns: dict[str, Any] = {}
     for reader in model.steps[0][1].readers_:
         column = table[reader.name]

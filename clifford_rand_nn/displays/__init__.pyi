@@ -1,9 +1,9 @@
 from .calibration import CalibrationDisplay as CalibrationDisplay
-from .certificate import CertificateDisplay as CertificateDisplay
-from .convergence import ConvergenceDisplay as ConvergenceDisplay
 from .learning_curve import LearningCurveDisplay as LearningCurveDisplay
 from .panels import plot_decision_regions as plot_decision_regions
 from .panels import spiral_figure as spiral_figure
 from .path import RegularizationPathDisplay as RegularizationPathDisplay
 from .regions import DecisionRegionsDisplay as DecisionRegionsDisplay
 from .style import save_figure as save_figure
+from .training import CertificateDisplay as CertificateDisplay
+from .training import ConvergenceDisplay as ConvergenceDisplay

@@ -1,4 +1,4 @@
-"""Whether probabilities are what they say: scikit-learn's picture, on rows that were left out."""
+"""Calibration of out-of-sample probabilities, as scikit-learn draws it."""
 
 from typing import Any, Self
 
@@ -7,14 +7,13 @@ from numpy.typing import ArrayLike
 from sklearn.calibration import CalibrationDisplay as _CalibrationDisplay
 
 from clifford_rand._checks import as_array, as_real, check_choice, check_fits, check_integer, describe, fail
-from clifford_rand_nn.displays.labels import places_of
-from clifford_rand_nn.displays.style import FIRST, axes_of, literal, network_of
+from clifford_rand_nn.displays.style import FIRST, axes_of, literal, network_of, places_of
 
 _SLACK = 1e-6  # of a probability, which rounding may leave above 1
 
 
 class CalibrationDisplay(_CalibrationDisplay):
-    """scikit-learn's `sklearn.calibration.CalibrationDisplay`, also from the probabilities of rows left out of a fit.
+    """scikit-learn's `sklearn.calibration.CalibrationDisplay`, also of leave-one-out probabilities.
 
     Examples
     --------
@@ -42,7 +41,7 @@ class CalibrationDisplay(_CalibrationDisplay):
         """Draw ``loo_probabilities_`` of a fitted `ConvexNetworkClassifier`, or of one at the end of a pipeline.
 
         Of two classes it is the probability of ``classes_[1]``; of more, that of the class that is predicted, against
-        how often it is right; with several labels a row, of each of them.
+        the accuracy; multilabel, of each label.
 
         Parameters
         ----------
@@ -63,24 +62,24 @@ class CalibrationDisplay(_CalibrationDisplay):
         """
         model, owner = network_of(estimator), cls.__name__
         labels = as_array(y, "y", owner)
-        told = getattr(model, "loo_probabilities_", None)
-        if told is None:
+        probabilities = getattr(model, "loo_probabilities_", None)
+        if probabilities is None:
             rule, hint = "a ConvexNetworkClassifier that was fitted here", "Else use from_predictions on new rows."
             raise fail("estimator", owner, rule, describe(f"a {type(model).__name__}"), hint)
-        if labels.shape[:1] != (len(told),):
-            raise fail("y", owner, f"the {len(told)} labels of the training", describe(f"shape {labels.shape}"))
-        kept = np.isfinite(told).all(axis=1)
+        if labels.shape[:1] != (len(probabilities),):
+            raise fail("y", owner, f"{len(probabilities)} labels, as in training", describe(f"shape {labels.shape}"))
+        kept = np.isfinite(probabilities).all(axis=1)
         if labels.ndim == 2 and getattr(model, "_several", False):  # labels a row: of each whether a row has it
-            if labels.shape != told.shape or labels.dtype.kind not in "biuf":
-                rule = f"0 and 1 of shape {told.shape}"
+            if labels.shape != probabilities.shape or labels.dtype.kind not in "biuf":
+                rule = f"0 and 1 of shape {probabilities.shape}"
                 raise fail("y", owner, rule, describe(f"dtype {labels.dtype}, shape {labels.shape}"))
-            pairs = np.column_stack([1 - told[kept].ravel(), told[kept].ravel()])
+            pairs = np.column_stack([1 - probabilities[kept].ravel(), probabilities[kept].ravel()])
             marks = (labels[kept].ravel() != 0).astype(int)
             shown = cls.from_probabilities(pairs, marks, (0, 1), n_bins=n_bins, strategy=strategy, ax=ax, **kwargs)
             shown.ax_.set_xlabel("probability of a label")
             return shown
         return cls.from_probabilities(
-            told[kept], labels[kept], model.classes_, n_bins=n_bins, strategy=strategy, ax=ax, **kwargs
+            probabilities[kept], labels[kept], model.classes_, n_bins=n_bins, strategy=strategy, ax=ax, **kwargs
         )
 
     @classmethod
@@ -112,9 +111,9 @@ class CalibrationDisplay(_CalibrationDisplay):
         else:
             right, sure, of = p.argmax(axis=1) == places, p.max(axis=1), "probability of the predicted class"
         axes = axes_of(ax)
-        look = {"color": FIRST, "name": "rows left out"} | kwargs
+        look = {"color": FIRST, "name": "left-out rows"} | kwargs
         shown: Self = cls.from_predictions(
             right.astype(int), np.clip(sure, 0.0, 1.0), n_bins=n_bins, strategy=strategy, ax=axes, **look
         )
-        axes.set(xlabel=literal(of), ylabel="how often it is so")
+        axes.set(xlabel=literal(of), ylabel="observed frequency")
         return shown

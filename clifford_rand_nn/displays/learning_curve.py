@@ -1,4 +1,4 @@
-"""What more rows would bring: scikit-learn's picture, by leave-one-out where a fit has it for free."""
+"""Learning curves, as scikit-learn draws them, by leave-one-out where a fit has it."""
 
 from typing import Any, Self
 
@@ -11,8 +11,7 @@ from sklearn.utils.validation import _num_samples
 
 from clifford_rand._checks import as_array, as_real, check_integer, describe, fail, refuse_unreal
 from clifford_rand_nn.datafits.registry import split_weights
-from clifford_rand_nn.displays.labels import places_of
-from clifford_rand_nn.displays.style import FIRST, SECOND, axes_of, network_of
+from clifford_rand_nn.displays.style import FIRST, SECOND, axes_of, network_of, places_of
 from clifford_rand_nn.estimators.folds import group_numbers
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.estimators.parameters import drawn_state
@@ -52,10 +51,10 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Fit to some of the rows, and draw what leave-one-out promises for new ones, beside the score on the old.
+        """Fit to some of the rows, and draw their leave-one-out scores beside the scores on the training set.
 
-        Each fit gives its own promise, so there are no folds: five sizes are five fits, of which the last, all rows, is
-        the ``estimator`` itself.
+        Each fit has its own leave-one-out score, so there are no folds: five sizes are five fits, of which the last, to
+        all rows, is the ``estimator`` itself.
 
         Parameters
         ----------
@@ -97,9 +96,9 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         classes = is_classifier(model)
         labels = _targets(y, n, model, owner)
         weights = split_weights(sample_weight, n, owner)[2]
-        given: dict[str, NDArray[Any]] = {} if weights is None else {"sample_weight": weights}
+        fit_params: dict[str, NDArray[Any]] = {} if weights is None else {"sample_weight": weights}
         if groups is not None:
-            given["groups"] = group_numbers(groups, n, owner)
+            fit_params["groups"] = group_numbers(groups, n, owner)
         rng = drawn_state(random_state, owner)
         sizes = [int(m) for m in np.unique(np.round(shares * n)) if m >= _LEAST or m == n]
         if len(sizes) < 2:
@@ -108,12 +107,12 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         seen, unseen = [], []
         for m in sizes:
             if m == n:
-                every = _score(estimator, X, labels, given)
-                found = [(every, model.loo_score_)] * n_draws
+                every = _score(estimator, X, labels, fit_params)
+                pairs = [(every, model.loo_score_)] * n_draws
             else:
-                found = [_part(estimator, X, labels, given, m, classes, rng) for _ in range(n_draws)]
-            seen.append([one[0] for one in found])
-            unseen.append([one[1] for one in found])
+                pairs = [_part(estimator, X, labels, fit_params, m, classes, rng) for _ in range(n_draws)]
+            seen.append([on_training for on_training, _ in pairs])
+            unseen.append([left_out for _, left_out in pairs])
         shown = cls(
             train_sizes=np.array(sizes),
             train_scores=np.array(seen),
@@ -126,10 +125,10 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         """Draw on axes, or on a new figure of pyplot, in the colors of this library."""
         ax = axes_of(ax)
         self.plot(ax, **({"std_display_style": "fill_between" if self.train_scores.shape[1] > 1 else None} | kwargs))
-        looks = ((FIRST, "--", "s", "rows it was fitted to"), (SECOND, "-", "o", "rows left out"))
+        looks = ((FIRST, "--", "s", "training set"), (SECOND, "-", "o", "left-out rows"))
         for line, (color, style, marker, label) in zip(self.lines_ or [], looks, strict=False):
             line.set(color=color, linestyle=style, marker=marker, label=label)
-        ax.set(xlabel="rows to learn from")
+        ax.set(xlabel="training rows")
         ax.grid(axis="y", alpha=0.25)
         ax.legend(frameon=False)
         return self
@@ -151,17 +150,17 @@ def _targets(y: Any, n: int, model: Any, owner: str) -> NDArray[Any]:
 
 
 def _part(
-    estimator: Any, X: Any, y: NDArray[Any], given: dict[str, NDArray[Any]], m: int, classes: bool, rng: Any
+    estimator: Any, X: Any, y: NDArray[Any], fit_params: dict[str, NDArray[Any]], m: int, classes: bool, rng: Any
 ) -> tuple[float, float]:
-    """Return the score of a fit to m rows on these, and what it promises for others."""
+    """Return the score of a fit to m rows on these, and its leave-one-out score."""
     rows = resample(
         np.arange(len(y)), replace=False, n_samples=m, random_state=rng, stratify=y if classes and y.ndim == 1 else None
     )
-    some, own = _safe_indexing(X, rows), {name: value[rows] for name, value in given.items()}
-    one = clone(estimator).fit(some, y[rows], **own)
-    return _score(one, some, y[rows], own), float(network_of(one).loo_score_)
+    some, own = _safe_indexing(X, rows), {name: value[rows] for name, value in fit_params.items()}
+    fitted = clone(estimator).fit(some, y[rows], **own)
+    return _score(fitted, some, y[rows], own), float(network_of(fitted).loo_score_)
 
 
-def _score(estimator: Any, X: Any, y: NDArray[Any], given: dict[str, NDArray[Any]]) -> float:
-    weights = {name: value for name, value in given.items() if name == "sample_weight"}
+def _score(estimator: Any, X: Any, y: NDArray[Any], fit_params: dict[str, NDArray[Any]]) -> float:
+    weights = {name: value for name, value in fit_params.items() if name == "sample_weight"}
     return float(estimator.score(X, y, **weights))

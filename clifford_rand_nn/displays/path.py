@@ -1,4 +1,4 @@
-"""What beta does: loss or score on rows that were not fitted to, objective and number of neurons."""
+"""Regularization paths: out-of-sample loss or score, objective and number of neurons against beta."""
 
 from dataclasses import dataclass, field
 from typing import Any, Self, cast
@@ -10,8 +10,7 @@ from sklearn.base import is_classifier
 from clifford_rand._checks import as_array, as_real, as_rows, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.registry import as_loss, encode_labels, encode_marks, split_weights
-from clifford_rand_nn.displays.labels import places_of
-from clifford_rand_nn.displays.style import FIRST, GREY, SECOND, axes_of, encoded, network_of
+from clifford_rand_nn.displays.style import FIRST, GREY, SECOND, axes_of, encoded, network_of, places_of
 from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.folds import group_numbers
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
@@ -27,13 +26,13 @@ _BETAS = 40
 
 @dataclass(eq=False)
 class RegularizationPathDisplay:
-    """Curves against beta, the weight of the penalty.
+    """Curves against beta, the regularization strength.
 
     Parameters
     ----------
     betas : (B,) array
     unseen : (B,) array or None
-        Loss or score of rows that a fit had not seen.
+        Out-of-sample loss or score.
     errors : (B,) array or None
         Their standard errors.
     unseen_name : str
@@ -41,7 +40,7 @@ class RegularizationPathDisplay:
         Of training.
     n_neurons : (B,) array or None
     chosen : float or None
-        The beta that was taken.
+        The selected beta.
 
     Attributes
     ----------
@@ -60,7 +59,7 @@ class RegularizationPathDisplay:
     >>> y = np.abs(X[:, 0]) + 0.1 * rng.standard_normal(60)
     >>> drawn = RegularizationPathDisplay.from_path(lasso_path(X, y), X, y, ax=Figure().subplots())
     >>> [line.get_label() for line in drawn.ax_.lines]
-    ['mean loss of rows held out', 'training objective']
+    ['mean loss on held-out rows', 'training objective']
     >>> model = ConvexNetworkRegressor(rounds=0).fit(X, y)
     >>> drawn = RegularizationPathDisplay.from_estimator(model, X, y, ax=Figure().subplots())
     >>> bool(drawn.unseen.min() < drawn.unseen[0])
@@ -70,7 +69,7 @@ class RegularizationPathDisplay:
     betas: Array
     unseen: Array | None = None
     errors: Array | None = None
-    unseen_name: str = "loss of rows left out"
+    unseen_name: str = "loss on left-out rows"
     objectives: Array | None = None
     n_neurons: Array | None = None
     chosen: float | None = None
@@ -95,7 +94,7 @@ class RegularizationPathDisplay:
         ----------
         path : RegularizationPath
         X : (m, d) array, optional
-            Rows that were held out of it.
+            Held-out rows.
         y : (m,) or (m, C) array, optional
             Their targets, as those that the path was made with.
         loss : str
@@ -125,11 +124,11 @@ class RegularizationPathDisplay:
                 out = [network.predict(X).reshape(targets.shape) for network in path.networks]
                 unseen = np.array([float(np.mean(judged.stated_value(f, targets))) for f in out])
             if not np.isfinite(unseen).all():
-                found = f"entries up to {np.abs(X).max():.1e}, targets up to {np.abs(targets).max():.1e}"
+                value = f"entries up to {np.abs(X).max():.1e}, targets up to {np.abs(targets).max():.1e}"
                 hint = "Take rows and targets in the units of those of the path."
-                raise fail("X", owner, "rows on which the loss of every network is finite", describe(found), hint)
+                raise fail("X", owner, "rows on which the loss of every network is finite", describe(value), hint)
         return cls(
-            path.betas, unseen, None, "mean loss of rows held out", path.objectives, path.n_neurons.astype(np.float64)
+            path.betas, unseen, None, "mean loss on held-out rows", path.objectives, path.n_neurons.astype(np.float64)
         ).plot(ax=ax, **kwargs)
 
     @classmethod
@@ -144,12 +143,12 @@ class RegularizationPathDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        r"""Draw what a fitted estimator compared when it chose beta.
+        r"""Draw the comparison by which a fitted estimator selected beta.
 
         That is ``scores_`` of `BetaCV`, ``candidates_`` of an estimator with ``beta="auto"``, ``path_`` of a network of
         few neurons. A network of infinitely many gates keeps no curve: it is made again from the rows of training, or
-        1000 of them, by one decomposition (`LeaveOneOut`), as the squared error of rows left out over the variance,
-        before any gates are learned.
+        1000 of them, by one decomposition (`LeaveOneOut`), as the leave-one-out squared error over the variance,
+        without a learned metric.
 
         Parameters
         ----------
@@ -181,20 +180,20 @@ class RegularizationPathDisplay:
         if not scores:
             rule, hint = "one that chose beta", "Fit it with beta='auto', or draw a path with from_path."
             raise fail("estimator", cls.__name__, rule, describe(f"a {type(model).__name__}"), hint)
-        columns = np.array([(one.beta, one.loss, one.error, one.n_neurons) for one in scores]).T
+        columns = np.array([(score.beta, score.loss, score.error, score.n_neurons) for score in scores]).T
         neurons = columns[3] if np.isfinite(columns[3]).all() else None
-        name = "mean loss of held-out rows"
+        name = "mean loss on held-out rows"
         return cls(columns[0], columns[1], columns[2], name, None, neurons, model.beta_).plot(ax=ax, **kwargs)
 
     @classmethod
     def _few(cls, model: Any) -> Self:
         """Of each beta that chose neurons the best refit."""
         best: dict[float, Any] = {}
-        for one in model.path_:  # best first
-            best.setdefault(one.beta, one)
+        for score in model.path_:  # best first
+            best.setdefault(score.beta, score)
         rows = [best[beta] for beta in sorted(best, reverse=True)]
         betas, scores, counts = (np.array([row[i] for row in rows]) for i in (0, 2, 3))
-        name = "squared error of held-out rows\nas a share of the variance"
+        name = "squared error on held-out rows\nas a share of the variance"
         return cls(betas, scores, None, name, None, counts, model.path_[0].beta)
 
     @classmethod
@@ -229,7 +228,7 @@ class RegularizationPathDisplay:
         _, some, kernel = problem.kernel_rows(best.scaling, best.bias)
         loo = LeaveOneOut(kernel(some), problem.targets, problem.weights, problem.groups)
         betas = loo.grid(_BETAS)
-        name = "squared error of rows left out\nas a share of the variance"
+        name = "leave-one-out squared error\nas a share of the variance"
         return cls(betas, problem.score(loo.errors(betas)), None, name, chosen=best.beta)
 
     def plot(self, *, ax: Any = None) -> Self:
@@ -244,9 +243,9 @@ class RegularizationPathDisplay:
         if self.objectives is not None:
             ax.plot(self.betas, self.objectives, color=SECOND, linestyle="--", label="training objective")
         if self.chosen is not None:
-            ax.axvline(self.chosen, color=GREY, linestyle=":", label="chosen")
+            ax.axvline(self.chosen, color=GREY, linestyle=":", label="selected")
         several = self.objectives is not None and self.unseen is not None
-        ax.set(xscale="log", xlabel="β, the weight of the penalty", ylabel="loss" if several else self._name)
+        ax.set(xscale="log", xlabel="regularization strength beta", ylabel="loss" if several else self._name)
         ax.grid(axis="y", alpha=0.25)
         if self.n_neurons is not None:
             self.neurons_ax_ = right = ax.twinx()

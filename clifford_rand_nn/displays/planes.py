@@ -1,4 +1,4 @@
-"""Lines of a picture: where the hyperplanes of neurons cut the plane of two columns, and the rows that span them."""
+"""Hyperplanes of neurons in a plane of two columns, and the rows that span them."""
 
 from typing import Any, NamedTuple
 
@@ -35,15 +35,15 @@ class Planes(NamedTuple):
         The rows of a neuron lie on its hyperplane. A gate was moved off its rows into a chamber beside them, by less
         than to any other row.
         """
-        found: set[int] = set()
+        spanning: set[int] = set()
         for j, rows in enumerate(self.rows):
             some = rows[(rows >= 0) & (rows < len(X))]
             size = np.linalg.norm(X, axis=1) * np.linalg.norm(self.directions[:, j]) + abs(self.offsets[j])
             away = np.abs(X @ self.directions[:, j] + self.offsets[j])
             least = np.delete(away, some).min(initial=np.inf) if self.moved else 0.0
             if len(some) and (away[some] <= least + _ON_PLANE * size[some]).all():
-                found.update(some.tolist())
-        return np.array(sorted(found), dtype=np.intp)
+                spanning.update(some.tolist())
+        return np.array(sorted(spanning), dtype=np.intp)
 
 
 def planes_of(model: Any, planes: Any = True) -> Planes | None:
@@ -62,10 +62,10 @@ def planes_of(model: Any, planes: Any = True) -> Planes | None:
         listed = check_listed(planes, "planes", "DecisionRegionsDisplay", rule)
         if len(listed) != 2:
             raise fail("planes", "DecisionRegionsDisplay", rule, planes)
-        directions, offsets = (as_real(one, "planes", "DecisionRegionsDisplay") for one in listed)
+        directions, offsets = (as_real(part, "planes", "DecisionRegionsDisplay") for part in listed)
         if directions.ndim != 2 or offsets.shape != directions.shape[1:]:
-            found = describe(f"shapes {directions.shape} and {offsets.shape}")
-            raise fail("planes", "DecisionRegionsDisplay", rule, found)
+            value = describe(f"shapes {directions.shape} and {offsets.shape}")
+            raise fail("planes", "DecisionRegionsDisplay", rule, value)
         known = getattr(planes, "incident", np.zeros((len(offsets), 0), dtype=np.intp))
         return Planes(np.asarray(directions), np.asarray(offsets), list(known), True)
     inner = network_of(model)

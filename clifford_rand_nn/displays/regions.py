@@ -34,7 +34,7 @@ class DecisionRegionsDisplay:
     r"""Predictions of a classifier on a grid over two columns, the rows, and the hyperplanes of its neurons.
 
     Where there are further columns, the picture is the cut at their medians (most frequent values, of a frame's columns
-    that are no numbers), and rows are drawn wherever their two columns are.
+    that are not numbers), and rows are drawn wherever their two columns are.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class DecisionRegionsDisplay:
         parts = [estimator.predict(rows.at(grid[i : i + _ROWS])) for i in range(0, len(grid), _ROWS)]
         said = np.concatenate(parts)
         if said.ndim != 1:
-            hint = "With several labels a row draw each by itself, from the estimators_ of a MultiOutputClassifier."
+            hint = "Draw each of several labels by itself, from the estimators_ of a MultiOutputClassifier."
             raise fail("estimator", owner, "one that says one label a row", describe(f"{said.shape[1]} a row"), hint)
         if _sort(said) != _sort(classes):
             rule = f"labels as the estimator says, {_sort(said)}"
@@ -156,12 +156,12 @@ class DecisionRegionsDisplay:
             index = np.searchsorted(classes, labels)
             if len(classes) > len(PALETTE):
                 raise fail("y", owner, f"labels of at most {len(PALETTE)} classes", describe(str(len(classes))))
-        found = planes_of(estimator, planes)
+        hyperplanes = planes_of(estimator, planes)
         lines, spanning = None, None
-        if found is not None and planes is True:
-            lines, spanning = rows.lines_behind(found, lambda some: encoded(estimator, some), low, high)
-        elif found is not None:
-            lines, spanning = rows.lines(found, owner)
+        if hyperplanes is not None and planes is True:
+            lines, spanning = rows.lines_behind(hyperplanes, lambda some: encoded(estimator, some), low, high)
+        elif hyperplanes is not None:
+            lines, spanning = rows.lines(hyperplanes, owner)
         shown = cls(
             horizontal=horizontal,
             vertical=vertical,
@@ -216,7 +216,7 @@ class DecisionRegionsDisplay:
 
 
 class _Rows:
-    """Rows as they come, the two columns to draw, and further rows that differ from one of them in these alone."""
+    """The rows, the two columns to draw, and rows for points of the grid."""
 
     def __init__(self, X: Any, columns: tuple[Any, Any] | None, owner: str) -> None:
         self._given, self._frame = X, X if hasattr(X, "iloc") else None
@@ -232,7 +232,7 @@ class _Rows:
         rule = "two columns of X"
         pair = tuple(names[:2]) if columns is None else tuple(check_listed(columns, "columns", owner, rule))
         if len(pair) != 2 or not all(
-            any(type(one) in (type(name), int) and one == name for name in names) for one in pair
+            any(type(column) in (type(name), int) and column == name for name in names) for column in pair
         ):
             raise fail("columns", owner, rule, columns)
         if pair[0] == pair[1]:
@@ -294,12 +294,12 @@ class _Rows:
         points = np.stack(np.meshgrid(*np.linspace(low, high, _TRIED).T), axis=-1).reshape(-1, 2)
         inside = encode(self.at(points)) @ planes.directions + planes.offsets
         design = np.column_stack([(points - low) / (high - low), np.ones(len(points))])
-        found = np.linalg.lstsq(design, inside, rcond=None)[0]
-        if np.abs(design @ found - inside).max(initial=0.0) > _STRAIGHT * np.abs(inside).max(initial=0.0):
+        weights = np.linalg.lstsq(design, inside, rcond=None)[0]
+        if np.abs(design @ weights - inside).max(initial=0.0) > _STRAIGHT * np.abs(inside).max(initial=0.0):
             return None, None
-        directions = found[:2] / (high - low)[:, None]
+        directions = weights[:2] / (high - low)[:, None]
         spanning = planes.spanning(encode(self._given)) if self._given.shape[1] == 2 else None
-        return (directions, found[2] - low @ directions), spanning
+        return (directions, weights[2] - low @ directions), spanning
 
 
 def _sort(labels: NDArray[Any]) -> str:

@@ -1,11 +1,13 @@
-"""What all pictures share: colors, axes, words as they are, and the file that a figure is written to."""
+"""Shared parts of displays: colors, axes, literal text, estimators and labels, files of figures."""
 
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from clifford_rand._checks import check_instance
+from clifford_rand._checks import as_array, check_instance, describe, fail
 from clifford_rand._files import replaced
 from clifford_rand._optional import require
 from clifford_rand_nn.estimators.cv import BetaCV
@@ -76,3 +78,27 @@ def save_figure(figure: Any, path: str | Path) -> None:
     """Write a figure at 150 dots per inch; the ending chooses the kind of file."""
     with replaced(path) as new:
         figure.savefig(new, dpi=150)
+
+
+def places_of(y: Any, classes: NDArray[Any], n: int, owner: str) -> NDArray[np.intp]:
+    """Return the places (n,) of labels among the classes.
+
+    Raises
+    ------
+    ArgumentError
+        They are not n, or not all of them are classes.
+
+    Examples
+    --------
+    >>> places_of(["b", "a"], np.array(["a", "b"]), 2, "f")
+    array([1, 0])
+    """
+    labels = as_array(y, "y", owner)
+    if labels.shape != (n,):
+        raise fail("y", owner, f"the {n} labels of the training", describe(f"shape {labels.shape}"))
+    place = {label: i for i, label in enumerate(classes.tolist())}
+    try:
+        return np.array([place[label] for label in labels.tolist()], dtype=np.intp)
+    except (KeyError, TypeError) as error:  # another label, or a list
+        value = describe(f"{error}" if isinstance(error, KeyError) else "a list")
+        raise fail("y", owner, f"labels among the {len(place)} classes", value) from None

@@ -1,1 +1,1 @@
-"""What a fitted network does, in terms of its rows, neurons and columns: `explain`."""
+"""Explanations of fitted networks by their rows, neurons and columns: `explain`."""

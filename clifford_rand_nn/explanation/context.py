@@ -110,9 +110,9 @@ class Context:
         return None
 
     def shares_below(self, encoded: Array, seen: Array) -> Array:
-        """Return for each encoded column of rows the share of known rows that are smaller, NaN where that is not told.
+        """Return for each encoded column of rows the share of known rows that are smaller, NaN where it is not known.
 
-        Equal ones count half. It is not told of columns with few distinct values.
+        Equal ones count half. It is NaN for columns with few distinct values.
         """
         if self.rows is not None:
             known, own = self.rows.encoded, encoded
@@ -120,15 +120,15 @@ class Context:
             known, own = self.network.own_rows(_KNOWN), seen
         else:
             return np.full(encoded.shape, np.nan)
-        found = np.full(own.shape, np.nan)
+        ranks = np.full(own.shape, np.nan)
         for k in range(own.shape[1]):
             values = np.sort(known[:, k])
             if 1 + np.count_nonzero(np.diff(values)) > _MANY:
                 slack = _SAME * max(1.0, float(np.abs(values[[0, -1]]).max()))
                 low = np.searchsorted(values, own[:, k] - slack)
                 high = np.searchsorted(values, own[:, k] + slack, side="right")
-                found[:, k] = 0.5 * (low + high) / len(values)
-        return found
+                ranks[:, k] = 0.5 * (low + high) / len(values)
+        return ranks
 
     def row_text(self, number: int, columns: Sequence[int]) -> str:
         """Return a training row in words, by its target and some of its columns; nothing if it is not known."""
@@ -148,8 +148,8 @@ def _targets(targets: Any, n: int, estimator: Any) -> NDArray[Any]:
     """Return targets of n rows: labels, or finite numbers."""
     targets = as_array(targets.toarray() if issparse(targets) else targets, "targets", "explain")
     if targets.ndim not in (1, 2) or len(targets) != n:
-        found = f"{len(targets)}" if targets.ndim in (1, 2) else f"shape {targets.shape}"
-        raise fail("targets", "explain", f"{n}, as there are rows", describe(found))
+        shape = f"{len(targets)}" if targets.ndim in (1, 2) else f"shape {targets.shape}"
+        raise fail("targets", "explain", f"{n}, as there are rows", describe(shape))
     if is_classifier(estimator):
         return training_labels(targets, "explain", several=True, name="targets")
     if targets.dtype.kind == "O":

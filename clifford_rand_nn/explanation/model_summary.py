@@ -65,7 +65,7 @@ class InfluentialRow(NamedTuple):
     share : float
         Of the sum over all rows.
     weights : (C,) array
-        Its dual weights, α of a network with infinitely many gates or θ/nβ: positive ones speak for an output.
+        Its dual weights, α of a network with infinitely many gates or θ/nβ: positive ones contribute towards an output.
     """
 
     number: int | None
@@ -91,7 +91,7 @@ class Direction(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ModelExplanation:
-    r"""What a fitted model is made of, over all rows.
+    r"""The parts of a fitted model, over all rows.
 
     **Neurons** of a finite network: planes, the training rows that span them, regions and shares of the output. What
     plays their part with infinitely many gates are the **rows** of training with their dual weights, and the metric M
@@ -102,7 +102,7 @@ class ModelExplanation:
     steps of gated networks at their planes. The permutation:
     how much worse the predictions of the rows that were given are if the entries of a column change places (all
     encoded columns of a table column together); it says what the model loses without it, on rows of training what it
-    has learned, on new ones what serves. Of columns that say the same neither tells: permuting one costs little where
+    has learned, on new ones what serves. Of correlated columns neither tells: permuting one costs little where
     the other is left, and rows are made that cannot be, while slopes are shared between them as the training pleased.
 
     Attributes
@@ -189,21 +189,21 @@ def _neurons(context: Context) -> list[Neuron] | None:
         blocks = in_blocks(len(X), len(network.intercept) * P)
         mean = sum(network.parts(X[part]).sum(axis=0) for part in blocks) / len(X)
         for part in blocks:
-            found = network.parts(X[part])
-            size += np.sqrt((found**2).sum(axis=1)).sum(axis=0) / len(X)
-            off = found - mean
+            parts = network.parts(X[part])
+            size += np.sqrt((parts**2).sum(axis=1)).sum(axis=0) / len(X)
+            off = parts - mean
             f = off.sum(axis=2)
             covariance += np.einsum("mcp,mc->p", off, f)
             total += float((f**2).sum())
         variance = covariance / total if total > 0 else np.zeros(P)
     planes = spanning_rows(context.estimator, network.numbers)
     reference = context.reference
-    found_neurons = []
+    neurons = []
     for i in range(P):
         direction = context.route.back(network.directions[:, i])
         offset = float(network.offsets[i] + network.directions[:, i] @ reference[1] - direction @ reference[0])
         rows = None if planes is None or not len(planes[i]) else planes[i].tolist()
-        found_neurons.append(
+        neurons.append(
             Neuron(
                 number=int(network.numbers[i]),
                 plane=plane_text(context, i),
@@ -215,7 +215,7 @@ def _neurons(context: Context) -> list[Neuron] | None:
                 size=float(size[i]),
             )
         )
-    return sorted(found_neurons, key=lambda one: -one.size)
+    return sorted(neurons, key=lambda neuron: -neuron.size)
 
 
 def _rows(context: Context) -> list[InfluentialRow] | None:
@@ -250,9 +250,9 @@ def _directions(context: Context) -> list[Direction] | None:
         return None
     values, vectors = np.linalg.eigh(metric)
     total = float(values.sum()) or 1.0
-    found = []
+    directions = []
     for i in range(1, min(_DIRECTIONS, len(values)) + 1):
         vector = vectors[:, -i]
         vector = vector * np.sign(vector[np.abs(vector).argmax()])
-        found.append(Direction(float(values[-i]) / total, vector))
-    return found
+        directions.append(Direction(float(values[-i]) / total, vector))
+    return directions

@@ -1,4 +1,4 @@
-"""Why a model says what it says of a row: columns, neurons and rows of training, each with its share of the output."""
+"""Explanations of predictions: contributions of columns, neurons and training rows to the output."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ _MOST = 2**27  # numbers that an explanation may hold: 1 GB
 
 @dataclass(frozen=True, eq=False)
 class PredictionExplanation:
-    r"""What a model says of m rows x, as sums of contributions to the outputs of its network.
+    r"""Predictions for m rows x, as sums of contributions to the outputs of the network.
 
     Outputs are those before calibration; every sum is exact to rounding:
 
@@ -47,7 +47,7 @@ class PredictionExplanation:
     ----------
     outputs : (m, C)
     output_names : list of str
-        What an output speaks for; with two classes, where C = 1, a negative one speaks for the first class.
+        The class or target of each output; with two classes, where C = 1, a negative one is for the first class.
     predictions : (m,) or (m, C)
     probabilities : (m, n_classes) or None
     column_names : list of str
@@ -67,8 +67,8 @@ class PredictionExplanation:
         Places of the neurons in the lists of the estimator.
     rows : (m, C, n) or None
     row_weights : (n, C) or None
-        Their dual weights: α, or θ/nβ of a finite network. A row that is less like x than an average one speaks for
-        what it is not.
+        Their dual weights: α, or θ/nβ of a finite network. A row that is less like x than an average one has the
+        opposite sign.
     row_numbers : (n,) int or None
         Numbers of the training rows, counted from 0; None where the model does not know them.
     rest : (m, C)

@@ -132,10 +132,10 @@ class Route:
 
     def summed(self, parts: Array) -> Array:
         """Return sums over the encoded columns (…, k) of each table column, (…, t)."""
-        found = np.zeros((*parts.shape[:-1], len(self.names)))
+        sums = np.zeros((*parts.shape[:-1], len(self.names)))
         for k, j in enumerate(self.origin):
-            found[..., j] += parts[..., k]
-        return found
+            sums[..., j] += parts[..., k]
+        return sums
 
     def in_table_units(self, weights: Array) -> tuple[list[tuple[str, float, NDArray[np.intp]]], float]:
         """Return a weighted sum of encoded columns (k,) in the units of the table.

@@ -124,11 +124,11 @@ class KernelSum:
     def reference(self) -> Array:
         """Return the mean of the training rows (d,): the one that columns are measured from, or that of its rows."""
         standard = self.network.standard
-        return self.network.rows.mean(axis=0) if self.as_they_come else standard.mean
+        return self.network.rows.mean(axis=0) if self.are_unscaled else standard.mean
 
     @property
-    def as_they_come(self) -> bool:
-        """Whether the rows of the network are those of training as they come."""
+    def are_unscaled(self) -> bool:
+        """Whether the rows of the network are the unscaled training rows."""
         standard = self.network.standard
         if isinstance(standard, RowSpan):
             return False
@@ -144,9 +144,9 @@ class KernelSum:
         standard = span.standard if isinstance(span, RowSpan) else span
         inner, origin = standard.rows(X), standard.rows(reference[None])[0]
         coordinates = span.rows(X)
-        found = kernel_slopes(network.kernel, network.rows, network.alpha, coordinates)
+        gradient = kernel_slopes(network.kernel, network.rows, network.alpha, coordinates)
         by_columns = (
-            _through_span(found.columns, coordinates, inner, span) if isinstance(span, RowSpan) else found.columns
+            _through_span(gradient.columns, coordinates, inner, span) if isinstance(span, RowSpan) else gradient.columns
         )
         slopes = by_columns * _rates(X, standard)[:, None, :]
         secants = slopes
@@ -154,10 +154,10 @@ class KernelSum:
             step = X - reference
             moved = np.divide(inner - origin, step, out=np.zeros_like(inner), where=step != 0)
             secants = by_columns * moved[:, None, :]
-        return Local(slopes, secants, found.constant + network.intercept + by_columns @ origin)
+        return Local(slopes, secants, gradient.constant + network.intercept + by_columns @ origin)
 
     def own_rows(self, most: int) -> Array:
-        """Return rows as they come, at most so many, of those that the network is made of."""
+        """Return unscaled rows, at most so many, of those that the network is made of."""
         inner, standard = self.network.rows, self.network.standard
         n = len(inner)
         some = np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.intp)
@@ -177,11 +177,11 @@ def _through_span(slopes: Array, t: Array, inner: Array, span: RowSpan) -> Array
     The last coordinate is :math:`\sqrt{|s|^2-|t|^2}`, whose gradient by s is the part of s beyond the span over it.
     """
     m, C, width = slopes.shape
-    found = span.combined(slopes.reshape(-1, width)[:, :-1] @ span.whiten.T).reshape(m, C, -1)
+    inside = span.combined(slopes.reshape(-1, width)[:, :-1] @ span.whiten.T).reshape(m, C, -1)
     beyond = inner - span.combined(t[:, :-1] @ span.whiten.T)
     length = t[:, -1:]
     unit = np.divide(beyond, length, out=np.zeros_like(beyond), where=length > 0)
-    return np.asarray(found + slopes[:, :, -1:] * unit[:, None, :])
+    return np.asarray(inside + slopes[:, :, -1:] * unit[:, None, :])
 
 
 def _rates(X: Array, standard: Any) -> Array:

@@ -1,4 +1,4 @@
-"""Which rows of training stand behind a network: those that it is made of, that span its planes, and their shares."""
+"""Training rows of a network: those of its kernel, those that span its planes, and their contributions."""
 
 from typing import Any
 

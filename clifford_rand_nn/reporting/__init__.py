@@ -1,1 +1,1 @@
-"""What a fit says: one record of facts, which the command line, its JSON and the HTML page read."""
+"""Facts of a fit as a record, a report page, and the comparison with baselines."""

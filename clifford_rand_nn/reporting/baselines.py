@@ -1,4 +1,4 @@
-"""What is compared with a model on rows left out: the majority or the mean, and a linear model of the same columns."""
+"""Baselines of a model, out-of-sample: the majority or the mean, and a linear model of the same columns."""
 
 import warnings
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ class Folds:
 
 
 def together(X: Array, groups: NDArray[Any] | None) -> NDArray[Any] | None:
-    """Return the rows that must be left out together: those of a group, else copies of a row; None if there are none.
+    """Return the rows that must be left out together: those of a group, else duplicates; None if there are none.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def make_folds(
     count: int = FOLDS,
     only: int | None = None,
 ) -> Folds:
-    """Return folds, stratified by class; rows of a group, or copies of a row, are in one of them.
+    """Return folds, stratified by class; rows of a group, or duplicates, are in one of them.
 
     With ``only`` so many of them are left out, the others never.
     """
@@ -108,7 +108,7 @@ def make_folds(
     else:
         splitter = KFold(count, shuffle=True, random_state=_SEED) if same is None else GroupKFold(count)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # classes with fewer rows than folds: told as rare ones
+        warnings.simplefilter("ignore", UserWarning)  # classes with fewer rows than folds: a warning names them
         held = [np.asarray(test) for _, test in splitter.split(X, y, same) if len(test)]
     words = f"{len(held)}-fold cross-validation{' by groups' if groups is not None else ''}"
     if only is not None and only < len(held):
@@ -145,7 +145,7 @@ def simplest(classes: bool) -> Any:
 
 
 def hold_out(X: Array, groups: NDArray[Any] | None, rows: NDArray[np.intp]) -> Folds:
-    """Return one fold of these rows, with those of their groups, or copies of them, which no fit without them may see.
+    """Return one fold of these rows, with those of their groups or their duplicates, which no such fit may see.
 
     Examples
     --------
@@ -170,16 +170,16 @@ def linear_model(
     best, least = 1.0, np.inf
     for strength in _GRID:
         model = _linear(strength, len(X), classes)
-        found = predict_left_out(model, X, y, weights, folds)
-        some = None if weights is None else weights[found.rows]
-        truth = y[found.rows]
+        predicted = predict_left_out(model, X, y, weights, folds)
+        some = None if weights is None else weights[predicted.rows]
+        truth = y[predicted.rows]
         if classes:
-            assert found.probabilities is not None
+            assert predicted.probabilities is not None
             labels = np.unique(y)
-            told = found.probabilities[np.arange(len(truth)), np.searchsorted(labels, truth)]
-            loss = float(np.average(-np.log(np.maximum(told, 1e-15)), weights=some))
+            probability = predicted.probabilities[np.arange(len(truth)), np.searchsorted(labels, truth)]
+            loss = float(np.average(-np.log(np.maximum(probability, 1e-15)), weights=some))
         else:
-            loss = float(np.average((found.labels - truth) ** 2, weights=some))
+            loss = float(np.average((predicted.labels - truth) ** 2, weights=some))
         if loss < least:
             best, least = float(strength), loss
     return _linear(best, len(X), classes)
@@ -188,18 +188,18 @@ def linear_model(
 def linear_left_out(
     X: Array, y: NDArray[Any], weights: Array | None, groups: NDArray[Any] | None, folds: Folds, *, classes: bool
 ) -> Predicted:
-    """Return what the linear model predicts of rows left out; its penalty is chosen anew without each fold."""
-    found = []
+    """Return out-of-sample predictions of the linear model; its penalty is selected again without each fold."""
+    parts = []
     for held in folds.held:
         kept = folds.kept(held)
         some = None if weights is None else weights[kept]
         model = linear_model(X[kept], y[kept], some, None if groups is None else groups[kept], classes=classes)
-        found.append(predict_left_out(model, X, y, weights, Folds([held], folds.n, "")))
-    rows = np.concatenate([one.rows for one in found])
+        parts.append(predict_left_out(model, X, y, weights, Folds([held], folds.n, "")))
+    rows = np.concatenate([part.rows for part in parts])
     order = np.argsort(rows)
-    chances = [one.probabilities for one in found if one.probabilities is not None]
+    chances = [part.probabilities for part in parts if part.probabilities is not None]
     together = np.concatenate(chances)[order] if chances else None
-    return Predicted(rows[order], np.concatenate([one.labels for one in found])[order], together)
+    return Predicted(rows[order], np.concatenate([part.labels for part in parts])[order], together)
 
 
 def baseline_folds(X: Array, y: NDArray[Any], groups: NDArray[Any] | None, *, classes: bool) -> Folds:
@@ -217,12 +217,12 @@ def _linear(strength: float, n: int, classes: bool) -> Any:
 
 def _fitted(model: Any, X: Array, y: NDArray[Any], weights: Array | None) -> Any:
     fresh = clone(model)
-    given = {}
+    keywords = {}
     if weights is not None:
         steps = [f"{name}__sample_weight" for name, _ in getattr(fresh, "steps", ())]
-        given = dict.fromkeys(steps or ["sample_weight"], weights)
+        keywords = dict.fromkeys(steps or ["sample_weight"], weights)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         if hasattr(model, "predict_proba") and len(np.unique(y)) < 2:
             return simplest(True).fit(X, y)
-        return raise_if_interrupted(fresh.fit(X, y, **given))
+        return raise_if_interrupted(fresh.fit(X, y, **keywords))

@@ -48,7 +48,7 @@ def collect_facts(
     seconds: float = float("nan"),
     compare: bool = True,
 ) -> Facts:
-    """Return what is to be said of a fitted model.
+    """Return the facts of a fitted model.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def collect_facts(
     """
     classes = hasattr(model, "classes_")
     left = compare_left_out(model, rows, seconds, classes) if compare else None
-    other = None if test is None else compare_test(model, rows, test, classes, compare)
+    tested = None if test is None else compare_test(model, rows, test, classes, compare)
     labels, counts = np.unique(rows.y, return_counts=True)
     interrupted = bool(getattr(getattr(model, "result_", None), "interrupted", False))
     proof = model.certificate_
@@ -98,7 +98,7 @@ def collect_facts(
         chosen=choices(model),
         intervals=interval_text(model, "new rows of the same kind" if rows.groups is None else "rows of new groups"),
         left_out=None if interrupted else left,
-        test=other,
+        test=tested,
         train=_scores(model, rows.y, model.predict(rows.X), rows.weights, classes),
         proof=Proof(
             prove(model), proof.primal, proof.dual, proof.relative_gap, proof.scope, proof.loss, proof.beta, converged
@@ -115,36 +115,36 @@ def _with_warnings(facts: Facts, rows: Rows, test: Rows | None, classes: bool) -
 
 def data_warnings(rows: Rows, test: Rows | None, classes: bool) -> list[ModelWarning]:
     """Return the warnings that rows alone call for."""
-    found = sample_warnings(rows.X, rows.y, classes=classes)
+    warned = sample_warnings(rows.X, rows.y, classes=classes)
     if test is not None:
-        found += overlap_warning(rows.X, test.X)
+        warned += overlap_warning(rows.X, test.X)
     origin = rows.origin or rows.names or tuple(str(i) for i in range(rows.X.shape[1]))
-    found += leakage_warning(rows.X, rows.y, origin, rows.groups, classes=classes)
+    warned += leakage_warning(rows.X, rows.y, origin, rows.groups, classes=classes)
     if rows.frame is not None and rows.groups is None:
-        kinds = [one.kind for one in rows.columns] or ["number"] * rows.frame.shape[1]
-        found += group_warnings(rows.frame, [str(name) for name in rows.frame.columns], kinds)
-    return found
+        kinds = [column.kind for column in rows.columns] or ["number"] * rows.frame.shape[1]
+        warned += group_warnings(rows.frame, [str(name) for name in rows.frame.columns], kinds)
+    return warned
 
 
 def score_warnings(facts: Facts) -> list[ModelWarning]:
-    """Return the warnings that scores of rows left out, or of the test rows, call for."""
-    found = []
+    """Return the warnings that scores on left-out rows, or on the test set, call for."""
+    warned = []
     for compared, where in ((facts.left_out, "left-out rows"), (facts.test, "the test set")):
         if compared is None:
             continue
         mine, least = compared.model.main, compared.simplest.main
         if mine <= least:
             text = f"on {where} the model ({facts.measure} {mine:.4f}) is no better than always {compared.guess}"
-            found.append(ModelWarning("no_better_than_simplest", f"{text} ({least:.4f})."))
+            warned.append(ModelWarning("no_better_than_simplest", f"{text} ({least:.4f})."))
         linear, difference, error = compared.linear, compared.difference, compared.error
         if linear is not None and difference is not None and error is not None and difference < -error:
             text = f"on {where} {facts.linear} is better ({linear.main:.4f}, here {mine:.4f})"
-            found.append(ModelWarning("linear_is_better", f"{text}: it is simpler, too."))
-    return found
+            warned.append(ModelWarning("linear_is_better", f"{text}: it is simpler, too."))
+    return warned
 
 
 def compare_left_out(model: Any, rows: Rows, seconds: float, classes: bool) -> Comparison:
-    """Return scores of training rows that were left out: by the model's own leave-one-out, or by folds.
+    """Return out-of-sample scores on the training set: by the leave-one-out of the model, or by folds.
 
     Rows of weight zero are in none of them.
     """
@@ -157,49 +157,53 @@ def compare_left_out(model: Any, rows: Rows, seconds: float, classes: bool) -> C
     if own is None:
         only = 1 if seconds > _PATIENCE or len(folds.held) == 1 else None
         folds = make_folds(X, y, groups, classes=classes, count=_FOLDS, only=only)
-        found, how = predict_left_out(model, X, y, weights, folds), folds.words
+        mine, how = predict_left_out(model, X, y, weights, folds), folds.words
     else:
-        told = own[place]
-        sure = getattr(model, "loo_probabilities_", None)
-        some = place[told]
-        found = Predicted(np.flatnonzero(told), model.loo_predictions_[some], None if sure is None else sure[some])
+        is_left_out = own[place]
+        probabilities = getattr(model, "loo_probabilities_", None)
+        some = place[is_left_out]
+        mine = Predicted(
+            np.flatnonzero(is_left_out),
+            model.loo_predictions_[some],
+            None if probabilities is None else probabilities[some],
+        )
         how = _own_words(model, len(some), groups is not None)
-        if len(found.rows) <= len(folds.rows) and not np.isin(found.rows, folds.rows).all():
-            folds = hold_out(X, groups, found.rows)  # one fold of very many rows: the same rows are to be compared
+        if len(mine.rows) <= len(folds.rows) and not np.isin(mine.rows, folds.rows).all():
+            folds = hold_out(X, groups, mine.rows)  # one fold of very many rows: the same rows are compared
     linear = linear_left_out(X, y, weights, groups, folds, classes=classes)
-    if len(linear.rows) < len(found.rows):  # one fold: judged on the rows that both left out
-        both = np.intersect1d(found.rows, linear.rows)
-        found, how = _take(found, both), f"{how}, on {len(both)} of the rows"
-    linear = _take(linear, found.rows)
-    simple = _take(predict_left_out(simplest(classes), X, y, weights, folds), found.rows)
+    if len(linear.rows) < len(mine.rows):  # one fold: scored on the rows that both left out
+        both = np.intersect1d(mine.rows, linear.rows)
+        mine, how = _take(mine, both), f"{how}, on {len(both)} of the rows"
+    linear = _take(linear, mine.rows)
+    simple = _take(predict_left_out(simplest(classes), X, y, weights, folds), mine.rows)
     labels = model.classes_ if classes else None
-    told_of = _compared(found, simple, linear, y, weights, labels, _guess(y, weights, classes))
+    comparison = _compared(mine, simple, linear, y, weights, labels, _guess(y, weights, classes))
     linear_how = "" if folds.words == how else folds.words
-    return replace(told_of, how=how, linear_how=linear_how, rows=place[found.rows])
+    return replace(comparison, how=how, linear_how=linear_how, rows=place[mine.rows])
 
 
 def compare_test(model: Any, rows: Rows, test: Rows, classes: bool, compare: bool) -> Comparison:
     """Return scores of the rows of another table, of models that are fitted to all training rows."""
-    every = np.arange(len(test.y))
-    sure = model.predict_proba(test.X) if classes and hasattr(model, "predict_proba") else None
-    mine = Predicted(every, model.predict(test.X), sure)
+    places = np.arange(len(test.y))
+    probabilities = model.predict_proba(test.X) if classes and hasattr(model, "predict_proba") else None
+    mine = Predicted(places, model.predict(test.X), probabilities)
     weights = rows.weights
-    given = {} if weights is None else {"sample_weight": weights}
-    least = simplest(classes).fit(rows.X, rows.y, **given)
-    simple = Predicted(every, least.predict(test.X), least.predict_proba(test.X) if classes else None)
+    keywords = {} if weights is None else {"sample_weight": weights}
+    least = simplest(classes).fit(rows.X, rows.y, **keywords)
+    simple = Predicted(places, least.predict(test.X), least.predict_proba(test.X) if classes else None)
     linear = None
     if compare:
         best = linear_model(rows.X, rows.y, weights, rows.groups, classes=classes)
         if weights is not None:
-            given = {f"{name}__sample_weight": weights for name, _ in best.steps}
-        best.fit(rows.X, rows.y, **given)
-        linear = Predicted(every, best.predict(test.X), best.predict_proba(test.X) if classes else None)
+            keywords = {f"{name}__sample_weight": weights for name, _ in best.steps}
+        best.fit(rows.X, rows.y, **keywords)
+        linear = Predicted(places, best.predict(test.X), best.predict_proba(test.X) if classes else None)
     labels = model.classes_ if classes else None
-    told = _compared(mine, simple, linear, test.y, test.weights, labels, _guess(rows.y, weights, classes))
+    comparison = _compared(mine, simple, linear, test.y, test.weights, labels, _guess(rows.y, weights, classes))
     interval = model.predict_interval(test.X, _COVERAGE) if hasattr(model, "predict_interval") else None
     where = f"{len(test.y)} rows of {test.path}" if test.path else f"{len(test.y)} test rows"
-    scores = told.model if interval is None else score_numbers(test.y, mine.labels, test.weights, interval)
-    return replace(told, how=where, model=scores, interval=interval)
+    scores = comparison.model if interval is None else score_numbers(test.y, mine.labels, test.weights, interval)
+    return replace(comparison, how=where, model=scores, interval=interval)
 
 
 def _compared(
@@ -215,10 +219,10 @@ def _compared(
     truth = y[mine.rows]
     some = None if weights is None else weights[mine.rows]
 
-    def scores(one: Predicted) -> Scores:
+    def scores(predicted: Predicted) -> Scores:
         if labels is None:
-            return score_numbers(truth, one.labels, some)
-        return score_classes(truth, one.labels, labels, one.probabilities, some)
+            return score_numbers(truth, predicted.labels, some)
+        return score_classes(truth, predicted.labels, labels, predicted.probabilities, some)
 
     difference = error = None
     if linear is not None:
@@ -271,10 +275,12 @@ def _own_words(model: Any, n: int, groups: bool) -> str:
     return f"{n} held-out rows" + (" of other groups" if groups else "")
 
 
-def _take(found: Predicted, rows: NDArray[np.intp]) -> Predicted:
-    place = np.searchsorted(found.rows, rows)
-    assert np.array_equal(found.rows[np.minimum(place, len(found.rows) - 1)], rows)
-    return Predicted(rows, found.labels[place], None if found.probabilities is None else found.probabilities[place])
+def _take(predicted: Predicted, rows: NDArray[np.intp]) -> Predicted:
+    place = np.searchsorted(predicted.rows, rows)
+    assert np.array_equal(predicted.rows[np.minimum(place, len(predicted.rows) - 1)], rows)
+    return Predicted(
+        rows, predicted.labels[place], None if predicted.probabilities is None else predicted.probabilities[place]
+    )
 
 
 def _guess(y: NDArray[Any], weights: Any, classes: bool) -> str:

@@ -50,18 +50,18 @@ class ModelWarning:
 def sample_warnings(
     X: Array, y: NDArray[Any], *, classes: bool, groups: NDArray[Any] | None = None, left_out_together: bool = True
 ) -> list[ModelWarning]:
-    """Return what numbers of rows, classes and copies call for."""
-    found = []
+    """Return warnings of few rows, rare classes and duplicates."""
+    warned = []
     n, d = X.shape
     if n < d:
         text = f"there are fewer rows ({n}) than columns ({d}, after encoding): many models fit such rows exactly, so"
-        found.append(ModelWarning("few_rows", f"{text} trust the scores of rows left out only, and leave columns out."))
+        warned.append(ModelWarning("few_rows", f"{text} trust out-of-sample scores only, and drop columns."))
     if classes:
-        found += _rare(y)
+        warned += _rare(y)
     first, place = merged_rows(X)
     if len(first) < n:
-        found += _copies(y, place, n - len(first), classes)
-    return found
+        warned += _copies(y, place, n - len(first), classes)
+    return warned
 
 
 def _rare(y: NDArray[Any]) -> list[ModelWarning]:
@@ -78,9 +78,13 @@ def _rare(y: NDArray[Any]) -> list[ModelWarning]:
 
 def _copies(y: NDArray[Any], place: NDArray[np.intp], copies: int, classes: bool) -> list[ModelWarning]:
     share = copies / len(y)
-    what = "1 row is a copy of another row" if copies == 1 else f"{copies} rows ({share:.1%}) are copies of other rows"
-    text = f"{what} in every column; copies are left out together."
-    found = [ModelWarning("copies", text)]
+    what = (
+        "1 row is a duplicate of another row"
+        if copies == 1
+        else f"{copies} rows ({share:.1%}) are duplicates of other rows"
+    )
+    text = f"{what} of other rows in every column; they are left out together."
+    warned = [ModelWarning("copies", text)]
     if classes:
         code = np.unique(y, return_inverse=True)[1]
         low, high = np.full(place.max() + 1, code.max()), np.zeros(place.max() + 1, dtype=code.dtype)
@@ -89,8 +93,8 @@ def _copies(y: NDArray[Any], place: NDArray[np.intp], copies: int, classes: bool
         apart = int(np.count_nonzero((low < high)[place]))
         if apart:
             what = f"{apart} rows are equal in every column but of different classes: no model can be right on all."
-            found.append(ModelWarning("contradictions", what))
-    return found
+            warned.append(ModelWarning("contradictions", what))
+    return warned
 
 
 def overlap_warning(X: Array, test: Array) -> list[ModelWarning]:
@@ -108,10 +112,10 @@ def overlap_warning(X: Array, test: Array) -> list[ModelWarning]:
 def leakage_warning(
     X: Array, y: NDArray[Any], origin: Sequence[str], groups: NDArray[Any] | None, *, classes: bool
 ) -> list[ModelWarning]:
-    """Return a warning of columns of the table that tell the target almost alone.
+    """Return a warning of columns of the table that predict the target almost alone.
 
     The twenty that go best with the target (F test) are tried, each with a small tree (and, for numbers, a line)
-    that is trained on a half of up to 2000 rows and judged on the other: a column is named whose error is less than a
+    that is trained on a half of up to 2000 rows and scored on the other: a column is named whose error is less than a
     twentieth of that without any column.
     """
     columns: dict[str, list[int]] = {}
@@ -136,18 +140,18 @@ def leakage_warning(
     else:
         least = float(np.var(y))
         models = [DecisionTreeRegressor(max_leaf_nodes=64, random_state=0), LinearRegression()]
-    told = []
+    leaks = []
     for name in order:
         guesses = [cross_val_predict(model, X[:, columns[name]], y, cv=splits) for model in models]
         error = min(float(np.mean(guess != y if classes else (guess - y) ** 2)) for guess in guesses)
         if error < _TELLS * least:
-            told.append((name, 1 - error if classes else 1 - error / least))
-    if not told or len(told) > len(columns) / 2:  # where most columns tell it, the task is easy
+            leaks.append((name, 1 - error if classes else 1 - error / least))
+    if not leaks or len(leaks) > len(columns) / 2:  # where most columns predict it, the task is easy
         return []
     measure = "accuracy" if classes else "R²"
-    names = some_of([f"{name} ({measure} {value:.3f})" for name, value in told], _SHOWN)
-    text = f"alone tells the target almost perfectly: {names}. Is it known before the target is? If not, --drop it."
-    return [ModelWarning("telling_column", f"a column {text}", tuple(name for name, _ in told))]
+    names = some_of([f"{name} ({measure} {value:.3f})" for name, value in leaks], _SHOWN)
+    text = f"alone predicts the target almost perfectly: {names}. Is it known before the target is? If not, --drop it."
+    return [ModelWarning("telling_column", f"a column {text}", tuple(name for name, _ in leaks))]
 
 
 def group_warnings(frame: Any, columns: Sequence[str], taken_for: Sequence[str]) -> list[ModelWarning]:
@@ -155,17 +159,17 @@ def group_warnings(frame: Any, columns: Sequence[str], taken_for: Sequence[str])
 
     ``columns`` are those of the frame that hold whole numbers or text, ``taken_for`` what each is used as.
     """
-    found = []
+    warned = []
     for name, kind in zip(columns, taken_for, strict=True):
         values = frame[name].dropna()
         if len(values) == 0 or not _ID.search(name.lower()) or kind in ("date", "boolean"):
             continue
         if values.dtype.kind == "f" and (values % 1 != 0).any():
             continue
-        distinct = int(values.nunique())
-        if distinct >= 3 and _REPEATS * distinct <= len(values) and distinct > len(values) ** 0.5 / 4:
+        n_unique = int(values.nunique())
+        if n_unique >= 3 and _REPEATS * n_unique <= len(values) and n_unique > len(values) ** 0.5 / 4:
             used = "" if kind == "left out" else f", and is used as a {kind}"
-            text = f"column {name} looks like an id that repeats ({distinct} values in {len(values)} rows){used}:"
+            text = f"column {name} looks like an id that repeats ({n_unique} values in {len(values)} rows){used}:"
             advice = f"if rows of one {name} belong together, give --groups {name}, else scores may flatter."
-            found.append(ModelWarning("groups", f"{text} {advice}", (name,)))
-    return found
+            warned.append(ModelWarning("groups", f"{text} {advice}", (name,)))
+    return warned

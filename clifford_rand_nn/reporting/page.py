@@ -18,10 +18,9 @@ from clifford_rand._files import replaced
 from clifford_rand._optional import require
 from clifford_rand_nn._words import joined, printable_lines
 from clifford_rand_nn.displays.calibration import CalibrationDisplay
-from clifford_rand_nn.displays.certificate import CertificateDisplay
-from clifford_rand_nn.displays.convergence import ConvergenceDisplay
 from clifford_rand_nn.displays.learning_curve import LearningCurveDisplay
 from clifford_rand_nn.displays.path import RegularizationPathDisplay
+from clifford_rand_nn.displays.training import CertificateDisplay, ConvergenceDisplay
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.reporting.facts import Comparison, Facts, Rows
 from clifford_rand_nn.reporting.figures import (

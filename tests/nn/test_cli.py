@@ -202,7 +202,7 @@ def test_quiet_prints_warnings_only(folder):
     result = run("fit", "train.csv", "--model", "gated", "--quiet", "--max-iter", "1", "--out", "m.npz")
     assert result.stdout == ""
     told, stopped = result.stderr.splitlines()
-    assert told.startswith("warning: a column alone tells the target almost perfectly: a (accuracy 1.000).")
+    assert told.startswith("warning: a column alone predicts the target almost perfectly: a (accuracy 1.000).")
     assert re.match(r"warning: not converged: stopped after 1 \w+ at a relative gap of .*--max-iter", stopped)
     assert (folder / "m.npz").is_file()
 
@@ -534,7 +534,7 @@ def _process(*arguments, cwd):
 def test_in_a_process_of_its_own(folder):
     done = _process("fit", "value.parquet", "--target", "value", "--out", "m.npz", *QUICK, cwd=folder)
     assert done.returncode == 0
-    assert re.fullmatch(r"warning: a column alone tells the target almost perfectly: a \(R² .*\n", done.stderr)
+    assert re.fullmatch(r"warning: a column alone predicts the target almost perfectly: a \(R² .*\n", done.stderr)
     assert "\x1b" not in done.stdout  # plain in a pipe
     wrong = _process("fit", "train.csv", "--target", "nothing", cwd=folder)
     assert wrong.returncode == 2

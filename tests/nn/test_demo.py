@@ -75,7 +75,7 @@ def test_demo_writes_tables_and_picture(tmp_path, capsys, monkeypatch, fits):
     assert all(float(row["test accuracy"]) > 0.7 for row in rows)
     assert all(float(row["certified gap"]) <= 1e-3 for row in rows[:2])
     assert [row["certified gap"] for row in rows[2:]] == ["–"] * 3
-    (promise,) = re.findall(r"leave-one-out promised (0\.\d{3}), 60 test rows gave (0\.\d{3}) ± (0\.\d{3})\.", said)
+    (promise,) = re.findall(r"leave-one-out accuracy (0\.\d{3}), on 60 test rows (0\.\d{3}) ± (0\.\d{3})\.", said)
     X, y = load_digits(return_X_y=True)
     halves = train_test_split(X[:120] / 16, y[:120], test_size=0.5, stratify=y[:120], random_state=0)
     model = ConvexNetworkClassifier().fit(halves[0], halves[2])

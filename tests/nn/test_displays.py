@@ -317,7 +317,7 @@ def test_calibration_is_of_the_rows_left_out(data, network):
     np.testing.assert_allclose(shown.prob_pred, shown.prob_true, atol=4 * np.sqrt(0.25 / 600))  # 4 standard errors
     with pytest.raises(ArgumentError, match="must be a ConvexNetworkClassifier that was fitted here"):
         CalibrationDisplay.from_left_out(Halves(), labels)
-    with pytest.raises(ArgumentError, match="must be the 60 labels of the training"):
+    with pytest.raises(ArgumentError, match="must be 60 labels, as in training"):
         CalibrationDisplay.from_left_out(network, labels[:9])
 
 
@@ -329,7 +329,7 @@ def test_the_learning_curve_ends_with_the_promise_of_the_fit(data, network, gate
     assert shown.train_sizes.tolist() == [30, 60]  # a tenth is too few
     assert shown.test_scores[-1].tolist() == [network.loo_score_] * 2
     assert shown.train_scores[-1, 0] == network.score(points, labels)
-    assert shown.ax_.get_legend_handles_labels()[1] == ["rows it was fitted to", "rows left out"]
+    assert shown.ax_.get_legend_handles_labels()[1] == ["training set", "left-out rows"]
     with pytest.raises(ArgumentError, match="must be a fitted tuning-free network"):
         LearningCurveDisplay.from_left_out(gated, points, labels)
     with pytest.raises(ArgumentError, match="must be shares of the rows"):
