@@ -22,24 +22,12 @@ from clifford_rand_nn.kernel_network.kernel import StatedKernel
 
 
 class NetworkProgram(NamedTuple):
-    """The network of an estimator, as operations of a program.
+    """Network of an estimator, as operations of a program."""
 
-    Attributes
-    ----------
-    outputs : Value
-        (n, C).
-    penalty : Value
-        What beta weighs.
-    width : int
-        Entries of the widest array for each row.
-    kernel : StatedKernel or None
-        Of new rows with those of training, if there are infinitely many gates.
-    """
-
-    outputs: Value
-    penalty: Value
-    width: int
-    kernel: StatedKernel | None = None
+    outputs: Value  # (n, C)
+    penalty: Value  # what beta weighs
+    width: int  # entries of the widest array for each row
+    kernel: StatedKernel | None = None  # of new rows with those of training, of a kernel network
 
 
 def network_program(model: Any) -> NetworkProgram:

@@ -7,27 +7,13 @@ from sklearn.pipeline import Pipeline
 
 
 class PipelinePrefix(NamedTuple):
-    """Steps before an estimator; none, where it stands alone.
+    """Steps before an estimator; none, where it stands alone."""
 
-    Attributes
-    ----------
-    pipeline : Pipeline or None
-        Whose last step is the estimator.
-    """
-
-    pipeline: Pipeline | None
+    pipeline: Pipeline | None  # whose last step is the estimator
 
     @classmethod
     def of(cls, estimator: Any) -> tuple["PipelinePrefix", Any]:
-        """Return the steps before an estimator, and the estimator.
-
-        Examples
-        --------
-        >>> from sklearn.preprocessing import StandardScaler
-        >>> front, last = PipelinePrefix.of(Pipeline([("scale", StandardScaler()), ("model", "passthrough")]))
-        >>> front.fit([[0.0], [2.0]], None)[1].tolist(), last
-        ([[-1.0], [1.0]], 'passthrough')
-        """
+        """Return the steps before an estimator, and the estimator."""
         if type(estimator) is not Pipeline:
             return cls(None), estimator
         return cls(estimator), estimator.steps[-1][1]

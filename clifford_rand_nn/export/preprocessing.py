@@ -36,17 +36,12 @@ _UFUNCS = {getattr(np, name): name for name in ("abs", "sqrt", "exp", "log", "lo
 class ColumnMap(NamedTuple):
     """Columns each made of one input column: output column j is ``rate[j]`` times ``places[j]`` plus ``offset[j]``.
 
-    Attributes
-    ----------
-    places : (k,) int
-        Of the input columns.
-    rate, offset : (k,)
-        NaN where the map is not affine, as for categories and quantiles.
+    Rate and offset are NaN where the map is not affine, as for categories and quantiles.
     """
 
-    places: Places
-    rate: Array
-    offset: Array
+    places: Places  # (k,)
+    rate: Array  # (k,)
+    offset: Array  # (k,)
 
     @classmethod
     def affine(cls, places: ArrayLike, rate: ArrayLike = 1.0, offset: ArrayLike = 0.0) -> "ColumnMap":
@@ -67,21 +62,11 @@ class ColumnMap(NamedTuple):
 
 
 class ColumnEffect(NamedTuple):
-    """Effect of a step on columns.
+    """Effect of a step on columns."""
 
-    Attributes
-    ----------
-    columns : ColumnMap or None
-        None where an output column is made of several input columns, as a principal component is, or of unknown ones.
-    program : function or None
-        From the input columns, and a prefix for the names of constants, to the output columns as a `Value`.
-    spreads_missing : bool
-        Whether a NaN in one column of the program would spread to others.
-    """
-
-    columns: ColumnMap | None = None
-    program: Step | None = None
-    spreads_missing: bool = False
+    columns: ColumnMap | None = None  # None where a column is made of several, as a principal component, or unknown
+    program: Step | None = None  # from the input columns, and a prefix for names of constants, to the output columns
+    spreads_missing: bool = False  # whether a NaN in one column of the program would spread to others
 
 
 def column_effect(step: Any, names: Sequence[str]) -> ColumnEffect:

@@ -68,19 +68,7 @@ COLUMNS = ("numbers", "words", "days")  # what a table holds
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """An array of a program: an operation on others, or an array that is given.
-
-    Attributes
-    ----------
-    op : str
-        One of `OPERATIONS`.
-    operands : tuple of Value and float
-    data : array or None
-        Of a constant.
-    name : str
-        Of constants, and of values that read better with one; else empty.
-    trained : bool
-        Whether a constant is a variable of the problem that was solved.
+    """Array of a program: an operation on others, or an array that is given.
 
     Examples
     --------
@@ -90,11 +78,11 @@ class Value:
     ('maximum', 'matmul')
     """
 
-    op: str
+    op: str  # one of OPERATIONS
     operands: "tuple[Value | float, ...]" = ()
-    data: NDArray[Any] | None = None
-    name: str = ""
-    trained: bool = False
+    data: NDArray[Any] | None = None  # of a constant
+    name: str = ""  # of constants, and of values that read better with one
+    trained: bool = False  # whether a constant is a variable of the problem that was solved
 
     __array_ufunc__ = None  # so that array * value is refused by NumPy and comes here
 
@@ -259,47 +247,25 @@ def two_layers(
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """All that a fitted model says of rows.
+    """Results of a fitted model for rows.
 
-    Attributes
-    ----------
-    model : str
-        Class of the model.
-    d : int
-        Columns of the rows.
-    results : dict of str to Value
-        Under the names of the methods that give the same: "predict" or, of a classifier, "decision_function", "index"
-        (of the label in ``classes``; without these, which of several labels are there, 0 and 1) and perhaps
-        "predict_proba"; "low" and "high", the ends of intervals. "outputs" (n, C) are those of the network, before any
-        calibration; "scores" (n, classes) are what labels are by.
-    penalty : Value or None
-        What beta weighs in the objective that was minimized, a number.
-    classes : (k,) array or None
-    columns : tuple of str, or None
-        Names of the columns, if the model knows them.
-    width : int
-        Entries of the widest array, for each row.
-    rows : Value or None
-        What the rows are made of, if the program is for a table.
-    table : tuple of Value
-        The columns of that table, in its order.
-    notes : dict of str to str
-        What else is to be said of the model.
-    missing : bool
-        Whether entries of the rows may be NaN, for which the program fills something in.
+    ``results`` have the names of the methods that give the same: "predict" or, of a classifier, "decision_function",
+    "index" (of the label in ``classes``; without these, which of several labels are there, 0 and 1) and perhaps
+    "predict_proba"; "low" and "high", the ends of intervals. "outputs" (n, C) are those of the network, before any
+    calibration; "scores" (n, classes) are what labels are by.
     """
 
-    model: str
-    d: int
+    model: str  # class of the model
+    d: int  # columns of the rows
     results: dict[str, Value]
-    penalty: Value | None = None
+    penalty: Value | None = None  # what beta weighs in the objective that was minimized, a number
     classes: NDArray[Any] | None = None
-    columns: tuple[str, ...] | None = None
-    width: int = 1
-    rows: Value | None = None
-    table: tuple[Value, ...] = ()
-    notes: dict[str, str] = field(default_factory=dict)
-    missing: bool = False
+    columns: tuple[str, ...] | None = None  # names of the columns, if the model knows them
+    width: int = 1  # entries of the widest array, for each row
+    rows: Value | None = None  # what the rows are made of, if the program is for a table
+    table: tuple[Value, ...] = ()  # the columns of that table, in its order
+    notes: dict[str, str] = field(default_factory=dict)  # for users
+    missing: bool = False  # whether entries of the rows may be NaN, for which the program fills something in
 
     def constants(self) -> list[Value]:
         """Return the arrays of the model, each once, in the order of their use."""

@@ -18,21 +18,12 @@ _TRAIN, _TEST = ("train", "true", "1"), ("test", "false", "0")
 
 @dataclass(frozen=True, eq=False)
 class TextTable:
-    """Texts of a file, and what goes with them.
-
-    Attributes
-    ----------
-    path : Path
-    texts : list of lists of str
-        One list of n texts for each column that was asked for.
-    target : (n,) array of bool, int, float or str, or None
-    split : (n,) array of bool, True for training, or None
-    """
+    """Texts of a file, with the target and the split of its rows."""
 
     path: Path
-    texts: list[list[str]]
-    target: NDArray[Any] | None
-    split: NDArray[np.bool_] | None
+    texts: list[list[str]]  # n texts for each column that was asked for
+    target: NDArray[Any] | None  # (n,) of bool, int, float or str
+    split: NDArray[np.bool_] | None  # (n,), True for training
 
 
 def read_text_table(

@@ -19,29 +19,15 @@ from clifford_rand_nn.tables.formats import open_table
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Feature columns of a file as numbers, and its target and weights of rows if they were asked for.
-
-    Attributes
-    ----------
-    path : Path
-    names : tuple of str, or None
-        One name per column of ``X``; None for an NPZ without ``feature_names``.
-    X : (n, d) float64
-    target : (n,) array of bool, int, float or str, or None
-    ignored : tuple of str
-        Columns of the file that were not asked for.
-    weights : (n,) float64, or None
-        At least 0, and some positive.
-    groups : (n,) array of bool, int, float or str, or None
-    """
+    """Feature columns of a file as numbers, and the target, weights and groups of the rows if they were asked for."""
 
     path: Path
-    names: tuple[str, ...] | None
-    X: NDArray[np.float64]
-    target: NDArray[Any] | None
-    ignored: tuple[str, ...] = ()
-    weights: NDArray[np.float64] | None = None
-    groups: NDArray[Any] | None = None
+    names: tuple[str, ...] | None  # one per column of X; None for an NPZ without feature_names
+    X: NDArray[np.float64]  # (n, d)
+    target: NDArray[Any] | None  # (n,) of bool, int, float or str
+    ignored: tuple[str, ...] = ()  # columns of the file that were not asked for
+    weights: NDArray[np.float64] | None = None  # (n,) ≥ 0, some positive
+    groups: NDArray[Any] | None = None  # (n,) of bool, int, float or str
 
 
 def read_table(

@@ -5,11 +5,19 @@ from collections.abc import Callable
 from functools import singledispatch
 from typing import Any
 
+from clifford_rand._checks import describe, fail
 from clifford_rand._optional import require
 from clifford_rand_nn.export.program import Value, apply, beside, column, equals, where
 from clifford_rand_nn.tables.cells import TRUTH, Amount, as_word
 from clifford_rand_nn.tables.cells import numbers as numbers_of
-from clifford_rand_nn.tables.column_readers import BooleanReader, CategoryReader, DateReader, NumberReader, Reader
+from clifford_rand_nn.tables.column_readers import (
+    BooleanReader,
+    CategoryReader,
+    DateReader,
+    NumberReader,
+    Reader,
+    TextReader,
+)
 from clifford_rand_nn.tables.dates import WEEKDAYS
 from clifford_rand_nn.tables.encodings import CellPrograms, Tests
 from clifford_rand_nn.tables.notes import column_names
@@ -41,7 +49,13 @@ def table_program(encoder: Any) -> tuple[Value, tuple[Value, ...]]:
 
 @singledispatch
 def _read(reader: Reader, inputs: list[Value], cells: CellPrograms, marks: list[str]) -> None:
-    """Add the column that a reader takes, and the programs of the cells that it makes; texts have none."""
+    """Add the column that a reader takes, and the programs of the cells that it makes."""
+    raise fail("model", "export", "without columns of a type that has no program", describe(reader.kind))
+
+
+@_read.register
+def _(reader: TextReader, inputs: list[Value], cells: CellPrograms, marks: list[str]) -> None:
+    """Add nothing: `HashedWords` refuses texts."""
 
 
 @_read.register

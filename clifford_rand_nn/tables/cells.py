@@ -178,21 +178,11 @@ def numbers(column: Any, amount: "Amount | None" = None) -> tuple[NDArray[np.flo
 
 @dataclass(frozen=True)
 class Amount:
-    """Notation of the numbers of a column.
+    """Notation of the numbers of a column."""
 
-    Attributes
-    ----------
-    comma : bool
-        Whether decimals are written with a comma, and thousands with a point.
-    unit : str
-        Of all cells, such as "kg" or "usd".
-    bare : bool
-        Whether a cell may have no unit: there is none, or it is a currency.
-    """
-
-    comma: bool = False
-    unit: str = ""
-    bare: bool = True
+    comma: bool = False  # whether decimals are written with a comma, and thousands with a point
+    unit: str = ""  # of all cells, such as "kg" or "usd"
+    bare: bool = True  # whether a cell may have no unit: there is none, or it is a currency
 
     def read(self, text: str) -> float | None:
         """Return the number of a cell, or None if it is not a number in this unit."""

@@ -67,20 +67,12 @@ class Reader:
 
 @dataclass(frozen=True)
 class NumberReader(Reader):
-    """Reader of numbers.
-
-    Attributes
-    ----------
-    comma, unit, bare
-        Of the `Amount` where the model was fitted.
-    known : bool
-        Whether these were found; files of earlier versions do not have them.
-    """
+    """Reader of numbers, in the notation (`Amount`) of the table that the model was fitted to."""
 
     comma: bool = False
     unit: str = ""
     bare: bool = True
-    known: bool = False
+    known: bool = False  # whether these are; files of earlier versions do not have them
     kind: ClassVar[str] = NUMBER
 
     @classmethod
@@ -114,15 +106,9 @@ class NumberReader(Reader):
 
 @dataclass(frozen=True)
 class BooleanReader(Reader):
-    """Reader of truth values.
+    """Reader of truth values."""
 
-    Attributes
-    ----------
-    words : bool
-        Whether they were texts where the model was fitted, such as yes and no.
-    """
-
-    words: bool = False
+    words: bool = False  # whether they were texts where the model was fitted, such as yes and no
     kind: ClassVar[str] = TRUTH
 
     @classmethod
@@ -141,15 +127,9 @@ class BooleanReader(Reader):
 
 @dataclass(frozen=True)
 class CategoryReader(Reader):
-    """Reader of categories.
+    """Reader of categories."""
 
-    Attributes
-    ----------
-    numeric : bool
-        Whether they were numbers where the model was fitted, so that "07" is read as 7.
-    """
-
-    numeric: bool = False
+    numeric: bool = False  # whether they were numbers where the model was fitted, so that "07" is read as 7
     kind: ClassVar[str] = WORD
 
     @classmethod
@@ -170,25 +150,13 @@ class CategoryReader(Reader):
 
 @dataclass(frozen=True)
 class DateReader(Reader):
-    """Reader of dates; see `date_cells`.
-
-    Attributes
-    ----------
-    format : str
-    start : int
-        Microseconds since 1970.
-    parts : tuple of str
-    zone : str
-        Time zone of the column, or "": moments are read off the clock there.
-    label : str
-        Name of the parts, where that of the column with a part, such as "t (days)", is another column's; else "".
-    """
+    """Reader of dates; see `date_cells`."""
 
     format: str = "ISO8601"
-    start: int = 0
+    start: int = 0  # microseconds since 1970
     parts: tuple[str, ...] = ("days",)
-    zone: str = "UTC"  # as earlier versions had it for every column
-    label: str = ""
+    zone: str = "UTC"  # of the clock of the column, or ""; earlier versions had UTC for every column
+    label: str = ""  # name in "t (days)" and the like where another column has that name
     kind: ClassVar[str] = "date"
 
     @classmethod

@@ -34,40 +34,19 @@ _POINT = re.compile(r"\s*[+-]?(\d*\.\d+|\d+\.)([eE][+-]?\d+)?\s*")
 
 @dataclass(frozen=True)
 class Dialect:
-    """Notation of a file of separated values.
-
-    Attributes
-    ----------
-    encoding, separator, decimal : str
-    header : bool
-        Whether the first line that is not skipped holds the names.
-    spaces : bool
-        Whether separators are followed by spaces, which belong to no cell.
-    names : tuple of str
-        Of all columns, in their order.
-    left_out : tuple of int
-        Places of columns without a name: a row index, or nothing at all.
-    codes : tuple of str
-        Columns with cells such as 01234, which are texts: as numbers they would lose their zeros.
-    notes : tuple of str
-        What was detected, for the user.
-    skipped : int
-        Lines of comments before the names.
-    whole : bool
-        Whether the dialect is that of all of the file, not of its beginning.
-    """
+    """Notation of a file of separated values."""
 
     encoding: str
     separator: str
     decimal: str
-    header: bool
-    spaces: bool
-    names: tuple[str, ...]
-    left_out: tuple[int, ...]
-    codes: tuple[str, ...]
-    notes: tuple[str, ...]
-    skipped: int = 0
-    whole: bool = True
+    header: bool  # whether the first line that is not skipped holds the names
+    spaces: bool  # whether separators are followed by spaces, which belong to no cell
+    names: tuple[str, ...]  # of all columns, in their order
+    left_out: tuple[int, ...]  # places of columns without a name: a row index, or nothing at all
+    codes: tuple[str, ...]  # columns with cells such as 01234, which are texts: as numbers they would lose their zeros
+    notes: tuple[str, ...]  # on what was detected, for the user
+    skipped: int = 0  # lines of comments before the names
+    whole: bool = True  # whether this is the dialect of all of the file, not of its beginning
 
     @property
     def kept(self) -> list[int]:

@@ -35,18 +35,10 @@ class CellPrograms(NamedTuple):
 
 @dataclass(frozen=True)
 class Encoding:
-    """Encoding of the cells of one name.
+    """Encoding of the cells of one name."""
 
-    Attributes
-    ----------
-    cells : str
-        Such as "when (days)" of a date.
-    column : str
-        Of the table.
-    """
-
-    cells: str
-    column: str
+    cells: str  # such as "when (days)" of a date
+    column: str  # of the table
 
     @property
     def names(self) -> list[str]:
@@ -98,15 +90,9 @@ class MissingMark(Encoding):
 
 @dataclass(frozen=True)
 class WordEncoding(Encoding):
-    """Words by a table of numbers.
+    """Words by a table of numbers."""
 
-    Attributes
-    ----------
-    words : tuple of str or None
-        In their order; None is that of missing cells.
-    """
-
-    words: tuple[str | None, ...]
+    words: tuple[str | None, ...]  # in their order; None is that of missing cells
 
     @property
     def table(self) -> NDArray[np.float64]:
@@ -184,18 +170,10 @@ class OneHot(WordEncoding):
 
 @dataclass(frozen=True)
 class TargetMeans(WordEncoding):
-    """Words as means of the targets, shrunk to the mean of all by empirical Bayes: scikit-learn's TargetEncoder.
+    """Words as means of the targets, shrunk to the mean of all by empirical Bayes: scikit-learn's TargetEncoder."""
 
-    Attributes
-    ----------
-    labels : tuple of str
-        Classes of whose indicators these are the means; "" is the target itself.
-    values : tuple of tuple of float
-        For each label the means of all words, and at the end that of all rows, for new words.
-    """
-
-    labels: tuple[str, ...]
-    values: tuple[tuple[float, ...], ...]
+    labels: tuple[str, ...]  # classes of whose indicators these are the means; "" is the target itself
+    values: tuple[tuple[float, ...], ...]  # for each label the means of all words, then that of all rows, for new words
 
     @classmethod
     def fitted(

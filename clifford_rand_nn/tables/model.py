@@ -24,23 +24,13 @@ _LONGEST = 100  # characters of a name that is not there
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """Features, target, weights and groups that a model is fitted to.
+    """Features, target, weights and groups that a model is fitted to."""
 
-    Attributes
-    ----------
-    features : DataFrame
-    target : (n,) array of bool, int, float or str
-    weights : (n,) float64, or None
-    groups : (n,) array, or None
-    left_out : int
-        Rows of the table that have no target.
-    """
-
-    features: Any
-    target: NDArray[Any]
+    features: Any  # data frame
+    target: NDArray[Any]  # (n,) of bool, int, float or str
     weights: NDArray[np.float64] | None = None
     groups: NDArray[Any] | None = None
-    left_out: int = 0
+    left_out: int = 0  # rows of the table that have no target
 
 
 def training_rows(
