@@ -1,6 +1,6 @@
 """Linear maps of vectors as objects, carried over to all grades: f(A ∧ B) = f(A) ∧ f(B)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,19 +10,16 @@ from clifford_rand._checks import (
     check_dtype,
     check_instance,
     check_integer,
-    check_listed,
     check_tolerance,
     describe,
     fail,
 )
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import as_coefficients, exact_quotient, is_scalar, read_only
-from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.calculus import adjoint as _adjoint
+from clifford_rand.calculus import constructors, matrices
 from clifford_rand.calculus import eigenblades as _eigenblades
-from clifford_rand.calculus import matrices
 from clifford_rand.calculus.adjoint import check_endomorphism
-from clifford_rand.functions.norms import is_exact
 from clifford_rand.multivector.multivector import Multivector
 
 
@@ -66,8 +63,8 @@ class LinearMap:
     __slots__ = ("algebra", "matrix", "target")
 
     def __init__(self, algebra: Algebra, matrix: ArrayLike, target: Algebra | None = None) -> None:
-        self.algebra = _checked(algebra, "algebra")
-        self.target = algebra if target is None else _checked(target, "target")
+        self.algebra = constructors.checked_algebra(algebra, "algebra")
+        self.target = algebra if target is None else constructors.checked_algebra(target, "target")
         array = as_coefficients(matrix, "matrix", "LinearMap", own=True, rule="a matrix of numbers or symbols")
         if array.ndim < 2 or array.shape[-2:] != (self.target.d, algebra.d):
             rule = f"an array of shape (..., {self.target.d}, {algebra.d}), the image of e_i in column i"
@@ -75,115 +72,13 @@ class LinearMap:
             raise fail("matrix", "LinearMap", rule, describe(f"shape {array.shape}"), hint)
         self.matrix: NDArray[Any] = read_only(array)
 
-    # ---- ways to make one
+    identity = classmethod(constructors.identity)
+    from_images = classmethod(constructors.from_images)
+    from_function = classmethod(constructors.from_function)
+    from_versor = classmethod(constructors.from_versor)
+    from_symbols = classmethod(constructors.from_symbols)
 
-    @classmethod
-    def identity(cls, algebra: Algebra) -> "LinearMap":
-        """Return the map a ↦ a.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(2)
-        >>> cr.LinearMap.identity(alg)
-        <LinearMap of Algebra(2): e1 -> e1, e2 -> e2>
-        >>> cr.LinearMap.identity(alg)(alg.e12)
-        e12
-        """
-        return cls(algebra, np.eye(_checked(algebra, "algebra").d, dtype=np.int64))
-
-    @classmethod
-    def from_images(cls, algebra: Algebra, images: Sequence[Multivector]) -> "LinearMap":
-        """Return the map that takes the basis vectors to these vectors, of one algebra.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(2)
-        >>> cr.LinearMap.from_images(alg, [alg.e2, -alg.e1]).matrix
-        array([[ 0, -1],
-               [ 1,  0]])
-        """
-        _checked(algebra, "algebra")
-        owner, rule = "LinearMap.from_images", f"{algebra.d} vectors, one a basis vector"
-        listed = check_listed(images, "images", owner, rule)
-        if len(listed) != algebra.d or not all(isinstance(image, Multivector) for image in listed):
-            raise fail("images", owner, rule, describe(f"{len(listed)} entries"))
-        target = listed[0].algebra
-        is_exact(*listed)  # refuses tensors
-        columns = []
-        for image in listed:
-            vector = image.on_keys(keys_of_grades(target.d, (1,))) if image.grades == (1,) else image.grade(1)
-            if image.algebra != target or not np.all((image - vector).is_zero()):
-                raise fail("images", owner, f"vectors of {target!r}", describe(repr(image)))
-            columns.append(vector.values)
-        return cls(algebra, np.stack(np.broadcast_arrays(*columns), axis=-1), target)
-
-    @classmethod
-    def from_function(cls, algebra: Algebra, function: Callable[[Multivector], Any]) -> "LinearMap":
-        """Return the map that a function of vectors computes.
-
-        Raises
-        ------
-        ArgumentError
-            If an image is not a vector, or the function is not linear at one more vector.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(3)
-        >>> cr.LinearMap.from_function(alg, lambda a: a - 2 * (a | alg.e1) * alg.e1).matrix.diagonal()
-        array([-1,  1,  1])
-        """
-        owner = "LinearMap.from_function"
-        _checked(algebra, "algebra")
-        check_instance(function, Callable, "function", owner, "a function of vectors whose values are vectors")
-        try:
-            f = cls.from_images(algebra, [function(e) for e in algebra.basis_vectors()])
-        except ValueError as error:
-            raise fail("function", owner, "one of vectors whose values are vectors", function, str(error)) from error
-        probe = algebra.vector([(2 * i + 3) * (-1) ** i for i in range(algebra.d)])
-        value, expected = function(probe), f(probe)
-        exact = "O" in (value.dtype.kind, expected.dtype.kind)
-        if not ((value - expected).simplify().is_zero() if exact else np.all(value.isclose(expected, rtol=1e-6))):
-            received = describe(f"f({probe}) = {value}, by its images of the basis {expected}")
-            raise fail("function", owner, "linear", received)
-        return f
-
-    @classmethod
-    def from_versor(cls, V: Multivector) -> "LinearMap":
-        """Return the map a ↦ V a V⁻¹, as ``V >> a``.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(2)
-        >>> cr.LinearMap.from_versor(1 - alg.e12).matrix  # a quarter turn, e1 to e2
-        array([[ 0., -1.],
-               [ 1.,  0.]])
-        """
-        check_instance(V, Multivector, "V", "LinearMap.from_versor", "a multivector")
-        return cls(V.algebra, V.vector_matrix())
-
-    @classmethod
-    def from_symbols(
-        cls, algebra: Algebra, name: str, target: Algebra | None = None, **assumptions: Any
-    ) -> "LinearMap":
-        """Return the general map: real symbols name_11, name_12, … (row, column) unless ``assumptions`` say otherwise.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> cr.LinearMap.from_symbols(cr.Algebra(2), "f").determinant()
-        f_11*f_22 - f_12*f_21
-        """
-        from clifford_rand.symbolic.matrices import matrix_symbols
-
-        _checked(algebra if target is None else target, "algebra" if target is None else "target")
-        _checked(algebra, "algebra")
-        return cls(algebra, matrix_symbols(name, (target or algebra).d, algebra.d, assumptions), target)
-
-    # ---- what it is
+    # ---- evaluation and comparison
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -448,9 +343,3 @@ class LinearMap:
         """Refuse a map between other algebras."""
         if not isinstance(other, LinearMap) or other.algebra != self.algebra or other.target != self.target:
             raise fail("other", owner, f"a map of {self.algebra!r} into {self.target!r}", describe(repr(other)))
-
-
-def _checked(algebra: Any, name: str) -> Any:
-    if not isinstance(algebra, Algebra):
-        raise fail(name, "LinearMap", "an Algebra", algebra)
-    return algebra

@@ -62,7 +62,6 @@ class Mv:
 
     Ga: Any
     inner: Any
-    title: str | None
 
     def __init__(self, *arguments: Any, ga: Any, **options: Any) -> None:
         function = options.pop("f", None)
@@ -242,8 +241,6 @@ class Mv:
         return self.wrap(self.inner.inv())
 
     hitzer_inverse = shirokov_inverse = inv
-
-    # ---- norms
 
     def sp(self, B: Any, switch: str = "") -> Any:
         """Return ⟨A B⟩_0, or ⟨~A B⟩_0 with ``switch="rev"``."""

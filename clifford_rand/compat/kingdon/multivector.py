@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from clifford_rand._checks import fail
 from clifford_rand.basis.coefficients import is_scalar
 from clifford_rand.basis.keys import keys_of_masks
+from clifford_rand.compat.kingdon import functions
 from clifford_rand.compat.kingdon.coefficients import BLADE, coefficients_of, masks_and_values, resolved, values_by_mask
 from clifford_rand.compat.wrapper import binary, both, unary
 from clifford_rand.multivector.components import takes_two
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.symbolic.coefficients import cos, numpy_function, shortened, sinc, symbols
+from clifford_rand.symbolic.coefficients import numpy_function, shortened, symbols
 
 
 def of(algebra: Any, inner: Any, keys: tuple[int, ...] | None = None) -> "MultiVector":
@@ -38,26 +39,6 @@ def _filled(algebra: Any, masks: tuple[int, ...], array: NDArray[Any]) -> "Multi
     placed = np.empty(array.shape, dtype=array.dtype)
     placed[..., keys.positions(np.array(masks, dtype=keys.masks.dtype))] = array * signs if (signs < 0).any() else array
     return of(algebra, Multivector(algebra.own, keys, placed), masks)
-
-
-def _parity(A: "MultiVector", name: str) -> int:
-    parities = {grade % 2 for grade in A.grades}
-    if len(parities) > 1:
-        raise TypeError(f"{name} needs an even or an odd multivector. Got one of grades {A.grades} instead.")
-    return parities.pop() if parities else 0
-
-
-def _sandwich(A: "MultiVector", B: "MultiVector") -> Any:
-    """Return (-1)^{kl} A B ~A for each grade l of B, A even (k = 0) or odd (k = 1) with A ~A = 1."""
-    x, y = A.inner, B.inner.involute() if _parity(A, "sw") else B.inner
-    parts = [(x * y.grade(grade) * ~x).grade(grade) for grade in B.grades]
-    return sum(parts[1:], parts[0]) if parts else y
-
-
-def _projection(A: "MultiVector", B: "MultiVector") -> Any:
-    """Return (A | B) ~B."""
-    _parity(B, "proj")
-    return A.inner.fat_dot(B.inner) * ~B.inner
 
 
 class MultiVector:
@@ -270,18 +251,18 @@ class MultiVector:
     # ---- operations
 
     @property
-    def _orientation(self) -> int:
+    def orientation(self) -> int:
         """The sign of the pseudoscalar of the basis."""
-        return self.algebra.sign_of(2**self.algebra.d - 1)
+        return self.algebra.sign_of(len(self.algebra) - 1)
 
     add, __radd__ = both("__add__")
     sub, __rsub__ = both("__sub__")
     gp, __rmul__ = both("gp")
     ip, __ror__ = both("fat_dot")
     op, __rxor__ = both("wedge")
-    rp, __rand__ = both(lambda A, B: A.inner.vee(B.inner) * A._orientation)
-    sw, __rrshift__ = both(_sandwich)
-    proj, __rmatmul__ = both(_projection)
+    rp, __rand__ = both(lambda A, B: A.inner.vee(B.inner) * A.orientation)
+    sw, __rrshift__ = both(functions.sandwich)
+    proj, __rmatmul__ = both(functions.projection)
     div, __rtruediv__ = both(lambda A, B: A.inner * B.inv().inner)
     lc = binary("lc")
     rc = binary("rc")
@@ -303,21 +284,21 @@ class MultiVector:
 
     def hodge(self) -> "MultiVector":
         """Return the right complement: A ∧ hodge(A) = I on blades."""
-        return self.wrap(self.inner.right_complement() * self._orientation)
+        return self.wrap(self.inner.right_complement() * self.orientation)
 
     def unhodge(self) -> "MultiVector":
         """Return what `hodge` was taken of."""
-        return self.wrap(self.inner.left_complement() * self._orientation)
+        return self.wrap(self.inner.left_complement() * self.orientation)
 
     def polarity(self) -> "MultiVector":
         """Return A I⁻¹; a `ZeroDivisionError` where I has no inverse."""
         if self.algebra.r:
             raise ZeroDivisionError("I has no inverse in a degenerate metric: dual() is the Hodge dual there.")
-        return self.wrap(self.inner.dual() * self._orientation)
+        return self.wrap(self.inner.dual() * self.orientation)
 
     def unpolarity(self) -> "MultiVector":
         """Return A I."""
-        return self.wrap(self.inner * self.algebra.own.I * self._orientation)
+        return self.wrap(self.inner * self.algebra.own.I * self.orientation)
 
     def _by_kind(self, kind: str, metric: Callable[[], Any], complement: Callable[[], Any]) -> Any:
         if kind not in ("auto", "polarity", "hodge"):
@@ -345,31 +326,11 @@ class MultiVector:
         """Return A over its norm, which need not be a number: a motor is brought to A ~A = 1."""
         return self / self.norm()
 
-    def sqrt(self) -> "MultiVector":
-        """Return the principal square root: of s + B with B² a number (s + n + B)/√(2 (s + n)), n² = s² - B²."""
-        s, B = self.e, self.filter(lambda key, _: key != 0)
-        square = (B * B).filter()
-        if any(square.grades) or not (self.issymbolic or np.all(s > 0)):
-            return self.wrap(self.inner.sqrt())
-        n = (s * s - square.e) ** 0.5
-        top = 2 * (s + (n if square else s))
-        return (B + top / 2) / top**0.5 if B else of(self.algebra, self.algebra.own.scalar(s**0.5))
-
-    def exp(self) -> "MultiVector":
-        """Return the exponential: of numbers as in this library, of symbols cos l + sinc l B with l² = -B²."""
-        if not self.issymbolic:
-            return self.wrap(self.inner.exp())
-        square = (self * self).filter()
-        if any(square.grades):
-            raise NotImplementedError("the exponential of symbols is that of an element whose square is a number")
-        angle = (-square.e) ** 0.5
-        return self * sinc(angle) + cos(angle)
+    sqrt, exp = functions.sqrt, functions.exp
 
     def __pow__(self, exponent: Any) -> "MultiVector":
         base = self if exponent >= 0 else self.inv()
-        if abs(exponent) == 0.5:
-            return base.sqrt()
-        return of(self.algebra, base.inner ** abs(exponent))
+        return base.sqrt() if abs(exponent) == 0.5 else self.wrap(base.inner ** abs(exponent))
 
     def __eq__(self, other: object) -> Any:
         number = not isinstance(other, MultiVector) and is_scalar(other)

@@ -103,8 +103,7 @@ class Classified:
         >>> int(cga.classify(cga.circle(cr.Algebra.cga(3), [1, 2, 3], 4, [0, 0, 1])).dimension)
         2
         """
-        drop = np.array([DROP[kind] for kind in np.ravel(self.kind).tolist()], dtype=np.int64).reshape(self.shape)
-        return (self.grade - drop)[()]
+        return (self.grade - np.vectorize(DROP.__getitem__, otypes=[np.int64])(self.kind))[()]
 
     @property
     def radius(self) -> Any:
@@ -128,8 +127,7 @@ class Classified:
         --------
         >>> import clifford_rand as cr
         >>> from clifford_rand.presets import cga
-        >>> alg = cr.Algebra.cga(3)
-        >>> far = cga.sphere(alg, [[0, 0, 0], [5, 0, 0]], 1)
+        >>> far = cga.sphere(cr.Algebra.cga(3), [[0, 0, 0], [5, 0, 0]], 1)
         >>> bool(cga.intersect(far[0], far[1]).imaginary)
         True
         """
@@ -144,8 +142,8 @@ class Classified:
         >>> import clifford_rand as cr
         >>> from clifford_rand.presets import cga
         >>> alg = cr.Algebra.cga(3)
-        >>> bool(cga.classify(cga.infinity(alg)).has_points), bool(cga.classify(cga.up(alg, [1, 2, 3])).has_points)
-        (False, True)
+        >>> [bool(cga.classify(P).has_points) for P in (cga.infinity(alg), cga.up(alg, [1, 2, 3]))]
+        [False, True]
         """
         real_round = (np.asarray(self.kind) == ROUND) & (np.asarray(self.grade) > 1) & ~np.asarray(self.imaginary)
         return np.asarray(np.isin(self.kind, (FLAT, TANGENT)) | real_round)[()]
@@ -161,8 +159,7 @@ class Classified:
         >>> str(cga.classify(cga.line(cr.Algebra.cga(3), [1, 2, 3], [0, 0, 1])).name)
         'line'
         """
-        columns = (np.ravel(x).tolist() for x in (self.kind, self.grade, self.dimension, self.imaginary))
-        return np.array([_name(*row) for row in zip(*columns, strict=True)], dtype=str).reshape(self.shape)[()]
+        return np.vectorize(_name, otypes=[str])(self.kind, self.grade, self.dimension, self.imaginary)[()]
 
     def directions(self) -> NDArray[Any]:
         """Return orthonormal rows (..., m, n) that span the directions, which must be of one dimension m.
@@ -204,7 +201,9 @@ class Classified:
             names, counts = np.unique(self.name, return_counts=True)
             inside = ", ".join(f"{count} × {name}" for name, count in zip(names, counts, strict=True))
             return f"Classified({inside}, shape={self.shape})"
-        parts = [str(self.name), f"direction={_shown(self.direction)}"]
+        E = self.direction
+        unit = E.new(E.keys, np.where(abs(E.coefficients) < 1e-12, 0, E.coefficients)).sparse()
+        parts = [str(self.name), f"direction={unit}"]
         if np.isfinite(self.location).all():
             parts.append(f"location={(np.round(self.location, 12) + 0.0).tolist()}")
         if np.isfinite(self.radius_squared):
@@ -212,18 +211,13 @@ class Classified:
         return f"Classified({', '.join(parts)})"
 
 
-Object = Multivector | Classified  # what the functions that measure take
-
-
-def _shown(E: Any) -> str:
-    """Return a unit blade as text, without the rounding of zeros."""
-    return str(E.new(E.keys, np.where(abs(E.coefficients) < 1e-12, 0, E.coefficients)).sparse())
+Object = Multivector | Classified  # the arguments of functions that measure
 
 
 def _name(kind: str, grade: int, m: int, imaginary: bool) -> str:
     if kind == ROUND:
-        named = {0: "dual sphere", 1: "point pair", 2: "circle", 3: "sphere"}.get(m, f"{m - 1}-sphere")
-        return f"imaginary {named}" if imaginary and m else named
+        name = {0: "dual sphere", 1: "point pair", 2: "circle", 3: "sphere"}.get(m, f"{m - 1}-sphere")
+        return f"imaginary {name}" if imaginary and m else name
     if kind == FLAT:
         return {0: "flat point", 1: "line", 2: "plane"}.get(m, f"{m}-flat")
     if kind == TANGENT:
@@ -275,17 +269,17 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
     if not (np.isfinite(size) & (size > 0)).all():
         raise fail("X", "classify", "finite blades, not zero", describe("zero, NaN or infinity"))
     groups = []
+    eps = 64 * float(np.finfo(X.dtype).eps) if rtol is None else check_tolerance(rtol, 0.0, "clifford_rand.presets")
     for k, rows in _grades(X, size):
         keys = keys_of_grades(n + 2, (k,))
         part = X.new(keys, X.select_keys(keys).coefficients.reshape(-1, keys.size)[rows])
         check_blades(part, "classify")
-        eps = 64 * float(np.finfo(X.dtype).eps) if rtol is None else check_tolerance(rtol, 0.0, "clifford_rand.presets")
         groups += [(k, kind, rows[at], rest) for kind, at, *rest in _of_one_grade(part, null, eps)]
     return _gathered(X.algebra, X.shape, X.dtype, groups)
 
 
 def described(X: Any, alg: object, name: str, owner: str, dual: bool, rtol: float | None) -> Classified:
-    """Return what `classify` makes of a multivector of ``alg``, or X itself where it is classified."""
+    """Return X classified, as a multivector of ``alg``."""
     if isinstance(X, Classified) and X.algebra == alg:
         return X
     return classify(of_algebra(X, alg, name, owner), dual=dual, rtol=rtol)
@@ -306,9 +300,9 @@ def _of_one_grade(X: Any, null: bool, eps: float) -> list[Any]:
     """Return, for each kind among blades (N,) of one grade, (kind, which, E, location, radius², weight)."""
     scaled, k = unit_scale(X), X.grades[0]
     factor = largest(X.coefficients) / largest(scaled.coefficients)
-    sizes = [largest(P.coefficients) > eps * largest(scaled.coefficients) for P in split(scaled, null)]
-    kinds = np.where(sizes[1] | (sizes[0] & sizes[3]), ROUND, np.where(sizes[0], DUAL_FLAT, FREE))
-    kinds = np.where(sizes[3] & ~sizes[0] & ~sizes[1], FLAT, kinds)
+    # A, O, I, M ≠ 0: rounds have O (or A and M), flats M alone beside I, duals of flats A, free blades I only
+    A, O, _, M = (largest(P.coefficients) > eps * largest(scaled.coefficients) for P in split(scaled, null))  # noqa: E741
+    kinds = np.where(O | (A & M), ROUND, np.where(A, DUAL_FLAT, np.where(M, FLAT, FREE)))
     groups = []
     for kind in (ROUND, FLAT, FREE, DUAL_FLAT):
         at = np.flatnonzero(kinds == kind)
@@ -325,7 +319,7 @@ def _of_one_grade(X: Any, null: bool, eps: float) -> list[Any]:
                 parameters = (at, rounds.E, rounds.c, square, rounds.weight)
                 groups += [(subkind, *(x[which] for x in parameters))] if which.any() else []
             continue
-        sign = -1 if k % 2 else 1
+        sign = -1 if k % 2 else 1  # of E in the parts, see `flat_parts`
         E = {FLAT: parts.M * sign, FREE: parts.I * -sign, DUAL_FLAT: parts.A}[kind]
         size = lengths(E.coefficients)
         E, parts = E / size, Parts(*(P / size for P in parts))
