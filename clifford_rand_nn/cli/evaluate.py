@@ -26,12 +26,7 @@ _NAMED = 5  # labels in a sentence
 
 
 def run_evaluate(
-    path: Path,
-    table: Path | None,
-    shards: Path | None,
-    scoring: Scoring,
-    table_format: TableFormat,
-    as_json: bool,
+    path: Path, table: Path | None, shards: Path | None, scoring: Scoring, table_format: TableFormat, as_json: bool
 ) -> None:
     """Read, predict, score and report."""
     check_source(table, shards, "table")

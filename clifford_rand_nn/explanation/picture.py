@@ -63,11 +63,7 @@ def draw_columns(whole: Any, ax: Any, top: int) -> Any:
 
 
 def _bars(
-    ax: Any,
-    names: Sequence[str],
-    values: Sequence[float],
-    colors: Sequence[str],
-    errors: Sequence[float] | None = None,
+    ax: Any, names: Sequence[str], values: Sequence[float], colors: Sequence[str], errors: Sequence[float] | None = None
 ) -> Any:
     """Draw horizontal bars, the first on top, with their numbers at the ends."""
     require("matplotlib", extra="app", purpose="drawing")

@@ -23,6 +23,8 @@ from clifford_rand_nn.cli.options import ModelKind
 from clifford_rand_nn.datafits.registry import loss_names
 from clifford_rand_nn.gates.sampling import METHODS
 from clifford_rand_nn.tables import choose_task
+from support.command_line import error_of, fitted
+from support.command_line import run_forced as run
 from support.csv_tables import read_csv
 
 pd = pytest.importorskip("pandas")
@@ -46,23 +48,6 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(*arguments, code=0):
-    forced = ("--force",) if "--out" in arguments and arguments[0] in ("fit", "predict") else ()
-    result = runner.invoke(app, [str(argument) for argument in (*arguments, *forced)])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
-    assert result.exit_code == code, result.output + result.stderr
-    assert "Traceback" not in result.output + result.stderr
-    return result
-
-
-def error_of(*arguments):
-    result = run(*arguments, code=2)
-    lines = result.stderr.strip().splitlines()
-    errors = [line for line in lines if line.startswith("error: ")]
-    assert lines[-1:] == errors, result.stderr
-    return errors[0]
-
-
 def read(path):
     with open(path, newline="") as stream:
         return list(csv.DictReader(stream))
@@ -72,12 +57,6 @@ def test_version_and_help():
     assert run("--version").stdout == f"clifford-rand {clifford_rand.__version__}\n"
     assert all(name in run("--help").stdout for name in ("demo", "fit", "predict"))
     assert "unscaled features" in " ".join(run("fit", "-h").stdout.split())
-
-
-def fitted(path):
-    """Return the estimator of a model file, which for a table is the last step of a pipeline."""
-    model = load_model(path)
-    return model[-1] if hasattr(model, "steps") else model
 
 
 def test_fit_and_predict_classes(folder):
@@ -239,10 +218,7 @@ ERRORS = {
         ("fit", "train.csv", "--target", "kind", "--loss", "huber", "--model", "relu"),
         "must be 'squared', 'logistic' or 'squared_hinge' for classification. Got 'huber' instead. If the target is",
     ),
-    "one class": (
-        ("fit", "one.csv", "--target", "y"),
-        "must be labels of at least two classes. Got one class",
-    ),
+    "one class": (("fit", "one.csv", "--target", "y"), "must be labels of at least two classes. Got one class"),
     "NaN": (("fit", "nan.npz", "--target", "y"), "nan.npz: column 0 of 'X' has 1 empty or infinite cells of 2; fill"),
     "id": (("predict", "m.npz", "test.csv", "--id", "who"), "test.csv: there is no column 'who' of --id"),
     "kinds of an NPZ": (

@@ -4,16 +4,14 @@ import signal
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import clifford_rand_nn.cli.embed as command
-from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.features.text_encoders import HashingEncoder
 from clifford_rand_nn.features.text_table import read_text_table
+from support.command_line import run
 
 pd = pytest.importorskip("pandas")
 
-runner = CliRunner()
 GOOD, BAD = ("good", "fine", "lovely", "warm"), ("bad", "dull", "weak", "cold")
 TEXTS = [f"a {(GOOD, BAD)[i % 2][i // 2 % 4]} film about part {i // 5} of it" for i in range(40)]
 OTHERS = [f"and {text}, they say" for text in TEXTS]
@@ -28,13 +26,6 @@ def folder(tmp_path, monkeypatch):
     frame.assign(part=[True] * 30 + [False] * 10).to_parquet("t.parquet")
     np.savez("t.npz", text=TEXTS, other=OTHERS, label=LABEL, part=[1] * 30 + [0] * 10)
     return tmp_path
-
-
-def run(*arguments, code=0):
-    result = runner.invoke(app, [str(argument) for argument in arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
-    assert result.exit_code == code, result.output + result.stderr
-    return result
 
 
 OPTIONS = ("--text", "c1", "--encoder", "hashing:256", "--out", "o.npz")

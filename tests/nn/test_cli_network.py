@@ -4,16 +4,14 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model
-from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.reporting.selection import choices
+from support.command_line import run_forced as run
 from support.csv_tables import read_csv
 
 pd = pytest.importorskip("pandas")
 
-runner = CliRunner()
 rng = np.random.default_rng(5)
 X = rng.standard_normal((120, 3))
 TABLE = pd.DataFrame(100 * X, columns=["a", "b", "c"]).assign(
@@ -36,14 +34,6 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(*arguments, code=0):
-    forced = ("--force",) if "--out" in arguments and arguments[0] in ("fit", "predict") else ()
-    result = runner.invoke(app, [str(argument) for argument in (*arguments, *forced)])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
-    assert result.exit_code == code, result.output + result.stderr
-    return result
-
-
 def facts_of(*arguments):
     """Run fit; return the facts that it reports as JSON."""
     return json.loads(run("fit", *arguments, "--json").stdout)
@@ -51,10 +41,7 @@ def facts_of(*arguments):
 
 def test_classes_without_an_option(folder):
     out = run("fit", "kind.csv", "--test", "kind-test.csv", "--out", "m.npz").stdout
-    assert out.splitlines()[:2] == [
-        "target: kind; else give --target",
-        "classification: the target is text, 3 classes",
-    ]
+    assert out.splitlines()[:2] == ["target: kind; else give --target", "classification: the target is text, 3 classes"]
     facts, whole = facts_of("kind.csv", "--test", "kind-test.csv", "--out", "m.npz"), load_model("m.npz")
     model = whole[-1]
     assert type(model) is ConvexNetworkClassifier

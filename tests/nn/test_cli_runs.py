@@ -7,16 +7,15 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, r2_score
-from typer.testing import CliRunner
 
 from clifford_rand_nn import GatedReLUClassifier, gate_exchange, load_model
 from clifford_rand_nn.cli import predict
-from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.estimators import base
+from support.command_line import fitted
+from support.command_line import run_forced as run
 
 pd = pytest.importorskip("pandas")
 
-runner = CliRunner()
 rng = np.random.default_rng(8)
 X = rng.standard_normal((80, 2))
 WEIGHTS = np.tile([0, 1, 2, 3], 20)
@@ -38,25 +37,11 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(*arguments, code=0):
-    forced = ("--force",) if "--out" in arguments and arguments[0] in ("fit", "predict") else ()
-    result = runner.invoke(app, [str(argument) for argument in (*arguments, *forced)])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
-    assert result.exit_code == code, result.output + result.stderr
-    return result
-
-
 def fit(*arguments, code=0, target="kind", table="train.csv"):
     """Run fit; return the facts that it reports as JSON, and stderr."""
     quiet = "--quiet" in arguments
     result = run("fit", table, "--target", target, *(() if quiet else ("--json",)), *arguments, code=code)
     return json.loads(result.stdout) if result.stdout else {}, result.stderr
-
-
-def fitted(path):
-    """Return the estimator of a model file, which for a table is the last step of a pipeline."""
-    model = load_model(path)
-    return model[-1] if hasattr(model, "steps") else model
 
 
 # ---------------------------------------------------------------------------------------------------- weights

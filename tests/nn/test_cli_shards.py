@@ -9,26 +9,18 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from clifford_rand_nn import ConvexNetworkRegressor, Shards, load_model
-from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.cli.shards import ShownEngine, training_shards
 from clifford_rand_nn.kernel_network.landmarks.judge import ResidualSum
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.solvers.base import Status
+from support.command_line import run
 
-runner = CliRunner()
 rng = np.random.default_rng(11)
 X = rng.standard_normal((160, 3)).astype(np.float16)
 LABELS = np.where(np.abs(X[:, 0]) > 0.7, "far", "near")
 GATED = ("--model", "gated", "--n-gates", "6", "--beta", "0.003", "--tol", "1e-2")
-
-
-def run(*arguments, code=0):
-    result = runner.invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output + result.stderr
-    return result
 
 
 @pytest.fixture(scope="module")

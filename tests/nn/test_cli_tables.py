@@ -14,6 +14,7 @@ from clifford_rand_nn import load_model
 from clifford_rand_nn.cli import console
 from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.solvers.convergence import Watch
+from support.command_line import run
 
 pd = pytest.importorskip("pandas")
 
@@ -42,12 +43,6 @@ def folder(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def _inside(folder, monkeypatch):
     monkeypatch.chdir(folder)
-
-
-def run(*arguments, code=0):
-    result = runner.invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output + result.stderr
-    return result
 
 
 def test_a_fit_says_what_columns_are_and_is_honest():
