@@ -1,9 +1,10 @@
-"""Closed forms f(s + q) = f₀ + f₁ q where q² = t is a number: stated once for numbers, rows of arrays and tensors.
+"""Closed forms f(s + q) = f₀ + f₁ q where q² = t is a number: stated once for numbers, rows, tensors, traced terms.
 
 The square of a bivector in at most five dimensions is such a Study number, q of grade 4; so is the part of grades 0
 and 4 of a rotor. f₀ is the mean and f₁ the divided difference of f at x± = s ± √t; each function here says where it
 takes these apart and where it uses a formula without a difference. ``xp`` has the elementary functions: `math` or
-`cmath` for Python's numbers, NumPy for rows of one axis, the functions of the array API for tensors.
+`cmath` for Python's numbers, NumPy for rows of one axis, the functions of the array API for tensors; a t that is zero
+for all arguments may be the integer 0.
 """
 
 import cmath
@@ -241,10 +242,9 @@ def _of_study(xp: Any, s: Number, square: Number, t: Number) -> tuple[Number, ..
     above = _over(square, 2 * s, where(xp, low, s - 1, one), where(xp, low, one, 0.0 * s), t)  # 1 + S near -1
     c = _root(xp, where(xp, low, above[0], 1 + s) / 2, where(xp, low, above[1], one) / 2, t)
     product = x, y = c
-    size = xp.sqrt(abs(t))
     for _ in range(HALVINGS if xp is np or is_number(xp) else TENSOR_HALVINGS):
         if xp is np or is_number(xp):
-            far = abs(1 - x) + abs(y) * size > 2 * NEAR_ONE
+            far = abs(1 - x) + abs(y) * xp.sqrt(abs(t)) > 2 * NEAR_ONE
             if not (far.any() if xp is np else far):
                 break
         x, y = _root(xp, (1 + x) / 2, y / 2, t)
@@ -255,7 +255,7 @@ def _of_study(xp: Any, s: Number, square: Number, t: Number) -> tuple[Number, ..
 
 def _root(xp: Any, a: Number, b: Number, t: Number) -> tuple[Number, Number]:
     """Return √(a + b Q) of positive real part, c + e Q with 2c² = a + √(a² - b² t) and e = b/2c."""
-    c = xp.sqrt((a + xp.sqrt(a * a - b * b * t)) / 2)
+    c = xp.sqrt(a if t.__class__ is int else (a + xp.sqrt(a * a - b * b * t)) / 2)  # of Q² = 0 for all arguments
     return c, b / (2 * c)
 
 

@@ -253,7 +253,7 @@ def _angle_and_half(R: Any, owner: str) -> tuple[Tensor, Any, Any, tuple[Tensor,
     size = norm(R)
     unit = R.new(R.keys, R.coefficients / size[..., None])
     s, B, q = unit["1"], unit.grade(2), unit.grade(4) if d >= 4 else unit.grade()
-    t = q.anticommutator(q)["1"] if q.keys.size else xp.zeros_like(s)
+    t = q.anticommutator(q)["1"] if q.keys.size else 0
     return size, q, B, angle_and_half(xp, s, B.anticommutator(B)["1"], t, "study")
 
 
