@@ -8,7 +8,7 @@ import numpy as np
 from clifford_rand._checks import check_instance, check_listed, describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.functions.norms import is_exact
+from clifford_rand.functions.scaling import is_exact
 from clifford_rand.multivector.multivector import Multivector
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.coefficients import INT, exact_quotient, in_integers, largest, narrowed
 from clifford_rand.basis.keys import keys_of_masks
-from clifford_rand.functions.norms import is_exact
+from clifford_rand.functions.scaling import is_exact
 
 _EPS = float(np.finfo(np.float64).eps)
 

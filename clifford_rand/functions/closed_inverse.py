@@ -26,7 +26,7 @@ from clifford_rand.compiler.rows import RowFunction, Rows, total
 from clifford_rand.compiler.scalar import Trace, TracedScalar
 from clifford_rand.functions.closed_exponential import CHUNK
 from clifford_rand.functions.matrix_inverse import CLEAR, RANGE, components_are_lengths, one_by_matrix
-from clifford_rand.functions.norms import eps_of
+from clifford_rand.functions.scaling import eps_of
 from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.unit_form import used_vectors
 from clifford_rand.kernels.ordered import sum_of_squares

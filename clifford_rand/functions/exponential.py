@@ -17,7 +17,7 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
 from clifford_rand.functions.bivector_matrix import is_closed, square_and_rest
 from clifford_rand.functions.closed_exponential import closed_exponential, exponential_of_one
-from clifford_rand.functions.norms import (
+from clifford_rand.functions.scaling import (
     as_inexact,
     eps_of,
     expand,

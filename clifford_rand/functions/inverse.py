@@ -20,14 +20,14 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand.functions.bivector_matrix import is_closed, square_and_rest
 from clifford_rand.functions.closed_inverse import closed_inverse, inverse_of_one
 from clifford_rand.functions.matrix_inverse import inverse_grades
-from clifford_rand.functions.norms import (
+from clifford_rand.functions.norms import norm_squared
+from clifford_rand.functions.scaling import (
     as_inexact,
     eps_of,
     expand,
     is_exact,
     is_exact_zero,
     multiplied,
-    norm_squared,
     power_of_two,
     safe_range,
     size_squared,

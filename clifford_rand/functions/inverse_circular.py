@@ -24,7 +24,7 @@ from clifford_rand.functions.inverse_function import (
     closed_keys,
     improved,
 )
-from clifford_rand.functions.norms import as_inexact, is_exact
+from clifford_rand.functions.scaling import as_inexact, is_exact
 from clifford_rand.functions.spectral import of_eigenvalues
 from clifford_rand.functions.unit_form import unit_form
 

@@ -1,7 +1,6 @@
-"""Norms by the inner product ⟨A ~A⟩_0, safe at every scale, and the sizes that tolerances refer to."""
+"""Norms by the inner product ⟨A ~A⟩_0, safe at every scale, and multivectors divided by them."""
 
 import math
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,20 @@ from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys, keys_of_grades
-from clifford_rand.basis.layout import apart
 from clifford_rand.basis.metric import Metric
-from clifford_rand.functions.norm_code import NormCode
+from clifford_rand.compiler.rows import RowFunction, Rows, total
+from clifford_rand.compiler.scalar import Trace, TracedScalar
+from clifford_rand.functions.scaling import (
+    as_inexact,
+    eps_of,
+    expanded,
+    is_exact,
+    multiplied,
+    power_of_two,
+    safe_range,
+    size_squared,
+    weights_of,
+)
 from clifford_rand.plans.cost_model import keep
 
 LARGEST_STUDY = 128  # components from which the product A ~A costs more than all the rest of a normalization
@@ -38,7 +48,7 @@ def norm_squared(A: MV) -> Any:
     if metric.diagonal is None or array.dtype.kind == "i" or is_exact(A):
         return A.inner(A).coefficients[..., 0][()]
     # Σ_S w_S a_S², each square rounded by itself: 0.1 e1 + 0.1 e2 in Cl(1, 1) has exactly 0 so, no fused additions
-    live, signed, _ = _weights(metric, A.keys)
+    live, signed, _ = weights_of(metric, A.keys)
     if live is not None:
         array = array[..., live]
     if signed is None and array.ndim == 1 and len(array) > FEW:  # no square can cancel another
@@ -70,7 +80,7 @@ def norm(A: MV) -> Any:
             found = _by_code(A, "norm")
             if found is not None:
                 return found.reshape(A.shape)
-        sums = _sums(A)
+        sums = _sums(A) if array.ndim == 1 else None
         if sums is not None:
             return np.sqrt(sums[0])
     if is_exact(A):
@@ -158,12 +168,9 @@ def _divided(A: MV, rtol: float | None) -> MV:
             rows = _by_code(A, "normalized")
             if rows is not None:
                 return A.new(A.keys, layout.coefficients(rows, A.shape))
-        sums = _sums(A)
-        if sums is not None:
-            found, terms = sums
-            if (found > 16 * eps_of(array.dtype) * terms).all():
-                size = np.sqrt(found)
-                return A.new(A.keys, array / (size if array.ndim == 1 else size[..., None]))
+        sums = _sums(A) if array.ndim == 1 else None
+        if sums is not None and sums[0] > 16 * eps_of(array.dtype) * sums[1]:
+            return A.new(A.keys, array / np.sqrt(sums[0]))
     if is_exact(A):
         size = norm(A)
         if np.any(np.asarray([value == 0 for value in np.ravel(size)])):
@@ -185,51 +192,54 @@ def _divided(A: MV, rtol: float | None) -> MV:
 
 
 def _by_code(A: MV, name: str) -> NDArray[Any] | None:
-    """Return the rows that `NormCode` gives, None where there is none or its conditions fail."""
+    """Return the norms (1, N), or the rows divided by them, None where there is none or its conditions fail."""
     metric, array = A.algebra.form, A.coefficients
     key = (name, A.keys, array.dtype)
     code: Any = metric.plans.get(key, False)
     if code is False:
         squares = _squares(metric, A.keys, array.dtype)
-        made = None if squares is None or not A.keys.size else NormCode(squares, name != "norm", eps_of, safe_range)
-        code = keep(metric, key, made)
-    return None if code is None or not array.size else code(layout.components(array))
+        code = None if squares is None or not A.keys.size else function_of_rows(squares.tolist(), name != "norm")
+        keep(metric, key, code)
+    return None if code is None or not array.size else code.all(layout.components(array))
+
+
+def function_of_rows(squares: list[Any], divided: bool) -> RowFunction:
+    """Return √|Σ w a²| of rows, or the rows divided by it; it holds where no sum is out of range, nor round-off."""
+
+    def write(trace: Trace, rows: Rows) -> list[TracedScalar]:
+        squared = [a * a for a in rows]
+        low, high = safe_range(trace.precision)
+        # Σ a² bounds the rounding of |Σ w a²|
+        terms = total(trace, squared)
+        size = abs(total(trace, [a * w for a, w in zip(squared, squares, strict=True)]))
+        trace.require(size > low)
+        trace.require(terms <= high)
+        if not divided:
+            return [size.sqrt()]
+        trace.require(size > terms * (16 * eps_of(trace.precision)))
+        factor = 1.0 / size.sqrt()
+        return [row * factor for row in rows]
+
+    return RowFunction(write, len(squares))
 
 
 def _sums(A: MV) -> tuple[Any, Any] | None:
-    """Return |Σ w a²| and a bound on its terms, Σ a²; None where one is out of range, and for other metrics."""
+    """Return |Σ w a²| and Σ a² of one A; None where one is out of range, and for other metrics."""
     array = A.coefficients
     squares = _squares(A.algebra.form, A.keys, array.dtype)
     if squares is None:
         return None
     low, high = safe_range(array.dtype)
-    if array.ndim == 1 and len(array) <= FEW:
+    if len(array) <= FEW:
         size = math.hypot(*array.tolist())  # before anything can overflow, and sooner than to hide its warning
         terms = size * size
-        if not terms < high:
-            return None
-        found = abs((array * array).dot(squares))
-        return (found, terms) if found > low else None
-    with np.errstate(over="ignore", invalid="ignore"):
-        if array.ndim == 1:
-            terms = found = array.dot(array)
-            if terms < high and not _is_definite(A.algebra.form, A.keys):
-                found = abs((array * array).dot(squares))
-            return (found, terms) if found > low and terms < high else None
-        if _is_definite(A.algebra.form, A.keys):
-            parts = apart(array)
-            terms = found = np.einsum("k...,k...->...", parts, parts)  # no array of squares, component by component
-        else:
-            squared = array * array
-            found, terms = abs(squared @ squares), squared.sum(axis=-1)
-    return (found, terms) if ((found > low) & (terms < high)).all() else None
-
-
-def _is_definite(metric: Metric, keys: Keys) -> bool:
-    """Tell whether every blade of the keys has inner(S, S) = 1."""
-    key = ("definite", keys)
-    found: bool | None = metric.plans.get(key)
-    return keep(metric, key, bool((metric.weight(keys.masks) == 1).all())) if found is None else found
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            terms = array.dot(array)
+    if not terms < high:
+        return None
+    found = abs((array * array).dot(squares))
+    return (found, terms) if found > low else None
 
 
 def _squares(metric: Metric, keys: Keys, dtype: np.dtype) -> NDArray[Any] | None:
@@ -248,121 +258,7 @@ def _null(ratio: float, limit: str) -> Exception:
 
 def _scaled_square(A: MV) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return ⟨A ~A⟩_0 / 4^n and n, per batch element, for n such that no term over- or underflows that counts."""
-    live, _, _ = _weights(A.algebra.form, A.keys)
+    live, _, _ = weights_of(A.algebra.form, A.keys)
     exponent = power_of_two(A.coefficients if live is None else A.coefficients[..., live])
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # in null blades, which do not enter
         return np.asarray(norm_squared(multiplied(A, -exponent))), exponent
-
-
-def multiplied(A: MV, exponent: NDArray[np.int64]) -> MV:
-    """Return A · 2^exponent: see `times_power`."""
-    return A.new(A.keys, times_power(A.coefficients, exponent))
-
-
-def times_power(array: NDArray[Any], exponent: NDArray[np.int64]) -> NDArray[Any]:
-    """Return array · 2^exponent, exactly where the result is in range; one exponent for each batch element."""
-    real = array.real.dtype
-    half = np.asarray(exponent) // 2
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # in two steps: 2^1030 alone would overflow
-        first = np.ldexp(np.ones((), dtype=real), half)[..., None]
-        second = np.ldexp(np.ones((), dtype=real), exponent - half)[..., None]
-        return array * first * second
-
-
-def power_of_two(array: NDArray[Any]) -> NDArray[np.int64]:
-    """Return n with 2^{n-1} ≤ max |component| < 2^n per batch element; 0 where all are zero or one is not finite."""
-    largest = np.abs(array.real).max(axis=-1, initial=0)
-    if array.dtype.kind == "c":
-        largest = np.maximum(largest, np.abs(array.imag).max(axis=-1, initial=0))
-    return np.frexp(np.where(np.isfinite(largest), largest, 0))[1].astype(np.int64)
-
-
-def size_squared(A: MV) -> Any:
-    """Return Σ |w_S| |a_S|², the sum of the absolute terms of ⟨A ~A⟩_0, over the batch.
-
-    w_S is the product of the metric's diagonal over the blade S. Of a metric that is not diagonal the spectral norm
-    takes the place of every entry: an upper bound.
-    """
-    live, _, weights = _weights(A.algebra.form, A.keys)
-    array = A.coefficients if live is None else A.coefficients[..., live]
-    if array.ndim == 1 and weights is None:
-        return np.vdot(array, array).real
-    squares = array.real**2 + array.imag**2 if array.dtype.kind == "c" else array * array
-    return squares.sum(axis=-1) if weights is None else (squares * weights.astype(squares.dtype)).sum(axis=-1)
-
-
-@lru_cache(maxsize=256)
-def _weights(
-    metric: Metric, keys: Keys
-) -> tuple[NDArray[np.int64] | None, NDArray[Any] | None, NDArray[np.float64] | None]:
-    """Return where the blades with a square are (None: all), their squares inner(S, S), and the sizes of these.
-
-    None for squares or sizes that are all 1.
-    """
-    signed: NDArray[Any] | None = None
-    if metric.diagonal is None:
-        spectral = float(np.abs(np.linalg.eigvalsh(metric.gram.astype(np.float64))).max())
-        size = spectral ** keys.grade_of.astype(np.float64)
-        live = np.arange(keys.size)
-    else:
-        signed = metric.weight(keys.masks)
-        live = np.flatnonzero(signed)
-        signed = signed[live]
-        size = np.abs(signed.astype(np.float64))
-        signed = None if np.all(signed == 1) else signed
-    return None if len(live) == keys.size else live, signed, None if np.all(size == 1) else size
-
-
-def is_exact(*multivectors: MV) -> bool:
-    """Tell whether the coefficients of one, or the metric, are fractions or symbols."""
-    try:
-        exact = any(A.coefficients.dtype.kind == "O" for A in multivectors)
-    except AttributeError:
-        raise no_tensors("A", "this function") from None
-    return exact or not multivectors[0].algebra.form.is_numeric
-
-
-def no_tensors(name: str, owner: str) -> Exception:
-    """Return the error of a function that needs values: tensors that are traced have none."""
-    hint = "A.to_numpy() is one, without a gradient."
-    return fail(name, owner, "a multivector of NumPy arrays", describe("a multivector of tensors"), hint)
-
-
-def as_inexact(A: MV) -> MV:
-    """Return integers as float64, everything else as it is."""
-    if not isinstance(A.coefficients, np.ndarray):
-        raise no_tensors("A", "this function")
-    return A if A.coefficients.dtype.kind in "fc" else A.new(A.keys, A.coefficients.astype(np.float64))
-
-
-def expanded(value: Any) -> Any:
-    """Return a symbolic value multiplied out, any other value as it is."""
-    return value.expand() if hasattr(value, "expand") else value
-
-
-_expanded = np.frompyfunc(expanded, 1, 1)
-
-
-def expand(A: MV) -> MV:
-    """Return A with its symbolic coefficients multiplied out, so that what cancels is 0."""
-    if A.coefficients.dtype != object:
-        return A
-    return A.new(A.keys, np.asarray(_expanded(A.coefficients), dtype=object).reshape(A.coefficients.shape))
-
-
-def is_exact_zero(value: Any) -> bool:
-    """Tell whether a fraction or a symbolic value is the number 0 once it is multiplied out."""
-    return bool(value == 0) or (hasattr(value, "expand") and bool(value.expand() == 0))
-
-
-@lru_cache(maxsize=8)
-def eps_of(dtype: np.dtype) -> float:
-    """Return the unit of rounding of a floating or complex dtype."""
-    return float(np.finfo(dtype).eps)
-
-
-@lru_cache(maxsize=8)
-def safe_range(dtype: np.dtype) -> tuple[float, float]:
-    """Return the limits between which a sum of products of two components has lost nothing to under- or overflow."""
-    eps = eps_of(dtype)
-    return float(np.finfo(dtype).tiny) / eps**2, float(np.finfo(dtype).max) * eps

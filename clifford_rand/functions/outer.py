@@ -13,7 +13,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import MV
 from clifford_rand.errors import ArgumentError
 from clifford_rand.functions.exponential import without_scalar
-from clifford_rand.functions.norms import is_exact_zero
+from clifford_rand.functions.scaling import is_exact_zero
 
 
 def outerexp(A: MV) -> MV:

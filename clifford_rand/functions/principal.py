@@ -26,8 +26,8 @@ from clifford_rand.functions.inverse_function import (
     closed_keys,
     improved,
 )
-from clifford_rand.functions.norms import as_inexact, multiplied, power_of_two
 from clifford_rand.functions.orthogonal_log import principal_log, square_root
+from clifford_rand.functions.scaling import as_inexact, multiplied, power_of_two
 from clifford_rand.functions.spectral import coefficients, matrices_of, of_eigenvalues
 from clifford_rand.functions.unit_form import full_form, span_form, unit_form
 

@@ -9,7 +9,7 @@ from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.basis.coefficients import exact_quotient
 from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
-from clifford_rand.functions.norms import as_inexact, expand, no_tensors
+from clifford_rand.functions.scaling import as_inexact, expand, no_tensors
 from clifford_rand.plans.cost_model import keep
 
 CANCELLATION = 64  # |R|² relative to R ~R beyond which two products are more accurate than a quadratic form in R

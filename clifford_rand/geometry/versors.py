@@ -18,7 +18,7 @@ from clifford_rand.functions.bivector_matrix import (
     square_and_rest,
     upper,
 )
-from clifford_rand.functions.norms import as_inexact, expand, is_exact
+from clifford_rand.functions.scaling import as_inexact, expand, is_exact
 from clifford_rand.geometry.coordinates import blade_weights, cancels, quotient, relative, scaled
 from clifford_rand.plans.sandwich import ALWAYS, sandwich_plan
 

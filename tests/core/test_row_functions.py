@@ -14,8 +14,8 @@ from clifford_rand.compiler.loops import LazyLoop
 from clifford_rand.compiler.rows import RowFunction, table_rows
 from clifford_rand.functions import closed_inverse
 from clifford_rand.functions.closed_inverse import _by_adjugate, inverse_code, limit_of, versors_of_rows
-from clifford_rand.functions.norm_code import NormCode
-from clifford_rand.functions.norms import eps_of, safe_range
+from clifford_rand.functions.norms import function_of_rows
+from clifford_rand.functions.scaling import eps_of, safe_range
 
 DTYPES = [np.dtype(np.float32), np.dtype(np.float64)]
 
@@ -201,9 +201,7 @@ def test_conditions_of_norms():
     a = np.array([1.0, (0.9 * high) ** 0.5, 2e170, low**0.5 / 2, 2, 1.0])
     b = np.array([2.0, (0.8 * high) ** 0.5, 1e170, 0, 2 - 1e-15, 1.0])
     parts = np.array([a, b])
-    size, unit = (
-        RowFunction(NormCode(np.array([1.0, -1.0]), divided, eps_of, safe_range)._write, 2) for divided in (0, 1)
-    )
+    size, unit = (function_of_rows([1.0, -1.0], divided) for divided in (False, True))
     norms, held = size.marked(parts)
     assert list(held) == [True, False, False, False, True, False]
     assert norms[0, 0] == pytest.approx(3**0.5)

@@ -11,7 +11,7 @@ from clifford_rand.basis.coefficients import is_scalar
 from clifford_rand.basis.keys import keys_of_masks
 from clifford_rand.compat.galgebra.coefficients import is_zero, of_kind, sum_of_blades
 from clifford_rand.compat.wrapper import binary, both, unary
-from clifford_rand.functions.norms import expand
+from clifford_rand.functions.scaling import expand
 from clifford_rand.multivector import display
 from clifford_rand.symbolic.coefficients import each
 from clifford_rand.symbolic.matrices import positive_root
