@@ -98,14 +98,12 @@ def test_gated_networks_have_no_global_bound():
 def test_solvers_agree():
     options = {"beta": 5e-3, "random_state": 0}
     values = [
-        ConvexReLURegressor(n_gates=12, solver=solver, tol=tol, **({"beta": 1e-3, "bias": True} | options))
-        .fit(LOW, BUMP)
-        .result_.objective
+        ConvexReLURegressor(n_gates=12, solver=solver, tol=tol, bias=True, **options).fit(LOW, BUMP).result_.objective
         for solver, tol in (("column_generation", 1e-7), ("interior_point", 1e-7), ("cvxpy", 1e-4))
     ]
     assert np.ptp(values) <= 1e-6 * values[0]
     values = [
-        CrossProductLassoRegressor(solver=solver, penalty="l2", tol=tol, **({"beta": 1e-3, "bias": True} | options))
+        CrossProductLassoRegressor(solver=solver, penalty="l2", tol=tol, bias=True, **options)
         .fit(LOW, BUMP)
         .result_.objective
         for solver, tol in (("working_set", 1e-7), ("interior_point", 1e-7), ("homotopy", 1e-7), ("cvxpy", 1e-4))
@@ -116,12 +114,10 @@ def test_solvers_agree():
 def test_exhaustive_gates_of_every_kind_are_ordered():
     """Gated over all patterns ≤ ReLU over all patterns ≤ ReLU over some of them; the l2 dictionary is above."""
     options = {"beta": 1e-2, "tol": 1e-7}
-    gated = GatedReLURegressor(gates="exhaustive", bias=False, **({"beta": 1e-3} | options)).fit(LOW[:12], BUMP[:12])
-    relu = ConvexReLURegressor(gates="exhaustive", bias=False, **({"beta": 1e-3} | options)).fit(LOW[:12], BUMP[:12])
-    some = ConvexReLURegressor(n_gates=4, bias=False, random_state=0, **({"beta": 1e-3} | options)).fit(
-        LOW[:12], BUMP[:12]
-    )
-    cross = CrossProductLassoRegressor(penalty="l2", bias=False, **({"beta": 1e-3} | options)).fit(LOW[:12], BUMP[:12])
+    gated = GatedReLURegressor(gates="exhaustive", bias=False, **options).fit(LOW[:12], BUMP[:12])
+    relu = ConvexReLURegressor(gates="exhaustive", bias=False, **options).fit(LOW[:12], BUMP[:12])
+    some = ConvexReLURegressor(n_gates=4, bias=False, random_state=0, **options).fit(LOW[:12], BUMP[:12])
+    cross = CrossProductLassoRegressor(penalty="l2", bias=False, **options).fit(LOW[:12], BUMP[:12])
     assert gated.certificate_.scope == "global: all 24 patterns enumerated"
     values = [model.result_.objective for model in (gated, relu, some)]
     assert values == sorted(values)

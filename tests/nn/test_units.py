@@ -39,27 +39,26 @@ LABELS = np.where(Y > 0.5, "a", "b")
 GATES = sample_gates(X, 6, rng=1)
 BETA = 1e-3
 
+
+def of(kind, *args, **own):
+    return lambda **options: kind(*args, **{"random_state": 0, "beta": 1e-3, "bias": True} | own | options)
+
+
 REGRESSORS = {
-    "gated": lambda **o: GatedReLURegressor(6, random_state=0, **({"beta": 1e-3, "bias": True} | o)),
-    "fista": lambda **o: GatedReLURegressor(6, random_state=0, solver="fista", **({"beta": 1e-3, "bias": True} | o)),
-    "huber": lambda **o: GatedReLURegressor(6, random_state=0, loss="huber", **({"beta": 1e-3, "bias": True} | o)),
-    "ridge": lambda **o: GatedReLURegressor(6, random_state=0, penalty="ridge", **({"beta": 1e-3, "bias": True} | o)),
-    "refined": lambda **o: GatedReLURegressor(4, random_state=0, refine=1, **({"beta": 1e-3, "bias": True} | o)),
-    "relu": lambda **o: ConvexReLURegressor(6, random_state=0, **({"beta": 1e-3, "bias": True} | o)),
-    "relu, all": lambda **o: ConvexReLURegressor(gates="exhaustive", **({"beta": 1e-3, "bias": True} | o)),
-    "lasso": lambda **o: CrossProductLassoRegressor(subsample=50, random_state=0, **({"beta": 1e-3, "bias": True} | o)),
-    "lasso, path": lambda **o: CrossProductLassoRegressor(
-        subsample=50, random_state=0, solver="homotopy", **({"beta": 1e-3, "bias": True} | o)
-    ),
+    "gated": of(GatedReLURegressor, 6),
+    "fista": of(GatedReLURegressor, 6, solver="fista"),
+    "huber": of(GatedReLURegressor, 6, loss="huber"),
+    "ridge": of(GatedReLURegressor, 6, penalty="ridge"),
+    "refined": of(GatedReLURegressor, 4, refine=1),
+    "relu": of(ConvexReLURegressor, 6),
+    "relu, all": of(ConvexReLURegressor, gates="exhaustive"),
+    "lasso": of(CrossProductLassoRegressor, subsample=50),
+    "lasso, path": of(CrossProductLassoRegressor, subsample=50, solver="homotopy"),
 }
 CLASSIFIERS = {
-    "gated": lambda **o: GatedReLUClassifier(6, random_state=0, loss="logistic", **({"beta": 1e-3, "bias": True} | o)),
-    "relu": lambda **o: ConvexReLUClassifier(
-        6, random_state=0, loss="squared_hinge", **({"beta": 1e-3, "bias": True} | o)
-    ),
-    "lasso": lambda **o: CrossProductLassoClassifier(
-        subsample=50, random_state=0, loss="logistic", **({"beta": 1e-3, "bias": True} | o)
-    ),
+    "gated": of(GatedReLUClassifier, 6, loss="logistic"),
+    "relu": of(ConvexReLUClassifier, 6, loss="squared_hinge"),
+    "lasso": of(CrossProductLassoClassifier, subsample=50, loss="logistic"),
 }
 SIZES = [-300, -160, -30, 13, 160, 300]
 
