@@ -139,8 +139,7 @@ def half_of_the_chambers(Z: Array, error: Array, late: Callable[[], bool] | None
         U, singular, Vt = np.linalg.svd(Z, full_matrices=False)
         if singular[-1] > _WELL_CONDITIONED:
             return _unit((Vt.T / singular) @ (U.T @ _signs(n)))
-    faces = _faces_in_space(Z, error) if R == 3 else _faces(Z, error, late)
-    return _chambers(faces, late)
+    return _chambers(_faces(Z, error, late), late)
 
 
 class _Faces(NamedTuple):
@@ -152,62 +151,24 @@ class _Faces(NamedTuple):
 
 
 def _arcs(Z: Array, error: Array) -> Array:
-    """Return the middles of the arcs, in the plane."""
-    turn = np.mod(np.arctan2(Z[0, 0] * Z[:, 1] - Z[0, 1] * Z[:, 0], Z @ Z[0]), np.pi)
-    turn[0] = 0
-    middle, wide = _middles(turn[:, None], error[:, None])
-    angle = np.arctan2(Z[0, 1], Z[0, 0]) - np.pi / 2 + middle[wide]
-    return np.stack([np.cos(angle), np.sin(angle)])
+    """Return the middles of the arcs, in the plane, that are wider than the errors of their two ends."""
+    angle = np.mod(np.arctan2(Z[0, 0] * Z[:, 1] - Z[0, 1] * Z[:, 0], Z @ Z[0]), np.pi)  # from the first, in [0, π)
+    angle[0] = 0
+    order = np.argsort(angle)
+    angle, error = angle[order], error[order]
+    gap = np.diff(angle, append=np.pi)
+    wide = gap > error + np.append(error[1:], error[0])
+    middle = np.arctan2(Z[0, 1], Z[0, 0]) - np.pi / 2 + (angle + gap / 2)[wide]
+    return np.stack([np.cos(middle), np.sin(middle)])
 
 
-def _middles(turn: Array, error: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Sort angles (n, K) in [0, π], the first 0, in every column; return the middles to the next, π at the end.
-
-    Those of arcs that are wider than the errors of their two ends are marked.
-    """
-    order = np.argsort(turn, axis=0)
-    turn, error = np.take_along_axis(turn, order, axis=0), np.take_along_axis(error, order, axis=0)
-    end = np.full_like(turn[:1], np.pi)
-    gap = np.diff(turn, axis=0, append=end)
-    return turn + gap / 2, gap > error + np.concatenate([error[1:], error[:1]])
-
-
-def _complements(Z: Array) -> Array:
-    """Return orthonormal bases (n, R, R-1) of the planes: columns of the Householder matrices that map z to ∓e_1."""
-    v = Z.copy()
-    v[:, 0] += np.copysign(1.0, Z[:, 0])
-    Q = -v[:, :, None] * (v[:, None, 1:] / (1 + np.abs(Z[:, 0]))[:, None, None])
-    i = np.arange(1, Z.shape[1])
-    Q[:, i, i - 1] += 1
+def _complement(z: Array) -> Array:
+    """Return an orthonormal basis (R, R-1) of the plane of z: columns of the Householder matrix that maps z to ∓e_1."""
+    v = z.copy()
+    v[0] += np.copysign(1.0, z[0])
+    Q = -v[:, None] * (v[None, 1:] / (1 + np.abs(z[0])))
+    Q[np.arange(1, len(z)), np.arange(len(z) - 1)] += 1
     return np.asarray(Q)
-
-
-def _faces_in_space(Z: Array, error: Array) -> _Faces:
-    """Return the faces for R = 3, all planes at once: in each of them lines, which are sorted by angle."""
-    Q = _complements(Z)
-    Y = np.einsum("jr,krq->jkq", Z, Q)  # row j in the plane of row k
-    length = np.linalg.norm(Y, axis=2)
-    before = np.triu(np.ones((len(Z), len(Z)), dtype=bool), 1)  # j < k
-    single = ~(before & (length <= error[:, None] + error)).any(axis=0)
-    if not single.all():
-        Z, error, Q = Z[single], error[single], Q[single]
-        Y, length = Y[single][:, single], length[single][:, single]
-        before = before[single][:, single]
-    if len(Z) == 1:
-        return _Faces(Z, np.zeros((3, 0)), np.zeros(0, dtype=np.intp))
-    first, Y, length, before = Y[0, 1:], Y[:, 1:], length[:, 1:], before[:, 1:]
-    turn = np.mod(
-        np.arctan2(first[:, 0] * Y[..., 1] - first[:, 1] * Y[..., 0], np.einsum("jkq,kq->jk", Y, first)), np.pi
-    )
-    turn[~before] = np.pi  # a later row has no line yet: as an empty arc at the end
-    turn[0] = 0
-    spread = (error[:, None] + error[1:]) / np.where(before, length, 1)
-    middle, wide = _middles(turn, np.where(before, spread, spread[0]))
-    plane, place = np.nonzero(wide.T)
-    angle = np.arctan2(first[:, 1], first[:, 0])[plane] - np.pi / 2 + middle.T[plane, place]
-    base = Q[plane + 1]
-    points = base[:, :, 0].T * np.cos(angle) + base[:, :, 1].T * np.sin(angle)
-    return _Faces(Z, points, plane + 1)
 
 
 def _faces(Z: Array, error: Array, late: Callable[[], bool] | None) -> _Faces:
@@ -220,7 +181,7 @@ def _faces(Z: Array, error: Array, late: Callable[[], bool] | None) -> _Faces:
         if points and late is not None and late():
             break
         before = kept[:m]
-        base = _complements(Z[k : k + 1])[0]
+        base = _complement(Z[k])
         Y = Z[before] @ base
         length = np.linalg.norm(Y, axis=1)
         noise = error[before] + error[k]

@@ -133,7 +133,6 @@ class CrossProductLasso(ConvexNetwork):
 
     @property
     def _norm(self) -> str:
-        """The penalty of this fit, "l1" or "l2"."""
         return self.penalty if self.penalty != "auto" else "l2" if self._draws else "l1"
 
     def _settled(self, task: Task) -> Task:
@@ -270,7 +269,6 @@ class CrossProductLasso(ConvexNetwork):
 
     @property
     def _entries_in_time(self) -> float:
-        """Entries of the matrix of columns that ``max_time`` suffices for; inf without a limit."""
         return (self.max_time or np.inf) * _ENTRIES_A_SECOND / _ROUNDS
 
     def _holds(self, pricer: Pricer) -> bool:
