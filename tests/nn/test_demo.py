@@ -6,9 +6,8 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.datasets import load_digits
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 
@@ -148,51 +147,31 @@ def test_no_number_is_cut_off_on_a_narrow_terminal(monkeypatch, width):
         assert any(all(cell in line for cell in (*row[1:6], row[7])) for line in said.splitlines())
 
 
-def test_digits_pick_on_validation_rows_and_test_on_others(monkeypatch):
+def test_digits_are_selected_on_a_validation_set_and_tested_on_others(monkeypatch):
     fitted, scored = [], []
 
-    class Recorder:
-        def __init__(self, value):
+    class Recorder(BaseEstimator):
+        def __init__(self, value=1):
             self.value = value
 
         def fit(self, X, y):
-            self.rows = {row.tobytes() for row in X}
-            fitted.append((self.value, self.rows))
+            fitted.append((self.value, {row.tobytes() for row in X}))
             return self
 
         def score(self, X, y):
             scored.append({row.tobytes() for row in X})
             return {1: 0.5, 2: 0.9, 3: 0.7}[self.value]
 
-    method = demo._Method("recorder", "value", (1, 2, 3), Recorder, Recorder)
-    monkeypatch.setattr(demo, "_methods", lambda seed: [method])
-    monkeypatch.setattr(demo, "_objective", lambda *_: (0.0, None))
-    told = []
-    (default, score), sizes = demo.compare_digits(0, 200, told.append)
-    assert [value for value, _ in fitted] == [1, 2, 3, 2]  # the best on the validation rows is fitted again
-    assert (score.picked, score.validation) == ("value 2", 0.9)
-    assert (default.method, default.picked) == ("ConvexNetworkClassifier()", "by leave-one-out")
-    part, train = fitted[0][1], fitted[-1][1]
-    held, test = scored[0], scored[-1]
+    monkeypatch.setattr(demo, "_peers", lambda seed: {"recorder": (Recorder(), "value", (1, 2, 3))})
+    (default, score), sizes = demo.compare_digits(0, 200, lambda _: None)
+    assert [value for value, _ in fitted] == [1, 2, 3, 2]  # the best on the validation set is fitted again
+    assert (score.selected, default.selected) == ("value 2", "by leave-one-out")
+    part, train, held, test = fitted[0][1], fitted[-1][1], scored[0], scored[-1]
     assert scored == [held, held, held, test]
     assert train == part | held
     assert not part & held
     assert not test & train
     assert (sizes.train, sizes.test, sizes.validation) == (100, 100, 25)
-    assert len(told) == 5
-
-
-def test_objective_of_logistic_regression_is_its_minimum():
-    X, y = load_digits(return_X_y=True)
-    X, y = X[:120] / 16, y[:120]
-    model = LogisticRegression(C=0.5, max_iter=5000, tol=1e-8).fit(X, y)
-    least, gap = demo._objective(model, X, y)
-    assert gap is None
-    for factor in (0.98, 1.02):
-        other = LogisticRegression(C=0.5, max_iter=5000).fit(X, y)
-        other.coef_ = model.coef_ * factor
-        other.intercept_ = model.intercept_
-        assert demo._objective(other, X, y)[0] > least
 
 
 def _pressed_at_second_check(monkeypatch):
@@ -226,11 +205,4 @@ def test_ctrl_c_in_a_fit_of_scikit_learn_ends_the_demo(monkeypatch):
 
     monkeypatch.setattr(MLPClassifier, "_backprop", pressed)
     with pytest.raises(KeyboardInterrupt):
-        demo._fitted(model, (X[:100], y[:100]))
-
-
-@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
-def test_a_warning_of_another_thing_is_no_ctrl_c():
-    X, y = load_digits(return_X_y=True)
-    with pytest.raises(ConvergenceWarning):
-        demo._fitted(MLPClassifier((5,), max_iter=1), (X[:100], y[:100]))
+        demo._fit(model, X[:100], y[:100])
