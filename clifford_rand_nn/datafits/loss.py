@@ -28,29 +28,24 @@ class Loss:
     Every formula keeps its relative accuracy for residuals and margins of any size; a test compares it with arithmetic
     of 50 digits. `Certificate.verify` uses `stated_value` and `stated_dual_value`, which check the domain besides.
 
-    ``tasks`` {"classification", "regression"}: whose estimators offer it. ``labels`` (float, float): the two values
-    that targets have; None if they are real. ``summary``: its sentence in the docstrings of estimators.
-    ``targets``: what targets must be, for the sentence of an error. ``is_quadratic``: whether the dual is quadratic
-    without bounds: one Newton step solves it. ``separable``: whether the entries of a row do not mix. ``barrier``:
-    whether predictions grow without bound as theta goes to the end of its domain: there the conjugate is a barrier of
-    its own. Otherwise the end is a constraint. ``even``: whether it is a function of f - y that grows more slowly than
-    the square: then a parabola about y lies above it. ``probabilistic``: whether predictions stand for `probabilities`
-    of the classes. ``curvature``: bound of the eigenvalues of the Hessian of a row. ``interior_steps``,
-    ``newton_steps``: of `KernelInteriorPoint` and `KernelNewton` from scratch to a gap of 1e-6, measured, for the
-    choice of a solver.
+    ``labels`` (float, float): the two values that targets have; None if they are real. ``barrier``: whether predictions
+    grow without bound as theta goes to the end of its domain: there the conjugate is a barrier of its own. Otherwise
+    the end is a constraint. ``even``: whether it is a function of f - y that grows more slowly than the square: then a
+    parabola about y lies above it. ``interior_steps``, ``newton_steps``: of `KernelInteriorPoint` and `KernelNewton`
+    from scratch to a gap of 1e-6, measured, for the choice of a solver.
     """
 
     name: ClassVar[str]
-    tasks: ClassVar[tuple[str, ...]] = ()
+    tasks: ClassVar[tuple[str, ...]] = ()  # {"classification", "regression"}, whose estimators offer it
     labels: ClassVar[tuple[float, float] | None] = None
-    summary: ClassVar[str] = ""
-    targets: ClassVar[str] = "real numbers"
-    is_quadratic: ClassVar[bool] = False
-    separable: ClassVar[bool] = True
+    summary: ClassVar[str] = ""  # its sentence in the docstrings of estimators
+    targets: ClassVar[str] = "real numbers"  # what targets must be, for the sentence of an error
+    is_quadratic: ClassVar[bool] = False  # whether the dual is quadratic without bounds: one Newton step solves it
+    separable: ClassVar[bool] = True  # whether the entries of a row do not mix
     barrier: ClassVar[bool] = False
     even: ClassVar[bool] = False
-    probabilistic: ClassVar[bool] = False
-    curvature: ClassVar[float] = 1.0
+    probabilistic: ClassVar[bool] = False  # whether predictions stand for `probabilities` of the classes
+    curvature: ClassVar[float] = 1.0  # bound of the eigenvalues of the Hessian of a row
     interior_steps: ClassVar[int]
     newton_steps: ClassVar[int]
 

@@ -40,9 +40,7 @@ class Calibration:
     second slope that is Platt's :math:`1/(1+e^{-(2a_1f+b)})`. The same increasing function of all outputs keeps their
     order, so that the most probable class is the one that the network predicts, unless there are offsets b.
 
-    ``slopes`` (3,). ``offsets`` (C,): 0 for all classes unless they are supported, see `fit_calibration`. ``share``: κ;
-    0 where no variances were given. ``scale``: :math:`\bar v`, the mean variance of the rows of training. ``loss``:
-    mean negative log-likelihood of the leave-one-out outputs.
+    ``scale``: :math:`\bar v`, the mean variance of the rows of training.
 
     References
     ----------
@@ -51,11 +49,11 @@ class Calibration:
     networks", Neural Computation 4 (1992), eq. 9, for the variance.
     """
 
-    slopes: Array
-    offsets: Array
-    share: float = 0.0
+    slopes: Array  # (3,)
+    offsets: Array  # (C,), 0 for all classes unless they are supported, see `fit_calibration`
+    share: float = 0.0  # κ; 0 where no variances were given
     scale: float = 1.0
-    loss: float = float("nan")
+    loss: float = float("nan")  # mean negative log-likelihood of the leave-one-out outputs
 
     def __post_init__(self) -> None:
         if check_array(self.slopes, "slopes", _OWNER, (3,)).min() < 0:
@@ -130,12 +128,12 @@ class Calibration:
 
 def fit_calibration(
     F: ArrayLike,
-    index: ArrayLike,
+    index: ArrayLike,  # (n,), classes from 0; of one column, class 1 is the positive one
     n_classes: int,
-    weights: ArrayLike | None = None,
+    weights: ArrayLike | None = None,  # (n,)
     variance: ArrayLike | None = None,
     *,
-    offsets: bool = True,
+    offsets: bool = True,  # whether offsets are tried; without them the most probable class has the largest output
     identity: bool = False,
 ) -> Calibration:
     r"""Fit probabilities to leave-one-out outputs by their likelihood, with as many parameters as these support.
@@ -147,12 +145,10 @@ def fit_calibration(
     is of another one.
 
     ``F`` (n, C): outputs of every row by the network without that row, or its group: those of a network that has seen
-    the row promise too much. Targets were -1 and 1. ``index`` (n,): classes from 0; of one column, class 1 is the
-    positive one. ``weights`` (n,). ``variance`` (n,): predictive variances, without the row as well, in any unit:
-    :math:`k(x,x)-k_x^T(K+n\beta I)^{-1}k_x`. ``offsets``: whether offsets are tried; without them the most probable
-    class has the largest output. ``identity``: whether the softmax of the outputs, without a parameter, is a candidate:
-    for those of the logistic loss. Raises ArgumentError: arrays of other shapes, or not finite; an index that is no
-    class; weights as in `normalized`.
+    the row promise too much. Targets were -1 and 1. ``variance`` (n,): predictive variances, without the row as well,
+    in any unit: :math:`k(x,x)-k_x^T(K+n\beta I)^{-1}k_x`. ``identity``: whether the softmax of the outputs, without a
+    parameter, is a candidate: for those of the logistic loss. Raises ArgumentError: arrays of other shapes, or not
+    finite; an index that is no class; weights as in `normalized`.
 
     Examples
     --------

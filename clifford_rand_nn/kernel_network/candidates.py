@@ -73,18 +73,13 @@ _REFINED = (3, 9)  # betas between the neighbors of the best so far
 
 
 class Candidate(NamedTuple):
-    """A scaling and a constant feature, with their best beta.
+    """A scaling and a constant feature, with their best beta."""
 
-    ``scaling``: how rows are scaled, one of `SCALINGS`. ``bias``: the constant feature, in root mean square lengths of
-    a row. ``beta``: the best for it, in the 1/n scale. ``score``: mean squared error of the leave-one-out predictions
-    over the variance of the targets. ``n``: rows that it was compared on.
-    """
-
-    scaling: str
-    bias: float
-    beta: float
-    score: float
-    n: int
+    scaling: str  # how rows are scaled, one of `SCALINGS`
+    bias: float  # the constant feature, in root mean square lengths of a row
+    beta: float  # the best for it, in the 1/n scale
+    score: float  # mean squared error of the leave-one-out predictions over the variance of the targets
+    n: int  # rows that it was compared on
 
 
 @dataclass(frozen=True, eq=False)

@@ -104,9 +104,7 @@ class Intervals:
     variant that uses the n fits without a row (jackknife+) never less than 2c - 1. On average over rows, that is: where
     the noise varies from place to place, only what v tells of it is followed.
 
-    ``scores`` (n, C): rising down each column, ≥ 0, in the unit of the targets. ``mass`` (n, C): share of the weight of
-    the rows down to each, of all rows and one more. ``shares`` (C,): κ ≥ 0; 0 where no variances were given. ``scale``:
-    :math:`\bar v`, the mean variance of the rows of training.
+    ``scale``: :math:`\bar v`, the mean variance of the rows of training.
 
     References
     ----------
@@ -115,9 +113,9 @@ class Intervals:
     regression", J. Amer. Statist. Assoc. 113 (2018), section 5.2.
     """
 
-    scores: Array
-    mass: Array
-    shares: Array
+    scores: Array  # (n, C), rising down each column, ≥ 0, in the unit of the targets
+    mass: Array  # (n, C), share of the weight of the rows down to each, of all rows and one more
+    shares: Array  # (C,), κ ≥ 0; 0 where no variances were given
     scale: float = 1.0
 
     def __post_init__(self) -> None:

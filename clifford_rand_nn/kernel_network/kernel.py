@@ -35,10 +35,9 @@ class GateKernel:
     sampled gates, a weight :math:`\beta` there being m times the one here, nears it at :math:`1/\sqrt m`. This is the
     tangent kernel of the first layer of a ReLU network, and not the arc-cosine kernel of order one.
 
-    ``bias``: c, the constant feature: biases are inside the norm. 0 for none. ``frame`` (d, r): F; None for the
-    identity. Gates :math:`w\sim N(0, M)` with norms measured by :math:`M^{-1}` are :math:`F = M^{1/2}`. ``angle``
-    (r', k): A, r' = r + 1 with a bias, else r: then the angle is that of :math:`A^Tz` and :math:`A^Tz'`, of gates
-    :math:`g\sim N(0, AA^T)`, while norms stay those of z.
+    ``frame`` (d, r): F; None for the identity. Gates :math:`w\sim N(0, M)` with norms measured by :math:`M^{-1}` are
+    :math:`F = M^{1/2}`. ``angle`` (r', k): A, r' = r + 1 with a bias, else r: then the angle is that of :math:`A^Tz`
+    and :math:`A^Tz'`, of gates :math:`g\sim N(0, AA^T)`, while norms stay those of z.
 
     References
     ----------
@@ -53,7 +52,7 @@ class GateKernel:
     [[0.5, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 0.5]]
     """
 
-    bias: float = 0.0
+    bias: float = 0.0  # c, the constant feature: biases are inside the norm. 0 for none
     frame: Array | None = None
     angle: Array | None = None
 

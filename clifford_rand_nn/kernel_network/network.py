@@ -22,14 +22,10 @@ _BLOCK = 2**22  # entries of a block of the kernel matrix: 32 MB
 
 
 class KernelSlopes(NamedTuple):
-    r"""The linear functions :math:`f_c(x)=\mathrm{constant}_c+\mathrm{columns}_c\cdot x` that hold at some rows.
+    r"""The linear functions :math:`f_c(x)=\mathrm{constant}_c+\mathrm{columns}_c\cdot x` that hold at some rows."""
 
-    ``columns`` (m, C, d): the gradient by the columns, as the kernel takes them. ``constant`` (m, C): what the constant
-    feature gives, c times the gradient by it; without the intercept.
-    """
-
-    columns: Array
-    constant: Array
+    columns: Array  # (m, C, d), the gradient by the columns, as the kernel takes them
+    constant: Array  # (m, C), what the constant feature gives, c times the gradient by it; without the intercept
 
 
 def kernel_slopes(
@@ -103,16 +99,14 @@ class KernelNetwork(Exported):
     :math:`f(x)=E_g[1(g\cdot z\ge0)\,z\cdot U(g)]+t` with :math:`U(g)=\sum_i1(g\cdot z_i\ge0)\,z_i\alpha_i^T`, and
     :math:`||f||_K^2=E_g||U(g)||_F^2`.
 
-    ``standard``: what brings rows of d columns to those of the kernel. ``rows`` (n, width of standard): training rows,
-    as ``standard`` makes them. ``alpha`` (n, C). ``intercept`` (C,). Raises ArgumentError: the arrays do not fit each
-    other.
+    Raises ArgumentError: the arrays do not fit each other.
     """
 
-    standard: Standardization | RowSpan
+    standard: Standardization | RowSpan  # what brings rows of d columns to those of the kernel
     kernel: GateKernel
-    rows: Array
-    alpha: Array
-    intercept: Array
+    rows: Array  # (n, width of standard), training rows, as ``standard`` makes them
+    alpha: Array  # (n, C)
+    intercept: Array  # (C,)
 
     def __post_init__(self) -> None:
         owner = "KernelNetwork"

@@ -22,12 +22,12 @@ _SOFT = 3.0  # deviations, where "soft" turns from a line to a bound, as RealMLP
 class Standardization(NamedTuple):
     r"""Rows less their mean, in units of a deviation: :math:`x\mapsto (x-\mathrm{mean})\circ\mathrm{rate}`.
 
-    ``mean`` (d,). ``rate`` (d,): one over the deviation of each column ("column"), or over that of all of them
-    ("common"); 0 where a column is constant, so that it is left out. ``bound``: 0, or b of :math:`x\mapsto
-    x/\sqrt{1+(x/b)^2}` afterwards, which draws the tails of a column in ("soft").
+    ``rate`` (d,): one over the deviation of each column ("column"), or over that of all of them ("common"); 0 where a
+    column is constant, so that it is left out. ``bound``: 0, or b of :math:`x\mapsto x/\sqrt{1+(x/b)^2}` afterwards,
+    which draws the tails of a column in ("soft").
     """
 
-    mean: Array
+    mean: Array  # (d,)
     rate: Array
     bound: float = 0.0
 
@@ -193,13 +193,11 @@ class RowSpan:
     :math:`SS^T` comes from products of sparse rows and sums of columns, for what is not stored is the same number
     :math:`s(0)_j` in all rows. A network's gradients at the training rows are in their span, and so is the law of gates
     that are learned from them.
-
-    ``base`` (m, d): raw training rows. ``whiten`` (m, r): W, r the rank of S.
     """
 
     standard: Standardization
-    base: Any
-    whiten: Array
+    base: Any  # (m, d), raw training rows
+    whiten: Array  # (m, r), W, r the rank of S
 
     @classmethod
     def of(cls, X: Any, scaling: str, weights: Array | None = None) -> tuple["RowSpan", Array]:

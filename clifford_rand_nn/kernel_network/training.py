@@ -54,34 +54,29 @@ class Choices:
 class Trained:
     """A network on distinct rows, and what is known of it.
 
-    ``rows`` (k,): the distinct row that each row of the network is. ``primal``, ``dual``: objective and lower bound, in
-    the 1/n scale of the distinct rows. ``dual_point`` (n, C). ``landmarks``: whether the problem that was solved is
-    that of functions in the span of the network's rows. ``outputs`` (n, C): predictions of fits that did not see the
-    row, where ``out_of_sample``, by fits that made all the same choices. ``out_of_sample`` (n,). ``compared``: the best
-    before gates were learned, on these rows; None for many rows. ``metric`` (d, d). ``scope``: over what the dual value
-    is a bound. ``reason``: how the problem was solved, and what is approximated. ``message``: why it was ended before
-    its tolerance, if it was. ``status``: of the solver. ``history``: of the solver, from the best constant on; of an
-    eigendecomposition it is the second and last.
+    ``primal``, ``dual``: objective and lower bound, in the 1/n scale of the distinct rows. ``outputs`` (n, C):
+    predictions of fits that did not see the row, where ``out_of_sample``, by fits that made all the same choices.
+    ``history``: of the solver, from the best constant on; of an eigendecomposition it is the second and last.
     """
 
     network: KernelNetwork
-    rows: NDArray[np.intp]
+    rows: NDArray[np.intp]  # (k,), the distinct row that each row of the network is
     beta: float
     primal: float
     dual: float
-    dual_point: Array
-    landmarks: bool
+    dual_point: Array  # (n, C)
+    landmarks: bool  # whether the problem that was solved is that of functions in the span of the network's rows
     outputs: Array
-    out_of_sample: NDArray[np.bool_]
-    compared: Compared | None
+    out_of_sample: NDArray[np.bool_]  # (n,)
+    compared: Compared | None  # the best before gates were learned, on these rows; None for many rows
     candidates: list[Candidate]
     rounds: LearnedRounds | None
-    metric: Array | None
-    scope: str
-    reason: str
-    message: str = ""
+    metric: Array | None  # (d, d)
+    scope: str  # over what the dual value is a bound
+    reason: str  # how the problem was solved, and what is approximated
+    message: str = ""  # why it was ended before its tolerance, if it was
     history: tuple[HistoryRow, ...] = ()
-    status: Status = Status.OPTIMAL
+    status: Status = Status.OPTIMAL  # of the solver
 
 
 def train(problem: Problem, choices: Choices) -> Trained:

@@ -82,15 +82,14 @@ def check_memory(owner: str, max_memory: float | None, needed: float, what: str,
 class Limits:
     """Limits of a solver; every solver is one, with defaults of its own.
 
-    ``tol``: relative duality gap to reach. ``max_iter``: most iterations. ``max_time``: seconds after which the best
-    point so far is returned. An iteration that has begun is finished. ``max_memory``: bytes that a solver may take
-    beside the data. One that knows beforehand that it takes more refuses the problem. ``callback``: called with each
-    `HistoryRow`. A KeyboardInterrupt there, or elsewhere, ends the solver with its best point. Raises ArgumentError: A
-    limit breaks its rule.
+    ``max_time``: seconds after which the best point so far is returned. An iteration that has begun is finished.
+    ``max_memory``: bytes that a solver may take beside the data. One that knows beforehand that it takes more refuses
+    the problem. ``callback``: called with each `HistoryRow`. A KeyboardInterrupt there, or elsewhere, ends the solver
+    with its best point. Raises ArgumentError: A limit breaks its rule.
     """
 
-    tol: float = 1e-6
-    max_iter: int = 20_000
+    tol: float = 1e-6  # relative duality gap to reach
+    max_iter: int = 20_000  # most iterations
     max_time: float | None = None
     max_memory: float | None = None
     callback: Callable[[Any], object] | None = None

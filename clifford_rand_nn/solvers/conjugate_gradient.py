@@ -20,16 +20,15 @@ _DEPENDENT = 1e-6
 class CGIterate(NamedTuple):
     r"""A point of conjugate gradients, and the directions from there.
 
-    ``images``: linear images of x, accumulated as x is; none before the first product. ``residual``: :math:`b-Ax`.
-    ``direction``: conjugate to all before in exact arithmetic; at the start the preconditioned right-hand side.
-    ``size``: :math:`\mathrm{tr}(r^TM^{-1}r)`, the squared residual in the metric of the preconditioner.
-    ``is_exhausted``: whether no direction has a positive curvature, or the preconditioner returns what is not finite.
+    ``residual``: :math:`b-Ax`. ``size``: :math:`\mathrm{tr}(r^TM^{-1}r)`, the squared residual in the metric of the
+    preconditioner. ``is_exhausted``: whether no direction has a positive curvature, or the preconditioner returns what
+    is not finite.
     """
 
     x: Array
-    images: tuple[Array, ...]
+    images: tuple[Array, ...]  # linear images of x, accumulated as x is; none before the first product
     residual: Array
-    direction: Array
+    direction: Array  # conjugate to all before in exact arithmetic; at the start the preconditioned right-hand side
     size: float
     n_products: int = 0
     is_exhausted: bool = False
@@ -37,12 +36,12 @@ class CGIterate(NamedTuple):
 
 def conjugate_gradient(
     apply: Callable[[Array], tuple[Array, ...]],
-    rhs: Array,
+    rhs: Array,  # b
     preconditioner: Operator,
     *,
-    rtol: float = 0.0,
-    max_iter: int,
-    stop: Callable[[CGIterate], bool] | None = None,
+    rtol: float = 0.0,  # of the first residual, in the metric of the preconditioner
+    max_iter: int,  # products with A at most
+    stop: Callable[[CGIterate], bool] | None = None,  # of the iterate; called before each product
     coupled: bool = False,
 ) -> CGIterate:
     r"""Solve :math:`Ax=b` with A symmetric and positive semidefinite.
@@ -53,10 +52,8 @@ def conjugate_gradient(
     them one system, as where A mixes them; then these are the steps of Hestenes and Stiefel.
 
     ``apply``: of P, in the shape of b: returns :math:`AP`, and after it linear images of P that are wanted of x as
-    well. ``rhs``: b. ``preconditioner``: :math:`M^{-1}`, symmetric and positive definite on the range of A. It may
-    project on a subspace, where the solution is then (Gould, Hribar, Nocedal, SIAM J. Sci. Comput. 23, 2001). ``rtol``:
-    of the first residual, in the metric of the preconditioner. ``max_iter``: products with A at most. ``stop``: of the
-    iterate; called before each product.
+    well. ``preconditioner``: :math:`M^{-1}`, symmetric and positive definite on the range of A. It may project on a
+    subspace, where the solution is then (Gould, Hribar, Nocedal, SIAM J. Sci. Comput. 23, 2001).
 
     Examples
     --------

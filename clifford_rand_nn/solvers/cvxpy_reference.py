@@ -36,12 +36,12 @@ _OPTIONS = {
 class Program:
     """A CVXPY problem in units of its own, its parameter, and how to read the reply.
 
-    ``beta``: ``factor`` times the problem's beta. ``read``: objective, dual bound, coefficients and predictions once
-    the problem is solved, for the beta of the one given.
+    ``read``: objective, dual bound, coefficients and predictions once the problem is solved, for the beta of the one
+    given.
     """
 
     problem: cp.Problem
-    beta: cp.Parameter
+    beta: cp.Parameter  # ``factor`` times the problem's beta
     factor: float
     read: Callable[[Any], tuple[float, DualBound, Any, Array]]
 
@@ -199,9 +199,8 @@ class CvxpyReference(Limits):
 
     ``tol``, ``max_iter``, ``max_time``, ``callback``: see `Limits`. A gap above ``tol`` is reported by the status; the
     solver's own tolerances are its own, pass them in ``options``. CLARABEL, SCS and OSQP keep to ``max_iter`` and
-    ``max_time``; the callback is called at the end. ``max_memory``: no solver can be held to one. ``solver``: any
-    solver that CVXPY has installed; CLARABEL comes with it. ``options``: passed to the solver; they replace the limits.
-    Raises ArgumentError: the solver is not installed, or does not keep to a limit that was given.
+    ``max_time``; the callback is called at the end. ``max_memory``: no solver can be held to one. Raises ArgumentError:
+    the solver is not installed, or does not keep to a limit that was given.
 
     Examples
     --------
@@ -215,8 +214,8 @@ class CvxpyReference(Limits):
     [True, True]
     """
 
-    solver: str = "CLARABEL"
-    options: dict[str, Any] | None = None
+    solver: str = "CLARABEL"  # any solver that CVXPY has installed; CLARABEL comes with it
+    options: dict[str, Any] | None = None  # passed to the solver; they replace the limits
 
     def __post_init__(self) -> None:
         super().__post_init__()

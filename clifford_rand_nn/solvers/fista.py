@@ -148,7 +148,7 @@ class Iterate(NamedTuple):
 
     def step(
         self,
-        gradient: Point,
+        gradient: Point,  # at y
         penalty: GroupL2 | Ridge,
         metric: GateMetric | None,
         rise: Callable[[Point, Point], tuple[float, float]],
@@ -160,8 +160,8 @@ class Iterate(NamedTuple):
         :math:`z^++\frac{t-1}{t^+}(z^+-z)`, :math:`t^+=(1+\sqrt{1+4t^2})/2`, with t = 1 where
         :math:`\Delta^TM(z^+-z)<0`: the step points against the momentum.
 
-        ``gradient``: at y. ``rise``: of the new point and the move: twice what the loss rises above its tangent at
-        most, and what of it is round-off.
+        ``rise``: of the new point and the move: twice what the loss rises above its tangent at most, and what of it is
+        round-off.
         """
         z, y, L, multiplier = self.point, self.y, RELAX * self.L, self.multiplier
         dtype = y.U.dtype

@@ -30,35 +30,33 @@ _REFITS = 0.08  # seconds of what `left_out` refits for one beta
 class LogisticFit:
     r"""The fit for one beta, :math:`f(x) = \sum_iK(x, x_i)\alpha_i + t`, and what it predicts without a row.
 
-    ``alpha`` (n, C): its columns sum to zero; of a softmax its rows do so as well. ``intercept`` (C,). ``fitted``
-    (n, C): predictions of the rows. ``leave_one_out`` (n, C): of every row without its loss, or of the rows of every
-    group without theirs. NaN if the fit was interrupted, or if they were not asked for. ``objective``, ``duality_gap``,
-    ``relative_gap``: the gap is against the dual point. ``dual_point`` (n, C). ``n_iter``: Newton steps. ``history``:
-    from the last beta's solution on, where there was one.
+    ``leave_one_out`` (n, C): of every row without its loss, or of the rows of every group without theirs. NaN if the
+    fit was interrupted, or if they were not asked for. ``objective``, ``duality_gap``, ``relative_gap``: the gap is
+    against the dual point.
     """
 
     beta: float
-    alpha: Array
-    intercept: Array
-    fitted: Array
+    alpha: Array  # (n, C), its columns sum to zero; of a softmax its rows do so as well
+    intercept: Array  # (C,)
+    fitted: Array  # (n, C), predictions of the rows
     leave_one_out: Array
     objective: float
     duality_gap: float
     relative_gap: float
-    dual_point: Array
-    n_iter: int
+    dual_point: Array  # (n, C)
+    n_iter: int  # Newton steps
     status: Status
-    history: tuple[HistoryRow, ...] = ()
+    history: tuple[HistoryRow, ...] = ()  # from the last beta's solution on, where there was one
 
 
 def logistic_path(
-    K: ArrayLike,
-    targets: ArrayLike,
-    weights: ArrayLike | None,
-    betas: Sequence[float] | Array,
-    loss: str | Loss = "logistic",
-    groups: ArrayLike | None = None,
-    leave_out: bool = True,
+    K: ArrayLike,  # (n, n), positive semidefinite
+    targets: ArrayLike,  # (n, C), as `encode_labels` makes them: one column of -1 and 1, or C ≥ 2 columns, one-hot
+    weights: ArrayLike | None,  # (n,), only ratios matter
+    betas: Sequence[float] | Array,  # fastest when they fall by equal ratios
+    loss: str | Loss = "logistic",  # {"logistic", "softmax"}
+    groups: ArrayLike | None = None,  # (n,), labels of rows that are left out together, at least two
+    leave_out: bool = True,  # whether to find what is predicted without each row; it costs as much as some fits
     **limits: Any,
 ) -> list[LogisticFit]:
     r"""Fit a kernel network with a free intercept for every beta, each fit beginning near the last, by Newton's method.
@@ -74,14 +72,10 @@ def logistic_path(
     about 1 % for eleven (100 rows of each of 23 tables), by less with more rows, by more where beta is so small that
     the network interpolates; a class whose only row is left out has no prediction.
 
-    ``K`` (n, n): positive semidefinite. ``targets`` (n, C): as `encode_labels` makes them: one column of -1 and 1, or C
-    ≥ 2 columns, one-hot. ``weights`` (n,): only ratios matter. ``betas``: fastest when they fall by equal ratios.
-    ``loss`` {"logistic", "softmax"}. ``groups`` (n,): labels of rows that are left out together, at least two.
-    ``leave_out``: whether to find what is predicted without each row; it costs as much as some fits. ``**limits``: see
-    `Limits`; of these ``tol``, ``max_iter`` and ``callback`` hold for each fit, the others for the path. Return value:
-    in the order of betas; shorter if time was over or Ctrl-C was pressed, and then the last one may not have met
-    ``tol``. Raises ArgumentError: arrays of other shapes, or not finite; another loss; a beta ≤ 0; a single group; too
-    little memory.
+    ``**limits``: see `Limits`; of these ``tol``, ``max_iter`` and ``callback`` hold for each fit, the others for the
+    path. Return value: in the order of betas; shorter if time was over or Ctrl-C was pressed, and then the last one may
+    not have met ``tol``. Raises ArgumentError: arrays of other shapes, or not finite; another loss; a beta ≤ 0; a
+    single group; too little memory.
 
     References
     ----------

@@ -29,23 +29,23 @@ class LearnedGates:
     ``kernel``: of gates w ~ N(0, M), norms measured by M⁻¹: its frame F has :math:`FF^T=M`. ``metric`` (d, d): M, in a
     scale that leaves the mean square length of rows, :math:`x^TMx`, what it was. Entry (j, j) says how much of the
     squared slope of the network is along column j; eigenvectors of large eigenvalues are the combinations of columns
-    that matter. ``beta``: for this kernel, what the first beta was for the first kernel.
+    that matter.
     """
 
     kernel: GateKernel
     metric: Array
-    beta: float
+    beta: float  # for this kernel, what the first beta was for the first kernel
 
 
 def learn_frame(
-    kernel: GateKernel,
-    X: ArrayLike,
-    targets: Array,
-    beta: float,
+    kernel: GateKernel,  # of the first fit
+    X: ArrayLike,  # (n, d), rows as the kernel takes them, standardized
+    targets: Array,  # (n, C)
+    beta: float,  # of the first fit, in the 1/n scale
     *,
     shape: str = "full",
     factors: tuple[float, ...] = (1.0, 1.0),
-    weights: Array | None = None,
+    weights: Array | None = None,  # (n,)
 ) -> LearnedGates:
     r"""Fit a network by the squared loss, take the law of its gates from its gradients, and again.
 
@@ -57,11 +57,9 @@ def learn_frame(
     M has seen every row: leave-one-out with the kernel that is returned is biased. `learned_rounds` selects the
     number of iterations and the shape.
 
-    ``kernel``: of the first fit. ``X`` (n, d): rows as the kernel takes them, standardized. ``targets`` (n, C).
-    ``beta``: of the first fit, in the 1/n scale. ``shape`` {"full", "shrunk", "diagonal"}: what is left of the entries
-    off the diagonal of M: all, half of each, none. ``factors``: one of each fit and of the ``beta`` that is returned:
-    one more than there are iterations. ``weights`` (n,). Raises ArgumentError: shapes that do not fit, beta ≤ 0, an
-    unknown shape.
+    ``shape`` {"full", "shrunk", "diagonal"}: what is left of the entries off the diagonal of M: all, half of each,
+    none. ``factors``: one of each fit and of the ``beta`` that is returned: one more than there are iterations. Raises
+    ArgumentError: shapes that do not fit, beta ≤ 0, an unknown shape.
 
     References
     ----------

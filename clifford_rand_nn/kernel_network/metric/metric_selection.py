@@ -30,53 +30,41 @@ _MAX_ROWS = 1000  # rows on which metrics are compared: a fold of 800 takes 0.1 
 
 
 class Trial(NamedTuple):
-    """A number of iterations, compared on held-out rows.
+    """A number of iterations, compared on held-out rows."""
 
-    ``shape``: that of M, or "none". ``error``: mean over held-out rows of the squared distance to their targets, with
-    weights. ``mistakes``: share of held-out rows that are decided wrongly, with weights; 0 without ``mistakes``.
-    ``gain``: by how much the error is less than that of one round less (of none, for the first). ``standard_error``: of
-    the gain, rows of a group taken together. ``factor``: of beta, the best of a few.
-    """
-
-    shape: str
+    shape: str  # that of M, or "none"
     rounds: int
-    error: float
-    mistakes: float
-    gain: float
-    standard_error: float
-    factor: float
+    error: float  # mean over held-out rows of the squared distance to their targets, with weights
+    mistakes: float  # share of held-out rows that are decided wrongly, with weights; 0 without ``mistakes``
+    gain: float  # by how much the error is less than that of one round less (of none, for the first)
+    standard_error: float  # of the gain, rows of a group taken together
+    factor: float  # of beta, the best of a few
 
 
 class Fold(NamedTuple):
-    """Gates that some rows have not seen.
+    """Gates that some rows have not seen."""
 
-    ``kernel``: of the rounds that were chosen. ``kept`` (k,): rows that the gates were learned from. ``unseen`` (m,):
-    rows that they have not seen, nor copies of these, nor rows of their groups.
-    """
-
-    kernel: GateKernel
-    kept: NDArray[np.intp]
-    unseen: NDArray[np.intp]
+    kernel: GateKernel  # of the rounds that were chosen
+    kept: NDArray[np.intp]  # (k,), rows that the gates were learned from
+    unseen: NDArray[np.intp]  # (m,), rows that they have not seen, nor copies of these, nor rows of their groups
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedRounds:
     """The selected number of iterations, with the comparison.
 
-    ``shape``: for `learn_frame`; "none" if no round pays. ``factors``: for `learn_frame`: one of each fit, and of the
-    result. ``rows`` (k,): rows that were not in a fold, whose gates so have not seen them. ``predictions`` (k, C): what
-    they are predicted to be: for probabilities and intervals, which leave-one-out with gates that have seen the row
-    would make too good. If gates are to be learned, of up to 3000 rows, by leave-one-out with the gates of that fold,
-    fitted to all rows but that one (its copies, its group); else by the fit to the fold. ``folds``: if gates are to be
-    learned, of up to 3000 rows: what another loss may be judged by. ``rows`` are the unseen ones, one fold after the
-    other.
+    ``predictions`` (k, C): what they are predicted to be: for probabilities and intervals, which leave-one-out with
+    gates that have seen the row would make too good. If gates are to be learned, of up to 3000 rows, by leave-one-out
+    with the gates of that fold, fitted to all rows but that one (its copies, its group); else by the fit to the fold.
+    ``folds``: if gates are to be learned, of up to 3000 rows: what another loss may be judged by. ``rows`` are the
+    unseen ones, one fold after the other.
     """
 
-    shape: str
+    shape: str  # for `learn_frame`; "none" if no round pays
     rounds: int
-    factors: tuple[float, ...]
+    factors: tuple[float, ...]  # for `learn_frame`: one of each fit, and of the result
     trials: tuple[Trial, ...]
-    rows: NDArray[np.intp]
+    rows: NDArray[np.intp]  # (k,), rows that were not in a fold, whose gates so have not seen them
     predictions: Array
     folds: tuple[Fold, ...] = ()
 
@@ -86,8 +74,8 @@ def learned_rounds(
     problem: Problem,
     beta: float,
     *,
-    rounds: int = 3,
-    shapes: tuple[str, ...] = SHAPES,
+    rounds: int = 3,  # the most
+    shapes: tuple[str, ...] = SHAPES,  # {"full", "shrunk", "diagonal"}
     mistakes: Callable[[Array, Array], NDArray[np.bool_]] | None = None,
 ) -> LearnedRounds:
     r"""Say how many rounds of `learn_frame` to take, and in which shape, by outer folds.
@@ -100,10 +88,9 @@ def learned_rounds(
     Neither order nor copies nor a seed change the parts: rows are sorted by targets and then by a fixed combination of
     their columns, and every five neighbors go to different parts, duplicate rows to the same, groups as a whole.
 
-    ``kernel``, ``problem``, ``beta``: as of `learn_frame`; rows of one group are held out together. ``rounds``: the
-    most. ``shapes`` {"full", "shrunk", "diagonal"}. ``mistakes``: takes predictions and targets (k, C) and says which
-    rows are decided wrongly: `wrong_class` for classes. Raises ArgumentError: shapes that do not fit, beta ≤ 0, an
-    unknown shape, rows of only one group.
+    ``kernel``, ``problem``, ``beta``: as of `learn_frame`; rows of one group are held out together. ``mistakes``: takes
+    predictions and targets (k, C) and says which rows are decided wrongly: `wrong_class` for classes. Raises
+    ArgumentError: shapes that do not fit, beta ≤ 0, an unknown shape, rows of only one group.
 
     Examples
     --------

@@ -21,10 +21,10 @@ _INSIDE = 0.9  # the starting point keeps this share of its way from 0 to the bo
 
 def predictor_corrector(
     direction: Callable[[float, bool, float], float],
-    product: Callable[[float], float],
-    count: int,
-    floor: float = 0.0,
-    boundary: float = BOUNDARY,
+    product: Callable[[float], float],  # the sum of products after a step along it
+    count: int,  # m
+    floor: float = 0.0,  # no target is below
+    boundary: float = BOUNDARY,  # the share of the longest step that is taken
     short: float = 0.0,
 ) -> float:
     r"""Solve for the direction of a step, and return its length.
@@ -34,9 +34,8 @@ def predictor_corrector(
     the implementation of a primal-dual interior point method", SIAM J. Optim. 2, 1992).
 
     ``direction``: of a target, whether the last direction is for second-order terms, and its length then; solves, keeps
-    the direction, and returns the longest step along it. ``product``: the sum of products after a step along it.
-    ``count``: m. ``floor``: no target is below. ``boundary``: the share of the longest step that is taken. ``short``: a
-    predictor below this length tells little: then the target stays, with the second-order terms of that length.
+    the direction, and returns the longest step along it. ``short``: a predictor below this length tells little: then
+    the target stays, with the second-order terms of that length.
     """
     mu = product(0.0) / count
     length = min(1.0, direction(0.0, False, 1.0))

@@ -33,12 +33,8 @@ class LassoPath:
     Weights and intercept are linear in β between two breakpoints, and constant above the first.
 
     ``betas`` (B,): breakpoints, falling; the first is the least β without a column, the last the end of what was
-    computed. ``objectives`` (B,): optimal values. ``l1_norms`` (B,): :math:`||z||_1`, the derivative of the optimal
-    value by β. ``relative_gaps`` (B,): (primal - dual)/primal, with the residual, scaled to be feasible, as dual point.
-    ``n_active`` (B,): number of weights that are not 0. ``intercepts`` (B,). ``columns``, ``values`` (M,): breakpoint k
-    uses ``columns[starts[k]:starts[k + 1]]`` with these values. ``starts`` (B + 1,). ``status``: "optimal" if
-    ``betas[-1]`` is the β that was asked for, or what stopped the path. ``message``: where it stopped, and what to do
-    about it.
+    computed. ``l1_norms`` (B,): :math:`||z||_1`, the derivative of the optimal value by β. ``columns``, ``values``
+    (M,): breakpoint k uses ``columns[starts[k]:starts[k + 1]]`` with these values.
 
     Examples
     --------
@@ -55,17 +51,17 @@ class LassoPath:
     """
 
     betas: Array
-    objectives: Array
+    objectives: Array  # (B,), optimal values
     l1_norms: Array
-    relative_gaps: Array
-    n_active: NDArray[np.intp]
-    intercepts: Array
+    relative_gaps: Array  # (B,), (primal - dual)/primal, with the residual, scaled to be feasible, as dual point
+    n_active: NDArray[np.intp]  # (B,), number of weights that are not 0
+    intercepts: Array  # (B,)
     columns: NDArray[np.intp]
     values: Array
-    starts: NDArray[np.intp]
-    status: Status
+    starts: NDArray[np.intp]  # (B + 1,)
+    status: Status  # "optimal" if ``betas[-1]`` is the β that was asked for, or what stopped the path
     seconds: float
-    message: str = ""
+    message: str = ""  # where it stopped, and what to do about it
 
     def __len__(self) -> int:
         return int(self.betas.size)

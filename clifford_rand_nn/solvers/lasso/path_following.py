@@ -43,13 +43,13 @@ class PathRow(NamedTuple):
 
 @handed_over
 def homotopy(
-    K: ArrayLike,
-    y: ArrayLike,
+    K: ArrayLike,  # (n, N), kept as it is, without a copy, if it is float64
+    y: ArrayLike,  # (n,)
     *,
     beta_min: float,
     fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
-    **limits: Any,
+    **limits: Any,  # see `Limits`: an iteration is a breakpoint, and ``callback`` is called with each `PathRow`
 ) -> LassoPath:
     r"""Solve the Lasso for every β at once (paper, Lemma 1).
 
@@ -63,13 +63,12 @@ def homotopy(
     no special case. Of several solutions one with independent columns is returned, at most rank K of them.
     A breakpoint costs two products with :math:`K^T` and O(n m) for m active columns.
 
-    ``K`` (n, N): kept as it is, without a copy, if it is float64. ``y`` (n,). ``beta_min``: where the path ends, in the
-    1/n scale. The paper's :math:`||Kz+t-y||^2+\beta_p||z||_1` is :math:`\beta = \beta_p/(2n)`. At 0 the end is a
-    least-squares solution, up to rounding of the correlations. ``sample_weight`` (n,): as in `LassoProblem`: the loss
-    is :math:`\frac12\sum_iw_i(K_iz+t-y_i)^2/\sum_iw_i`. ``limits``: see `Limits`: an iteration is a breakpoint, and
-    ``callback`` is called with each `PathRow`. Return value: its ``status`` is "optimal", or says what stopped the path
-    early, Ctrl-C as well. Each breakpoint was checked to have a relative duality gap of at most 1e-9. Raises
-    ArgumentError: shapes that do not fit, several outputs, values that are not finite, beta_min < 0, weights ≤ 0.
+    ``beta_min``: where the path ends, in the 1/n scale. The paper's :math:`||Kz+t-y||^2+\beta_p||z||_1` is :math:`\beta
+    = \beta_p/(2n)`. At 0 the end is a least-squares solution, up to rounding of the correlations. ``sample_weight``
+    (n,): as in `LassoProblem`: the loss is :math:`\frac12\sum_iw_i(K_iz+t-y_i)^2/\sum_iw_i`. Return value: its
+    ``status`` is "optimal", or says what stopped the path early, Ctrl-C as well. Each breakpoint was checked to have a
+    relative duality gap of at most 1e-9. Raises ArgumentError: shapes that do not fit, several outputs, values that are
+    not finite, beta_min < 0, weights ≤ 0.
 
     References
     ----------

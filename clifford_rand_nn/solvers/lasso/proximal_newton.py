@@ -44,7 +44,7 @@ class ProximalNewton(Limits):
     interior point factors a matrix of order nC.
 
     ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`. An iteration is a proximal step, of
-    some five Newton steps. ``basic``: whether the columns in use are made few, as `purify` does.
+    some five Newton steps.
 
     References
     ----------
@@ -63,7 +63,7 @@ class ProximalNewton(Limits):
 
     tol: float = 1e-8
     max_iter: int = 100
-    basic: bool = True
+    basic: bool = True  # whether the columns in use are made few, as `purify` does
 
     @staticmethod
     def suits(problem: LassoProblem) -> bool:

@@ -145,7 +145,7 @@ class WorkingSet(Limits):
     ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`. An iteration is a round. A pass
     through the columns of a dictionary takes half of the time that is left at most; one that is cut short adds the best
     atoms so far, and proves nothing. The matrix of the atoms in use, and what a master takes, grow up to
-    ``max_memory``. ``most``: atoms added in a round; None for 2n, at most 1000.
+    ``max_memory``.
 
     References
     ----------
@@ -164,7 +164,7 @@ class WorkingSet(Limits):
 
     tol: float = 1e-8
     max_iter: int = 200
-    most: int | None = None
+    most: int | None = None  # atoms added in a round; None for 2n, at most 1000
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -174,19 +174,18 @@ class WorkingSet(Limits):
     @handed_over
     def solve(
         self,
-        X: ArrayLike,
+        X: ArrayLike,  # (n, d)
         y: ArrayLike,
         beta: float,
-        pricer: Pricer,
+        pricer: Pricer,  # decides what the optimum and the gap are over: see its ``scope``
         *,
-        start: Neurons | None = None,
+        start: Neurons | None = None,  # atoms to begin with; they must belong to the family
         **options: Unpack[TargetOptions],
     ) -> Result[WeightedNeurons]:
         r"""Train :math:`\sum_jZ_j(x^Tv_j+b_j)_++t` over all atoms (v, b) of a pricer.
 
-        ``X`` (n, d). ``y``, ``beta``, ``options``: as in `LassoProblem`. ``pricer``: decides what the optimum and the
-        gap are over: see its ``scope``. ``start``: atoms to begin with; they must belong to the family. Raises
-        ArgumentError: as `LassoProblem`; X is not an (n, d) array, or ``start`` has another d.
+        ``y``, ``beta``, ``options``: as in `LassoProblem`. Raises ArgumentError: as `LassoProblem`; X is not an (n, d)
+        array, or ``start`` has another d.
         """
         owner = "WorkingSet.solve"
         data = np.asarray(as_real(X, "X", owner), dtype=np.float64)
