@@ -20,8 +20,8 @@ from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.errors import ArgumentError
 from clifford_rand.functions.closed_exponential import CHUNK, plane_exponential
 from clifford_rand.functions.exponential import without_scalar
-from clifford_rand.functions.inverse_function import by_two_eigenvalues
 from clifford_rand.functions.scaling import as_inexact, is_exact, is_exact_zero
+from clifford_rand.functions.spectral import by_two_eigenvalues
 from clifford_rand.functions.unit_form import unit_form
 
 DEGREE = 10  # X^10/20! = 4e-19 for |X| ≤ 1, where the argument is |X|^{1/2}

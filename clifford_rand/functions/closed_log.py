@@ -20,9 +20,9 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.closed_exponential import CHUNK, SEPARATE, plane_exponential
+from clifford_rand.functions.closed_split import DIMENSIONS, tangent_code
 from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.study import angle_and_half
-from clifford_rand.functions.tangent_log import DIMENSIONS, tangent_code
 from clifford_rand.plans.cost_model import keep, plan_of
 
 MOST = 5  # dimensions in which ⟨R⟩_4 squares to a number

@@ -15,7 +15,8 @@ from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.functions.circular import cosh_sinh, scalar_square
 from clifford_rand.functions.exponential import without_first
-from clifford_rand.functions.inverse_function import (
+from clifford_rand.functions.scaling import as_inexact, is_exact
+from clifford_rand.functions.spectral import (
     ACCEPTED,
     ROUNDING,
     InverseFunction,
@@ -23,9 +24,8 @@ from clifford_rand.functions.inverse_function import (
     by_two_eigenvalues,
     closed_keys,
     improved,
+    of_eigenvalues,
 )
-from clifford_rand.functions.scaling import as_inexact, is_exact
-from clifford_rand.functions.spectral import of_eigenvalues
 from clifford_rand.functions.unit_form import unit_form
 
 Array = NDArray[np.complex128]

@@ -16,7 +16,9 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import MV
 from clifford_rand.basis.keys import Keys, keys_of_grades
 from clifford_rand.functions.exponential import exponential
-from clifford_rand.functions.inverse_function import (
+from clifford_rand.functions.orthogonal_log import principal_log, square_root
+from clifford_rand.functions.scaling import as_inexact, multiplied, power_of_two
+from clifford_rand.functions.spectral import (
     ACCEPTED,
     ROUNDING,
     Array,
@@ -24,11 +26,11 @@ from clifford_rand.functions.inverse_function import (
     Pair,
     by_two_eigenvalues,
     closed_keys,
+    coefficients,
     improved,
+    matrices_of,
+    of_eigenvalues,
 )
-from clifford_rand.functions.orthogonal_log import principal_log, square_root
-from clifford_rand.functions.scaling import as_inexact, multiplied, power_of_two
-from clifford_rand.functions.spectral import coefficients, matrices_of, of_eigenvalues
 from clifford_rand.functions.unit_form import full_form, span_form, unit_form
 
 REAL = 1e-6  # share of the result below which imaginary parts are round-off: half of the digits

@@ -17,7 +17,7 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.arrays import namespace
 from clifford_rand.basis.coefficients import common_dtype
 from clifford_rand.basis.keys import keys_of_masks, union
-from clifford_rand.multivector.scalars import numbers_of
+from clifford_rand.multivector.comparison import numbers_of
 
 _MOST = 64  # axes of an array
 FIRST = ((0, ("a", "m", "ary", "arr", "array", "x", "tup", "arrays", "v")),)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         outer,
     )
     from clifford_rand.geometry import factors, linear_maps, projections, spinors, subspaces, versors
-    from clifford_rand.multivector import numpy_functions, scalars
+    from clifford_rand.multivector import numpy_functions
 else:  # each module is loaded when one of its methods is first used
     circular, compiled, exponential, inverse, inverse_circular, logarithm, norms, outer, split = methods_of(
         "clifford_rand.functions",
@@ -28,7 +28,7 @@ else:  # each module is loaded when one of its methods is first used
     factors, linear_maps, projections, spinors, subspaces, versors = methods_of(
         "clifford_rand.geometry", "factors linear_maps projections spinors subspaces versors"
     )
-    numpy_functions, scalars = methods_of("clifford_rand.multivector", "numpy_functions scalars")
+    (numpy_functions,) = methods_of("clifford_rand.multivector", "numpy_functions")
 
 
 class Multivector(StoredComponents):
@@ -99,16 +99,16 @@ class Multivector(StoredComponents):
 
     # ---- scalars are numbers
 
-    __float__ = scalars.to_float
-    __int__ = scalars.to_int
-    __complex__ = scalars.to_complex
-    __bool__ = scalars.to_bool
-    __round__ = scalars.rounded
-    __array__ = scalars.to_array
-    __lt__ = scalars.less
-    __le__ = scalars.less_equal
-    __gt__ = scalars.greater
-    __ge__ = scalars.greater_equal
+    __float__ = comparison.to_float
+    __int__ = comparison.to_int
+    __complex__ = comparison.to_complex
+    __bool__ = comparison.to_bool
+    __round__ = comparison.rounded
+    __array__ = comparison.to_array
+    __lt__ = comparison.less
+    __le__ = comparison.less_equal
+    __gt__ = comparison.greater
+    __ge__ = comparison.greater_equal
 
     # ---- the vector space, and division by what has an inverse
 
