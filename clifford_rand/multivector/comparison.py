@@ -284,7 +284,7 @@ def order(compare: Callable[[Any, Any], Any], sign: str) -> Callable[[MV, Any], 
         if B is None:
             return NotImplemented
         if B.__class__ is not A.__class__:
-            return compare(B.coerce(A)._scalars(sign), B._scalars(sign))
+            return compare(B.coerce(A), B)
         a, b = numbers_of(A, sign), numbers_of(B, sign)
         if a.dtype.kind == "c" or b.dtype.kind == "c":
             found = describe("complex ones")
