@@ -16,7 +16,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.export.methods import Exported, check_coverage, program_of
 from clifford_rand_nn.export.numpy_source import write_source
 from clifford_rand_nn.export.onnx_file import OPSET, onnx_model, save_onnx
-from clifford_rand_nn.export.preprocessing import column_effect
+from clifford_rand_nn.export.preprocessing import column_effect, table_program
 from clifford_rand_nn.export.program import Program, Value, beside, column, ordered, rows
 
 _ML_OPSET = 3  # of the operators that skl2onnx writes
@@ -174,11 +174,12 @@ def model_program(model: Any, coverage: float | None = 0.9) -> Program | None:
     program = program_of(last, coverage)
     if not before:
         return program
-    if not hasattr(before[0], "table_program"):
+    encoding = table_program(before[0])
+    if encoding is None:
         return _with_steps(program, before)
     if len(before) > 1:
         return None
-    encoded, table = before[0].table_program()
+    encoded, table = encoding
     return replace(program, rows=encoded, table=table, columns=tuple(map(str, before[0].get_feature_names_out())))
 
 

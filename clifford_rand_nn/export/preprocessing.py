@@ -94,6 +94,15 @@ def column_effect(step: Any, names: Sequence[str]) -> ColumnEffect:
 
 
 @singledispatch
+def table_program(step: Any) -> tuple[Value, tuple[Value, ...]] | None:
+    """Return the columns that a step makes of a table, and those that it takes, as programs; None for all but encoders.
+
+    Encoders of tables register themselves.
+    """
+    return None
+
+
+@singledispatch
 def _effect(step: Any, names: Sequence[str]) -> ColumnEffect:
     return ColumnEffect()
 

@@ -30,7 +30,7 @@ _FALSE = (
 )
 
 
-def table_program(encoder: Any) -> tuple[Value, tuple[Value, ...]]:
+def encoder_program(encoder: Any) -> tuple[Value, tuple[Value, ...]]:
     """Return the numbers (n, d) that a fitted `TableEncoder` makes, and the columns of the table that it takes.
 
     Raises

@@ -12,11 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import check_choice, check_integer, describe, fail
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.export.preprocessing import table_program
 from clifford_rand_nn.export.program import Value
 from clifford_rand_nn.tables.cells import as_frame, without_marks
 from clifford_rand_nn.tables.column_readers import READERS, TEXT, WORD, DateReader, Reader, Unread
-from clifford_rand_nn.tables.column_types import ColumnKind, find_kinds
-from clifford_rand_nn.tables.encodings import Encoding, OneHot, families, fills_of, learned, unique_names
+from clifford_rand_nn.tables.column_types import find_kinds
+from clifford_rand_nn.tables.encodings import Learned, OneHot, families, fills_of, learn_encodings, unique_names
 from clifford_rand_nn.tables.files import closest, listed
 from clifford_rand_nn.tables.notes import Notes, TableNote, column_names
 
@@ -187,19 +188,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "transformer_")
         return np.array(unique_names(self.transformer_), dtype=object)
 
-    def table_program(self) -> tuple[Value, tuple[Value, ...]]:
-        """Return the encoded columns as operations of a program, and the columns of the table that it takes; to export.
-
-        Raises
-        ------
-        ArgumentError
-            A column holds texts whose words are hashed.
-        """
-        from clifford_rand_nn.tables.cell_programs import table_program
-
-        check_is_fitted(self, "transformer_")
-        return table_program(self)
-
     def to_plain(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return all that was learned as arrays of numbers and values that JSON can hold; see `from_plain`."""
         from clifford_rand_nn.tables.encoder_state import encoder_to_plain
@@ -218,7 +206,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         from clifford_rand_nn.tables.encoder_state import encoder_from_plain
 
-        encoder: TableEncoder = encoder_from_plain(cls(), arrays, meta)
+        params, learned = encoder_from_plain(arrays, meta)
+        encoder = cls(**params)
+        encoder._check_parameters()
+        encoder._set(learned)
         return encoder
 
     def _fit(self, X: Any, y: Any) -> dict[str, NDArray[np.float64]]:
@@ -241,9 +232,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         columns = {reader.name for reader in readers}
         readers = tuple(r.apart_from(columns) if isinstance(r, DateReader) else r for r in readers)
         cells = read_cells(readers, frame, {})
-        encodings, out_of_fold = learned(readers, cells, self, y)
+        encodings, out_of_fold = learn_encodings(readers, cells, self, y)
         complete = tuple(name for name in fills_of(encodings) if not np.isnan(cells[name]).any())
-        self.learn(kinds, readers, encodings, complete, named)
+        self._set(Learned(kinds, readers, encodings, complete, named))
         return out_of_fold
 
     def _check_parameters(self) -> None:
@@ -251,25 +242,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name in ("min_frequency", "max_categories", "text_features"):
             check_integer(getattr(self, name), name, _OWNER, low=2 if name == "max_categories" else 1)
 
-    def learn(
-        self,
-        kinds: tuple[ColumnKind, ...],
-        readers: tuple[Reader, ...],
-        encodings: tuple[Encoding, ...],
-        complete: tuple[str, ...],
-        named: bool,
-    ) -> "TableEncoder":
-        """Set the fitted attributes, after a fit or from a file; ``named`` is whether columns had names."""
-        self._check_parameters()
-        self.columns_, self.readers_, self.transformer_, self.complete_ = kinds, readers, encodings, complete
-        self._names = tuple(kind.name for kind in kinds)
-        self.n_features_in_ = len(kinds)
-        if named:
+    def _set(self, learned: Learned) -> None:
+        """Set the fitted attributes, after a fit or from a file."""
+        self.columns_, self.readers_, self.transformer_, self.complete_, is_named = learned
+        self._names = tuple(kind.name for kind in self.columns_)
+        self.n_features_in_ = len(self._names)
+        if is_named:
             self.feature_names_in_ = np.array(self._names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self.origin_ = np.array([part.column for part in encodings for _ in part.names], dtype=object)
-        return self
+        self.origin_ = np.array([part.column for part in self.transformer_ for _ in part.names], dtype=object)
 
     def _asked(self, there: list[str]) -> dict[str, str]:
         """Return the kinds that were given, by name."""
@@ -326,3 +308,11 @@ def _warn(notes: Notes) -> None:
     """Warn once of the notes of a fit."""
     if notes.lines():
         warnings.warn("; ".join(notes.lines()), TableNote, stacklevel=3)
+
+
+@table_program.register
+def _(encoder: TableEncoder) -> tuple[Value, tuple[Value, ...]]:
+    from clifford_rand_nn.tables.cell_programs import encoder_program
+
+    check_is_fitted(encoder, "transformer_")
+    return encoder_program(encoder)

@@ -15,6 +15,7 @@ from clifford_rand_nn.tables.encodings import (
     Encoding,
     Filled,
     HashedWords,
+    Learned,
     MissingMark,
     OneHot,
     TargetMeans,
@@ -62,8 +63,10 @@ def encoder_to_plain(encoder: Any) -> tuple[dict[str, NDArray[Any]], dict[str, A
     return arrays, meta
 
 
-def encoder_from_plain(encoder: Any, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> Any:
-    """Return the encoder with what `encoder_to_plain` returned of another entry.
+def encoder_from_plain(
+    arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], Learned]:
+    """Return the parameters of the encoder that `encoder_to_plain` described, and what it learned.
 
     Raises
     ------
@@ -71,7 +74,7 @@ def encoder_from_plain(encoder: Any, arrays: Mapping[str, NDArray[Any]], meta: M
         Parts do not fit each other.
     """
     agree(meta["version"] == _VERSION, "the table's encoder is of a later version")
-    encoder.set_params(**_read_parameters(meta["params"]))
+    params = _read_parameters(meta["params"])
     kinds = tuple(record_of(ColumnKind, kind) for kind in meta["columns"])
     readers = tuple(_read_reader(reader) for reader in meta["readers"])
     names = [kind.name for kind in kinds]
@@ -100,11 +103,11 @@ def encoder_from_plain(encoder: Any, arrays: Mapping[str, NDArray[Any]], meta: M
     features = whole(meta["text_features"], 1)
     agree(features < _MOST_FEATURES, _FAULT)
     encodings += [HashedWords(cells, origin[cells], features) for cells in of[TEXT]]
-    return encoder.learn(kinds, readers, (*encodings, *means), complete, bool(meta["named"]))
+    return params, Learned(kinds, readers, (*encodings, *means), complete, bool(meta["named"]))
 
 
 def _read_means(values: NDArray[Any], stored: Mapping[str, Any], origin: Mapping[str, str]) -> list[TargetMeans]:
-    """Return the target means of columns from entry array."""
+    """Return the target means of columns from one array."""
     means = []
     agree(values.ndim == 1 and bool(np.isfinite(values).all()), _FAULT)
     for cells, entry in stored.items():

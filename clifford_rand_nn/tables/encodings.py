@@ -1,6 +1,6 @@
 """Encodings of cells as columns of numbers: each is a record that encodes, names its columns and states its program.
 
-To add one, write a record like these, add it to `learned`, and to the state in `encoder_state`.
+To add one, write a record like these, add it to `learn_encodings`, and to the state in `encoder_state`.
 """
 
 # ruff: noqa: D102  # methods are described by Encoding
@@ -18,6 +18,7 @@ from clifford_rand._optional import require
 from clifford_rand._threads import cached_property
 from clifford_rand_nn.export.program import Value, apply, beside, constant, where
 from clifford_rand_nn.tables.column_readers import NUMBER, TEXT, TRUTH, WORD, Reader
+from clifford_rand_nn.tables.column_types import ColumnKind
 from clifford_rand_nn.tables.task import indicators
 
 Cells = Mapping[str, NDArray[Any]]
@@ -232,7 +233,17 @@ class HashedWords(Encoding):
         raise fail("model", "export", "without texts of which words are hashed", describe(self.cells), hint)
 
 
-def learned(
+class Learned(NamedTuple):
+    """All that a `TableEncoder` learns of a table."""
+
+    columns: tuple[ColumnKind, ...]
+    readers: tuple[Reader, ...]
+    encodings: tuple[Encoding, ...]
+    complete: tuple[str, ...]  # numbers and truth values of which none is missing
+    is_named: bool  # whether the columns had names
+
+
+def learn_encodings(
     readers: Sequence[Reader], cells: Cells, encoder: Any, y: Any
 ) -> tuple[tuple[Encoding, ...], dict[str, NDArray[np.float64]]]:
     """Return the encodings of the cells of a table, and the target means of its rows by the other folds.

@@ -79,7 +79,7 @@ def test_it_is_explained_exported_and_drawn(fitted):
 
     model, shards = fitted
     assert "Columns" in str(explain(model, X[:2]))
-    assert "Columns" in str(explain(model))
+    assert "columns" in str(explain(model))
     space = {}
     exec(model.to_source(), space)
     assert (
