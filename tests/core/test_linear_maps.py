@@ -196,34 +196,24 @@ def test_every_basis_of_spinors_is_a_representation(signature, basis):
 
 def test_failures():
     alg = cr.Algebra(3)
-    with pytest.raises(ValueError, match=r"'F' parameter of outermorphism must be an array of shape \(\.\.\., 3, 3\)"):
-        alg.e1.outermorphism(np.eye(2))
-    with pytest.raises(ValueError, match="with target="):
-        alg.e1.outermorphism(np.ones((2, 3)))
-    with pytest.raises(ValueError, match="a matrix of numbers or symbols"):
-        alg.e1.outermorphism([["a"] * 3] * 3)
-    with pytest.raises(ValueError, match="Gram matrix a_i · a_j is not singular"):
-        alg.reciprocal_frame([alg.e1 + alg.e2, 2 * alg.e1 + 2 * alg.e2])
-    with pytest.raises(ValueError, match="Gram matrix a_i · a_j is not singular"):
-        alg.reciprocal_frame([(alg.e1 + alg.e2).astype(object), 2 * alg.e1 + 2 * alg.e2])
-    with pytest.raises(ValueError, match="Gram matrix a_i · a_j is not singular"):
-        cr.Algebra.pga(2).reciprocal_frame(cr.Algebra.pga(2).basis_vectors())
-    with pytest.raises(ValueError, match="'vectors' parameter of reciprocal_frame must be vectors"):
-        alg.reciprocal_frame([alg.e12])
-    with pytest.raises(ValueError, match="at most 3 vectors"):
-        alg.reciprocal_frame([alg.e1] * 4)
-    with pytest.raises(ValueError, match="at least one vector"):
-        alg.reciprocal_frame([])
-    with pytest.raises(ValueError, match="must be of Algebra"):
-        alg.reciprocal_frame([cr.Algebra(2).e1])
-    with pytest.raises(ValueError, match="d ≤ 12"):
-        cr.Algebra(13).scalar(1.0).left_matrix()
-    with pytest.raises(ValueError, match="orthogonal with squares 1 and -1"):
-        cr.Algebra.pga(2).e1.spinor_matrix()
-    with pytest.raises(ValueError, match="the matrix of a product"):
-        alg.from_left_matrix(np.ones((8, 8)))
-    with pytest.raises(ValueError, match=r"an array of shape \(\.\.\., 8, 8\)"):
-        alg.from_left_matrix(np.ones((4, 4)))
+    for call, message in [
+        (lambda: alg.e1.outermorphism(np.eye(2)), r"of outermorphism must be an array of shape \(\.\.\., 3, 3\)"),
+        (lambda: alg.e1.outermorphism(np.ones((2, 3))), "with target="),
+        (lambda: alg.e1.outermorphism([["a"] * 3] * 3), "a matrix of numbers or symbols"),
+        (lambda: alg.reciprocal_frame([alg.e1 + alg.e2, 2 * alg.e1 + 2 * alg.e2]), "matrix a_i · a_j is not singular"),
+        (lambda: alg.reciprocal_frame([(alg.e1 + alg.e2).astype(object), 2 * alg.e1 + 2 * alg.e2]), "is not singular"),
+        (lambda: cr.Algebra.pga(2).reciprocal_frame(cr.Algebra.pga(2).basis_vectors()), "a_i · a_j is not singular"),
+        (lambda: alg.reciprocal_frame([alg.e12]), "'vectors' parameter of reciprocal_frame must be vectors"),
+        (lambda: alg.reciprocal_frame([alg.e1] * 4), "at most 3 vectors"),
+        (lambda: alg.reciprocal_frame([]), "at least one vector"),
+        (lambda: alg.reciprocal_frame([cr.Algebra(2).e1]), "must be of Algebra"),
+        (lambda: cr.Algebra(13).scalar(1.0).left_matrix(), "d ≤ 12"),
+        (lambda: cr.Algebra.pga(2).e1.spinor_matrix(), "orthogonal with squares 1 and -1"),
+        (lambda: alg.from_left_matrix(np.ones((8, 8))), "the matrix of a product"),
+        (lambda: alg.from_left_matrix(np.ones((4, 4))), r"an array of shape \(\.\.\., 8, 8\)"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call()
 
 
 def test_matrices_back_to_multivectors():
@@ -239,11 +229,11 @@ def test_matrices_back_to_multivectors():
             assert (alg.from_right_matrix(A.right_matrix()) == A).all()
             assert (alg.from_left_matrix(A.left_matrix()) == A).all()
     alg = cr.Algebra(3)
-    with pytest.raises(cr.ArgumentError, match=r"from_spinor_matrix must be an array of shape \(..., 2, 2\)"):
-        alg.from_spinor_matrix(np.eye(4))
-    with pytest.raises(cr.ArgumentError, match="numeric"):
-        alg.from_spinor_matrix(np.full((2, 2, 2), None))
-    with pytest.raises(cr.ArgumentError, match="squares 1 and -1"):
-        cr.Algebra(2, 0, 1).from_spinor_matrix(np.eye(4))
-    with pytest.raises(cr.ArgumentError, match="product X ↦ X A"):
-        alg.from_right_matrix(alg.e1.left_matrix())
+    for call, message in [
+        (lambda: alg.from_spinor_matrix(np.eye(4)), r"from_spinor_matrix must be an array of shape \(..., 2, 2\)"),
+        (lambda: alg.from_spinor_matrix(np.full((2, 2, 2), None)), "numeric"),
+        (lambda: cr.Algebra(2, 0, 1).from_spinor_matrix(np.eye(4)), "squares 1 and -1"),
+        (lambda: alg.from_right_matrix(alg.e1.left_matrix()), "product X ↦ X A"),
+    ]:
+        with pytest.raises(cr.ArgumentError, match=message):
+            call()
