@@ -132,7 +132,7 @@ def metric_of(
             hint = "Give the symbols as a list, and the matrix as metric=."
             received = describe(f"entries that depend on {', '.join(sorted(map(str, free & set(chart.symbols))))}")
             raise fail("metric", "Coordinates", "constant", received, hint)
-        product = chart.tangents.T.dot(outside.form.gram.astype(object)).dot(chart.tangents)
+        product = chart.tangents.T.dot(outside.form.gram.astype(object)).dot(chart.tangents)  # g_ij = ∂_i x · ∂_j x
         gram = mirrored(simplified(product, chart.simplifier))
         if outside.form.is_unit and outside.signature == (1,) * outside.d:
             signs = [1] * d

@@ -113,12 +113,12 @@ def _clusters(F: NDArray[np.float64], limit: float) -> list[tuple[NDArray[Any], 
 
     values = np.linalg.eigvals(F)
     near = limit * np.linalg.norm(F, 2)
-    upper = values[values.imag >= 0]
+    upper = values[values.imag >= 0]  # one of each conjugate pair
     upper = upper[np.lexsort((upper.imag, upper.real, -np.abs(upper)))]
     label = np.arange(len(upper))
     for i in range(len(upper)):
         for j in range(i):
-            touch = abs(upper[i] - upper[j]) <= near
+            touch = abs(upper[i] - upper[j]) <= near  # single linkage: clusters of near eigenvalues
             if touch and label[i] != label[j]:
                 label[label == label[i]] = label[j]
     centres = {int(k): upper[label == k] for k in dict.fromkeys(label.tolist())}
@@ -130,6 +130,7 @@ def _clusters(F: NDArray[np.float64], limit: float) -> list[tuple[NDArray[Any], 
             distance = [np.abs(centres[j] - complex(real, abs(imaginary))).min() for j in owners]
             return owners[int(np.argmin(distance))] == k
 
+        # the chosen eigenvalues first: Z spans their invariant subspace
         T, Z, size = schur(F, output="real", sort=chosen)
         clusters.append((np.linalg.eigvals(T[:size, :size]), Z[:, :size]))
     return clusters

@@ -110,7 +110,7 @@ def laplacian(chart: Any, F: Any) -> Multivector:
     slopes = [chart.covariant(field, i) for i in range(chart.d)]
     total = field.new(field.keys, field.coefficients * 0)
     for k, along in enumerate(np.einsum("ij,kij->k", g, chart.christoffel).tolist()):
-        total = total - along * slopes[k]
+        total = total - along * slopes[k]  # - g^ij Γ^k_ij D_k F
         for i in range(chart.d):
             if g[i, k] != 0:
                 total = total + g[i, k] * chart.covariant(slopes[k], i)
@@ -219,7 +219,7 @@ def riemann(chart: Any) -> NDArray[Any]:
 
     G = chart.christoffel
     slopes = np.stack([derivative(G, symbol) for symbol in chart.symbols])  # [i, k, j, l]
-    first = np.einsum("ikjl->klij", slopes) + np.einsum("kim,mjl->klij", G, G)
+    first = np.einsum("ikjl->klij", slopes) + np.einsum("kim,mjl->klij", G, G)  # ∂_i Γ^k_jl + Γ^k_im Γ^m_jl
     return simplified(first - np.swapaxes(first, 2, 3), chart.simplifier)
 
 

@@ -104,7 +104,7 @@ def derivation(F: NDArray[Any], A: Any) -> Any:
         for i in range(d):
             if not mask >> i & 1:
                 continue
-            rest = mask ^ 1 << i
+            rest = mask ^ 1 << i  # S without i
             swaps = (mask & ((1 << i) - 1)).bit_count()
             for j in range(d):
                 if not rest >> j & 1:

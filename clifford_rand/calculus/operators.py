@@ -71,7 +71,7 @@ class DifferentialOperator:
         sums: dict[Word, Multivector] = {}
         flat = all(len(word) < 2 for word in terms) or chart.is_flat()
         for word, coefficient in terms.items():
-            place = tuple(sorted(word)) if flat else tuple(word)
+            place = tuple(sorted(word)) if flat else tuple(word)  # derivatives commute in flat space
             sums[place] = sums[place] + coefficient if place in sums else coefficient
         self.terms = {word: sums[word] for word in sorted(sums, key=_order) if not np.all(sums[word].is_zero())}
 
@@ -123,7 +123,7 @@ class DifferentialOperator:
                     here = tuple(i for i, chosen in zip(first, on_inner, strict=True) if chosen)
                     on = tuple(i for i, chosen in zip(first, on_inner, strict=True) if not chosen)
                     term = getattr(coefficient, rule)(_derivative(self.chart, here, known))
-                    word = on + second
+                    word = on + second  # D on what follows
                     sums[word] = sums[word] + term if word in sums else term
         return self._like(sums)
 

@@ -189,6 +189,7 @@ class SimplicialChain:
         vertices = np.concatenate(faces)
         order = np.argsort(vertices, axis=1)
         sorted_faces = np.take_along_axis(vertices, order, axis=1)
+        # the sign of sorting each face
         signs = np.prod([np.sign(order[:, j] - order[:, i]) for j in range(self.k) for i in range(j)], axis=0)
         unique, place = np.unique(sorted_faces, axis=0, return_inverse=True)
         total = np.zeros(len(unique), dtype=np.int64)
@@ -208,6 +209,7 @@ class SimplicialChain:
         corners = self.points[self.simplices]
         measure = self.algebra.scalar(self.weights / math.factorial(self.k))
         for i in range(1, self.k + 1):
+            # (x_1 - x_0) ∧ … ∧ (x_k - x_0)/k!
             measure = measure.wedge(self.algebra.vector(corners[:, i] - corners[:, 0]))
         return measure
 
@@ -244,7 +246,7 @@ class SimplicialChain:
             block = slice(start, start + step)
             x = self.algebra.vector(np.einsum("qk,mkd->mqd", bary, self.points[self.simplices[block]]))
             parts = (self._values(left, x, "left"), dX[block][:, None] * weights, self._values(right, x, "right"))
-            total = total + (parts[0] * parts[1] * parts[2]).sum()
+            total = total + (parts[0] * parts[1] * parts[2]).sum()  # Σ weight · left dX right over points and simplices
         return total
 
     def _values(self, field: Any, x: Multivector, name: str) -> Any:
@@ -289,7 +291,7 @@ def simplex_rule(k: int, degree: int) -> tuple[NDArray[np.float64], NDArray[np.f
     points, weights = np.ones((1, 1)), np.ones(1)  # the part that is left of 1, last
     for i in range(k):
         nodes, own = roots_jacobi(count, k - 1 - i, 0)
-        share = (1 + nodes) / 2
+        share = (1 + nodes) / 2  # from [-1, 1] to [0, 1]
         left = points[:, None, -1]
         points = np.concatenate(
             [

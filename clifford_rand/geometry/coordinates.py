@@ -44,7 +44,7 @@ def unit_scale(array: NDArray[Any], owner: str, name: str = "coefficients") -> t
     if not np.isfinite(size).all():
         raise fail(name, owner, "finite", describe("NaN or infinite coefficients"))
     limit = 1000 if size.dtype == np.float64 else 120  # 2^limit and its inverse are numbers of that precision
-    exponent = np.clip(np.frexp(size)[1], -limit, limit)
+    exponent = np.clip(np.frexp(size)[1], -limit, limit)  # so that the scale and its inverse are finite
     scale = np.ldexp(np.ones_like(size), exponent)
     return array / scale, scale
 
@@ -70,11 +70,11 @@ def blade_weights(metric: Metric, keys: Keys) -> NDArray[np.float64] | None:
     if metric.is_unit:
         return None
     g = np.abs(metric.gram.astype(np.float64)).max(axis=1)
-    root = np.sqrt(np.where(g == 0, 1.0, g))
+    root = np.sqrt(np.where(g == 0, 1.0, g))  # √g_i, 1 for null vectors
     weights = np.ones(keys.size)
     for i in range(metric.d):
         held = np.asarray((keys.masks >> i & 1) != 0, dtype=bool)
-        weights[held] *= root[i]
+        weights[held] *= root[i]  # ∏ √g_i over the vectors of each blade
     return weights
 
 
@@ -87,7 +87,7 @@ def cancels(R: Any) -> bool:
     if weights is None:
         weights = keep(metric, R.keys, metric.weight(R.keys.masks).astype(np.float64))
     if r.ndim == 1:
-        return bool(r.dot(r) > CANCELLATION * abs((r * r).dot(weights)))
+        return bool(r.dot(r) > CANCELLATION * abs((r * r).dot(weights)))  # |R|² against |R ~R|
     square = r * r
     return bool((square.sum(axis=-1) > CANCELLATION * abs(square.dot(weights))).any())
 
@@ -102,7 +102,7 @@ def homogeneous(A: Any, name: str, owner: str, rtol: float = 1e-9) -> tuple[int,
     else:
         size = {k: np.abs(A.coefficients[..., A.keys.slices[k]]).max(axis=-1, initial=0) for k in A.keys.grades}
         largest = np.max(list(size.values()), axis=0) if size else np.zeros(())
-        limit = relative(as_inexact(A).coefficients.dtype, rtol) * largest
+        limit = relative(as_inexact(A).coefficients.dtype, rtol) * largest  # smaller grades are rounding noise
         nonzero = [k for k, part in size.items() if (part > limit).any()]
     if not nonzero:
         raise fail(name, owner, "a blade other than zero", describe("zero"))

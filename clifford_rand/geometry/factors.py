@@ -73,6 +73,7 @@ def factorize_blade(A: MV, rtol: float = 1e-9) -> tuple[Any, list[MV]]:
     if part.coefficients.dtype == object:
         return _factorize_exactly(part.on_keys(part.keys.filled), k)
     live = live_vectors(part)
+    # only the basis vectors that occur
     values, scale = unit_scale(gather(as_inexact(part), k, live), "factorize_blade")
     if k == 0:
         return (values * scale)[..., 0][()], []
@@ -80,11 +81,11 @@ def factorize_blade(A: MV, rtol: float = 1e-9) -> tuple[Any, list[MV]]:
     if (rest > relative(values.dtype, rtol)).any():
         rule = "a blade, a wedge of vectors"
         raise fail("A", "factorize_blade", rule, describe(f"a multivector of grade {k} that is none"))
-    size = (wedge_rows(rows).conj() * values).sum(axis=-1)
+    size = (wedge_rows(rows).conj() * values).sum(axis=-1)  # A = size · r_1 ∧ … ∧ r_k
     length = np.abs(size)
     phase = np.where(length > 0, size, 1) / np.where(length > 0, length, 1)
     rows = rows.copy()
-    rows[..., 0, :] *= phase[..., None]
+    rows[..., 0, :] *= phase[..., None]  # s ≥ 0: the sign goes to the first vector
     return (length * scale[..., 0])[()], [A.new(scatter_keys(d, (1,), live), rows[..., i, :].copy()) for i in range(k)]
 
 
@@ -104,13 +105,13 @@ def _factorize_exactly(A: Any, k: int) -> tuple[Any, list[Any]]:
         rule = "a batch with one blade that all elements have"
         raise fail("A", "factorize_blade", rule, describe("no such blade"), "Factorize the elements one by one.")
     place = int(np.argmax(held))
-    pivot = int(A.keys.masks[place])
+    pivot = int(A.keys.masks[place])  # S, a blade on which no element vanishes
     size = A.coefficients[..., place]
     keys = keys_of_grades(d, (k - 1,))
-    matrix = contraction_matrix(A.coefficients, d, k)
+    matrix = contraction_matrix(A.coefficients, d, k)  # rows e_T ⌋ A
     vectors = []
     for i in (i for i in range(d) if pivot >> i & 1):
-        row = matrix[..., keys.find(pivot ^ 1 << i), :]
+        row = matrix[..., keys.find(pivot ^ 1 << i), :]  # e_{S without i} ⌋ A
         sign = -1 if (pivot >> (i + 1)).bit_count() % 2 else 1
         vectors.append(A.algebra.vector(quotient(row * sign, np.asarray(size, dtype=object)[..., None])))
     return size, vectors
@@ -156,15 +157,16 @@ def factorize_versor(A: MV, rtol: float = 1e-12) -> tuple[Any, list[MV]]:
     left = A.new(A.keys, values)
     factors: list[Any] = []
     avoid = None
-    while (k := _top_grade(A, left, limit)) > 1:
+    while (k := _top_grade(A, left, limit)) > 1:  # A = left · a_j ⋯ a_1, the grade of left falls by one in each step
         Q = directions.span(left, k, avoid)
-        a, square = directions.farthest_from_null(Q)
+        a, square = directions.farthest_from_null(Q)  # dividing by a keeps the digits where |a²| is large
         outside = avoid is None and bool((np.abs(square) < ISOTROPIC).any())
         if outside:
-            a, square = directions.partner(Q)
+            a, square = directions.partner(Q)  # all vectors of the part are null: one from outside
         avoid = a if outside else None
         vector = directions.vector(a)
-        left = left * _unit(vector, square, inverse=True)
+        left = left * _unit(vector, square, inverse=True)  # left a⁻¹
+        # grades above are rounding noise
         left = left.grade(*[g for g in left.keys.grades if g <= (k + 1 if outside else k - 1)])
         factors.append(_unit(vector, square))
         if len(factors) > 3 * A.algebra.d:  # a vector from outside costs three factors for one grade
@@ -175,6 +177,7 @@ def factorize_versor(A: MV, rtol: float = 1e-12) -> tuple[Any, list[MV]]:
         if (square == 0).any():
             raise _no_versor(A)
         factors.append(_unit(vector, square))
+        # s, the length of what is left
         number = np.sqrt(square if square.dtype.kind == "c" else np.abs(square))
     else:
         number = np.asarray(left["1"])
@@ -232,7 +235,8 @@ class _Directions:
         Q = span_of(unit_scale(values, "factorize_versor")[0], d, k)[0]
         if avoid is None:
             return Q
-        products = Q @ (self.gram @ avoid[..., None])
+        products = Q @ (self.gram @ avoid[..., None])  # q_i · avoid
+        # the basis turned so that all but the first are orthogonal to it
         turned = np.linalg.qr(products.conj(), mode="complete")[0]
         return np.asarray(turned[..., 1:].swapaxes(-1, -2) @ Q)
 
@@ -245,7 +249,7 @@ class _Directions:
     def partner(self, Q: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return a vector outside a null subspace and not orthogonal to it: G q ± q for one q of its basis."""
         image = Q @ self.gram
-        size = np.sqrt(np.square(np.abs(image)).sum(axis=-1))
+        size = np.sqrt(np.square(np.abs(image)).sum(axis=-1))  # |G q|, zero for vectors of the radical
         best = np.argmax(size, axis=-1)[..., None]
         q = np.take_along_axis(Q, best[..., None], axis=-2)[..., 0, :]
         length = np.take_along_axis(size, best, axis=-1)

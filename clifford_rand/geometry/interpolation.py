@@ -47,7 +47,7 @@ def slerp(A: Any, B: Any, t: ArrayLike, *, shortest: bool = True) -> Any:
     A, B = _unit(A, "A", "slerp"), _unit(B, "B", "slerp")
     check_same_algebra(A, B, "B", "slerp")
     s = as_real(t, "t", "slerp")
-    return A * (s * _step(A, B, shortest)).exp()
+    return A * (s * _step(A, B, shortest)).exp()  # A exp(t log(~A B))
 
 
 def _unit(A: Any, name: str, owner: str) -> Any:
@@ -58,7 +58,7 @@ def _unit(A: Any, name: str, owner: str) -> Any:
     if A.dtype.kind not in "if":
         raise fail(name, owner, "a rotor with real coefficients", describe(f"dtype {A.dtype}"))
     A = A.astype(np.float64) if A.dtype.kind == "i" else A
-    rest = np.abs(A.norm_squared() - 1).max(initial=0)
+    rest = np.abs(A.norm_squared() - 1).max(initial=0)  # ⟨A ~A⟩_0 = 1
     if not rest <= np.sqrt(np.finfo(A.dtype).eps):
         hint = "normalized() makes one of a rotor, pga.normalized of a motor."
         raise fail(name, owner, "a unit rotor, A ~A = 1", describe(f"A ~A off by {rest:.3g}"), hint)
@@ -69,8 +69,9 @@ def _step(A: Any, B: Any, shortest: bool = True) -> Any:
     """Return log(~A B) without a scalar part; with ``shortest`` of the nearer of B and -B."""
     between = ~A * B
     if check_bool(shortest, "shortest", "slerp"):
+        # -B moves as B does: the nearer has ⟨~A B⟩_0 ≥ 0
         between = between * np.where(np.asarray(between.scalar_part()) < 0, -1, 1).astype(between.dtype)
-    return between.log().grade(2)
+    return between.log().grade(2)  # a bivector: its scalar part is rounding
 
 
 class RotorSpline:
@@ -126,18 +127,19 @@ class RotorSpline:
             raise fail("times", "RotorSpline", "two or more increasing numbers", describe(f"{times!r}"))
         if not rotors.ndim or len(rotors) != k:
             raise fail("rotors", "RotorSpline", f"a batch of {k}, one a time", describe(f"shape {rotors.shape}"))
-        near = np.asarray((~rotors[:-1] * rotors[1:]).scalar_part())
-        signs = np.cumprod(np.where(near < 0, -1, 1), axis=0)
+        near = np.asarray((~rotors[:-1] * rotors[1:]).scalar_part())  # the sign of each against the rotor before it
+        signs = np.cumprod(np.where(near < 0, -1, 1), axis=0)  # signs multiply along the curve
         self.rotors = rotors * np.concatenate([np.ones_like(signs[:1]), signs]).astype(rotors.dtype)
         h = np.diff(self.times).reshape(-1, *[1] * (rotors.ndim - 1)).astype(rotors.dtype)
         steps = _step(self.rotors[:-1], self.rotors[1:])
         if velocities is None:
-            velocities = _three_point(steps * (1 / h), h)
+            velocities = _three_point(steps * (1 / h), h)  # bivectors per unit of time
         elif velocities.grades != (2,) or velocities.shape != rotors.shape:
             received = describe(f"grades {velocities.grades}, shape {velocities.shape}")
             raise fail("velocities", "RotorSpline", f"bivectors of shape {rotors.shape}", received)
         self.velocities = velocities
-        first, last = velocities[:-1] * (h / 3), velocities[1:] * (h / 3)
+        first, last = velocities[:-1] * (h / 3), velocities[1:] * (h / 3)  # w₁ = h v_i/3 and w₃ = h v_{i+1}/3
+        # exp(w₂) = exp(-w₁) ~R_i R_{i+1} exp(-w₃)
         between = ~first.exp() * (~self.rotors[:-1] * self.rotors[1:]) * ~last.exp()
         self._parts = first, between.log().grade(2), last
 
@@ -146,7 +148,7 @@ class RotorSpline:
         at, u, _ = self._place(t)
         R = self.rotors[at]
         for w, beta in zip(self._parts, (1 - (1 - u) ** 3, u * u * (3 - 2 * u), u**3), strict=True):
-            R = R * (beta * w[at]).exp()
+            R = R * (beta * w[at]).exp()  # R_i exp(β₁ w₁) exp(β₂ w₂) exp(β₃ w₃)
         return R
 
     def velocity(self, t: ArrayLike) -> Any:
@@ -161,12 +163,13 @@ class RotorSpline:
         0.2
         """
         at, u, h = self._place(t)
-        rates = 3 * (1 - u) ** 2 / h, 6 * u * (1 - u) / h, 3 * u * u / h
-        values = 1 - (1 - u) ** 3, u * u * (3 - 2 * u), u**3
+        rates = 3 * (1 - u) ** 2 / h, 6 * u * (1 - u) / h, 3 * u * u / h  # dβ/dt
+        values = 1 - (1 - u) ** 3, u * u * (3 - 2 * u), u**3  # β₁, β₂, β₃
         total: Any = None
         for w, beta, rate in zip(self._parts, values, rates, strict=True):
             own = w[at]
             E = (beta * own).exp()
+            # Ω ↦ ~E Ω E + β̇ w, factor by factor
             total = rate * own if total is None else (~E * total * E).grade(2) + rate * own
         return total
 
@@ -177,6 +180,7 @@ class RotorSpline:
         if ((s < low) | (s > high)).any():
             rule = f"between {low:g} and {high:g}, the first and the last time"
             raise fail("t", "RotorSpline", rule, describe(f"{s.min():g} to {s.max():g}"))
+        # the last time belongs to the last piece
         at = np.clip(np.searchsorted(self.times, s, side="right") - 1, 0, len(self.times) - 2)
         h = np.diff(self.times)[at]
         shape = (*s.shape, *[1] * (self.rotors.ndim - 1))
@@ -195,8 +199,9 @@ def _three_point(rate: Any, h: NDArray[Any]) -> Any:
     if len(values) == 1:
         result[:] = values
     else:
+        # the slope of the parabola through three points: each rate weighted by the time of the other
         share = (h[:-1] / (h[:-1] + h[1:]))[..., None]
         result[1:-1] = (1 - share) * values[:-1] + share * values[1:]
-        result[0] = values[0] + share[0] * (values[0] - values[1])
+        result[0] = values[0] + share[0] * (values[0] - values[1])  # the same parabola at its end
         result[-1] = values[-1] + (1 - share[-1]) * (values[-1] - values[-2])
     return rate.new(rate.keys, result)

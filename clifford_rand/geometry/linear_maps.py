@@ -19,7 +19,6 @@ from clifford_rand.kernels.outermorphism import move_components
 
 MOST_MINORS = 2**20  # entries of compound matrices beyond which the shears of the LU factors are faster
 LARGEST_SHEARS = 22  # dimensions of the 2^d array of the shears
-
 LARGEST = 12  # dimensions: 2^24 entries of one matrix
 
 
@@ -55,7 +54,7 @@ def outermorphism(A: MV, F: ArrayLike, target: Any = None) -> MV:
     minors = sum((keys.slices[k].stop - keys.slices[k].start) * math.comb(target.d, k) for k in kept)
     numeric = A.coefficients.dtype.kind in "fc" and matrix.dtype.kind == "f"
     if minors > MOST_MINORS and matrix.ndim == 2 and target.d == d <= LARGEST_SHEARS and numeric:
-        return _by_shears(A, matrix, target)
+        return _by_shears(A, matrix, target)  # F = P L U as elementary maps, each O(2^d)
     check_size(minors, "outermorphism", "the minors of F")
     batch = np.broadcast_shapes(A.shape, matrix.shape[:-2])
     result_keys = keys_of_grades(target.d, kept)
@@ -65,6 +64,7 @@ def outermorphism(A: MV, F: ArrayLike, target: Any = None) -> MV:
     for k, image in zip(kept, images, strict=True):  # image (..., n_S, C(d', k))
         values = A.coefficients[..., keys.slices[k]]
         if values.dtype == INT and image.dtype == INT:
+            # Python integers where int64 would wrap
             part = in_integers(_mapped, values.shape[-1] * largest(values) * largest(image), values, image)
         else:
             part = _mapped(values, image)
@@ -96,21 +96,22 @@ def _images(target: Any, F: NDArray[Any], wanted: list[Any], grades: tuple[int, 
     F(e_S) = F(e_i) ∧ F(e_{S without i}) with i the lowest of S.
     """
     columns = np.swapaxes(F, -1, -2)
-    needed: dict[int, set[int]] = {k: {int(mask) for mask in masks} for k, masks in zip(grades, wanted, strict=True)}
+    needed: dict[int, set[int]] = {k: set(masks.tolist()) for k, masks in zip(grades, wanted, strict=True)}
     for k in range(max(grades, default=0), 1, -1):
+        # those of the grade below that the recursion asks for
         needed.setdefault(k - 1, set()).update(mask & (mask - 1) for mask in needed.get(k, ()))
     images: dict[int, NDArray[Any]] = {0: np.ones((*F.shape[:-2], 1, 1), dtype=F.dtype)}
     order: dict[int, dict[int, int]] = {0: {0: 0}}
     for k in range(1, max(grades, default=0) + 1):
         masks = sorted(needed[k])
         order[k] = {mask: n for n, mask in enumerate(masks)}
-        low = [(mask & -mask).bit_length() - 1 for mask in masks]
+        low = [(mask & -mask).bit_length() - 1 for mask in masks]  # i, the lowest vector of each S
         first = target.vector(np.ascontiguousarray(columns[..., low, :]))
         if k == 1:
             images[k] = first.coefficients
             continue
         rest = images[k - 1][..., [order[k - 1][mask & (mask - 1)] for mask in masks], :]
-        wedge = first.wedge(target.multivector(np.ascontiguousarray(rest), k - 1))
+        wedge = first.wedge(target.multivector(np.ascontiguousarray(rest), k - 1))  # F(e_i) ∧ F(e_{S without i})
         images[k] = wedge.on_keys(keys_of_grades(target.d, (k,))).coefficients
     return [images[k][..., [order[k][int(mask)] for mask in masks], :] for k, masks in zip(grades, wanted, strict=True)]
 
@@ -164,23 +165,22 @@ def _matrix(A: Any, owner: str, *, left: bool) -> NDArray[Any]:
     check_size(keys.size**2 * max(1, A.coefficients[..., 0].size if A.keys.size else 1), owner, "the matrix")
     if metric.diagonal is None:
         element = A[..., None] if A.ndim else A
-        basis = A.new(
-            keys, np.eye(keys.size, dtype=np.int64 if A.coefficients.dtype == object else A.coefficients.dtype)
-        )
+        exact = A.coefficients.dtype == object
+        basis = A.new(keys, np.eye(keys.size, dtype=np.int64 if exact else A.coefficients.dtype))
         images = (element * basis if left else basis * element).on_keys(keys).coefficients  # row S: the image of e_S
         return np.swapaxes(images.copy(), -1, -2)
     masks = np.asarray(A.keys.masks)[:, None]
     basis_masks = np.asarray(keys.masks)[None, :]
+    # the sign of e_A e_S, then ∏ e_i² over common vectors
     swaps = is_odd_swap(masks, basis_masks, d) if left else is_odd_swap(basis_masks, masks, d)
     factor = np.where(swaps, -1, 1).astype(np.int8) * metric.weight(masks & basis_masks)
     place = np.empty(keys.size, dtype=np.int64)
     place[keys.masks] = np.arange(keys.size)
+    # e_A e_S is ± e_{A xor S}: one entry a column
     rows, columns = place[masks ^ basis_masks], np.broadcast_to(np.arange(keys.size), factor.shape)
     dtype = A.coefficients.dtype
-    if factor.dtype == object or A.coefficients.dtype == object:
-        dtype = np.dtype(object)
-    elif factor.dtype.kind == "f" and dtype.kind == "i":
-        dtype = np.dtype(np.float64)
+    if dtype.kind == "i" or factor.dtype == object:
+        dtype = np.result_type(dtype, factor)
     matrix = np.zeros((*A.shape, keys.size, keys.size), dtype=dtype)
     values = A.coefficients[..., :, None]
     if dtype == INT:
@@ -230,14 +230,14 @@ def _from_matrix(algebra: Any, M: ArrayLike, rtol: float, owner: str, matrix: An
     array = as_array(M, "M", owner)
     size = 1 << algebra.d
     if array.ndim < 2 or array.shape[-2:] != (size, size):
-        rule = f"an array of shape (..., {size}, {size})"
-        raise fail("M", owner, rule, describe(f"shape {array.shape}"))
-    A = algebra.multivector(array[..., :, 0].copy())
+        raise fail("M", owner, f"an array of shape (..., {size}, {size})", describe(f"shape {array.shape}"))
+    A = algebra.multivector(array[..., :, 0].copy())  # A 1 = A: the first column
     again = matrix(A)
     if array.dtype == object:
         same = bool(np.all(again == array))
     else:
         eps = float(np.finfo(array.dtype).eps) if array.dtype.kind in "fc" else 0.0
+        # relative to the largest entry of each matrix
         limit = max(rtol, 256 * eps) * np.abs(array).max(axis=(-1, -2), keepdims=True)
         same = bool((np.abs(again - array) <= limit).all())
     if not same:
@@ -283,7 +283,7 @@ def convert(algebra: Any, A: Any, mapping: Mapping[str, str] | None = None, *, d
     source = A.algebra
     chosen = _check_mapping(algebra, source, {} if mapping is None else mapping)
     check_bool(drop, "drop", "convert")
-    masks = [int(mask) for mask in A.keys.masks]
+    masks = A.keys.masks.tolist()
     flat = np.asarray(A.coefficients != 0, dtype=bool).reshape(-1, A.keys.size)
     nonzero = [bool(column.any()) for column in flat.T]
     places: dict[int, int | None] = {}

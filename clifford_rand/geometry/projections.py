@@ -32,7 +32,7 @@ def _with_inverse(B: Any, owner: str) -> tuple[int, Any, Any]:
     if not exact:
         B = as_inexact(B)
         B = B.new(B.keys, unit_scale(B.coefficients, owner, "B")[0])
-    square = expand(B * ~B)
+    square = expand(B * ~B)  # of a blade a number, B ~B
     place = square.keys.find(0)
     norm = square.coefficients[..., place] if place >= 0 else np.zeros(B.shape, dtype=B.coefficients.dtype)
     rest = square.coefficients[..., square.keys.grade_of > 0]
@@ -42,6 +42,7 @@ def _with_inverse(B: Any, owner: str) -> tuple[int, Any, Any]:
     else:
         weights = blade_weights(B.algebra.form, B.keys)
         size = np.square(np.abs(B.coefficients * (1 if weights is None else weights))).sum(axis=-1)
+        # zero to the rounding of the sum of squares
         null = np.asarray(np.abs(norm) <= ROUNDING * np.finfo(B.coefficients.dtype).eps * size)
         wrong = False  # is_blade below has a tolerance
     if wrong or not np.all(is_blade(B)):
@@ -79,7 +80,7 @@ def project(A: MV, B: Any) -> MV:
         return B.coerce(A).project(B)
     grade, B, inverse = _with_inverse(B, "project")
     refuse_flats(A, grade)
-    return A.lc(B).lc(inverse)
+    return A.lc(B).lc(inverse)  # (A ⌋ B) ⌋ B⁻¹, which is (A ⌋ B) B⁻¹ as A ⌋ B lies in B
 
 
 def refuse_flats(A: Any, grade: int) -> None:
@@ -114,7 +115,7 @@ def reject(A: MV, B: Any) -> MV:
     if B.__class__ is not A.__class__:  # a tensor
         return B.coerce(A).reject(B)
     _, B, inverse = _with_inverse(B, "reject")
-    return A.wedge(B).rc(inverse)
+    return A.wedge(B).rc(inverse)  # (A ∧ B) ⌊ B⁻¹
 
 
 @one_batch
@@ -144,7 +145,7 @@ def reflect(A: MV, B: Any, *, inside: bool = False) -> MV:
     if B.__class__ is not A.__class__:  # a tensor
         return B.coerce(A).reflect(B, inside=inside)
     grade, B, _ = _with_inverse(B, "reflect")
-    return sandwich(B, A.involute() if (grade + inside) % 2 else A)
+    return sandwich(B, A.involute() if (grade + inside) % 2 else A)  # (-1)^{r(s + inside)} B A B⁻¹
 
 
 @one_batch
@@ -192,9 +193,9 @@ def reciprocal_frame(algebra: Any, vectors: Sequence[Any]) -> list[Any]:
     rows = np.stack([np.broadcast_to(v.coefficients, (*shape, algebra.d)) for v in listed], axis=-2).astype(dtype)
     rows, scale = unit_scale(rows, OWNER, "vectors")
     gram = np.asarray(algebra.form.gram).astype(dtype)
-    products = rows @ gram @ rows.swapaxes(-1, -2)
+    products = rows @ gram @ rows.swapaxes(-1, -2)  # g_ij = a_i · a_j
     _check_regular(products, rows, gram)
-    frame = np.linalg.solve(products, rows) / scale
+    frame = np.linalg.solve(products, rows) / scale  # g⁻¹ times the vectors; those of a/s are s times as long
     return [algebra.vector(frame[..., i, :].copy()) for i in range(len(listed))]
 
 
@@ -202,6 +203,7 @@ def _check_regular(products: NDArray[Any], rows: NDArray[Any], gram: NDArray[Any
     """Refuse a Gram matrix that is singular to rounding, whatever the lengths of the vectors."""
     size = np.square(np.abs(rows)).sum(axis=-1)
     size = np.sqrt(np.where(size > 0, size, 1))
+    # cosines: independent of the lengths of the vectors
     relative = products / (size[..., :, None] * size[..., None, :])
     values = np.linalg.svd(relative, compute_uv=False)
     least = LEAST * np.finfo(values.dtype).eps * float(np.abs(gram).max())
@@ -225,13 +227,14 @@ def _exact(vectors: list[Any]) -> list[Any]:
 
     whole = wedge(vectors)
     reverse = ~whole
+    # |a_1 ∧ … ∧ a_k|², the determinant of g
     norm = expand(whole.inner(whole)).on_keys(keys_of_grades(keys.d, (0,))).coefficients
     if np.asarray(norm == 0, dtype=bool).any():
         raise _singular()
     frame = []
     for i in range(len(vectors)):
         rest = vectors[:i] + vectors[i + 1 :]
-        product = wedge(rest).lc(reverse) if rest else reverse
+        product = wedge(rest).lc(reverse) if rest else reverse  # (∧_{j≠i} a_j) ⌋ ~(a_1 ∧ … ∧ a_k)
         values = expand(product).on_keys(keys).coefficients
         frame.append(product.new(keys, quotient((-values if i % 2 else values).astype(object), norm)))
     return frame

@@ -65,7 +65,7 @@ def rotation_of(matrix: NDArray[Any], n: int, name: str, owner: str, rtol: float
         matrix = matrix.astype(np.float64)
     limit = max(check_tolerance(rtol, RTOL, owner), LEAST * float(np.finfo(matrix.dtype).eps))
     with np.errstate(over="ignore", invalid="ignore"):
-        rest = np.abs(np.swapaxes(matrix, -1, -2) @ matrix - np.eye(n, dtype=matrix.dtype)).max(initial=0)
+        rest = np.abs(np.swapaxes(matrix, -1, -2) @ matrix - np.eye(n, dtype=matrix.dtype)).max(initial=0)  # FᵀF - 1
     if not rest <= limit:
         hint = "motor_from_points and rotor_from_points fit rotations to noisy data."
         raise fail(name, owner, "a rotation: FᵀF = 1", describe(f"FᵀF off by {rest:.3g}"), hint)
@@ -82,16 +82,16 @@ def rotor_of(alg: Any, matrix: NDArray[Any]) -> Any:
     R: Any = alg.scalar(np.ones(matrix.shape[:-2], dtype=matrix.dtype))
     for k in range(n - 1):
         b = rest[..., :, k] / np.sqrt(np.square(rest[..., :, k]).sum(axis=-1, keepdims=True))
-        near = b[..., k : k + 1] >= 0
-        v = np.where(near, b + basis[k], b - basis[k])
+        near = b[..., k : k + 1] >= 0  # e_k + b has a length ≥ √2 then, and b - e_k else
+        v = np.where(near, b + basis[k], b - basis[k])  # the first of the two reflections
         v /= np.sqrt(np.square(v).sum(axis=-1, keepdims=True))
         u = np.where(near, basis[k], basis[k + 1])
-        R = R * (alg.vector(v) * alg.vector(u))
+        R = R * (alg.vector(v) * alg.vector(u))  # R_k = v u takes e_k to b
         for w in (v, u):  # R_k⁻¹ = u v as two reflections of the columns
             rest -= 2 * w[..., :, None] * (w[..., None, :] @ rest)
     if n > 3:  # the grades of a product of vectors; for n ≤ 3 there are no others
         R = R.even()
-    scale = np.where(R.scalar_part() < 0, -1, 1) / R.norm()
+    scale = np.where(R.scalar_part() < 0, -1, 1) / R.norm()  # ⟨R⟩_0 ≥ 0 and R ~R = 1
     return R.new(R.keys, R.coefficients * np.asarray(scale)[..., None].astype(matrix.dtype))
 
 
@@ -131,13 +131,13 @@ def moments(X: Array, Y: Array, w: Array | None, *, about_origin: bool = False) 
     total = np.zeros(batch)
     for start in range(0, X.shape[-2], rows):
         part = slice(start, start + rows)
-        x, y = X[..., part, :] - first_x, Y[..., part, :] - first_y
+        x, y = X[..., part, :] - first_x, Y[..., part, :] - first_y  # about the first points
         u, v = x, y
         if w is not None:
             each = w[..., part, None]
             u, v = x * each, y * each
             total += each[..., 0].sum(axis=-1)
-        cross += np.swapaxes(y, -1, -2) @ u
+        cross += np.swapaxes(y, -1, -2) @ u  # Σ w y xᵀ
         for k, (points, weighted) in enumerate(((x, u), (y, v))):
             sums[k][...] += weighted.sum(axis=-2)
             squares[k][...] += np.einsum("...ij,...ij->...", points, weighted)
@@ -147,6 +147,7 @@ def moments(X: Array, Y: Array, w: Array | None, *, about_origin: bool = False) 
         zero = np.zeros((*batch, n))
         return Moments(total, zero, zero, cross, *squares)
     mean_x, mean_y = (part / total[..., None] for part in sums)
+    # Σ w (y - ȳ)(x - x̄)ᵀ = Σ w y xᵀ - W ȳ x̄ᵀ
     cross -= total[..., None, None] * mean_y[..., :, None] * mean_x[..., None, :]
     square_x, square_y = (
         np.maximum(square - total * np.square(mean).sum(axis=-1), 0)
@@ -165,15 +166,16 @@ def nearest_rotation(cross: Array, size: Array) -> Array:
     """
     n = cross.shape[-1]
     U, S, Vt = np.linalg.svd(cross)
+    # directions that the data determine
     known = TIES * float(np.finfo(cross.dtype).eps) * np.asarray(size)[..., None] < S
     if not known.all():
         free = ~known
         least = np.where(known, S, np.inf).min(axis=-1)
         delta = np.where(np.isfinite(least), least, 1.0)[..., None, None] / 2
         inner = delta * free[..., :, None] * free[..., None, :] * np.swapaxes(Vt @ U, -1, -2)
-        inner += np.where(known, S, 0)[..., :, None] * np.eye(n)
+        inner += np.where(known, S, 0)[..., :, None] * np.eye(n)  # Uᵀ cross V + δ Uᵀ V on the null spaces
         A, _, Bt = np.linalg.svd(inner)
         U, Vt = U @ A, Bt @ Vt
-    sign = np.linalg.det(U) * np.linalg.det(Vt)
+    sign = np.linalg.det(U) * np.linalg.det(Vt)  # -1 for a reflection: then the least singular direction turns
     U[..., :, -1] *= np.where(sign < 0, -1, 1)[..., None]
     return np.asarray(U @ Vt)

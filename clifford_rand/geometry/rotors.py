@@ -87,28 +87,28 @@ def _between_vectors(a: Any, b: Any) -> Any:
     for name, x, square in (("a", a, squares[0]), ("b", b, squares[1])):
         if (np.abs(square) <= lowest * _euclidean(x.coefficients) ** 2).any():
             raise fail(name, OWNER, "a vector with a² ≠ 0", describe("a null vector"))
-    ratio = squares[0] / squares[1]
+    ratio = squares[0] / squares[1]  # a²/b²
     if ratio.dtype.kind != "c" and (ratio < 0).any():
         raise fail("b", OWNER, "a vector whose square has the sign of a²", describe("squares of opposite signs"))
     x = a.coefficients
-    y = b.coefficients * np.sqrt(ratio)
+    y = b.coefficients * np.sqrt(ratio)  # b with the length of a
     x, y = np.broadcast_arrays(x, y)
     a, b = a.new(a.keys, x), b.new(a.keys, y)
     square = _scalar(a, a)
-    cosine = _scalar(a, b) / square
+    cosine = _scalar(a, b) / square  # a·b/a²
     near = cosine.real >= 0  # there (a + b) has no cancellation; beyond, (a - b) m with m in the plane has none
     if near.all():
-        return _normalized((a + b) * a)
-    m = y - cosine * x
+        return _normalized((a + b) * a)  # R = b a + a², up to the length: half the turn from a to b
+    m = y - cosine * x  # the part of b orthogonal to a
     size = _euclidean(m)
-    m_square = _scalar(a.new(a.keys, m), a.new(a.keys, m))
+    m_square = _scalar(a.new(a.keys, m), a.new(a.keys, m))  # null where b - a·b/a² a is: any other m serves
     noise = 4 * np.finfo(x.dtype).eps
     flat = (size <= noise * _euclidean(y)) | (np.abs(m_square) <= lowest * size**2)
     if (flat & ~near).any():
         m = np.where(flat, _any_orthogonal(a, lowest, flat & ~near), m)
     m = m / np.where(_euclidean(m) > 0, _euclidean(m), 1)
     for _ in range(2):  # m from nearly opposite vectors is orthogonal to a only to a few digits
-        m = m - _scalar(a, a.new(a.keys, m)) / square * x
+        m = m - _scalar(a, a.new(a.keys, m)) / square * x  # Gram and Schmidt once more
     turned = _normalized((a - b) * a.new(a.keys, m), unused=near)
     if not near.any():
         return turned
@@ -125,23 +125,23 @@ def _normalized(R: Any, unused: NDArray[np.bool_] | None = None) -> Any:
         norm = np.where(unused | (norm == 0), 1, norm)
     if norm.dtype.kind == "c":
         return R.new(R.keys, R.coefficients / np.sqrt(norm))
-    root = np.where(R.coefficients[..., :1] < 0, -1, 1).astype(norm.dtype) * np.sqrt(np.abs(norm))
+    root = np.where(R.coefficients[..., :1] < 0, -1, 1).astype(norm.dtype) * np.sqrt(np.abs(norm))  # scalar part ≥ 0
     return R.new(R.keys, R.coefficients / root)
 
 
 def _any_orthogonal(a: Any, lowest: float, wanted: NDArray[np.bool_]) -> NDArray[Any]:
     """Return for each a the projection of e_i or e_i ± e_j orthogonal to a that is farthest from null."""
     d, dtype = a.algebra.d, a.coefficients.dtype
-    free = np.eye(d, dtype=dtype)
+    free = np.eye(d, dtype=dtype)  # candidates e_i
     if not (a.algebra.form.diagonal is not None and d > 2):
         i, j = np.triu_indices(d, 1)
         free = np.concatenate([free, free[i] + free[j], free[i] - free[j]])
     x = a.coefficients[..., None, :]
     gram = np.asarray(a.algebra.form.gram).astype(dtype)
     square = ((x @ gram) * x).sum(axis=-1, keepdims=True)
-    m = free - ((free @ gram) * x).sum(axis=-1, keepdims=True) / square * x
+    m = free - ((free @ gram) * x).sum(axis=-1, keepdims=True) / square * x  # projected orthogonal to a
     size = np.square(np.abs(m)).sum(axis=-1)
-    share = np.abs(((m @ gram) * m).sum(axis=-1)) / np.where(size > 0, size, 1)
+    share = np.abs(((m @ gram) * m).sum(axis=-1)) / np.where(size > 0, size, 1)  # |m²|/|m|²: how far from null
     share = np.where(size > 1e-6, share, 0)  # e_i nearly along a: what is left of it is rounding noise
     best = np.argmax(share >= share.max(axis=-1, keepdims=True, initial=0) * 0.999, axis=-1)[..., None]
     farthest = np.take_along_axis(share, best, axis=-1)
@@ -177,10 +177,11 @@ def _between_blades(a: Any, b: Any, k: int) -> Any:
             raise fail(name, OWNER, "a blade, a wedge of vectors, other than zero", describe("another multivector"))
         Q = np.linalg.qr((Q @ lower).swapaxes(-1, -2))[0].swapaxes(-1, -2)  # orthonormal rows in that basis
         bases.append(np.broadcast_to(Q, (*shape, k, d)))
-    left, _, right = np.linalg.svd(bases[0] @ bases[1].swapaxes(-1, -2))
-    P, Q = left.swapaxes(-1, -2) @ bases[0], right @ bases[1]
+    left, _, right = np.linalg.svd(bases[0] @ bases[1].swapaxes(-1, -2))  # cosines of the principal angles
+    P, Q = left.swapaxes(-1, -2) @ bases[0], right @ bases[1]  # principal vectors, pair by pair in orthogonal planes
     back = np.linalg.inv(lower)
-    P, Q = P @ back, Q @ back
+    P, Q = P @ back, Q @ back  # back to components
+    # orientations of the blades against those of the principal vectors
     turned = (wedge_rows(P) * a.coefficients).sum(axis=-1) * (wedge_rows(Q) * b.coefficients).sum(axis=-1) < 0
     if k == d and turned.any():
         raise fail("b", OWNER, "of the orientation of a: rotors leave I as it is", describe("opposite orientations"))
@@ -202,7 +203,7 @@ def _half_turn(algebra: Any, P: NDArray[Any], Q: NDArray[Any], back: NDArray[Any
     """
     p = P[..., -1, :]
     cosine = (p * Q[..., -1, :]).sum(axis=-1, keepdims=True)
-    n = Q[..., -1, :] - cosine * p
+    n = Q[..., -1, :] - cosine * p  # in the plane of the pair with the largest angle
     free = np.linalg.svd(np.concatenate([P, Q], axis=-2))[2][..., -1, :]
     n = np.where(_euclidean(n) > np.sqrt(np.finfo(n.dtype).eps), n, free)
     for _ in range(2):

@@ -35,7 +35,7 @@ def _blades(signature: tuple[int, ...], basis: str | None) -> NDArray[np.complex
         blocks = np.asarray(to_matrices(np.eye(1 << d), representation_of(signature)), dtype=np.complex128)
         return blocks if basis and d % 2 else blocks[:, 0]
     gammas = _generators(str(basis))
-    factors = ([gammas[i] for i in range(d) if mask >> i & 1] for mask in range(1 << d))
+    factors = ([gammas[i] for i in range(d) if mask >> i & 1] for mask in range(1 << d))  # e_S = ∏ γ_i
     return np.stack([reduce(np.matmul, gammas_of_blade, np.eye(size, dtype=complex)) for gammas_of_blade in factors])
 
 
@@ -105,7 +105,7 @@ def spinor_matrix(A: MV, basis: str | None = None) -> NDArray[Any]:
     dense[..., A.keys.masks] = A.coefficients
     if basis == "blocks" and dense.size:
         return to_matrices(dense, representation_of(signature)).reshape(*A.shape, *shape)
-    matrix = np.tensordot(dense, _blades(signature, basis), axes=(-1, 0))
+    matrix = np.tensordot(dense, _blades(signature, basis), axes=(-1, 0))  # Σ A_S γ_S
     return np.asarray(matrix, dtype=np.result_type(dense, np.complex64))
 
 
@@ -143,12 +143,13 @@ def from_spinor_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9, basis: st
     if basis == "blocks":
         values = from_matrices(matrices if d % 2 else matrices[..., None, :, :], representation_of(signature))
     else:  # the blades are unitary, and orthogonal by the trace
+        # A_S = tr(γ_S† M)/2^m
         values = np.tensordot(matrices, _blades(signature, basis).conj(), axes=((-2, -1), (-2, -1))) / wanted[-1]
         values = values.astype(matrices.dtype)
     if basis is None:
-        return algebra.multivector(values.real[..., keys.masks])
+        return algebra.multivector(values.real[..., keys.masks])  # I is i: the imaginary part repeats the dual
     values = values[..., keys.masks]
     limit = max(rtol, 256 * float(np.finfo(values.dtype).eps)) * np.abs(values).max(axis=-1, initial=0.0)
     if (np.abs(values.imag).max(axis=-1, initial=0.0) <= limit).all():
-        values = values.real
+        values = values.real  # imaginary parts to rounding
     return algebra.multivector(values)

@@ -28,7 +28,7 @@ def _removals(d: int, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDA
     smaller = {subset: n for n, subset in enumerate(itertools.combinations(range(d), k - 1))}
     subsets = list(itertools.combinations(range(d), k))
     rows = [[smaller[subset[:place] + subset[place + 1 :]] for place in range(k)] for subset in subsets]
-    signs = [-1 if (k - 1 - place) % 2 else 1 for place in range(k)]
+    signs = [-1 if (k - 1 - place) % 2 else 1 for place in range(k)]  # e_i moves over the vectors behind it
     return np.array(rows), np.array(subsets), np.broadcast_to(np.array(signs, dtype=np.int8), (len(subsets), k))
 
 
@@ -40,7 +40,7 @@ def contraction_matrix(values: NDArray[Any], d: int, k: int) -> NDArray[Any]:
     size = keys_of_grades(d, (k - 1,)).size
     check_size(size * d * max(1, values[..., 0].size), "is_blade", "the contraction matrix")
     matrix = np.zeros((*values.shape[:-1], size, d), dtype=values.dtype)
-    matrix[..., rows, columns] = values[..., None] * signs
+    matrix[..., rows, columns] = values[..., None] * signs  # row T, column i: ± A_{T ∪ i}
     return matrix
 
 
@@ -52,6 +52,7 @@ def wedge_rows(rows: NDArray[Any]) -> NDArray[Any]:
     total = rows[..., 0, :]
     for grade in range(2, k + 1):
         smaller, columns, signs = _removals(d, grade)
+        # the wedge with one more row, by expansion along it
         total = (total[..., smaller] * rows[..., grade - 1, :][..., columns] * signs).sum(axis=-1)
     return total
 
@@ -66,6 +67,7 @@ def span_of(values: NDArray[Any], d: int, k: int) -> tuple[NDArray[Any], NDArray
         first[0] = 1
         unit = np.where(norm > 0, values / np.where(norm > 0, norm, 1), first)
         return unit[..., None, :], np.zeros(values.shape[:-1])
+    # of a blade: k equal singular values
     sizes, rows = np.linalg.svd(contraction_matrix(values, d, k), full_matrices=False)[1:]
     largest = sizes[..., 0]
     rest = sizes[..., k] / np.where(largest > 0, largest, 1) if sizes.shape[-1] > k else np.zeros(largest.shape)
@@ -134,8 +136,8 @@ def is_blade(A: MV, rtol: float = 1e-9) -> Any:
     largest = size.max(axis=0)
     held = size > limit * largest
     for n, k in enumerate(keys.grades):
-        chosen = held[n] & (held.sum(axis=0) == 1)
-        if k <= 1 or k >= d - 1:
+        chosen = held[n] & (held.sum(axis=0) == 1)  # elements of one grade
+        if k <= 1 or k >= d - 1:  # vectors and hyperplanes are always blades
             result |= chosen
         elif chosen.any():
             part = A.new(keys, values).grade(k)
@@ -158,7 +160,7 @@ def _is_exact_blade(A: Any) -> Any:
             part = A.grade(k)
             vectors = np.moveaxis(contraction_matrix(gather(part, k, list(range(d))), d, k), -2, 0)
             for row in vectors:
-                wedge = expand(A.algebra.vector(row).wedge(part))
+                wedge = expand(A.algebra.vector(row).wedge(part))  # (e_T ⌋ A) ∧ A
                 chosen = chosen & ~np.asarray(wedge.coefficients != 0, dtype=bool).any(axis=-1)
         result |= chosen
     return bool(result) if result.ndim == 0 else result
@@ -251,12 +253,13 @@ def join_and_meet(A: Any, B: Any, owner: str, rtol: float = 1e-9) -> tuple[Any, 
     )
     if a and b:
         outside = Q_b - (Q_b @ Q_a.conj().swapaxes(-1, -2)) @ Q_a  # the part of B's basis outside A
+        # twice, as a small rest of the first keeps its rounding
         outside = outside - (outside @ Q_a.conj().swapaxes(-1, -2)) @ Q_a
-        turn, sine = np.linalg.svd(outside, full_matrices=False)[:2]
+        turn, sine = np.linalg.svd(outside, full_matrices=False)[:2]  # sines of the principal angles, the largest first
         Q_b = (
             turn.conj().swapaxes(-1, -2) @ Q_b
         )  # principal directions of B, from the largest angle to A to the smallest
-        common = (sine <= limit).sum(axis=-1)
+        common = (sine <= limit).sum(axis=-1)  # the dimension of the intersection
     else:
         common = np.zeros(len(Q_b), dtype=int)
     counts = sorted({int(m) for m in common})
@@ -281,6 +284,7 @@ def _combine(
     common, only_b = Q_b[:, b - m :], Q_b[:, : b - m]
     only_a = Q_a
     if m:  # what of A is orthogonal to the common part
+        # the last rows are orthogonal to the common ones
         turned = np.linalg.qr((Q_a @ common.conj().swapaxes(-1, -2)), mode="complete")[0]
         only_a = turned[..., m:].conj().swapaxes(-1, -2) @ Q_a
     whole = np.concatenate([only_a, common, only_b], axis=-2)
@@ -288,11 +292,12 @@ def _combine(
     factor_b = _coefficient(B, np.concatenate([common, only_b], axis=-2))
     if whole.shape[-2]:
         Q, T = np.linalg.qr(whole.swapaxes(-1, -2))
-        volume = np.diagonal(T, axis1=-2, axis2=-1).prod(axis=-1)[:, None]
+        volume = np.diagonal(T, axis1=-2, axis2=-1).prod(axis=-1)[:, None]  # a_1 ∧ … ∧ c ∧ … ∧ b_1 = volume · J
         J = wedge_rows(Q.swapaxes(-1, -2))
     else:
         J, volume = np.ones((len(A), 1), dtype=whole.dtype), np.ones((len(A), 1), dtype=whole.dtype)
     size = np.abs(J)
+    # the first coefficient that is not small
     first = np.argmax(size >= 0.5 * size.max(axis=-1, keepdims=True), axis=-1)[:, None]
     phase = np.take_along_axis(J, first, axis=-1) / np.take_along_axis(size, first, axis=-1)
     return J / phase, factor_a * factor_b * volume * phase * wedge_rows(common)

@@ -37,7 +37,7 @@ def inspect_versor(U: Any, rtol: float, *, twisted: bool = False) -> tuple[NDArr
     ``rest``, as a small B ∧ B changes the images of vectors in the second order only.
     """
     keys = U.keys
-    if is_closed(U):
+    if is_closed(U):  # s + B in many dimensions: U ~U = s² - B² and the part of B ∧ B, without a product table
         norm, excess, size = square_and_rest(U)
         eps = float(np.finfo(U.coefficients.dtype).eps)
         accepted = np.abs(norm) > ROUNDING * eps * size
@@ -47,24 +47,25 @@ def inspect_versor(U: Any, rtol: float, *, twisted: bool = False) -> tuple[NDArr
     size = np.square(np.abs(weighted)).sum(axis=-1)
     eps = float(np.finfo(U.coefficients.dtype).eps)
     limit = relative(U.coefficients.dtype, rtol)
-    square = U * ~U
+    square = U * ~U  # of a versor ∏ a_i², a number
     place = square.keys.find(0)
     norm = square.coefficients[..., place] if place >= 0 else np.zeros(U.shape, dtype=U.coefficients.dtype)
-    accepted = np.asarray(np.abs(norm) > ROUNDING * eps * size)
+    accepted = np.asarray(np.abs(norm) > ROUNDING * eps * size)  # not null: beyond the rounding of the sum of squares
     rest = None
     if square.keys.size > (place >= 0):
         excess_terms = square.coefficients * (np.arange(square.keys.size) != place)
         if weights is not None:
             excess_terms = excess_terms * blade_weights(U.algebra.form, square.keys)
-        excess = np.abs(excess_terms).max(axis=-1)
+        excess = np.abs(excess_terms).max(axis=-1)  # grades above 0 of U ~U
         accepted &= excess <= limit * size
         if accepted.all() and (excess > ROUNDING * eps * size).any():
             rest = square.new(square.keys, square.coefficients / norm[..., None])
     odd = {k % 2 for k in keys.grades}
     if twisted and len(odd) == 2:
+        # a versor is even or odd: the smaller part is rounding
         parts = [np.abs(weighted[..., keys.grade_of % 2 == parity]).max(axis=-1, initial=0) for parity in (0, 1)]
         accepted &= np.minimum(*parts) <= limit * np.maximum(*parts)
-    simple = U.algebra.d <= ALWAYS or max(keys.grades, default=0) <= 2
+    simple = U.algebra.d <= ALWAYS or max(keys.grades, default=0) <= 2  # no images of the basis needed, see above
     if (not simple or len(odd) == 2) and accepted.any():
         accepted &= _keeps_vectors(U, limit, size)
     return norm, rest, np.asarray(accepted)
@@ -81,12 +82,13 @@ def _keeps_vectors(U: Any, limit: float, size: NDArray[Any]) -> NDArray[np.bool_
     vectors = np.eye(metric.d, dtype=U.coefficients.dtype)
     if metric.d >= PROBED_FROM:
         angle = np.arange(1.0, metric.d + 1) ** 2
+        # two vectors with incommensurable components
         vectors = np.stack([np.cos(angle), np.sin(angle)]).astype(U.coefficients.dtype)
     basis = U.new(keys, vectors)
     weights = blade_weights(metric, keys)
     basis = basis if weights is None else basis.new(keys, basis.coefficients / weights)
     element = U[..., None] if U.ndim else U
-    images = (element * basis) * ~element
+    images = (element * basis) * ~element  # U x ~U, whose parts other than of grade 1 have to vanish
     out = blade_weights(metric, images.keys)
     outside = images.coefficients if out is None else images.coefficients * out
     outside = outside[..., images.keys.grade_of != 1]
@@ -120,19 +122,19 @@ def is_versor(A: MV, rtol: float = RTOL) -> Any:
     return bool(accepted) if accepted.ndim == 0 else accepted
 
 
+def _vanishes(X: Any, places: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Tell whether exact coefficients are zero at these places."""
+    return np.asarray(~np.asarray(expand(X).coefficients[..., places] != 0, dtype=bool).any(axis=-1))
+
+
 def _is_exact_versor(A: Any) -> Any:
     A = expand(A)
-
-    def vanishes(X: Any, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        nonzero: NDArray[np.bool_] = np.asarray(expand(X).coefficients[..., kept] != 0, dtype=bool)
-        return np.asarray(~nonzero.any(axis=-1))
-
-    square = expand(A * ~A)
-    accepted = vanishes(square, square.keys.grade_of > 0) & np.asarray(np.asarray(square["1"]) != 0, dtype=bool)
-    accepted &= vanishes(A, A.keys.grade_of % 2 == 0) | vanishes(A, A.keys.grade_of % 2 == 1)
+    square = expand(A * ~A)  # A ~A is a number other than zero
+    accepted = _vanishes(square, square.keys.grade_of > 0) & np.asarray(np.asarray(square["1"]) != 0, dtype=bool)
+    accepted &= _vanishes(A, A.keys.grade_of % 2 == 0) | _vanishes(A, A.keys.grade_of % 2 == 1)  # and A even or odd
     for i in range(A.algebra.d):
         image = (A * A.new(keys_of_grades(A.algebra.d, (1,)), np.eye(A.algebra.d, dtype=np.int64)[i])) * ~A
-        accepted &= vanishes(image, image.keys.grade_of != 1)
+        accepted &= _vanishes(image, image.keys.grade_of != 1)
     return bool(accepted) if accepted.ndim == 0 else accepted
 
 
@@ -174,6 +176,7 @@ def sandwich(R: MV, X: Any) -> MV:
         return X.coerce(R).sandwich(X)
     r, x = R.coefficients, X.coefficients
     if r.dtype.kind == "f" and (x.dtype is r.dtype or x.dtype.kind == "i"):
+        # one quadratic form in R, without an inverse, where that keeps the digits
         plan = None if cancels(R) else sandwich_plan(R.algebra.form, R.keys, X.keys)
         moved = None if plan is None else plan(r, x.astype(r.dtype, copy=False))
         if moved is not None:
@@ -182,13 +185,14 @@ def sandwich(R: MV, X: Any) -> MV:
         return _exact(R, X)
     U = scaled(R, "sandwich")
     X = as_inexact(X)
-    inverse = _versor_inverse(U)
+    inverse = _versor_inverse(U)  # ~U / ⟨U ~U⟩_0 of a versor
     keeps = inverse is not None
     if keeps and _is_closed(U) and set(X.keys.grades) <= ({1} if U.keys.grades == (1,) else {0, 1, 2}):
         return _closed(U, inverse, X)
     if not keeps:
-        inverse = U.inv()
+        inverse = U.inv()  # any other multivector: the product then has more grades
     count = X.coefficients[..., 0].size if X.keys.size else 0
+    # one map for many X: its matrix pays
     many = count > 1 and X.ndim > 0 and (R.ndim == 0 or R.shape[-1] == 1 or R.coefficients[..., 0].size == 1)
     if many:
         filled = X.keys.filled if X.keys.filled.size <= 4 * X.keys.size else X.keys
@@ -201,7 +205,7 @@ def sandwich(R: MV, X: Any) -> MV:
 
 
 def sandwich_of(R: MV, X: Any) -> Any:
-    """Return R >> X = R X R⁻¹: see `sandwich`, also for what it costs."""
+    """Return R >> X = R X R⁻¹: see `sandwich`."""
     return NotImplemented if R.coerce(X) is None else sandwich(R, X)
 
 
@@ -219,14 +223,14 @@ def _is_closed(U: Any) -> bool:
 def _closed(U: Any, inverse: Any, X: Any) -> Any:
     """Return U X U⁻¹: n x n⁻¹ = 2 (n·x) n⁻¹ - x, and of s + B grade by grade, 1 ↦ 1, x ↦ M x, Y ↦ M Y Mᵀ."""
     if U.keys.grades == (1,):
-        return (2 * U.inner(X)) * inverse - X
+        return (2 * U.inner(X)) * inverse - X  # n x n⁻¹ = 2 (n·x) n⁻¹ - x
     keys = X.keys.filled
     values, shape = X.on_keys(keys).coefficients, np.broadcast_shapes(U.shape, X.shape)
     parts = []
     for k in keys.grades:
         part = values[..., keys.slices[k]]
         if k == 1:
-            part = moved_vectors(U, inverse, part)
+            part = moved_vectors(U, inverse, part)  # x ↦ M x
         elif k == 2:
             rows = moved_vectors(U, inverse, scalar_and_matrix(X.grade(2))[1], rows=True)
             part = -upper(moved_vectors(U, inverse, np.swapaxes(rows, -1, -2), rows=True))  # M (Y Mᵀ)ᵀ = -M Y Mᵀ
@@ -282,6 +286,7 @@ def _by_matrix(U: Any, X: Any, inverse: Any, keeps: bool) -> Any:
     parts = []
     for k in X.keys.grades:
         keys = keys_of_grades(d, (k,))
+        # row S: the image of e_S
         matrix = _images(U, keys, inverse, dtype).grade(k).on_keys(keys).coefficients.astype(dtype, copy=False)
         if len(X.keys.grades) == 1:
             return X.new(keys, (values @ matrix).reshape(*shape, keys.size))
@@ -289,14 +294,10 @@ def _by_matrix(U: Any, X: Any, inverse: Any, keeps: bool) -> Any:
     return X.new(X.keys, np.concatenate(parts, axis=-1).reshape(*shape, X.keys.size))
 
 
-def _has_scalar_square(square: Any) -> bool:
-    return not np.asarray(square.coefficients[..., square.keys.grade_of > 0] != 0, dtype=bool).any()
-
-
 def _exact(R: Any, X: Any) -> Any:
     """Return R X R⁻¹ of fractions or symbols; R X ~R is divided last, so that zeros are found before."""
     square = expand(R * ~R)
-    if _has_scalar_square(square):
+    if _vanishes(square, square.keys.grade_of > 0).all():
         norm = np.asarray(square["1"], dtype=object)
         if np.asarray(norm == 0, dtype=bool).any():
             raise fail("R", "sandwich", "invertible", describe("a null versor: R ~R = 0"))
@@ -334,7 +335,9 @@ def vector_matrix(R: MV) -> NDArray[Any]:
     check_size(keys.size**2 * max(1, math.prod(R.shape)), "vector_matrix", "the matrix")
     if is_exact(R):
         basis = R.new(keys, np.eye(keys.size, dtype=np.int64))
-        images = _exact(R[..., None] if R.ndim else R, basis) if _has_scalar_square(expand(R * ~R)) else None
+        square = R * ~R
+        is_number = _vanishes(square, square.keys.grade_of > 0).all()
+        images = _exact(R[..., None] if R.ndim else R, basis) if is_number else None
         if images is not None and set(images.keys.grades) - {1}:
             images = None
     else:

@@ -331,17 +331,17 @@ def robust_motor_from_points(
         sigma = np.maximum(sigma, least)
         c = np.square(bound * sigma)
         if mu is None:
-            mu = np.maximum(2 * square.max(axis=-1) / c, 1)
+            mu = np.maximum(2 * square.max(axis=-1) / c, 1)  # the loss is convex at first: remark 5
         if loss == "huber":
             new, mu = np.sqrt(c[..., None] / np.maximum(square, c[..., None])), np.ones_like(mu)
         else:
-            new = np.square((mu * c)[..., None] / (square + (mu * c)[..., None]))
+            new = np.square((mu * c)[..., None] / (square + (mu * c)[..., None]))  # (μ c²/(r² + μ c²))², eq. 12
         change = np.abs(new - now).max(axis=-1)
         converged = (change <= rtol) & (mu == 1)
         now, steps = new, steps + 1
         if converged.all() or steps >= max_steps:
             break
-        mu = np.maximum(mu / GROWTH, 1)
+        mu = np.maximum(mu / GROWTH, 1)  # less convex in every step
     M = made(alg, kind, Q.astype(x.dtype), t.astype(x.dtype), s.astype(x.dtype) if scale else None)
     total = now if pair_weights is None else now * pair_weights
     return RobustMotor(M, s.astype(x.dtype)[()], total.astype(x.dtype), sigma[()], steps, np.asarray(converged)[()])

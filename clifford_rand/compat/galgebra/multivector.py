@@ -220,8 +220,6 @@ class Mv:
         """Tell whether it is a product of vectors that have inverses."""
         return bool(self.inner.keys.size and self.inner.is_versor())
 
-    # ---- involutions, duals, inverses
-
     rev = __invert__ = unary("reverse", "Return the reverse.")
     g_invol = unary("involute", "Return the grade involution.")
     ccon = unary("conjugate", "Return the Clifford conjugate.")

@@ -171,11 +171,11 @@ class Classified:
         >>> abs(cga.classify(cga.line(cr.Algebra.cga(3), [1, 2, 3], [0, 0, 2])).directions()).tolist()
         [[0.0, 0.0, 1.0]]
         """
-        m = np.unique(self.dimension)
-        if len(m) != 1:
-            raise fail("self", "directions", "of blades of one dimension", describe(f"dimensions {m.tolist()}"))
-        n = self.algebra.d - 2
-        return span_of(self.direction.select_keys(keys_of_grades(n, (int(m[0]),))).coefficients, n, int(m[0]))[0]
+        n, dimensions = self.algebra.d - 2, np.unique(self.dimension).tolist()
+        if len(dimensions) != 1:
+            raise fail("self", "directions", "of blades of one dimension", describe(f"dimensions {dimensions}"))
+        (m,) = dimensions
+        return span_of(self.direction.select_keys(keys_of_grades(n, (m,))).coefficients, n, m)[0]
 
     def blade(self, *, dual: bool = False) -> Multivector:
         """Return the blades again, with their weights; batches of several grades have all of them.
@@ -184,8 +184,7 @@ class Classified:
         --------
         >>> import clifford_rand as cr
         >>> from clifford_rand.presets import cga
-        >>> alg = cr.Algebra.cga(3)
-        >>> X = -3 * cga.circle(alg, [1, 2, 3], 4, [0, 0, 1])
+        >>> X = -3 * cga.circle(cr.Algebra.cga(3), [1, 2, 3], 4, [0, 0, 1])
         >>> cga.classify(X).blade().isclose(X), cga.classify(X).blade(dual=True).isclose(X.dual())
         (True, True)
         """
@@ -240,10 +239,6 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
     rtol : float, optional
         What counts as 0, relative to the largest component; 64 eps by default, which is rounding and no more. A radius²
         is 0 within this times h, h the largest component for weight 1 (of points e_{n+1}, e_{n+2} times (1 + h)²).
-
-    Returns
-    -------
-    Classified
 
     Raises
     ------

@@ -46,7 +46,7 @@ def of_flats(D: Array, U: Array, V: Array, rtol: float) -> tuple[Array, Array]:
     both = np.concatenate([U, -V], axis=-1)
     if not both.shape[-1]:
         return np.zeros_like(D), np.zeros_like(D)
-    z = _times(np.linalg.pinv(both, rcond=rtol), D)
+    z = _times(np.linalg.pinv(both, rcond=rtol), D)  # least squares of U t - V s = D
     return _times(U, z[..., :m]), _times(V, z[..., m:])
 
 
@@ -66,10 +66,10 @@ def on_unit_sphere(M: Array, b: Array) -> Array:
     g[..., : sizes.shape[-1]] = a[..., : sizes.shape[-1]] * (_back(left, b) / top)[..., : sizes.shape[-1]]
     last, tiny = g[..., -1], float(np.finfo(M.dtype).tiny) ** 0.25
     g[..., -1] = np.where(abs(last) > tiny, last, np.where(last < 0, -tiny, tiny))
-    gap = (a - a[..., -1:]) * (a + a[..., -1:])
+    gap = (a - a[..., -1:]) * (a + a[..., -1:])  # a_i² - a_min² without cancellation
     low, high = abs(g[..., -1:]), np.sqrt((g * g).sum(axis=-1, keepdims=True))
     for _ in range(64):
-        delta = np.sqrt(low) * np.sqrt(high)
+        delta = np.sqrt(low) * np.sqrt(high)  # bisection of the exponent
         beyond = ((g / (gap + delta)) ** 2).sum(axis=-1, keepdims=True) > 1
         low, high = np.where(beyond, delta, low), np.where(beyond, high, delta)
     return _back(right, _unit(-g / (gap + np.sqrt(low) * np.sqrt(high))))
@@ -98,10 +98,10 @@ def of_hypersphere_and_sphere(D: Array, U: Array, r: Array, V: Array, s: Array) 
     w = _back(V, D)
     h = np.asarray(lengths(w))
     excess = r * r - (D * D).sum(axis=-1) - s * s
-    cosine = np.clip(excess / np.where(h > 0, 2 * s * h, 1), -1, 1)
+    cosine = np.clip(excess / np.where(h > 0, 2 * s * h, 1), -1, 1)  # |D + s V v|² = r² where it can be
     along = _unit(w)
     least = np.argmin(abs(along), axis=-1)[..., None]
-    aside = -along * np.take_along_axis(along, least, -1)
+    aside = -along * np.take_along_axis(along, least, -1)  # a direction orthogonal to V'D
     np.put_along_axis(aside, least, np.take_along_axis(aside, least, -1) + 1, -1)
     sine = np.sqrt((1 - cosine) * (1 + cosine))
     y = s[..., None] * _times(V, cosine[..., None] * along + sine[..., None] * _unit(aside))
@@ -126,12 +126,12 @@ def of_sphere_and_circle(D: Array, U: Array, r: Array, V: Array, s: Array) -> tu
     _, along, q, w = place(grid)
     half, turn = (q * along).sum(axis=-1), (w * (along @ U)).sum(axis=-1)
     values = half**2 * (w * w).sum(axis=-1) - (r[..., None] * turn) ** 2
-    series = np.fft.fft(values, axis=-1)[..., np.arange(-4, 5)]
+    series = np.fft.fft(values, axis=-1)[..., np.arange(-4, 5)]  # Fourier coefficients of degree -4 to 4
     size = abs(series).max(axis=-1)
     lead = np.where(abs(series[..., -1]) > 1e-14 * size, series[..., -1], np.where(size > 0, 1e-14 * size, 1))
     companion = np.zeros((len(D), 8, 8), dtype=complex)
     companion[:, np.arange(1, 8), np.arange(7)] = 1
-    companion[:, :, -1] = -series[..., :-1] / lead[..., None]
+    companion[:, :, -1] = -series[..., :-1] / lead[..., None]  # its eigenvalues are the roots e^{it}
     t = np.concatenate([np.angle(np.linalg.eigvals(companion)).astype(D.dtype), grid], axis=-1)
     return _polished(D, U, r, V, s, place(t)[0])
 
@@ -144,14 +144,14 @@ def of_spheres(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array,
     """
     m = V.shape[-1]
     rng = np.random.default_rng(0)
-    turn = np.swapaxes(np.linalg.svd(np.swapaxes(U, -1, -2) @ V)[2], -1, -2)
+    turn = np.swapaxes(np.linalg.svd(np.swapaxes(U, -1, -2) @ V)[2], -1, -2)  # principal directions of both spans
     random = np.broadcast_to(rng.standard_normal((m, STARTS)), (len(D), m, STARTS))
     starts = np.concatenate([turn, random, _back(V, D)[..., None]], axis=-1)
     v = _unit(np.swapaxes(np.concatenate([starts, -starts], axis=-1), -1, -2))
     D, r, s, U, V = D[:, None], r[:, None], s[:, None], U[:, None], V[:, None]
     y = s[..., None] * _times(V, v)
     for _ in range(ROUNDS):
-        y = on_sphere(on_sphere(D + y, U, r) - D, V, s)
+        y = on_sphere(on_sphere(D + y, U, r) - D, V, s)  # alternating projections
     return _polished(D[:, 0], U[:, 0], r[:, 0], V[:, 0], s[:, 0], y)
 
 
@@ -186,10 +186,11 @@ def _newton(D: Array, U: Array, r: Array, V: Array, s: Array, u: Array, v: Array
     z = np.concatenate([u, v], axis=-1)
     value, slope, normals, pull = slopes(z)
     for _ in range(POLISHED):
-        tangent = eye - normals @ np.swapaxes(normals, -1, -2)
+        tangent = eye - normals @ np.swapaxes(normals, -1, -2)  # projection on the tangent spaces of both spheres
+        # the Hessian of the Lagrangian there
         curvature, axes = np.linalg.eigh(tangent @ (flat - pull[..., None] * eye) @ tangent)
         step = -_times(axes, _back(axes, slope) / np.maximum(abs(curvature), 1e-14 * size))
-        step = _times(tangent, step / np.maximum(1, 2 * np.asarray(lengths(step)))[..., None])
+        step = _times(tangent, step / np.maximum(1, 2 * np.asarray(lengths(step)))[..., None])  # at most half a radian
         moved = z + step
         moved = np.concatenate([_unit(moved[..., :m]), _unit(moved[..., m:])], axis=-1)
         there = slopes(moved)

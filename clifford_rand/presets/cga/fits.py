@@ -180,7 +180,7 @@ def _points(
     if not np.isfinite(w).all() or (w < 0).any() or ((w > 0).sum(axis=-1) < least).any():
         raise fail("weights", owner, f"finite and ≥ 0, and > 0 for {least} points or more", describe(_most(w, least)))
     w = w / w.sum(axis=-1, keepdims=True)
-    mean = (w[..., None, :] @ Y)[..., 0, :]
+    mean = (w[..., None, :] @ Y)[..., 0, :]  # the weighted mean
     Y = Y - mean[..., None, :]
     unit = np.sqrt((w * squared(Y, "X", owner)).sum(axis=-1))
     unit = np.where(unit > 0, unit, 1)
@@ -197,9 +197,10 @@ def _fit_round(alg: Algebra, X: Any, m: int, weights: Any, dual: bool, owner: st
     n = alg.d - 2
     Y, w, mean, unit = _points(alg, X, weights, m + 1, owner)
     ones = np.ones((*Y.shape[:-1], 1), dtype=Y.dtype)
+    # points X + n_o + X²/2 n_∞, weighted
     P = w[..., None] * np.concatenate([Y, ones, (Y * Y).sum(axis=-1, keepdims=True) / 2], axis=-1)
     if P.shape[-2] > n + 2:
-        P = np.linalg.qr(P, mode="r")
+        P = np.linalg.qr(P, mode="r")  # the same PᵀP
     sizes, V = np.linalg.svd(P, full_matrices=False)[1:]
     if (sizes[..., m] <= 64 * np.finfo(Y.dtype).eps * sizes[..., 0]).any():
         raise fail("X", owner, "points that determine one", describe("points of a smaller round or flat"))
@@ -207,7 +208,7 @@ def _fit_round(alg: Algebra, X: Any, m: int, weights: Any, dual: bool, owner: st
     G = null.metric.astype(Y.dtype)
     rows = sizes[..., None] * V  # Σ Vᵀ; its product with G has the eigenvalues of Σ w P Pᵀ G
     z = np.linalg.eigh(rows @ G @ np.swapaxes(rows, -1, -2))[1]
-    kept = np.concatenate([z[..., :1], z[..., z.shape[-1] - m :]], axis=-1)
+    kept = np.concatenate([z[..., :1], z[..., z.shape[-1] - m :]], axis=-1)  # the negative eigenvalue and the m largest
     span = np.linalg.qr(np.swapaxes(rows, -1, -2) @ kept)[0]
     fit = classify(null.new(keys_of_grades(n + 2, (m + 1,)), wedge_rows(np.swapaxes(span, -1, -2))))
     return _placed(alg, fit, mean, unit, dual)

@@ -83,7 +83,7 @@ def round_parts(E: Any, c: Any, rho: Any, null: bool) -> Parts:
     It is n_o∧E + n_o∧n_∞∧(c⌋E) + c∧E + n_∞∧((rho + c²)/2 E - c∧(c⌋E)). Far from the origin E is rounded to what the
     sums of both coefficients in the basis of e_{n+1} and e_{n+2} can hold, so that c and rho are those of that E.
     """
-    half = halved(np.asarray(rho + (c.coefficients**2).sum(axis=-1)))
+    half = halved(np.asarray(rho + (c.coefficients**2).sum(axis=-1)))  # (rho + c²)/2, the coefficient of n_∞
     if not null and E.dtype.kind == half.dtype.kind == "f":
         size = largest(E.coefficients) * (abs(half) + (c.coefficients**2).sum(axis=-1))
         grid = np.ldexp(float(np.finfo(E.dtype).eps), np.frexp(size)[1] + 1)[..., None]
@@ -132,10 +132,11 @@ def imprecise(owner: str) -> Exception:
 def round_of(X: Any, parts: Parts, null: bool, factor: Any) -> Round:
     """Return factor X with O ≠ 0: radius² = 2 I·E + |c_∥|² - |c_⊥|², c = (A + M)/E, |c_∥| = |M| and |c_⊥| = |A|."""
     n, k = X.algebra.d - 2, X.grades[0]
-    weight = np.asarray(lengths(parts.O.coefficients))
+    weight = np.asarray(lengths(parts.O.coefficients))  # |O|: E is of length 1
     E, parts = parts.O / weight, Parts(*(P / weight for P in parts))
     c = np.asarray(((parts.A + parts.M) * ~E).select_keys(keys_of_grades(n, (1,))).coefficients)
     inside, outside = ((P.coefficients**2).sum(axis=-1) for P in (parts.M, parts.A))
+    # differences of squares of lengths, which keep their digits
     rho = np.asarray(2 * (parts.I.coefficients * E.coefficients).sum(axis=-1) + inside - outside)
     eps = float(np.finfo(c.dtype).eps)
     top = np.maximum(largest(parts.I.coefficients), (c * c).sum(axis=-1))

@@ -32,7 +32,7 @@ def scene_of(
     middle = sum(np.where(here, place, 0) for here, place in zip(known, places, strict=True)) / np.maximum(count, 1)
     sizes = [np.sqrt(np.abs(np.nan_to_num(np.asarray(X.radius_squared)))) for X in objects]
     apart = lengths(np.where(known[0] & known[1], places[1] - places[0], 0))
-    unit = np.maximum(np.maximum(*sizes), apart)
+    unit = np.maximum(np.maximum(*sizes), apart)  # the larger radius, or the distance
     unit = np.where(unit > 0, unit, 1)
     A, B = (_moved(X, middle, unit) for X in objects)
     return A, B, middle, unit
@@ -147,7 +147,7 @@ def angle(A: Object, B: Object, *, dual: bool = False, rtol: float | None = None
     size = size * np.maximum(size, 1)
     if a.grades != b.grades:
         keys = keys_of_grades(b.algebra.d, a.grades)
-        shadow = -((a << b) * ~b).select_keys(keys)
+        shadow = -((a << b) * ~b).select_keys(keys)  # the projection of the smaller on the other, b ~b = -1
         square = -_inner(shadow, shadow)
         none = square <= tolerance(rtol, a.dtype) * size
         length = np.sqrt(np.where(none, 1, square))
@@ -157,7 +157,7 @@ def angle(A: Object, B: Object, *, dual: bool = False, rtol: float | None = None
         minus = np.where(square < -tolerance(rtol, a.dtype) * size, np.nan, minus)
     else:
         minus, plus = -_inner(a - b, a - b), -_inner(a + b, a + b)
-    slack = tolerance(rtol, a.dtype) * size
+    slack = tolerance(rtol, a.dtype) * size  # squares below zero by rounding are 0
     minus, plus = (np.where(x < -slack, np.nan, np.maximum(x, 0)) for x in (minus, plus))
     return (2 * np.arctan2(np.sqrt(minus), np.sqrt(plus)))[()]
 

@@ -294,6 +294,7 @@ def decompose(V: Multivector, *, rtol: float = 1e-9) -> VersorParts:
     flat = V.reshape(count)
     scaled = unit_scale(flat)
     scale = largest(flat.coefficients) / largest(scaled.coefficients)
+    # f(0) and f(∞)
     to_infinity, from_infinity = (_at_infinity((scaled >> P).grade(1), null) for P in (origin(alg), infinity(alg)))
     inverted = to_infinity & ~from_infinity
     keys = keys_of_masks(n + 2, tuple(range(1 << n)))

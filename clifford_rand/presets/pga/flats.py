@@ -66,7 +66,7 @@ def _flat(A: Any, name: str, owner: str) -> tuple[int, Any, Any]:
     size = lengths(A.coefficients[..., ~held])
     if np.any(size == 0):
         raise fail(name, owner, "not ideal", describe("an element at infinity"))
-    scaled = A.coefficients / size[..., None]
+    scaled = A.coefficients / size[..., None]  # E is of length 1
     E = A.new(keys_of_masks(A.algebra.d, tuple(int(m) for m in masks[~held])), scaled[..., ~held])
     M = A.new(keys_of_masks(A.algebra.d, tuple(int(m) ^ 1 for m in masks[held])), scaled[..., held])
     return k, E, M
@@ -79,7 +79,7 @@ def _plain(A: Any) -> NDArray[Any]:
 
 def _foot(E: Any, M: Any) -> NDArray[Any]:
     """Return the point of the flat that is nearest to the origin: c E = -M."""
-    return -_plain(M | ~E)
+    return -_plain(M | ~E)  # c E = -M
 
 
 def _directions(k: int, E: Any) -> NDArray[Any]:
@@ -89,7 +89,7 @@ def _directions(k: int, E: Any) -> NDArray[Any]:
         return np.zeros((*E.shape, n, 0), dtype=E.dtype)
     basis = alg.vector(np.eye(n + 1, dtype=E.dtype)[1:])
     rows = E.new(E.keys, E.coefficients[..., None, :])
-    return np.linalg.eigh(_plain((basis << rows) | ~rows))[1][..., : n - k]
+    return np.linalg.eigh(_plain((basis << rows) | ~rows))[1][..., : n - k]  # eigenvalue 0: the directions in the flat
 
 
 def _measure(a: Any, b: Any, owner: str, rtol: float | None) -> tuple[Any, Any]:
@@ -104,6 +104,7 @@ def _measure(a: Any, b: Any, owner: str, rtol: float | None) -> tuple[Any, Any]:
     span = np.concatenate([np.broadcast_to(W, (*batch, *W.shape[-2:])) for W in (U, V)], axis=-1)
     if span.shape[-1]:
         basis, singular, _ = np.linalg.svd(span, full_matrices=False)
+        # directions that both flats share count once
         basis = basis * (singular > tolerance(rtol, span.dtype))[..., None, :]
         for _ in range(2):  # twice: the first rest may be much smaller than the step
             step = step - (basis @ (np.swapaxes(basis, -1, -2) @ step[..., None]))[..., 0]
@@ -279,14 +280,14 @@ def _projected(A: Any, B: Any, owner: str) -> Any:
     B = unit_scale(B)
     r, s = A.grades[0], B.grades[0]
     E = B.coefficients[..., ~has_e0(B)]
-    square = np.asarray((E * E).sum(axis=-1))
+    square = np.asarray((E * E).sum(axis=-1))  # B ~B, of the part without e0
     if np.asarray(square == 0, dtype=bool).any():
         rule = "a flat that is not ideal"
         raise fail("B", owner, rule, describe("an element at infinity, which has no inverse"))
     reverse = ~B
     over = exact_quotient if B.dtype == object else np.divide
     inverse = reverse.new(reverse.keys, over(reverse.coefficients, square[..., None]))
-    common = A.fat_dot(B)
+    common = A.fat_dot(B)  # A · B, then · B⁻¹
     image = common.wedge(inverse) if r >= s else common.fat_dot(inverse)
     return image.on_keys(A.keys)
 

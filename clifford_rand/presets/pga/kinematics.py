@@ -117,10 +117,10 @@ def joint_motors(screws: Multivector, q: ArrayLike) -> Multivector:
            [1., 1.]])
     """
     axes, values = _chain(screws, q, "joint_motors")
-    steps = (axes * (-values / 2)).exp()
+    steps = (axes * (-values / 2)).exp()  # exp(-q_i S_i/2)
     parts = [steps[..., 0]]
     for i in range(1, steps.shape[-1]):
-        parts.append(parts[-1] * steps[..., i])
+        parts.append(parts[-1] * steps[..., i])  # P_i = P_{i-1} exp(-q_i S_i/2)
     keys = keys_of_grades(axes.algebra.d, tuple(range(0, axes.algebra.d + 1, 2)))
     return axes.new(keys, np.stack([part.select_keys(keys).coefficients for part in parts], axis=-2))
 
@@ -195,4 +195,4 @@ def body_jacobian(screws: Multivector, q: ArrayLike, home: Multivector | None = 
     S = space_jacobian(screws, q)
     M = forward_kinematics(screws, q, home)
     M = M[..., None] if M.ndim else M
-    return (~M * S * M).select_keys(S.keys)
+    return (~M * S * M).select_keys(S.keys)  # in the frame of the tool

@@ -95,8 +95,8 @@ def _by_newton(M: Any) -> Any:
             raise _ideal("an element at infinity")
         X = X.new(X.keys, X.coefficients / s[..., None])
         M = M.new(M.keys, M.coefficients / np.sqrt(s)[..., None])
-        rest = float(np.abs((X - 1).coefficients).max(initial=0))
-        M = _trimmed(M.gp(1.5 - X / 2), M)
+        rest = float(np.abs((X - 1).coefficients).max(initial=0))  # the distance of ~M M from 1
+        M = _trimmed(M.gp(1.5 - X / 2), M)  # M ← M (3 - ~M M)/2
         if rest <= 64 * eps:
             break
     if not np.asarray(M.is_versor()).all():
@@ -193,9 +193,9 @@ def screw(M: Multivector, *, rtol: float | None = None) -> Screw:
     slide = np.where(still[..., None], e3, t / np.where(along == 0, 1, along)[..., None])
     u = np.where(slides[..., None], slide, v / np.where(slides, 1, sine)[..., None])
     shift = np.where(slides, along, (t * u).sum(axis=-1))
-    across = t - shift[..., None] * u
-    point = (across + (w / np.where(slides, 1, sine))[..., None] * np.cross(u, across)) / 2
-    angle = np.where(slides, 0, 2 * np.arctan2(sine, w))
+    across = t - shift[..., None] * u  # s, the part of t across the axis
+    point = (across + (w / np.where(slides, 1, sine))[..., None] * np.cross(u, across)) / 2  # ½ (s + cot(θ/2) u × s)
+    angle = np.where(slides, 0, 2 * np.arctan2(sine, w))  # θ from sin(θ/2) and cos(θ/2)
     return Screw(line_of(alg, u, point), angle[()], shift[()])
 
 

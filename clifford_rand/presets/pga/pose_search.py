@@ -71,7 +71,7 @@ def damped_step(
 def _twist(M: Multivector, target: Multivector, length: float, owner: str) -> NDArray[Any]:
     """Return V (..., m), the nearer of those to target and -target."""
     of_algebra(target, M.algebra, "target", owner)
-    between = ~M * target
+    between = ~M * target  # the motion that is left, in coordinates of the tool
     sign = np.where(np.asarray(between.scalar_part()) < 0, -1, 1)
     B = (between * sign).log().select_keys(keys_of_grades(M.algebra.d, (2,)))
     return _weighted(B, length) * -2
@@ -101,7 +101,7 @@ def _step(J: NDArray[Any], V: NDArray[Any], damping: NDArray[Any]) -> NDArray[An
             "screws", "clifford_rand.presets.pga", "with a target and q of a usual size", describe("NaN or overflow")
         )
     U, S, Wt = np.linalg.svd(J, full_matrices=False)
-    small = float(np.finfo(S.dtype).eps) * S[..., :1]
+    small = float(np.finfo(S.dtype).eps) * S[..., :1]  # singular directions of the Jacobian get no step
     size = np.maximum(np.hypot(S, damping[..., None]), np.finfo(S.dtype).tiny)
     gain = np.where(small < S, S / size / size, 0)  # S/(S² + λ²), of which squares may overflow
     along = gain * (np.swapaxes(U, -1, -2) @ V[..., None])[..., 0]
@@ -195,7 +195,7 @@ def inverse_kinematics(
         trial = at + _step(J, V, damping)
         V_trial = _twist(forward_kinematics(screws, trial, home), target, length, owner)
         size = lengths(V_trial)
-        better = size < error
+        better = size < error  # a step that does not help is not taken
         at = np.where(better[..., None], trial, at)
         V, error = np.where(better[..., None], V_trial, V), np.where(better, size, error)
         damping = np.clip(damping * np.where(better, FALL, RISE), least, most)

@@ -51,7 +51,7 @@ def timelike(p: Any, name: str, owner: str) -> tuple[NDArray[Any], NDArray[Any]]
         raise fail(name, owner, "a vector", p)
     values = real_of(p, name, owner, "a vector").on_keys(p.keys.filled).coefficients
     size = lengths(values[..., 1:])
-    square = (values[..., 0] - size) * (values[..., 0] + size)
+    square = (values[..., 0] - size) * (values[..., 0] + size)  # t² - |x|² without cancellation
     unit = abs(square - 1) <= 8 * float(np.finfo(values.dtype).eps) * values[..., 0] ** 2
     square = np.where(unit, 1, square).astype(values.dtype)  # 1 to rounding is 1: the difference has an error of γ² eps
     if (square <= 0).any():
@@ -240,7 +240,7 @@ def boost_and_rotation(V: Multivector) -> tuple[Multivector, Multivector]:
     square = (V * ~V).scalar_part()
     if np.any(square <= 0):
         raise fail("V", "boost_and_rotation", "such that V ~V > 0", describe("one that reverses time, V ~V < 0"))
-    P = ((V + alg.g0 * V * alg.g0) / 2).select_keys(keys_of_grades(4, (0, 2)))
+    P = ((V + alg.g0 * V * alg.g0) / 2).select_keys(keys_of_grades(4, (0, 2)))  # the part that commutes with g0: c R
     R = P / lengths(P.coefficients)
     L = V * ~R
     L = ((L - alg.g0 * L * alg.g0) / 2 + L.grade(0)).select_keys(keys_of_grades(4, (0, 2)))
@@ -297,7 +297,7 @@ def from_lorentz_matrix(alg: Algebra, F: ArrayLike, *, rtol: float | None = None
     if not (excess <= limit * np.maximum(1, abs(matrix).max(axis=(-1, -2), initial=0)) ** 2).all():
         raise fail("F", "from_lorentz_matrix", "a Lorentz transformation, FᵀηF = η", describe("another matrix"))
     future = matrix[..., 0, 0] > 0
-    proper = np.linalg.det(matrix) > 0
+    proper = np.linalg.det(matrix) > 0  # det F = 1
     space = np.where(proper == future, 1, -1)  # what C does to space, and to time
     time = np.where(future, 1, -1)
     signs = np.stack([time, space, space, space], axis=-1).astype(matrix.dtype)
@@ -325,6 +325,7 @@ def _rotor_of(alg: Algebra, F: NDArray[Any]) -> Multivector:
     least. M ~M cancels to |V|² eps, which is γ eps for a boost.
     """
     halves = np.array([[1, 1, 1, 1], [1, -1, -1, 1], [1, -1, 1, -1], [1, 1, -1, -1]], dtype=F.dtype)  # 1, g12, g13, g23
+    # the half turn W with the largest trace of F W
     best = (np.diagonal(F, axis1=-2, axis2=-1) @ halves).argmax(axis=-1)
     columns = alg.vector(np.moveaxis(F * halves[best][..., None, :], -1, 0))
     M = (columns * alg.vector(np.diag(np.array(SIGNATURE, dtype=F.dtype))).reshape(4, *[1] * best.ndim)).sum(axis=0)
