@@ -1,6 +1,6 @@
 """``clifford-rand evaluate``: scores of a model on a table or on shards, beside those of the majority or the mean."""
 
-import dataclasses
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from clifford_rand_nn.cli.options import Scoring, TableFormat, check_source
 from clifford_rand_nn.cli.shards import model_shards
 from clifford_rand_nn.cli.tables import LoadedModel, Reading, choose_target, predictions, read_model, read_other
 from clifford_rand_nn.model_file import load_model
-from clifford_rand_nn.reporting.baselines import simplest
+from clifford_rand_nn.reporting.baselines import fit_weighted, simplest
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.reporting.tables import score_table
 from clifford_rand_nn.scores import confusion, score_classes, score_numbers
@@ -67,11 +67,9 @@ def _evaluate(loaded: LoadedModel, rows: Rows, coverage: float) -> Evaluation:
     with refused_data(rows.path):
         X = rows.X if loaded.prefix is None else loaded.prefix.transform(rows.X)
         predicted = predictions(loaded.model, X, coverage)
-    least = simplest(loaded.is_classifier)
-    weights = {} if rows.weights is None else {"sample_weight": rows.weights}
     if not loaded.is_classifier:
         y = rows.y.astype(np.float64)
-        guess = least.fit(rows.X, y, **weights).predict(rows.X)
+        guess = fit_weighted(simplest(False), replace(rows, y=y)).predict(rows.X)
         scores = score_numbers(y, predicted.labels, rows.weights, predicted.interval)
         return Evaluation(scores, score_numbers(y, guess, rows.weights))
     classes = loaded.model.classes_
@@ -83,7 +81,7 @@ def _evaluate(loaded: LoadedModel, rows: Rows, coverage: float) -> Evaluation:
             f"{rows.path}: the target {rows.target!r} has no class of the model, which has "
             f"{some_of([str(label) for label in classes], _NAMED)}; it has {there}. Give the column by --target."
         )
-    least.fit(rows.X, y, **weights)
+    least = fit_weighted(simplest(True), replace(rows, y=y))
     labels = classes if known.all() else np.array(sorted({*classes.tolist(), *y.tolist()}))
     return Evaluation(
         score_classes(y, predicted.labels, classes, predicted.probabilities, rows.weights),
@@ -105,8 +103,8 @@ def evaluation_dict(evaluation: Evaluation) -> dict[str, Any]:
     """Return scores as plain values."""
     record: dict[str, Any] = {
         "rows": evaluation.scores.n,
-        "model": dataclasses.asdict(evaluation.scores),
-        "simplest": dataclasses.asdict(evaluation.simplest),
+        "model": asdict(evaluation.scores),
+        "simplest": asdict(evaluation.simplest),
         "mse": evaluation.mse,
     }
     if evaluation.classes is None or evaluation.confusion is None:

@@ -98,7 +98,7 @@ def _held_out(
 
     X, y, weights = rows.X, rows.y, rows.weights
     if test is None:
-        held = make_folds(X, y, None, classes=task == "classification", count=5, only=1).held[0]
+        held = make_folds(Rows(X, y), classes=task == "classification", count=5, only=1).held[0]
         fitted = np.setdiff1d(np.arange(len(y)), held)
         X_test, y_test = X[held], y[held]
         X, y, weights = X[fitted], y[fitted], None if weights is None else weights[fitted]

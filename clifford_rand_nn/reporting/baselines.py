@@ -15,6 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clifford_rand._typing import Array
+from clifford_rand_nn.reporting.facts import Rows
+from clifford_rand_nn.scores import LEAST_PROBABILITY
 from clifford_rand_nn.solvers.interrupts import raise_if_interrupted
 from clifford_rand_nn.sparse_rows import merged_rows
 
@@ -86,21 +88,13 @@ def together(X: Array, groups: NDArray[Any] | None) -> NDArray[Any] | None:
     return place if len(first) < len(X) else None
 
 
-def make_folds(
-    X: Array,
-    y: NDArray[Any],
-    groups: NDArray[Any] | None,
-    *,
-    classes: bool,
-    count: int = FOLDS,
-    only: int | None = None,
-) -> Folds:
+def make_folds(rows: Rows, *, classes: bool, count: int = FOLDS, only: int | None = None) -> Folds:
     """Return folds, stratified by class; rows of a group, or duplicates, are in one of them.
 
     With ``only`` so many of them are left out, the others never.
     """
-    same = together(X, groups)
-    count = min(count, len(y) if same is None else int(same.max()) + 1)
+    same = together(rows.X, rows.groups)
+    count = min(count, len(rows.y) if same is None else int(same.max()) + 1)
     if classes and same is None:
         splitter: Any = StratifiedKFold(count, shuffle=True, random_state=_SEED)
     elif classes:
@@ -109,105 +103,97 @@ def make_folds(
         splitter = KFold(count, shuffle=True, random_state=_SEED) if same is None else GroupKFold(count)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # classes with fewer rows than folds: a warning names them
-        held = [np.asarray(test) for _, test in splitter.split(X, y, same) if len(test)]
-    words = f"{len(held)}-fold cross-validation{' by groups' if groups is not None else ''}"
+        held = [np.asarray(test) for _, test in splitter.split(rows.X, rows.y, same) if len(test)]
+    words = f"{len(held)}-fold cross-validation{' by groups' if rows.groups is not None else ''}"
     if only is not None and only < len(held):
         held = held[:only]
-        words = f"a validation set of {sum(map(len, held))} rows{' of other groups' if groups is not None else ''}"
-    return Folds(held, len(y), words)
+        words = f"a validation set of {sum(map(len, held))} rows{' of other groups' if rows.groups is not None else ''}"
+    return Folds(held, len(rows.y), words)
 
 
-def predict_left_out(model: Any, X: Array, y: NDArray[Any], weights: Array | None, folds: Folds) -> Predicted:
-    """Return what clones of a model, trained without each fold, predict of its rows.
-
-    A class that some training rows lack has probability 0 there.
-    """
-    classes = np.unique(y) if hasattr(model, "predict_proba") else None
-    labels: list[NDArray[Any]] = []
-    chances: list[Array] = []
-    for held in folds.held:
-        kept = folds.kept(held)
-        fitted = _fitted(model, X[kept], y[kept], None if weights is None else weights[kept])
-        labels.append(fitted.predict(X[held]))
-        if classes is not None:
-            probabilities = np.zeros((len(held), len(classes)))
-            probabilities[:, np.searchsorted(classes, fitted.classes_)] = fitted.predict_proba(X[held])
-            chances.append(probabilities)
-    rows = np.concatenate(folds.held)
-    order = np.argsort(rows)
-    together = np.concatenate(chances)[order] if chances else None
-    return Predicted(rows[order], np.concatenate(labels)[order], together)
+def baseline_folds(rows: Rows, *, classes: bool) -> Folds:
+    """Return ten folds, five of many rows, and one of five that is left out where they are very many."""
+    work = _work(rows, classes)
+    if work > _SMALL:
+        return make_folds(rows, classes=classes, count=5, only=1)
+    return make_folds(rows, classes=classes, count=FOLDS if work < _SMALL / 10 else 5)
 
 
-def simplest(classes: bool) -> Any:
-    """Return the model that knows no column: the most frequent class, with the shares of all, or the mean."""
-    return DummyClassifier(strategy="prior") if classes else DummyRegressor()
-
-
-def hold_out(X: Array, groups: NDArray[Any] | None, rows: NDArray[np.intp]) -> Folds:
+def hold_out(rows: Rows, places: NDArray[np.intp]) -> Folds:
     """Return one fold of these rows, with those of their groups or their duplicates, which no such fit may see.
 
     Examples
     --------
-    >>> hold_out(np.array([[1.0], [2.0], [1.0], [3.0]]), None, np.array([2])).held
+    >>> rows = Rows(np.array([[1.0], [2.0], [1.0], [3.0]]), np.arange(4))
+    >>> hold_out(rows, np.array([2])).held
     [array([0, 2])]
     """
-    same = together(X, groups)
-    held = np.sort(rows) if same is None else np.flatnonzero(np.isin(same, same[rows]))
-    return Folds([held], len(X), "the same rows")
+    same = together(rows.X, rows.groups)
+    held = np.sort(places) if same is None else np.flatnonzero(np.isin(same, same[places]))
+    return Folds([held], len(rows.X), "the same rows")
 
 
-def linear_model(
-    X: Array, y: NDArray[Any], weights: Array | None, groups: NDArray[Any] | None, *, classes: bool
-) -> Any:
-    """Return logistic regression, or ridge for numbers, of standardized columns, its penalty chosen on held-out rows.
+def predict_left_out(model: Any, rows: Rows, folds: Folds) -> Predicted:
+    """Return the predictions for the rows of each fold by models that are fitted to the other rows.
 
-    The penalty is chosen among six on these rows alone, so that other rows are ignored: three folds, or one third of
+    ``model`` is an estimator, or a function that selects one by the rows that it is fitted to. A class that these lack
+    has probability 0.
+    """
+    labels: list[NDArray[Any]] = []
+    chances: list[Array] = []
+    classes = np.unique(rows.y)
+    for held in folds.held:
+        train = rows.take(folds.kept(held))
+        fitted = fit_weighted(model if hasattr(model, "fit") else model(train), train)
+        labels.append(fitted.predict(rows.X[held]))
+        if hasattr(fitted, "predict_proba"):
+            probabilities = np.zeros((len(held), len(classes)))
+            probabilities[:, np.searchsorted(classes, fitted.classes_)] = fitted.predict_proba(rows.X[held])
+            chances.append(probabilities)
+    places = np.concatenate(folds.held)
+    order = np.argsort(places)
+    all_chances = np.concatenate(chances)[order] if chances else None
+    return Predicted(places[order], np.concatenate(labels)[order], all_chances)
+
+
+def simplest(classes: bool) -> Any:
+    """Return the model that uses no column: the most frequent class, with the shares of all, or the mean."""
+    return DummyClassifier(strategy="prior") if classes else DummyRegressor()
+
+
+def linear_model(rows: Rows, *, classes: bool) -> Any:
+    """Return logistic regression, or ridge for numbers, of standardized columns, its penalty selected on held-out rows.
+
+    The penalty is selected among six on these rows alone, so that other rows are ignored: three folds, or one third of
     the rows where they are many. A model of this kind can be fitted to them, or to more.
     """
-    work = X.size * (len(np.unique(y)) if classes else 1)
-    folds = make_folds(X, y, groups, classes=classes, count=3, only=1 if work > _SMALL else None)
-    best, least = 1.0, np.inf
+    folds = make_folds(rows, classes=classes, count=3, only=1 if _work(rows, classes) > _SMALL else None)
+    labels, losses = np.unique(rows.y), []
     for strength in _GRID:
-        model = _linear(strength, len(X), classes)
-        predicted = predict_left_out(model, X, y, weights, folds)
-        some = None if weights is None else weights[predicted.rows]
-        truth = y[predicted.rows]
+        model = _linear(strength, len(rows.y), classes)
+        predicted = predict_left_out(model, rows, folds)
+        held = rows.take(predicted.rows)
         if classes:
             assert predicted.probabilities is not None
-            labels = np.unique(y)
-            probability = predicted.probabilities[np.arange(len(truth)), np.searchsorted(labels, truth)]
-            loss = float(np.average(-np.log(np.maximum(probability, 1e-15)), weights=some))
+            probability = predicted.probabilities[np.arange(len(held.y)), np.searchsorted(labels, held.y)]
+            loss = -np.log(np.maximum(probability, LEAST_PROBABILITY))
         else:
-            loss = float(np.average((predicted.labels - truth) ** 2, weights=some))
-        if loss < least:
-            best, least = float(strength), loss
-    return _linear(best, len(X), classes)
+            loss = (predicted.labels - held.y) ** 2
+        losses.append(np.average(loss, weights=held.weights))
+    return _linear(float(_GRID[int(np.argmin(losses))]), len(rows.y), classes)
 
 
-def linear_left_out(
-    X: Array, y: NDArray[Any], weights: Array | None, groups: NDArray[Any] | None, folds: Folds, *, classes: bool
-) -> Predicted:
-    """Return out-of-sample predictions of the linear model; its penalty is selected again without each fold."""
-    parts = []
-    for held in folds.held:
-        kept = folds.kept(held)
-        some = None if weights is None else weights[kept]
-        model = linear_model(X[kept], y[kept], some, None if groups is None else groups[kept], classes=classes)
-        parts.append(predict_left_out(model, X, y, weights, Folds([held], folds.n, "")))
-    rows = np.concatenate([part.rows for part in parts])
-    order = np.argsort(rows)
-    chances = [part.probabilities for part in parts if part.probabilities is not None]
-    together = np.concatenate(chances)[order] if chances else None
-    return Predicted(rows[order], np.concatenate([part.labels for part in parts])[order], together)
-
-
-def baseline_folds(X: Array, y: NDArray[Any], groups: NDArray[Any] | None, *, classes: bool) -> Folds:
-    """Return ten folds, five of many rows, and one of five that is left out where they are very many."""
-    work = X.size * (len(np.unique(y)) if classes else 1)
-    if work > _SMALL:
-        return make_folds(X, y, groups, classes=classes, count=5, only=1)
-    return make_folds(X, y, groups, classes=classes, count=FOLDS if work < _SMALL / 10 else 5)
+def fit_weighted(model: Any, rows: Rows) -> Any:
+    """Return a clone of a model, or pipeline, that is fitted to rows with their weights."""
+    fresh, keywords = clone(model), {}
+    if rows.weights is not None:
+        steps = [f"{name}__sample_weight" for name, _ in getattr(fresh, "steps", ())]
+        keywords = dict.fromkeys(steps or ["sample_weight"], rows.weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        if hasattr(model, "predict_proba") and len(np.unique(rows.y)) < 2:
+            return simplest(True).fit(rows.X, rows.y)
+        return raise_if_interrupted(fresh.fit(rows.X, rows.y, **keywords))
 
 
 def _linear(strength: float, n: int, classes: bool) -> Any:
@@ -215,14 +201,5 @@ def _linear(strength: float, n: int, classes: bool) -> Any:
     return make_pipeline(StandardScaler(), model)
 
 
-def _fitted(model: Any, X: Array, y: NDArray[Any], weights: Array | None) -> Any:
-    fresh = clone(model)
-    keywords = {}
-    if weights is not None:
-        steps = [f"{name}__sample_weight" for name, _ in getattr(fresh, "steps", ())]
-        keywords = dict.fromkeys(steps or ["sample_weight"], weights)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        if hasattr(model, "predict_proba") and len(np.unique(y)) < 2:
-            return simplest(True).fit(X, y)
-        return raise_if_interrupted(fresh.fit(X, y, **keywords))
+def _work(rows: Rows, classes: bool) -> int:
+    return int(rows.X.size) * (len(np.unique(rows.y)) if classes else 1)

@@ -9,16 +9,15 @@ from numpy.typing import NDArray
 from clifford_rand_nn.reporting.baselines import (
     Predicted,
     baseline_folds,
+    fit_weighted,
     hold_out,
-    linear_left_out,
     linear_model,
     make_folds,
     predict_left_out,
     simplest,
 )
-from clifford_rand_nn.reporting.facts import Comparison, Facts, Proof, Rows
+from clifford_rand_nn.reporting.facts import Comparison, Facts, ModelWarning, Proof, Rows
 from clifford_rand_nn.reporting.model_warnings import (
-    ModelWarning,
     group_warnings,
     leakage_warning,
     overlap_warning,
@@ -118,8 +117,7 @@ def data_warnings(rows: Rows, test: Rows | None, classes: bool) -> list[ModelWar
     warned = sample_warnings(rows.X, rows.y, classes=classes)
     if test is not None:
         warned += overlap_warning(rows.X, test.X)
-    origin = rows.origin or rows.names or tuple(str(i) for i in range(rows.X.shape[1]))
-    warned += leakage_warning(rows.X, rows.y, origin, rows.groups, classes=classes)
+    warned += leakage_warning(rows, classes=classes)
     if rows.frame is not None and rows.groups is None:
         kinds = [column.kind for column in rows.columns] or ["number"] * rows.frame.shape[1]
         warned += group_warnings(rows.frame, [str(name) for name in rows.frame.columns], kinds)
@@ -148,58 +146,43 @@ def compare_left_out(model: Any, rows: Rows, seconds: float, classes: bool) -> C
 
     Rows of weight zero are in none of them.
     """
-    place = np.arange(len(rows.y)) if rows.weights is None else np.flatnonzero(rows.weights)
-    X, y = rows.X[place], rows.y[place]
-    weights = None if rows.weights is None else rows.weights[place]
-    groups = None if rows.groups is None else rows.groups[place]
-    folds = baseline_folds(X, y, groups, classes=classes)
+    place = rows.weighted
+    data = rows.take(place)
+    folds = baseline_folds(data, classes=classes)
     own = getattr(model, "left_out_", None)
     if own is None:
         only = 1 if seconds > _PATIENCE or len(folds.held) == 1 else None
-        folds = make_folds(X, y, groups, classes=classes, count=_FOLDS, only=only)
-        mine, how = predict_left_out(model, X, y, weights, folds), folds.words
+        folds = make_folds(data, classes=classes, count=_FOLDS, only=only)
+        mine, how = predict_left_out(model, data, folds), folds.words
     else:
         is_left_out = own[place]
-        probabilities = getattr(model, "loo_probabilities_", None)
-        some = place[is_left_out]
-        mine = Predicted(
-            np.flatnonzero(is_left_out),
-            model.loo_predictions_[some],
-            None if probabilities is None else probabilities[some],
-        )
-        how = _own_words(model, len(some), groups is not None)
+        probabilities, some = getattr(model, "loo_probabilities_", None), place[is_left_out]
+        sure = None if probabilities is None else probabilities[some]
+        mine = Predicted(np.flatnonzero(is_left_out), model.loo_predictions_[some], sure)
+        how = _own_words(model, len(some), rows.groups is not None)
         if len(mine.rows) <= len(folds.rows) and not np.isin(mine.rows, folds.rows).all():
-            folds = hold_out(X, groups, mine.rows)  # one fold of very many rows: the same rows are compared
-    linear = linear_left_out(X, y, weights, groups, folds, classes=classes)
+            folds = hold_out(data, mine.rows)  # one fold of very many rows: the same rows are compared
+    linear = predict_left_out(lambda train: linear_model(train, classes=classes), data, folds)
     if len(linear.rows) < len(mine.rows):  # one fold: scored on the rows that both left out
         both = np.intersect1d(mine.rows, linear.rows)
         mine, how = _take(mine, both), f"{how}, on {len(both)} of the rows"
     linear = _take(linear, mine.rows)
-    simple = _take(predict_left_out(simplest(classes), X, y, weights, folds), mine.rows)
-    labels = model.classes_ if classes else None
-    comparison = _compared(mine, simple, linear, y, weights, labels, _guess(y, weights, classes))
+    simple = _take(predict_left_out(simplest(classes), data, folds), mine.rows)
+    comparison = _compared((mine, simple, linear), data, _guess(data, classes), model.classes_ if classes else None)
     linear_how = "" if folds.words == how else folds.words
     return replace(comparison, how=how, linear_how=linear_how, rows=place[mine.rows])
 
 
 def compare_test(model: Any, rows: Rows, test: Rows, classes: bool, compare: bool) -> Comparison:
     """Return scores of the rows of another table, of models that are fitted to all training rows."""
-    places = np.arange(len(test.y))
-    probabilities = model.predict_proba(test.X) if classes and hasattr(model, "predict_proba") else None
-    mine = Predicted(places, model.predict(test.X), probabilities)
-    weights = rows.weights
-    keywords = {} if weights is None else {"sample_weight": weights}
-    least = simplest(classes).fit(rows.X, rows.y, **keywords)
-    simple = Predicted(places, least.predict(test.X), least.predict_proba(test.X) if classes else None)
-    linear = None
-    if compare:
-        best = linear_model(rows.X, rows.y, weights, rows.groups, classes=classes)
-        if weights is not None:
-            keywords = {f"{name}__sample_weight": weights for name, _ in best.steps}
-        best.fit(rows.X, rows.y, **keywords)
-        linear = Predicted(places, best.predict(test.X), best.predict_proba(test.X) if classes else None)
-    labels = model.classes_ if classes else None
-    comparison = _compared(mine, simple, linear, test.y, test.weights, labels, _guess(rows.y, weights, classes))
+
+    def predicted(fitted: Any) -> Predicted:
+        probabilities = fitted.predict_proba(test.X) if classes and hasattr(fitted, "predict_proba") else None
+        return Predicted(np.arange(len(test.y)), fitted.predict(test.X), probabilities)
+
+    mine, simple = predicted(model), predicted(fit_weighted(simplest(classes), rows))
+    linear = predicted(fit_weighted(linear_model(rows, classes=classes), rows)) if compare else None
+    comparison = _compared((mine, simple, linear), test, _guess(rows, classes), model.classes_ if classes else None)
     interval = model.predict_interval(test.X, _COVERAGE) if hasattr(model, "predict_interval") else None
     where = f"{len(test.y)} rows of {test.path}" if test.path else f"{len(test.y)} test rows"
     scores = comparison.model if interval is None else score_numbers(test.y, mine.labels, test.weights, interval)
@@ -207,39 +190,36 @@ def compare_test(model: Any, rows: Rows, test: Rows, classes: bool, compare: boo
 
 
 def _compared(
-    mine: Predicted,
-    simple: Predicted,
-    linear: Predicted | None,
-    y: NDArray[Any],
-    weights: Any,
-    labels: NDArray[Any] | None,
-    guess: str,
+    predictions: tuple[Predicted, Predicted, Predicted | None], rows: Rows, guess: str, labels: NDArray[Any] | None
 ) -> Comparison:
-    """Return the scores of predictions of the same rows; ``labels`` are the classes, None for numbers."""
-    truth = y[mine.rows]
-    some = None if weights is None else weights[mine.rows]
+    """Return the scores of predictions of the same rows: of the model, of the simplest one, of the linear one.
+
+    ``labels`` are the classes, None for numbers.
+    """
+    mine, simple, linear = predictions
+    held = rows.take(mine.rows)
 
     def scores(predicted: Predicted) -> Scores:
         if labels is None:
-            return score_numbers(truth, predicted.labels, some)
-        return score_classes(truth, predicted.labels, labels, predicted.probabilities, some)
+            return score_numbers(held.y, predicted.labels, held.weights)
+        return score_classes(held.y, predicted.labels, labels, predicted.probabilities, held.weights)
 
     difference = error = None
     if linear is not None:
-        difference, error = paired(truth, mine.labels, linear.labels, some, labels is not None)
+        difference, error = paired(held.y, mine.labels, linear.labels, held.weights, labels is not None)
     return Comparison(
         how="",
         model=scores(mine),
         simplest=scores(simple),
         guess=guess,
         rows=mine.rows,
-        truth=truth,
+        truth=held.y,
         predicted=mine.labels,
         linear=None if linear is None else scores(linear),
         difference=difference,
         error=error,
         probabilities=mine.probabilities,
-        confusion=None if labels is None else confusion(truth, mine.labels, np.union1d(labels, truth)),
+        confusion=None if labels is None else confusion(held.y, mine.labels, np.union1d(labels, held.y)),
     )
 
 
@@ -283,11 +263,11 @@ def _take(predicted: Predicted, rows: NDArray[np.intp]) -> Predicted:
     )
 
 
-def _guess(y: NDArray[Any], weights: Any, classes: bool) -> str:
+def _guess(rows: Rows, classes: bool) -> str:
     if not classes:
-        return f"the mean, {np.average(y, weights=weights):.4g}"
-    labels, place = np.unique(y, return_inverse=True)
-    return f"“{labels[np.bincount(place, weights).argmax()]}”"
+        return f"the mean, {np.average(rows.y, weights=rows.weights):.4g}"
+    labels, place = np.unique(rows.y, return_inverse=True)
+    return f"“{labels[np.bincount(place, rows.weights).argmax()]}”"
 
 
 def _range(weights: Any) -> tuple[float, float]:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from clifford_rand import __version__
 from clifford_rand._typing import Array
-from clifford_rand_nn.reporting.model_warnings import ModelWarning
 from clifford_rand_nn.reporting.selection import Choice
 from clifford_rand_nn.scores import Scores
 
@@ -55,6 +54,37 @@ class Rows:
     target: str = ""
     read: int = 0
     reasons: tuple[tuple[int, str], ...] = ()
+
+    def take(self, places: NDArray[Any]) -> "Rows":
+        """Return some of the rows, encoded, with their targets, weights and groups."""
+        weights = None if self.weights is None else self.weights[places]
+        groups = None if self.groups is None else self.groups[places]
+        return Rows(self.X[places], self.y[places], weights, groups, self.names, self.origin)
+
+    @property
+    def weighted(self) -> NDArray[np.intp]:
+        """Places of the rows whose weight is not zero."""
+        return np.arange(len(self.y)) if self.weights is None else np.flatnonzero(self.weights)
+
+
+@dataclass(frozen=True)
+class ModelWarning:
+    """Something about rows or scores that a reader should know before the model is used.
+
+    Attributes
+    ----------
+    code : str
+        For programs: "few_rows", "rare_class", "copies", "contradictions", "seen_rows", "telling_column", "groups",
+        "no_better_than_simplest", "linear_is_better", "not_converged".
+    text : str
+        A sentence, with what to do.
+    columns : tuple of str
+        Of the table, that it is about.
+    """
+
+    code: str
+    text: str
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,8 @@ from sklearn.base import clone, is_classifier
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.explanation.importance import error_measure, permutation_losses, prediction_error
-from clifford_rand_nn.reporting.baselines import make_folds, together
+from clifford_rand_nn.reporting.baselines import fit_weighted, make_folds, together
 from clifford_rand_nn.reporting.facts import Rows
-from clifford_rand_nn.solvers.interrupts import raise_if_interrupted
 
 _MOST = 2000  # rows
 _REPEATS = 5
@@ -50,29 +49,24 @@ def find_influence(model: Any, rows: Rows) -> Influence | None:
     --------
     clifford_rand_nn.explain : the same of the model itself on given rows.
     """
-    rng = np.random.default_rng(_SEED)
-    place = np.arange(len(rows.y)) if rows.weights is None else np.flatnonzero(rows.weights)
-    place = np.sort(rng.permutation(place)[:_MOST])
-    X, y = rows.X[place], rows.y[place]
-    groups, classes = None if rows.groups is None else rows.groups[place], is_classifier(model)
-    same = together(X, groups)
-    if len(y) < 20 or (same is not None and same.max() < 3):
+    place = np.sort(np.random.default_rng(_SEED).permutation(rows.weighted)[:_MOST])
+    data, classes = rows.take(place), is_classifier(model)
+    same = together(data.X, data.groups)
+    if len(place) < 20 or (same is not None and same.max() < 3):
         return None
-    folds = make_folds(X, y, groups, classes=classes, count=3, only=1)
-    test, train = folds.held[0], np.flatnonzero(folds.kept(folds.held[0]))
-    if classes and len(np.unique(y[train])) < 2:
+    folds = make_folds(data, classes=classes, count=3, only=1)
+    train, test = data.take(folds.kept(folds.held[0])), data.take(folds.held[0])
+    if classes and len(np.unique(train.y)) < 2:
         return None
-    weights_of = {} if rows.weights is None else {"sample_weight": rows.weights[place][train]}
-    fitted = raise_if_interrupted(_settled(model).fit(X[train], y[train], **weights_of))
-    weights = None if rows.weights is None else rows.weights[place][test]
-    origin = rows.origin or rows.names or tuple(f"column {j}" for j in range(X.shape[1]))
+    fitted = fit_weighted(_settled(model), train)
+    origin = rows.origin or rows.names or tuple(f"column {j}" for j in range(data.X.shape[1]))
     names = list(dict.fromkeys(origin))
     columns = [np.array([j for j, of in enumerate(origin) if of == name]) for name in names]
     losses = permutation_losses(
-        lambda shuffled: prediction_error(fitted, shuffled, y[test], weights), X[test], columns, _REPEATS, _SEED
+        lambda shuffled: prediction_error(fitted, shuffled, test.y, test.weights), test.X, columns, _REPEATS, _SEED
     )
     order = np.argsort(-losses.mean(axis=1), kind="stable")
-    return Influence(tuple(names[i] for i in order), losses[order], error_measure(fitted), len(train), len(test))
+    return Influence(tuple(names[i] for i in order), losses[order], error_measure(fitted), len(train.y), len(test.y))
 
 
 def _settled(model: Any) -> Any:

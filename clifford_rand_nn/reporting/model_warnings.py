@@ -3,7 +3,6 @@
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from clifford_rand._typing import Array
 from clifford_rand_nn._words import some_of
 from clifford_rand_nn.reporting.baselines import make_folds
+from clifford_rand_nn.reporting.facts import ModelWarning, Rows
 from clifford_rand_nn.sparse_rows import merged_rows
 
 _RARE = 10  # rows of a class: a share of them is known to some 15 points at best
@@ -27,29 +27,7 @@ _ID = re.compile(r"(^|[_\W])(id|ids|uuid|key|nr|no|patient|subject|person|user|c
 _REPEATS = 2  # rows of an id, on average
 
 
-@dataclass(frozen=True)
-class ModelWarning:
-    """Something about rows or scores that a reader should know before the model is used.
-
-    Attributes
-    ----------
-    code : str
-        For programs: "few_rows", "rare_class", "copies", "contradictions", "seen_rows", "telling_column", "groups",
-        "no_better_than_simplest", "linear_is_better", "not_converged".
-    text : str
-        A sentence, with what to do.
-    columns : tuple of str
-        Of the table, that it is about.
-    """
-
-    code: str
-    text: str
-    columns: tuple[str, ...] = ()
-
-
-def sample_warnings(
-    X: Array, y: NDArray[Any], *, classes: bool, groups: NDArray[Any] | None = None, left_out_together: bool = True
-) -> list[ModelWarning]:
+def sample_warnings(X: Array, y: NDArray[Any], *, classes: bool) -> list[ModelWarning]:
     """Return warnings of few rows, rare classes and duplicates."""
     warned = []
     n, d = X.shape
@@ -109,9 +87,7 @@ def overlap_warning(X: Array, test: Array) -> list[ModelWarning]:
     return [ModelWarning("seen_rows", f"{text} the test score flatters.")]
 
 
-def leakage_warning(
-    X: Array, y: NDArray[Any], origin: Sequence[str], groups: NDArray[Any] | None, *, classes: bool
-) -> list[ModelWarning]:
+def leakage_warning(rows: Rows, *, classes: bool) -> list[ModelWarning]:
     """Return a warning of columns of the table that predict the target almost alone.
 
     The twenty that go best with the target (F test) are tried, each with a small tree (and, for numbers, a line)
@@ -119,20 +95,19 @@ def leakage_warning(
     twentieth of that without any column.
     """
     columns: dict[str, list[int]] = {}
-    for i, name in enumerate(origin):
+    for i, name in enumerate(rows.origin or rows.names or map(str, range(rows.X.shape[1]))):
         columns.setdefault(name, []).append(i)
     if len(columns) < 2:
         return []
-    some = np.random.default_rng(0).permutation(len(y))[:_LOOKED_AT]
-    X, y = X[some], y[some]
-    groups = None if groups is None else groups[some]
+    rows = rows.take(np.random.default_rng(0).permutation(len(rows.y))[:_LOOKED_AT])
+    X, y = rows.X, rows.y
     if len(np.unique(y)) < 2:
         return []
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         strength = np.nan_to_num((f_classif if classes else f_regression)(X, y)[0], posinf=np.inf)
     order = sorted(columns, key=lambda name: -max(strength[columns[name]]))[:_TRIED]
-    folds = make_folds(X, y, groups, classes=classes, count=2)
+    folds = make_folds(rows, classes=classes, count=2)
     splits = [(np.flatnonzero(folds.kept(held)), held) for held in folds.held]
     if classes:
         least = 1 - np.unique(y, return_counts=True)[1].max() / len(y)

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, GatedReLUClassifier
 from clifford_rand_nn.reporting import baselines
-from clifford_rand_nn.reporting.baselines import Folds, linear_left_out, make_folds, predict_left_out
+from clifford_rand_nn.reporting.baselines import Folds, linear_model, make_folds, predict_left_out
 from clifford_rand_nn.reporting.collect import collect_facts, paired, score_warnings
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.reporting.model_warnings import group_warnings, leakage_warning, overlap_warning, sample_warnings
@@ -60,7 +60,7 @@ def test_calibrated_probabilities_have_a_small_calibration_error_and_others_have
 def test_rows_are_predicted_by_fits_without_them():
     model = make_pipeline(StandardScaler(), LogisticRegression())
     folds = Folds([test for _, test in StratifiedKFold(5).split(X, KIND)], 60, "")
-    found = predict_left_out(model, X, KIND, None, folds)
+    found = predict_left_out(model, Rows(X, KIND), folds)
     expected = cross_val_predict(model, X, KIND, cv=StratifiedKFold(5), method="predict_proba")
     np.testing.assert_allclose(found.probabilities, expected)
     assert found.rows.tolist() == list(range(60))
@@ -69,7 +69,7 @@ def test_rows_are_predicted_by_fits_without_them():
 def test_copies_and_groups_are_left_out_together():
     rows, y = np.repeat(X[:20], 3, axis=0), np.repeat(KIND[:20], 3)
     for given, same in ((None, np.repeat(np.arange(20), 3)), (np.arange(60) % 12, np.arange(60) % 12)):
-        for held in make_folds(rows, y, given, classes=True).held:
+        for held in make_folds(Rows(rows, y, groups=given), classes=True).held:
             assert not np.isin(same[held], same[np.setdiff1d(np.arange(60), held)]).any()
 
 
@@ -77,8 +77,10 @@ def test_labels_of_chance_get_no_credit_for_their_copies():
     """Each row is there twice: a fit that has seen the copy is right on all, an honest one on half."""
     local = np.random.default_rng(1)
     rows, y = np.repeat(local.standard_normal((100, 9)), 2, axis=0), np.repeat(local.integers(0, 2, 100), 2)
-    folds = make_folds(rows, y, None, classes=True)
-    accuracy = np.mean(linear_left_out(rows, y, None, None, folds, classes=True).labels == y)
+    folds = make_folds(Rows(rows, y), classes=True)
+    accuracy = np.mean(
+        predict_left_out(lambda train: linear_model(train, classes=True), Rows(rows, y), folds).labels == y
+    )
     assert accuracy < 0.7  # 100 fair coins: beyond that once in 10^4
 
 
@@ -125,7 +127,7 @@ def test_a_finite_network_is_judged_by_folds():
     model = GatedReLUClassifier(n_gates=5, beta=0.05, tol=1e-2, random_state=0).fit(X, KIND)
     facts = collect_facts(model, Rows(X, KIND), seconds=0.1)
     assert facts.left_out.how == "5-fold cross-validation"
-    folds = make_folds(X, KIND, None, classes=True, count=5)
+    folds = make_folds(Rows(X, KIND), classes=True, count=5)
     right = 0
     for held in folds.held:
         kept = folds.kept(held)
@@ -145,13 +147,13 @@ def test_the_linear_model_is_judged_on_the_rows_that_the_model_left_out(monkeypa
     monkeypatch.setattr(baselines, "_SMALL", 1.0)  # one fold, a fifth of the rows
     y = np.where(X[:, 0] > 0, "yes", "no")
     model = ConvexNetworkClassifier(rounds=0, loss="squared").fit(X, y)
-    fold = baselines.baseline_folds(X, y, None, classes=True).rows
+    fold = baselines.baseline_folds(Rows(X, y), classes=True).rows
     some = np.setdiff1d(np.arange(60), fold)[:10]
     told = replace_left_out(model, some)
     facts = collect_facts(told, Rows(X, y), seconds=0.1)
     np.testing.assert_array_equal(facts.left_out.rows, some)
     kept = np.setdiff1d(np.arange(60), some)
-    linear = baselines.linear_model(X[kept], y[kept], None, None, classes=True).fit(X[kept], y[kept])
+    linear = linear_model(Rows(X[kept], y[kept]), classes=True).fit(X[kept], y[kept])
     assert facts.left_out.linear.accuracy == pytest.approx(linear.score(X[some], y[some]))
     assert facts.left_out.linear.log_loss == pytest.approx(log_loss(y[some], linear.predict_proba(X[some])))
     assert facts.left_out.linear_how == "the same rows"
@@ -183,10 +185,10 @@ def test_cautions_of_rows():
 def test_a_column_that_tells_the_target_is_named():
     leak = np.where(KIND == "yes", 1.0, 0.0) * 3 + 0.1 * rng.standard_normal(60)
     origin = ("a", "b", "c", "outcome")
-    (warning,) = leakage_warning(np.column_stack([X, leak]), KIND, origin, None, classes=True)
+    (warning,) = leakage_warning(Rows(np.column_stack([X, leak]), KIND, origin=origin), classes=True)
     assert warning.columns == ("outcome",)
-    assert leakage_warning(X, KIND, origin[:3], None, classes=True) == []
-    (warning,) = leakage_warning(np.column_stack([X, 2 * VALUE]), VALUE, origin, None, classes=False)
+    assert leakage_warning(Rows(X, KIND, origin=origin[:3]), classes=True) == []
+    (warning,) = leakage_warning(Rows(np.column_stack([X, 2 * VALUE]), VALUE, origin=origin), classes=False)
     assert warning.columns == ("outcome",)
 
 

@@ -231,7 +231,7 @@ def test_the_page_and_explain_say_the_same_of_the_same_model_and_rows(classes):
     y = (y > 0).astype(int) if classes else y
     kind = ConvexNetworkClassifier(loss="squared", rounds=0) if classes else ConvexNetworkRegressor(rounds=0)
     found = find_influence(kind.fit(X, y), Rows(X, y, names=("a", "b", "c")))
-    folds = make_folds(X, y, None, classes=classes, count=3, only=1)
+    folds = make_folds(Rows(X, y), classes=classes, count=3, only=1)
     test, train = folds.held[0], np.flatnonzero(folds.kept(folds.held[0]))
     one = influence._settled(kind).fit(X[train], y[train])
     whole = explain(one, rows=X[test], targets=y[test])
