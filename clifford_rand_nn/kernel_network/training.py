@@ -12,7 +12,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.candidates import Candidate, Compared, Problem, choose, compare, level
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.landmarks.span import spread_rows
-from clifford_rand_nn.kernel_network.large_n.rows import ManyRowsSolution, solve_many
+from clifford_rand_nn.kernel_network.large_n.rows import LIMITS, ManyRowsSolution, solve_many
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.kernel_network.leave_one_out import Judged, LeaveOneOut, judge, null_value
 from clifford_rand_nn.kernel_network.metric.metric_frame import SHAPES, KernelRidge, LearnedGates, learn_frame
@@ -20,7 +20,7 @@ from clifford_rand_nn.kernel_network.metric.metric_selection import LearnedRound
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import RowSpan, is_wide
 from clifford_rand_nn.problems.duality import rounding_of_form
-from clifford_rand_nn.solvers.base import SOONEST, HistoryRow, Status
+from clifford_rand_nn.solvers.base import HistoryRow, Status
 
 COMPARED = 1000  # rows on which candidates are compared, if there are more
 DECOMPOSED = 3000  # rows up to which every beta comes from one eigendecomposition
@@ -200,8 +200,9 @@ def _many(
         problem.targets,
         problem.weights,
         fixed_beta,
-        max_time=None if choices.max_time is None else max(choices.max_time - (time.perf_counter() - began), SOONEST),
-        max_memory=choices.max_memory,
+        limits=replace(LIMITS, max_time=choices.max_time, max_memory=choices.max_memory).after(
+            time.perf_counter() - began
+        ),
     )
     if solution.status is Status.MAX_TIME:
         solution = _better_fit(solution, kernel, rows, compared, problem, beta)

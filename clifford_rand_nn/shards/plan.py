@@ -1,6 +1,5 @@
 """Plans of fits to shards: bytes on disk and in memory, passes and seconds, estimated by a small trial."""
 
-import copy
 import math
 import os
 import sys
@@ -213,11 +212,7 @@ def _some_rows(shards: Shards, rows: int, pieces: int) -> Shards:
             piece = [None if stored is None else _Rows(stored, start, stop) for stored in (y, weights)]
             pieces_of[part.shard, start] = Shard(_Rows(X, start, stop), *piece)
             taken += stop - start
-    some = copy.copy(shards)
-    vars(some).pop("fingerprint", None)
-    some.shards = tuple(pieces_of.values())
-    some.parts = tuple(some._parts())
-    return some
+    return shards.of(tuple(pieces_of.values()))
 
 
 def _piece(shards: Shards, part: Part, start: int, size: int) -> tuple[int, int]:

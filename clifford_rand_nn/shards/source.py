@@ -176,6 +176,14 @@ class Shards:
                 start = stop
             first += n
 
+    def of(self, shards: tuple[Shard, ...]) -> Self:
+        """Return some other shards, divided as these."""
+        other = copy.copy(self)
+        vars(other).pop("fingerprint", None)
+        other.shards = shards
+        other.parts = tuple(other._parts())
+        return other
+
     def whole(self) -> Self:
         """Return the same shards with a part for each, for work that writes a file a shard."""
         shards = copy.copy(self)

@@ -11,12 +11,13 @@ import resource
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from clifford_rand_nn.kernel_network.kernel import GateKernel
-from clifford_rand_nn.kernel_network.large_n.rows import ManyRowsSolution, solve_many
+from clifford_rand_nn.kernel_network.large_n.rows import LIMITS, ManyRowsSolution, solve_many
 
 ROWS = (2000, 4000, 8000, 16_000, 64_000)
 TABLE_ROWS = (1000, 2000, 4000, 8000, 10_000)
@@ -53,9 +54,9 @@ def table(path: Path, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nd
 def one(n: int, max_memory: float | None, path: Path | None) -> None:
     X, Y, new, there = made(n) if path is None else table(path, n)
     kernel = GateKernel(bias=float(np.sqrt(np.mean((X**2).sum(axis=1)))))
-    solve_many(kernel, X[:200], Y[:200], max_time=60.0)  # what is compiled once
+    solve_many(kernel, X[:200], Y[:200], limits=replace(LIMITS, max_time=60.0))  # what is compiled once
     began = time.process_time()
-    found: ManyRowsSolution = solve_many(kernel, X, Y, max_memory=max_memory)
+    found: ManyRowsSolution = solve_many(kernel, X, Y, limits=replace(LIMITS, max_memory=max_memory))
     cpu = time.process_time() - began
     f = found.predict(new, X, np.float32)
     share = 1 - np.mean((f - there) ** 2) / there.var() if path is None else (f.argmax(1) == there.argmax(1)).mean()

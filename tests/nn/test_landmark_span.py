@@ -7,11 +7,11 @@ from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 from clifford_rand_nn.kernel_network.landmarks import cost_model
 from clifford_rand_nn.kernel_network.landmarks.span import LandmarkSpan
-from clifford_rand_nn.kernel_network.large_n.rows import solve_many
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.shards.source import Shards
 from support.exact_span import exact_form, least_logistic, least_squares
+from support.large_n import solve_many
 
 KERNEL = GateKernel(bias=1.0)
 _DOUBLE = 1e-13  # of the optimum in sixty digits, as it is written, and of sums over rows

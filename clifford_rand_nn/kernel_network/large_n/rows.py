@@ -1,7 +1,6 @@
 """Kernel regression for many rows: the whole problem as long as time and memory allow, a stated part of it beyond."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +21,7 @@ from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status
 
 TOL = 1e-3  # relative gap: predictions are then within sqrt(2 tol × objective) of the optimum's, in the mean
+LIMITS = Limits(tol=TOL, max_iter=500)  # of which max_iter counts products with the kernel
 _N_RADII = 60
 
 
@@ -66,12 +66,7 @@ def solve_many(
     weights: Array | None = None,
     beta: float | None = None,
     way: str = "auto",
-    *,
-    tol: float = TOL,
-    max_iter: int = 500,
-    max_time: float | None = None,
-    max_memory: float | None = None,
-    callback: Callable[[HistoryRow], object] | None = None,
+    limits: Limits = LIMITS,
 ) -> ManyRowsSolution:
     r"""Minimize over the functions of a kernel's space and an intercept t, for all outputs at once.
 
@@ -83,10 +78,9 @@ def solve_many(
 
     ``targets`` (n, C). ``X`` (n, d): rows as the kernel sees them, standardized. ``weights`` (n,): brought to a mean of
     1. ``beta``: in the 1/n scale; None chooses it: by leave-one-out of every row and beta (eigenvectors), of some rows
-    from the factor, on some thousand rows (conjugate gradients), or by held-out rows (landmarks). ``tol``: relative gap
-    to reach. ``max_iter``: most products with the kernel. ``max_time``: seconds. Without it, a way to the whole problem
-    is taken if it is expected to end within two minutes. ``max_memory``: bytes beside the data; None is half of the
-    machine's. ``callback``: of each `HistoryRow`.
+    from the factor, on some thousand rows (conjugate gradients), or by held-out rows (landmarks). Without
+    ``max_time`` a way to the whole problem is taken if it is expected to end within two minutes; ``max_memory`` counts
+    what is beside the data, by default half of the machine's.
 
     Raises
     ------
@@ -102,7 +96,6 @@ def solve_many(
     (True, True)
     """
     began, owner = time.perf_counter(), "solve_many"
-    limits = Limits.of(owner, tol=tol, max_iter=max_iter, max_time=max_time, max_memory=max_memory, callback=callback)
     rows = as_real(X, "X", owner)
     if rows.ndim != 2 or len(rows) < 4:
         raise fail("X", owner, "an (n, d) array with n ≥ 4", describe(f"shape {rows.shape}"))
@@ -117,11 +110,10 @@ def solve_many(
     problem = ManyRows(kernel, rows[order], targets[order], w)
     width = int(kernel.features(rows[:1]).shape[1]) * (1 if kernel.angle is None else 2)
     if way == "auto":
-        chosen = choose(n, width, C, max_time, max_memory)
+        chosen = choose(n, width, C, limits.max_time, limits.max_memory)
     else:
-        most = np.inf if max_memory is None else max_memory
-        chosen = estimates(n, width, C, most, np.inf if max_time is None else max_time)[way]
-    limits = limits.after(time.perf_counter() - began) if max_time is None else limits
+        most, seconds = (np.inf if limit is None else limit for limit in (limits.max_memory, limits.max_time))
+        chosen = estimates(n, width, C, most, seconds)[way]
     solved = _solve(problem, chosen, limits, began, beta)
     watch, last = solved.watch, order[n - solved.last :]
     fitted, dual = np.zeros(targets.shape), np.zeros(targets.shape)

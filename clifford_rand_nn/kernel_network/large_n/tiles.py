@@ -26,28 +26,28 @@ class KernelTiles:
 
     def __init__(self, kernel: GateKernel, X: NDArray[np.floating], dtype: Any = np.float64) -> None:
         self.kernel, self.dtype = kernel, np.dtype(dtype)
-        self._z = np.ascontiguousarray(kernel.features(np.asarray(X, dtype=self.dtype)), dtype=self.dtype)
+        self.z = np.ascontiguousarray(kernel.features(np.asarray(X, dtype=self.dtype)), dtype=self.dtype)
         A = kernel.angle
-        self._a = self._z if A is None else np.ascontiguousarray(self._z @ A.astype(self.dtype))
-        self._lengths = np.linalg.norm(self._a, axis=1)
-        self.n = len(self._z)
+        self.a = self.z if A is None else np.ascontiguousarray(self.z @ A.astype(self.dtype))
+        self.lengths = np.linalg.norm(self.a, axis=1)
+        self.n = len(self.z)
 
     @property
     def width(self) -> int:
         """Numbers a row that a tile is made of."""
-        return int(self._z.shape[1] + (0 if self._a is self._z else self._a.shape[1]))
+        return int(self.z.shape[1] + (0 if self.a is self.z else self.a.shape[1]))
 
     def diagonal(self) -> Array:
         """Return K(x, x), half the squared length of every row."""
-        return np.asarray(0.5 * np.einsum("ij,ij->i", self._z, self._z, dtype=np.float64))
+        return np.asarray(0.5 * np.einsum("ij,ij->i", self.z, self.z, dtype=np.float64))
 
     def tile(self, rows: slice, columns: slice, columns_of: "KernelTiles | None" = None) -> NDArray[Any]:
         """Return a tile: of these rows with columns of ``other``, by default of the same rows."""
         right = self if columns_of is None else columns_of
-        inner = self._z[rows] @ right._z[columns].T
-        cosines = inner if self._a is self._z else self._a[rows] @ right._a[columns].T
-        left_angle, right_angle = self._a[rows], right._a[columns]
-        arc_of_rows(inner, cosines, left_angle, right_angle, self._lengths[rows], right._lengths[columns])
+        inner = self.z[rows] @ right.z[columns].T
+        cosines = inner if self.a is self.z else self.a[rows] @ right.a[columns].T
+        left_angle, right_angle = self.a[rows], right.a[columns]
+        arc_of_rows(inner, cosines, left_angle, right_angle, self.lengths[rows], right.lengths[columns])
         return inner
 
     def fill_upper(self, out: NDArray[Any]) -> None:

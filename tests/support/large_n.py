@@ -1,0 +1,10 @@
+"""Kernel regression for many rows, with limits as keywords."""
+
+from dataclasses import replace
+
+from clifford_rand_nn.kernel_network.large_n import rows
+
+
+def solve_many(kernel, X, y, weights=None, beta=None, way="auto", **limits):
+    """Solve, with the default limits except for some."""
+    return rows.solve_many(kernel, X, y, weights, beta, way, replace(rows.LIMITS, **limits))
