@@ -28,10 +28,9 @@ from clifford_rand_nn.row_sums.sums import Block
 from clifford_rand_nn.row_sums.targets import Targets
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.shards.engines.local import as_engine
-from clifford_rand_nn.shards.gated.fit import Trained, needed, on_all_columns, train_gated
+from clifford_rand_nn.shards.gated.fit import State, Trained, moved, needed, on_all_columns, state_of, train_gated
 from clifford_rand_nn.shards.gated.passes import Patterns
 from clifford_rand_nn.shards.gated.problem import ShardedProblem
-from clifford_rand_nn.shards.gated.steps import State, moved, state_of
 from clifford_rand_nn.shards.scan import Facts, scan
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import SOONEST, Limits, Result, Status

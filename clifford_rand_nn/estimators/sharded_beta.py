@@ -14,8 +14,7 @@ from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import gated_predictions
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.row_sums.targets import Targets
-from clifford_rand_nn.shards.gated.fit import Trained
-from clifford_rand_nn.shards.gated.steps import State, moved
+from clifford_rand_nn.shards.gated.fit import State, Trained, moved
 
 SHARE = 0.5  # of the time that there is
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import quantity
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.row_sums.engine import Engine, Need
+from clifford_rand_nn.row_sums.engine import Engine
 from clifford_rand_nn.row_sums.sums import Part, PartWork, RowMap, RowSum, Sums
 from clifford_rand_nn.shards.formats.base import Stored
 from clifford_rand_nn.shards.source import Shard, Shards
@@ -102,7 +102,7 @@ def plan_fit(
     owner: str,
     shards: Shards,
     engine_of: Callable[[Shards], Engine],
-    fit: Callable[[Shards, Engine, float], Any],
+    fit: Callable[[Shards, Any, float], Any],
     max_time: float | None = None,
 ) -> Plan:
     """Return the plan of a fit.
@@ -230,15 +230,23 @@ class _Idle(PartWork):
         return 0
 
 
-class _Timed(Engine):
-    """An engine whose passes are timed."""
+@Engine.register
+class _Timed:
+    """An engine whose passes are timed; all else is left to it."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.shards, self.workers, self.first = engine.shards, engine.workers, engine.first
         self.seconds: list[float] = []
-        self.idle = 0.0
-        self.kept, self.most_kept = 0, engine.most_kept
+        self.idle, self.kept = 0.0, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._engine.close()
 
     def begin(self) -> None:
         """Time a pass that reads nothing."""
@@ -248,46 +256,21 @@ class _Timed(Engine):
         self.idle = time.perf_counter() - began
 
     def sum(self, term: RowSum) -> Sums:
-        with self._pass():
-            return self._engine.sum(term)
+        return self._timed(lambda: self._engine.sum(term))
 
     def keep(self, make: RowMap) -> None:
-        with self._pass():
-            self._engine.keep(make)
-        few = next(self.shards.blocks(self.shards.parts[0], 1))
-        self.kept += make.of(few).nbytes * self.shards.n
+        self._timed(lambda: self._engine.keep(make))
+        row = next(self.shards.blocks(self.shards.parts[0], 1))
+        self.kept += make.of(row).nbytes * self.shards.n
 
     def each(self, work: PartWork) -> Iterator[Any]:
-        with self._pass():
-            results = list(self._engine.each(work))
-        return iter(results)
+        return iter(self._timed(lambda: list(self._engine.each(work))))
 
-    def keep_to(self, most: float | None, need: Need, owner: str) -> None:
-        self._engine.keep_to(most, need, owner)
-        self.workers, self.most_kept = self._engine.workers, self._engine.most_kept
-
-    def agreed(self, value: _Value) -> _Value:
-        return self._engine.agreed(value)
-
-    def of_first(self, work: Callable[[], _Value]) -> _Value:
-        return self._engine.of_first(work)
-
-    def close(self) -> None:
-        self._engine.close()
-
-    def _pass(self) -> "_Seconds":
-        return _Seconds(self.seconds)
-
-
-class _Seconds:
-    def __init__(self, seconds: list[float]) -> None:
-        self._found = seconds
-
-    def __enter__(self) -> None:
-        self._began = time.perf_counter()
-
-    def __exit__(self, *error: object) -> None:
-        self._found.append(time.perf_counter() - self._began)
+    def _timed(self, work: Callable[[], _Value]) -> _Value:
+        began = time.perf_counter()
+        result = work()
+        self.seconds.append(time.perf_counter() - began)
+        return result
 
 
 class _Memory:

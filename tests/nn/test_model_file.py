@@ -24,7 +24,7 @@ from clifford_rand_nn import (
     sample_gates,
     save_model,
 )
-from clifford_rand_nn.kernel_network.large_n.cost_model import estimates
+from clifford_rand_nn.kernel_network.large_n.rows import estimates
 from clifford_rand_nn.tables import read_table
 from support import exported
 from support.damage import bomb, damaged_bytes, damaged_directory, damaged_members, model_files

@@ -11,7 +11,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor, load_model, save_model
 from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.local import LocalEngine
-from clifford_rand_nn.shards.gated.steps import ShardedFista
+from clifford_rand_nn.shards.gated.fit import ShardedFista
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import Status
 from clifford_rand_nn.solvers.fista import Fista
