@@ -70,7 +70,7 @@ class _Scan(PartWork):
         sums, squares = np.zeros(d), np.zeros(d)
         labels: dict[Any, float] = defaultdict(float)
         energies: dict[Any, float] = defaultdict(float)
-        picked: list[Block] = []
+        picked: list[Sample] = []
         ranges: list[Array] = []
         for block in shards.blocks(part, self.rows):
             w = np.ones(len(block.X)) if block.weights is None else np.ascontiguousarray(block.weights)
@@ -90,15 +90,10 @@ class _Scan(PartWork):
             elif block.y is not None and block.y.dtype.kind in "fiub" and w.any():
                 reals = np.asarray(block.y[w > 0], dtype=np.float64).reshape(np.count_nonzero(w), -1)
                 ranges += [reals.min(axis=0), reals.max(axis=0)]
-            rows = self.chosen[slice(*np.searchsorted(self.chosen, [block.first, block.first + len(w)]))] - block.first
-            if rows.size:
-                y, weights = (None if array is None else array[rows] for array in (block.y, block.weights))
-                picked.append(Block(block.X[rows], y, weights, block.first))
-        sample = _joined(picked, self._indices(part), d, shards)
+            index = self.chosen[slice(*np.searchsorted(self.chosen, [block.first, block.first + len(w)]))]
+            picked.append(Sample(index, *(None if a is None else a[index - block.first] for a in block[:3])))  # type: ignore[arg-type]
+        sample = _joined(picked, d, shards.dtype)
         return Facts(n, math.fsum(weight), sums, squares, dict(labels), dict(energies), _bounds(ranges), sample)
-
-    def _indices(self, part: Part) -> NDArray[np.int64]:
-        return self.chosen[slice(*np.searchsorted(self.chosen, [part.first, part.first + part.size]))]
 
     def _check_labels(self, labels: NDArray[Any], shard: Any) -> None:
         if labels.dtype.kind == "f" and (labels % 1 != 0).any():
@@ -156,14 +151,13 @@ def _bounds(ranges: list[Array]) -> Array:
     return np.stack([np.min(ranges, axis=0), np.max(ranges, axis=0)]) if ranges else np.zeros((2, 0))
 
 
-def _joined(blocks: list[Block], index: NDArray[np.int64], d: int, shards: Shards) -> Sample:
-    if not blocks:
-        return Sample(index, np.zeros((0, d), shards.dtype), None, None)
-    X, y, w = (
-        None if values[0] is None else np.concatenate(values) for values in zip(*(b[:3] for b in blocks), strict=True)
-    )
-    assert X is not None
-    return Sample(index, X, y, w)
+def _joined(samples: list[Sample], d: int, dtype: Any) -> Sample:
+    """Return several samples as one."""
+    samples = [sample for sample in samples if len(sample.X)]
+    if not samples:
+        return Sample(np.zeros(0, dtype=np.int64), np.zeros((0, d), dtype), None, None)
+    fields = zip(*samples, strict=True)
+    return Sample(*(None if values[0] is None else np.concatenate(values) for values in fields))  # type: ignore[arg-type]
 
 
 def scan(engine: Engine, size: int, seed: Any, classify: bool, owner: str) -> Facts:
@@ -202,12 +196,6 @@ def _together(parts: Iterable[Facts]) -> Facts:
     for part in facts:
         labels.update(part.labels)
         energies.update(part.energies)
-    samples = [part.sample for part in facts if len(part.sample.X)]
-    X, y, w = (
-        None if values[0] is None else np.concatenate(values)
-        for values in zip(*(part[1:] for part in samples), strict=True)
-    )
-    assert X is not None
     return Facts(
         sum(part.n for part in facts),
         math.fsum(part.weight for part in facts),
@@ -216,5 +204,5 @@ def _together(parts: Iterable[Facts]) -> Facts:
         dict(sorted(labels.items())),
         dict(sorted(energies.items())),
         _bounds([row for part in facts if part.bounds.size for row in part.bounds]),
-        Sample(np.concatenate([part.rows for part in samples]), X, y, w),
+        _joined([part.sample for part in facts], len(facts[0].sums), np.float64),
     )

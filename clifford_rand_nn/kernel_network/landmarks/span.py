@@ -16,7 +16,6 @@ from clifford_rand_nn.kernel_network.standardization import Standardization
 _EPS = float(np.finfo(np.float64).eps)
 _ORDER = 0  # seed of the one permutation that all choices of rows begin with
 _PIVOT = 1e-11  # of the largest diagonal entry: what a landmark adds to those before it; less is rounding
-_HEIGHT, _WIDTH = 256, 1024  # entries of a tile, see `KernelTiles`
 
 
 def spread_rows(n: int, m: int) -> NDArray[np.intp]:
@@ -69,14 +68,7 @@ class LandmarkRows:
 
     def kernel(self, X: NDArray[Any]) -> NDArray[Any]:
         """Return K (k, m) of rows (k, d), in the type of the tiles."""
-        tiles = self.tiles
-        new = KernelTiles(tiles.kernel, self._standardized(X), tiles.dtype)
-        out = np.empty((new.n, tiles.n), dtype=tiles.dtype)
-        for i in range(0, new.n, _HEIGHT):
-            for j in range(0, tiles.n, _WIDTH):
-                rows, columns = slice(i, min(i + _HEIGHT, new.n)), slice(j, min(j + _WIDTH, tiles.n))
-                out[rows, columns] = new.tile(rows, columns, tiles)
-        return out
+        return self.tiles.matrix_from(self._standardized(X), threads=False)
 
     def _standardized(self, X: NDArray[Any]) -> Array:
         X = X.astype(np.float64)

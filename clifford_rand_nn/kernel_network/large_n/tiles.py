@@ -94,8 +94,8 @@ class KernelTiles:
             for_each_part(share, new.n, least=_HEIGHT, step=_HEIGHT)
         return out
 
-    def matrix_from(self, rows: NDArray[np.floating]) -> NDArray[Any]:
-        """Return K(rows, X), (m, n), of the tiles' type."""
+    def matrix_from(self, rows: NDArray[np.floating], threads: bool = True) -> NDArray[Any]:
+        """Return K(rows, X), (m, n), of the tiles' type; in this thread alone where others have rows of their own."""
         new = KernelTiles(self.kernel, rows, self.dtype)
         out = np.empty((new.n, self.n), dtype=self.dtype)
 
@@ -105,6 +105,9 @@ class KernelTiles:
                 for columns in self._spans(0):
                     out[mine, columns] = new.tile(mine, columns, self)
 
+        if not threads:
+            share(slice(0, new.n))
+            return out
         with ONE_BLAS_THREAD:
             for_each_part(share, new.n, least=_HEIGHT, step=_HEIGHT)
         return out
