@@ -21,8 +21,8 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.claims import KernelClaim
+from clifford_rand_nn.kernel_network.large_n.rows import solve_many
 from clifford_rand_nn.solvers.base import Status
-from support.large_n import solve_many
 
 BOTH = [ConvexNetworkClassifier(), ConvexNetworkRegressor()]
 LOGISTIC = ConvexNetworkClassifier(loss="logistic")

@@ -111,12 +111,16 @@ def test_held_out_rows_choose_beta_and_promise(fitted: Any) -> None:
     )
 
 
-def test_any_number_of_workers_gives_the_same_bits(fitted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, X, y, w = fitted
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_any_number_of_workers_gives_the_same_bits(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = rows(160, 3)
+    w = np.random.default_rng(1).uniform(0.5, 2.0, 160)
+    model, shards = ConvexNetworkClassifier(loss=loss, rounds=0), sharded(X, y > 0.5, w)
+    first = clone(model).fit(shards)
     monkeypatch.setattr(LocalEngine.__init__, "__defaults__", (1, None))
-    other = ConvexNetworkRegressor(rounds=0).fit(sharded(X, y, w))
-    assert np.array_equal(other.network_.alpha, model.network_.alpha)
-    assert other.certificate_.dual == model.certificate_.dual
+    second = clone(model).fit(shards)
+    assert np.array_equal(second.network_.alpha, first.network_.alpha)
+    assert second.certificate_.dual == first.certificate_.dual
 
 
 def test_rows_of_weight_zero_count_nowhere(fitted: Any) -> None:
@@ -189,37 +193,51 @@ class _StopError(Exception):
     pass
 
 
-@pytest.mark.parametrize("passes", [2, 3])
+def _is_on_all_rows(k: int, term: Any) -> bool:
+    return isinstance(term, LossSum) and term.targets.left_out is None
+
+
+@pytest.mark.parametrize(
+    ("loss", "stops"),
+    [(loss, lambda k, term, most=most: k > most) for loss, most in (("squared", 2), ("squared", 3), ("logistic", 2))]
+    + [("logistic", _is_on_all_rows)],
+)
 def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(
-    fitted: Any, passes: int, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    loss: str, stops: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model, X, y, w = fitted
-    done, whole = [], LocalEngine.sum
+    X, y = rows(160, 3)
+    w = np.random.default_rng(1).uniform(0.5, 2.0, 160)
+    model, shards, whole, calls = (
+        ConvexNetworkClassifier(loss=loss, rounds=0),
+        sharded(X, y > 0.5, w),
+        LocalEngine.sum,
+        [],
+    )
 
     def some(engine: LocalEngine, term: Any) -> Any:
-        done.append(term)
-        if len(done) > passes:
+        calls.append(term)
+        if stops(len(calls), term):
             raise _StopError
         return whole(engine, term)
 
     there = Checkpoint(tmp_path / "state", every=0)
-    shards = sharded(X, y, w)
+    undisturbed = clone(model).fit(shards)
     with monkeypatch.context() as patched:
         patched.setattr(LocalEngine, "sum", some)
         with pytest.raises(_StopError):
-            ConvexNetworkRegressor(rounds=0).fit(shards, checkpoint=there)
-    calls: list[Any] = []
+            clone(model).fit(shards, checkpoint=there)
+    calls.clear()
     monkeypatch.setattr(LocalEngine, "sum", lambda engine, term: (calls.append(term), whole(engine, term))[1])
-    again = ConvexNetworkRegressor(rounds=0).fit(shards, checkpoint=there)
+    again = clone(model).fit(shards, checkpoint=there)
     assert not any(isinstance(term, NormalSum) for term in calls)
-    assert np.array_equal(again.network_.alpha, model.network_.alpha)
-    assert again.certificate_.dual == model.certificate_.dual
-    once_more = ConvexNetworkRegressor(rounds=0).fit(shards, checkpoint=there)  # nothing is left to do
-    assert np.array_equal(once_more.network_.alpha, model.network_.alpha)
-    assert once_more.history_[-1].relative_gap == again.history_[-1].relative_gap
-    assert len(once_more.history_) == len(again.history_)
+    once_more = clone(model).fit(shards, checkpoint=there)  # nothing is left to do
+    for other in (again, once_more):
+        assert np.array_equal(other.network_.alpha, undisturbed.network_.alpha)
+        assert np.array_equal(other.predict_proba(X), undisturbed.predict_proba(X))
+        assert other.certificate_.dual == undisturbed.certificate_.dual
+        assert [row.relative_gap for row in other.history_] == [row.relative_gap for row in undisturbed.history_]
     with pytest.raises(ArgumentError, match="its rounds"):
-        ConvexNetworkRegressor(rounds=1).fit(shards, checkpoint=there)
+        clone(model).set_params(rounds=1).fit(shards, checkpoint=there)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,9 @@ from scipy.linalg import cholesky, solve_triangular
 from clifford_rand_nn import ConvexNetworkClassifier, load_model, save_model
 from clifford_rand_nn.datafits.registry import encode_labels
 from clifford_rand_nn.kernel_network.landmarks import cost_model
-from clifford_rand_nn.kernel_network.landmarks.judge import LossSum, SpanProblem, judge
-from clifford_rand_nn.kernel_network.landmarks.normal_equations import WorkingSum
+from clifford_rand_nn.kernel_network.landmarks.judge import SpanProblem, judge
 from clifford_rand_nn.kernel_network.landmarks.span import LandmarkRows, LandmarkSpan
 from clifford_rand_nn.kernel_network.logistic.path import logistic_path
-from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.source import Shards
 
@@ -110,44 +108,6 @@ def test_probabilities_and_score_are_of_rows_held_out(fitted: Any) -> None:
     shares = np.bincount(np.searchsorted(model.classes_, y)) / len(y)
     assert loss < -0.8 * shares @ np.log(shares)
     assert model.predict_proba(X).sum(axis=1) == pytest.approx(1.0)
-
-
-def test_any_number_of_workers_gives_the_same_bits(fitted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, X, y, w = fitted
-    monkeypatch.setattr(LocalEngine.__init__, "__defaults__", (1, None))
-    other = ConvexNetworkClassifier(loss="logistic", rounds=0).fit(sharded(X, y, w))
-    assert np.array_equal(other.network_.alpha, model.network_.alpha)
-    assert other.certificate_.dual == model.certificate_.dual
-
-
-class _StopError(Exception):
-    pass
-
-
-@pytest.mark.parametrize("all_rows", [False, True])
-def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(
-    fitted: Any, all_rows: bool, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model, X, y, w = fitted
-    whole = LocalEngine.sum
-
-    def some(engine: LocalEngine, term: Any) -> Any:
-        if isinstance(term, LossSum) and (term.targets.left_out is None) == all_rows:
-            raise _StopError
-        return whole(engine, term)
-
-    there, shards = Checkpoint(tmp_path / "state", every=0), sharded(X, y, w)
-    with monkeypatch.context() as patched:
-        patched.setattr(LocalEngine, "sum", some)
-        with pytest.raises(_StopError):
-            ConvexNetworkClassifier(loss="logistic", rounds=0).fit(shards, checkpoint=there)
-    calls: list[Any] = []
-    monkeypatch.setattr(LocalEngine, "sum", lambda engine, term: (calls.append(term), whole(engine, term))[1])
-    again = ConvexNetworkClassifier(loss="logistic", rounds=0).fit(shards, checkpoint=there)
-    assert not any(isinstance(term, WorkingSum) for term in calls)
-    assert np.array_equal(again.network_.alpha, model.network_.alpha)
-    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
-    assert again.certificate_.dual == model.certificate_.dual
 
 
 def test_rows_of_a_class_that_is_only_held_out_and_weights_of_classes() -> None:
