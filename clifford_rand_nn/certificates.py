@@ -130,8 +130,9 @@ class Certificate:
         kept = weights > 0
         data, labels, weights = data[kept], labels[kept], weights[kept] / weights[kept].mean()
         units, scaled, rows, targets = self._in_units(data, self._targets(labels, owner), owner)
-        primal, zero = scaled._primal(rows, targets, weights), scaled._mean_loss(0 * targets, targets, weights)
-        dual, theta = scaled._bound(rows, targets, weights)
+        primal = _primal(scaled, rows, targets, weights)
+        zero = _mean_loss(_loss_of(scaled), 0 * targets, targets, weights)
+        dual, theta = _bound(scaled, rows, targets, weights)
         if not np.isfinite(primal) or not dual < np.inf:  # of other data nothing may be bounded: 0
             raise fail("X", owner, "the data of its training", describe("data of another size, by far"))
         slack = rounding(primal, dual, zero, EQUALITY_TOL)
@@ -161,8 +162,8 @@ class Certificate:
         """
         units, scaled, rows, targets = self._in_units(X, targets, "Certificate")
         weights = np.ones(len(targets)) if weights is None else weights
-        dual = scaled._bound(rows, targets, weights) if bound else DualBound(scaled.dual, scaled.dual_point)
-        return self._with_values(units, scaled._primal(rows, targets, weights), dual)
+        dual = _bound(scaled, rows, targets, weights) if bound else DualBound(scaled.dual, scaled.dual_point)
+        return self._with_values(units, _primal(scaled, rows, targets, weights), dual)
 
     def _with_values(self, units: Units, primal: float, bound: DualBound) -> "Certificate":
         """Return the certificate with values and dual point found in units."""
@@ -223,31 +224,6 @@ class Certificate:
         wider = replace(self, claim=self.claim._replace(family=family), scope=pricer.scope, n_patterns=pricer.n_atoms)
         return wider.verify(X, y, sample_weight)
 
-    def _bound(self, X: Any, targets: Array, weights: Array) -> DualBound:
-        r"""Dual value of the stored point, projected onto its equalities and scaled into its norms; at least that of 0.
-
-        The rounding error of an equality, :math:`e=1^TD_i\theta` or :math:`1^T\theta`, costs e times the bias of it,
-        of the size of the targets. Biases of ReLU neurons add up to the intercept.
-        """
-        n, claim, loss = len(targets), self.claim, self._loss
-        columns = np.ones((n, int(self.fit_intercept)))
-        if self.bias is True and isinstance(claim, GatedClaim):
-            columns = np.column_stack([claim.gates.on(X), columns])
-        basis, sizes, _ = np.linalg.svd(columns, full_matrices=False)
-        basis = basis[:, sizes > n * np.finfo(np.float64).eps * sizes.max(initial=0.0)]
-        datafit = Datafit(loss, targets, None if (weights == weights[0]).all() else weights)
-        theta = datafit.dual_point(self.dual_point, basis)
-        largest = claim.dual_norm(X, theta)
-        theta = theta * min(1.0, n * self.beta / largest) if largest > 0 else theta
-        if self.fit_intercept and self.classes is None:
-            theta = zero_sums(theta)
-        missed = float(np.abs(columns.T @ theta).sum() * np.abs(targets).max()) / n
-        penalty = claim.dual_penalty(X, theta) / (n**2 * self.beta)
-        gains = weights * loss.stated_dual_value(theta / weights[:, None], targets)
-        lost = 2 * np.finfo(np.float64).eps * float(np.abs(theta * targets).sum()) / n  # to cancellation in the gains
-        value = float(np.mean(gains)) - missed - penalty - lost
-        return DualBound(0.0, 0 * theta) if value <= 0 else DualBound(value, theta)
-
     def _rows(self, X: Any, owner: str) -> Any:
         if issparse(X):
             stays = is_large_sparse(X)  # a kernel network takes them if it knows rows by their products
@@ -272,11 +248,6 @@ class Certificate:
             raise fail("sample_weight", owner, rule, describe(f"{positive} positive weights"))
         return weights
 
-    @property
-    def _loss(self) -> Loss:
-        loss = as_loss(self.loss, "Certificate", self.huber_delta if has_delta(self.loss) else None)
-        return loss if self.classes is None else loss.of_classes(len(self.classes))
-
     def _targets(self, y: NDArray[Any], owner: str) -> Array:
         if self.classes is None:
             return np.asarray(as_real(y, "y", owner), dtype=np.float64).reshape(len(y), -1)
@@ -286,20 +257,7 @@ class Certificate:
             return encode_marks(y)
         if not np.isin(y, self.classes).all():
             raise fail("y", owner, "made of the training classes", describe("another label"))
-        return encode_labels(np.searchsorted(self.classes, y), len(self.classes), self._loss)[0]
-
-    def _primal(self, X: Any, targets: Array, weights: Array) -> float:
-        f, penalty = self.claim.predictions_and_penalty(X)
-        primal = self._mean_loss(f, targets, weights) + self.beta * penalty
-        if self._loss.is_quadratic or self._loss.even:
-            e = self.claim.rounding_of_predictions(X) + np.finfo(np.float64).eps * np.abs(targets).max(initial=0.0)
-            if e * np.abs(f - targets).mean() > _FELT * primal:
-                r = self.claim.residuals(X, targets)
-                return self._mean_loss(r, 0 * targets, weights) + self.beta * penalty
-        return primal
-
-    def _mean_loss(self, f: Array, y: Array, weights: Array) -> float:
-        return float(np.mean(weights * self._loss.stated_value(f, y)))
+        return encode_labels(np.searchsorted(self.classes, y), len(self.classes), _loss_of(self))[0]
 
     def __str__(self) -> str:
         values = f"primal {self.primal:.8g}, dual {self.dual:.8g}"
@@ -307,3 +265,50 @@ class Certificate:
 
     def __repr__(self) -> str:
         return f"Certificate({self})"
+
+
+def _bound(certificate: Certificate, X: Any, targets: Array, weights: Array) -> DualBound:
+    r"""Dual value of the stored point, projected onto its equalities and scaled into its norms; at least that of 0.
+
+    The rounding error of an equality, :math:`e=1^TD_i\theta` or :math:`1^T\theta`, costs e times the bias of it,
+    of the size of the targets. Biases of ReLU neurons add up to the intercept.
+    """
+    n, claim, loss = len(targets), certificate.claim, _loss_of(certificate)
+    columns = np.ones((n, int(certificate.fit_intercept)))
+    if certificate.bias is True and isinstance(claim, GatedClaim):
+        columns = np.column_stack([claim.gates.on(X), columns])
+    basis, sizes, _ = np.linalg.svd(columns, full_matrices=False)
+    basis = basis[:, sizes > n * np.finfo(np.float64).eps * sizes.max(initial=0.0)]
+    datafit = Datafit(loss, targets, None if (weights == weights[0]).all() else weights)
+    theta = datafit.dual_point(certificate.dual_point, basis)
+    largest = claim.dual_norm(X, theta)
+    theta = theta * min(1.0, n * certificate.beta / largest) if largest > 0 else theta
+    if certificate.fit_intercept and certificate.classes is None:
+        theta = zero_sums(theta)
+    missed = float(np.abs(columns.T @ theta).sum() * np.abs(targets).max()) / n
+    penalty = claim.dual_penalty(X, theta) / (n**2 * certificate.beta)
+    gains = weights * loss.stated_dual_value(theta / weights[:, None], targets)
+    lost = 2 * np.finfo(np.float64).eps * float(np.abs(theta * targets).sum()) / n  # to cancellation in the gains
+    value = float(np.mean(gains)) - missed - penalty - lost
+    return DualBound(0.0, 0 * theta) if value <= 0 else DualBound(value, theta)
+
+
+def _loss_of(certificate: Certificate) -> Loss:
+    loss = as_loss(certificate.loss, "Certificate", certificate.huber_delta if has_delta(certificate.loss) else None)
+    return loss if certificate.classes is None else loss.of_classes(len(certificate.classes))
+
+
+def _primal(certificate: Certificate, X: Any, targets: Array, weights: Array) -> float:
+    loss = _loss_of(certificate)
+    f, penalty = certificate.claim.predictions_and_penalty(X)
+    primal = _mean_loss(loss, f, targets, weights) + certificate.beta * penalty
+    if loss.is_quadratic or loss.even:
+        e = certificate.claim.rounding_of_predictions(X) + np.finfo(np.float64).eps * np.abs(targets).max(initial=0.0)
+        if e * np.abs(f - targets).mean() > _FELT * primal:
+            r = certificate.claim.residuals(X, targets)
+            return _mean_loss(loss, r, 0 * targets, weights) + certificate.beta * penalty
+    return primal
+
+
+def _mean_loss(loss: Loss, f: Array, y: Array, weights: Array) -> float:
+    return float(np.mean(weights * loss.stated_value(f, y)))

@@ -76,12 +76,17 @@ class RescaledFit(Parameters):
     def beta_max(self: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Least beta with which `fit` finds a network without neurons."""
         model = clone(self).set_params(max_time=None)
-        task = model._task(X, y, sample_weight)
-        units = model._units(task)
-        if not units.plain:
-            model, task = model._in(units), task.in_units(units)
-        top = model._top(model._drawing_rows(model._with_feature(task)))
+        return float(model._largest_beta(X, y, sample_weight))
+
+    def _largest_beta(self: Any, X: Any, y: Any, sample_weight: Any) -> float:
+        task = self._task(X, y, sample_weight)
+        units = self._units(task)
+        scaled = self if units.plain else self._in(units)
+        top = scaled._largest_beta_of(task if units.plain else task.in_units(units))
         if units.plain or not top > 0:
             return float(top)
-        back = model._drawing_units(units).inverse()
+        back = scaled._drawing_units(units).inverse()
         return float(back.beta(top, self.penalty == "ridge", type(self).__name__))
+
+    def _largest_beta_of(self: Any, task: Task) -> float:
+        return float(self._top(self._drawing_rows(self._with_feature(task))))
