@@ -119,8 +119,10 @@ def check_array(
 ) -> NDArray[Any]:
     """Return ``value`` if it is an array of this type and shape, None being any length; nothing is converted."""
     if not isinstance(value, np.ndarray) or value.dtype != dtype or value.ndim != len(shape):
-        found = f"dtype {value.dtype}, shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
-        raise fail(name, owner, f"an array of {np.dtype(dtype)} with {len(shape)} axes", describe(found))
+        received = type(value).__name__
+        if isinstance(value, np.ndarray):
+            received = f"dtype {value.dtype}, shape {value.shape}"
+        raise fail(name, owner, f"an array of {np.dtype(dtype)} with {len(shape)} axes", describe(received))
     if any(wanted is not None and wanted != length for wanted, length in zip(shape, value.shape, strict=True)):
         lengths = ("any" if length is None else str(length) for length in shape)
         rule = "of shape (" + ", ".join(lengths) + ("," if len(shape) == 1 else "") + ")"
@@ -221,8 +223,8 @@ def check_integer(
     value: object, name: str, owner: str, *, low: int = 1, high: int | None = None, hint: str = ""
 ) -> int:
     """Return ``value`` as an int in ``[low, high]``."""
-    told = high if high is None or abs(high) < 10**15 else quantity(high, "")
-    rule = f"an integer ≥ {low}" if high is None else f"an integer from {low} to {told}"
+    largest = high if high is None or abs(high) < 10**15 else quantity(high, "")
+    rule = f"an integer ≥ {low}" if high is None else f"an integer from {low} to {largest}"
     if not is_whole(value):
         raise fail(name, owner, rule, value, hint)
     if value < low or (high is not None and value > high):
@@ -295,14 +297,14 @@ def check_dtype(value: Any, name: str, owner: str, kinds: str = "biufcO") -> np.
 
 def check_path(value: object, name: str, owner: str) -> Path:
     """Return the path that a text or a path of Python names."""
-    given = value.__fspath__() if isinstance(value, os.PathLike) else value
-    if not isinstance(given, str) or not given or "\0" in given:
+    file = value.__fspath__() if isinstance(value, os.PathLike) else value
+    if not isinstance(file, str) or not file or "\0" in file:
         raise fail(name, owner, "the path of a file or a folder", value)
-    return Path(given)
+    return Path(file)
 
 
 def check_instance(value: object, kinds: Any, name: str, owner: str, rule: str) -> None:
-    """Raise for what is no instance of ``kinds``."""
+    """Raise for what is not an instance of ``kinds``."""
     if not isinstance(value, kinds):
         raise fail(name, owner, rule, value)
 

@@ -77,9 +77,9 @@ class Algebra(Space):
     def new(self, keys: Keys, coefficients: np.ndarray) -> Multivector:
         """Return a multivector whose array nobody else holds, without checks."""
         coefficients.setflags(False)  # type: ignore[call-arg]
-        made = object.__new__(Multivector)
-        made.algebra, made.keys, made.coefficients = self, keys, coefficients
-        return made
+        A = object.__new__(Multivector)
+        A.algebra, A.keys, A.coefficients = self, keys, coefficients
+        return A
 
     def new_tensor(self, keys: Keys, coefficients: Tensor) -> Multivector:
         """Return the multivector whose coefficients are a tensor, as it is, without checks."""
@@ -105,8 +105,8 @@ class Algebra(Space):
             for name, coefficient in value.items():
                 if isinstance(coefficient, Multivector):
                     rule = "a number, a symbol or an array of them: no multivector has multivectors for coefficients"
-                    found = describe(f"a multivector of grades {coefficient.grades}")
-                    raise fail(name, "Algebra", rule, found, "Write products and sums: alg.e1 * A + alg.e2 * B.")
+                    received = describe(f"a multivector of grades {coefficient.grades}")
+                    raise fail(name, "Algebra", rule, received, "Write products and sums: alg.e1 * A + alg.e2 * B.")
                 blade = self.blade(name)
                 total = total + blade.gp(coefficient)
             return total.sparse() if not total.ndim else total
@@ -125,8 +125,8 @@ class Algebra(Space):
         return self.new(keys_of_masks(self.d, (mask,)), np.array([sign]))
 
     def __getattr__(self, name: str) -> Multivector:
-        found = None if name.startswith("_") or "names" not in self.__dict__ else self.names.parse(name)
-        if found is None:
+        parsed = None if name.startswith("_") or "names" not in self.__dict__ else self.names.parse(name)
+        if parsed is None:
             hint = f" {self.names.hint}" if "names" in self.__dict__ else ""
             raise AttributeError(f"{type(self).__name__!r} object has no attribute or blade {name!r}.{hint}")
         blade = self.blade(name)
@@ -223,8 +223,8 @@ class Algebra(Space):
             if values.shape == (keys.size,) and values.dtype in FLOATS:  # the rest of this, for the most of its calls
                 return self.new(keys, values.copy())
         if isinstance(values, dict):
-            made = self(values)
-            return made if dtype is None else made.astype(dtype)
+            A = self(values)
+            return A if dtype is None else A.astype(dtype)
         if values.__class__ is not np.ndarray and is_tensor(values):
             array = as_tensor(values, "values", "multivector")
             keys = self._keys_of_tensor(grades, "multivector", "values")
@@ -234,8 +234,8 @@ class Algebra(Space):
         if array.ndim == 0 or array.shape[-1] != keys.size:
             rule = f"an array with {keys.size} components on its last axis (grades {', '.join(map(str, keys.grades))})"
             raise fail("values", "multivector", rule, describe(f"shape {tuple(array.shape)}"))
-        made = self.new(keys, layout.own(array)) if array.__class__ is np.ndarray else self.new_tensor(keys, array)
-        return made if dtype is None else made.astype(dtype)
+        A = self.new(keys, layout.own(array)) if array.__class__ is np.ndarray else self.new_tensor(keys, array)
+        return A if dtype is None else A.astype(dtype)
 
     @cached_property
     def _all_keys(self) -> Keys:

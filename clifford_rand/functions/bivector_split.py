@@ -76,19 +76,19 @@ def _with_general(B: MV, array: Array, left: Array, rtol: float, work: Any) -> A
     frame = frame_of(B, "bivector_split")
     flat = layout.components(B.on_keys(frame.bivectors).coefficients)[:, left]
     rows = frame.enter(B.new(frame.bivectors, flat.T), frame.bivectors, work).coefficients
-    found = []
+    splits = []
     for row in rows:
         planes = commuting_planes(frame.matrix(row), frame.signs, rtol)
         if planes is None:
-            given = describe(f"one for which none was found to a relative error of {rtol:.1g}")
+            received = describe(f"one for which none was found to a relative error of {rtol:.1g}")
             hint = "There is none where x ↦ Bx - xB has a Jordan block beyond those of a null rotation."
-            raise fail("B", "bivector_split", "a sum of commuting simple bivectors", given, hint)
-        found.append([plane[frame.upper] for plane in planes])
-    dtype = np.result_type(array, *(plane for planes in found for plane in planes))
-    result = np.zeros((max(len(array), *map(len, found)), *array.shape[1:]), dtype=dtype)
+            raise fail("B", "bivector_split", "a sum of commuting simple bivectors", received, hint)
+        splits.append([plane[frame.upper] for plane in planes])
+    dtype = np.result_type(array, *(plane for planes in splits for plane in planes))
+    result = np.zeros((max(len(array), *map(len, splits)), *array.shape[1:]), dtype=dtype)
     result[: len(array)] = array
     for k in range(len(result)):
-        parts = np.array([planes[k] if k < len(planes) else np.zeros(len(frame.upper[0])) for planes in found])
+        parts = np.array([planes[k] if k < len(planes) else np.zeros(len(frame.upper[0])) for planes in splits])
         result[k][:, left] = frame.leave(frame.bivector(parts.astype(dtype)), B, dtype).coefficients.T
     return result
 
@@ -144,9 +144,9 @@ def misfit(parts: list[Array], b: Array, g: Array) -> float:
         plane = np.outer(u, v) - np.outer(v, u)
         simple = float(np.abs(unit - plane * (unit[row, column] / plane[row, column])).max())
         worst = max(worst, simple * float(size / whole))
-        for other in parts[:i]:
-            overlap = (part * g) @ other
-            worst = max(worst, float(np.abs(overlap).max() / (whole * max(size, np.abs(other).max()))))
+        for earlier in parts[:i]:
+            overlap = (part * g) @ earlier
+            worst = max(worst, float(np.abs(overlap).max() / (whole * max(size, np.abs(earlier).max()))))
     return worst
 
 
@@ -156,16 +156,16 @@ def skew_planes(b: Array) -> list[Array]:
 
     T, Z = schur(b, output="real")
     limit = 4 * len(b) * np.finfo(np.float64).eps * np.abs(b).max(initial=0.0)
-    found = []
+    blocks = []
     k = 0
     while k + 1 < len(b):
         value = (T[k, k + 1] - T[k + 1, k]) / 2
         if abs(value) > limit:
-            found.append(value * (np.outer(Z[:, k], Z[:, k + 1]) - np.outer(Z[:, k + 1], Z[:, k])))
+            blocks.append(value * (np.outer(Z[:, k], Z[:, k + 1]) - np.outer(Z[:, k + 1], Z[:, k])))
             k += 2
         else:
             k += 1
-    return found
+    return blocks
 
 
 def _split(b: Array, g: Array, gap: float, rank: float) -> list[Array] | None:
@@ -185,10 +185,10 @@ def _split(b: Array, g: Array, gap: float, rank: float) -> list[Array] | None:
             least = max(gap, 1e-9) * abs(centre)
             centre = complex(*(0.0 if abs(x) <= least else x for x in (centre.real, centre.imag)))
         left = [z for z in left if min(abs(z - centre), abs(z + centre)) > 2 * gap * scale + 1e-9 * abs(centre)]
-        found = _eigenplanes(X, g, centre, 2 * gap * scale + 1e-9 * abs(centre), len(near), b.dtype)
-        if found is None:
+        eigenplanes = _eigenplanes(X, g, centre, 2 * gap * scale + 1e-9 * abs(centre), len(near), b.dtype)
+        if eigenplanes is None:
             return None
-        parts += found
+        parts += eigenplanes
     rest = b - sum(parts, np.zeros_like(b))
     if b.dtype.kind == "f" and rest.dtype.kind == "c" and np.abs(rest.imag).max() <= 1e-12:
         rest = rest.real
@@ -272,7 +272,7 @@ def _nilpotent_planes(b: Array, g: Array, tol: float) -> list[Array] | None:
     metric = Q.T @ (g[:, None] * Q)
     values, Y = np.linalg.eigh((metric + metric.T) / 2)
     Y = Y[:, np.abs(values) > 1e-9]
-    rest, found = beta, []
+    rest, split_off = beta, []
     if Y.shape[1] > m // 2:
         return None
     if Y.shape[1]:
@@ -285,8 +285,8 @@ def _nilpotent_planes(b: Array, g: Array, tol: float) -> list[Array] | None:
         for k in range(Y.shape[1]):
             plane = np.outer(x[:, k], p[:, k]) - np.outer(p[:, k], x[:, k])
             rest = rest - plane
-            found.append(plane)
-    others = skew_planes((rest - rest.T) / 2)  # as many as the rank says, the rest of them is rounding
-    others.sort(key=lambda plane: -float(np.abs(plane).max()))
-    found += others[: m // 2 - Y.shape[1]]
-    return [Q @ plane @ Q.T for plane in found]
+            split_off.append(plane)
+    remaining = skew_planes((rest - rest.T) / 2)  # as many as the rank says, the rest of them is rounding
+    remaining.sort(key=lambda plane: -float(np.abs(plane).max()))
+    split_off += remaining[: m // 2 - Y.shape[1]]
+    return [Q @ plane @ Q.T for plane in split_off]

@@ -76,8 +76,8 @@ def tanh(A: MV) -> MV:
     >>> (0.5 * alg.e12).tanh().isclose(math.tan(0.5) * alg.e12)
     True
     """
-    found = _far(A, np.tanh, lambda z: 1 - np.tanh(z) ** 2, 1j)
-    return _quotient(A, *cosh_sinh(A, 1, "tanh"), "tanh") if found is None else found
+    far = _far(A, np.tanh, lambda z: 1 - np.tanh(z) ** 2, 1j)
+    return _quotient(A, *cosh_sinh(A, 1, "tanh"), "tanh") if far is None else far
 
 
 def sin(A: MV) -> MV:
@@ -127,8 +127,8 @@ def tan(A: MV) -> MV:
     >>> (0.5 * alg.e1).tan().isclose(math.tan(0.5) * alg.e1)
     True
     """
-    found = _far(A, np.tan, lambda z: 1 + np.tan(z) ** 2, 1.0)
-    return _quotient(A, *cosh_sinh(A, -1, "tan"), "tan") if found is None else found
+    far = _far(A, np.tan, lambda z: 1 + np.tan(z) ** 2, 1.0)
+    return _quotient(A, *cosh_sinh(A, -1, "tan"), "tan") if far is None else far
 
 
 def _far(A: MV, f: Any, derivative: Any, unit: complex) -> MV | None:
@@ -144,19 +144,19 @@ def _far(A: MV, f: Any, derivative: Any, unit: complex) -> MV | None:
         return np.asarray(np.abs(turned - (np.floor(turned.real / np.pi) + 0.5) * np.pi))
 
     with np.errstate(all="ignore"):
-        found = by_two_eigenvalues(as_inexact(A), f, derivative, distance)
-    if found is None or not np.isfinite(found[1]).all():
+        keys_and_values = by_two_eigenvalues(as_inexact(A), f, derivative, distance)
+    if keys_and_values is None or not np.isfinite(keys_and_values[1]).all():
         return None
-    return A.new(found[0], layout.own(found[1].real.astype(as_inexact(A).dtype)))
+    return A.new(keys_and_values[0], layout.own(keys_and_values[1].real.astype(as_inexact(A).dtype)))
 
 
 def _quotient(A: MV, C: MV, S: MV, owner: str) -> MV:
     try:
         inverse = C.inv()
     except (ArgumentError, ZeroDivisionError) as error:
-        other = "cos" if owner == "tan" else "cosh"
-        found = describe(f"one whose {other} has no inverse")
-        raise fail("A", owner, f"a multivector whose {other} has an inverse", found) from error
+        cosine = "cos" if owner == "tan" else "cosh"
+        received = describe(f"one whose {cosine} has no inverse")
+        raise fail("A", owner, f"a multivector whose {cosine} has an inverse", received) from error
     return S * inverse
 
 
@@ -180,8 +180,8 @@ def cosh_sinh(A: MV, sign: int, owner: str) -> Pair:
 
 def _added(sigma: Any, C: MV, S: MV, sign: int) -> Pair:
     """Return the functions of σ + B from those of B."""
-    one, other = (np.cosh(sigma), np.sinh(sigma)) if sign > 0 else (np.cos(sigma), np.sin(sigma))
-    return C * one + S * (sign * other), C * other + S * one
+    cosine, sine = (np.cosh(sigma), np.sinh(sigma)) if sign > 0 else (np.cos(sigma), np.sin(sigma))
+    return C * cosine + S * (sign * sine), C * sine + S * cosine
 
 
 def _closed(B: MV, sign: int) -> "Pair | None":
@@ -194,19 +194,19 @@ def _closed(B: MV, sign: int) -> "Pair | None":
         return None
     work = np.result_type(dtype, np.float64)
     if B.coefficients.ndim == 1 and dtype.kind == "f":
-        one = code.of_one(B.on_keys(code.work).coefficients.tolist(), sign)
-        if one is not None:
-            even, odd = (np.array(part, dtype=dtype) for part in one)
+        pair = code.of_one(B.on_keys(code.work).coefficients.tolist(), sign)
+        if pair is not None:
+            even, odd = (np.array(part, dtype=dtype) for part in pair)
             return B.new(code.even_keys, even), B.new(code.work, odd)
     parts = layout.components(B.on_keys(code.work).coefficients)
     even = np.empty((code.even_keys.size, parts.shape[1]), dtype=dtype)
     odd = np.empty((code.work.size, parts.shape[1]), dtype=dtype)
     for start in range(0, parts.shape[1], CHUNK):
         at = slice(start, start + CHUNK)
-        found = code.of_rows(parts[:, at].astype(work, copy=False), sign)
-        if found is None:
+        images = code.of_rows(parts[:, at].astype(work, copy=False), sign)
+        if images is None:
             return None
-        even[:, at], odd[:, at] = found
+        even[:, at], odd[:, at] = images
     C, S = layout.coefficients(even, B.shape), layout.coefficients(odd, B.shape)
     return B.new(code.even_keys, C), B.new(code.work, S)
 
@@ -247,9 +247,9 @@ def _general(B: MV, sign: int, owner: str) -> Pair:
     for step in range(int(steps.max(initial=0))):
         left = steps > step
         at: Any = left if e.ndim > 1 else ...
-        one, other = U.new(keys, e[at].copy()), U.new(keys, s[at].copy())
-        s[at] = (other + other * one).on_keys(keys).coefficients
-        e[at] = (2 * one * (2 + one)).on_keys(keys).coefficients
+        less, sine = U.new(keys, e[at].copy()), U.new(keys, s[at].copy())
+        s[at] = (sine + sine * less).on_keys(keys).coefficients
+        e[at] = (2 * less * (2 + less)).on_keys(keys).coefficients
     C = 1 + U.new(keys, e)
     return form.give(C, B), form.give(U.new(keys, s) * U, B)
 
@@ -283,8 +283,8 @@ def _exact(A: MV, sign: int, owner: str) -> Pair:
     pair = B.algebra.scalar(C), B.new(B.keys, np.asarray(B.coefficients * S[..., None], dtype=object))
     if all(is_exact_zero(value) for value in np.ravel(sigma)):
         return pair
-    other, one = (np.asarray(part, dtype=object) for part in np.frompyfunc(sine_and_cosine(sign), 1, 2)(sigma))
-    return pair[0] * one + pair[1] * (sign * other), pair[0] * other + pair[1] * one
+    sine, cosine = (np.asarray(part, dtype=object) for part in np.frompyfunc(sine_and_cosine(sign), 1, 2)(sigma))
+    return pair[0] * cosine + pair[1] * (sign * sine), pair[0] * sine + pair[1] * cosine
 
 
 def scalar_square(A: MV, owner: str) -> tuple[NDArray[Any], MV, NDArray[Any]]:
@@ -294,6 +294,6 @@ def scalar_square(A: MV, owner: str) -> tuple[NDArray[Any], MV, NDArray[Any]]:
     s, rest = without_scalar(B.anticommutator(B))
     if not all(is_exact_zero(value) for value in rest.coefficients.ravel().tolist()):
         rule = "a scalar and a part with scalar square, where the coefficients are fractions or symbols"
-        found = describe(f"a multivector of grades {', '.join(map(str, A.grades))} whose square has other parts")
-        raise fail("A", owner, rule, found, "Substitute numbers first, or convert with astype(float).")
+        received = describe(f"a multivector of grades {', '.join(map(str, A.grades))} whose square has other parts")
+        raise fail("A", owner, rule, received, "Substitute numbers first, or convert with astype(float).")
     return np.asarray(sigma, dtype=object), B, np.asarray(s, dtype=object)

@@ -46,8 +46,8 @@ class PlaneExponential:
         self.planes = 2 if q.names else 1
         self.square = code.function(s.scalar(), t.scalar(), q, h.on(self.work))
         again = StraightLine(metric)
-        other = again.argument("b", self.work)
-        self.scalar_square = again.function(again.product("x", "anticommutator", other, other, (0,)).scalar())
+        b = again.argument("b", self.work)
+        self.scalar_square = again.function(again.product("x", "anticommutator", b, b, (0,)).scalar())
         self.keys = union(union(keys_of_grades(metric.d, (0,)), self.work), q.keys)
         self.at_work = [self.keys.find(int(mask)) for mask in self.work.masks]
         self.even_keys = union(keys_of_grades(metric.d, (0,)), q.keys)  # of C(B²)
@@ -157,14 +157,14 @@ def _split(square: Part) -> tuple[Part, Part]:
 
 def plane_exponential(metric: Metric, keys: Keys) -> PlaneExponential | None:
     """Return the code for B of ``keys``, None where B² may be more than s + q."""
-    found: Any = metric.plans.get(("exp", keys), False)
-    if found is False:
-        found = None
+    kept_code: Any = metric.plans.get(("exp", keys), False)
+    if kept_code is False:
+        kept_code = None
         if 0 < keys.size <= MOST_ROWS and keys.grades[0] and metric.is_numeric:
-            made = PlaneExponential(metric, keys)
-            found = made if made.serves else None
-        keep(metric, ("exp", keys), found)
-    return found
+            candidate = PlaneExponential(metric, keys)
+            kept_code = candidate if candidate.serves else None
+        keep(metric, ("exp", keys), kept_code)
+    return kept_code
 
 
 def exponential_of_one(A: MV) -> MV | None:
@@ -172,13 +172,13 @@ def exponential_of_one(A: MV) -> MV | None:
     code = plane_exponential(A.algebra.form, A.keys)
     if code is None:
         return None
-    found = code.exp_of_one((A if code.work is A.keys else A.on_keys(code.work)).coefficients.tolist())
-    if found is None or not math.isfinite(sum(found)):
+    components = code.exp_of_one((A if code.work is A.keys else A.on_keys(code.work)).coefficients.tolist())
+    if components is None or not math.isfinite(sum(components)):
         return None
     dtype = A.coefficients.dtype
-    if dtype != np.float64 and max(max(found), -min(found)) > LARGEST:
+    if dtype != np.float64 and max(max(components), -min(components)) > LARGEST:
         return None
-    return A.new(code.keys, np.array(found, dtype=dtype))
+    return A.new(code.keys, np.array(components, dtype=dtype))
 
 
 def closed_exponential(sigma: Any, B: MV) -> MV | None:
@@ -189,9 +189,9 @@ def closed_exponential(sigma: Any, B: MV) -> MV | None:
         return None
     work = np.result_type(dtype, np.float64)
     if not B.ndim and dtype.kind == "f":
-        one = exponential_of_one(B)
-        if one is not None:
-            return one * math.exp(sigma)
+        image = exponential_of_one(B)
+        if image is not None:
+            return image * math.exp(sigma)
     parts = layout.components(B.on_keys(code.work).coefficients)
     count = parts.shape[1]
     result = np.empty((code.keys.size, count), dtype=dtype)

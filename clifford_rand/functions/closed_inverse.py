@@ -96,7 +96,7 @@ class InverseCode:
 
     def versors(self, parts: NDArray[Any]) -> NDArray[Any] | None:
         """Return the inverses of rows (K, N) if all are versors."""
-        # a look at a few spares the rest where they are no versors
+        # a look at a few spares the rest where they are not versors
         return None if not self.always and self.rows.all(parts[:, :FEW]) is None else self.rows.all(parts)
 
 
@@ -127,12 +127,12 @@ def _adjugate(metric: Metric, keys: Keys) -> tuple[int, Any, Keys, int]:
 
 def inverse_code(metric: Metric, keys: Keys) -> InverseCode | None:
     """Return the code for A of ``keys``, None where more than five vectors occur or no component is a length."""
-    found: Any = metric.plans.get(("inv", keys), False)
-    if found is False:
+    kept_code: Any = metric.plans.get(("inv", keys), False)
+    if kept_code is False:
         small = keys.size and used_vectors(keys).bit_count() <= MOST
-        found = InverseCode(metric, keys) if small and components_are_lengths(metric) else None
-        keep(metric, ("inv", keys), found)
-    return found
+        kept_code = InverseCode(metric, keys) if small and components_are_lengths(metric) else None
+        keep(metric, ("inv", keys), kept_code)
+    return kept_code
 
 
 def inverse_of_one(A: MV, rtol: float | None) -> MV | None:
@@ -140,9 +140,9 @@ def inverse_of_one(A: MV, rtol: float | None) -> MV | None:
     code = inverse_code(A.algebra.form, A.keys)
     limit = _limit(A, rtol)
     if code is None or code.terms > BY_MATRIX:
-        one = one_by_matrix(A, limit)
-        if one is not None or code is None:
-            return one
+        by_matrix = one_by_matrix(A, limit)
+        if by_matrix is not None or code is None:
+            return by_matrix
     a = A.coefficients.tolist()
     size = math.hypot(*map(abs, a))
     if not 1 / RANGE < size < RANGE:
@@ -224,9 +224,9 @@ def closed_inverse(A: MV, rtol: float | None) -> tuple[MV | None, NDArray[np.boo
         return None, np.zeros(A.shape, dtype=bool)
     by_code = rtol is None and A.dtype == np.float64  # or by NumPy, with its bits
     if by_code:
-        found = code.versors(layout.components(A.coefficients))
-        if found is not None:
-            return A.new(code.keys, layout.coefficients(found, A.shape)), np.ones(A.shape, dtype=bool)
+        reverses = code.versors(layout.components(A.coefficients))
+        if reverses is not None:
+            return A.new(code.keys, layout.coefficients(reverses, A.shape)), np.ones(A.shape, dtype=bool)
     eps = eps_of(A.dtype)
     limit = _limit(A, rtol)
     with np.errstate(all="ignore"):
@@ -236,7 +236,7 @@ def closed_inverse(A: MV, rtol: float | None) -> tuple[MV | None, NDArray[np.boo
         keys = code.keys
         general = by_code and not code.always
         if not general:
-            few = parts[:, :4]  # a look at these spares the rest where they are no versors
+            few = parts[:, :4]  # a look at these spares the rest where they are not versors
             general = not (code.always or versors_of_rows(few, code, limit, eps, np.empty_like(few)).all())
         for part in () if general else _chunks(parts):
             done[part] = versors_of_rows(parts[:, part], code, limit, eps, values[:, part])
@@ -310,5 +310,5 @@ def _size(a: NDArray[Any]) -> Any:
 
 def newton_step(metric: Metric, a: Keys, x: Keys) -> NewtonStep:
     """Return the step for these keys, made once."""
-    found: Any = metric.plans.get(("newton", a, x))
-    return keep(metric, ("newton", a, x), NewtonStep(metric, a, x)) if found is None else found
+    kept_step: Any = metric.plans.get(("newton", a, x))
+    return keep(metric, ("newton", a, x), NewtonStep(metric, a, x)) if kept_step is None else kept_step

@@ -135,10 +135,10 @@ class RotorCode:
             return np.array(angle_and_half(np, s, u.square, u.t, "one"))
         size = np.abs(q).max(axis=0)
         rho = np.sqrt(np.abs(u.t))
-        one = size <= 4e-16 * np.abs(b).max(axis=0) ** 2
-        clear = ~one & (rho > SEPARATE * size)
+        single = size <= 4e-16 * np.abs(b).max(axis=0) ** 2
+        clear = ~single & (rho > SEPARATE * size)
         result = np.empty((6, rows.shape[1]))
-        ways = {"one": one, "real": clear & (u.t > 0), "complex": clear & (u.t < 0), "study": ~(one | clear)}
+        ways = {"one": single, "real": clear & (u.t > 0), "complex": clear & (u.t < 0), "study": ~(single | clear)}
         for way, where in ways.items():
             if where.any():
                 at: Any = slice(None) if where.all() else where
@@ -259,8 +259,8 @@ class RotorCode:
 
 def rotor_code(metric: Metric) -> RotorCode:
     """Return the code of a metric, made once."""
-    found = metric.plans.get("rotors")
-    return keep(metric, "rotors", RotorCode(metric)) if found is None else found
+    kept_code = metric.plans.get("rotors")
+    return keep(metric, "rotors", RotorCode(metric)) if kept_code is None else kept_code
 
 
 def _each_chunk(R: MV, kept: Any, root: bool) -> tuple[Any, Any]:
@@ -286,9 +286,9 @@ def closed_form(R: MV, kept: Any) -> tuple[MV | None, NDArray[np.bool_]]:
         return None, np.zeros(R.shape, dtype=bool)
     if not R.ndim and 1 < d <= MOST:
         code = rotor_code(R.algebra.form)
-        found = code.of_one(R.on_keys(code.even).coefficients.tolist(), float(np.finfo(kept).eps), root=False)
-        if found is not None:
-            F, scale = found
+        rows = code.of_one(R.on_keys(code.even).coefficients.tolist(), float(np.finfo(kept).eps), root=False)
+        if rows is not None:
+            F, scale = rows
             if scale == 1.0:
                 return R.new(code.bivectors, np.array(F, dtype=kept)), np.ones((), dtype=bool)
             keys = keys_of_grades(d, (0, 2))
@@ -319,10 +319,10 @@ def closed_root(R: MV, kept: Any) -> tuple[MV | None, NDArray[np.bool_]]:
         return None, np.zeros(R.shape, dtype=bool)
     if not R.ndim and d <= MOST:
         code = rotor_code(R.algebra.form)
-        found = code.of_one(R.on_keys(code.even).coefficients.tolist(), float(np.finfo(kept).eps), root=True)
-        if found is not None:
-            values = np.array(found[0], dtype=kept)
-            return R.new(code.even, values * math.sqrt(found[1])), np.ones((), dtype=bool)
+        rows = code.of_one(R.on_keys(code.even).coefficients.tolist(), float(np.finfo(kept).eps), root=True)
+        if rows is not None:
+            values = np.array(rows[0], dtype=kept)
+            return R.new(code.even, values * math.sqrt(rows[1])), np.ones((), dtype=bool)
     root, fine = _each_chunk(R, kept, root=True)
     if not fine.any() and len(fine):
         return None, fine.reshape(R.shape)

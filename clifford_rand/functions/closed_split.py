@@ -7,7 +7,7 @@ x³ - s x² + e x - P² with s = ⟨B²⟩_0 and 4e = ⟨q²⟩_0, and as B, h a
 
 in five dimensions or less, where P = 0: F2 = (h - 2 x2 B)/(2 (x1 - x2)) and F1 = B - F2. This is the invariant
 decomposition of M. Roelfs and S. De Keninck, "Graded symmetry groups: plane and simple", Advances in Applied Clifford
-Algebras 33, 2023, section 5. Planes that turn equally fast are told apart by J = q/√q²: B = B+ + B- with
+Algebras 33, 2023, section 5. Planes that turn equally fast are separated by J = q/√q²: B = B+ + B- with
 B± = B (1 ± J)/2, and F1 - F2 = r B+ + B-/r with r² = B-²/B+². What has no such split to the rounding is left to the
 general way (`bivector_split`).
 """
@@ -74,8 +74,8 @@ class SplitCode:
             q, h = _filled(q, size), _filled(h, size)
             wide = np.abs(q).max(axis=0, initial=0.0)
             several = np.flatnonzero(wide > SIMPLE)
-            found = np.zeros((3 if self.three else 2, *b.shape))
-            found[0] = b
+            planes = np.zeros((3 if self.three else 2, *b.shape))
+            planes[0] = b
             fine = np.ones(size.shape, dtype=bool)
             if len(several):
                 b, s, t, h = b[:, several], s[several], t[several], h[:, several]
@@ -85,10 +85,10 @@ class SplitCode:
                 parts = np.where(fine[several], parts, 0.0)
                 if parts.dtype.kind == "c" and not parts.imag.any():
                     parts = parts.real
-                found = found.astype(parts.dtype, copy=False)
-                found[:, :, several] = parts
-            used = np.abs(found).reshape(len(found), -1).any(axis=1)
-            return found[: max(1, int(used.sum()))] * size, fine
+                planes = planes.astype(parts.dtype, copy=False)
+                planes[:, :, several] = parts
+            used = np.abs(planes).reshape(len(planes), -1).any(axis=1)
+            return planes[: max(1, int(used.sum()))] * size, fine
 
     def _two(self, b: Rows, s: Rows, wide: Rows, t: Rows, h: Rows) -> Rows:
         root = np.sqrt(np.abs(t))
@@ -127,11 +127,11 @@ class SplitCode:
         if x.dtype.kind == "c":
             near = (np.abs(x.imag) < UNSIGNED**0.25 * np.abs(x[0])) & (x.imag != 0)  # a double root, by its rounding
             x = np.where(near.any(axis=0), np.nan, x) if x.imag.any() else x.real
-        found = []
+        planes = []
         for i in range(3):
             y, z = x[(i + 1) % 3], x[(i + 2) % 3]
-            found.append((E / 12 + x[i] ** 2 * b - x[i] * h / 2) / ((x[i] - y) * (x[i] - z)))
-        return np.stack(found)
+            planes.append((E / 12 + x[i] ** 2 * b - x[i] * h / 2) / ((x[i] - y) * (x[i] - z)))
+        return np.stack(planes)
 
     def _is_split(self, parts: Rows, b: Rows) -> NDArray[np.bool_]:
         sizes = np.abs(parts).max(axis=1)
@@ -155,8 +155,8 @@ def _largest(rows: Any, like: Rows) -> Rows:
 
 def split_code(metric: Metric) -> SplitCode:
     """Return the code of a metric, made once."""
-    found: Any = metric.plans.get("split")
-    return keep(metric, "split", SplitCode(metric)) if found is None else found
+    kept_code: Any = metric.plans.get("split")
+    return keep(metric, "split", SplitCode(metric)) if kept_code is None else kept_code
 
 
 # ---- log R and √R of rotors in six dimensions: R = s (1 + T1)(1 + T2)(1 + T3) with commuting simple T_i
@@ -251,5 +251,5 @@ class TangentCode:
 
 def tangent_code(metric: Metric) -> TangentCode:
     """Return the code of a metric, made once."""
-    found: Any = metric.plans.get("tangents")
-    return keep(metric, "tangents", TangentCode(metric)) if found is None else found
+    kept_code: Any = metric.plans.get("tangents")
+    return keep(metric, "tangents", TangentCode(metric)) if kept_code is None else kept_code

@@ -45,26 +45,26 @@ class CompiledFunction:
     def array(self, *values: Any) -> NDArray[Any]:
         """Return the coefficients (..., n_keys) alone."""
         inputs = self._inputs(values)
-        batch = np.broadcast_shapes(*(one.shape for one in inputs)) if inputs else ()
+        batch = np.broadcast_shapes(*(x.shape for x in inputs)) if inputs else ()
         if self.backend == "numba":
             return self._by_numba(inputs, batch)
-        results = [np.asarray(one) for one in self.kernel(*inputs)]
-        kinds = [one.dtype for one in results if one.dtype.kind in "fc"] or [np.dtype(np.float64)]
+        results = [np.asarray(x) for x in self.kernel(*inputs)]
+        kinds = [x.dtype for x in results if x.dtype.kind in "fc"] or [np.dtype(np.float64)]
         dtype = np.result_type(*kinds)
-        given = np.result_type(*inputs) if inputs else dtype
-        if given.kind == dtype.kind or all(one.dtype.kind == "i" for one in results):
-            dtype = given  # a constant such as √2 is a float64 scalar, and must not widen float32
+        dtype_of_inputs = np.result_type(*inputs) if inputs else dtype
+        if dtype_of_inputs.kind == dtype.kind or all(x.dtype.kind == "i" for x in results):
+            dtype = dtype_of_inputs  # a constant such as √2 is a float64 scalar, and must not widen float32
         out = np.empty((*batch, len(results)), dtype=dtype)
-        for k, one in enumerate(results):
-            out[..., k] = one
+        for k, x in enumerate(results):
+            out[..., k] = x
         return out
 
     def _by_numba(self, inputs: list[NDArray[Any]], batch: tuple[int, ...]) -> NDArray[Any]:
         stacked = np.empty((len(inputs), *batch))
-        for i, one in enumerate(inputs):
-            if one.dtype.kind == "c":
-                raise fail("values", "the compiled function", "real", describe(f"dtype {one.dtype}"), "Use numpy.")
-            stacked[i, ...] = one
+        for i, x in enumerate(inputs):
+            if x.dtype.kind == "c":
+                raise fail("values", "the compiled function", "real", describe(f"dtype {x.dtype}"), "Use numpy.")
+            stacked[i, ...] = x
         out = np.empty((int(np.prod(batch, dtype=np.int64)), self.keys.size))
         self.kernel(stacked.reshape(len(inputs), -1) if inputs else np.empty((0, len(out))), out)
         return out.reshape(*batch, self.keys.size)
@@ -158,16 +158,16 @@ def compile_function(mv: Any, arguments: Sequence[Any], backend: str) -> Compile
     if mv.ndim:
         raise fail("the multivector", "lambdify", "one, not a batch", describe(f"batch shape {mv.shape}"))
     held = symbols_in(mv.coefficients)
-    given: list[Any] = []
+    checked: list[Any] = []
     symbols: list[Any] = []
     for argument in arguments:
         if hasattr(argument, "coefficients"):
             parts = [_as_symbol(part) for part in argument.coefficients.ravel().tolist()]
-            given.append(argument)
+            checked.append(argument)
             symbols += parts
         else:
-            given.append(_as_symbol(find_symbol(argument, held, "arguments", "lambdify")))
-            symbols.append(given[-1])
+            checked.append(_as_symbol(find_symbol(argument, held, "arguments", "lambdify")))
+            symbols.append(checked[-1])
     missing = [symbol for symbol in held if symbol not in symbols]
     if missing or len(set(symbols)) < len(symbols):
         rule = "every symbol of the coefficients, once"
@@ -186,7 +186,7 @@ def compile_function(mv: Any, arguments: Sequence[Any], backend: str) -> Compile
     else:
         kernel = numpy_function(symbols, expressions)
         source = inspect.getsource(kernel)
-    return CompiledFunction(mv, given, symbols, backend, kernel, source)
+    return CompiledFunction(mv, checked, symbols, backend, kernel, source)
 
 
 def _as_symbol(value: Any) -> Any:

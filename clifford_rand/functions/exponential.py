@@ -62,9 +62,9 @@ def exponential(A: MV) -> MV:
     True
     """
     if A.coefficients.ndim == 1 and A.coefficients.dtype.kind == "f":
-        one = exponential_of_one(A)
-        if one is not None:
-            return one
+        image = exponential_of_one(A)
+        if image is not None:
+            return image
     if is_exact(A):
         return _exact(A)
     A = as_inexact(A)
@@ -187,8 +187,8 @@ def _general(sigma: Any, B: MV, exponent: NDArray[np.int64]) -> MV:
     steps = np.maximum(0, np.ceil(np.log2(np.maximum(bound, 1e-300) / THETA)).astype(np.int64) + exponent)
     if steps.max(initial=0) > LARGEST_POWER:
         rule = f"of norm at most 2^{LARGEST_POWER} unless A² is a scalar"
-        found = describe(f"norm {2.0 ** int(steps.max()):.3g}")
-        raise fail("A", "exp", rule, found, "No digit of the result would be right.")
+        received = describe(f"norm {2.0 ** int(steps.max()):.3g}")
+        raise fail("A", "exp", rule, received, "No digit of the result would be right.")
     powers = [multiplied(P, k * (exponent - steps)) for k, P in enumerate((U, square, cube, fourth), start=1)]
     result = powers[3] * (1 / math.factorial(16))
     for low in (

@@ -75,9 +75,9 @@ def inverse(A: MV, rtol: float | None = None) -> MV:
     if rtol is not None:
         rtol = check_tolerance(rtol, 0.0, "inverse")
     if A.coefficients.ndim == 1 and A.coefficients.dtype.kind in "fc":
-        one = inverse_of_one(A, rtol)
-        if one is not None:
-            return one
+        X = inverse_of_one(A, rtol)
+        if X is not None:
+            return X
     if is_exact(A):
         return exact_inverse(A)
     if A.coefficients.dtype.kind == "i":
@@ -90,23 +90,23 @@ def inverse(A: MV, rtol: float | None = None) -> MV:
     flat = layout.components(A.coefficients)
     left = np.flatnonzero(~done.reshape(-1))
     try:
-        others = _in_general(A.new(A.keys, layout.coefficients(flat[:, left], (len(left),))), rtol)
+        remaining = _in_general(A.new(A.keys, layout.coefficients(flat[:, left], (len(left),))), rtol)
     except ArgumentError:
         return _in_general(A, rtol)  # the error that names the place in the whole batch
-    keys = union(closed.keys, others.keys)
+    keys = union(closed.keys, remaining.keys)
     parts = layout.components(closed.on_keys(keys).coefficients).copy()
-    parts[:, left] = layout.components(others.on_keys(keys).coefficients)
+    parts[:, left] = layout.components(remaining.on_keys(keys).coefficients)
     return A.new(keys, layout.coefficients(parts, A.shape))
 
 
 def _in_general(A: MV, rtol: float | None) -> MV:
-    found = _by_reverse(A, rtol)
-    return _by_matrices(A, rtol) if found is None else found
+    by_reverse = _by_reverse(A, rtol)
+    return _by_matrices(A, rtol) if by_reverse is None else by_reverse
 
 
-def singular(found: str, hint: str = "") -> Exception:
+def singular(received: str, hint: str = "") -> Exception:
     """Return the error of a multivector without an inverse."""
-    return fail("A", "inv", "invertible", describe(f"a multivector with {found}"), hint)
+    return fail("A", "inv", "invertible", describe(f"a multivector with {received}"), hint)
 
 
 def _singular_to_rounding(rcond: NDArray[Any], bad: NDArray[np.bool_], rtol: float) -> Exception:
@@ -208,7 +208,7 @@ def _inverse_of_live(live: NDArray[Any], signature: tuple[int, ...], limit: floa
     tables = representation_of(signature)
     flat = live.reshape(-1, live.shape[-1])
     result = np.empty_like(flat)
-    other = np.empty(len(flat), dtype=flat.real.dtype)
+    rest = np.empty(len(flat), dtype=flat.real.dtype)
     step = max(1, 2**20 >> len(signature))  # samples whose matrices stay below a hundred megabytes
     for start in range(0, len(flat), step):
         part = slice(start, start + step)
@@ -216,12 +216,12 @@ def _inverse_of_live(live: NDArray[Any], signature: tuple[int, ...], limit: floa
         try:
             values = from_matrices(np.linalg.inv(M), tables)
         except np.linalg.LinAlgError:  # a pivot is exactly zero in at least one of the matrices: name the element
-            values = np.stack([_or_infinite(one, tables) for one in M])
-        other[part] = _size(values)  # with the imaginary part, which may be all there is of a singular matrix's inverse
+            values = np.stack([_or_infinite(block, tables) for block in M])
+        rest[part] = _size(values)  # with the imaginary part, which may be all there is of a singular matrix's inverse
         result[part] = values if live.dtype.kind == "c" else values.real
     size = _size(flat)
     with np.errstate(invalid="ignore", over="ignore"):
-        rcond = np.where(np.isfinite(other), 1 / np.where(size * other == 0, np.inf, size * other), 0.0)
+        rcond = np.where(np.isfinite(rest), 1 / np.where(size * rest == 0, np.inf, size * rest), 0.0)
     bad = ~(rcond > limit)
     if bad.any():
         raise _singular_to_rounding(rcond.reshape(live.shape[:-1]), bad.reshape(live.shape[:-1]), limit)

@@ -111,10 +111,10 @@ def _coefficients_of_columns(signature: tuple[int, ...], null: int) -> NDArray[n
 def _plan_of(A: MV) -> MatrixInverse | None:
     """Return the maps for the keys of ``A``, None where they would be too large."""
     metric = A.algebra.form
-    found: Any = metric.plans.get(("inv by matrix", A.keys), False)
-    if found is False:
-        found = keep(metric, ("inv by matrix", A.keys), MatrixInverse(A) if _fits(A) else None)
-    return found
+    plan: Any = metric.plans.get(("inv by matrix", A.keys), False)
+    if plan is False:
+        plan = keep(metric, ("inv by matrix", A.keys), MatrixInverse(A) if _fits(A) else None)
+    return plan
 
 
 def _fits(A: MV) -> bool:
@@ -142,10 +142,10 @@ def one_by_matrix(A: MV, limit: float) -> MV | None:
     size = np.vdot(a, a).real
     if not RANGE**-2 < size < RANGE**2:
         return None
-    found = plan(a)
-    if found is None or not max(CLEAR, limit) * math.sqrt(size * found[1]) < 1:
+    inverse_and_size = plan(a)
+    if inverse_and_size is None or not max(CLEAR, limit) * math.sqrt(size * inverse_and_size[1]) < 1:
         return None
-    return A.new(plan.keys, found[0].astype(A.dtype, copy=False))
+    return A.new(plan.keys, inverse_and_size[0].astype(A.dtype, copy=False))
 
 
 def components_are_lengths(metric: Metric) -> bool:

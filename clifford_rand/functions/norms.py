@@ -77,9 +77,9 @@ def norm(A: MV) -> Any:
     array = A.coefficients
     if array.dtype.kind == "f":
         if array.ndim > 1:
-            found = _by_code(A, "norm")
-            if found is not None:
-                return found.reshape(A.shape)
+            size = _by_code(A, "norm")
+            if size is not None:
+                return size.reshape(A.shape)
         sums = _sums(A) if array.ndim == 1 else None
         if sums is not None:
             return np.sqrt(sums[0])
@@ -90,13 +90,13 @@ def norm(A: MV) -> Any:
         return root(norm_squared(A))
     A = as_inexact(A)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = np.abs(norm_squared(A))
+        size = np.abs(norm_squared(A))
     low, high = safe_range(A.dtype)
-    if np.all((found > low) & (found < high)):
-        return np.sqrt(found)
-    found, exponent = _scaled_square(A)
+    if np.all((size > low) & (size < high)):
+        return np.sqrt(size)
+    size, exponent = _scaled_square(A)
     with np.errstate(over="ignore"):
-        return np.ldexp(np.sqrt(np.abs(found)), exponent)[()]
+        return np.ldexp(np.sqrt(np.abs(size)), exponent)[()]
 
 
 def normalized(A: MV, rtol: float | None = None) -> MV:
@@ -238,22 +238,24 @@ def _sums(A: MV) -> tuple[Any, Any] | None:
             terms = array.dot(array)
     if not terms < high:
         return None
-    found = abs((array * array).dot(squares))
-    return (found, terms) if found > low else None
+    number = abs((array * array).dot(squares))
+    return (number, terms) if number > low else None
 
 
 def _squares(metric: Metric, keys: Keys, dtype: np.dtype) -> NDArray[Any] | None:
     """Return inner(S, S) of every blade S; None unless the metric has 1, -1 and 0 alone."""
     key = ("squares", keys, dtype)
-    found: NDArray[Any] | None = metric.plans.get(key)
-    if found is None and metric.is_unit:
-        found = keep(metric, key, metric.weight(keys.masks).astype(dtype))
-    return found
+    weights: NDArray[Any] | None = metric.plans.get(key)
+    if weights is None and metric.is_unit:
+        weights = keep(metric, key, metric.weight(keys.masks).astype(dtype))
+    return weights
 
 
 def _null(ratio: float, limit: str) -> Exception:
-    found = f"|⟨A ~A⟩_0| = {ratio:.3g} of the sum of its absolute terms, which is not above {limit}"
-    return fail("A", "normalized", "of non-zero norm", describe(found), "Null blades and zero have no unit multiple.")
+    received = f"|⟨A ~A⟩_0| = {ratio:.3g} of the sum of its absolute terms, which is not above {limit}"
+    return fail(
+        "A", "normalized", "of non-zero norm", describe(received), "Null blades and zero have no unit multiple."
+    )
 
 
 def _scaled_square(A: MV) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -97,19 +97,19 @@ def principal_log(M: Array) -> Array:
     By eigenvectors where they are well conditioned; else by square roots (Denman and Beavers 1976, which keeps the
     group) until M is near 1, and log M = 2 artanh((M - 1)(M + 1)⁻¹), whose argument is again in so(g).
     """
-    one = np.eye(len(M))
+    identity = np.eye(len(M))
     values, vectors = np.linalg.eig(M)
     if np.linalg.cond(vectors) < 1e3:
         L = (vectors * np.log(values.astype(np.complex128))) @ np.linalg.inv(vectors)
         return np.asarray(L if M.dtype.kind == "c" else L.real)
     doublings = 0
-    while np.abs(M - one).sum(axis=0).max() > 0.25 and doublings < 64:
+    while np.abs(M - identity).sum(axis=0).max() > 0.25 and doublings < 64:
         M = square_root(M)
         doublings += 1
-    C = np.linalg.solve(M + one, M - one)
+    C = np.linalg.solve(M + identity, M - identity)
     square, total = C @ C, np.zeros_like(C)
     for k in range(19, 0, -2):  # |C| ≤ 1/7: the term left out is below 1e-17
-        total = total @ square + one / k
+        total = total @ square + identity / k
     return np.asarray(2.0 ** (doublings + 1) * (C @ total))
 
 
@@ -139,14 +139,14 @@ def centraliser(M: Array, basis: Array, scale: float, eps: float) -> Array:
 def skew_basis(g: Array) -> Array:
     """Return a basis of so(g): the matrices L with L^T diag(g) + diag(g) L = 0 that vanish on null vectors."""
     d = len(g)
-    found = []
+    generators = []
     for i in range(d):
         for j in range(i + 1, d):
             if g[i] or g[j]:
                 X = np.zeros((d, d))
                 X[i, j], X[j, i] = g[j], -g[i]
-                found.append(X)
-    return np.array(found).reshape(-1, d, d)
+                generators.append(X)
+    return np.array(generators).reshape(-1, d, d)
 
 
 def orthogonal_log(M: Array, g: Array, eps: float) -> Array | None:
@@ -240,9 +240,9 @@ def commuting_turn(L: Array, g: Array, eps: float) -> Array | None:
     """
     d = len(g)
     scale = max(1.0, float(np.abs(L).max()))  # L is in radians: what is far below 1 is nothing, not a plane
-    found = _turns(L) if np.abs(L).max() > 500 * eps else []
-    if found:
-        return min(found, key=lambda J: float(np.abs(J).max()))
+    turns = _turns(L) if np.abs(L).max() > 500 * eps else []
+    if turns:
+        return min(turns, key=lambda J: float(np.abs(J).max()))
     for i in range(d):
         for j in range(i + 1, d):
             if g[i] * g[j] > 0 and max(np.abs(L[[i, j]]).max(), np.abs(L[:, [i, j]]).max()) <= 50 * eps * scale:
@@ -276,7 +276,7 @@ def _turns(X: Array) -> list[Array]:
     if not scale:
         return []
     speeds = sorted({float(z.imag) for z in values if z.imag > 0.03 * scale and abs(z.real) <= _CLUSTER * scale})
-    found: list[Array] = []
+    structures: list[Array] = []
     while speeds:
         fastest = speeds.pop()
         while speeds and speeds[-1] > fastest - _CLUSTER * scale:
@@ -289,10 +289,10 @@ def _turns(X: Array) -> list[Array]:
         if count % 2:
             try:
                 P = projector(X, near)
-            except np.linalg.LinAlgError:  # eigenvalues too close to be told apart: no plane from this X
+            except np.linalg.LinAlgError:  # eigenvalues too close to be separated: no plane from this X
                 continue
             J = -2 * P.imag  # i(P - P*)
             square = J @ J  # a projector on 2 count dimensions: the eigenvalues of a nilpotent X give J = 0
             if np.abs(square @ J + J).max() <= 1e-6 * np.abs(J).max() and abs(np.trace(square) + 2 * count) < 1e-3:
-                found.append(J)
-    return found
+                structures.append(J)
+    return structures

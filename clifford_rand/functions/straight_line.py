@@ -93,13 +93,13 @@ class StraightLine:
 
     def function(self, *results: "Part | str") -> Callable[..., Any]:
         """Return the function of the arguments: a tuple, of a list of rows for each part, of a row for each name."""
-        given = [part if isinstance(part, str) else f"[{', '.join(part.signed())}]" for part in results]
-        body = "\n    ".join([*self.lines, f"return {', '.join(given)},"])
+        expressions = [part if isinstance(part, str) else f"[{', '.join(part.signed())}]" for part in results]
+        body = "\n    ".join([*self.lines, f"return {', '.join(expressions)},"])
         namespace: dict[str, Any] = {}
         source = f"def straight({', '.join(self.arguments)}):\n    {body}\n"
         exec(compile(source, "<straight line>", "exec"), namespace)  # the text is generated here, from names made here
-        made: Callable[..., Any] = namespace["straight"]
-        return made
+        function: Callable[..., Any] = namespace["straight"]
+        return function
 
 
 def _factor(value: Any) -> str:

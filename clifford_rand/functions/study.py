@@ -21,7 +21,7 @@ Way = tuple[Any, Callable[..., tuple[Number, ...]], tuple[float, ...]]
 # Taylor coefficients of C(X) = cosh √X and S(X) = sinh √X / √X: the terms left out are below 1e-18 for |X| ≤ 1
 _COSH = tuple(1 / math.factorial(2 * k) for k in range(10))
 _SINHC = tuple(1 / math.factorial(2 * k + 1) for k in range(10))
-APART = 0.25  # (x1 - x2)² / (x1 + x2)² from which two planes are told apart
+APART = 0.25  # (x1 - x2)² / (x1 + x2)² from which two planes are separate
 SERIES = 1.0  # √(|s| + √|t|) up to which Taylor's polynomial serves
 # f(1 - 2w) = arcsin √w / √(w (1 - w)) = Σ 4^k k!² / (2k + 1)! w^k; the terms left out are below 1e-17 for |w| ≤ 0.04
 _ANGLE = tuple(4**k * math.factorial(k) ** 2 / math.factorial(2 * k + 1) for k in range(13))
@@ -238,9 +238,9 @@ def _of_complex(xp: Any, S: Number, X: Number) -> tuple[Number, Number]:
 
 def _of_study(xp: Any, s: Number, square: Number, t: Number) -> tuple[Number, ...]:
     """By halving the argument, f(S) = f(c)/c, until the series serves; all in Study numbers (x, y) = x + y Q."""
-    low, one = s < 0, 0.0 * s + 1.0
-    above = _over(square, 2 * s, where(xp, low, s - 1, one), where(xp, low, one, 0.0 * s), t)  # 1 + S near -1
-    c = _root(xp, where(xp, low, above[0], 1 + s) / 2, where(xp, low, above[1], one) / 2, t)
+    low, unity = s < 0, 0.0 * s + 1.0
+    above = _over(square, 2 * s, where(xp, low, s - 1, unity), where(xp, low, unity, 0.0 * s), t)  # 1 + S near -1
+    c = _root(xp, where(xp, low, above[0], 1 + s) / 2, where(xp, low, above[1], unity) / 2, t)
     product = x, y = c
     for _ in range(HALVINGS if xp is np or is_number(xp) else TENSOR_HALVINGS):
         if xp is np or is_number(xp):
@@ -250,7 +250,7 @@ def _of_study(xp: Any, s: Number, square: Number, t: Number) -> tuple[Number, ..
         x, y = _root(xp, (1 + x) / 2, y / 2, t)
         product = x * product[0] + y * product[1] * t, x * product[1] + y * product[0]
     f = _over(*polynomial(_ANGLE, (1 - x) / 2, -y / 2, t), *product, t)
-    return *f, *c, *_over(0.5 * one, 0.0 * s, *c, t)
+    return *f, *c, *_over(0.5 * unity, 0.0 * s, *c, t)
 
 
 def _root(xp: Any, a: Number, b: Number, t: Number) -> tuple[Number, Number]:

@@ -51,14 +51,14 @@ def span_form(A: MV, most: int) -> "UnitForm | None":
     if d <= 5 or (A.keys.complete and d <= most) or not metric.is_numeric:
         return None
     used = used_vectors(A.sparse().keys)
-    found = bits_of(used)
+    indices = bits_of(used)
     squares = np.sign(np.diag(metric.gram) if metric.diagonal is None else metric.diagonal)
     if metric.diagonal is None:
-        squares = np.where(metric.gram[found].any(axis=0), 0, squares)  # those are not orthogonal to what is used
-    squares[found] = 0
+        squares = np.where(metric.gram[indices].any(axis=0), 0, squares)  # those are not orthogonal to what is used
+    squares[indices] = 0
     spare = [i for sign in (1, -1) for i in np.flatnonzero(squares == sign).tolist()[:2]]
-    total = found + spare[: max(0, most - len(found))]
-    if len(found) > most or len(total) >= d:
+    total = indices + spare[: max(0, most - len(indices))]
+    if len(indices) > most or len(total) >= d:
         return None
     return _form(A.algebra, sum(1 << i for i in total))
 
@@ -105,9 +105,9 @@ class UnitForm:
         array = A.coefficients[..., source] * factor.astype(A.coefficients.real.dtype)
         if self.change is not None:
             keys, array = self._moved(keys, array, self.change)
-        made = A.new(keys, array)
-        made.algebra = self.algebra
-        return made
+        moved = A.new(keys, array)
+        moved.algebra = self.algebra
+        return moved
 
     def give(self, B: MV, A: MV) -> MV:
         """Return a multivector of the unit algebra in the algebra of ``A``."""

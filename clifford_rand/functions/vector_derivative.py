@@ -82,7 +82,7 @@ def _coordinates(algebra: Any, x: Any) -> list[Any]:
             raise fail("x", "geometric_derivative", "a vector of symbols", describe(f"grades {x.grades}"), hint)
         x = x.values.tolist()
     listed: Sequence[Any] = list(x) if hasattr(x, "__iter__") else [x]
-    if len(listed) != algebra.d or not all(getattr(one, "is_Symbol", False) for one in listed):
+    if len(listed) != algebra.d or not all(getattr(x_i, "is_Symbol", False) for x_i in listed):
         raise fail("x", "geometric_derivative", f"{algebra.d} symbols", listed, hint)
     if len(set(listed)) < len(listed):
         raise fail("x", "geometric_derivative", "distinct symbols", listed)

@@ -18,9 +18,9 @@ from clifford_rand.multivector.elements import as_numbers, is_multivector, opera
 # ---- sums and other linear functions along batch axes
 
 
-def _keywords(name: str, **given: Any) -> None:
+def _keywords(name: str, **refused: Any) -> None:
     """Refuse NumPy's further options unless they are left as they are."""
-    for key, value in given.items():
+    for key, value in refused.items():
         if value is not None:
             raise TypeError(f"numpy.{name} of multivectors takes no {key}=")
 
@@ -193,8 +193,8 @@ def average(
     With ``returned`` the sums of the weights, too.
     """
     if weights is None:
-        found = A.mean(axis, keepdims=keepdims)
-        return (found, np.full(found.shape, _size(A) / max(_size(found), 1))[()]) if returned else found
+        result = A.mean(axis, keepdims=keepdims)
+        return (result, np.full(result.shape, _size(A) / max(_size(result), 1))[()]) if returned else result
     w = np.asarray(weights)
     if w.shape != A.shape:
         if w.ndim != 1 or axis is None or w.shape[0] != A.shape[_axis(A, axis, "average")]:
@@ -202,8 +202,8 @@ def average(
             raise fail("weights", "average", rule, describe(f"shape {w.shape}"))
         w = np.moveaxis(np.broadcast_to(w, (*np.delete(A.shape, axis), len(w))), -1, axis)
     total = w.sum(axis=axis, keepdims=keepdims)
-    found = (A * w).sum(axis, keepdims=keepdims) / total
-    return (found, total) if returned else found
+    result = (A * w).sum(axis, keepdims=keepdims) / total
+    return (result, total) if returned else result
 
 
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, axis: int = 0) -> Any:
@@ -277,8 +277,8 @@ def _zeros_like(A: Any, dtype: Any = None, *, shape: Any = None, **more: Any) ->
 
 
 def _ones_like(A: Any, dtype: Any = None, *, shape: Any = None, **more: Any) -> Any:
-    one = A.new(keys_of_grades(A.algebra.d, (0,)), np.ones(1, dtype=A.dtype))
-    return _filled(A, one, dtype, shape)
+    unit = A.new(keys_of_grades(A.algebra.d, (0,)), np.ones(1, dtype=A.dtype))
+    return _filled(A, unit, dtype, shape)
 
 
 def _full_like(A: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None, **more: Any) -> Any:
@@ -311,7 +311,7 @@ def _nan_to_num(A: Any, copy: bool = True, **values: Any) -> Any:
 
 
 def _result_type(*arguments: Any) -> np.dtype:
-    return np.result_type(*(one.dtype if is_multivector(one) else one for one in arguments))
+    return np.result_type(*(x.dtype if is_multivector(x) else x for x in arguments))
 
 
 OWN: dict[Any, Callable[..., Any]] = {

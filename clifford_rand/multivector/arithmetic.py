@@ -154,7 +154,7 @@ def _over(A: MV, other: Any) -> Any:
 
 
 def divide_into(A: MV, other: Any) -> Any:
-    """Return B A⁻¹ for what is no multivector."""
+    """Return B A⁻¹ for what is not a multivector."""
     same: Any = A.coerce(other)
     return NotImplemented if same is None else same.multiply("gp", A.inv())
 

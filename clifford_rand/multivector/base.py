@@ -1,4 +1,4 @@
-"""What a multivector stores, and the attributes that it does not have: their errors name the remedy.
+"""Stored keys and coefficients of a multivector, and errors with a remedy for attributes that it does not have.
 
 For ``A.e12`` and attributes of SymPy's expressions, `__getattr__` would do it for every name, and would make each
 attribute of every multivector five times as slow to read (Python 3.11: 19 ns for 3.4), some ten in each operation.
@@ -40,10 +40,10 @@ class _Missing:
 
 def _names() -> list[str]:
     """Return the names of vectors e0 to e9, of bivectors and trivectors of them, and of all blades of e0 to e5."""
-    found = ["".join(digits) for k in (1, 2, 3) for digits in combinations("0123456789", k)]
-    found += [b + a for a, b in combinations("0123456789", 2)]
-    found += ["".join(digits) for k in (4, 5, 6) for digits in combinations("012345", k)]
-    return ["e" + digits for digits in found]
+    suffixes = ["".join(digits) for k in (1, 2, 3) for digits in combinations("0123456789", k)]
+    suffixes += [b + a for a, b in combinations("0123456789", 2)]
+    suffixes += ["".join(digits) for k in (4, 5, 6) for digits in combinations("012345", k)]
+    return ["e" + digits for digits in suffixes]
 
 
 # read by the functions of SymPy that take one expression apart: cancel, collect, limit, nsimplify, series, solve, …
@@ -94,11 +94,11 @@ class StoredComponents(BladeAttributes):
     def new(self, keys: Keys, coefficients: NDArray[Any]) -> Self:
         """Return a multivector of the same algebra, its array one that nobody else holds; without checks."""
         coefficients.setflags(False)  # type: ignore[call-arg]  # by keyword it takes three times as long
-        made = _new(self.__class__)
-        made.algebra = self.algebra
-        made.keys = keys
-        made.coefficients = coefficients
-        return made
+        A = _new(self.__class__)
+        A.algebra = self.algebra
+        A.keys = keys
+        A.coefficients = coefficients
+        return A
 
     def coerce(self, other: object, *, keep: bool = True) -> Any:
         """Return ``other`` (a scalar, an array of scalars) as a multivector of this algebra; None if it is neither.

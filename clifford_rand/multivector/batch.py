@@ -56,8 +56,8 @@ def item(A: MV, index: Any) -> Any:
 
 def refuse_item(A: MV, index: Any, value: Any) -> None:
     """Refuse an assignment, with what to write in its place."""
-    made = f"A.replace({{{index!r}: …}})" if isinstance(index, str) else "A.replace(B, at=index)"
-    raise TypeError(f"a multivector is a value: its parts are not assigned. Write A = {made}.")
+    replacement = f"A.replace({{{index!r}: …}})" if isinstance(index, str) else "A.replace(B, at=index)"
+    raise TypeError(f"a multivector is a value: its parts are not assigned. Write A = {replacement}.")
 
 
 def reshape(A: MV, *shape: int | tuple[int, ...]) -> MV:
@@ -86,10 +86,10 @@ def _axes(A: MV, axis: int | tuple[int, ...] | None) -> tuple[int, ...]:
     listed = axis if isinstance(axis, tuple) else (axis,)
     rule = f"one of the {A.ndim} batch axes"
     axes = []
-    for one in listed:
-        if not is_whole(one) or not -A.ndim <= one < A.ndim:
+    for k in listed:
+        if not is_whole(k) or not -A.ndim <= k < A.ndim:
             raise fail("axis", "sum, mean and prod", rule, axis)
-        axes.append(int(one) % A.ndim)
+        axes.append(int(k) % A.ndim)
     if len(set(axes)) < len(axes):
         raise fail("axis", "sum, mean and prod", f"{rule}, each once", axis)
     return tuple(axes)
@@ -108,7 +108,7 @@ def total(A: MV, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = 
     array, axes, keepdims = A.coefficients, _axes(A, axis), check_bool(keepdims, "keepdims", "sum")
     if array.dtype.kind != "i":
         return A.new(A.keys, array.sum(axis=axes, keepdims=keepdims))
-    count = math.prod(A.shape[one] for one in axes)
+    count = math.prod(A.shape[k] for k in axes)
     return A.new(A.keys, in_integers(lambda x: x.sum(axis=axes, keepdims=keepdims), count * largest(array), array))
 
 
@@ -122,7 +122,7 @@ def mean(A: MV, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
     2.0*e1 + 4.0*e2
     """
     axes, keepdims = _axes(A, axis), check_bool(keepdims, "keepdims", "mean")
-    if not all(A.shape[one] for one in axes):
+    if not all(A.shape[k] for k in axes):
         raise fail("axis", "mean", "axes with at least one multivector", describe(f"a batch of shape {A.shape}"))
     return A.new(A.keys, A.coefficients.mean(axis=axes, keepdims=keepdims))
 
@@ -143,10 +143,10 @@ def prod(A: MV, axis: int = 0, *, rule: str = "gp") -> MV:
     axes = _axes(A, axis)
     if len(axes) != 1:
         raise fail("axis", "prod", f"one of the {A.ndim} batch axes", axis)
-    (one,) = axes
+    (k,) = axes
     if not isinstance(rule, str):
         raise fail("rule", "prod", 'the name of a product, as "gp" or "wedge"', rule)
-    array = np.moveaxis(A.coefficients, one, 0)
+    array = np.moveaxis(A.coefficients, k, 0)
     if not len(array):
         raise fail("axis", "prod", "an axis with at least one multivector", axis)
     factors = [A.new(A.keys, row) for row in array]

@@ -58,8 +58,8 @@ def equal(A: MV, other: object) -> Any:
 
 def unequal(A: MV, other: object) -> Any:
     """Return the opposite of `equal`."""
-    found = equal(A, other)
-    return found if found is NotImplemented else (not found if isinstance(found, bool) else ~found)
+    same = equal(A, other)
+    return same if same is NotImplemented else (not same if isinstance(same, bool) else ~same)
 
 
 def hash_of(A: MV) -> int:
@@ -173,27 +173,27 @@ def numbers_of(A: MV, what: str) -> NDArray[Any]:
     """
     array = A.coefficients
     place = A.keys.find(0)
-    found = array[..., place] if place >= 0 else np.zeros(A.shape, dtype=A.dtype)
+    scalar = array[..., place] if place >= 0 else np.zeros(A.shape, dtype=A.dtype)
     if A.keys.size == (place >= 0) or not array.size:
-        return found
+        return scalar
     kind = array.dtype.kind
-    others = array[..., place + 1 :]  # 1 is the first of the blades
+    rest = array[..., place + 1 :]  # 1 is the first of the blades
     if kind == "O":
-        bad = ~np.asarray(equal_entries(others, 0), dtype=bool).all(axis=-1)
+        bad = ~np.asarray(equal_entries(rest, 0), dtype=bool).all(axis=-1)
     else:
-        largest = np.abs(others).max(axis=-1)
+        largest = np.abs(rest).max(axis=-1)
         eps = float(np.finfo(array.dtype).eps) if kind in "fc" else 0.0
-        bad = ~(largest <= ROUNDING * eps * np.abs(found))
+        bad = ~(largest <= ROUNDING * eps * np.abs(scalar))
     if np.any(bad):
-        raise TypeError(_no_number(A, others, bad, what))
-    return found
+        raise TypeError(_no_number(A, rest, bad, what))
+    return scalar
 
 
-def _no_number(A: MV, others: NDArray[Any], bad: Any, what: str) -> str:
+def _no_number(A: MV, rest: NDArray[Any], bad: Any, what: str) -> str:
     """Say which grades are in the way, and how large they are."""
     place = A.keys.find(0)
-    live = np.asarray(others != 0, dtype=bool) & np.asarray(bad)[..., None]
-    at = live.reshape(-1, others.shape[-1]).any(axis=0)
+    live = np.asarray(rest != 0, dtype=bool) & np.asarray(bad)[..., None]
+    at = live.reshape(-1, rest.shape[-1]).any(axis=0)
     grades = sorted({int(k) for k in A.keys.grade_of[place + 1 :][at]})
     if place >= 0 and np.any(np.asarray(bad) & np.asarray(A.coefficients[..., 0] != 0, dtype=bool)):
         grades = [0, *grades]
@@ -245,7 +245,7 @@ def _converted(kind: type, number: Any) -> Any:
 
 
 def to_bool(A: MV) -> bool:
-    """Tell whether a scalar is not zero; an error for what is no scalar, as neither answer would be meant."""
+    """Tell whether a scalar is not zero; an error for what is not a scalar, as neither answer would be meant."""
     if A.ndim:
         raise TypeError("a batch of multivectors is neither true nor false: compare it, and use .any() or .all()")
     try:
@@ -272,8 +272,8 @@ def to_array(A: MV, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]
         for index in np.ndindex(*A.shape) if A.ndim else ():
             listed[index] = A[index]
         return listed
-    found = numbers_of(A, "an array of numbers, as all coefficients are,")
-    return np.array(found, dtype=dtype)
+    scalars = numbers_of(A, "an array of numbers, as all coefficients are,")
+    return np.array(scalars, dtype=dtype)
 
 
 def order(compare: Callable[[Any, Any], Any], sign: str) -> Callable[[MV, Any], Any]:
@@ -287,14 +287,14 @@ def order(compare: Callable[[Any, Any], Any], sign: str) -> Callable[[MV, Any], 
             return compare(B.coerce(A), B)
         a, b = numbers_of(A, sign), numbers_of(B, sign)
         if a.dtype.kind == "c" or b.dtype.kind == "c":
-            found = describe("complex ones")
-            raise fail("other", sign, "real numbers, as complex ones have no order", found, "Compare abs() of them.")
+            received = describe("complex ones")
+            raise fail("other", sign, "real numbers, as complex ones have no order", received, "Compare abs() of them.")
         try:
-            found = compare(a[()], b[()])
+            result = compare(a[()], b[()])
         except ValueError:
             check_broadcast("other", sign, A.shape, B.shape)
             raise
-        return bool(found) if isinstance(found, np.bool_) else found
+        return bool(result) if isinstance(result, np.bool_) else result
 
     method.__doc__ = f"Compare scalars as numbers, A {sign} B: a bool, or an array of them over the batch."
     return method

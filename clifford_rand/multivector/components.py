@@ -1,4 +1,4 @@
-"""Which blades are stored and what their coefficients are: filling up, leaving out, other dtypes, other numbers."""
+"""Stored blades and their coefficients: filling up, leaving out, other dtypes, other numbers."""
 
 import functools
 import inspect
@@ -48,22 +48,22 @@ def replace(A: MV, coefficients: Any, at: Any = None) -> MV:
     if not isinstance(coefficients, Mapping):
         hint = "Another multivector takes the place of the elements that at= names."
         raise fail("coefficients", "replace", "a dict {blade: coefficient}", coefficients, hint)
-    given: dict[int, NDArray[Any]] = {}
+    numbers: dict[int, NDArray[Any]] = {}
     for name, value in coefficients.items():
         mask, sign = A.algebra.parse_blade(name)
-        if mask in given:
+        if mask in numbers:
             rule = "a dict {blade: coefficient} with each blade once"
             raise fail("coefficients", "replace", rule, describe(f"{name!r} beside another name of that blade"))
         number = as_coefficients(value, name, "replace")
-        given[mask] = number if sign > 0 else -number
-    parts = A.on_keys(union(A.keys, keys_of_masks(A.algebra.d, tuple(given))))
-    dtype = functools.reduce(common_dtype, (number.dtype for number in given.values()), A.dtype)
-    for name, number in zip(coefficients, given.values(), strict=False):
+        numbers[mask] = number if sign > 0 else -number
+    parts = A.on_keys(union(A.keys, keys_of_masks(A.algebra.d, tuple(numbers))))
+    dtype = functools.reduce(common_dtype, (number.dtype for number in numbers.values()), A.dtype)
+    for name, number in zip(coefficients, numbers.values(), strict=False):
         check_broadcast(name, "replace", A.shape, number.shape)
-    batch = np.broadcast_shapes(A.shape, *(number.shape for number in given.values()))
+    batch = np.broadcast_shapes(A.shape, *(number.shape for number in numbers.values()))
     array = layout.empty(batch, parts.keys.size, dtype)
     array[...] = parts.coefficients
-    for mask, number in given.items():
+    for mask, number in numbers.items():
         array[..., parts.keys.find(mask)] = number
     return A.new(parts.keys, array)
 
@@ -181,7 +181,7 @@ def takes_two(function: Callable[..., Any]) -> bool:
     except (TypeError, ValueError):
         return False
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(one.kind in positional and one.default is inspect.Parameter.empty for one in parameters) == 2
+    return sum(p.kind in positional and p.default is inspect.Parameter.empty for p in parameters) == 2
 
 
 def on_keys(A: MV, keys: Keys) -> MV:
@@ -233,8 +233,8 @@ def select(A: MV, keys: Keys) -> MV:
         return A
     held = [A.keys.find(int(mask)) for mask in keys.masks]
     array = layout.zeros(A.shape, keys.size, A.dtype)
-    found = [i for i, position in enumerate(held) if position >= 0]
-    array[..., found] = A.coefficients[..., [held[i] for i in found]]
+    places = [i for i, position in enumerate(held) if position >= 0]
+    array[..., places] = A.coefficients[..., [held[i] for i in places]]
     return A.new(keys, array)
 
 

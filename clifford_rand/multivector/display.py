@@ -1,4 +1,4 @@
-"""What a multivector looks like: text that parses back, text to NumPy's precision, LaTeX, HTML."""
+"""Displays of a multivector: text that parses back, text to NumPy's precision, LaTeX, HTML."""
 
 import html
 import math

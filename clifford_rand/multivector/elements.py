@@ -29,7 +29,7 @@ def is_multivector(value: object) -> bool:
 
 
 def as_numbers(value: Any, name: str) -> Any:
-    """Return arguments with scalars as numbers; a multivector that is no scalar is an error with what to use."""
+    """Return arguments with scalars as numbers; a multivector that is not a scalar is an error with what to use."""
     if is_multivector(value):
         try:
             return numbers_of(value, name)[()]
@@ -37,7 +37,7 @@ def as_numbers(value: Any, name: str) -> Any:
             hint = INSTEAD.get(name.split(".")[-1], "A.coefficients has the numbers, A.map(f) maps them.")
             raise TypeError(f"{str(error).split('. A.scalar_part')[0]}. {hint}") from None
     if isinstance(value, list | tuple):
-        return type(value)([as_numbers(one, name) for one in value])
+        return type(value)([as_numbers(part, name) for part in value])
     return value
 
 
@@ -51,16 +51,16 @@ def moved(function: Any, operands: Any, args: list[Any], kwargs: dict[str, Any])
         kwargs.setdefault("default", 0)
     held = _Elements(_first_multivector([*args, *kwargs.values()]))
     for position, names in operands:
-        name = next((one for one in names if one in kwargs), None)
+        name = next((word for word in names if word in kwargs), None)
         if position < 0:
-            args = [held.places(one) for one in args]
+            args = [held.places(word) for word in args]
         elif name is not None:
             kwargs[name] = held.places(kwargs[name])
         elif position < len(args):
             args[position] = held.places(args[position])
     args, kwargs = as_numbers(args, owner), {key: as_numbers(value, owner) for key, value in kwargs.items()}
     try:
-        found = function(*args, **kwargs)
+        result = function(*args, **kwargs)
     except np.exceptions.AxisError:
         raise
     except ValueError as error:
@@ -68,21 +68,21 @@ def moved(function: Any, operands: Any, args: list[Any], kwargs: dict[str, Any])
         hint = f"NumPy says: {error}"
         raise fail("A", owner, "of batch shapes that fit", describe(f"shapes {shapes}"), hint) from error
     if not held.operands:
-        return found
-    found = held.at(found)
-    return found if dtype is None else found.astype(dtype)
+        return result
+    result = held.at(result)
+    return result if dtype is None else result.astype(dtype)
 
 
 def _first_multivector(values: Any) -> Any:
-    found = next((A for A in _all_multivectors(values) if type(A.coefficients) is np.ndarray), None)
-    assert found is not None
-    return found
+    first = next((A for A in _all_multivectors(values) if type(A.coefficients) is np.ndarray), None)
+    assert first is not None
+    return first
 
 
 def _all_multivectors(value: Any) -> list[Any]:
     if is_multivector(value):
         return [value]
-    return [A for one in value for A in _all_multivectors(one)] if isinstance(value, list | tuple) else []
+    return [A for part in value for A in _all_multivectors(part)] if isinstance(value, list | tuple) else []
 
 
 class _Elements:
@@ -95,18 +95,18 @@ class _Elements:
     def places(self, value: Any) -> Any:
         """Return the numbers of the elements of a multivector, or of several in a list, in its batch shape."""
         if isinstance(value, list | tuple):
-            return [self.places(one) for one in value]
+            return [self.places(part) for part in value]
         A = operand(self.like, value)
         first = self.count
         self.operands.append(A)
         self.count += A.coefficients[..., :1].size if A.keys.size else int(np.prod(A.shape))
         return np.arange(first, self.count).reshape(A.shape)
 
-    def at(self, found: Any) -> Any:
+    def at(self, index: Any) -> Any:
         """Return the multivectors with these numbers, in a list or tuple where NumPy makes one."""
-        if isinstance(found, list | tuple):
-            return type(found)([self.at(one) for one in found])
-        return self._like_of(np.asarray(found))
+        if isinstance(index, list | tuple):
+            return type(index)([self.at(part) for part in index])
+        return self._like_of(np.asarray(index))
 
     def _like_of(self, index: NDArray[np.int64]) -> Any:
         keys, parts = self._parts
@@ -124,10 +124,10 @@ def operand(like: MV, value: Any) -> MV:
     """Return a value beside a multivector as one; a zero adds no grade."""
     if value.__class__ in (int, float) and value == 0:
         return like.new(keys_of_masks(like.algebra.d, ()), np.zeros((0,), dtype=like.dtype))
-    found = like.coerce(np.asarray(value) if isinstance(value, bool | np.bool_) else value)
-    if found is None:
+    A = like.coerce(np.asarray(value) if isinstance(value, bool | np.bool_) else value)
+    if A is None:
         raise fail("values", "a function of NumPy", "multivectors, numbers or arrays of them", value)
-    return found
+    return A
 
 
 # ---- stack and concatenate, for tensors too
@@ -172,10 +172,10 @@ def _combined(name: str, multivectors: Sequence[Any], axis: int) -> Any:
     listed = check_listed(multivectors, "multivectors", name, "a sequence of multivectors")
     if not is_whole(axis) or not -_MOST <= axis < _MOST:
         raise fail("axis", name, "one of the batch axes", axis)
-    found = [A for A in listed if is_multivector(A)]
-    if not found:
+    operands = [A for A in listed if is_multivector(A)]
+    if not operands:
         raise fail("multivectors", name, "a sequence with at least one multivector", multivectors)
-    tensor = next((A for A in found if type(A.coefficients) is not np.ndarray), None)
+    tensor = next((A for A in operands if type(A.coefficients) is not np.ndarray), None)
     try:
         if tensor is None:
             return moved(getattr(np, name), FIRST, [listed], {"axis": axis})

@@ -58,7 +58,7 @@ def by_ufunc(A: MV, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any
 
     Any other ufunc takes scalars as the numbers that they are, ``np.arctan2(a | b, c | d)``, and returns numbers.
     """
-    if not all(isinstance(one, np.ndarray) or not hasattr(one, "__array_ufunc__") or _is_own(one) for one in inputs):
+    if not all(isinstance(x, np.ndarray) or not hasattr(x, "__array_ufunc__") or _is_own(x) for x in inputs):
         return NotImplemented  # another library's
     name = f"numpy.{ufunc.__name__}"
     if kwargs.get("out") is not None:

@@ -186,9 +186,9 @@ def _advice(text: str, error: Exception) -> str:
     if "more terms)" in text:
         return "This text was abridged."
     message = (getattr(error, "msg", None) or str(error)).removesuffix(".")
-    found = re.search(r"(?<![\w.])(\d[\d.]*)(?: |(?![eE][+-]?\d|j\b))([A-Za-z_]\w*)", text)
-    if found is not None:
-        return f"Write products with *, as in {found.group(1)}*{found.group(2)}."
+    match = re.search(r"(?<![\w.])(\d[\d.]*)(?: |(?![eE][+-]?\d|j\b))([A-Za-z_]\w*)", text)
+    if match is not None:
+        return f"Write products with *, as in {match.group(1)}*{match.group(2)}."
     return f"{message[:1].upper()}{message[1:]}."
 
 

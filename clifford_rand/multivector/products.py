@@ -34,7 +34,7 @@ def product(rule: str, A: MV, other: Any) -> Any:
 
 
 def product_from_left(rule: str, A: MV, other: Any) -> Any:
-    """Return the product of what is no multivector with A."""
+    """Return the product of what is not a multivector with A."""
     same = A.coerce(other)
     return NotImplemented if same is None else same.multiply(rule, A)
 
@@ -63,7 +63,7 @@ def operand(A: MV, other: Any, owner: str) -> MV:
 
 
 def named(rule: str, A: MV, other: Any) -> MV:
-    """Return one product of A, by the name of its rule, or raise for what is no factor."""
+    """Return one product of A, by the name of its rule, or raise for what is not a factor."""
     return A.multiply(rule, A.operand(other, rule))
 
 

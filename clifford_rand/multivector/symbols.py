@@ -60,8 +60,8 @@ def diff(A: MV, symbol: Any, n: Any = 1, *more: Any) -> MV:
     if isinstance(n, str) or getattr(n, "is_Symbol", False):
         n, more = 1, (n, *more)
     n = check_integer(int(n) if getattr(n, "is_Integer", False) else n, "n", "diff")
-    found = find_symbol(symbol, A.symbols_used(), "symbol", "diff")
-    derived = A.new(A.keys, derivative(A.coefficients, found, n))
+    variable = find_symbol(symbol, A.symbols_used(), "symbol", "diff")
+    derived = A.new(A.keys, derivative(A.coefficients, variable, n))
     return diff(derived, *more) if more else derived
 
 
@@ -79,19 +79,19 @@ def subs(A: MV, *replacements: Any, **options: Any) -> MV:
     """
     from clifford_rand.symbolic.coefficients import each, find_symbol
 
-    given = (replacements,) if len(replacements) == 2 else replacements[0] if len(replacements) == 1 else None
-    if given is None or isinstance(given, str) or not hasattr(given, "__iter__"):
+    substitution = (replacements,) if len(replacements) == 2 else replacements[0] if len(replacements) == 1 else None
+    if substitution is None or isinstance(substitution, str) or not hasattr(substitution, "__iter__"):
         raise fail("replacements", "subs", "old, new or {old: new} or [(old, new), …]", replacements)
     held = A.symbols_used()
     pairs = []
-    for pair in given.items() if isinstance(given, Mapping) else given:
+    for pair in substitution.items() if isinstance(substitution, Mapping) else substitution:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise fail("replacements", "subs", "old, new or {old: new} or [(old, new), …]", replacements)
         old, new = pair
         if not is_scalar(new):
             raise fail("replacements", "subs", "by numbers or expressions", new, "Use lambdify for arrays.")
         pairs.append((find_symbol(old, held, "replacements", "subs"), new))
-    together = dict(pairs) if isinstance(given, Mapping) else pairs
+    together = dict(pairs) if isinstance(substitution, Mapping) else pairs
     return A.new(A.keys, each(lambda value: value.subs(together, **options), A.coefficients))
 
 

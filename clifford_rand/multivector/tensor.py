@@ -123,8 +123,8 @@ class TensorMultivector(Multivector):
             array = array.detach().cpu()
         elif hasattr(array, "get"):  # CuPy
             array = array.get()
-        found: Multivector = Multivector(self.algebra, self.keys, np.asarray(array))
-        return found
+        A: Multivector = Multivector(self.algebra, self.keys, np.asarray(array))
+        return A
 
     def astype(self, dtype: Any) -> "TensorMultivector":
         """Return the multivector with coefficients of another dtype of its library."""
@@ -177,11 +177,11 @@ class TensorMultivector(Multivector):
 
     # ---- products
 
-    def multiply(self, rule: str, other: Any) -> "TensorMultivector":
+    def multiply(self, rule: str, B: Any) -> "TensorMultivector":
         """Return one product, by the name of its rule."""
-        other = self.coerce(other)
-        plan = tensor_plan(self.algebra.form, rule, self.keys, other.keys)
-        a, b = self.coefficients, other.coefficients
+        B = self.coerce(B)
+        plan = tensor_plan(self.algebra.form, rule, self.keys, B.keys)
+        a, b = self.coefficients, B.coefficients
         if a.dtype != b.dtype:
             a, b = promoted(namespace(a), a, b)
         return self.new(plan.keys, plan.apply(a, b))
@@ -289,11 +289,11 @@ class TensorMultivector(Multivector):
 
 def made_of(algebra: Any, keys: Keys, coefficients: Tensor) -> TensorMultivector:
     """Return a multivector of a tensor as it is, without checks."""
-    made = object.__new__(TensorMultivector)
-    made.algebra = algebra
-    made.keys = keys
-    made.coefficients = coefficients
-    return made
+    A = object.__new__(TensorMultivector)
+    A.algebra = algebra
+    A.keys = keys
+    A.coefficients = coefficients
+    return A
 
 
 # ---- what Multivector has and a tensor has not
@@ -324,8 +324,8 @@ SHARED = frozenset(  # attributes of Multivector that are right for tensors as t
 
 def _refusal(name: str) -> Callable[..., Any]:
     def method(A: Any, *args: Any, **kwargs: Any) -> Any:
-        found = describe(f"a tensor of {namespace(A.coefficients).__name__.removeprefix('array_api_compat.')}")
-        raise fail("A", name, "a multivector of NumPy", found, HINT)
+        received = describe(f"a tensor of {namespace(A.coefficients).__name__.removeprefix('array_api_compat.')}")
+        raise fail("A", name, "a multivector of NumPy", received, HINT)
 
     method.__name__, method.__doc__ = name, "Not for tensors."
     return method

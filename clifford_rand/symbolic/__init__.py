@@ -1,1 +1,1 @@
-"""What SymPy does with coefficients: the only package that imports SymPy, loaded when a symbolic method is called."""
+"""Symbolic coefficients, by SymPy: the only package that imports SymPy, loaded when a symbolic method is called."""

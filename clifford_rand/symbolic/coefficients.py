@@ -22,9 +22,9 @@ def make_symbols(name: str, names: Any, masks: Iterable[int], assumptions: Mappi
     so that the symbols of one multivector all differ.
     """
     known = {"real": True, **assumptions}
-    made = [sp.Symbol(name + _suffix(name, names, int(mask)), **known) for mask in masks]
-    array = np.empty(len(made), dtype=object)
-    array[:] = made
+    listed = [sp.Symbol(name + _suffix(name, names, int(mask)), **known) for mask in masks]
+    array = np.empty(len(listed), dtype=object)
+    array[:] = listed
     return array
 
 
@@ -57,7 +57,7 @@ def find_symbol(symbol: Any, held: Iterable[Any], name: str, owner: str) -> Any:
     SymPy's ``Symbol("a")`` and ``Symbol("a", real=True)`` differ; a derivative by the wrong one would silently be 0.
     """
     held = tuple(held)
-    same = [one for one in held if str(one) == str(symbol)]
+    same = [x for x in held if str(x) == str(symbol)]
     if isinstance(symbol, str):
         if len(same) == 1:
             return same[0]
@@ -169,8 +169,8 @@ def _whole(value: Any) -> int:
 
 def numpy_function(symbols: Sequence[Any], expressions: Sequence[Any]) -> Callable[..., Any]:
     """Return a NumPy function of arrays, common subexpressions computed once, that returns a list of arrays."""
-    made: Callable[..., Any] = sp.lambdify(list(symbols), list(expressions), modules="numpy", cse=True)
-    return made
+    compiled: Callable[..., Any] = sp.lambdify(list(symbols), list(expressions), modules="numpy", cse=True)
+    return compiled
 
 
 def array_source(symbols: Sequence[Any], expressions: Sequence[Any]) -> str:
@@ -210,7 +210,7 @@ def expression(text: str) -> Any:
 
 
 def shortened(array: NDArray[Any]) -> NDArray[Any]:
-    """Return every entry multiplied out and, where it is no polynomial, simplified."""
+    """Return every entry multiplied out and, where it is not a polynomial, simplified."""
 
     def shorter(value: Any) -> Any:
         expanded = sp.expand(value)

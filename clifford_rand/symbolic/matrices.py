@@ -27,8 +27,8 @@ def matrix_symbols(name: str, rows: int, columns: int, assumptions: Mapping[str,
         raise fail("name", "from_symbols", 'an identifier, as "f"', name)
     comma = "_" if max(rows, columns) > 9 else ""
     known = {"real": True, **assumptions}
-    made = [[sp.Symbol(f"{name}_{i + 1}{comma}{j + 1}", **known) for j in range(columns)] for i in range(rows)]
-    return np.array(made, dtype=object).reshape(rows, columns)
+    entries = [[sp.Symbol(f"{name}_{i + 1}{comma}{j + 1}", **known) for j in range(columns)] for i in range(rows)]
+    return np.array(entries, dtype=object).reshape(rows, columns)
 
 
 def primary_decomposition(matrix: NDArray[Any]) -> list[tuple[NDArray[Any], Any, tuple[Any, ...]]]:
@@ -39,15 +39,15 @@ def primary_decomposition(matrix: NDArray[Any]) -> list[tuple[NDArray[Any], Any,
     F = sp.Matrix(matrix.tolist())
     polynomial = F.charpoly()
     x = polynomial.gen
-    found = []
+    parts = []
     for factor, m in sp.factor_list(sp.simplify(polynomial.as_expr()), x)[1]:
         for p, roots in _split_quadratic(sp.Poly(factor, x)):
             power = _polynomial_of(p, F) ** m
             kernel = power.applyfunc(sp.simplify).nullspace()
             basis = np.array(sp.Matrix.hstack(*kernel).tolist(), dtype=object)
             constant = (-1) ** p.degree() * p.eval(0) / p.LC()
-            found.append((basis, sp.simplify(constant**m), tuple(roots) * m))
-    return sorted(found, key=lambda one: -_size(one[1], one[0].shape[1]))
+            parts.append((basis, sp.simplify(constant**m), tuple(roots) * m))
+    return sorted(parts, key=lambda part: -_size(part[1], part[0].shape[1]))
 
 
 def _size(factor: Any, grade: int) -> float:
@@ -83,17 +83,17 @@ def coordinate_symbols(names: str | Iterable[Any], positive: Iterable[str], owne
     rule = "distinct symbols or their names"
     listed = names.replace(",", " ").split() if isinstance(names, str) else check_listed(names, "symbols", owner, rule)
     known = set(positive)
-    made = [sp.Symbol(one, real=True, positive=one in known or None) if isinstance(one, str) else one for one in listed]
-    if not made or not all(getattr(one, "is_Symbol", False) for one in made) or len(set(made)) < len(made):
+    read = [sp.Symbol(x, real=True, positive=x in known or None) if isinstance(x, str) else x for x in listed]
+    if not read or not all(getattr(x, "is_Symbol", False) for x in read) or len(set(read)) < len(read):
         raise fail("symbols", owner, rule, names)
-    return made
+    return read
 
 
 def expressions(values: Iterable[Any], known: Iterable[Any], name: str, owner: str) -> NDArray[Any]:
     """Return expressions; text is read with ``known`` symbols by name, all other names being real symbols."""
     words: dict[str, Any] = {str(symbol): symbol for symbol in known}
     listed = check_listed(values, name, owner, "a sequence of expressions")
-    found = np.empty(len(listed), dtype=object)
+    parsed = np.empty(len(listed), dtype=object)
     for i, value in enumerate(listed):
         try:
             read = sp.sympify(value, locals=words)
@@ -101,10 +101,10 @@ def expressions(values: Iterable[Any], known: Iterable[Any], name: str, owner: s
             raise fail(name, owner, "expressions", value) from error
         if not isinstance(read, sp.Expr):
             raise fail(name, owner, "expressions", value)
-        others = [one for one in read.free_symbols if isinstance(value, str) and one not in words.values()]
-        words |= {str(one): sp.Symbol(str(one), positive=True) for one in others}  # a length: no other parameter occurs
-        found[i] = read.subs({one: words[str(one)] for one in others})
-    return found
+        unknown = [x for x in read.free_symbols if isinstance(value, str) and x not in words.values()]
+        words |= {str(x): sp.Symbol(str(x), positive=True) for x in unknown}  # a length: no other parameter occurs
+        parsed[i] = read.subs({x: words[str(x)] for x in unknown})
+    return parsed
 
 
 def simplified(array: NDArray[Any], function: Callable[[Any], Any] | None = None) -> NDArray[Any]:

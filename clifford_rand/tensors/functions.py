@@ -71,18 +71,18 @@ def inverse(A: Any) -> Any:
         return _over(A.reverse(), norm_squared(A))
     if d > LARGEST_CLOSED:
         return _by_solving(A)
-    other = A.conjugate()
-    square = _kept(A * other, lambda k: k % 4 in (0, 3))  # what is its own Clifford conjugate
+    adjugate = A.conjugate()
+    square = _kept(A * adjugate, lambda k: k % 4 in (0, 3))  # what is its own Clifford conjugate
     if _is_scalar(square):
-        return _over(other, square["1"])
+        return _over(adjugate, square["1"])
     if d == 5:
         turned = square.involute()
-        other, square = other * turned, square * turned
+        adjugate, square = adjugate * turned, square * turned
         turned = _negated(square, (1, 4))
     else:
         turned = _negated(square, (3, 4))
     scalar = (square * turned)["1"]
-    result = other * turned
+    result = adjugate * turned
     return _over(_kept(result, _possible(keys, d)), scalar)
 
 
@@ -120,8 +120,8 @@ def _by_solving(A: Any) -> Any:
     parity = {k % 2 for k in A.keys.grades}
     odd = parity == {1}
     unknown = keys_of(A.algebra.form, tuple(range(int(odd), d + 1, 2 if len(parity) == 1 else 1)))
-    given = keys_of(A.algebra.form, tuple(range(0, d + 1, 2 if len(parity) == 1 else 1)))
-    matrix = _matrix(A, unknown, given, left=True)
+    target = keys_of(A.algebra.form, tuple(range(0, d + 1, 2 if len(parity) == 1 else 1)))
+    matrix = _matrix(A, unknown, target, left=True)
     right = xp.eye(unknown.size, **beside(A.coefficients))[:, :1]  # 1 is the first of the even blades
     right = xp.broadcast_to(right, (*matrix.shape[:-2], unknown.size, 1))
     try:
@@ -142,8 +142,8 @@ def matrix(A: Any, *, left: bool) -> Tensor:
 def _matrix(A: Any, source: Keys, target: Keys, *, left: bool) -> Tensor:
     xp = namespace(A.coefficients)
     basis = A.new(source, xp.eye(source.size, **beside(A.coefficients)))
-    one = A.new(A.keys, A.coefficients[..., None, :])
-    images = (one * basis if left else basis * one).on_keys(target).coefficients  # row S: the image of e_S
+    factor = A.new(A.keys, A.coefficients[..., None, :])
+    images = (factor * basis if left else basis * factor).on_keys(target).coefficients  # row S: the image of e_S
     return xp.matrix_transpose(images)
 
 
@@ -248,8 +248,8 @@ def _angle_and_half(R: Any, owner: str) -> tuple[Tensor, Any, Any, tuple[Tensor,
     xp = namespace(R.coefficients)
     if not grades <= {0, 2, 4} or (d > LARGEST_CLOSED and 4 in grades) or not xp.isdtype(R.dtype, "real floating"):
         rule = "a real even versor of at most five dimensions, or of the grades 0 and 2, where it is a tensor"
-        found = describe(f"grades {R.keys.grades} of {R.algebra!r}, dtype {R.dtype}")
-        raise fail("A", owner, rule, found, "Use A.to_numpy(), which leaves the gradient behind.")
+        received = describe(f"grades {R.keys.grades} of {R.algebra!r}, dtype {R.dtype}")
+        raise fail("A", owner, rule, received, "Use A.to_numpy(), which leaves the gradient behind.")
     size = norm(R)
     unit = R.new(R.keys, R.coefficients / size[..., None])
     s, B, q = unit["1"], unit.grade(2), unit.grade(4) if d >= 4 else unit.grade()

@@ -50,10 +50,10 @@ def reshape(A: MV, *shape: Any) -> MV:
 
 def _axes(A: MV, axis: Any) -> tuple[int, ...]:
     axes = tuple(range(A.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    for one in axes:
-        if not -A.ndim <= one < A.ndim:
+    for k in axes:
+        if not -A.ndim <= k < A.ndim:
             raise fail("axis", "sum or mean", f"one of the {A.ndim} batch axes", axis)
-    return tuple(one % A.ndim for one in axes)
+    return tuple(k % A.ndim for k in axes)
 
 
 def total(A: MV, axis: Any = None, *, keepdims: bool = False) -> MV:
@@ -66,16 +66,16 @@ def total(A: MV, axis: Any = None, *, keepdims: bool = False) -> MV:
 def mean(A: MV, axis: Any = None, *, keepdims: bool = False) -> MV:
     """Return the mean over batch axes, over all of them by default."""
     axes = _axes(A, axis)
-    return total(A, axis, keepdims=keepdims) / math.prod(A.shape[one] for one in axes)
+    return total(A, axis, keepdims=keepdims) / math.prod(A.shape[k] for k in axes)
 
 
 def prod(A: MV, axis: int = 0, *, rule: str = "gp") -> Any:
     """Return the product along a batch axis, first factor on the left; ``rule`` names it."""
-    (one,) = _axes(A, axis)
-    if not A.shape[one]:
+    (k,) = _axes(A, axis)
+    if not A.shape[k]:
         raise fail("axis", "prod", "an axis with at least one multivector", axis)
-    before = (slice(None),) * one
-    factors = [A.new(A.keys, A.coefficients[(*before, i, ...)]) for i in range(A.shape[one])]
+    before = (slice(None),) * k
+    factors = [A.new(A.keys, A.coefficients[(*before, i, ...)]) for i in range(A.shape[k])]
     return functools.reduce(lambda a, b: a.multiply(rule, b), factors)
 
 
@@ -110,10 +110,10 @@ def isclose(A: MV, other: Any, rtol: float = 1e-9, atol: float = 0.0) -> Any:
         apart = xp.where(a == b, xp.zeros_like(apart), apart)
         return xp.max(apart, axis=-1) <= atol + rtol * scale
 
-    found = _compared(A, other, test)
-    if found is NotImplemented:
+    close = _compared(A, other, test)
+    if close is NotImplemented:
         raise fail("other", "isclose", "a multivector or a scalar", other)
-    return found
+    return close
 
 
 def is_zero(A: MV) -> Any:
@@ -128,8 +128,8 @@ def _scalars(A: MV, what: str) -> Tensor:
     """Return a scalar, or a batch, as a tensor of the batch's shape."""
     if A.keys.grades != (0,):
         grades = ", ".join(map(str, A.grades))
-        found = f"this multivector has the grades {grades}"
-        raise TypeError(f"{what} needs a scalar, and {found}. A.scalar_part() is its scalar part.")
+        received = f"this multivector has the grades {grades}"
+        raise TypeError(f"{what} needs a scalar, and {received}. A.scalar_part() is its scalar part.")
     return A.coefficients[..., 0]
 
 

@@ -1,4 +1,4 @@
-"""Where components of tensors stand: parts, other keys, linear maps of blades, all by gathers with constant places."""
+"""Places of components of tensors: parts, other keys, linear maps of blades, all by gathers with constant places."""
 
 import hashlib
 import sys
@@ -52,34 +52,34 @@ class Moves:
 
 def map_of(metric: Metric, name: str, keys: Keys) -> Moves:
     """Return the plan of an involution, complement or dual by its name."""
-    found: Moves = getattr(metric.shelf, _map(metric, name, keys.label))
-    return found
+    moves: Moves = getattr(metric.shelf, _map(metric, name, keys.label))
+    return moves
 
 
 def part_of(metric: Metric, grades: tuple[int, ...], keys: Keys) -> Moves:
     """Return the plan of the part of some grades, which ascend."""
-    found: Moves = getattr(metric.shelf, _part(metric, grades, keys.label))
-    return found
+    moves: Moves = getattr(metric.shelf, _part(metric, grades, keys.label))
+    return moves
 
 
 def placed_on(metric: Metric, source: Keys, target: Keys) -> Moves:
     """Return the plan that puts components with keys ``source`` on the keys ``target``, zeros where there are none."""
-    found: Moves = getattr(metric.shelf, _placed(metric, source.label, target.label))
-    return found
+    moves: Moves = getattr(metric.shelf, _placed(metric, source.label, target.label))
+    return moves
 
 
 def keys_of(metric: Metric, grades: tuple[int, ...]) -> Keys:
     """Return all blades of some grades, which ascend."""
-    found: Keys = getattr(metric.shelf, _keys(metric, grades))
-    return found
+    keys: Keys = getattr(metric.shelf, _keys(metric, grades))
+    return keys
 
 
 def union_of(metric: Metric, a: Keys, b: Keys) -> Keys:
     """Return the blades that are in either set."""
     if a is b:
         return a
-    found: Keys = getattr(metric.shelf, _union(metric, a.label, b.label))
-    return found
+    together: Keys = getattr(metric.shelf, _union(metric, a.label, b.label))
+    return together
 
 
 # ---- called when `torch.compile` traces, not traced themselves
@@ -164,8 +164,8 @@ def _kept(A: Any, device: Any, dtype: Any) -> str:
 @constant_of_a_trace
 def place_of(algebra: Any, keys: str, name: str) -> tuple[int, int]:
     """Return (position, sign) of a blade by its name."""
-    found: tuple[int, int] = algebra.place(keys_labelled(keys), name)
-    return found
+    position_and_sign: tuple[int, int] = algebra.place(keys_labelled(keys), name)
+    return position_and_sign
 
 
 @constant_of_a_trace
