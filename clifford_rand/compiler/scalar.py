@@ -1,6 +1,7 @@
 """What a fused function is traced with: a scalar that stands for a number of every sample."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ class Trace:
 
 def is_number(value: object) -> bool:
     """Tell whether ``value`` is a scalar that may stand beside traced ones."""
-    return isinstance(value, TracedScalar | int | float | complex | np.generic) or (
+    return isinstance(value, TracedScalar | int | float | complex | Fraction | np.generic) or (
         isinstance(value, np.ndarray) and value.dtype.kind in "biufc"
     )
 
@@ -73,6 +74,21 @@ class TracedScalar:
 
     def __init__(self, trace: Trace, ref: int, shape_from: int) -> None:
         self.trace, self.ref, self.shape_from = trace, ref, shape_from
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether it is zero for all arguments."""
+        return self.ref == 0
+
+    @property
+    def is_real(self) -> bool:
+        """Whether it is a real number for all arguments."""
+        return self.trace.graph.real[abs(self.ref)]
+
+    @property
+    def sign(self) -> int:
+        """1 where it is known to be ≥ 0, -1 for ≤ 0, else 0."""
+        return self.trace.graph.sign_of(self.ref)
 
     def _with(self, other: Any, name: str, *, swap: bool = False) -> Any:
         if not is_number(other):

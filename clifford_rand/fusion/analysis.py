@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from clifford_rand.compiler.scalar import TracedScalar, TraceError
-from clifford_rand.functions.norms import LARGEST_STUDY
-from clifford_rand.fusion.elementary import NEAR, SLOPE, cosh_and_sinhc, grown, polynomial, sinhc_derivative
+from clifford_rand.functions.norms import LARGEST_STUDY, safe_range
+from clifford_rand.fusion.elementary import HALF, NEAR, SLOPE, cosh_and_sinhc, polynomial, sinhc_derivative
+from clifford_rand.fusion.elementary import exponential as scalar_exponential
 
 VERSOR = 1e-9  # the rest of R ~R relative to its scalar, as in Multivector.sandwich
 EXACT = 1e-12  # the same where it enters the result to first order
@@ -25,45 +26,39 @@ LARGEST_GROWTH = {np.float32: 40.0, np.float64: 300.0}  # exponents of which two
 def norm(A: Any) -> TracedScalar:
     """Return √|⟨A ~A⟩_0|."""
     _guard_range(A)
-    return abs(A.norm_squared()).call("sqrt")
+    return abs(A.norm_squared()).sqrt()
 
 
 def normalized(A: Any) -> Any:
     """Return (A ~A)^{-1/2} A for even and odd A with A ~A = s + q, q² = t < s²; else A / √|⟨A ~A⟩_0|."""
-    trace, graph = A.trace, A.trace.graph
-    square = A.norm_squared().ref
-    if not square:
+    square = A.norm_squared()
+    if square.is_zero:
         raise TraceError("it normalizes a multivector whose norm is zero")
     guard_divisor(A, square, scalar_terms(A))
     product = A * ~A if len(A.refs) <= LARGEST_STUDY else A.of({})
     q = product.grade(*(k for k in product.grades if k and k % 4 == 0))
     if not q.refs:
-        return A.times(graph.call("reciprocal", graph.call("sqrt", graph.call("abs", square))))
+        return A * (1 / abs(square).sqrt())
     if product.grade(*(k for k in product.grades if k % 4 == 1)).refs:
         raise TraceError("it normalizes a multivector of even and odd grades, and values decide how")
+    # (s + q)^{-1/2} = (c - q / 2c) / n for s > 0, with n² = s² - t and c² = (|s| + n) / 2
     s, q, t = _split_square(q + product.grade(0), "its norm")
-    n_squared = graph.add(graph.mul(s, s), -t)
-    trace.need("lt", graph.mul(graph.constant(EXACT), graph.mul(s, s)), n_squared)
-    root = graph.call("sqrt", n_squared)
-    c = graph.call("sqrt", graph.mul(graph.constant(Fraction(1, 2)), graph.add(graph.call("abs", s), root)))
-    sign = graph.call("where", graph.call("lt", s, 0), graph.constant(2), graph.constant(-2))
-    part = graph.call("reciprocal", graph.mul(sign, graph.mul(c, root)))
-    scalar = graph.mul(c, graph.call("reciprocal", root))
-    return (q.times(part) + A.scalar(scalar)) * A
+    n_squared = s * s - t
+    A.trace.require(EXACT * (s * s) < n_squared)
+    n = n_squared.sqrt()
+    c = ((abs(s) + n) * HALF).sqrt()
+    return (q * (1 / (np.where(s < 0, 2, -2) * (c * n))) + c * (1 / n)) * A
 
 
 def inverse(A: Any) -> Any:
     """Return A⁻¹ = ~A N⁻¹ for N = A ~A = s + q with q² a scalar t: N⁻¹ = (s - q) / (s² - t)."""
-    graph = A.trace.graph
     reverse, terms = ~A, scalar_terms(A)
     s, q, t = _split_square(A * reverse, "its inverse")
-    if not q.refs:
-        divisor, result = s, reverse
-    else:
-        divisor = graph.add(graph.mul(s, s), -t)
-        result, terms = reverse * (q.of({0: s}) - q), graph.mul(terms, terms)
+    divisor, result = s, reverse
+    if q.refs:
+        divisor, result, terms = s * s - t, reverse * (s - q), terms * terms
     guard_divisor(A, divisor, terms)
-    return result.times(graph.call("reciprocal", divisor))
+    return result * (1 / divisor)
 
 
 def sandwich(R: Any, X: Any) -> Any:
@@ -71,119 +66,93 @@ def sandwich(R: Any, X: Any) -> Any:
 
     With R ~R = n + q it is R X ~R (n - q) / n² to second order in q.
     """
-    trace, graph, d = R.trace, R.trace.graph, R.algebra.d
+    trace, d = R.trace, R.algebra.d
     parities = {k % 2 for k in R.grades}
     if len(parities) != 1 or (d > SIMPLE and max(R.grades) > 2):
         raise TraceError("it has R >> X for an R that may be no versor; write R * X * R.inv()")
-    squared = (R * ~R).terms
-    n = squared.pop(0, 0)
+    square = R * ~R
+    n, rest = square["1"], square.grade(*(k for k in square.grades if k))
     guard_divisor(R, n, scalar_terms(R))
     product = R * X * ~R
-    if squared:
-        changes = (product * R.of(squared)).grade(*X.grades).refs
-        tolerance = max(EXACT if changes else VERSOR, ROUNDING * float(np.finfo(trace.precision).eps))
-        size = graph.mul(graph.constant(tolerance), graph.call("abs", n))
-        for ref in squared.values():
-            trace.need("le", graph.call("abs", ref), size)
-    return product.grade(*X.grades).times(graph.call("reciprocal", n))
+    if rest.refs:
+        changes = (product * rest).grade(*X.grades).refs
+        size = max(EXACT if changes else VERSOR, rounding(trace.precision)) * abs(n)
+        for part in rest.scalars():
+            trace.require(abs(part) <= size)
+    return product.grade(*X.grades) * (1 / n)
 
 
 def exponential(A: Any) -> Any:
     """Return exp(A): σ + B with B² = s + q, q² a scalar t; q commutes with B."""
-    trace, graph = A.trace, A.trace.graph
-    terms = A.terms
-    sigma = terms.pop(0, 0)
-    B = A.of(terms)
+    trace, kind = A.trace, A.trace.precision.type
+    sigma, B = A["1"], A.grade(*(k for k in A.grades if k))
     s, q, t = _split_square(B * B, "its exponential")
-    size = graph.call("abs", s)
-    if t:
-        size = graph.add(size, graph.call("sqrt", graph.call("abs", t)))
-    turns = graph.real[abs(s)] and graph.sign_of(s) < 0  # in all its planes
-    limit = (LARGEST_ANGLE if turns else LARGEST_GROWTH)[trace.precision.type]
-    trace.need("lt", size, graph.constant(limit**2))
-    if not q.refs:
-        C, S = cosh_and_sinhc(graph, s, trace.precision)
-        result = B.times(S) + B.scalar(C)
-    elif not t:
-        C, S = cosh_and_sinhc(graph, s, trace.precision)
-        D = sinhc_derivative(graph, s, C, S, trace.precision)
-        half = graph.mul(graph.constant(Fraction(1, 2)), S)
-        result = B.times(S) + B.scalar(C) + q.times(half) + (q * B).times(D)
+    size = abs(s) if t.is_zero else abs(s) + abs(t).sqrt()
+    turns = s.is_real and s.sign < 0  # in all its planes
+    trace.require(size < (LARGEST_ANGLE if turns else LARGEST_GROWTH)[kind] ** 2)
+    if not q.refs:  # one plane: C + S B
+        C, S = cosh_and_sinhc(s)
+        result = B * S + C
+    elif t.is_zero:  # q² = 0: to first order in q, f(s + q) = f(s) + f'(s) q, and C' = S/2
+        C, S = cosh_and_sinhc(s)
+        result = B * S + C + q * (HALF * S) + (q * B) * sinhc_derivative(s, C, S)
     else:
         result = _of_two_planes(B, s, q, t)
-    if sigma:
-        trace.need("lt", graph.call("abs", sigma), graph.constant(LARGEST_GROWTH[trace.precision.type]))
-        result = result.times(grown(graph, sigma, trace.precision))
+    if not sigma.is_zero:
+        trace.require(abs(sigma) < LARGEST_GROWTH[kind])
+        result = result * scalar_exponential(sigma)
     return result
 
 
-def _of_two_planes(B: Any, s: int, q: Any, t: int) -> Any:
+def _of_two_planes(B: Any, s: TracedScalar, q: Any, t: TracedScalar) -> Any:
     """Return C(P)C(M) + ½S(P)S(M) q + S₀ B + S₁ qB for P + M = s, 4PM = t: the squares of the two planes of B.
 
     C = cosh √, S = sinh √/√; S₁ = (C(P)S(M) - S(P)C(M)) / (2(P - M)), S₀ = ½(S(P)C(M) + C(P)S(M)) - s S₁; where P and
     M are close, S₁ is the divided difference (S(x₊) - S(x₋)) / (x₊ - x₋) of x± = s ± √t, and where both are small the
     first terms of its series.
     """
-    trace, graph, algebra = B.trace, B.trace.graph, B.algebra
+    trace, algebra = B.trace, B.algebra
     p, negative, _ = algebra.form.counts
-    if B.grades != (2,) or not algebra.form.is_numeric or (p >= 2 and negative >= 2) or not graph.real[abs(s)]:
+    if B.grades != (2,) or not algebra.form.is_numeric or (p >= 2 and negative >= 2) or not s.is_real:
         raise TraceError("it has the exponential of a multivector whose planes may be complex")
-    if graph.whole:
+    if trace.graph.whole:
         raise TraceError("it has the exponential of two planes, which does not differentiate where they meet")
-
-    def constant(number: Any) -> int:
-        return graph.constant(number)
-
-    def times(*refs: int) -> int:
-        product = constant(1)
-        for ref in refs:
-            product = graph.mul(product, ref)
-        return product
-
-    half = Fraction(1, 2)
-    discriminant = graph.add(times(s, s), -t)
-    delta = graph.call("sqrt", graph.call("abs", discriminant))  # real planes: a negative one is rounding
-    falls = graph.call("lt", s, 0)
-    first = times(constant(half), graph.add(s, graph.call("where", falls, -delta, delta)))  # the larger in size
-    safe = graph.call("where", graph.call("eq", first, 0), constant(1), first)
-    other = times(constant(Fraction(1, 4)), t, graph.call("reciprocal", safe))
+    delta = abs(s * s - t).sqrt()  # real planes: a negative discriminant is round-off
+    falls = s < 0
+    first: Any = HALF * (s + np.where(falls, -delta, delta))  # the larger in size
+    other: Any = Fraction(1, 4) * t * (1 / np.where(first == 0, 1, first))
     # P ≥ M, and at most one plane is hyperbolic: M ≤ 0, and P ≤ 0 where no vector squares to another sign
-    P = graph.call("where", falls, other, first)
-    M = -graph.call("abs", graph.call("where", falls, first, other))
-    if graph.sign_of(t) < 0:
-        P = graph.call("abs", P)
+    P: Any = np.where(falls, other, first)
+    M: Any = -abs(np.where(falls, first, other))
+    if t.sign < 0:
+        P = abs(P)
     elif not p or not negative:
-        P = -graph.call("abs", P)
-    CP, SP = cosh_and_sinhc(graph, P, trace.precision)
-    CM, SM = cosh_and_sinhc(graph, M, trace.precision)
-    apart, rho = graph.add(P, -M), graph.call("sqrt", graph.call("abs", t))
-    difference, divisor = graph.add(times(CP, SM), -times(SP, CM)), apart
-    if graph.sign_of(t) >= 0:  # x± are far apart where two planes turn alike
-        alike = graph.call("and", graph.call("lt", 0, t), graph.call("lt", apart, rho))
-        plus, minus = (
-            cosh_and_sinhc(graph, -graph.call("abs", graph.add(s, root)), trace.precision)[1] for root in (rho, -rho)
-        )
-        difference = graph.call("where", alike, graph.add(plus, -minus), difference)
-        divisor = graph.call("where", alike, rho, apart)
-    small = graph.call("lt", graph.add(graph.call("abs", s), rho), constant(NEAR[trace.precision.type]))
-    divisor = graph.call("where", small, constant(1), divisor)
-    quotient = times(constant(half), difference, graph.call("reciprocal", divisor))
-    S1 = graph.call("where", small, polynomial(graph, s, SLOPE), quotient)
-    mean = times(constant(half), graph.add(times(SP, CM), times(CP, SM)))
-    S0 = graph.add(mean, -times(s, S1))  # symmetric in P and M, whose difference has lost digits where it is small
-    result = B.times(S0) + B.scalar(times(CP, CM)) + q.times(times(constant(half), SP, SM))
-    return result + (q * B).times(S1)
+        P = -abs(P)
+    CP, SP = cosh_and_sinhc(P)
+    CM, SM = cosh_and_sinhc(M)
+    apart, rho = P - M, abs(t).sqrt()
+    difference: Any = CP * SM - SP * CM
+    divisor: Any = apart
+    if t.sign >= 0:  # x± are far apart where two planes turn alike
+        alike = (t > 0) & (apart < rho)
+        plus, minus = (cosh_and_sinhc(-abs(s + root))[1] for root in (rho, -rho))
+        difference, divisor = np.where(alike, plus - minus, difference), np.where(alike, rho, apart)
+    small = abs(s) + rho < NEAR[trace.precision.type]
+    quotient = HALF * difference * (1 / np.where(small, 1, divisor))
+    S1 = np.where(small, polynomial(s, SLOPE), quotient)
+    S0 = HALF * (SP * CM + CP * SM) - s * S1  # symmetric in P and M, whose difference has lost digits where it is small
+    return B * S0 + CP * CM + q * (HALF * SP * SM) + (q * B) * S1
 
 
 def outer_exponential(A: Any) -> tuple[Any, Any]:
     """Return the even and the odd terms of Σ A^∧k / k!, which ends where A has no scalar part."""
     if 0 in A.grades:
         raise TraceError("it has the outer exponential of a multivector with a scalar part, a series that does not end")
-    parts = [A.of({0: A.trace.graph.constant(1)}), A.of({})]
+    parts = [A.of({}) + 1, A.of({})]
     power, k = parts[0], 0
     while power.refs:
         k += 1
-        power = power.wedge(A).times(A.trace.graph.constant(Fraction(1, k)))
+        power = power.wedge(A) * Fraction(1, k)
         parts[k % 2] = parts[k % 2] + power
     return parts[0], parts[1]
 
@@ -191,53 +160,47 @@ def outer_exponential(A: Any) -> tuple[Any, Any]:
 # ---- guards and parts
 
 
-def _split_square(square: Any, what: str) -> tuple[int, Any, int]:
+def _split_square(square: Any, what: str) -> tuple[TracedScalar, Any, TracedScalar]:
     """Return s, q and t of N = s + q with q² = t, for which there are closed forms."""
-    terms = square.terms
-    s = terms.pop(0, 0)
-    q = square.of(terms)
-    second = (q * q).terms
-    t = second.pop(0, 0)
-    if second:
+    q = square.grade(*(k for k in square.grades if k))
+    second = q * q
+    if any(second.grades):
         raise TraceError(f"it has a multivector of grades {square.grades} in {what}, which has no closed form here")
-    return s, q, t
+    return square["1"], q, second["1"]
 
 
-def _safe_range(precision: np.dtype) -> tuple[float, float]:
-    info = np.finfo(precision)
-    return float(info.tiny / info.eps**2), float(info.max * info.eps)
+def rounding(precision: np.dtype) -> float:
+    """Return the relative size below which a part is round-off."""
+    return ROUNDING * float(np.finfo(precision).eps)
 
 
-def scalar_terms(A: Any) -> int:
+def scalar_terms(A: Any) -> TracedScalar:
     """Return Σ |w_S| a_S², the sum of the absolute terms of ⟨A ~A⟩_0 in an orthogonal basis."""
-    graph, form = A.trace.graph, A.algebra.form
+    form = A.algebra.form
     weights = [1] * len(A.refs) if form.diagonal is None else form.weight(A.keys.masks).tolist()
-    sizes = [ref if graph.real[abs(ref)] else graph.call("abs", ref) for ref in A.refs]
-    squares = (graph.mul(graph.constant(abs(w)), graph.mul(a, a)) for w, a in zip(weights, sizes, strict=True) if w)
-    return graph.sum(squares)
+    sizes = [a if a.is_real else abs(a) for a in A.scalars()]
+    return sum((abs(w) * (a * a) for w, a in zip(weights, sizes, strict=True) if w), start=A.scalar(0))
 
 
 def _guard_range(A: Any) -> None:
     """Demand that no square over- or underflows; a multivector that is zero may."""
-    graph, trace = A.trace.graph, A.trace
     terms = scalar_terms(A)
-    if not terms:
+    if terms.is_zero:
         return
-    low, high = (graph.constant(limit) for limit in _safe_range(trace.precision))
-    total = graph.sum(graph.call("abs", ref) for ref in A.refs)
-    trace.guard(graph.call("or", graph.call("lt", low, terms), graph.call("eq", total, 0)))
-    trace.need("lt", terms, high)
+    low, high = safe_range(A.trace.precision)
+    total = sum(map(abs, A.scalars()), start=A.scalar(0))
+    A.trace.require((terms > low) | (total == 0))
+    A.trace.require(terms < high)
 
 
-def guard_divisor(A: Any, divisor: int, terms: int) -> None:
-    """Demand a divisor within range that is more than rounding of its terms."""
-    graph, trace = A.trace.graph, A.trace
-    if not divisor:
+def guard_divisor(A: Any, divisor: TracedScalar, terms: TracedScalar) -> None:
+    """Demand a divisor within range that is more than round-off of its terms."""
+    trace = A.trace
+    if divisor.is_zero:
         raise TraceError("it divides by a multivector that has no inverse")
-    size = graph.call("abs", divisor)
-    low, high = _safe_range(trace.precision)
-    trace.need("lt", graph.constant(low), size)
-    trace.need("lt", size, graph.constant(high))
-    if terms != size:
-        eps = 2 * float(np.finfo(trace.precision).eps) * len(A.refs)
-        trace.need("lt", graph.mul(graph.constant(4 * eps), terms), size)
+    size = abs(divisor)
+    low, high = safe_range(trace.precision)
+    trace.require(size > low)
+    trace.require(size < high)
+    if terms.ref != size.ref:
+        trace.require(8 * float(np.finfo(trace.precision).eps) * len(A.refs) * terms < size)

@@ -1,4 +1,4 @@
-"""cosh √s, sinh √s / √s and its derivative as nodes of a graph, for s of either sign and without a branch.
+"""cosh √s, sinh √s / √s and its derivative as terms of a traced function, for s of either sign and without a branch.
 
 Only additions, products, roots and roundings, so that a compiler computes several samples at once. Angles are
 reduced by multiples of π in three parts, exponents by multiples of ln 2 in two (W. J. Cody and W. Waite, Software
@@ -7,12 +7,15 @@ omitted term is below the rounding.
 """
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from clifford_rand.compiler.graph import Graph
+from clifford_rand.compiler.scalar import TracedScalar
+
+Pair = tuple[TracedScalar, TracedScalar]
 
 DEGREES = {np.float32: (6, 7, 4), np.float64: (11, 14, 9)}  # terms of sin and cos on [0, π/2], exp, series in s
 BITS = {np.float32: 12, np.float64: 30}  # of each part of π and ln 2, so that products with small integers are exact
@@ -22,102 +25,98 @@ LN2 = Fraction("0.69314718055994530941723212145817656807550013436025525412068000
 # The derivative is a difference divided by s: its error is a rounding over s, but it multiplies what is of order s. So
 # the first two terms of its series serve where s is so small that the others are nothing.
 NEAR = {np.float32: 1e-3, np.float64: 1e-6}
-SLOPE = [Fraction(1, 6), Fraction(1, 60)]
+SLOPE = (Fraction(1, 6), Fraction(1, 60))
+HALF = Fraction(1, 2)
 
 
-def cosh_and_sinhc(graph: Graph, s: int, precision: np.dtype) -> tuple[int, int]:
+def cosh_and_sinhc(s: TracedScalar) -> Pair:
     """Return cosh √s and sinh √s / √s: cos and sin of √-s for s < 0, both 1 for s = 0."""
-    kind: Any = precision.type
-    if not s:
-        return graph.constant(1), graph.constant(1)
-    if graph.whole:
-        return graph.call("cosh_root", s), graph.call("sinhc_root", s)
-    if not graph.real[abs(s)]:
-        return _complex(graph, s)
-    z = graph.call("sqrt", graph.add(graph.call("abs", s), graph.constant(TINY[kind])))
-    sign = graph.sign_of(s)
-    turn = None if sign > 0 else _cos_and_sinc(graph, z, kind)
-    if sign < 0 and turn:
-        return turn
-    boost = _hyperbolic(graph, s, z, kind)
-    if turn is None:
+    if s.is_zero:
+        return s + 1, s + 1
+    if s.trace.graph.whole:
+        return s.call("cosh_root"), s.call("sinhc_root")
+    if not s.is_real:
+        return _complex(s)
+    z = (abs(s) + TINY[_kind(s)]).sqrt()
+    if s.sign < 0:
+        return _cos_and_sinc(z)
+    boost = _hyperbolic(s, z)
+    if s.sign > 0:
         return boost
-    negative = graph.call("lt", s, 0)
-    return graph.call("where", negative, turn[0], boost[0]), graph.call("where", negative, turn[1], boost[1])
+    cosine, sinc = _cos_and_sinc(z)
+    return np.where(s < 0, cosine, boost[0]), np.where(s < 0, sinc, boost[1])  # type: ignore[return-value]
 
 
-def sinhc_derivative(graph: Graph, s: int, C: int, S: int, precision: np.dtype) -> int:
+def sinhc_derivative(s: TracedScalar, C: TracedScalar, S: TracedScalar) -> TracedScalar:
     """Return d/ds (sinh √s / √s) = (C - S) / (2s) from C = cosh √s and S = sinh √s / √s."""
-    if graph.whole:
-        return graph.call("sinhc_root_slope", s)
-    series = polynomial(graph, s, SLOPE)
-    near = graph.call("lt", graph.call("abs", s), graph.constant(NEAR[precision.type]))
-    safe = graph.call("where", near, graph.constant(1), s)
-    quotient = graph.mul(graph.mul(graph.constant(Fraction(1, 2)), graph.add(C, -S)), graph.call("reciprocal", safe))
-    return graph.call("where", near, series, quotient)
+    if s.trace.graph.whole:
+        return s.call("sinhc_root_slope")
+    near = abs(s) < NEAR[_kind(s)]
+    quotient = (C - S) * HALF * (1 / np.where(near, 1, s))
+    return np.where(near, polynomial(s, SLOPE), quotient)  # type: ignore[return-value]
 
 
-def grown(graph: Graph, z: int, precision: np.dtype) -> int:
+def exponential(z: TracedScalar) -> TracedScalar:
     """Return e^z."""
-    if graph.whole or not graph.real[abs(z)]:
-        return graph.call("exp", z)
-    kind: Any = precision.type
-    k = graph.call("rint", graph.mul(z, graph.constant(float(1 / LN2))))
-    r = _reduced(graph, z, k, LN2, kind, 2)
-    terms = DEGREES[kind][1]
-    return graph.mul(
-        graph.call("pow2", k), polynomial(graph, r, [Fraction(1, math.factorial(j)) for j in range(terms)])
-    )
+    if z.trace.graph.whole or not z.is_real:
+        return z.call("exp")
+    # z = k ln 2 + r with |r| ≤ ln 2 / 2, e^z = 2^k e^r
+    k = (z * float(1 / LN2)).call("rint")
+    r = _reduced(z, k, LN2, 2)
+    return k.call("pow2") * polynomial(r, _inverse_factorials(range(DEGREES[_kind(z)][1])))
 
 
-def polynomial(graph: Graph, x: int, coefficients: list[Fraction]) -> int:
+def polynomial(x: TracedScalar, coefficients: Iterable[Fraction]) -> TracedScalar:
     """Return Σ c_k x^k by Horner's rule."""
-    total = 0
-    for coefficient in reversed(coefficients):
-        total = graph.add(graph.mul(total, x), graph.constant(coefficient))
+    total = x * 0
+    for coefficient in reversed(tuple(coefficients)):
+        total = total * x + coefficient
     return total
 
 
-def _reduced(graph: Graph, z: int, k: int, unit: Fraction, kind: Any, parts: int) -> int:
+def _kind(x: TracedScalar) -> Any:
+    return x.trace.precision.type
+
+
+def _inverse_factorials(orders: Iterable[int]) -> list[Fraction]:
+    return [Fraction(1, math.factorial(j)) for j in orders]
+
+
+def _reduced(z: TracedScalar, k: TracedScalar, unit: Fraction, parts: int) -> TracedScalar:
     """Return z - k · unit, the unit in parts of few bits."""
-    rest = unit
+    bits, rest = BITS[_kind(z)], unit
     for part in range(parts):
-        scale = Fraction(2) ** (BITS[kind] * (part + 1))
+        scale = Fraction(2) ** (bits * (part + 1))
         head = Fraction(round(rest * scale)) / scale if part < parts - 1 else Fraction(float(rest))
-        z = graph.add(z, -graph.mul(k, graph.constant(head)))
+        z = z - k * head
         rest -= head
     return z
 
 
-def _cos_and_sinc(graph: Graph, z: int, kind: Any) -> tuple[int, int]:
+def _cos_and_sinc(z: TracedScalar) -> Pair:
     """Return cos z and sin z / z for z > 0."""
-    k = graph.call("rint", graph.mul(z, graph.constant(float(1 / PI))))
-    r = _reduced(graph, z, k, PI, kind, 3)
-    odd = graph.add(k, -graph.mul(graph.constant(2), graph.call("floor", graph.mul(k, graph.constant(Fraction(1, 2))))))
-    sign = graph.add(graph.constant(1), -graph.mul(graph.constant(2), odd))
-    square, terms = graph.mul(r, r), DEGREES[kind][0]
-    sine = polynomial(graph, square, [Fraction((-1) ** j, math.factorial(2 * j + 1)) for j in range(terms)])
-    cosine = polynomial(graph, square, [Fraction((-1) ** j, math.factorial(2 * j)) for j in range(terms)])
-    ratio = graph.mul(graph.mul(sign, r), graph.call("reciprocal", z))
-    return graph.mul(sign, cosine), graph.mul(ratio, sine)
+    # z = k π + r with |r| ≤ π/2: cos z = (-1)^k cos r, sin z = (-1)^k sin r
+    k = (z * float(1 / PI)).call("rint")
+    r = _reduced(z, k, PI, 3)
+    odd = k - (k * HALF).call("floor") * 2
+    sign = 1 - odd * 2
+    square, terms = r * r, DEGREES[_kind(z)][0]
+    sine = polynomial(square, [Fraction((-1) ** j, math.factorial(2 * j + 1)) for j in range(terms)])
+    cosine = polynomial(square, [Fraction((-1) ** j, math.factorial(2 * j)) for j in range(terms)])
+    return sign * cosine, sign * r * (1 / z) * sine
 
 
-def _hyperbolic(graph: Graph, s: int, z: int, kind: Any) -> tuple[int, int]:
+def _hyperbolic(s: TracedScalar, z: TracedScalar) -> Pair:
     """Return cosh z and sinh z / z for z = √s > 0, the latter by its series where s is small."""
-    large = grown(graph, z, np.dtype(kind))
-    shrunk = graph.call("reciprocal", large)
-    half = graph.constant(Fraction(1, 2))
-    count = DEGREES[kind][2]
-    series = polynomial(graph, s, [Fraction(1, math.factorial(2 * j + 1)) for j in range(count + 1)])
-    quotient = graph.mul(graph.mul(half, graph.add(large, -shrunk)), graph.call("reciprocal", z))
-    near = graph.call("lt", s, graph.constant(1))
-    return graph.mul(half, graph.add(large, shrunk)), graph.call("where", near, series, quotient)
+    large = exponential(z)
+    shrunk = 1 / large
+    series = polynomial(s, _inverse_factorials(range(1, 2 * DEGREES[_kind(s)][2] + 2, 2)))
+    sinhc: Any = np.where(s < 1, series, (large - shrunk) * HALF * (1 / z))
+    return (large + shrunk) * HALF, sinhc
 
 
-def _complex(graph: Graph, s: int) -> tuple[int, int]:
-    z = graph.call("sqrt", s)
-    near = graph.call("lt", graph.call("abs", s), graph.constant(1))
-    series = polynomial(graph, s, [Fraction(1, math.factorial(2 * j + 1)) for j in range(DEGREES[np.float64][2] + 1)])
-    safe = graph.call("where", near, graph.constant(1), z)
-    quotient = graph.mul(graph.call("sinh", safe), graph.call("reciprocal", safe))
-    return graph.call("cosh", z), graph.call("where", near, series, quotient)
+def _complex(s: TracedScalar) -> Pair:
+    z, near = s.sqrt(), abs(s) < 1
+    series = polynomial(s, _inverse_factorials(range(1, 2 * DEGREES[np.float64][2] + 2, 2)))
+    safe = np.where(near, 1, z)
+    return z.call("cosh"), np.where(near, series, np.sinh(safe) * (1 / safe))  # type: ignore[return-value]

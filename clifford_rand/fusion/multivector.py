@@ -11,7 +11,7 @@ from clifford_rand.basis.keys import Keys, keys_of_masks
 from clifford_rand.basis.rules import is_odd_swap, reverse_is_negative
 from clifford_rand.basis.table import product_table
 from clifford_rand.compiler.scalar import COMPLEX, Trace, TracedScalar, TraceError, apply_ufunc, is_number
-from clifford_rand.fusion import analysis, projections, rotors
+from clifford_rand.fusion import analysis, geometry
 from clifford_rand.fusion.unsupported import REASONS
 from clifford_rand.multivector.components import called
 
@@ -54,6 +54,10 @@ class TracedMultivector:
     def scalar(self, ref: int) -> TracedScalar:
         """Return a traced scalar of the same arguments."""
         return TracedScalar(self.trace, ref, self.shape_from)
+
+    def scalars(self) -> list[TracedScalar]:
+        """Return the coefficients."""
+        return [self.scalar(ref) for ref in self.refs]
 
     def lift(self, other: Any) -> "TracedMultivector | None":
         """Return a multivector, a number or a traced scalar as a traced multivector; None if it is neither."""
@@ -219,15 +223,15 @@ class TracedMultivector:
 
     def project(self, B: Any) -> "TracedMultivector":
         """Return (A ⌋ B) B⁻¹ for a blade B."""
-        return projections.project(self, self._need(B, "project"))
+        return geometry.project(self, self._need(B, "project"))
 
     def reject(self, B: Any) -> "TracedMultivector":
         """Return (A ∧ B) B⁻¹ for a blade B."""
-        return projections.reject(self, self._need(B, "reject"))
+        return geometry.reject(self, self._need(B, "reject"))
 
     def reflect(self, B: Any, *, inside: bool = False) -> "TracedMultivector":
         """Return the reflection in the mirror orthogonal to a blade B, or in B."""
-        return projections.reflect(self, self._need(B, "reflect"), inside)
+        return geometry.reflect(self, self._need(B, "reflect"), inside)
 
     # ---- coefficients
 
@@ -392,15 +396,15 @@ class TracedMultivector:
 
     def bivector_split(self, rtol: float = 1e-9) -> "tuple[TracedMultivector, ...]":
         """Return the one or two simple bivectors that it is the sum of."""
-        return projections.split(self)
+        return geometry.split(self)
 
     def log(self) -> "TracedMultivector":
         """Return the logarithm of a rotor."""
-        return rotors.logarithm(self)
+        return geometry.logarithm(self)
 
     def sqrt(self) -> "TracedMultivector":
         """Return the square root of a versor."""
-        return rotors.square_root(self)
+        return geometry.square_root(self)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__" or kwargs:
