@@ -1,4 +1,4 @@
-"""The expression graph of a traced function: scalars, each computed once, and what vanishes left out.
+"""Graphs of scalar terms, each computed once and what vanishes left out, and the programs that they make.
 
 A reference to a node is an integer: its number, or minus that for its negative; 0 is the number zero. Every node has a
 value at one random point modulo a prime. Polynomials that agree there are equal but for a chance of (degree / prime),
@@ -13,6 +13,8 @@ import operator
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, NamedTuple
+
+import numpy as np
 
 PRIME = 2**127 - 1
 
@@ -201,6 +203,67 @@ class Graph:
         self.sources.append(sources)
         self.real.append(real)
         return found
+
+
+class Input(NamedTuple):
+    """One argument of the kernel: the names of its components, and whether it has one of each for every sample."""
+
+    labels: tuple[str, ...]
+    batched: bool
+    is_number: bool
+    is_scalar: bool = False
+
+
+class Output(NamedTuple):
+    """One result of the kernel: the nodes of its components, and whether they differ between samples."""
+
+    refs: tuple[int, ...]
+    batched: bool
+
+
+class Program(NamedTuple):
+    """What is to be computed."""
+
+    graph: Graph
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    guards: tuple[int, ...]
+    precision: np.dtype
+
+
+class Operations(NamedTuple):
+    """The number of operations on one sample; what does not differ between samples is counted too."""
+
+    multiplications: int
+    additions: int
+    other: int
+
+
+def needed(program: Program) -> tuple[list[int], dict[int, list[int]]]:
+    """Return the nodes that results and guards need, in order, and the users of each; -1 stands for a result."""
+    uses: dict[int, list[int]] = {}
+    waiting = [abs(ref) for output in program.outputs for ref in output.refs] + [abs(ref) for ref in program.guards]
+    for ref in waiting:
+        uses.setdefault(ref, []).append(-1)
+    seen = set()
+    while waiting:
+        ref = waiting.pop()
+        if ref in seen:
+            continue
+        seen.add(ref)
+        for argument in program.graph.nodes[ref].arguments:
+            uses.setdefault(abs(argument), []).append(ref)
+            waiting.append(abs(argument))
+    return sorted(seen), uses
+
+
+def count_operations(program: Program) -> Operations:
+    """Return the number of operations that the code has."""
+    order, _ = needed(program)
+    names = [program.graph.nodes[ref].operation for ref in order]
+    products, sums = names.count("mul"), names.count("add")
+    rest = sum(name not in ("input", "constant", *ARITHMETIC) for name in names)
+    return Operations(products, sums, rest)
 
 
 def _residue(number: Fraction) -> int:

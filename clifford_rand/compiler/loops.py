@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from clifford_rand._threads import cached_property
 from clifford_rand.compiler.folder import code_folder
-from clifford_rand.compiler.source import Program, array_source, loop_source, needed
+from clifford_rand.compiler.graph import Program, needed
+from clifford_rand.compiler.source import array_source, loop_source
 
 # Nanoseconds on one core
 NUMPY_CALL = 500  # of one operation on few samples; on more, one sample takes one

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._threads import for_each_slice
+from clifford_rand.compiler.graph import Input, Output, Program
 from clifford_rand.compiler.loops import LazyLoop, read_only
 from clifford_rand.compiler.scalar import Trace, TracedScalar
-from clifford_rand.compiler.source import Input, Output, Program
 
 SAMPLES_TOGETHER = 64  # that are not divided between threads: whole registers and lines of the cache
 THREADS_FROM = 2**23  # operations × samples for each thread: 0.3 ms

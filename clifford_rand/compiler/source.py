@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from clifford_rand.compiler.graph import ARITHMETIC, ROOTS, Graph
+from clifford_rand.compiler.graph import ARITHMETIC, ROOTS, Output, Program, needed
 
 LONGEST_SUM = 24  # terms of one line
 DEEPEST = 12  # operations within each other in one line
@@ -24,40 +24,6 @@ _STANDARD = {  # names of the array API where NumPy has others
     "arctan2": "atan2",
 }
 _SIGNS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "and": "&", "or": "|"}
-
-
-class Input(NamedTuple):
-    """One argument of the kernel: the names of its components, and whether it has one of each for every sample."""
-
-    labels: tuple[str, ...]
-    batched: bool
-    is_number: bool
-    is_scalar: bool = False
-
-
-class Output(NamedTuple):
-    """One result of the kernel: the nodes of its components, and whether they differ between samples."""
-
-    refs: tuple[int, ...]
-    batched: bool
-
-
-class Program(NamedTuple):
-    """What is to be computed."""
-
-    graph: Graph
-    inputs: tuple[Input, ...]
-    outputs: tuple[Output, ...]
-    guards: tuple[int, ...]
-    precision: np.dtype
-
-
-class Operations(NamedTuple):
-    """The number of operations on one sample; what does not differ between samples is counted too."""
-
-    multiplications: int
-    additions: int
-    other: int
 
 
 class _Writer:
@@ -253,33 +219,6 @@ class _Writer:
         return " & ".join(self.name(ref) for ref in self.program.guards if self.is_fixed(ref) == fixed)
 
 
-def needed(program: Program) -> tuple[list[int], dict[int, list[int]]]:
-    """Return the nodes that results and guards need, in order, and the users of each; -1 stands for a result."""
-    uses: dict[int, list[int]] = {}
-    waiting = [abs(ref) for output in program.outputs for ref in output.refs] + [abs(ref) for ref in program.guards]
-    for ref in waiting:
-        uses.setdefault(ref, []).append(-1)
-    seen = set()
-    while waiting:
-        ref = waiting.pop()
-        if ref in seen:
-            continue
-        seen.add(ref)
-        for argument in program.graph.nodes[ref].arguments:
-            uses.setdefault(abs(argument), []).append(ref)
-            waiting.append(abs(argument))
-    return sorted(seen), uses
-
-
-def count_operations(program: Program) -> Operations:
-    """Return the number of operations that the code has."""
-    order, _ = needed(program)
-    names = [program.graph.nodes[ref].operation for ref in order]
-    products, sums = names.count("mul"), names.count("add")
-    rest = sum(name not in ("input", "constant", *ARITHMETIC) for name in names)
-    return Operations(products, sums, rest)
-
-
 def count_rows(outputs: Sequence[Output]) -> int:
     """Return the number of rows of all results."""
     return sum(len(output.refs) for output in outputs)
@@ -367,6 +306,8 @@ def tensor_source(program: Program, title: str) -> str:
         results.append(f"_stack(_xp, [{', '.join(writer.name(ref) for ref in output.refs)}], {first})")
     lines.append(f"return [{', '.join(results)}]")
     head = [f'"""{title}"""', ""]
-    head += [f"from clifford_rand.fusion.tensors import {name} as _{name}" for name in (*ROOTS, "stack", "where")]
+    head += [
+        f"from clifford_rand.fusion.array_function import {name} as _{name}" for name in (*ROOTS, "stack", "where")
+    ]
     head += ["", "", f"def kernel({', '.join(['_xp', *arguments])}):"]
     return "\n".join([*head, *(f"    {line}" for line in lines)]) + "\n"

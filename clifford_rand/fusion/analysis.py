@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from clifford_rand.compiler.scalar import TracedScalar, TraceError
-from clifford_rand.functions.norms import LARGEST_STUDY, safe_range
+from clifford_rand.functions.norms import LARGEST_STUDY
+from clifford_rand.functions.scaling import safe_range
 from clifford_rand.fusion.elementary import HALF, NEAR, SLOPE, cosh_and_sinhc, polynomial, sinhc_derivative
 from clifford_rand.fusion.elementary import exponential as scalar_exponential
 

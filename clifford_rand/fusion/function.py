@@ -12,11 +12,10 @@ import numpy as np
 
 from clifford_rand._checks import check_choice, check_instance, check_listed, describe, fail
 from clifford_rand._threads import cached_property
+from clifford_rand.compiler.graph import Operations
 from clifford_rand.compiler.scalar import TraceError
-from clifford_rand.compiler.source import Operations
 from clifford_rand.fusion.array_function import ArrayFunction
-from clifford_rand.fusion.fallback import mended, taken
-from clifford_rand.fusion.kernel import FusedKernel
+from clifford_rand.fusion.kernel import FusedKernel, replaced_at, samples_at
 from clifford_rand.fusion.tracing import TENSORS, Tracing, kind_of
 
 BACKENDS = ("numba", "numpy")
@@ -103,9 +102,9 @@ class FusedFunction:
             return self._plain(args, kwargs, kernel)
         failed, result = kernel(leaves)  # type: ignore[operator]
         self.fallback_reason = None
-        return result if failed is False else self._mended(args, kwargs, failed, result)
+        return result if failed is False else self._with_plain(args, kwargs, failed, result)
 
-    def _mended(self, args: tuple[Any, ...], kwargs: dict[str, Any], failed: Any, result: Any) -> Any:
+    def _with_plain(self, args: tuple[Any, ...], kwargs: dict[str, Any], failed: Any, result: Any) -> Any:
         """Return the result with the samples in which a guard failed, all if that is True, by the plain function."""
         if failed is True:
             self.fallback_reason = f"its only sample, or what all share, is {_OUTSIDE}"
@@ -113,10 +112,10 @@ class FusedFunction:
         places = np.nonzero(failed)
         count = len(places[0])
         self.fallback_reason = f"{count} of {failed.size} samples {'is' if count == 1 else 'are'} {_OUTSIDE}"
-        some = [taken(value, failed.shape, places) for value in (*args, *kwargs.values())]
+        some = [samples_at(value, failed.shape, places) for value in (*args, *kwargs.values())]
         try:
             plain = self.function(*some[: len(args)], **dict(zip(kwargs, some[len(args) :], strict=True)))
-            return mended(result, plain, places)
+            return replaced_at(result, plain, places)
         except Exception:  # about some of the samples, or a result of another form: that of the whole batch counts
             return self.function(*args, **kwargs)
 

@@ -1,7 +1,7 @@
 """Projections, planes, logarithm and square root of traced multivectors, without a branch.
 
 The formulas of projections and planes are those of `geometry.projections` and `functions.closed_split`. A rotor is
-R = n (S + B) with S = s + Q, a Study number: Q is of grade 4 and Q² = t. log R = f(S) B for n = 1 and √R = √n (c + g B),
+R = n (S + B) with S = s + Q, a Study number: Q is of grade 4, Q² = t. log R = f(S) B for n = 1, and √R = √n (c + g B),
 by the closed forms of `functions.study`. What the plain functions decide from values is a guard here.
 """
 

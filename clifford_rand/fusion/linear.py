@@ -4,8 +4,7 @@ One motor and many points: R x ~R is written as two products, but its coefficien
 matrix it takes 30 multiplications a point in CGA(3) instead of 176.
 """
 
-from clifford_rand.compiler.graph import ARITHMETIC, Graph
-from clifford_rand.compiler.source import Output, Program, count_operations, needed
+from clifford_rand.compiler.graph import ARITHMETIC, Graph, Output, Program, count_operations, needed
 
 MOST = 700  # operations of all: with more, compiling takes over a second
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from clifford_rand.compiler.graph import Input, Output, Program
 from clifford_rand.compiler.scalar import COMPLEX, Trace, TracedScalar, TraceError
-from clifford_rand.compiler.source import Input, Output, Program
 from clifford_rand.fusion.array_function import ArrayFunction
 from clifford_rand.fusion.kernel import FusedKernel, Result, Traced
 from clifford_rand.fusion.linear import by_coefficients
