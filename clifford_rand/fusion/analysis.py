@@ -67,7 +67,7 @@ def sandwich(R: Any, X: Any) -> Any:
 
     With R ~R = n + q it is R X ~R (n - q) / n² to second order in q.
     """
-    trace, d = R.trace, R.algebra.d
+    trace, d, X = R.trace, R.algebra.d, R.need(X, "sandwich")
     parities = {k % 2 for k in R.grades}
     if len(parities) != 1 or (d > SIMPLE and max(R.grades) > 2):
         raise TraceError("it has R >> X for an R that may be no versor; write R * X * R.inv()")
@@ -145,13 +145,49 @@ def _of_two_planes(B: Any, s: TracedScalar, q: Any, t: TracedScalar) -> Any:
     return B * S0 + CP * CM + q * (HALF * SP * SM) + (q * B) * S1
 
 
-def outer_exponential(A: Any) -> tuple[Any, Any]:
+def cosh(A: Any) -> Any:
+    """Return (exp A + exp(-A))/2, in which equal terms are one."""
+    return (A.exp() + (-A).exp()) * 0.5
+
+
+def sinh(A: Any) -> Any:
+    """Return (exp A - exp(-A))/2, in which equal terms cancel."""
+    return (A.exp() - (-A).exp()) * 0.5
+
+
+def tanh(A: Any) -> Any:
+    """Return sinh(A) cosh(A)⁻¹."""
+    return A.sinh() * A.cosh().inv()
+
+
+def outer_exponential(A: Any) -> Any:
+    """Return Σ A^∧k / k!."""
+    return outer_cosine(A) + outer_sine(A)
+
+
+def outer_sine(A: Any) -> Any:
+    """Return the odd terms of the outer exponential."""
+    return _outer_series(A)[1]
+
+
+def outer_cosine(A: Any) -> Any:
+    """Return the even terms of the outer exponential."""
+    return _outer_series(A)[0]
+
+
+def outer_tangent(A: Any) -> Any:
+    """Return the product of the outer sine and the inverse of the outer cosine."""
+    even, odd = _outer_series(A)
+    return odd * even.inv()
+
+
+def _outer_series(A: Any) -> tuple[Any, Any]:
     """Return the even and the odd terms of Σ A^∧k / k!, which ends where A has no scalar part."""
     if 0 in A.grades:
         raise TraceError("it has the outer exponential of a multivector with a scalar part, a series that does not end")
     parts = [A.of({}) + 1, A.of({})]
     power, k = parts[0], 0
-    while power.refs:
+    while power.refs:  # power = A^∧k / k!
         k += 1
         power = power.wedge(A) * Fraction(1, k)
         parts[k % 2] = parts[k % 2] + power

@@ -27,29 +27,29 @@ def project(A: Any, B: Any) -> Any:
     """Return (A ⌋ B) B⁻¹."""
     from clifford_rand.geometry.projections import refuse_flats  # not needed by functions that project nothing
 
-    grade, inverse = _inverse_blade(B, "project")
+    grade, B, inverse = _inverse_blade(A, B, "project")
     refuse_flats(A, grade)
     return A.lc(B).lc(inverse)
 
 
 def reject(A: Any, B: Any) -> Any:
     """Return (A ∧ B) B⁻¹."""
-    _, inverse = _inverse_blade(B, "reject")
+    _, B, inverse = _inverse_blade(A, B, "reject")
     return A.wedge(B).rc(inverse)
 
 
-def reflect(A: Any, B: Any, inside: bool = False) -> Any:
+def reflect(A: Any, B: Any, *, inside: bool = False) -> Any:
     """Return (-1)^{rs} B A B⁻¹, or with the mirror B itself (-1)^{r(s+1)} B A B⁻¹."""
-    grade, _ = _inverse_blade(B, "reflect")
+    grade, B, _ = _inverse_blade(A, B, "reflect")
     return sandwich(B, A.involute() if (grade + inside) % 2 else A)
 
 
-def _inverse_blade(B: Any, owner: str) -> tuple[int, Any]:
-    """Return the grade and the inverse of a blade; that it is one, and not null, are guards.
+def _inverse_blade(A: Any, B: Any, owner: str) -> tuple[int, Any, Any]:
+    """Return the grade of a blade, the blade and its inverse; that it is one, and not null, are guards.
 
     Of grades 2 and d - 2 it is one if it or its complement, a bivector, has B ∧ B = 0; of 0, 1, d - 1 and d always.
     """
-    trace, d = B.trace, B.algebra.d
+    trace, d, B = A.trace, A.algebra.d, A.need(B, owner)
     if len(B.grades) != 1:
         raise TraceError(f"it calls {owner} with a multivector of grades {B.grades}, which may be no blade")
     (grade,) = B.grades
@@ -63,7 +63,7 @@ def _inverse_blade(B: Any, owner: str) -> tuple[int, Any]:
             trace.require(abs(part) <= limit)
     square = B.norm_squared()
     guard_divisor(B, square, scalar_terms(B))
-    return grade, ~B * (1 / square)
+    return grade, B, ~B * (1 / square)
 
 
 def split(B: Any, rtol: float = 1e-9) -> tuple[Any, ...]:

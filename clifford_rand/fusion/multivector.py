@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clifford_rand.basis.keys import Keys, keys_of_masks
-from clifford_rand.basis.rules import is_odd_swap, reverse_is_negative
 from clifford_rand.basis.table import product_table
 from clifford_rand.compiler.scalar import COMPLEX, Trace, TracedScalar, TraceError, apply_ufunc, is_number
 from clifford_rand.fusion import analysis, geometry
-from clifford_rand.fusion.unsupported import REASONS
+from clifford_rand.fusion.linear_maps import LinearMaps
+from clifford_rand.fusion.untraced import Untraced
 from clifford_rand.multivector.components import called
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _table = lru_cache(maxsize=512)(product_table)
 
 
-class TracedMultivector:
+class TracedMultivector(LinearMaps, Untraced):
     """Products, involutions, duals and functions of a multivector, as `Multivector` has them.
 
     Blades whose coefficient is zero for all arguments are left out at once.
@@ -30,9 +30,8 @@ class TracedMultivector:
     __slots__ = ("algebra", "keys", "refs", "shape_from", "trace")
 
     def __init__(self, trace: Trace, algebra: "Algebra", terms: dict[int, int], shape_from: int) -> None:
-        held = {mask: ref for mask, ref in terms.items() if ref}
-        self.keys: Keys = keys_of_masks(algebra.d, tuple(held))
-        self.refs = [held[int(mask)] for mask in self.keys.masks]
+        self.keys: Keys = keys_of_masks(algebra.d, tuple(mask for mask, ref in terms.items() if ref))
+        self.refs = [terms[int(mask)] for mask in self.keys.masks]
         self.trace, self.algebra, self.shape_from = trace, algebra, shape_from
 
     # ---- what it is made of
@@ -74,11 +73,12 @@ class TracedMultivector:
 
     coerce = lift  # as a plain multivector's, which asks for it where it is the left factor
 
-    def _need(self, other: Any, name: str) -> "TracedMultivector":
-        found = self.lift(other)
-        if found is None:
+    def need(self, other: Any, name: str) -> "TracedMultivector":
+        """Return an argument of the method ``name`` as a traced multivector."""
+        lifted = self.lift(other)
+        if lifted is None:
             raise TraceError(f"it calls {name} with a {type(other).__name__}")
-        return found
+        return lifted
 
     def __getitem__(self, index: Any) -> TracedScalar:
         if not isinstance(index, str):
@@ -87,42 +87,16 @@ class TracedMultivector:
         ref = self.terms.get(mask, 0)
         return self.scalar(ref if sign > 0 else -ref)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        reason = REASONS.get(name)
-        raise TraceError(f"it uses .{name}, which is not traced" + (f": {reason}" if reason else ""))
-
-    def __bool__(self) -> bool:
-        raise TraceError("it branches on a multivector")
-
-    def __float__(self) -> float:
-        raise TraceError("it needs the number that a scalar is; use NumPy's functions of A['1'] instead of math's")
-
-    __complex__ = __int__ = __float__
-
-    def _ordered(self, other: Any) -> Any:
-        raise TraceError("it compares multivectors; compare their coefficients, as in A['1'] < 2, for numpy.where")
-
-    __lt__ = __le__ = __gt__ = __ge__ = _ordered
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __eq__(self, other: object) -> Any:
-        raise TraceError("it compares multivectors; compare their coefficients, as in A['e12'], for numpy.where")
-
-    __ne__ = __eq__
-
     # ---- sums and multiples
 
     def __add__(self, other: Any) -> Any:
-        same = self.lift(other)
-        if same is None:
+        lifted = self.lift(other)
+        if lifted is None:
             return NotImplemented
         terms, graph = self.terms, self.trace.graph
-        for mask, ref in same.terms.items():
+        for mask, ref in lifted.terms.items():
             terms[mask] = graph.add(terms.get(mask, 0), ref)
-        return self.of(terms, self.shape_from | same.shape_from)
+        return self.of(terms, self.shape_from | lifted.shape_from)
 
     __radd__ = __add__
 
@@ -133,8 +107,8 @@ class TracedMultivector:
         return self
 
     def __sub__(self, other: Any) -> Any:
-        same = self.lift(other)
-        return NotImplemented if same is None else self + (-same)
+        lifted = self.lift(other)
+        return NotImplemented if lifted is None else self + (-lifted)
 
     def __rsub__(self, other: Any) -> Any:
         return (-self) + other
@@ -148,10 +122,14 @@ class TracedMultivector:
         if is_number(other):
             same = self.trace.scalar(other)
             return self.times(same.ref, same.shape_from)
-        return self._product("gp", other)
+        lifted = self.lift(other)
+        return NotImplemented if lifted is None else self.product("gp", lifted)
 
     def __rmul__(self, other: Any) -> Any:
-        return self * other if is_number(other) else self._product_from_left("gp", other)
+        if is_number(other):
+            return self * other
+        lifted = self.lift(other)
+        return NotImplemented if lifted is None else lifted.product("gp", self)
 
     def __truediv__(self, other: Any) -> Any:
         if is_number(other):
@@ -161,12 +139,12 @@ class TracedMultivector:
             if self.trace.graph.number(divisor.ref) is None:
                 self.trace.need("ne", divisor.ref, 0)
             return self.times(self.trace.graph.call("reciprocal", divisor.ref), divisor.shape_from)
-        same = self.lift(other)
-        return NotImplemented if same is None else self * same.inv()
+        lifted = self.lift(other)
+        return NotImplemented if lifted is None else self * lifted.inv()
 
     def __rtruediv__(self, other: Any) -> Any:
-        same = self.lift(other)
-        return NotImplemented if same is None else same * self.inv()
+        lifted = self.lift(other)
+        return NotImplemented if lifted is None else lifted * self.inv()
 
     def __pow__(self, exponent: Any) -> Any:
         if isinstance(exponent, bool) or not isinstance(exponent, int | np.integer):
@@ -194,44 +172,25 @@ class TracedMultivector:
             terms[masks[out]] = graph.add(terms.get(masks[out], 0), term)
         return self.of(terms, self.shape_from | other.shape_from)
 
-    def _product(self, rule: str, other: Any) -> Any:
-        same = self.lift(other)
-        return NotImplemented if same is None else self.product(rule, same)
-
-    def _product_from_left(self, rule: str, other: Any) -> Any:
-        same = self.lift(other)
-        return NotImplemented if same is None else same.product(rule, self)
-
     def wedge(self, *others: Any) -> "TracedMultivector":
         """Return the outer product."""
         result = self
         for other in others:
-            result = result.product("wedge", self._need(other, "wedge"))
+            result = result.product("wedge", self.need(other, "wedge"))
         return result
 
-    def sandwich(self, X: Any) -> "TracedMultivector":
-        """Return R X R⁻¹ for a versor R."""
-        return analysis.sandwich(self, self._need(X, "sandwich"))
+    sandwich = analysis.sandwich
+    project = geometry.project
+    reject = geometry.reject
+    reflect = geometry.reflect
 
     def __rshift__(self, other: Any) -> Any:
-        same = self.lift(other)
-        return NotImplemented if same is None else analysis.sandwich(self, same)
+        lifted = self.lift(other)
+        return NotImplemented if lifted is None else analysis.sandwich(self, lifted)
 
     def __rrshift__(self, other: Any) -> Any:
-        same = self.lift(other)
-        return NotImplemented if same is None else analysis.sandwich(same, self)
-
-    def project(self, B: Any) -> "TracedMultivector":
-        """Return (A ⌋ B) B⁻¹ for a blade B."""
-        return geometry.project(self, self._need(B, "project"))
-
-    def reject(self, B: Any) -> "TracedMultivector":
-        """Return (A ∧ B) B⁻¹ for a blade B."""
-        return geometry.reject(self, self._need(B, "reject"))
-
-    def reflect(self, B: Any, *, inside: bool = False) -> "TracedMultivector":
-        """Return the reflection in the mirror orthogonal to a blade B, or in B."""
-        return geometry.reflect(self, self._need(B, "reflect"), inside)
+        lifted = self.lift(other)
+        return NotImplemented if lifted is None else analysis.sandwich(lifted, self)
 
     # ---- coefficients
 
@@ -252,8 +211,7 @@ class TracedMultivector:
 
     def map(self, function: Any) -> "TracedMultivector":
         """Return the multivector of f(coefficient), or of f(name, coefficient), blade by blade."""
-        found = called(function, self.algebra, self.keys, [self.scalar(ref) for ref in self.refs])
-        values = [self.trace.scalar(value) for value in found]
+        values = [self.trace.scalar(value) for value in called(function, self.algebra, self.keys, self.scalars())]
         refs = dict(zip(map(int, self.keys.masks), (value.ref for value in values), strict=True))
         return self.of(refs, functools.reduce(operator.or_, (value.shape_from for value in values), self.shape_from))
 
@@ -266,145 +224,27 @@ class TracedMultivector:
             total = total + lift_constant(self.trace, algebra, image).times(ref)
         return total
 
-    # ---- grades and involutions
-
-    def _signed(self, is_negative: Any) -> "TracedMultivector":
-        return self.of({mask: -ref if is_negative(mask.bit_count()) else ref for mask, ref in self.terms.items()})
-
-    def grade(self, *grades: int) -> "TracedMultivector":
-        """Return the part of some grades."""
-        if any(isinstance(k, bool) or not 0 <= k <= self.algebra.d for k in grades):
-            raise TraceError(f"it takes grades {grades} of {self.algebra!r}")
-        return self.of({mask: ref for mask, ref in self.terms.items() if mask.bit_count() in grades})
-
-    def even(self) -> "TracedMultivector":
-        """Return the part of even grades."""
-        return self.grade(*range(0, self.algebra.d + 1, 2))
-
-    def odd(self) -> "TracedMultivector":
-        """Return the part of odd grades."""
-        return self.grade(*range(1, self.algebra.d + 1, 2))
+    # ---- functions
 
     def scalar_part(self) -> TracedScalar:
         """Return the coefficient of 1."""
         return self["1"]
 
-    def reverse(self) -> "TracedMultivector":
-        """Return ~A."""
-        return self._signed(reverse_is_negative)
-
-    __invert__ = reverse
-
-    def involute(self) -> "TracedMultivector":
-        """Return the grade involution."""
-        return self._signed(lambda k: k % 2 == 1)
-
-    def conjugate(self) -> "TracedMultivector":
-        """Return the Clifford conjugate."""
-        return self._signed(lambda k: k % 4 in (1, 2))
-
-    # ---- duals
-
-    def star(self) -> "TracedMultivector":
-        """Return I ~A."""
-        return self.algebra.I * ~self
-
-    def star_right(self) -> "TracedMultivector":
-        """Return ~A I."""
-        return ~self * self.algebra.I
-
-    def dual(self) -> "TracedMultivector":
-        """Return A I⁻¹."""
-        return self * self.algebra.inverse_I
-
-    def undual(self) -> "TracedMultivector":
-        """Return A I."""
-        self.algebra.inverse_I  # noqa: B018  # the same error as the plain one's
-        return self * self.algebra.I
-
-    def _complement(self, left: bool) -> "TracedMultivector":
-        d = self.algebra.d
-        full = (1 << d) - 1
-        other = full ^ self.keys.masks
-        odd = is_odd_swap(other, self.keys.masks, d) if left else is_odd_swap(self.keys.masks, other, d)
-        pairs = zip(other.tolist(), self.refs, odd.tolist(), strict=True)
-        return self.of({mask: -ref if negative else ref for mask, ref, negative in pairs})
-
-    def left_complement(self) -> "TracedMultivector":
-        """Return LC(A)."""
-        return self._complement(left=True)
-
-    def right_complement(self) -> "TracedMultivector":
-        """Return RC(A)."""
-        return self._complement(left=False)
-
-    # ---- functions
-
     def norm_squared(self) -> TracedScalar:
         """Return ⟨A ~A⟩_0."""
         return self.scalar(self.product("inner", self).terms.get(0, 0))
 
-    def norm(self) -> TracedScalar:
-        """Return √|⟨A ~A⟩_0|."""
-        return analysis.norm(self)
+    norm = __abs__ = analysis.norm
+    normalized = analysis.normalized
+    inv = inverse = analysis.inverse
+    exp = analysis.exponential
+    log = geometry.logarithm
+    sqrt = geometry.square_root
+    bivector_split = geometry.split
 
-    __abs__ = norm
-
-    def normalized(self) -> "TracedMultivector":
-        """Return A / norm(A)."""
-        return analysis.normalized(self)
-
-    def inv(self) -> "TracedMultivector":
-        """Return A⁻¹."""
-        return analysis.inverse(self)
-
-    inverse = inv
-
-    def exp(self) -> "TracedMultivector":
-        """Return the exponential."""
-        return analysis.exponential(self)
-
-    def cosh(self) -> "TracedMultivector":
-        """Return (exp A + exp(-A))/2, in which equal terms are one."""
-        return (self.exp() + (-self).exp()) * 0.5
-
-    def sinh(self) -> "TracedMultivector":
-        """Return (exp A - exp(-A))/2, in which equal terms cancel."""
-        return (self.exp() - (-self).exp()) * 0.5
-
-    def tanh(self) -> "TracedMultivector":
-        """Return sinh(A) cosh(A)⁻¹."""
-        return self.sinh() * self.cosh().inv()
-
-    def outerexp(self) -> "TracedMultivector":
-        """Return the outer exponential."""
-        even, odd = analysis.outer_exponential(self)
-        return even + odd
-
-    def outersin(self) -> "TracedMultivector":
-        """Return the odd terms of the outer exponential."""
-        return analysis.outer_exponential(self)[1]
-
-    def outercos(self) -> "TracedMultivector":
-        """Return the even terms of the outer exponential."""
-        return analysis.outer_exponential(self)[0]
-
-    def outertan(self) -> "TracedMultivector":
-        """Return outersin(A) outercos(A)⁻¹."""
-        even, odd = analysis.outer_exponential(self)
-        return odd * even.inv()
-
-    def bivector_split(self, rtol: float = 1e-9) -> "tuple[TracedMultivector, ...]":
-        """Return the one or two simple bivectors that it is the sum of."""
-        return geometry.split(self)
-
-    def log(self) -> "TracedMultivector":
-        """Return the logarithm of a rotor."""
-        return geometry.logarithm(self)
-
-    def sqrt(self) -> "TracedMultivector":
-        """Return the square root of a versor."""
-        return geometry.square_root(self)
+    cosh, sinh, tanh = analysis.cosh, analysis.sinh, analysis.tanh
+    outerexp, outersin = analysis.outer_exponential, analysis.outer_sine
+    outercos, outertan = analysis.outer_cosine, analysis.outer_tangent
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__" or kwargs:
@@ -413,36 +253,41 @@ class TracedMultivector:
             return getattr(self, ufunc.__name__)()
         return apply_ufunc(ufunc, inputs, ())
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        raise TraceError(f"it calls numpy.{function.__name__}, which is not traced")
+
+def _method(rule: str) -> Any:
+    def product(self: TracedMultivector, other: Any) -> TracedMultivector:
+        return self.product(rule, self.need(other, rule))
+
+    product.__name__, product.__doc__ = rule, f"Return the product `{rule}`."
+    return product
 
 
-def _add_products() -> None:
-    """Give the class a method for each product, and its operator."""
-    operators = {"wedge": "xor", "fat_dot": "or", "vee": "and", "lc": "lshift"}
-    names = ("gp", "vee", "fat_dot", "hestenes", "lc", "rc", "scalar_product", "inner", "commutator", "anticommutator")
+def _operator(rule: str, from_left: bool) -> Any:
+    def product(self: TracedMultivector, other: Any) -> Any:
+        lifted = self.lift(other)
+        if lifted is None:
+            return NotImplemented
+        return lifted.product(rule, self) if from_left else self.product(rule, lifted)
 
-    def method(rule: str) -> Any:
-        def product(self: TracedMultivector, other: Any) -> TracedMultivector:
-            return self.product(rule, self._need(other, rule))
-
-        product.__name__, product.__doc__ = rule, f"Return the product `{rule}`."
-        return product
-
-    def operator(rule: str, from_left: bool) -> Any:
-        def product(self: TracedMultivector, other: Any) -> Any:
-            return self._product_from_left(rule, other) if from_left else self._product(rule, other)
-
-        return product
-
-    for rule in names:
-        setattr(TracedMultivector, rule, method(rule))
-    for rule, name in operators.items():
-        setattr(TracedMultivector, f"__{name}__", operator(rule, False))
-        setattr(TracedMultivector, f"__r{name}__", operator(rule, True))
+    return product
 
 
-_add_products()
+for _rule in (
+    "gp",
+    "vee",
+    "fat_dot",
+    "hestenes",
+    "lc",
+    "rc",
+    "scalar_product",
+    "inner",
+    "commutator",
+    "anticommutator",
+):
+    setattr(TracedMultivector, _rule, _method(_rule))
+for _rule, _name in {"wedge": "xor", "fat_dot": "or", "vee": "and", "lc": "lshift"}.items():
+    setattr(TracedMultivector, f"__{_name}__", _operator(_rule, False))
+    setattr(TracedMultivector, f"__r{_name}__", _operator(_rule, True))
 
 
 def lift_constant(trace: Trace, algebra: "Algebra", value: Any) -> TracedMultivector:

@@ -1,4 +1,8 @@
-"""Attributes of a multivector that fused functions do not trace, each with its reason."""
+"""Operations on a traced multivector that raise, each with its reason: they depend on values or on the batch."""
+
+from typing import Any
+
+from clifford_rand.compiler.scalar import TraceError
 
 _BATCH = "it is about the batch, and samples are computed one by one"
 _VALUES = "it tells about values, and there are none yet; use numpy.where on coefficients"
@@ -23,3 +27,38 @@ REASONS = {
     "dense": "results leave out blades that are zero for all arguments; call it on the result",
     **dict.fromkeys(("sparse", "filter"), "which blades stay depends on values; call it on the result"),
 }
+
+
+class Untraced:
+    """A multivector without comparisons, conversions to numbers, and attributes of `REASONS`."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        reason = REASONS.get(name)
+        raise TraceError(f"it uses .{name}, which is not traced" + (f": {reason}" if reason else ""))
+
+    def __bool__(self) -> bool:
+        raise TraceError("it branches on a multivector")
+
+    def __float__(self) -> float:
+        raise TraceError("it needs the number that a scalar is; use NumPy's functions of A['1'] instead of math's")
+
+    __complex__ = __int__ = __float__
+
+    def _ordered(self, other: Any) -> Any:
+        raise TraceError("it compares multivectors; compare their coefficients, as in A['1'] < 2, for numpy.where")
+
+    __lt__ = __le__ = __gt__ = __ge__ = _ordered
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> Any:
+        raise TraceError("it compares multivectors; compare their coefficients, as in A['e12'], for numpy.where")
+
+    __ne__ = __eq__
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        raise TraceError(f"it calls numpy.{function.__name__}, which is not traced")
