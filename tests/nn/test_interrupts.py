@@ -124,7 +124,11 @@ def test_an_interrupt_between_the_last_step_and_the_result_is_a_status(monkeypat
             "joined",
             lambda X, y: BetaCV(GatedReLURegressor(4), betas=[0.1, 0.01], cv=2).fit(X, y).estimator_,
         ),
-        (gated_shards.ShardedGatedReLU, "_sharded_result", lambda X, y: GatedReLURegressor(4, beta=0.1).fit(Shards([X], [y]))),
+        (
+            gated_shards.ShardedGatedReLU,
+            "_sharded_result",
+            lambda X, y: GatedReLURegressor(4, beta=0.1).fit(Shards([X], [y])),
+        ),
         (network_shards, "_network_attributes", lambda X, y: ConvexNetworkRegressor(rounds=0).fit(Shards([X], [y]))),
     ],
 )
