@@ -50,6 +50,7 @@ def square_and_rest(A: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """
     metric = A.algebra.form
     s, B = scalar_and_matrix(A)
+    # (G B G)ᵀ
     image = lowered(metric, np.swapaxes(lowered(metric, B), -1, -2))  # G Bᵀ G = -G B G
     square = s * s - (B * image).sum(axis=(-1, -2)) / 2
     if not metric.is_unit:

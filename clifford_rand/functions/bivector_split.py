@@ -169,6 +169,7 @@ def skew_planes(b: Array) -> list[Array]:
 
 
 def _split(b: Array, g: Array, gap: float, rank: float) -> list[Array] | None:
+    # x ↦ x⌋B on vectors: eigenvalues ±λ with λ² = B_i²
     X = b * g
     values = np.linalg.eigvals(X)
     scale = float(np.abs(values).max(initial=0.0))
@@ -209,6 +210,7 @@ def _eigenplanes(X: Array, g: Array, value: complex, radius: float, count: int, 
         U, W = real_basis(U), real_basis(W)
     elif kind.kind == "f" and value.real == 0:
         return _turning_planes(X, g, U)
+    # u_i · w_j, made the identity: then X = Σ λ_i (u_i w_iᵀ - w_i u_iᵀ) g
     pairing = U.T @ (g[:, None] * W)
     if np.linalg.cond(pairing) > 1e12:
         return None
@@ -228,6 +230,7 @@ def _turning_planes(X: Array, g: Array, U: Array) -> list[Array] | None:
     Eigenvectors in U, made orthogonal one after another: where eigenvalues nearly coincide this leaves an error of
     their difference times that of the eigenvectors. Where they do coincide, any basis that is orthogonal in h serves.
     """
+    # the Hermitian form of the metric on the eigenspace
     h = U.T @ (g[:, None] * U.conj())
     A = U.conj().T @ X @ U
     best: list[Array] | None = None

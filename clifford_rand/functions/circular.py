@@ -181,6 +181,7 @@ def cosh_sinh(A: MV, sign: int, owner: str) -> Pair:
 def _added(sigma: Any, C: MV, S: MV, sign: int) -> Pair:
     """Return the functions of σ + B from those of B."""
     cosine, sine = (np.cosh(sigma), np.sinh(sigma)) if sign > 0 else (np.cos(sigma), np.sin(sigma))
+    # cosh(σ + B) = cosh σ cosh B + sinh σ sinh B, cos(σ + B) = cos σ cos B - sin σ sin B
     return C * cosine + S * (sign * sine), C * sine + S * cosine
 
 
@@ -218,6 +219,7 @@ def _by_centre(B: MV, sign: int) -> "Pair | None":
     first, second = _closed(B.grade(1, 2), sign), _closed(B.grade(3), sign)
     if first is None or second is None:
         return None
+    # c, s of V and C, S of βI: the addition theorems, as the two commute
     (c, s), (C, S) = first, second
     return c * C + (s * S) * sign, s * C + c * S
 
@@ -231,8 +233,10 @@ def _general(B: MV, sign: int, owner: str) -> Pair:
     U = form.take(B)
     d = U.algebra.d
     keys = keys_of_grades(d, tuple(range(0, d + 1, 2 if all(k % 2 == 0 for k in U.grades) else 1)))
+    # cosh √X and sinh √X / √X are power series in X = ±B²
     X = (U * U * float(sign)).on_keys(keys)
     square = (X * X).on_keys(keys)
+    # max(‖X²‖^½, ‖X³‖^⅓) bounds the terms from X² on (Al-Mohy and Higham 2009, Theorem 4.2)
     bound = np.maximum(_sum(square) ** (1 / 2), _sum((square * X).on_keys(keys)) ** (1 / 3)).astype(np.float64)
     if not np.isfinite(bound).all():
         raise fail("A", owner, f"of norm at most 2^{LARGEST_POWER}", describe("a larger multivector"))
@@ -240,10 +244,12 @@ def _general(B: MV, sign: int, owner: str) -> Pair:
     if steps.max(initial=0) > LARGEST_POWER:
         rule = f"of norm at most 2^{LARGEST_POWER} unless its square is a scalar"
         raise fail("A", owner, rule, describe(f"norm {2.0 ** int(steps.max()):.3g}"), "Few digits would be right.")
+    # X/4^n: the argument √X is halved n times
     small = X * np.exp2(-2.0 * steps).astype(X.coefficients.real.dtype)
     E = _polynomial(small, [0.0] + [1 / math.factorial(2 * k) for k in range(1, DEGREE)], keys)
     S = _polynomial(small, [1 / math.factorial(2 * k + 1) for k in range(DEGREE)], keys)
     e, s = layout.own(E.on_keys(keys).coefficients), layout.own(S.on_keys(keys).coefficients)
+    # invariant: E and S are those of X/4^(n - step) where the element needs n steps
     for step in range(int(steps.max(initial=0))):
         left = steps > step
         at: Any = left if e.ndim > 1 else ...
@@ -251,6 +257,7 @@ def _general(B: MV, sign: int, owner: str) -> Pair:
         s[at] = (sine + sine * less).on_keys(keys).coefficients
         e[at] = (2 * less * (2 + less)).on_keys(keys).coefficients
     C = 1 + U.new(keys, e)
+    # S(X) B is the odd function
     return form.give(C, B), form.give(U.new(keys, s) * U, B)
 
 

@@ -31,6 +31,7 @@ class PlaneExponential:
 
     def __init__(self, metric: Metric, keys: Keys) -> None:
         self.work = keys
+        # until h = q B has no blade that the rows do not have
         while True:
             code = StraightLine(metric)
             B = code.argument("b", self.work)
@@ -39,6 +40,7 @@ class PlaneExponential:
             h = code.product("h", "anticommutator", q, B)
             t = code.product("t", "anticommutator", q, q)
             together = union(self.work, h.keys)
+            # q² must be a number, and h without a scalar, for exp(B) = C₀ + C₁ q + S₀ B + S₁ h
             self.serves = 0 not in h.keys.grades and t.keys.grades in ((), (0,)) and together.size <= MOST_ROWS
             if not self.serves or together is self.work:
                 break
@@ -106,6 +108,7 @@ class PlaneExponential:
         largest = np.abs(b).max(axis=0, initial=0.0)
         if largest.max(initial=0.0) > LARGE:
             c = np.exp2(np.frexp(largest)[1].astype(np.float64))
+            # a power of two: exact
             b = b / c
         s, t, q, h = self.square(b)
         s, t = (np.broadcast_to(np.asarray(x, dtype=b.dtype), b.shape[1:]) for x in (s, t))
@@ -117,6 +120,7 @@ class PlaneExponential:
             C, S = cosh_sinhc(np, sign * s, c)
             return C[None], S * b
         q, h = (np.stack([np.broadcast_to(np.asarray(row, dtype=b.dtype), s.shape) for row in x]) for x in (q, h))
+        # C(X) = C₀ + C₁ q and S(X) B = S₀ B + S₁ q B at X = ±B²
         C0, C1, S0, S1 = cosh_sinhc_of_pair(np, sign * s, t, c)
         even, odd = np.concatenate([C0[None], sign * C1 * q]), S0 * b + sign * S1 * h
         if b.dtype.kind == "f":
@@ -135,10 +139,12 @@ class PlaneExponential:
 
         There s - √t cancels, and so do S₀ B and S₁ h; x± = 2⟨(B (1 ± J)/2)²⟩_0 does not.
         """
+        # J² = 1, so (1 ± J)/2 are projectors on the two planes
         J, turned = q / rho, h / rho
         even, odd = np.zeros((len(q) + 1, len(rho))), np.zeros_like(b)
         for side in (0.5, -0.5):
             part = 0.5 * b + side * turned
+            # x± / 2: half of the square is of grade 4
             (square,) = self.scalar_square(part)
             C, S = cosh_sinhc(np, 2 * sign * square, c)
             even[0] += 0.5 * C
@@ -203,6 +209,7 @@ def closed_exponential(sigma: Any, B: MV) -> MV | None:
         if not code.exp_of_rows(b, out):
             return None
         if factor is not None:
+            # e^σ commutes with all
             out *= factor[part]
         if out.dtype != dtype:
             result[:, part] = out

@@ -46,6 +46,7 @@ class InverseCode:
     def __init__(self, metric: Metric, keys: Keys) -> None:
         code = StraightLine(metric)
         A = code.argument("a", keys)
+        # A ~A
         product = code.product("p", "gp", A, A.negated(reverse_is_negative))
         numbers = [name for name, k in zip(product.names, product.keys.grade_of.tolist(), strict=True) if k == 0]
         rest = [name for name, k in zip(product.names, product.keys.grade_of.tolist(), strict=True) if k]
@@ -110,13 +111,16 @@ def _adjugate(metric: Metric, keys: Keys) -> tuple[int, Any, Keys, int]:
     code = StraightLine(metric)
     A = code.argument("a", keys)
     conjugate = A.negated(lambda k: k % 4 in (1, 2))
+    # A times its Clifford conjugate, which is its own: of the grades 0, 3 and 4 (Hitzer and Sangwine 2017)
     P = code.product("p", "gp", A, conjugate)
     if d <= 2:
         return 2, code.function(P.scalar(), conjugate), keys, code.terms
     if d <= 4:
+        # P = s + g with g of the grades 3 and 4: P (s - g) = s² - g² is a number for d ≤ 4
         G = P.negated(lambda k: k in (3, 4))
         number, adjugate = code.product("n", "gp", P, G, (0,)), code.product("x", "gp", conjugate, G)
         return 4, code.function(number.scalar(), adjugate), adjugate.keys, code.terms
+    # d = 5: P times its involution has the grades 0, 1 and 4 alone
     Q = P.negated(lambda k: k % 2 == 1)
     H = code.product("h", "gp", P, Q)
     G = H.negated(lambda k: k in (1, 4))
@@ -148,6 +152,7 @@ def inverse_of_one(A: MV, rtol: float | None) -> MV | None:
     if not 1 / RANGE < size < RANGE:
         return None
     scalar, rest = code.by_reverse(a)
+    # in Python numbers: the size of ⟨A ~A⟩_0 decides whether A is singular
     number = abs(scalar)
     if code.always or max(map(abs, rest)) <= VERSOR * eps_of(A.dtype) * number:
         if not number > max(limit, 1 / RANGE) * size * size:
@@ -290,10 +295,12 @@ class NewtonStep:
 
         The step leaves |A|² |X|² units of rounding, so a badly conditioned A is better served by matrices.
         """
+        # X (1 - A X)
         more = self.second(x, self._left(self.first, a, x))
         if self.places is not None:
             more = np.where(self.places >= 0, more[..., self.places], 0)
         x = x + more
+        # squares of the sizes are compared: no roots
         bound = (16 * eps_of(x.dtype)) ** 2 * _size(a) * _size(x)
         return x, (_size(self._left(self.first, a, x)) <= bound) & (_size(self._left(self.other, x, a)) <= bound)
 

@@ -88,9 +88,11 @@ class RotorCode:
         inside = np.where((largest < 1e87) & (largest > 1e-87), largest, 0.0) ** 2
         unit = np.abs(total * inside - 1) <= UNIT * eps * size * inside
         n = np.where(unit, 1 / largest, np.sqrt(np.where(fine, total, 1.0)))
+        # R ~R is 1 + m now, m of grade 4 alone
         rows = rows / n
         size = size / (n * n)
         scale = np.where(unit, 0.0, np.log(largest) + np.log(n))
+        # ⟨B²⟩_0 and B∧B; R ~R = 1 asks for s² + Q² - ⟨B²⟩_0 = 1 and B∧B = 2 s Q
         square, area = self._square_and_area(rows)
         if self.quartic.size:
             for _ in range(2):  # R ~R = 1 + m: R ← (1 + m)^{-1/2} R, to the second order each time
@@ -133,6 +135,7 @@ class RotorCode:
         s, b, q = rows[0], rows[1 : self.n], rows[self.n :]
         if not len(q):
             return np.array(angle_and_half(np, s, u.square, u.t, "one"))
+        # Q = 0 is one plane; Q² > 0 two real ones, Q² < 0 complex ones; else Q is null or nearly so
         size = np.abs(q).max(axis=0)
         rho = np.sqrt(np.abs(u.t))
         single = size <= 4e-16 * np.abs(b).max(axis=0) ** 2
@@ -167,6 +170,7 @@ class RotorCode:
         f = self.functions(u)
         result = np.empty((self.n, rows.shape[1]))
         result[0] = u.scale
+        # log R = f₀ B + f₁ Q B
         np.multiply(f[0], u.rows[1 : self.n], out=result[1:])
         if len(u.rows) > self.n:
             for k, row in enumerate(u.h, start=1):
@@ -185,6 +189,7 @@ class RotorCode:
         u = self.unit(rows, eps)
         _, _, c0, c1, g0, g1 = self.functions(u)
         root = np.empty_like(u.rows)
+        # √R = c + g B with c = c₀ + c₁ Q, g = g₀ + g₁ Q
         root[0] = c0
         root[1 : self.n] = g0 * u.rows[1 : self.n]
         if len(u.rows) > self.n:
@@ -216,6 +221,7 @@ class RotorCode:
         t, h, way = 0.0, b, "one"
         if q:
             (turn,) = self.turn(b, q)
+            # R ~R has the grade 4 part 2 (s Q + ½[B, Q]) - B∧B, which must be round-off
             for x, y, z in zip(q, turn, area, strict=True):
                 if not abs(2 * (s * x + y) - z) <= UNIT * eps * size:
                     return None

@@ -119,6 +119,7 @@ class SplitCode:
         n = len(several)
         number = np.broadcast_to(np.asarray(number, dtype=float), (n,)) if np.ndim(number) == 0 else number[several]
         E = np.stack([np.broadcast_to(row, (n,)) if np.ndim(row) == 0 else row[several] for row in E])
+        # of x³ - s x² + e x - P², e = t/4
         companion = np.zeros((n, 3, 3))
         companion[:, 0] = np.stack([s, -t / 4, number / 36], axis=1)
         companion[:, 1, 0] = companion[:, 2, 1] = 1

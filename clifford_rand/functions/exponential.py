@@ -109,11 +109,13 @@ def _with_scalar(scalar: Any, B: MV, factor: Any) -> MV:
 def _of_square(sigma: Any, B: MV, exponent: NDArray[np.int64]) -> MV:
     """Return exp(σ + 2^n B), the largest component of B near 1; B² chooses the way."""
     if is_closed(B):
+        # B² = square + rest: a number where B is simple
         square, part, size = square_and_rest(B)
         if np.all(part <= SCALAR * eps_of(B.dtype) * size):
             C, S = _cosh_and_sinhc(sigma, -square, exponent)
             return _with_scalar(C, B, S)
     many = B.keys.size > MANY and len(B.grades) > 1
+    # B² = s + q; the anticommutator computes equal terms once
     s, q = without_scalar(B * B if many else B.anticommutator(B))
     if _is_rounding(q, B):
         C, S = _cosh_and_sinhc(sigma, s, exponent)
@@ -182,6 +184,7 @@ def _general(sigma: Any, B: MV, exponent: NDArray[np.int64]) -> MV:
     U = multiplied(U, -own)
     exponent = exponent + own
     square = U * U
+    # the bound of the scaling needs U³ and U⁴, Horner's rule U to U⁴
     cube, fourth = square * U, square * square
     bound = np.maximum(_sum(cube) ** (1 / 3), _sum(fourth) ** (1 / 4)).astype(np.float64)
     steps = np.maximum(0, np.ceil(np.log2(np.maximum(bound, 1e-300) / THETA)).astype(np.int64) + exponent)
@@ -189,6 +192,7 @@ def _general(sigma: Any, B: MV, exponent: NDArray[np.int64]) -> MV:
         rule = f"of norm at most 2^{LARGEST_POWER} unless A² is a scalar"
         received = describe(f"norm {2.0 ** int(steps.max()):.3g}")
         raise fail("A", "exp", rule, received, "No digit of the result would be right.")
+    # (U/2^n)^k
     powers = [multiplied(P, k * (exponent - steps)) for k, P in enumerate((U, square, cube, fourth), start=1)]
     result = powers[3] * (1 / math.factorial(16))
     for low in (
@@ -202,6 +206,7 @@ def _general(sigma: Any, B: MV, exponent: NDArray[np.int64]) -> MV:
         for k in (3, 2, 1):
             result = result + powers[k - 1] * (1 / math.factorial(low + k))
         result = result + 1 / math.factorial(low)
+    # e^{σ/2^n}, squared n times with the polynomial, so that neither leaves the range alone
     growth = np.exp(np.asarray(sigma) / np.exp2(steps).astype(np.asarray(sigma).real.dtype))
     array = result.coefficients * growth[..., None]
     for step in range(int(steps.max(initial=0))):
@@ -232,6 +237,7 @@ def _exact(A: MV) -> MV:
     A = A.new(A.keys, A.coefficients.astype(object))
     sigma, B = without_scalar(A)
     result = A.algebra.scalar(np.ones(A.shape, dtype=object))
+    # exp(Σ B_i) = Π exp(B_i) of parts that commute
     for part in [B] if _is_scalar(B.anticommutator(B)) else _commuting_parts(B):
         result = result * _exact_part(part)
     scalar = np.asarray(sigma, dtype=object)
@@ -270,6 +276,7 @@ def _is_scalar(A: MV) -> bool:
 def _commuting_parts(B: MV) -> list[MV]:
     """Return parts of B that commute with each other: blades that do not commute are in one part."""
     blades = [B.new(B.keys, row) for row in np.eye(B.keys.size, dtype=np.int64)]
+    # blades that do not commute are linked; parts are the connected components
     linked = np.array([[bool(a.commutator(b).coefficients.any()) for b in blades] for a in blades], dtype=bool)
     held = np.array([not _is_scalar(B.new(B.keys, B.coefficients * row)) for row in np.eye(B.keys.size, dtype=int)])
     linked &= held & held[:, None]

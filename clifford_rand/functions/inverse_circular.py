@@ -272,12 +272,14 @@ def _closed(A: MV, inverse: InverseFunction, owner: str) -> MV | None:
     if values_on_keys is None:
         return None
     scalars = values_on_keys[1][..., 0]
+    # f changes by the root of a rounding at a branch point
     rounding = np.sqrt(
         2 * ROUNDING * np.maximum(1, np.abs(A.coefficients).max(axis=-1, initial=0))
     )  # at a branch point
     if A.dtype.kind == "f" and (np.abs(scalars.imag) > rounding * np.maximum(1, np.abs(scalars))).any():
         raise _undefined(inverse, owner, A)
     keys, values = values_on_keys[0], _checked(values_on_keys[1], A, inverse, owner)
+    # an odd function of an A without a scalar part has none
     if A.keys.find(0) < 0 and not values[..., 0].any():  # odd functions, off their cuts
         return A.new(without_first(keys), layout.own(values[..., 1:]))
     return A.new(keys, layout.own(values))
@@ -291,6 +293,7 @@ def _general(A: MV, inverse: InverseFunction, owner: str) -> MV:
     form = unit_form(A, owner)
     U = form.take(A)
     keys = closed_keys(U)
+    # eigenvectors give half of the digits or more, Newton the others
     best, error = improved(U, keys, _checked(of_eigenvalues(U, keys, inverse.at), A, inverse, owner), inverse, owner)
     if not (error <= ACCEPTED).all():
         raise _undefined(inverse, owner, A)

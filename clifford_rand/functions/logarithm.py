@@ -97,14 +97,17 @@ def sqrt(R: MV) -> MV:
 def _of_both(R: MV, name: str, owner: str, of_versors: Any) -> MV:
     """Return the values of even versors by their planes, of the other elements of the batch by their eigenvalues."""
     dtype = working_dtype(R, owner)
+    # e0 ↦ e0/2^n keeps the product: log of the image is the image of log
     n = null_exponents(R)
     if n is not None:
         return scale_null(_of_both(scale_null(R, -n), name, owner, of_versors), n)
     even, odd = (R, np.zeros(R.shape, bool)) if not any(k % 2 for k in R.grades) else (R.even(), _is_odd(R))
     if (odd.all() and odd.size) or dtype.kind == "c":
         return principal(R, name, owner)
+    # even and odd elements take two ways
     if odd.any():
         return _merged(R, odd, *(_of_both(part, name, owner, of_versors) for part in _parted(R, odd)))
+    # in the algebra of the vectors that R uses
     form = span_form(R, LARGEST_DIMENSION)
     result, right = of_versors(even if form is None else form.take(even.sparse()), dtype, owner)
     result = result if form is None else form.give(result, R)
@@ -160,6 +163,7 @@ def _versor_roots(even: MV, dtype: Any, owner: str) -> tuple[MV, Array]:
     logs, has_log = _versor_logs(even.new(even.keys, flat[left]), dtype, owner, dtype)
     right = np.ones(len(flat), dtype=bool)
     right[left] = has_log
+    # √A = exp(log(A)/2)
     roots = (logs / 2).exp()
     keys = roots.keys if result is None else result.keys
     parts = np.zeros((keys.size, len(flat)), dtype=kept)

@@ -61,6 +61,7 @@ class MatrixInverse:
         The sum is that of the matrix, with what is imaginary: that may be all there is of a singular matrix's inverse.
         """
         to, back = self.maps[a.dtype.kind]
+        # the blocks on the diagonal, and the nilpotent ones
         matrices = a.dot(to).view(np.complex128).reshape(self.shape)
         try:
             inverse = np.linalg.inv(matrices[0])
@@ -70,6 +71,7 @@ class MatrixInverse:
         if self.null:
             term = column = column.copy()
             for _ in range(self.null):
+                # Y - Y N Y + Y N Y N Y - …: one term more for each null vector
                 term = -inverse @ (matrices[1] @ term)
                 column += term
         entries = np.ascontiguousarray(column).reshape(-1)
@@ -93,6 +95,7 @@ def _left_multiplications(dense: NDArray[Any], signature: tuple[int, ...], null:
     for v in range(1 << null):
         for u in range(1 << null):
             if not u & v:
+                # e_u e_v = ± e_{u ∪ v}: the sign of the permutation
                 swaps = sum((u >> (i + 1)).bit_count() for i in range(null) if v >> i & 1)
                 block = (involuted if v.bit_count() % 2 else first)[u]
                 M[:, 1 if u else 0, :, u | v, :, v, :] = -block if swaps % 2 else block
@@ -136,6 +139,7 @@ def one_by_matrix(A: MV, limit: float) -> MV | None:
         return None
     a = A.coefficients
     values = a.tolist()
+    # even or odd: perhaps a versor, whose inverse is its reverse
     if not all(any(values[i] for i in places) for places in plan.parities):
         return None
     a = a.astype(np.complex128 if a.dtype.kind == "c" else np.float64, copy=False)

@@ -50,6 +50,7 @@ def norm_squared(A: MV) -> Any:
     # Σ_S w_S a_S², each square rounded by itself: 0.1 e1 + 0.1 e2 in Cl(1, 1) has exactly 0 so, no fused additions
     live, signed, _ = weights_of(metric, A.keys)
     if live is not None:
+        # blades with a null vector have no square
         array = array[..., live]
     if signed is None and array.ndim == 1 and len(array) > FEW:  # no square can cancel another
         return array.dot(array)
@@ -124,6 +125,7 @@ def normalized(A: MV, rtol: float | None = None) -> MV:
     >>> (M * ~M).isclose(1, atol=1e-15)
     True
     """
+    # A / norm(A) first: s is near 1 or -1 then
     unit = _divided(A, rtol)
     grades = {k for k in A.grades if k}
     if A.algebra.d < 4 or not max(grades, default=0) >= 2 or A.keys.size > LARGEST_STUDY or unit.dtype.kind != "f":
@@ -151,6 +153,7 @@ def _without_study_part(A: MV) -> MV:
     far &= (np.abs(odd.coefficients) <= limit[..., None]).all(axis=-1)
     far &= (rest <= 4 * limit) & (s * s - t > 4 * limit * np.abs(s))
     root = np.sqrt(np.where(far, s * s - t, 1))
+    # (s + q)^{-1/2} = (c ∓ q/(2c))/n with n² = s² - t and 2c² = |s| + n
     c = np.sqrt((np.abs(s) + root) / 2)
     part = np.where(far, -np.sign(s) / (2 * c * root), 0)[..., None]
     result = (q.new(q.keys, q.coefficients * part) + np.where(far, c / root, 1)) * A

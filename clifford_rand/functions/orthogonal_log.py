@@ -54,6 +54,7 @@ def complex_structure(X: Array) -> Array:
         scale = 1.0 if abs(scale - 1) < 0.1 else scale
         step = (scale * Y - inverse / scale) / 2
         change = np.abs(step - Y).max()
+        # (sY - Y⁻¹/s)/2, s such that both terms have one size
         Y = step
         if change <= 8 * m * np.finfo(np.float64).eps * np.abs(Y).max():
             break
@@ -106,6 +107,7 @@ def principal_log(M: Array) -> Array:
     while np.abs(M - identity).sum(axis=0).max() > 0.25 and doublings < 64:
         M = square_root(M)
         doublings += 1
+    # log M = 2 artanh C with C = (M - 1)(M + 1)⁻¹
     C = np.linalg.solve(M + identity, M - identity)
     square, total = C @ C, np.zeros_like(C)
     for k in range(19, 0, -2):  # |C| ≤ 1/7: the term left out is below 1e-17
@@ -130,6 +132,7 @@ def centraliser(M: Array, basis: Array, scale: float, eps: float) -> Array:
     """Return a basis (m, d, d) of the combinations X of ``basis`` (k, d, d) with XM = MX to rounding of ``scale``."""
     if not len(basis):
         return basis
+    # Σ x_k (X_k M - M X_k) = 0
     equations = (basis @ M - M @ basis).reshape(len(basis), -1)
     U, sizes, _ = np.linalg.svd(equations, full_matrices=True)
     sizes = np.concatenate([sizes, np.zeros(len(U) - len(sizes))])
@@ -191,6 +194,7 @@ def orthogonal_log(M: Array, g: Array, eps: float) -> Array | None:
     H = principal_log(N)
     if np.abs(H - np.pi * J).max() < np.abs(H + np.pi * J).max():
         J = -J  # towards angles below π
+    # log(-M) + πJ on W, the principal logarithm on the rest
     L = W @ (H + np.pi * J) @ left
     if rest.shape[1]:
         inverse = np.linalg.pinv(rest)

@@ -84,13 +84,16 @@ def outertan(A: MV) -> MV:
 
 def _terms(A: MV) -> tuple[MV, MV]:
     """Return the even and the odd terms."""
+    # factorials divide: integers become floats
     if A.dtype.kind == "i":
         A = A.new(A.keys, A.coefficients.astype(np.float64))
     exact = A.dtype.kind == "O"
     sigma, N = without_scalar(A)
+    # 1 and N, the terms k = 0 and 1; sums[k % 2] takes the others
     sums: list[Any] = [A.algebra.scalar(np.ones(A.shape, dtype=A.dtype)), N]
     power = N
     for k in range(2, A.algebra.d + 1):
+        # N^∧k, zero at the latest for k > d
         power = power.wedge(N)
         if not power.keys.size or not np.any(power.coefficients != 0):
             break
@@ -105,4 +108,5 @@ def _terms(A: MV) -> tuple[MV, MV]:
         sinh, cosh = (np.asarray(part, dtype=object) for part in np.frompyfunc(sine_and_cosine(1), 1, 2)(sigma))
     else:
         sinh, cosh = np.sinh(sigma), np.cosh(sigma)
+    # e^σ = cosh σ + sinh σ, sorted by parity
     return even * cosh + odd * sinh, even * sinh + odd * cosh

@@ -74,6 +74,7 @@ def principal(A: MV, name: str, owner: str) -> MV:
     """Return the logarithms, or the roots, of a batch of multivectors in numbers; an error where one has none."""
     A = as_inexact(A) if A.keys.size else as_inexact(A).on_keys(keys_of_grades(A.algebra.d, (0,)))
     inverse, exponent = _FUNCTIONS[name], power_of_two(A.coefficients)
+    # √(2^n A) = 2^(n/2) √A for even n
     exponent += exponent & 1  # a power of 4
     scaled = multiplied(A.astype(np.complex128 if A.dtype.kind == "c" else np.float64), -exponent)
     with np.errstate(all="ignore"):
@@ -81,6 +82,7 @@ def principal(A: MV, name: str, owner: str) -> MV:
     if name == "sqrt":
         result = multiplied(result, exponent // 2)
     elif exponent.any():
+        # log(2^n A) = log A + n log 2
         result = result + exponent * np.log(2.0)
     return result.astype(A.dtype)
 
@@ -94,6 +96,7 @@ def _of_batch(A: MV, inverse: InverseFunction, owner: str) -> MV:
     values = values.reshape(-1, keys.size)
     right = np.ones(len(values), dtype=bool)
     if A.dtype.kind != "c":
+        # a real A off the cut has a real value
         right = np.abs(values.imag).max(axis=-1, initial=0) <= REAL * np.abs(values).max(axis=-1, initial=0)
         values = values.real
     best, error = improved(U, keys, values, inverse, owner)
@@ -117,6 +120,7 @@ def _of_one(A: MV, inverse: InverseFunction, owner: str) -> MV:
     values = np.linalg.eigvals(M).ravel()
     if not (root := inverse.f is np.sqrt) and np.abs(values).min() <= ROUNDING * np.abs(values).max():
         raise _undefined(A, values, inverse, owner)
+    # angles of the eigenvalues to the negative axis, where the cut is
     away = np.pi - np.abs(np.angle(values))
     turns = [0.0, float(away[away > WEDGE].min(initial=np.pi)) / 2] if away.min() <= WEDGE else [0.0]
     for keys, turn in itertools.product((closed_keys(U), keys_of_grades(U.algebra.d, range(U.algebra.d + 1))), turns):
@@ -126,6 +130,7 @@ def _of_one(A: MV, inverse: InverseFunction, owner: str) -> MV:
             continue
         L = coefficients(np.array(images), signature)[keys.masks]
         if root:
+            # √A = e^{iθ/2} √(e^{-iθ} A), log A = iθ + log(e^{-iθ} A)
             L = L * np.exp(0.5j * turn)
         else:
             L[0] += 1j * turn
@@ -141,6 +146,7 @@ def _root(M: Array) -> Array:
     left, sizes, right = np.linalg.svd(M)
     null = sizes <= ROUNDING * sizes[0]
     V, W = right[null].conj().T, left[:, null].conj().T
+    # the spectral projector on the null space: M + P is invertible, and √M = √(M + P) - P
     P = V @ np.linalg.solve(W @ V, W)
     return np.asarray(square_root(M + P) - P)
 
@@ -154,6 +160,7 @@ def _real_values(U: MV, keys: Keys, values: Array) -> Iterator[NDArray[Any]]:
         yield X
         return
     basis = U.new(keys, np.eye(keys.size))
+    # J commutes with U where Σ J_k (e_k U - U e_k) = 0: the left null space
     commutators = (basis * U - U * basis).coefficients
     off = np.abs(commutators).max(axis=-1)
     squares = (basis * basis).select_keys(keys_of_grades(keys.d, (0,))).coefficients[:, 0]
@@ -166,6 +173,7 @@ def _real_values(U: MV, keys: Keys, values: Array) -> Iterator[NDArray[Any]]:
     rng = np.random.default_rng(0)
     for _ in range(TRIES):
         Z = U.new(keys, rng.standard_normal(len(commuting)) @ commuting)
+        # the sign function of ZY: eigenvalues ±i, so J² = -1
         J = U.new(keys, of_eigenvalues(Z * Y, keys, _side).real)
         if (J * J * Y + Y).isclose(0, atol=1e-6):
             yield X + (J * Y).on_keys(keys).coefficients

@@ -20,6 +20,7 @@ def multiplied(A: MV, exponent: NDArray[np.int64]) -> MV:
 def times_power(array: NDArray[Any], exponent: NDArray[np.int64]) -> NDArray[Any]:
     """Return array · 2^exponent, exactly where the result is in range; one exponent for each batch element."""
     real = array.real.dtype
+    # 2^n = 2^⌊n/2⌋ 2^⌈n/2⌉
     half = np.asarray(exponent) // 2
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # in two steps: 2^1030 alone would overflow
         first = np.ldexp(np.ones((), dtype=real), half)[..., None]
@@ -59,11 +60,13 @@ def weights_of(
     """
     signed: NDArray[Any] | None = None
     if metric.diagonal is None:
+        # |w_S| ≤ ‖G‖₂^k for a k-blade S, as w_S is a minor of G
         spectral = float(np.abs(np.linalg.eigvalsh(metric.gram.astype(np.float64))).max())
         size = spectral ** keys.grade_of.astype(np.float64)
         live = np.arange(keys.size)
     else:
         signed = metric.weight(keys.masks)
+        # blades without a null vector: the others have the square 0
         live = np.flatnonzero(signed)
         signed = signed[live]
         size = np.abs(signed.astype(np.float64))

@@ -117,6 +117,7 @@ def by_two_eigenvalues(A: MV, f: Function, derivative: Function, distance: Funct
     b = layout.components(B.coefficients)
     s = np.zeros(b.shape[1]) if code is None else np.broadcast_to(np.asarray(code.square(b)[0]), b.shape[1:])
     h, centre = np.sqrt(s.astype(np.complex128)), np.ravel(np.broadcast_to(sigma, A.shape)).astype(np.complex128)
+    # f(σ + B) = (f(σ + h) + f(σ - h))/2 + B (f(σ + h) - f(σ - h))/(2h), h = √s
     plus, minus = f(centre + h), f(centre - h)
     near = np.abs(h) <= NEAR * distance(centre)
     odd = np.asarray((plus - minus) / (2 * np.where(near, 1, h)))
@@ -142,6 +143,7 @@ def matrices(values: NDArray[Any], signature: tuple[int, ...]) -> Array:
         return np.asarray(to_matrices(values.astype(np.complex128), representation_of(signature)), np.complex128)
     P, Q = values[..., 0::2], values[..., 1::2]
     odd = np.bitwise_count(np.arange(P.shape[-1])) % 2 == 1
+    # P + e0 Q ↦ [[P, 0], [Q, P̂]]
     corner, lower, involuted = (matrices(part, signature[1:]) for part in (P, Q, np.where(odd, -P, P)))
     n = corner.shape[-1]
     M = np.zeros((*corner.shape[:-2], 2 * n, 2 * n), dtype=np.complex128)
@@ -179,6 +181,7 @@ def of_eigenvalues(U: MV, keys: Keys, f: Callable[[Array], Array]) -> Array:
     size = np.abs(M).max(axis=(-1, -2), keepdims=True)
     values, vectors = np.linalg.eig(M)
     with np.errstate(all="ignore"):
+        # defective, or nearly
         moved = ~(np.linalg.cond(vectors) < CONDITION)
     if moved.any():
         rng = np.random.default_rng(0)

@@ -54,6 +54,7 @@ class StraightLine:
     def argument(self, name: str, keys: Keys) -> Part:
         """Return the rows of an argument, a sequence."""
         self._take(name)
+        # one local variable for each row
         names = tuple(f"{name}{i}" for i in range(keys.size))
         self.arguments.append(name)
         if names:

@@ -84,6 +84,7 @@ def _series(coefficients: tuple[float, ...], x: Number) -> Number:
 
 def polynomial(coefficients: tuple[float, ...], x: Number, y: Number, t: Number) -> tuple[Number, Number]:
     """Return Σ c_k X^k for X = x + y q, q² = t, by Horner's rule."""
+    # (a + b q)(x + y q) = (a x + b y t) + (a y + b x) q
     yt = y * t
     a: Any = coefficients[-1]
     b: Any = 0.0
@@ -167,6 +168,7 @@ def _by_planes(xp: Any, s: Number, t: Number, c: Number) -> tuple[Number, ...]:
 
     x1 is the root of x² - s x + t/4 that does not cancel, and q B = 2 x1 F2 + 2 x2 F1 gives back F1 and F2.
     """
+    # x1 - x2, of the sign of s, so that s + difference does not cancel
     difference = _towards(xp, xp.sqrt(s * s - t), s)
     x1 = (s + difference) / 2
     x2 = t / (4 * x1)
@@ -205,6 +207,7 @@ def angle_and_half(xp: Any, s: Number, square: Number, t: Number, way: str, pair
     if way == "one":
         f, c = _of_real(xp, s, square)
         return f, 0.0 * s, c, 0.0 * s, 0.5 / c, 0.0 * s
+    # x± = s ± ρ, or s ± iρ
     rho = xp.sqrt(abs(t))
     if way == "real":
         ends, squares = (s + rho, s - rho), (square + 2 * s * rho, square - 2 * s * rho)
@@ -241,6 +244,7 @@ def _of_study(xp: Any, s: Number, square: Number, t: Number) -> tuple[Number, ..
     low, unity = s < 0, 0.0 * s + 1.0
     above = _over(square, 2 * s, where(xp, low, s - 1, unity), where(xp, low, unity, 0.0 * s), t)  # 1 + S near -1
     c = _root(xp, where(xp, low, above[0], 1 + s) / 2, where(xp, low, above[1], unity) / 2, t)
+    # f(S) = f(c)/c: the product of all c divides the series at the end
     product = x, y = c
     for _ in range(HALVINGS if xp is np or is_number(xp) else TENSOR_HALVINGS):
         if xp is np or is_number(xp):
@@ -261,5 +265,6 @@ def _root(xp: Any, a: Number, b: Number, t: Number) -> tuple[Number, Number]:
 
 def _over(a: Number, b: Number, c: Number, e: Number, t: Number) -> tuple[Number, Number]:
     """Return (a + b Q)/(c + e Q)."""
+    # (c + e Q)(c - e Q)
     n = c * c - e * e * t
     return (a * c - b * e * t) / n, (b * c - a * e) / n

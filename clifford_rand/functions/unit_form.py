@@ -240,6 +240,7 @@ class Frame:
     def from_action(self, L: Array) -> Array:
         """Return the bivector with the action L, without its blades of two null vectors, which act as zero."""
         size = np.abs(self.signs)
+        # b_ij is in L_ij and L_ji, but for null vectors in one of them
         weight = np.maximum(size + size[:, None], 1)
         scaled = L * self.signs / 2
         b = (scaled - scaled.T) / weight

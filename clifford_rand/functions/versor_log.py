@@ -22,6 +22,7 @@ def log_of_one(frame: Frame, values: Array, eps: float) -> tuple[Any, Array] | N
     """Return log s and B of one even element by its coefficients in an orthonormal frame; None if none is found."""
     largest = np.abs(values).max(initial=0.0)
     R = frame.algebra.new(frame.even, values / largest if largest else values)
+    # R ~R is a positive number of a versor to round-off
     square = (R * ~R).coefficients
     size = float((np.abs(R.coefficients) ** 2).sum())
     squared = square[0].real
@@ -68,6 +69,7 @@ def _candidates(frame: Frame, R: MV, eps: float) -> Any:
     if closed is not None:
         yield closed
     vectors = frame.algebra.vector(np.eye(d))
+    # the images of the basis vectors: the columns of M
     moved = R * vectors * ~R
     if np.abs(moved.coefficients).max() and moved.keys.grades != (1,):
         outside = [k for k in moved.grades if k != 1]
@@ -248,9 +250,11 @@ def _by_mix(frame: Frame, values: Array, eps: float, mix: float) -> tuple[Array,
     M = np.swapaxes((R * vectors * ~R).select_keys(vectors.keys).coefficients, -1, -2)
     angles, V = _angles(M, mix)
     fine &= np.abs(angles).max(axis=1) < np.pi - STRAIGHT
+    # L = Σ iθ v v*
     L = np.einsum("nij,nj,nkj->nik", V, 1j * angles, V.conj()).real
     B = _bivectors(frame, L)
     image = exp_by_planes(frame, B)
+    # exp(B) is R or -R, as both turn vectors alike
     opposite = ((image - rows) ** 2).sum(axis=1) > ((image + rows) ** 2).sum(axis=1)
     if opposite.any():
         most = np.argmax(angles, axis=1)
@@ -291,6 +295,7 @@ def exp_by_planes(frame: Frame, B: Array) -> Array:
     for k in range(frame.d - frame.d // 2, frame.d):
         x, y = np.sqrt(2) * vectors.imag[:, :, k], np.sqrt(2) * vectors.real[:, :, k]
         plane = x[:, i] * y[:, j] - x[:, j] * y[:, i]
+        # eigenvalues ascend and come in pairs ±θ: the upper half are the planes
         angle = values[:, k : k + 1]
         turn = frame.algebra.new(keys, np.concatenate([np.cos(angle), np.sin(angle) * plane], axis=1))
         X = turn.on_keys(frame.even) if X is None else (turn * X).on_keys(frame.even)
