@@ -11,7 +11,7 @@ from clifford_rand._checks import as_array, check_instance, describe, fail
 from clifford_rand._files import replaced
 from clifford_rand._optional import require
 from clifford_rand_nn.estimators.cv import BetaCV
-from clifford_rand_nn.estimators.pipeline_prefix import PipelinePrefix
+from clifford_rand_nn.estimators.folds import PipelinePrefix
 
 # Okabe and Ito's palette, made for color-blind readers; no two of its colors differ by hue alone.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")

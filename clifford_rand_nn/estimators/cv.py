@@ -19,9 +19,8 @@ from clifford_rand._threads import is_fork
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.registry import check_weights
 from clifford_rand_nn.estimators.base import ConvexNetwork
-from clifford_rand_nn.estimators.folds import scorer_of, splits_of
+from clifford_rand_nn.estimators.folds import PipelinePrefix, scorer_of, splits_of
 from clifford_rand_nn.estimators.parameters import check_verbose, tell
-from clifford_rand_nn.estimators.pipeline_prefix import PipelinePrefix
 from clifford_rand_nn.estimators.rows import refused_by_scikit_learn
 from clifford_rand_nn.estimators.task import WarmStart
 from clifford_rand_nn.export.methods import Exported

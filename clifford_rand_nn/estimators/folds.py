@@ -1,13 +1,15 @@
-"""Folds and scores of a search, as a caller asks for them in scikit-learn's terms."""
+"""Folds and scores of a search in scikit-learn's terms, and the steps of a pipeline that are fitted once a fold."""
 
 import numbers
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
+from sklearn.pipeline import Pipeline
 
 from clifford_rand._checks import as_array, check_integer, check_listed, describe, fail, is_whole
 from clifford_rand.errors import ArgumentError
@@ -99,3 +101,35 @@ def _sortable_kind(label: Any) -> type | None:
     if isinstance(label, numbers.Real):
         return float if label - label == 0 else None
     return type(label) if hasattr(type(label), "__lt__") and type(label).__hash__ is not None else None
+
+
+class PipelinePrefix(NamedTuple):
+    """Steps before an estimator; none, where it stands alone."""
+
+    pipeline: Pipeline | None  # whose last step is the estimator
+
+    @classmethod
+    def of(cls, estimator: Any) -> tuple["PipelinePrefix", Any]:
+        """Return the steps before an estimator, and the estimator."""
+        if type(estimator) is not Pipeline:
+            return cls(None), estimator
+        return cls(estimator), estimator.steps[-1][1]
+
+    def fit(self, X: Any, y: Any) -> tuple["PipelinePrefix", Any]:
+        """Return the steps fitted to X and y, and what they make of X."""
+        if self.pipeline is None or len(self.pipeline.steps) == 1:
+            return self, X
+        fitted = clone(self.pipeline)
+        rows = fitted[:-1].fit_transform(X, y)  # a slice shares its steps
+        return PipelinePrefix(fitted), rows
+
+    def transform(self, X: Any) -> Any:
+        """Return what the fitted steps make of other rows."""
+        return X if self.pipeline is None or len(self.pipeline.steps) == 1 else self.pipeline[:-1].transform(X)
+
+    def joined(self, estimator: Any) -> Any:
+        """Return the fitted steps with a fitted estimator behind them."""
+        if self.pipeline is None:
+            return estimator
+        *steps, (name, _) = self.pipeline.steps
+        return Pipeline([*steps, (name, estimator)], memory=self.pipeline.memory, verbose=self.pipeline.verbose)

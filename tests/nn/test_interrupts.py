@@ -22,10 +22,10 @@ from clifford_rand_nn import (
     relu_path,
 )
 from clifford_rand_nn.estimators import sharded as gated_shards
+from clifford_rand_nn.estimators.folds import PipelinePrefix
 from clifford_rand_nn.estimators.network import sharded as network_shards
 from clifford_rand_nn.estimators.network import sparse_network
 from clifford_rand_nn.estimators.network.unique_rows import UniqueRows
-from clifford_rand_nn.estimators.pipeline_prefix import PipelinePrefix
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.interrupts import BestIterate, Interrupts, handed_over, held, raise_held
