@@ -21,7 +21,7 @@ from clifford_rand_nn.gate_exchange import Refinement
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, with_linear_gate
 from clifford_rand_nn.networks import without_feature
 from clifford_rand_nn.pricing.family import gate_scope
-from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, GatedRidgeProblem
+from clifford_rand_nn.problems.gated import GATED_PENALTIES, Coefficients, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.refinement import refine_gates
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.shards.source import Shards
@@ -113,7 +113,7 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
                 Relative duality gap to reach; "auto" is 1e-6, and 1e-3 with `Shards`, where each digit takes passes.
             """,
     }
-    _penalties = ("group_l2", "ridge")
+    _penalties = tuple(GATED_PENALTIES)
     _solvers = ("auto", "kernel", "gram", "fista", "cvxpy")
     _dtypes = (np.float64, np.float32)
 
@@ -276,7 +276,7 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
         return self._problem(task, self._gate_patterns(task.X, task.targets).patterns).beta_max()
 
     def _problem(self, task: Task, patterns: NDArray[np.bool_]) -> GatedReLUProblem | GatedRidgeProblem:
-        kind = GatedRidgeProblem if self.penalty == "ridge" else GatedReLUProblem
+        kind = GATED_PENALTIES[self.penalty]
         return kind(task.rows, task.targets, patterns, self.beta_, bias=self._free_bias, **self._options(task))
 
     def _minimize(

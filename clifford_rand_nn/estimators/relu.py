@@ -39,7 +39,7 @@ from clifford_rand_nn.paths.relu import beta_max_over
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import SWEEP_D, Family, gate_scope
 from clifford_rand_nn.problems.lasso import LassoProblem
-from clifford_rand_nn.problems.relu import ConvexReLUProblem
+from clifford_rand_nn.problems.relu import RELU_PENALTIES, ConvexReLUProblem
 from clifford_rand_nn.pruning import pruned
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.lasso.path import DistinctRows
@@ -121,7 +121,7 @@ class ConvexReLU(GatedFamily):
     _weight = cast(float | None, None)  # of the squared norm of the linear model
     _pivot = cast(float | None, None)  # the beta that is tried first
     _judge = cast(Judge | None, None)  # the network that stands for this one while beta is chosen
-    _penalties = ("group_l2", "group_l1")
+    _penalties = tuple(RELU_PENALTIES)
     _solvers = ("auto", "column_generation", "interior_point", "augmented_lagrangian", "cvxpy")
 
     def _check_parameters(self) -> None:

@@ -27,7 +27,7 @@ from clifford_rand_nn.arrangements.enumeration import chosen_patterns, deadline
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.problems.duality import Centered, stated_gap
-from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, GatedRidgeProblem
+from clifford_rand_nn.problems.gated import GATED_PENALTIES, Coefficients, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.interrupts import BestIterate, handed_over, held
@@ -316,13 +316,13 @@ def gated_path(
     (np.int64(0), True)
     """
     owner = "gated_path"
-    check_choice(penalty, "penalty", owner, ("group_l2", "ridge"))
+    check_choice(penalty, "penalty", owner, tuple(GATED_PENALTIES))
     bias = check_bool(bias, "bias", owner)
     settings = PathSettings(**options)
     limits = settings.limits(_GATED_MAX_ITER, owner)
     began = time.perf_counter()
     patterns, kept = chosen_patterns(as_rows(X, owner), gates, bias, owner, late=deadline(settings.max_time))
-    kind = GatedRidgeProblem if penalty == "ridge" else GatedReLUProblem
+    kind = GATED_PENALTIES[penalty]
     losses = {name: getattr(settings, name) for name in ("loss", "huber_delta", "sample_weight")}
     problem: GatedReLUProblem | GatedRidgeProblem = kind(
         X, y, patterns, 1.0, bias=bias, fit_intercept=fit_intercept, **losses

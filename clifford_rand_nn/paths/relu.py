@@ -22,6 +22,7 @@ from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.pricing.family import SWEEP_D, Family
 from clifford_rand_nn.problems.duality import Centered, constant_columns
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
+from clifford_rand_nn.problems.relu import RELU_PENALTIES
 from clifford_rand_nn.pruning import pruned
 from clifford_rand_nn.solvers.base import Limits, Result
 from clifford_rand_nn.solvers.interrupts import handed_over
@@ -88,7 +89,7 @@ def relu_path(
     (np.int64(0), True)
     """
     owner = "relu_path"
-    check_choice(penalty, "penalty", owner, ("group_l2", "group_l1"))
+    check_choice(penalty, "penalty", owner, tuple(RELU_PENALTIES))
     settings = PathSettings(**options)
     limits = settings.limits(WorkingSet.max_iter, owner)
     rows = _distinct(X, y, settings, owner)

@@ -289,3 +289,9 @@ class GatedRidgeProblem(GatedProblem):
             sums = rows.T @ a.patterns
             trace -= float((np.einsum("rp,rp->p", sums, sums) / (np.maximum(on, 1) if a.bias else a.n)).sum())
         return self.datafit.curvature * max(trace, 0.0) / a.n
+
+
+GATED_PENALTIES: dict[str, type[GatedReLUProblem] | type[GatedRidgeProblem]] = {
+    "group_l2": GatedReLUProblem,
+    "ridge": GatedRidgeProblem,
+}

@@ -32,6 +32,8 @@ _MARGIN = 4 * 2.0**-52  # of the same, by the root of the columns: what rounding
 _MOVED = 1 << 21  # numbers that the directions of units take which are moved together, 16 MB
 _DEPENDENT = 1e-13  # of its length: a row this near to the span of others is in it
 
+RELU_PENALTIES = {"group_l2": 2, "group_l1": 1}  # the norm p of a unit
+
 
 def project_on_cone(A: Array, u: Array) -> Array:
     r"""Euclidean projection of u (r,) on :math:`\{u : Au\ge0\}`, A (n, r).
@@ -171,7 +173,7 @@ class ConvexReLUProblem(TrainingProblem):
         data = as_rows(X, owner)
         check_size(data, "X", owner)
         D = checked_patterns(patterns, len(data), owner)
-        check_choice(penalty, "penalty", owner, ("group_l2", "group_l1"))
+        check_choice(penalty, "penalty", owner, tuple(RELU_PENALTIES))
         self.beta = self._set_targets(len(data), y, beta, **options)
         if self.outputs > 1:
             hint = "Its neurons' cost is not a norm of this program. Use WorkingSet with a ConePricer, or an estimator."
@@ -179,7 +181,7 @@ class ConvexReLUProblem(TrainingProblem):
         self.X = np.ascontiguousarray(data, dtype=np.float64)
         self.patterns = D
         self.penalty = penalty
-        self.p = 2 if penalty == "group_l2" else 1
+        self.p = RELU_PENALTIES[penalty]
         self.bias = check_bool(bias, "bias", owner)
         # A bias on a pattern that is on everywhere, with both signs, is a free constant like the intercept.
         self.Q = constant_columns(len(data), self.fit_intercept or (self.bias and bool(D.all(axis=0).any())))

@@ -213,25 +213,9 @@ def test_columns_that_are_not_kept_give_the_same(monkeypatch):
     assert again.objective == pytest.approx(kept.objective, rel=1e-9)
 
 
-def test_limits():
-    problem = problem_of("norms", "softmax", 0.01, n=400)
-    whole = GramNewton(tol=1e-9).solve(problem)
-    assert GramNewton(tol=1e-9, max_iter=3).solve(problem).status == "max_iter"
-    short = GramNewton(tol=1e-9, max_time=1e-9).solve(problem)
-    assert (short.status, short.n_iter) == ("max_time", 0)
-    assert short.objective >= whole.objective >= short.objective - short.duality_gap
-
-    def stop(row):
-        if row.n_iter == 4:
-            raise KeyboardInterrupt
-
-    stopped = GramNewton(tol=1e-9, callback=stop).solve(problem)
-    assert stopped.interrupted
-    assert stopped.objective - stopped.duality_gap <= whole.objective <= stopped.objective
-    with pytest.raises(ArgumentError, match="max_memory"):
-        GramNewton(max_memory=1e4).solve(problem)
+def test_columns_are_checked():
     with pytest.raises(ArgumentError, match="kernel"):
-        GramNewton().solve(problem, None, [1])
+        GramNewton().solve(problem_of("norms", "softmax", 0.01, n=40), None, [1])
 
 
 @pytest.mark.parametrize("loss", ["squared", "softmax"])

@@ -238,18 +238,6 @@ def test_rounding_ends_a_run_and_is_told(loss):
         assert result.relative_gap == 0 or "by rounding" in result.message
 
 
-def test_an_interrupt_leaves_the_best_point():
-    def stop(row):
-        if row.n_iter == 4:
-            raise KeyboardInterrupt
-
-    problem = make("logistic", False, True, n=60, beta=1e-4)
-    result = KernelInteriorPoint(tol=1e-8, callback=stop).solve(problem)
-    assert "interrupt" in result.message
-    assert result.n_iter == 4
-    assert problem.objective(problem.point(result.coefficients)) == pytest.approx(result.objective, rel=1e-9)
-
-
 def test_memory_is_bounded_before_anything_is_made():
     problem = make(n=50)
     needed = KernelInteriorPoint.memory(problem)

@@ -27,6 +27,7 @@ from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.majorize_minimize import MajorisedNewton
+from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
@@ -44,6 +45,9 @@ GATED = GatedReLUProblem(X, SIGNS, PATTERNS, BETA, loss="logistic", bias=False)
 RIDGE = GatedRidgeProblem(X, SIGNS, PATTERNS, BETA, loss="logistic", bias=False)
 RELU = ConvexReLUProblem(X, Y, PATTERNS, BETA)
 LASSO = LassoProblem(K, SIGNS, BETA, loss="logistic")
+SQUARED = LassoProblem(K[:, :60], Y, BETA)
+CLASSES = np.eye(3)[(X @ RNG.standard_normal((3, 3))).argmax(axis=1)]
+SOFTMAX = LassoProblem(K[:, :25], CLASSES, 1e-3, loss="softmax")
 
 
 SOLVERS = {
@@ -57,6 +61,8 @@ SOLVERS = {
     "working set": (LASSO, lambda **limits: WorkingSet(**limits, most=20).solve_columns(LASSO)),
     "cone": (RELU, lambda **limits: ConeInteriorPoint(**limits).solve(RELU)),
     "lagrangian": (RELU, lambda **limits: AugmentedLagrangian(**limits, check_every=2).solve(RELU)),
+    "majorized": (SOFTMAX, lambda **limits: MajorisedNewton(**limits).solve(SOFTMAX)),
+    "proximal newton": (SQUARED, lambda **limits: ProximalNewton(**limits).solve(SQUARED)),
     "cvxpy": (RELU, lambda **limits: CvxpyReference(**limits).solve(RELU)),
 }
 
@@ -65,10 +71,8 @@ def _fitted(model, *data):
     return lambda: model.fit(*data)
 
 
-_CLASSES = np.eye(3)[(X @ RNG.standard_normal((3, 3))).argmax(axis=1)]
-_SOFTMAX = LassoProblem(K[:, :25], _CLASSES, 1e-3, loss="softmax")
 NESTED = {  # runs of which solvers are steps, of which one may be interrupted
-    "majorized": lambda: MajorisedNewton(tol=1e-9).solve(_SOFTMAX),
+    "majorized": lambda: MajorisedNewton(tol=1e-9).solve(SOFTMAX),
     "relu, chosen": _fitted(ConvexReLUClassifier(5, random_state=0), X, SIGNS),
     "relu, beta": _fitted(ConvexReLURegressor(20, beta=1e-4, max_iter=4, random_state=0), X, Y),
     "few": _fitted(ConvexNetworkRegressor(n_neurons=2), X[:20], Y[:20]),
