@@ -201,20 +201,20 @@ class SecondOrderCones:
 
     def __init__(self, n_groups: int, m: int, kappa: float, tau: float) -> None:
         self.kappa = kappa
-        self.u, self.z = np.zeros((n_groups, m)), np.zeros((n_groups, m))
+        self.u, self.dual = np.zeros((n_groups, m)), np.zeros((n_groups, m))
         self.tau, self.count = np.full(n_groups, tau), n_groups
-        self.dtau, self.du, self.dz = np.zeros(n_groups), self.u, self.z
+        self.dtau, self.du, self.dz = np.zeros(n_groups), self.u, self.dual
         self._scale()
 
     def _scale(self) -> None:
-        s_size, z_size = _hyperbolic(self.tau, self.u), _hyperbolic(np.full_like(self.tau, self.kappa), self.z)
+        s_size, z_size = _hyperbolic(self.tau, self.u), _hyperbolic(np.full_like(self.tau, self.kappa), self.dual)
         s0, s1 = self.tau / s_size, self.u / s_size[:, None]
-        z0, z1 = self.kappa / z_size, self.z / z_size[:, None]
+        z0, z1 = self.kappa / z_size, self.dual / z_size[:, None]
         gamma = np.sqrt((1 + s0 * z0 + np.einsum("gm,gm->g", s1, z1)) / 2)
         self.w0, self.w1 = (s0 + z0) / (2 * gamma), (s1 - z1) / (2 * gamma)[:, None]
         self.w0 = np.sqrt(1 + np.einsum("gm,gm->g", self.w1, self.w1))  # the same, without cancellation
         self.eta = np.sqrt(s_size / z_size)
-        self.lam0, self.lam1 = self._apply(np.full_like(self.tau, self.kappa), self.z)
+        self.lam0, self.lam1 = self._apply(np.full_like(self.tau, self.kappa), self.dual)
 
     def _apply(self, a0: Array, a1: Array, inverse: bool = False) -> tuple[Array, Array]:
         """Return W a, or its inverse."""
@@ -263,71 +263,51 @@ class SecondOrderCones:
 
     def limit(self) -> float:
         """Largest step along the direction that stays in the cones."""
-        dual = _cone_limit(np.full_like(self.tau, self.kappa), self.z, np.zeros_like(self.tau), self.dz)
+        dual = _cone_limit(np.full_like(self.tau, self.kappa), self.dual, np.zeros_like(self.tau), self.dz)
         return min(_cone_limit(self.tau, self.u, self.dtau, self.du), dual)
 
     def product(self, step: float = 0.0) -> float:
         """Sum of the ``count`` complementarity products after a step."""
-        u, z = self.u + step * self.du, self.z + step * self.dz
+        u, z = self.u + step * self.du, self.dual + step * self.dz
         return float(self.kappa * (self.tau + step * self.dtau).sum() + np.sum(u * z))
 
     def advance(self, step: float) -> None:
         """Take the step."""
         self.tau = self.tau + step * self.dtau
-        self.u, self.z = self.u + step * self.du, self.z + step * self.dz
+        self.u, self.dual = self.u + step * self.du, self.dual + step * self.dz
         self._scale()
 
 
-class AbsoluteValues:
+class AbsoluteValues(Linear):
     r"""p = 1: :math:`u = u^+-u^-` with the duals :math:`a^\pm = \kappa\pm z`, and :math:`u^\pm a^\pm` the products."""
 
     def __init__(self, n_groups: int, m: int, kappa: float, tau: float) -> None:
-        self.kappa, self.sign = kappa, np.array([1.0, -1.0])[:, None, None]
-        self.parts, self.count = np.full((2, n_groups, m), tau), 2 * n_groups * m
-        self.z = np.zeros((n_groups, m))
-        self.dparts, self.dz = np.zeros_like(self.parts), self.z
+        self.sign = np.array([1.0, -1.0])[:, None, None]
+        super().__init__(np.full((2, n_groups, m), tau), tau * kappa)
 
-    def _duals(self) -> Array:
-        return np.asarray(self.kappa + self.sign * self.z)
-
-    def _spread(self) -> Array:
-        return np.asarray((self.parts / self._duals()).sum(axis=0))
+    @property
+    def dual(self) -> Array:
+        """Return z (G, m)."""
+        return np.asarray(0.5 * (self.z[0] - self.z[1]))
 
     def root(self) -> Array:
-        """Return the roots of S."""
-        G, m = self.z.shape
+        """Return the roots of S (G, m, m)."""
+        _, G, m = self.s.shape
         S = np.zeros((G, m, m))
-        S[:, range(m), range(m)] = 1 / np.sqrt(self._spread())
+        S[:, range(m), range(m)] = (self.s / self.z).sum(axis=0) ** -0.5
         return S
 
     def right_hand_side(self, target: float, second_order: bool) -> Array:
         """Return q (G, m) for a target; ``second_order`` corrects by the previous direction."""
-        a = self._duals()
-        c = target - self.parts * a
-        if second_order:
-            c = c - self.dparts * self.sign * self.dz
-        self.c = c / a
+        # s a + a ds + s da = target, da = ±dz: ds = c - (s/a) da, and du = ds⁺ - ds⁻
+        self.c = -self.residual(target, second_order) / self.z
         return np.asarray(self.c[0] - self.c[1])
 
     def set_direction(self, du: Array) -> None:
-        """Set the direction."""
-        self.dz = (self.c[0] - self.c[1] - du) / self._spread()
-        self.dparts = self.c - self.parts / self._duals() * self.sign * self.dz
-
-    def limit(self) -> float:
-        """Return the largest step."""
-        a, da = self._duals(), self.sign * self.dz
-        return min(longest_step(self.parts, self.dparts), longest_step(a, da))
-
-    def product(self, step: float = 0.0) -> float:
-        """Return the sum of the products after a step."""
-        dz = step * self.sign * self.dz
-        return float(np.sum((self.parts + step * self.dparts) * (self._duals() + dz)))
-
-    def advance(self, step: float) -> None:
-        """Take the step."""
-        self.parts = self.parts + step * self.dparts
-        self.z = self.z + step * self.dz
+        """Set the direction that follows from du."""
+        ratio = self.s / self.z
+        self.dz = self.sign * ((self.c[0] - self.c[1] - du) / ratio.sum(axis=0))
+        self.ds = self.c - ratio * self.dz
 
 
 def _hyperbolic(a0: Array, a1: Array) -> Array:

@@ -176,7 +176,7 @@ class _Point:
             theta = loss.theta + loss.right_hand_side(target, second_order)
             r = program.adjoint(theta) + program.cones_adjoint(z + (c - z * error) / s)
             q = norms.right_hand_side(target, second_order)[:, :, None]
-            r[:, : program.rank] += norms.z + np.matmul(root, np.matmul(root, q))[:, :, 0]
+            r[:, : program.rank] += norms.dual + np.matmul(root, np.matmul(root, q))[:, :, 0]
             dU, dt = blocks.solve(r, theta.sum(axis=0))
             norms.set_direction(dU[:, : program.rank])
             loss.set_direction(program.forward(dU) + dt)
