@@ -35,14 +35,14 @@ def arc_inplace(inner: Any, cosines: Any, lengths: Any, lengths2: Any) -> None:
     view of the same entries.
     """
     single = inner.dtype == np.float32
-    rates = _inverse(lengths), _inverse(lengths2)
+    rates = reciprocals(lengths), reciprocals(lengths2)
     if np.may_share_memory(inner, cosines):
         (_own_single if single else _own_double)(inner, *rates)
     else:
         (_other_single if single else _other_double)(inner, cosines, *rates)
 
 
-def _inverse(lengths: Any) -> Any:
+def reciprocals(lengths: Any) -> Any:
     """Return one over each length, and 0 for a row of zeros, whose inner products are 0."""
     return np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
@@ -114,7 +114,7 @@ def arc_of_rows(inner: Any, cosines: Any, rows: Any, rows2: Any, lengths: Any, l
         arc_inplace(inner, cosines, lengths, lengths2)
         return
     n, m = inner.shape
-    rates, rates2 = _inverse(lengths), _inverse(lengths2)
+    rates, rates2 = reciprocals(lengths), reciprocals(lengths2)
     step = max(1, _ENTRIES // max(m, 1))
     for part in (slice(start, start + step) for start in range(0, n, step)):
         own, rate = cosines[part], rates[part]

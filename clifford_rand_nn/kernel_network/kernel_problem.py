@@ -113,9 +113,9 @@ class KernelProblem:
             free = self.null_predictions
             zero = np.zeros_like(free)
             return State(zero, zero, free, self.datafit.value(free))
-        theta = self.n * self.beta * alpha
+        theta = self.n * self.beta * alpha  # the dual variable in the scale of residuals
         image = self.kernel.apply(theta)
-        norm = float(np.vdot(alpha, image)) / self.n
+        norm = float(np.vdot(alpha, image)) / self.n  # β αᵀKα
         return State(theta, image, f, self.datafit.value(f) + 0.5 * norm)
 
     def minimize(

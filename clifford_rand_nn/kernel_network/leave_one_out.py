@@ -70,16 +70,17 @@ class LeaveOneOut:
         self._members = None if groups is None else _members(groups)
         if self._members is not None and fit_intercept and len(self._members) < 2:
             raise fail("groups", owner, "at least two groups, so that one can be left out", describe("one group"))
-        if weights is not None:
+        if weights is not None:  # S K S, S = Ω^{1/2}, whose eigenvectors serve every beta
             K *= self._root
             K *= self._root[:, None]
         self._unit = self._root / np.linalg.norm(self._root) if fit_intercept else np.zeros(n)
         self._image = K @ self._unit  # S K S u, for the intercept
         apart = 0.0
         if fit_intercept:
+            # P S K S P with P = I - u uᵀ, a change of rank two
             shift = self._image - 0.5 * (self._unit @ self._image) * self._unit
             both = np.column_stack([self._unit, shift])
-            K -= both @ both[:, ::-1].T
+            K -= both @ both[:, ::-1].T  # u sᵀ + s uᵀ
             apart = 1.01 * float(np.linalg.norm(K)) or 1.0  # above all eigenvalues: u is the last vector
             K += np.outer(apart * self._unit, self._unit)
         values, vectors = eigh(K)
@@ -105,7 +106,7 @@ class LeaveOneOut:
         out = np.empty_like(residuals)
         for b in range(len(betas)):
             for rows in self._members:
-                part = self._Q[rows]
+                part = self._Q[rows]  # (I - H)_gg⁻¹ r_g: residuals without the group
                 out[b, rows] = (
                     np.linalg.solve((part * shrunk[:, b]) @ part.T, residuals[b, rows]) / self._root[rows, None]
                 )
@@ -134,7 +135,7 @@ class LeaveOneOut:
         Gaussian process and :math:`n\beta/\omega_i` the variance of the noise (Rasmussen, Williams, "Gaussian processes
         for machine learning", 2006, eq. 5.12).
         """
-        left = self._left(self._shrunk(np.array([beta])))[0]
+        left = self._left(self._shrunk(np.array([beta])))[0]  # (I - H)_ii
         return np.asarray(np.maximum(1 / left - 1, 0) * self.n * beta / self._root**2)
 
     def fitted(self, beta: float) -> Array:
@@ -144,6 +145,7 @@ class LeaveOneOut:
     def fit(self, beta: float, least: float = 0.0) -> KernelFit:
         """Return the fit to all rows, without eigenvectors whose eigenvalue is below ``least`` times the largest."""
         y = np.where(self.eigenvalues[:, None] < least * self.eigenvalues[-1], 0.0, self._y)
+        # a = Q (Λ + nβ)⁻¹ Qᵀ S y, α = S a, and t from the component of u
         a = self._Q @ (y / (self.eigenvalues + self.n * beta)[:, None])
         size = float(self._unit @ self._root)
         intercept = (self._unit @ (self._root[:, None] * self.targets) - self._image @ a) / size if size else None
@@ -152,6 +154,7 @@ class LeaveOneOut:
     def _shrunk(self, betas: Array) -> Array:
         """Return the share (n, B) of each eigenvector that stays in the residual."""
         radius = self.n * np.asarray(betas)
+        # nβ/(λ_k + nβ), the eigenvalues of I - H
         return np.asarray(radius / (self.eigenvalues[:, None] + radius))
 
     def _left(self, shrunk: Array) -> Array:
@@ -200,10 +203,12 @@ def judge(fitted: Array, alpha: Array, targets: Array, weights: Array, beta: flo
     residuals = targets - fitted
     intercept = np.average(residuals, axis=0, weights=weights)
     residuals -= intercept
+    # ||f||² = αᵀKα, by columns
     norm = np.einsum("ic,ic->c", alpha, fitted)
     objective = 0.5 * float(np.sum(share * residuals**2)) / n + 0.5 * beta * float(norm.sum())
     along = np.einsum("ic,ic->c", alpha, targets)
     across = norm + rounding_of_form(diagonal, alpha) + n * beta * np.sum(alpha**2 / share, axis=0)
+    # max_s s·along - s²·across/2, times β
     scale = np.divide(along, across, out=np.zeros_like(along), where=across > 0)
     return Judged(
         objective, intercept, residuals, DualBound(0.5 * beta * float(np.sum(scale * along)), n * beta * scale * alpha)

@@ -11,7 +11,7 @@ from clifford_rand._checks import as_real, check_array, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.export.program import Program, Value, apply, constant, rows
-from clifford_rand_nn.kernel_network.arccos import arc_inplace, turning_inplace
+from clifford_rand_nn.kernel_network.arccos import arc_inplace, reciprocals, turning_inplace
 from clifford_rand_nn.kernel_network.kernel import GateKernel, StatedKernel
 from clifford_rand_nn.kernel_network.landmarks.span import LandmarkSpan
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
@@ -51,7 +51,7 @@ def kernel_slopes(
     a, b = (z, points) if A is None else (z @ A, points @ A)
     turned, back = (a, b) if A is None else (a @ A.T, b @ A.T)
     lengths = np.linalg.norm(a, axis=1)
-    inverse = _inverse(lengths)
+    inverse = reciprocals(lengths)
     same = 1 - 32 * np.finfo(np.float64).eps
     gradients = np.empty((len(points), alpha.shape[1], z.shape[1]))
     step = max(1, _BLOCK // len(z))
@@ -60,27 +60,23 @@ def kernel_slopes(
         turn = points[part] @ z.T
         cosines = b[part] @ a.T
         own = np.linalg.norm(b[part], axis=1)
-        over = _inverse(own)
-        share = np.ones_like(turn)
+        over = reciprocals(own)
+        share = np.ones_like(turn)  # becomes κ = (π - θ)/2π
         arc_inplace(share, cosines, own, lengths)
-        turning_inplace(turn, cosines, over, inverse, same)
+        turning_inplace(turn, cosines, over, inverse, same)  # becomes ρ = z·z′/(2π sin θ)
         turn *= over[:, None]
         cosines *= turn
         turn *= inverse
+        # ∇f = Σ_j α_j (κ z_j + ρ A(a_j/|a||a_j| - cos θ a/|a|²))
         along = -(cosines @ alpha) * over[:, None]
         for c, coefficients in enumerate(alpha.T):
             gradients[part, c] = share @ (coefficients[:, None] * z) + turn @ (coefficients[:, None] * turned)
             gradients[part, c] += along[:, c, None] * back[part]
     constant = np.zeros(gradients.shape[:2])
-    if kernel.bias:
+    if kernel.bias:  # the last feature is constant: its slope is the offset of the linear piece
         constant = kernel.bias * gradients[:, :, -1]
         gradients = gradients[:, :, :-1]
     return KernelSlopes(gradients if kernel.frame is None else gradients @ kernel.frame.T, constant)
-
-
-def _inverse(lengths: Array) -> Array:
-    """Return one over each length; 0 for a row of zeros, which has no angle."""
-    return np.asarray(np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0))
 
 
 class StatedNetwork(NamedTuple):

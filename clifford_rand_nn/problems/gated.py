@@ -12,7 +12,7 @@ from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from clifford_rand_nn.datafits.functions import library
-from clifford_rand_nn.problems.csr_rows import CsrRows
+from clifford_rand_nn.problems.csr_rows import CsrRows, same_problem_rows
 from clifford_rand_nn.problems.duality import (
     DualBound,
     TargetOptions,
@@ -78,6 +78,14 @@ class GatedProblem(TrainingProblem):
     @staticmethod
     def _penalty(beta: float, weights: Array) -> Any:
         raise NotImplementedError
+
+    def has_columns_of(self, X: Any, gated_map: GatedMap) -> bool:
+        """Tell whether rows, patterns and unpenalized biases are those of another problem with this X and map."""
+        own = self.map
+        if own is gated_map:
+            return True
+        same = (own.bias, own.fit_intercept) == (gated_map.bias, gated_map.fit_intercept)
+        return same and same_problem_rows(X, self.X) and np.array_equal(own.patterns, gated_map.patterns)
 
     @property
     def beta(self) -> float:

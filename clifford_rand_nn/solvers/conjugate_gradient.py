@@ -62,7 +62,7 @@ def conjugate_gradient(
     array([1., 1.])
     """
     iterate = first_iterate(rhs, preconditioner)
-    least = rtol**2 * iterate.size
+    least = rtol**2 * iterate.size  # sizes are squares
     while iterate.n_products < max_iter and iterate.size > least and not iterate.is_exhausted:
         if stop is not None and stop(iterate):
             break
@@ -100,10 +100,12 @@ def next_iterate(
     With :math:`T` such that :math:`T^TP^TAPT=I`, the step is :math:`PTT^TP^Tr`, and the next directions are
     :math:`z-PTT^T(AP)^Tz`, :math:`z=M^{-1}r`, conjugate to these.
     """
+    # the best step minimizes ½ tr(XᵀAX) - tr(BᵀX) over X + P S
     P, AP = _columns(direction, coupled), _columns(product, coupled)
     curvature = P.T @ AP
     if not np.isfinite(curvature).all():
         return iterate._replace(n_products=iterate.n_products + 1, is_exhausted=True)
+    # PᵀAP = V Λ Vᵀ: T = V Λ^{-1/2}, without directions that are round-off of others
     values, T = np.linalg.eigh(0.5 * (curvature + curvature.T))
     independent = values > _DEPENDENT * max(values[-1], 0.0)
     if not independent.any():
@@ -119,6 +121,7 @@ def next_iterate(
     images = tuple(moved(total, image) for total, image in zip(sums, images, strict=True))
     z = preconditioner(residual)
     size = float(np.vdot(residual, z))
+    # conjugate to P: Pᵀ A (z - P T Tᵀ (AP)ᵀ z) = 0
     following = z - (P @ (T @ (T.T @ (AP.T @ _columns(z, coupled))))).reshape(z.shape)
     return CGIterate(x, images, residual, following, size, iterate.n_products + 1, not np.isfinite(z).all())
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_real, describe, fail
 from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array
-from clifford_rand_nn.kernel_network.arccos import arc_inplace, turning_inplace
+from clifford_rand_nn.kernel_network.arccos import arc_inplace, reciprocals, turning_inplace
 from clifford_rand_nn.kernel_network.kernel import GateKernel
 
 _LEAST = 64  # rows of a kernel matrix that are worth a thread
@@ -83,7 +83,7 @@ class _Sum:
         self.a = z if A is None else z @ A
         self.turned = z if A is None else self.a @ A.T  # A a' of each row
         self.lengths = np.linalg.norm(self.a, axis=1)
-        self.inverse = _inverse(self.lengths)
+        self.inverse = reciprocals(self.lengths)
         self.outer = np.zeros((z.shape[1],) * 2, dtype=z.dtype)
         self.same = z.dtype.type(
             1 - 32 * np.finfo(z.dtype).eps
@@ -99,7 +99,7 @@ class _Sum:
         a = at if self.A is None else at @ self.A
         cosines = inner.copy() if self.A is None else a @ self.a.T
         lengths = np.linalg.norm(a, axis=1)
-        inverse, share = _inverse(lengths), np.ones_like(inner)
+        inverse, share = reciprocals(lengths), np.ones_like(inner)
 
         def slopes(part: slice) -> None:
             arc_inplace(share[part], cosines[part], lengths[part], self.lengths)
@@ -150,8 +150,3 @@ class _Sum:
         if self.pairs is None:
             return self.outer
         return np.asarray(self.outer + self.z.T @ ((self.pairs * (self.alpha @ self.alpha.T)) @ self.z))
-
-
-def _inverse(lengths: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return one over each length; 0 for a row of zeros, which has no angle."""
-    return np.asarray(np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0))

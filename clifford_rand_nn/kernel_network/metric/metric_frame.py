@@ -85,6 +85,7 @@ def learn_frame(
     aim, radius = varying(targets), len(rows) * beta
     K = kernel(rows)
     first = spread(K)
+    # (K + nβΩ⁻¹)α = y - t, then M = AGOP of f = Kα, then K of the gates w ~ N(0, M)
     for factor in factors[:-1]:
         alpha = KernelRidge(K, weights).fit(aim, radius * factor * spread(K) / first)[0]
         kernel = learned_kernels(kernel, rows, alpha, (shape,), weights)[0]
@@ -103,6 +104,7 @@ def learned_kernels(
     """
     M = gradient_outer_product(kernel, X, alpha, weights=weights)
     second = (X if weights is None else X * weights[:, None]).T @ X / len(X)
+    # tr(M Σ), the mean square length of rows, stays what it was
     before = float(np.trace(second) if kernel.frame is None else np.vdot(kernel.frame, second @ kernel.frame))
     diagonal, kernels = np.eye(len(M), dtype=bool), []
     for shape in shapes:
@@ -118,6 +120,7 @@ def _root(M: Array) -> Array:
         return np.diag(np.sqrt(np.maximum(M.diagonal(), 0.0)))
     factor, pivots, rank, _ = dpstrf(M, tol=_PIVOT * float(np.trace(M)), lower=1)
     root = np.empty((len(M), rank))
+    # PᵀMP = LLᵀ: the rows of L go back to their places
     root[pivots - 1] = np.tril(factor)[:, :rank]
     return root
 

@@ -233,7 +233,7 @@ class _Folds:
             if self._spreads[fold] == 0.0:
                 self._spreads[fold] = size
             ridge = KernelRidge(K, self._weights(kept))
-            radius = self.radius * size / self._spreads[fold]
+            radius = self.radius * size / self._spreads[fold]  # nβ in proportion to the spread of the kernel
             fits = [ridge.fit(self.targets[kept], radius * factor) for factor in _FACTORS]
             return [alpha for alpha, _ in fits], [across @ alpha + intercept for alpha, intercept in fits]
 
@@ -243,13 +243,14 @@ class _Folds:
         errors = [((f - truth) ** 2).sum(axis=1) for f in every]
         w = 1.0 if self.weights is None else self.weights[np.concatenate(self.held)]
         sums = np.array([(w * error).sum() for error in errors])
+        # of factors whose errors are as good as the least the one nearest to 1
         k = min(np.flatnonzero(sums <= _FLAT * sums.min()), key=lambda i: abs(np.log(_FACTORS[i])))
         return _Judged(kernels, [fold[k] for fold in alphas], every[k], errors[k], _FACTORS[k])
 
     def unseen(self, best: _Judged, taken: NDArray[np.intp], belongs: NDArray[np.intp]) -> tuple[Fold, ...]:
         """Return the gates of as many folds as are needed for enough rows, and rows that they have not seen."""
         folds: list[Fold] = []
-        beyond = ~np.isin(belongs, belongs[taken])
+        beyond = ~np.isin(belongs, belongs[taken])  # rows that are in no fold
         for kernel, kept, held in zip(best.kernels, self.kept, self.held, strict=True):
             own = np.isin(belongs, belongs[taken[held]]) & ~np.isin(belongs, belongs[taken[kept]])
             folds.append(Fold(kernel, taken[kept], np.flatnonzero(own if folds else own | beyond)))
@@ -282,6 +283,7 @@ class _Folds:
 def _gain(differences: Array, units: NDArray[np.intp]) -> tuple[float, float]:
     """Return the mean of differences and its standard error, those of one unit being one observation."""
     mean = float(differences.mean())
+    # sandwich variance: rows of one unit are one observation
     sums = np.bincount(units, weights=differences - mean)
     present = int((np.bincount(units) > 0).sum())
     square = float(sums @ sums) * present / max(present - 1, 1)

@@ -20,7 +20,7 @@ class Linear:
 
     def residual(self, target: float, second_order: bool) -> Array:
         """Set and return r = sz + ds dz - target."""
-        self.rc = self.s * self.z - target
+        self.rc = self.s * self.z - target  # s dz + z ds = -r
         if second_order:
             self.rc = self.rc + self.ds * self.dz
         return self.rc
@@ -49,7 +49,7 @@ class TwoSided(Linear):
 
     def __init__(self, U: Array, radius: float, mu: float) -> None:
         self.signs = np.array([[1.0], [-1.0]])
-        super().__init__(radius - self.signs * U[:, 0], mu)
+        super().__init__(radius - self.signs * U[:, 0], mu)  # s± = λ ∓ U
 
     def weights(self) -> Array:
         """Return the multipliers as weights Z (N, C): z+ - z-."""
@@ -80,14 +80,14 @@ class Discs:
         self.radius = radius
         self.U = U
         self.s = self._slack(U)
-        self.p = mu / self.s
+        self.p = mu / self.s  # on the central path
         self.count = self.p.size
         self.dU, self.dp, self.rc = np.zeros_like(U), np.zeros_like(self.p), np.zeros_like(self.p)
         self.bend = np.zeros_like(U)  # the second-order part of the weights
 
     def _slack(self, U: Array) -> Array:
         size = np.linalg.norm(U, axis=1)
-        return np.asarray(0.5 * (self.radius - size) * (self.radius + size))
+        return np.asarray(0.5 * (self.radius - size) * (self.radius + size))  # as a product, which cancels less
 
     def weights(self) -> Array:
         """Return p U."""
@@ -105,7 +105,7 @@ class Discs:
         self.rc = self.s * self.p - target
         self.bend = np.zeros_like(self.U)
         if second_order:
-            ds = -np.einsum("jc,jc->j", self.U, self.dU)
+            ds = -np.einsum("jc,jc->j", self.U, self.dU)  # first order of the slack; -|dU|²/2 is its second
             self.rc = self.rc + self.dp * ds - 0.5 * self.p * np.einsum("jc,jc->j", self.dU, self.dU)
             self.bend = self.dp[:, None] * self.dU
         return np.asarray(self.U * (self.rc / self.s)[:, None] - self.bend)
@@ -180,7 +180,7 @@ class Box(Linear):
 
 def longest_step(value: Array, change: Array) -> float:
     """Return the largest step that keeps value + step * change ≥ 0."""
-    falls = change < 0
+    falls = change < 0  # ratio test
     return float(np.min(value[falls] / -change[falls], initial=np.inf))
 
 
@@ -273,7 +273,7 @@ class SecondOrderCones:
 
     def advance(self, step: float) -> None:
         """Take the step."""
-        self.tau = self.tau + step * self.dtau
+        self.tau = self.tau + step * self.dtau  # κ, the first entry of the dual, stays
         self.u, self.dual = self.u + step * self.du, self.dual + step * self.dz
         self._scale()
 

@@ -11,7 +11,6 @@ from scipy.sparse import issparse
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.coordinates import row_tiles
-from clifford_rand_nn.problems.csr_rows import same_problem_rows
 from clifford_rand_nn.problems.duality import rounding_of_form
 from clifford_rand_nn.problems.gated import GatedProblem
 
@@ -49,12 +48,7 @@ class GatedKernel:
 
     def fits(self, problem: GatedProblem) -> bool:
         """Tell whether this is the kernel of a problem: of its rows, its patterns and its unpenalized biases."""
-        X, own = self._made_of
-        wanted = problem.map
-        if own is wanted:
-            return True
-        same = (own.bias, own.fit_intercept) == (wanted.bias, wanted.fit_intercept)
-        return same and same_problem_rows(X, problem.X) and np.array_equal(own.patterns, wanted.patterns)
+        return problem.has_columns_of(*self._made_of)
 
     @property
     def n(self) -> int:
@@ -219,7 +213,7 @@ class KernelSystem:
                     break
             else:
                 raise np.linalg.LinAlgError(f"the leading minor of order {info} is not positive")
-            if balanced:
+            if balanced:  # Σ_c R_c, R_c = S_c M_c⁻¹ S_c
                 factor, _ = dpotri(factor, lower=1, overwrite_c=1)
                 scaled = factor * self.roots[:, c]
                 scaled *= self.roots[:, c, None]
@@ -230,9 +224,10 @@ class KernelSystem:
 
     def solve(self, b: Array) -> Array:
         """Solve for right-hand sides b (n, C, k)."""
-        x = self._each(b)
+        x = self._each(b)  # R_c b_c
         if self.total is not None:
             nu, _ = dpotrs(self.total, np.asfortranarray(x.sum(axis=1)), lower=1, overwrite_b=1)
+            # ν = (Σ_c R_c)⁻¹ Σ_c R_c b_c, the multiplier of the equality of each row
             x -= self._each(np.broadcast_to(nu[:, None, :], b.shape))
         return x
 
