@@ -9,10 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import check_dtype, check_instance, check_integer, check_tolerance, describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import as_coefficients, exact_quotient, is_scalar, read_only
-from clifford_rand.calculus import adjoint as _adjoint
-from clifford_rand.calculus import constructors, matrices
-from clifford_rand.calculus import eigenblades as _eigenblades
-from clifford_rand.calculus.adjoint import check_endomorphism
+from clifford_rand.calculus import constructors, matrices, properties
+from clifford_rand.calculus.properties import check_endomorphism
 from clifford_rand.multivector.multivector import Multivector
 
 
@@ -272,13 +270,13 @@ class LinearMap:
         rule = "a map with an inverse"
         return LinearMap(self.target, matrices.inverted(self.matrix, "f", "inverse", rule), self.algebra)
 
-    adjoint = _adjoint.adjoint
-    symmetric_part = _adjoint.symmetric_part
-    skew_part = _adjoint.skew_part
-    bivector = _adjoint.bivector
-    is_symmetric = _adjoint.is_symmetric
-    is_skew = _adjoint.is_skew
-    is_isometry = _adjoint.is_isometry
+    adjoint = properties.adjoint
+    symmetric_part = properties.symmetric_part
+    skew_part = properties.skew_part
+    bivector = properties.bivector
+    is_symmetric = properties.is_symmetric
+    is_skew = properties.is_skew
+    is_isometry = properties.is_isometry
 
     # ---- invariants
 
@@ -325,7 +323,7 @@ class LinearMap:
         check_endomorphism(self, "characteristic_coefficients")
         return matrices.characteristic_coefficients(self.matrix)
 
-    eigenblades = _eigenblades.eigenblades
+    eigenblades = properties.eigenblades
 
     # ---- checks
 

@@ -2,10 +2,10 @@
 
 from clifford_rand._checks import fail
 from clifford_rand.basis.rules import bits_of
-from clifford_rand.calculus.adjoint import inverse_gram
 from clifford_rand.calculus.coordinates import Coordinates
 from clifford_rand.calculus.fields import Variables
 from clifford_rand.calculus.operators import DifferentialOperator, Word
+from clifford_rand.calculus.properties import inverse_gram
 from clifford_rand.multivector.multivector import Multivector
 
 

@@ -7,14 +7,11 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand.presets import cga
+from support.geometry import gaussian, rodrigues
 
 MODELS = [(n, null) for n in (2, 3, 4) for null in (False, True)]
 MADE = {(n, null): cr.Algebra.cga(n, null_basis=null) for n in (1, 2, 3, 4, 5) for null in (False, True)}
 SPACE = [MADE[3, False], MADE[3, True]]
-
-
-def gaussian(seed, *shape):
-    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def move(V, X):
@@ -43,11 +40,6 @@ def circumsphere(X):
     """Centre and radius of the sphere through n + 1 points of n-space: |x|² - 2 c·x + |c|² = r²."""
     c = np.linalg.solve(2 * (X[1:] - X[0]), (X[1:] ** 2).sum(1) - (X[0] ** 2).sum())
     return c, np.linalg.norm(X[0] - c)
-
-
-def rodrigues(u, angle):
-    K = np.array([[0, -u[2], u[1]], [u[2], 0, -u[0]], [-u[1], u[0], 0]])
-    return np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
 
 
 @pytest.mark.parametrize(("n", "null"), MADE)

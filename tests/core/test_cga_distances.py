@@ -8,18 +8,11 @@ from scipy.optimize import minimize
 
 import clifford_rand as cr
 from clifford_rand.presets import cga
+from support.geometry import close, gaussian
 
 MODELS = {(n, null): cr.Algebra.cga(n, null_basis=null) for n in (2, 3, 4) for null in (False, True)}
 SPACE = [MODELS[3, False], MODELS[3, True]]
 KINDS = {n: [("flat", m) for m in range(n)] + [("round", m) for m in range(1, n + 1)] for n in (2, 3, 4)}
-
-
-def gaussian(seed, *shape):
-    return np.random.default_rng(seed).standard_normal(shape)
-
-
-def close(a, b, atol=1e-10):
-    np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=0, atol=atol * max(1.0, np.abs(b).max(initial=0.0)))
 
 
 class Thing:

@@ -7,12 +7,9 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand.presets import pga
+from support.geometry import gaussian, rodrigues
 
 ALGEBRAS = {n: cr.Algebra.pga(n) for n in (1, 2, 3, 4, 5)}
-
-
-def gaussian(seed, *shape):
-    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def move(M, X):
@@ -23,12 +20,6 @@ def close(a, b, rtol=1e-12):
     a, b = np.asarray(a), np.asarray(b)
     assert a.shape == b.shape
     np.testing.assert_allclose(a, b, rtol=0, atol=rtol * max(1e-300, np.abs(b).max(initial=0.0)))
-
-
-def rodrigues(u, angle):
-    """The rotation matrix about the unit vector u by the right-hand rule."""
-    K = np.array([[0, -u[2], u[1]], [u[2], 0, -u[0]], [-u[1], u[0], 0]])
-    return np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
 
 
 def flat_distance(p, U, q, V):

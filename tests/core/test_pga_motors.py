@@ -12,13 +12,10 @@ from scipy.spatial.transform import Rotation
 
 import clifford_rand as cr
 from clifford_rand.presets import pga
+from support.geometry import gaussian
 
 ALGEBRAS = {n: cr.Algebra.pga(n) for n in (1, 2, 3, 4, 5, 6)}
 SPACE = ALGEBRAS[3]
-
-
-def gaussian(seed, *shape):
-    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def close(a, b, rtol=1e-13):

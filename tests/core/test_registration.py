@@ -6,10 +6,7 @@ from scipy.spatial.transform import Rotation
 
 import clifford_rand as cr
 from clifford_rand.presets import cga, pga
-
-
-def gaussian(seed, *shape):
-    return np.random.default_rng(seed).standard_normal(shape)
+from support.geometry import gaussian
 
 
 def random_motor(alg, seed, shape=(), size=1.0):

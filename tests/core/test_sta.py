@@ -6,14 +6,11 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand.presets import sta
+from support.geometry import close, gaussian, rodrigues
 
 STA = cr.Algebra.sta()
 ETA = np.diag([1.0, -1, -1, -1])
 BASIS = [STA.g0, STA.g1, STA.g2, STA.g3]
-
-
-def gaussian(seed, *shape):
-    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def velocities(seed, *shape):
@@ -21,10 +18,6 @@ def velocities(seed, *shape):
     rng = np.random.default_rng(seed)
     v = rng.standard_normal((*shape, 3))
     return v / np.linalg.norm(v, axis=-1, keepdims=True) * rng.uniform(0, 0.99, shape)[..., None]
-
-
-def close(a, b, atol=1e-11):
-    np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=0, atol=atol * max(1.0, np.abs(b).max(initial=0.0)))
 
 
 def boost_matrix(v):
@@ -36,11 +29,9 @@ def boost_matrix(v):
     return B
 
 
-def rodrigues(n, angle):
-    n = n / np.linalg.norm(n)
-    K = np.array([[0, -n[2], n[1]], [n[2], 0, -n[0]], [-n[1], n[0], 0]])
+def rotation_matrix(n, angle):
     F = np.eye(4)
-    F[1:, 1:] += np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
+    F[1:, 1:] = rodrigues(n / np.linalg.norm(n), angle)
     return F
 
 
@@ -50,7 +41,7 @@ def test_boosts_and_rotations_are_the_textbook_matrices():
     assert (L * ~L).isclose(1, rtol=1e-10).all()
     assert (R * ~R).isclose(1).all()
     close(sta.lorentz_matrix(L), [boost_matrix(x) for x in v])
-    close(sta.lorentz_matrix(R), [rodrigues(x, a) for x, a in zip(n, angle, strict=True)])
+    close(sta.lorentz_matrix(R), [rotation_matrix(x, a) for x, a in zip(n, angle, strict=True)])
     assert (R >> STA.g0).grade(1).isclose(STA.g0).all()
     close(sta.velocity((L >> STA.g0).grade(1)), v)
     assert sta.boost_to(5.0 * sta.four_velocity(STA, v)).isclose(L, rtol=1e-10).all()

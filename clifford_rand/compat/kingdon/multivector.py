@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import fail
 from clifford_rand.basis.coefficients import is_scalar
 from clifford_rand.basis.keys import keys_of_masks
-from clifford_rand.compat.kingdon import functions
+from clifford_rand.compat.kingdon import coefficients
 from clifford_rand.compat.kingdon.coefficients import BLADE, coefficients_of, masks_and_values, resolved, values_by_mask
 from clifford_rand.compat.wrapper import binary, both, unary
 from clifford_rand.multivector.components import takes_two
@@ -261,8 +261,8 @@ class MultiVector:
     ip, __ror__ = both("fat_dot")
     op, __rxor__ = both("wedge")
     rp, __rand__ = both(lambda A, B: A.inner.vee(B.inner) * A.orientation)
-    sw, __rrshift__ = both(functions.sandwich)
-    proj, __rmatmul__ = both(functions.projection)
+    sw, __rrshift__ = both(coefficients.sandwich)
+    proj, __rmatmul__ = both(coefficients.projection)
     div, __rtruediv__ = both(lambda A, B: A.inner * B.inv().inner)
     lc = binary("lc")
     rc = binary("rc")
@@ -326,7 +326,7 @@ class MultiVector:
         """Return A over its norm, which need not be a number: a motor is brought to A ~A = 1."""
         return self / self.norm()
 
-    sqrt, exp = functions.sqrt, functions.exp
+    sqrt, exp = coefficients.sqrt, coefficients.exp
 
     def __pow__(self, exponent: Any) -> "MultiVector":
         base = self if exponent >= 0 else self.inv()

@@ -1,5 +1,6 @@
-"""Adjoint, symmetric and skew parts of linear maps, and tests for symmetry and isometry, by the metric."""
+"""Properties of linear maps: adjoint, symmetric and skew parts, isometry by the metric; invariant blades."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.algebra import Algebra
+from clifford_rand.basis.coefficients import is_symbolic
 from clifford_rand.calculus import matrices
 from clifford_rand.multivector.multivector import Multivector
 
@@ -165,3 +167,129 @@ def _near(a: NDArray[Any], b: NDArray[Any], rtol: float, owner: str) -> bool:
         return all(is_zero(value) for value in np.asarray(a - b).ravel().tolist())
     size = max(float(np.abs(a).max(initial=0)), float(np.abs(b).max(initial=0)))
     return bool(np.abs(a - b).max(initial=0) <= rtol * size)
+
+
+_RTOL = 1e-5  # a Jordan block of size 3 scatters its eigenvalue by eps^(1/3) = 6e-6
+
+
+@dataclass(frozen=True)
+class Eigenblade:
+    """A blade with f(blade) = factor · blade, and the eigenvalues of f on its vectors.
+
+    Attributes
+    ----------
+    blade : Multivector
+        Of grade 1 for a simple real eigenvalue, 2 for a complex pair, m for an eigenvalue of multiplicity m.
+    factor : number or expression
+        The product of ``eigenvalues``: the determinant of f on the blade's subspace.
+    eigenvalues : tuple
+        One for each dimension of the blade, conjugate pairs side by side; empty where they are roots of an irreducible
+        polynomial of the third degree or more.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> turn = cr.LinearMap(cr.Algebra(3), [[0, -1, 0], [1, 0, 0], [0, 0, 2]])
+    >>> sorted((one.blade.grades, round(float(one.factor), 9)) for one in turn.eigenblades())
+    [((1,), 2.0), ((2,), 1.0)]
+    """
+
+    blade: Multivector
+    factor: Any
+    eigenvalues: tuple[Any, ...]
+
+
+def eigenblades(f: Any, rtol: float | None = None) -> list[Eigenblade]:
+    """Return blades B_1, …, B_m with f(B_i) = factor_i B_i, which together span the space: their wedge is not zero.
+
+    Parameters
+    ----------
+    rtol : float, default=1e-5
+        Floats: eigenvalues nearer than this, relative to the largest singular value, share a blade. Any clusters give
+        invariant blades; close ones apart would give nearly parallel blades.
+
+    Returns
+    -------
+    list of Eigenblade
+        One for each distinct eigenvalue, or complex pair, by its generalized eigenspace: an eigenvalue of
+        multiplicity m has a blade of grade m, whether it has m eigenvectors or not. The largest come first.
+
+    Raises
+    ------
+    ArgumentError
+        For a batch, a map into another algebra, and complex entries.
+
+    Notes
+    -----
+    Floats: an ordered real Schur form for each cluster, which gives an orthonormal basis of the invariant subspace.
+    Exact and symbolic entries: the primary decomposition, ker p(f)^m for the irreducible factors p^m of the
+    characteristic polynomial, quadratic ones split where their roots are known to be real.
+    Doran and Lasenby, section 4.4: the plane of a complex pair is a real eigenbivector, f(B) = |λ|² B.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> turn = cr.LinearMap(alg, [[0, -2, 0], [2, 0, 0], [0, 0, 5]])
+    >>> [(one.blade, one.factor) for one in turn.astype(object).eigenblades()]
+    [(e3, 5), (e12, 4)]
+    """
+    if f.algebra != f.target or f.shape or f.matrix.dtype.kind == "c":
+        rule = "one map of an algebra into itself, its entries real"
+        raise fail("f", "eigenblades", rule, describe(repr(f)), "Take f[i] of a batch.")
+    limit = check_tolerance(rtol, _RTOL, "eigenblades")
+    entries = f.matrix.ravel().tolist()
+    if f.matrix.dtype == object and any(isinstance(entry, float) for entry in entries):
+        if not any(map(is_symbolic, entries)):
+            return eigenblades(f.astype(np.float64), rtol)
+        hint = "Write them as fractions, as sympy.nsimplify does."
+        raise fail("f", "eigenblades", "a map of exact numbers and symbols", describe("floats beside symbols"), hint)
+    if f.matrix.dtype == object:
+        from clifford_rand.symbolic.matrices import primary_decomposition
+
+        return [
+            Eigenblade(_blade(f, basis), factor, tuple(roots))
+            for basis, factor, roots in primary_decomposition(f.matrix)
+        ]
+    F = f.matrix.astype(np.float64)
+    if not np.isfinite(F).all():
+        raise fail("f", "eigenblades", "finite", describe("NaN or infinite entries"))
+    return [
+        Eigenblade(_blade(f, basis), float(np.prod(values).real), tuple(values.tolist()))
+        for values, basis in _clusters(F, limit)
+    ]
+
+
+def _blade(f: Any, basis: NDArray[Any]) -> Any:
+    """Return the wedge of the columns."""
+    first, *factors = [f.algebra.vector(column) for column in basis.T]
+    return first.wedge(*factors) if factors else first
+
+
+def _clusters(F: NDArray[np.float64], limit: float) -> list[tuple[NDArray[Any], NDArray[np.float64]]]:
+    """Return (eigenvalues, orthonormal basis of their invariant subspace), the largest eigenvalues first."""
+    from scipy.linalg import schur
+
+    values = np.linalg.eigvals(F)
+    near = limit * np.linalg.norm(F, 2)
+    upper = values[values.imag >= 0]  # one of each conjugate pair
+    upper = upper[np.lexsort((upper.imag, upper.real, -np.abs(upper)))]
+    label = np.arange(len(upper))
+    for i in range(len(upper)):
+        for j in range(i):
+            touch = abs(upper[i] - upper[j]) <= near  # single linkage: clusters of near eigenvalues
+            if touch and label[i] != label[j]:
+                label[label == label[i]] = label[j]
+    centres = {int(k): upper[label == k] for k in dict.fromkeys(label.tolist())}
+    owners = list(centres)
+    clusters = []
+    for k in owners:
+
+        def chosen(real: float, imaginary: float, k: int = k) -> bool:
+            distance = [np.abs(centres[j] - complex(real, abs(imaginary))).min() for j in owners]
+            return owners[int(np.argmin(distance))] == k
+
+        # the chosen eigenvalues first: Z spans their invariant subspace
+        T, Z, size = schur(F, output="real", sort=chosen)
+        clusters.append((np.linalg.eigvals(T[:size, :size]), Z[:, :size]))
+    return clusters
