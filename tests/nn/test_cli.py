@@ -56,11 +56,11 @@ def read(path):
 def test_version_and_help():
     assert run("--version").stdout == f"clifford-rand {clifford_rand.__version__}\n"
     assert all(name in run("--help").stdout for name in ("demo", "fit", "predict"))
-    assert "unscaled features" in " ".join(run("fit", "-h").stdout.split())
+    assert "unscaled features" in " ".join(run("fit -h").stdout.split())
 
 
 def test_fit_and_predict_classes(folder):
-    out = run("fit", "train.csv", "--target", "kind", "--test", "test.csv", "--out", "m.npz", *SQUARED).stdout
+    out = run("fit train.csv --target kind --test test.csv --out m.npz", *SQUARED).stdout
     assert out.startswith("classification: the target is text, 3 classes\n")
     facts = dict(re.split(r" {2,}", line, maxsplit=1) for line in out.splitlines() if "  " in line)
     model, frame = load_model("m.npz"), pd.DataFrame(X[60:], columns=list("abc"))
@@ -78,7 +78,7 @@ def test_fit_and_predict_classes(folder):
     assert "no measure of quality" in facts["training score"]
     assert "model written to m.npz" in out
 
-    result = run("predict", "m.npz", "test.csv", "--out", "p.csv")
+    result = run("predict m.npz test.csv --out p.csv")
     assert result.stdout == "30 predictions written to p.csv\n"
     assert result.stderr == "note: test.csv: column 'kind' is not used by the model\n"
     rows = read("p.csv")
@@ -88,16 +88,16 @@ def test_fit_and_predict_classes(folder):
 
 
 def test_columns_are_matched_by_name(folder):
-    run("fit", "train.csv", "--target", "kind", "--out", "m.npz", "--quiet", *QUICK)
+    run("fit train.csv --target kind --out m.npz --quiet", *QUICK)
     read_csv("test.csv")[["c", "kind", "a", "b"]].to_parquet("turned.parquet")
-    run("predict", "m.npz", "test.csv", "--out", "p.csv")
-    run("predict", "m.npz", "turned.parquet", "--out", "q.csv")
+    run("predict m.npz test.csv --out p.csv")
+    run("predict m.npz turned.parquet --out q.csv")
     assert read("p.csv") == read("q.csv")
 
 
 def test_probabilities_of_logistic_loss(folder):
-    run("fit", "two.npz", "--target", "y", "--loss", "logistic", "--no-bias", "--out", "m.npz", *QUICK)
-    run("predict", "m.npz", "two.npz", "--out", "p.npz")
+    run("fit two.npz --target y --loss logistic --no-bias --out m.npz", *QUICK)
+    run("predict m.npz two.npz --out p.npz")
     with np.load("p.npz", allow_pickle=False) as back:
         assert back.files == ["prediction", "probability_False", "probability_True"]
         np.testing.assert_allclose(back["probability_False"] + back["probability_True"], 1)
@@ -106,30 +106,28 @@ def test_probabilities_of_logistic_loss(folder):
 
 
 def test_score_of_two_classes_and_npz_without_names(folder):
-    run("fit", "two.npz", "--target", "y", "--out", "m.npz", *SQUARED)
-    run("predict", "m.npz", "two.npz", "--out", "p.parquet")
+    run("fit two.npz --target y --out m.npz", *SQUARED)
+    run("predict m.npz two.npz --out p.parquet")
     frame = pd.read_parquet("p.parquet")
     assert list(frame) == ["prediction", "probability_False", "probability_True"]
     np.testing.assert_allclose(frame["probability_False"] + frame["probability_True"], 1)
-    message = error_of("predict", "m.npz", "value.parquet", "--out", "p.csv")
+    message = error_of("predict m.npz value.parquet --out p.csv")
     assert "value.parquet: there are 4 feature columns, the model needs 3" in message
 
 
 def test_named_model_takes_an_npz_without_names_in_order(folder):
-    run("fit", "train.csv", "--target", "kind", "--out", "m.npz", *QUICK)
-    result = run("predict", "m.npz", "two.npz", "--out", "p.csv")
+    run("fit train.csv --target kind --out m.npz", *QUICK)
+    result = run("predict m.npz two.npz --out p.csv")
     assert result.stderr.startswith("note: two.npz has no feature_names")
     np.savez("wide.npz", X=np.ones((2, 5)))
-    assert "wide.npz: 'X' has 5 columns, the model wants 3." in error_of(
-        "predict", "m.npz", "wide.npz", "--out", "p.csv"
-    )
+    assert "wide.npz: 'X' has 5 columns, the model wants 3." in error_of("predict m.npz wide.npz --out p.csv")
 
 
 def test_regression(folder):
-    result = run("fit", "value.parquet", "--target", "value", "--out", "m.npz", *QUICK)
+    result = run("fit value.parquet --target value --out m.npz", *QUICK)
     assert result.stdout.startswith("regression: the target has fractions\n")
     assert "R² " in result.stdout
-    run("predict", "m.npz", "value.parquet", "--out", "p.csv")
+    run("predict m.npz value.parquet --out p.csv")
     rows = read("p.csv")
     assert list(rows[0]) == ["prediction"]
     truth = np.abs(X[:, 0])
@@ -156,29 +154,27 @@ def test_task_is_chosen_from_the_target(target, task, why):
 
 def test_task_can_be_forced(folder):
     read_csv("train.csv").assign(kind=np.arange(60) % 2).to_csv("n.csv", index=False)
-    assert run("fit", "n.csv", "--target", "kind", "--task", "regression", *QUICK).stdout.startswith(
-        "regression: as asked"
-    )
-    message = error_of("fit", "train.csv", "--target", "kind", "--task", "regression", *QUICK)
+    assert run("fit n.csv --target kind --task regression", *QUICK).stdout.startswith("regression: as asked")
+    message = error_of("fit train.csv --target kind --task regression", *QUICK)
     assert message == "error: train.csv: the target 'kind' holds text, not numbers; leave out --task regression."
 
 
 def test_gates_notes_and_seed_are_used(folder):
-    run("fit", "train.csv", "--target", "kind", "--out", "m.npz", "--gates", "gaussian", "--seed", "7", *QUICK)
+    run("fit train.csv --target kind --out m.npz --gates gaussian --seed 7", *QUICK)
     params = fitted("m.npz").get_params()
     assert (params["gates"], params["random_state"], params["n_gates"], params["tol"]) == ("gaussian", 7, 6, 1e-2)
-    run("fit", "train.csv", "--target", "kind", "--out", "m.npz", "--sketch-dim", "2", "--no-bias", *QUICK)
+    run("fit train.csv --target kind --out m.npz --sketch-dim 2 --no-bias", *QUICK)
     model = fitted("m.npz")
     assert (model.sketch_dim, model.gates_.sketch_dim, model.bias) == (2, 2, False)
-    out = run("fit", "train.csv", "--target", "kind", "--sketch-dim", "2", *QUICK).stdout
+    out = run("fit train.csv --target kind --sketch-dim 2", *QUICK).stdout
     assert "sketched to 2 dimensions" in out
     pd.DataFrame(rng.standard_normal((4, 6))).assign(y=list("uvuv")).to_csv("few.csv", index=False)
-    out = run("fit", "few.csv", "--target", "y", "--no-bias", "--sketch-dim", "exact", *QUICK).stdout
+    out = run("fit few.csv --target y --no-bias --sketch-dim exact", *QUICK).stdout
     assert "4 rows are too few for an exact cross product in R^6" in out
 
 
 def test_quiet_prints_warnings_only(folder):
-    result = run("fit", "train.csv", "--model", "gated", "--quiet", "--max-iter", "1", "--out", "m.npz")
+    result = run("fit train.csv --model gated --quiet --max-iter 1 --out m.npz")
     assert result.stdout == ""
     told, stopped = result.stderr.splitlines()
     assert told.startswith("warning: a column alone predicts the target almost perfectly: a (accuracy 1.000).")
@@ -187,56 +183,47 @@ def test_quiet_prints_warnings_only(folder):
 
 
 ERRORS = {
-    "no file": (("fit", "no.csv", "--target", "y"), "error: no.csv: there is no such file."),
-    "ending": (("fit", "t.xls", "--target", "y"), "error: t.xls: unknown ending '.xls'; use one of"),
-    "target": (
-        ("fit", "train.csv", "--target", "kin"),
-        "there is no column 'kin'; the columns are 'a', 'b', 'c', 'kind'",
-    ),
+    "no file": ("fit no.csv --target y", "error: no.csv: there is no such file."),
+    "ending": ("fit t.xls --target y", "error: t.xls: unknown ending '.xls'; use one of"),
+    "target": ("fit train.csv --target kin", "there is no column 'kin'; the columns are 'a', 'b', 'c', 'kind'"),
     "test columns": (
-        ("fit", "train.csv", "--target", "kind", "--test", "few.csv"),
+        "fit train.csv --target kind --test few.csv",
         "few.csv: 2 of the 3 columns of the model are missing",
     ),
-    "test target": (("fit", "train.csv", "--target", "kind", "--test", "value.parquet"), "there is no column 'kind'"),
+    "test target": ("fit train.csv --target kind --test value.parquet", "there is no column 'kind'"),
     "out ending": (
-        ("fit", "train.csv", "--target", "kind", "--out", "m.pkl"),
+        "fit train.csv --target kind --out m.pkl",
         "m.pkl: the model is written as .npz; give a name that ends so.",
     ),
-    "out folder": (("fit", "train.csv", "--target", "kind", "--out", "x/m.npz"), "x/m.npz: there is no folder"),
-    "beta": (
-        ("fit", "train.csv", "--target", "kind", "--beta", "0"),
-        "'beta' parameter of ConvexNetworkClassifier must be",
-    ),
-    "sketch": (("fit", "train.csv", "--model", "gated", "--sketch-dim", "9"), "must be an integer from 1 to 3. Got 9"),
+    "out folder": ("fit train.csv --target kind --out x/m.npz", "x/m.npz: there is no folder"),
+    "beta": ("fit train.csv --target kind --beta 0", "'beta' parameter of ConvexNetworkClassifier must be"),
+    "sketch": ("fit train.csv --model gated --sketch-dim 9", "must be an integer from 1 to 3. Got 9"),
     "loss": (
-        ("fit", "value.parquet", "--model", "gated", "--loss", "logistic"),
+        "fit value.parquet --model gated --loss logistic",
         "'--loss' parameter of clifford-rand fit must be 'squared', 'huber' or 'log_cosh' for regression. "
         "Got 'logistic' instead. "
         "If the target is one for classification, give --task classification.",
     ),
     "huber": (
-        ("fit", "train.csv", "--target", "kind", "--loss", "huber", "--model", "relu"),
+        "fit train.csv --target kind --loss huber --model relu",
         "must be 'squared', 'logistic' or 'squared_hinge' for classification. Got 'huber' instead. If the target is",
     ),
-    "one class": (("fit", "one.csv", "--target", "y"), "must be labels of at least two classes. Got one class"),
-    "NaN": (("fit", "nan.npz", "--target", "y"), "nan.npz: column 0 of 'X' has 1 empty or infinite cells of 2; fill"),
-    "id": (("predict", "m.npz", "test.csv", "--id", "who"), "test.csv: there is no column 'who' of --id"),
+    "one class": ("fit one.csv --target y", "must be labels of at least two classes. Got one class"),
+    "NaN": ("fit nan.npz --target y", "nan.npz: column 0 of 'X' has 1 empty or infinite cells of 2; fill"),
+    "id": ("predict m.npz test.csv --id who", "test.csv: there is no column 'who' of --id"),
     "kinds of an NPZ": (
-        ("fit", "two.npz", "--target", "y", "--categorical", "x0"),
+        "fit two.npz --target y --categorical x0",
         "'--categorical' parameter of clifford-rand must be left out for the NPZ two.npz. Got 'x0' instead.",
     ),
-    "no model": (("predict", "no.npz", "test.csv", "--out", "p.csv"), "error: no.npz: No such file or directory"),
-    "not a model": (("predict", "two.npz", "test.csv", "--out", "p.csv"), "two.npz: this is not a model file"),
+    "no model": ("predict no.npz test.csv --out p.csv", "error: no.npz: No such file or directory"),
+    "not a model": ("predict two.npz test.csv --out p.csv", "two.npz: this is not a model file"),
     "out": (
-        ("predict", "two.npz", "test.csv", "--out", "p.txt"),
+        "predict two.npz test.csv --out p.txt",
         "p.txt: a table of predictions is written as .csv, .parquet or .npz; give",
     ),
-    "no folder": (("predict", "two.npz", "test.csv", "--out", "x/p.csv"), "x/p.csv: there is no folder"),
-    "demo": (("demo", "--out", "train.csv"), "error: train.csv: File exists"),
-    "demo over a file": (
-        ("demo", "--out", "mine"),
-        "error: mine/digits.csv: this file is there already; --force overwrites",
-    ),
+    "no folder": ("predict two.npz test.csv --out x/p.csv", "x/p.csv: there is no folder"),
+    "demo": ("demo --out train.csv", "error: train.csv: File exists"),
+    "demo over a file": ("demo --out mine", "error: mine/digits.csv: this file is there already; --force overwrites"),
 }
 
 
@@ -248,23 +235,23 @@ def test_known_errors_are_one_line_and_exit_code_2(folder, case):
     (folder / "mine" / "digits.csv").write_text("mine")
     np.savez("nan.npz", X=[[1.0], [np.nan]], y=["u", "v"])
     if "m.npz" in ERRORS[case][0]:
-        run("fit", "two.npz", "--out", "m.npz", "-q", *QUICK)
+        run("fit two.npz --out m.npz -q", *QUICK)
     arguments, message = ERRORS[case]
-    assert message in error_of(*arguments)
+    assert message in error_of(arguments)
     assert not (folder / "p.csv").exists()
     assert (folder / "mine" / "digits.csv").read_text() == "mine"
 
 
 MODELS = {
-    "relu": ("--model", "relu", "--n-gates", "8"),
-    "relu l1": ("--model", "relu", "--n-gates", "8", "--penalty", "l1"),
-    "relu all": ("--model", "relu", "--gates", "exhaustive"),
-    "gated ridge": ("--model", "gated", "--n-gates", "30", "--penalty", "ridge", "--no-bias"),
-    "gated all": ("--model", "gated", "--gates", "exhaustive", "--no-bias", "--penalty", "l2"),
-    "gated infinite": ("--model", "gated", "--gates", "infinite", "--penalty", "ridge", "--no-bias"),
-    "lasso": ("--model", "lasso", "--bias", "free"),
-    "lasso l2": ("--model", "lasso", "--penalty", "l2", "--bias", "free"),
-    "lasso drawn": ("--model", "lasso", "--subsample", "30", "--seed", "4", "--bias", "free"),
+    "relu": "--model relu --n-gates 8",
+    "relu l1": "--model relu --n-gates 8 --penalty l1",
+    "relu all": "--model relu --gates exhaustive",
+    "gated ridge": "--model gated --n-gates 30 --penalty ridge --no-bias",
+    "gated all": "--model gated --gates exhaustive --no-bias --penalty l2",
+    "gated infinite": "--model gated --gates infinite --penalty ridge --no-bias",
+    "lasso": "--model lasso --bias free",
+    "lasso l2": "--model lasso --penalty l2 --bias free",
+    "lasso drawn": "--model lasso --subsample 30 --seed 4 --bias free",
 }
 FACTS = {
     "relu": ("gates", "8 cross; 8 unique patterns", "over the 8 sampled patterns"),
@@ -307,7 +294,7 @@ def test_every_model_goes_from_a_table_to_a_file_to_predictions(plane, case, tar
     said = run(
         *("fit", f"{target}.csv", "--target", target, "--out", "m.npz", "--beta", "0.02", "--tol", "1e-4"),
         *("--json", "--no-compare"),
-        *("--loss", loss, *delta, *MODELS[case]),
+        *("--loss", loss, *delta, *MODELS[case].split()),
     )
     facts = json.loads(said.stdout)
     table = read_csv(f"{target}.csv")
@@ -315,7 +302,7 @@ def test_every_model_goes_from_a_table_to_a_file_to_predictions(plane, case, tar
 
     model = fitted("m.npz")
     kind = "Classifier" if target == "kind" else "Regressor"
-    assert type(model).__name__ == NAMES[MODELS[case][1]] + kind
+    assert type(model).__name__ == NAMES[MODELS[case].split()[1]] + kind
     penalty = getattr(model, "penalty_", model.penalty)
     assert facts["details"]["problem"] == f"{loss} loss, {penalty} penalty, beta 0.02"
     if case != "gated infinite":
@@ -330,7 +317,7 @@ def test_every_model_goes_from_a_table_to_a_file_to_predictions(plane, case, tar
     assert proof.primal == pytest.approx(model.certificate_.primal, rel=1e-6)
     assert proof.relative_gap <= facts["proof"]["relative_gap"] * 1.01 + 1e-6
 
-    run("predict", "m.npz", f"{target}.csv", "--out", "p.csv")
+    run("predict m.npz", f"{target}.csv", "--out", "p.csv")
     back = read_csv("p.csv")
     assert back["prediction"].tolist() == model.predict(features.to_numpy()).tolist()
     assert list(back) == ["prediction", *(["probability_no", "probability_yes"] if target == "kind" else [])]
@@ -338,10 +325,8 @@ def test_every_model_goes_from_a_table_to_a_file_to_predictions(plane, case, tar
 
 def test_several_classes_with_relu_neurons(folder):
     for model in (("relu", "--n-gates", "6"), ("lasso", "--subsample", "20")):
-        run(
-            "fit", "train.csv", "--target", "kind", "--out", "m.npz", "--tol", "1e-2", "--no-compare", "--model", *model
-        )
-        run("predict", "m.npz", "test.csv", "--out", "p.csv")
+        run("fit train.csv --target kind --out m.npz --tol 1e-2 --no-compare --model", *model)
+        run("predict m.npz test.csv --out p.csv")
         rows = read("p.csv")
         assert list(rows[0]) == ["prediction", *(f"probability_{kind}" for kind in ("high", "low", "mid"))]
         assert np.mean([row["prediction"] for row in rows] == KIND[60:]) > 0.6
@@ -352,14 +337,12 @@ def test_a_dictionary_too_large_to_wait_for_is_announced(folder):
     from clifford_rand_nn.cli.fit import _note_many_columns
 
     pd.DataFrame(rng.standard_normal((80, 40))).assign(y=["u", "v"] * 40).to_csv("wide.csv", index=False)
-    result = run("fit", "wide.csv", "--target", "y", "--model", "lasso", "--subsample", "all", code=2)
+    result = run("fit wide.csv --target y --model lasso --subsample all", code=2)
     first, last = result.stderr.splitlines()
     assert re.fullmatch(r"note: the dictionary has \d\.\de\+\d\d columns; --subsample draws some of them.*", first)
     assert last.startswith("error: ")
     assert "at most 1,000,000,000 columns" in last
-    drawn = run(
-        "fit", "wide.csv", "--target", "y", "--model", "lasso", "--subsample", "20", "--tol", "1e-2", "--no-compare"
-    )
+    drawn = run("fit wide.csv --target y --model lasso --subsample 20 --tol 1e-2 --no-compare")
     assert drawn.stderr == ""
     assert "20 sampled cross products" in drawn.stdout
     _note_many_columns(Lasso(), 10**6, 500)  # a number that no float holds
@@ -367,60 +350,54 @@ def test_a_dictionary_too_large_to_wait_for_is_announced(folder):
 
 MISPLACED = {
     "subsample": (
-        ("--subsample", "9"),
+        "--subsample 9",
         "The '--subsample' parameter of clifford-rand fit must be left out with --model gated. Got '9' instead. "
         "It is for --model lasso.",
     ),
-    "subsample of relu": (("--model", "relu", "--subsample", "9"), "left out with --model relu. Got '9' instead."),
+    "subsample of relu": ("--model relu --subsample 9", "left out with --model relu. Got '9' instead."),
     "gates": (
-        ("--model", "lasso", "--gates", "cross"),  # its default, but it was given
+        "--model lasso --gates cross",  # its default, but it was given
         "'--gates' parameter of clifford-rand fit must be left out with --model lasso. Got 'cross' instead. "
         "It is for --model gated and --model relu.",
     ),
-    "n-gates": (("--model", "lasso", "--n-gates", "50"), "'--n-gates' parameter of clifford-rand fit must be left out"),
-    "sketch": (("--model", "lasso", "--sketch-dim", "auto"), "left out with --model lasso. Got 'auto' instead."),
+    "n-gates": ("--model lasso --n-gates 50", "'--n-gates' parameter of clifford-rand fit must be left out"),
+    "sketch": ("--model lasso --sketch-dim auto", "left out with --model lasso. Got 'auto' instead."),
     "how many of all": (
-        ("--gates", "exhaustive", "--n-gates", "9"),
+        "--gates exhaustive --n-gates 9",
         "must be left out with --gates exhaustive. Got 9 instead. It is for the other kinds of gates.",
     ),
     "sketch of what": (
-        ("--gates", "gaussian", "--sketch-dim", "2"),
+        "--gates gaussian --sketch-dim 2",
         "left out with --gates gaussian. Got '2' instead. It is for gates through sampled rows.",
     ),
     "delta": (
-        ("--huber-delta", "1"),
+        "--huber-delta 1",
         "left out with --loss auto. Got 1.0 instead. It is for --loss huber and --loss log_cosh.",
     ),
     "solver": (
-        ("--solver", "homotopy"),
+        "--solver homotopy",
         "'--solver' parameter of clifford-rand fit must be 'auto', 'kernel', 'gram', 'fista' or 'cvxpy' with "
         "--model gated. Got 'homotopy' instead. It is for --model lasso.",
     ),
-    "solver of two models": (("--solver", "interior_point"), "It is for --model relu and --model lasso."),
-    "refine": (
-        ("--model", "relu", "--refine", "2"),
-        "left out with --model relu. Got 2 instead. It is for --model gated.",
-    ),
-    "refine what is complete": (("--gates", "exhaustive", "--refine", "2"), "left out with --gates exhaustive. Got 2"),
-    "time": (("--max-time", "0"), "'--max-time' parameter of clifford-rand fit must be a finite number > 0. Got 0.0"),
-    "weights": (
-        ("--weights", "kind"),
-        "'--weights' parameter of clifford-rand fit must be another column than --target",
-    ),
+    "solver of two models": ("--solver interior_point", "It is for --model relu and --model lasso."),
+    "refine": ("--model relu --refine 2", "left out with --model relu. Got 2 instead. It is for --model gated."),
+    "refine what is complete": ("--gates exhaustive --refine 2", "left out with --gates exhaustive. Got 2"),
+    "time": ("--max-time 0", "'--max-time' parameter of clifford-rand fit must be a finite number > 0. Got 0.0"),
+    "weights": ("--weights kind", "'--weights' parameter of clifford-rand fit must be another column than --target"),
     "penalty": (
-        ("--penalty", "l1"),
+        "--penalty l1",
         "'--penalty' parameter of clifford-rand fit must be 'l2' or 'ridge' with --model gated. Got 'l1' instead. "
         "It is for --model relu and --model lasso.",
     ),
     "ridge": (
-        ("--model", "lasso", "--penalty", "ridge"),
+        "--model lasso --penalty ridge",
         "'--penalty' parameter of clifford-rand fit must be 'l1' or 'l2' with --model lasso. Got 'ridge' instead. "
         "It is for --model gated.",
     ),
-    "infinite of relu": (("--model", "relu", "--gates", "infinite"), "Got 'infinite' instead. --model gated has it."),
-    "how many of infinitely many": (("--gates", "infinite", "--n-gates", "9"), "left out with --gates infinite. Got 9"),
+    "infinite of relu": ("--model relu --gates infinite", "Got 'infinite' instead. --model gated has it."),
+    "how many of infinitely many": ("--gates infinite --n-gates 9", "left out with --gates infinite. Got 9"),
     "ridge refined": (
-        ("--penalty", "ridge", "--refine", "2"),
+        "--penalty ridge --refine 2",
         "'--refine' parameter of clifford-rand fit must be left out with --penalty ridge. Got 2 instead.",
     ),
 }
@@ -429,7 +406,7 @@ MISPLACED = {
 @pytest.mark.parametrize("case", MISPLACED)
 def test_an_option_that_the_model_has_no_use_for_is_refused(folder, case):
     arguments, message = MISPLACED[case]
-    assert message in error_of("fit", "train.csv", "--target", "kind", "--model", "gated", *arguments)
+    assert message in error_of("fit train.csv --target kind --model gated", *arguments.split())
 
 
 REGISTRIES = {
@@ -454,7 +431,7 @@ def test_every_name_of_a_registry_is_a_choice(command, option):
 
 def test_a_name_of_no_registry_is_refused(folder):
     for option, value, names in (("gates", "planes", estimators.GATES), ("solver", "sgd", estimators.SOLVERS["gated"])):
-        message = error_of("fit", "train.csv", "--target", "kind", "--model", "gated", f"--{option}", value)
+        message = error_of("fit train.csv --target kind --model gated", f"--{option}", value)
         assert f"Got '{value}' instead" in message
         assert all(repr(name) in message for name in names)
 
@@ -479,7 +456,7 @@ def test_options_are_checked(folder):
 
 def test_a_missing_library_is_named(folder, monkeypatch):
     monkeypatch.setattr(optional, "available", lambda module: module != "pandas")
-    message = error_of("fit", "train.csv", "--target", "kind")
+    message = error_of("fit train.csv --target kind")
     assert message == 'error: reading a CSV table needs pandas: pip install "clifford-rand[app]"'
 
 
@@ -488,7 +465,7 @@ def test_refusals_of_scikit_learn_are_one_line_and_unknown_errors_are_not_swallo
         raise ValueError("Input X\ncontains something odd.")
 
     monkeypatch.setattr(GatedReLUClassifier, "fit", refuse)
-    message = error_of("fit", "train.csv", "--model", "gated")
+    message = error_of("fit train.csv --model gated")
     assert message == "error: train.csv: Input X contains something odd."
 
     def fail(self, X, y, sample_weight=None):

@@ -55,7 +55,7 @@ def test_a_table_becomes_features_that_fit_reads(folder, table):
     assert found["split"].tolist() == [True] * 30 + [False] * 10
     assert str(found["encoder"]) == HashingEncoder(256).cache_key
     options = ("--model", "gated", "--n-gates", "4", "--tol", "1e-3", "--beta", "1e-3", "--no-compare")
-    fitted = run("fit", "o.npz", "--target", "y", *options).stdout
+    fitted = run("fit o.npz --target y", *options).stdout
     assert "accuracy 1.0000 on the training set: no measure of quality" in fitted
 
 
@@ -91,8 +91,8 @@ def test_texts_stay_as_they_are_written(folder):
 
 def test_a_table_of_another_encoding_without_names(folder):
     (folder / "other.csv").write_bytes("größer;1,5\nälter;2\n".encode("cp1252"))
-    assert "--encoding cp1252" in run("embed", "other.csv", *OPTIONS, code=2).stderr
-    run("embed", "other.csv", *OPTIONS, "--target", "c2", "--encoding", "cp1252", "--no-header")
+    assert "--encoding cp1252" in run("embed other.csv", *OPTIONS, code=2).stderr
+    run("embed other.csv", *OPTIONS, "--target", "c2", "--encoding", "cp1252", "--no-header")
     np.testing.assert_array_equal(arrays()["X"], HashingEncoder(256)(["größer", "älter"]))
     assert arrays()["y"].tolist() == [1.5, 2.0]
 
@@ -207,5 +207,5 @@ def test_errors_are_one_line(folder, monkeypatch, case):
 
 
 def test_help_names_the_encoders():
-    shown = run("embed", "--help").stdout
+    shown = run("embed --help").stdout
     assert all(word in shown for word in ("sentence-transformers", "openai:", "hashing:", "--pair"))

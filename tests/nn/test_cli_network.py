@@ -40,7 +40,7 @@ def facts_of(*arguments):
 
 
 def test_classes_without_an_option(folder):
-    out = run("fit", "kind.csv", "--test", "kind-test.csv", "--out", "m.npz").stdout
+    out = run("fit kind.csv --test kind-test.csv --out m.npz").stdout
     assert out.splitlines()[:2] == ["target: kind; else give --target", "classification: the target is text, 3 classes"]
     facts, whole = facts_of("kind.csv", "--test", "kind-test.csv", "--out", "m.npz"), load_model("m.npz")
     model = whole[-1]
@@ -58,7 +58,7 @@ def test_classes_without_an_option(folder):
     assert "out-of-sample scores on the training set: " in out
     assert "this says nothing about new rows" in out
 
-    run("predict", "m.npz", "kind-test.csv", "--out", "p.csv")
+    run("predict m.npz kind-test.csv --out p.csv")
     back = read_csv("p.csv")
     assert list(back) == ["prediction", "probability_high", "probability_low", "probability_mid"]
     assert back["prediction"].tolist() == whole.predict(test[FEATURES]).tolist()
@@ -80,13 +80,13 @@ def test_numbers_without_an_option(folder):
     assert f"90 % of new rows of the same kind within ±{half:.4g} of the prediction" in out
     model = whole
     for coverage in ((), ("--coverage", "0.5")):
-        run("predict", "m.npz", "value-test.csv", "--out", "p.csv", *coverage)
+        run("predict m.npz value-test.csv --out p.csv", *coverage)
         back = read_csv("p.csv")
         assert list(back) == ["prediction", "low", "high"]
         np.testing.assert_array_equal(back["prediction"], model.predict(TABLE[80:][FEATURES]))
         low, high = model[-1].predict_interval(TABLE[80:][FEATURES].to_numpy(), float(coverage[1]) if coverage else 0.9)
         np.testing.assert_array_equal(back[["low", "high"]].T, [low, high])
-    message = run("predict", "m.npz", "value-test.csv", "--out", "p.csv", "--coverage", "90", code=2).stderr
+    message = run("predict m.npz value-test.csv --out p.csv --coverage 90", code=2).stderr
     assert "'--coverage' parameter of clifford-rand predict must be between 0 and 1. Got 90.0" in message
 
 
@@ -139,7 +139,7 @@ def test_the_target_is_the_last_column(folder, table, target):
 
 
 def test_quiet_says_nothing(folder):
-    result = run("fit", "value.csv", "--out", "m.npz", "--quiet")
+    result = run("fit value.csv --out m.npz --quiet")
     assert (result.stdout, result.stderr) == ("", "")
 
 
@@ -152,12 +152,12 @@ def test_quiet_says_nothing(folder):
     ids=lambda option: option[0],
 )  # fmt: skip
 def test_options_of_models_with_neurons_are_refused(folder, option):
-    message = run("fit", "kind.csv", *option, code=2).stderr
+    message = run("fit kind.csv", *option, code=2).stderr
     assert message.startswith(
         f"error: The '{option[0]}' parameter of clifford-rand fit must be left out with --model network"
     )
     assert message.endswith("It is for --model gated, --model relu and --model lasso.\n")
-    assert "It is for --model gated and --model relu." in run("fit", "kind.csv", "--n-gates", "9", code=2).stderr
+    assert "It is for --model gated and --model relu." in run("fit kind.csv --n-gates 9", code=2).stderr
 
 
 def test_the_loss_may_be_asked_for(folder):
@@ -174,13 +174,13 @@ def test_the_loss_may_be_asked_for(folder):
     assert "loss" not in [one["name"] for one in asked["chosen"]]
     assert load_model("m.npz")[-1].certificate_.loss == "logistic"
     for name in ("huber", "squared_hinge"):
-        message = run("fit", "kind.csv", "--loss", name, code=2).stderr
+        message = run("fit kind.csv --loss", name, code=2).stderr
         assert message.startswith("error: The '--loss' parameter of clifford-rand fit must be")
 
 
 def test_an_empty_header_has_no_last_column(folder):
     (folder / "empty.csv").write_text("\n\n")
-    assert run("fit", "empty.csv", code=2).stderr == "error: empty.csv: the file is empty.\n"
+    assert run("fit empty.csv", code=2).stderr == "error: empty.csv: the file is empty.\n"
 
 
 def law_of(model):

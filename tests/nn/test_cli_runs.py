@@ -66,11 +66,11 @@ def test_weights_are_no_feature_and_count_in_every_score(folder):
     assert facts["test"]["how"] == "32 rows of plain.csv"
     assert stderr == ""
 
-    result = run("predict", "m.npz", "test.csv", "--out", "p.csv")
+    result = run("predict m.npz test.csv --out p.csv")
     assert result.stderr == "note: test.csv: 2 columns are not used by the model: 'kind', 'times'\n"
     facts, _ = fit(*QUICK)
     assert facts["n_features"] == 3  # without the option, a column like any other
-    words = run("fit", "train.csv", "--target", "kind", "--weights", "times", *QUICK).stdout
+    words = run("fit train.csv --target kind --weights times", *QUICK).stdout
     assert "36 used; weights from 1 to 3; 12 of weight zero left out" in words
 
 
@@ -225,7 +225,7 @@ def test_ctrl_c_saves_and_reports_the_best_network(folder, interrupt, options, q
         assert facts["proof"]["relative_gap"] == model.certificate_.relative_gap
         assert facts["proof"]["objective"] == model.certificate_.primal
         assert facts["left_out"] is None  # no more fits once one was interrupted
-    run("predict", "m.npz", "train.csv", "--out", "p.csv")
+    run("predict m.npz train.csv --out p.csv")
 
 
 def test_ctrl_c_ends_refinement_too(folder, interrupt):
@@ -283,6 +283,6 @@ def test_ctrl_c_elsewhere_is_the_same_exit_code(folder, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(predict, "prediction_columns", pressed)
-    result = run("predict", "m.npz", "train.csv", "--out", "p.csv", code=130)
+    result = run("predict m.npz train.csv --out p.csv", code=130)
     assert result.stderr.splitlines()[-1] == "interrupted: the command was not finished."
     assert not (folder / "p.csv").exists()

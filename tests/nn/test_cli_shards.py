@@ -33,7 +33,7 @@ def folder(tmp_path_factory):
             np.save(folder / name / f"y-{i:05d}.npy", LABELS[a:b])
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        run("fit", "--shards", "train", *GATED, "--out", "m.npz", "--checkpoint", "state", "-q")
+        run("fit --shards train", *GATED, "--out", "m.npz", "--checkpoint", "state", "-q")
     return folder
 
 
@@ -52,12 +52,12 @@ def test_targets_that_change_while_a_task_is_chosen_are_named(tmp_path, monkeypa
         return shards
 
     monkeypatch.setattr("clifford_rand_nn.cli.fit_shards.training_shards", changed)
-    said = run("fit", "--shards", tmp_path, code=2).stderr
+    said = run("fit --shards", tmp_path, code=2).stderr
     assert re.search(r"y-00000\.npy, rows 0 to 160: the file has changed", " ".join(said.split())), said
 
 
 def test_a_fit_is_saved_and_said(folder):
-    done = run("fit", "--shards", "train", *GATED, "--checkpoint", "state", "--test", "new", "--max-memory", "1GB")
+    done = run("fit --shards train", *GATED, "--checkpoint", "state", "--test", "new", "--max-memory", "1GB")
     words = " ".join(done.stdout.split())
     assert "classification: the target is text, 2 classes" in words
     assert "100 rows × 3 columns in 2 shards, 600 bytes of float16" in words
@@ -73,12 +73,12 @@ def test_shards_to_score_on_that_do_not_fit(folder):
     (folder / "two").mkdir(exist_ok=True)
     np.save(folder / "two" / "X-0.npy", X[:, :2])
     np.save(folder / "two" / "y-0.npy", LABELS)
-    done = run("fit", "--shards", "train", *GATED, "--test", "two", code=2)
+    done = run("fit --shards train", *GATED, "--test", "two", code=2)
     assert "two: these shards have 2 columns, and those of training 3." in done.stderr
     assert done.stdout == ""  # before the work
     np.save(folder / "two" / "X-0.npy", X)
     np.save(folder / "two" / "y-0.npy", np.arange(160))
-    done = run("fit", "--shards", "train", *GATED, "--test", "two", "--out", "kept.npz", code=2)
+    done = run("fit --shards train", *GATED, "--test", "two", "--out", "kept.npz", code=2)
     assert "Got none of far, near" in done.stderr
     assert "certificate" in done.stdout  # what the fit found is not lost
 
@@ -90,12 +90,12 @@ def test_a_network_without_knobs_that_was_not_done_says_so(monkeypatch, status, 
     module = "clifford_rand_nn.estimators.network.sharded"
     whole = importlib.import_module(module).train
     monkeypatch.setattr(f"{module}.train", lambda *given: replace(whole(*given), status=status))
-    done = run("fit", "--shards", "train")
+    done = run("fit --shards train")
     assert re.search(f"warning: not converged: stopped after .* {advice}", " ".join(done.stderr.split()))
 
 
 def test_a_fit_as_json_with_its_test():
-    said = json.loads(run("fit", "--shards", "train", *GATED, "--test", "new", "--json").stdout)
+    said = json.loads(run("fit --shards train", *GATED, "--test", "new", "--json").stdout)
     assert said["rows"] == 100
     assert said["proof"]["relative_gap"] <= 1e-2
     assert said["test"]["rows"] == 60
@@ -103,11 +103,11 @@ def test_a_fit_as_json_with_its_test():
 
 
 def test_the_network_without_knobs():
-    done = run("fit", "--shards", "train", "--out", "n.npz", "--force")
+    done = run("fit --shards train --out n.npz --force")
     words = " ".join(done.stdout.split())
     assert "out-of-sample accuracy" in words
     assert "model written to n.npz" in words
-    scores = json.loads(run("evaluate", "n.npz", "--shards", "new", "--json").stdout)
+    scores = json.loads(run("evaluate n.npz --shards new --json").stdout)
     assert scores["model"]["accuracy"] > scores["simplest"]["accuracy"] + 0.1
     assert scores["model"]["log_loss"] < scores["simplest"]["log_loss"]
 
@@ -122,26 +122,26 @@ def test_ctrl_c_writes_the_best_network_so_far(folder, monkeypatch):
         return whole(engine, term)
 
     monkeypatch.setattr(LocalEngine, "sum", interrupted)
-    said = run("fit", "--shards", "train", "--out", "best.npz", "-q", code=130).stderr
+    said = run("fit --shards train --out best.npz -q", code=130).stderr
     assert re.fullmatch(r"interrupted: this is the best .* \(relative gap .*\); model written to best.npz\n", said)
     assert load_model("best.npz").status_ is None
 
 
 def test_predictions_beside_each_shard(folder):
-    run("predict", "m.npz", "--shards", "new", "--out", "said")
+    run("predict m.npz --shards new --out said")
     found = np.concatenate([np.load(folder / "said" / f"prediction-0000{i}.npy") for i in (0, 1)])
     model = load_model(folder / "m.npz")
     np.testing.assert_array_equal(found, model.predict(X[100:].astype("f4")))
-    assert "--resume keeps them" in run("predict", "m.npz", "--shards", "new", "--out", "said", code=2).stderr
+    assert "--resume keeps them" in run("predict m.npz --shards new --out said", code=2).stderr
     (folder / "said" / "prediction-00001.npy").unlink()
-    run("predict", "m.npz", "--shards", "new", "--out", "said", "--resume")
+    run("predict m.npz --shards new --out said --resume")
     assert (folder / "said" / "prediction-00001.npy").exists()
-    done = run("predict", "m.npz", "--shards", "new", "--out", "said", "--method", "decision_function", "--kind", "csv")
+    done = run("predict m.npz --shards new --out said --method decision_function --kind csv")
     assert "60 predictions written to said, in 2 files such as score-00000.csv" in done.stdout
 
 
 def test_evaluate_says_scores_beside_the_majority(folder):
-    words = " ".join(run("evaluate", "m.npz", "--shards", "new").stdout.split())
+    words = " ".join(run("evaluate m.npz --shards new").stdout.split())
     accuracy = np.mean(load_model(folder / "m.npz").predict(X[100:].astype("f4")) == LABELS[100:])
     majority = np.mean(LABELS[100:] == "near")
     assert f"accuracy {accuracy:.4f} {max(majority, 1 - majority):.4f}" in words
@@ -155,13 +155,13 @@ def test_parquet_with_names(folder):
         (folder / name).mkdir()
         (frame if name == "p-train" else more)[rows].to_parquet(folder / name / "0.parquet")
     test = ("--test", "p-new", "--out", "p.npz")
-    run("fit", "--shards", "p-train", "--target", "size", "--weights", "weight", *GATED, *test, "-q")
+    run("fit --shards p-train --target size --weights weight", *GATED, *test, "-q")
     assert list(load_model(folder / "p.npz").feature_names_in_) == ["a", "b", "c"]
-    run("predict", "p.npz", "--shards", "p-new", "--out", "p-said", "--kind", "parquet")
+    run("predict p.npz --shards p-new --out p-said --kind parquet")
     said = pd.read_parquet(folder / "p-said" / "prediction-00000.parquet")["prediction"]
-    scores = json.loads(run("evaluate", "p.npz", "--shards", "p-new", "--target", "size", "--json").stdout)
+    scores = json.loads(run("evaluate p.npz --shards p-new --target size --json").stdout)
     assert scores["model"]["accuracy"] == pytest.approx(np.mean(said == LABELS[100:]))
-    assert "Parquet needs --target" in run("fit", "--shards", "p-train", code=2).stderr
+    assert "Parquet needs --target" in run("fit --shards p-train", code=2).stderr
 
 
 @pytest.mark.parametrize(
@@ -190,10 +190,10 @@ def test_what_does_not_go_together_is_one_sentence(arguments, match):
 
 @pytest.mark.slow
 def test_a_plan_instead_of_a_fit():
-    done = run("fit", "--shards", "train", *GATED, "--plan", "--out", "never.npz")
+    done = run("fit --shards train", *GATED, "--plan", "--out", "never.npz")
     assert "passes" in done.stdout
     assert "model" not in done.stdout
-    said = json.loads(run("fit", "--shards", "train", *GATED, "--plan", "--json").stdout)
+    said = json.loads(run("fit --shards train", *GATED, "--plan", "--json").stdout)
     assert said["rows"] == 100
     assert said["passes"] > 2
 
@@ -211,7 +211,7 @@ def test_the_engine_that_shows_its_passes_changes_nothing(capsys, monkeypatch):
 
 def test_a_line_of_the_gap_each_minute_in_a_file(monkeypatch):
     monkeypatch.setattr("clifford_rand_nn.estimators.parameters._EVERY", 0.0)
-    done = run("fit", "--shards", "train", *GATED[:-2], "--tol", "1e-6", "--max-iter", "40")
+    done = run("fit --shards train", *GATED[:-2], "--tol", "1e-6", "--max-iter", "40")
     assert re.search(
         r"step \d+  objective \S+  relative gap \S+ \(tol 1e-06\)  about \d+ s left,  \d+ s\n", done.stderr
     )

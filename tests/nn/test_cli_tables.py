@@ -35,8 +35,8 @@ def folder(tmp_path_factory):
     TABLE.drop(columns=["buys", "key"]).to_csv(folder / "paid.csv", index=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        run("fit", "train.csv", "--out", "m.npz", "-q")
-        run("fit", "paid.csv", "--out", "r.npz", "-q")
+        run("fit train.csv --out m.npz -q")
+        run("fit paid.csv --out r.npz -q")
     return folder
 
 
@@ -46,7 +46,7 @@ def _inside(folder, monkeypatch):
 
 
 def test_a_fit_says_what_columns_are_and_is_honest():
-    done = run("fit", "train.csv", "--test", "test.parquet")
+    done = run("fit train.csv --test test.parquet")
     words = " ".join(done.stdout.split())
     assert "columns 3 used" not in words  # the key is different in every row
     assert "number 1 size" in words
@@ -62,7 +62,7 @@ def test_a_fit_says_what_columns_are_and_is_honest():
 def test_test_rows_that_were_trained_on_are_not_called_new(tmp_path):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")
-    done = run("fit", "train.csv", "--test", "train.csv", "--report", tmp_path / "seen.html")
+    done = run("fit train.csv --test train.csv --report", tmp_path / "seen.html")
     assert "60 rows of train.csv, some of them equal to training rows" in done.stdout
     assert "but for test rows that are equal to training rows" in (tmp_path / "seen.html").read_text()
 
@@ -79,24 +79,24 @@ def test_options_are_not_folded(monkeypatch):
 
 
 def test_kinds_can_be_overruled():
-    facts = json.loads(run("fit", "train.csv", "--json", "--no-compare", "--drop", "city").stdout)
+    facts = json.loads(run("fit train.csv --json --no-compare --drop city").stdout)
     assert {one["name"]: one["kind"] for one in facts["columns"]}["city"] == "left out"
-    message = run("fit", "train.csv", "--drop", "town", code=2).stderr
+    message = run("fit train.csv --drop town", code=2).stderr
     assert "train.csv: --drop must be names of columns of the table. Got 'town' instead." in message
-    message = run("fit", "train.csv", "--separator", ";;", code=2).stderr
+    message = run("fit train.csv --separator ;;", code=2).stderr
     assert message == "error: --separator must be one ASCII character that ends no line. Got ';;' instead.\n"
-    assert "--date city=%d/%m/%Y says how" in run("fit", "train.csv", "--date", "city", code=2).stderr
+    assert "--date city=%d/%m/%Y says how" in run("fit train.csv --date city", code=2).stderr
 
 
 def test_evaluate_refuses_a_target_without_any_class_of_the_model():
     TABLE.drop(columns="buys").to_csv("other.csv", index=False)
-    message = run("evaluate", "m.npz", "other.csv", code=2).stderr
+    message = run("evaluate m.npz other.csv", code=2).stderr
     assert "the target 'paid' has no class of the model, which has no, yes; it has " in message
     assert "… (90 in all). Give the column by --target." in message
     assert message.count(", ") < 12
     some = TABLE.drop(columns="paid")
     some.assign(buys=np.where(np.arange(90) < 40, some["buys"], some["key"])).to_csv("some.csv", index=False)
-    said = run("evaluate", "m.npz", "some.csv").stdout
+    said = run("evaluate m.npz some.csv").stdout
     assert "does not have count as wrong" in said
 
 
@@ -105,17 +105,15 @@ def test_dates_and_texts_as_asked():
     told = np.where(TABLE["size"] > 0, "large and dear", "small and cheap")
     TABLE[["size", "buys"]].assign(when=day.strftime("%d/%m/%Y"), note=told).to_csv("day.csv", index=False)
     options = ("--target", "buys", "--json", "--no-compare")
-    facts = json.loads(run("fit", "day.csv", *options, "--date", "when=%d/%m/%Y", "--text", "note").stdout)
+    facts = json.loads(run("fit day.csv", *options, "--date", "when=%d/%m/%Y", "--text", "note").stdout)
     assert {one["name"]: one["kind"] for one in facts["columns"]} == {"size": "number", "when": "date", "note": "text"}
-    message = " ".join(
-        run("fit", "day.csv", *options, "--date", "when=%d/%m/%Y", "--date", "size", code=2).stderr.split()
-    )
+    message = " ".join(run("fit day.csv", *options, "--date", "when=%d/%m/%Y", "--date", "size", code=2).stderr.split())
     assert "'size' has no format" in message
 
 
 def test_rows_without_a_target_are_left_out_and_said():
     TABLE[["size", "city", "buys"]].assign(buys=TABLE["buys"].where(TABLE.index != 3)).to_csv("gap.csv", index=False)
-    facts = json.loads(run("fit", "gap.csv", "--target", "buys", "--json", "--no-compare").stdout)
+    facts = json.loads(run("fit gap.csv --target buys --json --no-compare").stdout)
     assert (facts["rows_read"], facts["rows_used"]) == (90, 89)
     assert facts["rows_left_out"] == [[1, "the target is empty"]]
 
@@ -125,37 +123,37 @@ def test_bad_cells_and_marks_of_missing_cells():
     frame.loc[[3, 4], "paid"], frame.loc[5, "buys"] = "-999", "-999"
     frame.loc[7, "paid"] = "#DIV/0!"
     frame.to_csv("bad.csv", index=False)
-    done = run("fit", "bad.csv", "--missing", "-999", "--missing", "n.k.", "--out", "marks.npz", "--no-compare")
+    done = run("fit bad.csv --missing -999 --missing n.k. --out marks.npz --no-compare")
     assert "note: bad.csv: 'paid': 1 of 89 cells could not be read (such as '#DIV/0!' in row 7); they" in done.stderr
     model, own = load_model("marks.npz"), pd.read_csv("bad.csv")
     assert model["table"].columns_[1].missing == 2
     assert model["table"].transform(own)[3, 0] == np.median(TABLE["paid"].drop([3, 4, 5, 7]))
-    evaluated = json.loads(run("evaluate", "marks.npz", "bad.csv", "--json").stdout)
+    evaluated = json.loads(run("evaluate marks.npz bad.csv --json").stdout)
     assert sum(map(sum, evaluated["confusion"])) == 89
-    lines = run("predict", "marks.npz", "bad.csv").stdout.splitlines()
+    lines = run("predict marks.npz bad.csv").stdout.splitlines()
     np.testing.assert_allclose([float(line.split(",")[1]) for line in lines[1:]], model.predict_proba(own)[:, 0])
 
 
 def test_evaluate_scores_what_the_model_predicts():
     test, model = TABLE[60:], load_model("m.npz")
-    told = json.loads(run("evaluate", "m.npz", "test.parquet", "--target", "buys", "--json").stdout)
+    told = json.loads(run("evaluate m.npz test.parquet --target buys --json").stdout)
     assert told["model"]["accuracy"] == pytest.approx(model.score(test[["size", "city", "key"]], test["buys"]))
     assert told["simplest"]["accuracy"] == pytest.approx(test["buys"].value_counts(normalize=True).max())
     counts = pd.crosstab(test["buys"], model.predict(test[["size", "city", "key"]]))
     assert told["confusion"] == counts.reindex(columns=["no", "yes"], fill_value=0).to_numpy().tolist()
-    words = run("evaluate", "m.npz", "test.parquet").stdout
+    words = run("evaluate m.npz test.parquet").stdout
     assert "target: buys; else give --target" in words
     assert "log-loss" in words
-    numbers = json.loads(run("evaluate", "r.npz", "paid.csv", "--json").stdout)
+    numbers = json.loads(run("evaluate r.npz paid.csv --json").stdout)
     assert numbers["model"]["r2"] > 0.5
     assert 0.8 <= numbers["model"]["coverage"] <= 1
     assert numbers["simplest"]["r2"] == pytest.approx(0)
     TABLE.assign(paid=TABLE["buys"]).to_csv("words.csv", index=False)
-    assert "predicts numbers" in run("evaluate", "r.npz", "words.csv", "--target", "paid", code=2).stderr
+    assert "predicts numbers" in run("evaluate r.npz words.csv --target paid", code=2).stderr
 
 
 def test_info_says_what_is_inside():
-    told = json.loads(run("info", "m.npz", "--json").stdout)
+    told = json.loads(run("info m.npz --json").stdout)
     assert told["estimator"] == "ConvexNetworkClassifier"
     assert {one["name"]: one["kind"] for one in told["columns"]} == {
         "size": "number",
@@ -163,11 +161,11 @@ def test_info_says_what_is_inside():
         "key": "left out",
     }
     assert told["left_out_score"] == pytest.approx(load_model("m.npz")[-1].loo_score_)
-    assert "says nothing about new rows" in run("info", "m.npz").stdout
+    assert "says nothing about new rows" in run("info m.npz").stdout
 
 
 def test_predictions_go_to_stdout_with_an_id():
-    done = run("predict", "m.npz", "test.parquet", "--id", "key")
+    done = run("predict m.npz test.parquet --id key")
     back = pd.read_csv(io.StringIO(done.stdout))
     assert list(back) == ["key", "prediction", "probability_no", "probability_yes"]
     assert back["key"].tolist() == TABLE["key"][60:].tolist()
@@ -176,10 +174,10 @@ def test_predictions_go_to_stdout_with_an_id():
 
 
 def test_blocks_are_as_good_as_the_whole(monkeypatch):
-    run("predict", "m.npz", "test.parquet", "--out", "whole.csv", "--force")
+    run("predict m.npz test.parquet --out whole.csv --force")
     monkeypatch.setattr("clifford_rand_nn.cli.predict._ROWS", 7)
     for name in ("parts.csv", "parts.parquet", "parts.npz"):
-        assert run("predict", "m.npz", "test.parquet", "--out", name, "--force").stdout.startswith("30 predictions")
+        assert run("predict m.npz test.parquet --out", name, "--force").stdout.startswith("30 predictions")
     whole = pd.read_csv("whole.csv")
     pd.testing.assert_frame_equal(pd.read_csv("parts.csv"), whole)
     assert pd.read_parquet("parts.parquet")["prediction"].tolist() == whole["prediction"].tolist()
@@ -200,7 +198,7 @@ def test_a_file_is_overwritten_only_when_forced():
 
 @pytest.mark.slow
 def test_a_path_is_a_table_and_a_picture():
-    run("path", "paid.csv", "--out", "path.csv", "--picture", "path.png", "--force")
+    run("path paid.csv --out path.csv --picture path.png --force")
     left_out = pd.read_csv("path.csv")
     assert (np.diff(left_out["beta"]) < 0).all()
     assert left_out["loo_error"].min() < 0.6
@@ -208,7 +206,7 @@ def test_a_path_is_a_table_and_a_picture():
     with open("path.png", "rb") as stream:
         assert stream.read(8) == b"\x89PNG\r\n\x1a\n"
     options = ("--model", "gated", "--n-gates", "5", "--n-betas", "3", "--force")
-    done = run("path", "paid.csv", *options, "--out", "path.csv")
+    done = run("path paid.csv", *options, "--out", "path.csv")
     assert "held out" in done.stdout
     table = pd.read_csv("path.csv")
     assert (table["objective"] >= table["bound"] - 1e-12).all()
@@ -226,7 +224,7 @@ def test_ctrl_c_in_a_path_writes_what_there_is(monkeypatch):
 
     monkeypatch.setattr(Watch, "check", pressed)
     options = ("--model", "gated", "--n-gates", "5", "--n-betas", "4", "--force")
-    done = run("path", "paid.csv", *options, "--out", "cut.csv", code=130)
+    done = run("path paid.csv", *options, "--out", "cut.csv", code=130)
     reached = len(pd.read_csv("cut.csv"))
     assert 1 <= reached <= 4
     assert done.stderr == f"interrupted: this is the path so far, {reached} of 4 values of beta.\n"
@@ -236,16 +234,16 @@ def test_ctrl_c_in_a_path_writes_what_there_is(monkeypatch):
 def test_a_model_of_named_arrays_is_used_without_a_word_of_names():
     X = rng.standard_normal((40, 2))
     np.savez("named.npz", X=X, y=np.where(X[:, 0] > 0, "a", "b"), feature_names=["p", "q"])
-    run("fit", "named.npz", "-q", "--out", "named_model.npz", "--model", "gated", "--n-gates", "4", "--beta", "0.1")
+    run("fit named.npz -q --out named_model.npz --model gated --n-gates 4 --beta 0.1")
     pd.DataFrame(X[:5, ::-1], columns=["q", "p"]).to_csv("named.csv", index=False)
-    done = run("predict", "named_model.npz", "named.csv")
+    done = run("predict named_model.npz named.csv")
     assert done.stderr == "", done.stderr
     assert done.stdout.count("\n") == 6
-    assert run("evaluate", "named_model.npz", "named.npz").stderr == ""
+    assert run("evaluate named_model.npz named.npz").stderr == ""
 
 
 def test_a_model_is_no_table():
-    message = run("predict", "train.csv", "m.npz", code=2).stderr
+    message = run("predict train.csv m.npz", code=2).stderr
     assert message == "error: train.csv: this is not a model file, which ends in .npz; the model is given first.\n"
     result = runner.invoke(app, ["path", "m.npz"])
     assert result.exit_code == 2
