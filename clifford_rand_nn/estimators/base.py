@@ -24,9 +24,8 @@ from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.registry import has_delta, split_weights
 from clifford_rand_nn.estimators.held_out import HeldOut, chosen_beta
 from clifford_rand_nn.estimators.parameters import check_verbose, progress_line
-from clifford_rand_nn.estimators.rescaled_fit import RescaledFit
 from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, new_rows
-from clifford_rand_nn.estimators.task import Task, WarmStart
+from clifford_rand_nn.estimators.task import RescaledFit, Task, WarmStart
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions

@@ -308,9 +308,9 @@ class _FoldCall:
         """Write the scores of all betas that there is time for into ``scores`` (B,); return the seconds it took."""
         began = time.perf_counter()
         warm = WarmStart()  # a gated network's next beta needs no new gates
-        (rows, targets, weights), (others, answers, mass) = map(self.data.take, self.split)
+        (rows, targets, weights), (test_rows, test_targets, mass) = map(self.data.take, self.split)
         front, rows = PipelinePrefix.of(self.search.estimator)[0].fit(rows, targets)
-        others = front.transform(others)
+        test_rows = front.transform(test_rows)
         for i, beta in enumerate(self.search.betas_):
             left = self.clock.left(self.clock.share)
             if i and left is not None and left <= SOONEST:
@@ -321,7 +321,7 @@ class _FoldCall:
                 raise KeyboardInterrupt(f"in {self.name}, beta {i + 1} of {len(scores)}")
             if _draws_anew(model):
                 warm.state = None
-            scores[i] = self.scorer(model, others, answers, **mass)
+            scores[i] = self.scorer(model, test_rows, test_targets, **mass)
         return time.perf_counter() - began
 
 

@@ -185,7 +185,7 @@ class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
     ) -> LeftOut:
         """Train on the same gates with the logistic loss, and keep that network if it serves.
 
-        Returns what the network that is kept says of rows left out.
+        Returns the out-of-sample outputs of the network that is kept.
         """
         place, weights, fixed = labeled.place, labeled.weights, not isinstance(self.beta, str)
         kernel, rows = self.network_.kernel, compared.rows[place]

@@ -76,8 +76,8 @@ class UniqueRows:
     def certificate(self, proof: Proved, classes: NDArray[Any] | None, sample_weight: Array | None) -> Certificate:
         r"""Return the certificate for all rows: that of the unique ones, with the spread of duplicates added.
 
-        With :math:`\bar y` the mean target of the copies of a row, both values rise by the mean of
-        :math:`\tfrac12\omega||y-\bar y||^2`, and the dual point of a copy is its share of that of its row plus
+        With :math:`\bar y` the mean target of duplicates, both values rise by the mean of
+        :math:`\tfrac12\omega||y-\bar y||^2`, and the dual point of each is its share of that of its row plus
         :math:`\omega(y-\bar y)`.
         """
         data = self.data
