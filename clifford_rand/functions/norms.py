@@ -24,6 +24,7 @@ from clifford_rand.functions.scaling import (
     size_squared,
     weights_of,
 )
+from clifford_rand.functions.study import inverse_root
 from clifford_rand.plans.cost_model import keep
 
 LARGEST_STUDY = 128  # components from which the product A ~A costs more than all the rest of a normalization
@@ -152,11 +153,8 @@ def _without_study_part(A: MV) -> MV:
     odd = square.grade(*(k for k in square.grades if k % 4 == 1))  # none of even and odd A, whatever blades A holds
     far &= (np.abs(odd.coefficients) <= limit[..., None]).all(axis=-1)
     far &= (rest <= 4 * limit) & (s * s - t > 4 * limit * np.abs(s))
-    root = np.sqrt(np.where(far, s * s - t, 1))
-    # (s + q)^{-1/2} = (c ∓ q/(2c))/n with n² = s² - t and 2c² = |s| + n
-    c = np.sqrt((np.abs(s) + root) / 2)
-    part = np.where(far, -np.sign(s) / (2 * c * root), 0)[..., None]
-    result = (q.new(q.keys, q.coefficients * part) + np.where(far, c / root, 1)) * A
+    x, y = inverse_root(np, np.where(far, s, 1.0), np.where(far, t, 0.0))  # 1 where A is left as it is
+    result = (q.new(q.keys, q.coefficients * np.where(far, y, 0.0)[..., None]) + x) * A
     parts = {k: np.abs(result.grade(k).values).max(initial=0) for k in result.grades}
     return result.grade(*(k for k in result.grades if k in A.grades or parts[k] > limit.max()))
 

@@ -268,3 +268,16 @@ def _over(a: Number, b: Number, c: Number, e: Number, t: Number) -> tuple[Number
     # (c + e Q)(c - e Q)
     n = c * c - e * e * t
     return (a * c - b * e * t) / n, (b * c - a * e) / n
+
+
+# ---- norms: A ~A = s + q of even and odd A
+
+
+def inverse_root(xp: Any, s: Number, t: Number) -> tuple[Number, Number]:
+    """Return x, y with (x + y q)² (s + q) = ±1, the sign of s, for q² = t < s² and s ≠ 0.
+
+    For s > 0 the root of s + q is c + q/(2c) with n = √(s² - t) and 2c² = s + n, and its inverse (c - q/(2c))/n.
+    """
+    size, n = abs(s), xp.sqrt(s * s - t)
+    c = xp.sqrt((size + n) / 2)
+    return c / n, -s / (2 * size * c * n)

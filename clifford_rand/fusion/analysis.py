@@ -13,6 +13,7 @@ import numpy as np
 from clifford_rand.compiler.scalar import TracedScalar, TraceError
 from clifford_rand.functions.norms import LARGEST_STUDY
 from clifford_rand.functions.scaling import safe_range
+from clifford_rand.functions.study import inverse_root
 from clifford_rand.fusion.elementary import HALF, NEAR, SLOPE, cosh_and_sinhc, polynomial, sinhc_derivative
 from clifford_rand.fusion.elementary import exponential as scalar_exponential
 
@@ -42,13 +43,10 @@ def normalized(A: Any) -> Any:
         return A * (1 / abs(square).sqrt())
     if product.grade(*(k for k in product.grades if k % 4 == 1)).refs:
         raise TraceError("it normalizes a multivector of even and odd grades, and values decide how")
-    # (s + q)^{-1/2} = (c - q / 2c) / n for s > 0, with n² = s² - t and c² = (|s| + n) / 2
     s, q, t = _split_square(q + product.grade(0), "its norm")
-    n_squared = s * s - t
-    A.trace.require(EXACT * (s * s) < n_squared)
-    n = n_squared.sqrt()
-    c = ((abs(s) + n) * HALF).sqrt()
-    return (q * (1 / (np.where(s < 0, 2, -2) * (c * n))) + c * (1 / n)) * A
+    A.trace.require(EXACT * (s * s) < s * s - t)
+    x, y = inverse_root(np, s, t)
+    return (q * y + x) * A
 
 
 def inverse(A: Any) -> Any:

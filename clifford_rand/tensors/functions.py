@@ -14,7 +14,7 @@ from clifford_rand.basis.keys import Keys, keys_labelled
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.matrix_inverse import inverse_grades
 from clifford_rand.functions.norms import LARGEST_STUDY
-from clifford_rand.functions.study import angle_and_half, cosh_sinhc, cosh_sinhc_of_pair
+from clifford_rand.functions.study import angle_and_half, cosh_sinhc, cosh_sinhc_of_pair, inverse_root
 from clifford_rand.tensors.places import keys_of, union_of
 
 LARGEST_CLOSED = 5  # dimensions up to which involutions give the inverse
@@ -45,15 +45,12 @@ def normalized(A: Any) -> Any:
     fourth = q.anticommutator(q)
     if not q.keys.size or not _is_scalar(fourth):
         return A.new(A.keys, A.coefficients / xp.sqrt(xp.abs(norm_squared(A)))[..., None])
-    s = square["1"]
-    n_squared = s * s - fourth["1"]
+    s, t = square["1"], fourth["1"]
     # even A and odd A have no such grades, whatever blades A holds
     mixed = square.grade(*(k for k in square.keys.grades if k % 4 == 1))
-    definite = (n_squared > 1e-12 * s * s) & (xp.sum(mixed.coefficients**2, axis=-1) <= 1e-28 * s * s)
-    n = xp.where(definite, xp.sqrt(xp.where(definite, n_squared, xp.ones_like(s))), xp.abs(s))
-    c = xp.sqrt((xp.abs(s) + n) / 2)
-    part = xp.where(definite, -xp.sign(s) / (2 * c * n), xp.zeros_like(s))
-    return (q.new(q.keys, q.coefficients * part[..., None]) + c / n) * A
+    definite = (s * s - t > 1e-12 * s * s) & (xp.sum(mixed.coefficients**2, axis=-1) <= 1e-28 * s * s)
+    x, y = inverse_root(xp, s, xp.where(definite, t, xp.zeros_like(t)))  # else A / √|s|
+    return (q.new(q.keys, q.coefficients * xp.where(definite, y, xp.zeros_like(y))[..., None]) + x) * A
 
 
 # ---- the inverse
