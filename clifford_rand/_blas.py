@@ -35,8 +35,8 @@ class _Library:
 
     def keep_only(self, thread: int) -> None:
         """Drop all holders but one thread: after a fork the others are the parent's."""
-        for other in set(self._holders) - {thread}:
-            self._drop(other)
+        for holder in set(self._holders) - {thread}:
+            self._drop(holder)
 
     def _drop(self, thread: int) -> None:
         del self._holders[thread]
@@ -45,7 +45,7 @@ class _Library:
 
     def _set(self, threads: int) -> None:
         # From version 3.8 on threadpoolctl lets the thread that was first set OpenBLAS's number, and ignores others
-        # without a word until it is told that this one is done. Here the lock below keeps them apart.
+        # without a word until this one is done. Here the lock below keeps them apart.
         done = getattr(self._controller, "clear_controlling_thread", lambda force: None)
         done(force=True)
         self._controller.set_num_threads(threads)
@@ -56,8 +56,8 @@ class _Library:
 def _libraries() -> list[_Library]:
     from threadpoolctl import ThreadpoolController
 
-    found = ThreadpoolController().select(user_api="blas")  # 3 ms: it looks through the loaded libraries
-    return [_Library(one) for one in found.lib_controllers]
+    libraries = ThreadpoolController().select(user_api="blas")  # 3 ms: it looks through the loaded libraries
+    return [_Library(library) for library in libraries.lib_controllers]
 
 
 @cache

@@ -14,7 +14,7 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     What stood there stays until then, and whatever stops the block (an error, an interrupt, a kill, a full disk). The
     new file is in the same folder, hidden, with the same ending, and on the disk before it is renamed. A link is
-    followed, not replaced; what is no file (a pipe, a device) is written to directly. Where the system refuses, the
+    followed, not replaced; what is not a file (a pipe, a device) is written to directly. Where the system refuses, the
     OSError names ``path``.
 
     Examples
@@ -50,7 +50,7 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
 def named_errors(path: str | os.PathLike[str], instead_of: Path | None = None) -> Iterator[None]:
     """Let an OSError of the block that names no file, or the one ``instead_of``, name ``path``.
 
-    A write that finds the disk full does not know its file: the reader of the message has to be told.
+    A write that finds the disk full does not know its file: so the message names it.
 
     Examples
     --------

@@ -31,10 +31,10 @@ def cpu_count() -> int:
     share of the machine by that name, as it does to the libraries' own threads.
     """
     try:
-        found = len(os.sched_getaffinity(0))
+        count = len(os.sched_getaffinity(0))
     except AttributeError:  # macOS, Windows
-        found = os.cpu_count() or 1
-    return max(1, min(found, _most_threads()))
+        count = os.cpu_count() or 1
+    return max(1, min(count, _most_threads()))
 
 
 @cache
@@ -52,15 +52,15 @@ def for_each_slice(work: Callable[[slice], object], size: int, *, least: int = 1
     """
     n_slices = min(cpu_count(), max(1, size // max(1, least)))
     bounds = [size * i // n_slices for i in range(n_slices + 1)]
-    first, *others = (slice(a, b) for a, b in itertools.pairwise(bounds))
-    if not others:
+    first, *rest = (slice(a, b) for a, b in itertools.pairwise(bounds))
+    if not rest:
         work(first)
         return
     begun: list[Future[object]] = []
     try:
-        begun += [_pool().submit(work, part) for part in others]
+        begun += [_pool().submit(work, part) for part in rest]
         work(first)
-        for part in [part for part, future in zip(others, begun, strict=True) if future.cancel()]:
+        for part in [part for part, future in zip(rest, begun, strict=True) if future.cancel()]:
             work(part)
         for future in begun:
             if not future.cancelled():
@@ -110,16 +110,16 @@ def sum_of_parts(term: Callable[[slice], _Sum], size: int, *, least: int = 1, st
     def several(_: slice) -> None:
         nonlocal following
         while (k := next(begun)) < len(parts):
-            found = term(parts[k])
+            value = term(parts[k])
             with lock:
-                ready[k] = found
+                ready[k] = value
                 while following in ready:
-                    one = ready.pop(following)
+                    value = ready.pop(following)
                     following += 1
                     if total:
-                        total[0] += one  # type: ignore[operator]
+                        total[0] += value  # type: ignore[operator]
                     else:
-                        total.append(one)
+                        total.append(value)
 
     for_each_slice(several, len(parts))
     return total[0]

@@ -36,7 +36,7 @@ _ARROWS = {(2, 0, 0): 2, (3, 0, 0): 3}  # Euclidean vectors, drawn in projective
 
 
 class Scene:
-    """What is drawn: a picture in a notebook, ``save`` for a page of its own.
+    """A drawing: a picture in a notebook, ``save`` for a page of its own.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Scene:
         The numbers are in a JSON string, because ganja.js takes 1e-7 in code for a multiple of a blade.
         """
         tagged = [
-            {"s": [{"v": one} for one in entry]}
+            {"s": [{"v": value} for value in entry]}
             if isinstance(entry, list) and isinstance(entry[0], list)
             else {"v": entry}
             if isinstance(entry, list)
@@ -139,7 +139,7 @@ def scene(items: Any, *, colors: Any = None, labels: Sequence[str | None] | None
     for i, item in enumerate(listed):
         entries.append(chosen[i])
         if isinstance(item, list | tuple):
-            corners = [element for one in item for element in _elements(one, algebra)]
+            corners = [element for part in item for element in _elements(part, algebra)]
             entries.append(corners + corners[-1:] if len(corners) == size else corners)
         else:
             entries.extend(_elements(item, algebra))
@@ -151,17 +151,17 @@ def scene(items: Any, *, colors: Any = None, labels: Sequence[str | None] | None
 
 def show(items: Any, *, colors: Any = None, labels: Sequence[str | None] | None = None, **options: Any) -> None:
     """Display `scene` with the same arguments in the running notebook."""
-    made = scene(items, colors=colors, labels=labels, **options)
-    require("IPython.display", extra="notebook", purpose="showing a scene").display(made)
+    drawing = scene(items, colors=colors, labels=labels, **options)
+    require("IPython.display", extra="notebook", purpose="showing a scene").display(drawing)
 
 
 def _algebra(listed: Sequence[Any]) -> Algebra:
-    flat = [one for item in listed for one in (item if isinstance(item, list | tuple) else [item])]
-    for one in flat:
-        if not isinstance(one, Multivector):
-            raise fail("items", "scene", "multivectors", describe(f"{type(one).__name__} {one!r}"))
-        if one.algebra != flat[0].algebra:
-            raise fail("items", "scene", "of one algebra", describe(f"{flat[0].algebra!r} and {one.algebra!r}"))
+    flat = [part for item in listed for part in (item if isinstance(item, list | tuple) else [item])]
+    for part in flat:
+        if not isinstance(part, Multivector):
+            raise fail("items", "scene", "multivectors", describe(f"{type(part).__name__} {part!r}"))
+        if part.algebra != flat[0].algebra:
+            raise fail("items", "scene", "of one algebra", describe(f"{flat[0].algebra!r} and {part.algebra!r}"))
     if not flat:
         raise fail("items", "scene", "at least one multivector", listed)
     algebra: Algebra = flat[0].algebra
@@ -240,7 +240,7 @@ def _colors(colors: Any, count: int) -> list[int]:
     listed = [colors] * count if single else check_listed(colors, "colors", "scene", rule)
     if len(listed) != count:
         raise fail("colors", "scene", rule, colors)
-    return [_color(one) for one in listed]
+    return [_color(color) for color in listed]
 
 
 def _color(value: Any) -> int:

@@ -25,7 +25,7 @@ SMALLEST = 1e-16  # below the root of a norm's fourth power, so that its gradien
 
 
 class _OfAlgebra(nn.Module):
-    """What all layers know: the grade and the square of every blade of an orthogonal metric."""
+    """Base of all layers: the grade and the square of every blade of an orthogonal metric."""
 
     def __init__(self, algebra: Algebra) -> None:
         super().__init__()

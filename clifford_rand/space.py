@@ -30,10 +30,10 @@ class Space:
         metric: ArrayLike | None = None,
         names: Sequence[str] | None = None,
     ) -> None:
-        given = [name for name, value in (("p", p), ("signature", signature), ("metric", metric)) if value is not None]
-        if len(given) != 1 or (p is None and (q or r)):
+        ways = [name for name, value in (("p", p), ("signature", signature), ("metric", metric)) if value is not None]
+        if len(ways) != 1 or (p is None and (q or r)):
             raise fail(
-                "p", "Algebra", "given alone, or else signature or metric", describe(" and ".join(given) or "nothing")
+                "p", "Algebra", "given alone, or else signature or metric", describe(" and ".join(ways) or "nothing")
             )
         if metric is not None:
             self.form: Metric = metric_of_gram(metric)
@@ -231,10 +231,10 @@ class Space:
         >>> cr.Algebra(3).parse_blade("e31")
         (5, -1)
         """
-        found = self.names.parse(name) if isinstance(name, str) else None
-        if found is None:
+        place = self.names.parse(name) if isinstance(name, str) else None
+        if place is None:
             raise fail("name", "Algebra", "the name of a blade", name, self.names.hint)
-        return found
+        return place
 
     @cached_property
     def _places(self) -> dict[tuple[Keys, str], tuple[int, int]]:
@@ -243,8 +243,8 @@ class Space:
     def _keys_of_tensor(self, grades: Any, owner: str, name: str) -> Keys:
         """Return what `_keys` does, for a tensor."""
         listed = grades if grades is None or isinstance(grades, int) else tuple(grades)
-        found: Keys = getattr(self.form.shelf, self._label_of(listed, owner, name))
-        return found
+        keys_of_label: Keys = getattr(self.form.shelf, self._label_of(listed, owner, name))
+        return keys_of_label
 
     @constant_of_a_trace
     def _label_of(self, grades: Any, owner: str, name: str) -> str:

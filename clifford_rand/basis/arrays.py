@@ -1,4 +1,4 @@
-"""Which array library is meant: NumPy, or that of a tensor (torch, JAX, CuPy, any with the array API); constants of it.
+"""The array library of a value: NumPy, or that of a tensor (torch, JAX, CuPy, any with the array API); constants of it.
 
 NumPy's arrays never come here. A tensor is never converted to NumPy, and nothing is written into one.
 """
@@ -152,8 +152,8 @@ class Constants:
         return label
 
     def _once(self, key: Any, make: Callable[[], Any]) -> Any:
-        found = self._made.get(key)
-        return self._made.setdefault(key, make()) if found is None else found
+        constant = self._made.get(key)
+        return self._made.setdefault(key, make()) if constant is None else constant
 
     def _as(self, name: str, dtype: np.dtype) -> NDArray[Any]:
         array = self.arrays[name]

@@ -1,4 +1,4 @@
-"""What may be a coefficient: the dtypes of multivectors, that of a result, and integers that never wrap.
+"""Coefficients: the dtypes of multivectors, that of a result, and integers that never wrap.
 
 int64 coefficients lie within ±(2^63 - 1), so that each has a negative. Every sum and product of integers goes through
 `in_integers` with a bound on its result; beyond that range it is one of Python integers, in an object array.

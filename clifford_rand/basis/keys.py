@@ -1,4 +1,4 @@
-"""Which basis blades a multivector stores, and in what order: by grade, then lexicographically."""
+"""Keys: the basis blades that a multivector stores, in order: by grade, then lexicographically."""
 
 import itertools
 import math
@@ -86,13 +86,13 @@ class Keys:
         if self.d <= 20 and len(self.grades) > 1:
             order, grade = dense_order(self.d)
             return read_only(order[np.isin(grade[order], self.grades)]) if len(self.grades) <= self.d else order
-        found = []
+        ordered = []
         for k in self.grades:
             few = min(k, self.d - k)
             masks = [sum(1 << i for i in indices) for indices in itertools.combinations(range(self.d), few)]
             full = (1 << self.d) - 1
-            found += masks if few == k else [full ^ mask for mask in reversed(masks)]
-        return read_only(as_masks(found, self.d))
+            ordered += masks if few == k else [full ^ mask for mask in reversed(masks)]
+        return read_only(as_masks(ordered, self.d))
 
     @cached_property
     def grade_of(self) -> NDArray[np.int64]:
@@ -139,16 +139,16 @@ class Keys:
             return slice(None)
         if self.complete and other.complete and len(other.grades) == 1:
             return self.slices[other.grades[0]]
-        found = self._placed.get(other)
-        if found is None:
-            found = positions = read_only(self.positions(other.masks))
+        place = self._placed.get(other)
+        if place is None:
+            place = positions = read_only(self.positions(other.masks))
             if len(positions) and positions[-1] - positions[0] == len(positions) - 1:  # they ascend
-                found = slice(int(positions[0]), int(positions[-1]) + 1)
+                place = slice(int(positions[0]), int(positions[-1]) + 1)
             if other.size <= _SMALL:
                 if len(self._placed) >= _REMEMBERED:
                     self._placed.clear()
-                self._placed[other] = found
-        return found
+                self._placed[other] = place
+        return place
 
     @cached_property
     def _placed(self) -> "dict[Keys, NDArray[np.int64] | slice]":

@@ -1,4 +1,4 @@
-"""How coefficients lie in memory: (..., K) to the eye, component by component in memory.
+"""The layout of coefficients in memory: (..., K) to the eye, component by component in memory.
 
 A kernel runs over the samples of one component in vector registers, and the part of a grade is a view of whole
 components. Any other layout, of a slice of a batch say, is as right and only slower.

@@ -38,8 +38,8 @@ class Names:
         """The common letters if every name is these and one more character, else None."""
         if isinstance(self.vectors, range):
             return "e" if not self.vectors or self.vectors[-1] <= 9 else None
-        found = [_SHORT.fullmatch(name) for name in self.vectors]
-        prefixes = {match.group(1) if match else None for match in found}
+        matches = [_SHORT.fullmatch(name) for name in self.vectors]
+        prefixes = {match.group(1) if match else None for match in matches}
         return prefixes.pop() if len(prefixes) == 1 else None
 
     def vector(self, i: int) -> str:
@@ -88,10 +88,10 @@ class Names:
         """
         if name == "1":
             return 0, 1
-        found = [self._find(part) for part in self._split(name) or []]
-        if not found or None in found or len(set(found)) < len(found):
+        places = [self._find(part) for part in self._split(name) or []]
+        if not places or None in places or len(set(places)) < len(places):
             return None
-        indices = [i for i in found if i is not None]
+        indices = [i for i in places if i is not None]
         return sum(1 << i for i in indices), parity(indices)
 
     @property
@@ -136,8 +136,8 @@ def custom_names(names: Sequence[str], d: int) -> Names:
     short = [_SHORT.fullmatch(name) is not None for name in chosen]
     if not all(short) and any("_" in name for name in chosen):
         raise fail("names", "Algebra", "free of underscores, which join the parts of a blade", chosen)
-    made = Names(tuple(chosen))
+    result = Names(tuple(chosen))
     for mask_name in chosen:
-        if (made.parse(mask_name) or (0, 0))[0] != 1 << chosen.index(mask_name):
+        if (result.parse(mask_name) or (0, 0))[0] != 1 << chosen.index(mask_name):
             raise fail("names", "Algebra", "names that no blade has", describe(repr(mask_name)))
-    return made
+    return result

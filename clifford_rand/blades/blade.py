@@ -141,8 +141,10 @@ class Blade(Projections):
         with np.errstate(over="ignore", under="ignore"):
             values = np.ldexp(components, exponent[..., None]).astype(self.dtype)
         if not np.isfinite(values).all():
-            found = describe(f"log-volume {float(np.max(self.log_volume())):.4g}")
-            raise fail("blade", "to_multivector", f"of components that fit into {self.dtype}", found, "Scale it first.")
+            received = describe(f"log-volume {float(np.max(self.log_volume())):.4g}")
+            raise fail(
+                "blade", "to_multivector", f"of components that fit into {self.dtype}", received, "Scale it first."
+            )
         return self.algebra.new(keys_of_grades(d, (k,)), values)
 
     @classmethod
@@ -189,8 +191,8 @@ class Blade(Projections):
         size = np.asarray(size, dtype=np.float64)
         rows = [vector.values for vector in vectors]
         factors = np.stack(rows, axis=-2) if rows else np.zeros((*A.shape, 0, A.algebra.d), dtype=A.dtype)
-        made = cls(as_real(factors, "A", owner), A.algebra)
-        return made._make(made.factors, np.sign(size), np.log(np.abs(size)))
+        blade = cls(as_real(factors, "A", owner), A.algebra)
+        return blade._make(blade.factors, np.sign(size), np.log(np.abs(size)))
 
 
 for _name, _method in inspect.getmembers(Blade, inspect.isfunction):

@@ -1,4 +1,4 @@
-"""What a metric does to rows of vectors, and the logarithms of determinants A G Bᵀ."""
+"""Rows of vectors in a metric, and the logarithms of determinants A G Bᵀ."""
 
 from typing import Any
 
@@ -82,8 +82,8 @@ def log_det(M: NDArray[np.float64]) -> tuple[Any, Any, NDArray[np.bool_]]:
     doubtful = np.asarray(sign == 0)
     if k:
         x = np.broadcast_to(spread(k)[:, None], (*M.shape[:-2], k, 1))
-        found = np.linalg.solve(np.where(doubtful[..., None, None], np.eye(k), M) if doubtful.any() else M, x)
+        solution = np.linalg.solve(np.where(doubtful[..., None, None], np.eye(k), M) if doubtful.any() else M, x)
         with np.errstate(over="ignore", invalid="ignore"):
-            condition = np.linalg.norm(M, axis=(-2, -1)) * np.linalg.norm(found[..., 0], axis=-1)
+            condition = np.linalg.norm(M, axis=(-2, -1)) * np.linalg.norm(solution[..., 0], axis=-1)
             doubtful = doubtful | ~(condition <= _DOUBTFUL * np.linalg.norm(x[..., 0], axis=-1))
     return sign, log, doubtful

@@ -96,9 +96,9 @@ class LargeBlade:
         self._given = rtol if rtol is None else check_tolerance(rtol, 0.0, "LargeBlade")
 
     def _make(self, rows: Rows) -> Self:
-        made = object.__new__(type(self))
-        made._set(rows, self._given)
-        return made
+        blade = object.__new__(type(self))
+        blade._set(rows, self._given)
+        return blade
 
     def __repr__(self) -> str:
         kind = "" if self.dtype == np.float64 else f", {self.dtype}"
@@ -229,8 +229,8 @@ class LargeBlade:
         >>> A ^ B, cr.wedge(A, B, A).is_zero
         (<LargeBlade of grade 3 in R^5>, True)
         """
-        factors: list[LargeBlade] = [self, *(self._other(one, "wedge") for one in (b, *more))]
-        return self._make(Stacked(*(one._source for one in factors)))
+        factors: list[LargeBlade] = [self, *(self._other(factor, "wedge") for factor in (b, *more))]
+        return self._make(Stacked(*(factor._source for factor in factors)))
 
     def __xor__(self, other: Any) -> Self:
         return self.wedge(other)
@@ -247,13 +247,13 @@ class LargeBlade:
         >>> sign, round(float(log / np.log(10)), 6)
         (-1.0, 800.0)
         """
-        other = self._other(b, "inner")
-        if self.grade != other.grade:
+        factor = self._other(b, "inner")
+        if self.grade != factor.grade:
             return 0.0, -math.inf
-        sign, log, doubtful = log_det(product(self._factor[0], other._factor[0]))
-        if not sign or (doubtful and (self.is_zero or other.is_zero)):
+        sign, log, doubtful = log_det(product(self._factor[0], factor._factor[0]))
+        if not sign or (doubtful and (self.is_zero or factor.is_zero)):
             return 0.0, -math.inf
-        return float(sign), float(log) + self._factor[1] + other._factor[1]
+        return float(sign), float(log) + self._factor[1] + factor._factor[1]
 
     def inner(self, b: Any) -> float:
         """Return det(a_i · b_j), 0 for different grades; inf where it is beyond the floats, see `log_inner`.
@@ -329,10 +329,10 @@ class LargeBlade:
         >>> print(A.principal_angles(B))
         [1.e-10]
         """
-        other = self._other(b, "principal_angles")
+        second = self._other(b, "principal_angles")
         self._need_subspace("principal_angles")
-        other._need_subspace("principal_angles", "b")
-        small, large = (self, other) if self.grade <= other.grade else (other, self)
+        second._need_subspace("principal_angles", "b")
+        small, large = (self, second) if self.grade <= second.grade else (second, self)
         products = small._cosines(large)
         cosine = np.minimum(np.linalg.svd(products, compute_uv=False), 1.0)
         angle = np.arccos(cosine)
@@ -352,10 +352,10 @@ class LargeBlade:
         (0.785398, 0.707107)
         """
         check_choice(kind, "kind", "distance", tuple(DISTANCES))
-        other = self._other(b, "distance")
-        if other.grade != self.grade:
-            raise fail("b", "distance", f"of grade {self.grade}", describe(f"a blade of grade {other.grade}"))
-        return float(DISTANCES[kind](self.principal_angles(other)))
+        second = self._other(b, "distance")
+        if second.grade != self.grade:
+            raise fail("b", "distance", f"of grade {self.grade}", describe(f"a blade of grade {second.grade}"))
+        return float(DISTANCES[kind](self.principal_angles(second)))
 
     def intersection(self, b: Any, rtol: float = 1e-9) -> Self:
         """Return the blade of the directions of this subspace that lie in that of ``b``; of length 1 and of no sign.
@@ -379,11 +379,11 @@ class LargeBlade:
         >>> A.intersection(B).orthonormal_basis().round(9).argmax()
         np.int64(2)
         """
-        other = self._other(b, "intersection")
+        second = self._other(b, "intersection")
         self._need_subspace("intersection")
-        other._need_subspace("intersection", "b")
-        limit = relative(np.result_type(self.dtype, other.dtype), check_tolerance(rtol, 0.0, "intersection"))
-        turn, sine = self._sines(other)
+        second._need_subspace("intersection", "b")
+        limit = relative(np.result_type(self.dtype, second.dtype), check_tolerance(rtol, 0.0, "intersection"))
+        turn, sine = self._sines(second)
         return self._make(Combined(turn.T[sine <= limit] @ self._inverse, self._rows))
 
     def contains(self, b: Any, rtol: float = 1e-9) -> bool:
@@ -397,11 +397,11 @@ class LargeBlade:
         >>> A.contains(cr.LargeBlade(np.eye(1, 1000, 2))), A.contains(cr.LargeBlade(np.eye(1, 1000, 3)))
         (True, False)
         """
-        other = self._other(b, "contains")
+        second = self._other(b, "contains")
         self._need_subspace("contains")
-        other._need_subspace("contains", "b")
-        limit = relative(np.result_type(self.dtype, other.dtype), check_tolerance(rtol, 0.0, "contains"))
-        return bool(np.all(other._sines(self)[1] <= limit))
+        second._need_subspace("contains", "b")
+        limit = relative(np.result_type(self.dtype, second.dtype), check_tolerance(rtol, 0.0, "contains"))
+        return bool(np.all(second._sines(self)[1] <= limit))
 
     # ---- vectors
 
@@ -455,9 +455,9 @@ class LargeBlade:
         """
         self._need_subspace("reject_vectors")
         vectors = self._vectors(X, "reject_vectors")
-        one = np.eye(vectors.shape[0])
+        identity = np.eye(vectors.shape[0])
         for _ in range(2):  # once more, for what rounding of the first left inside
-            weights = np.concatenate([one, -self._coordinates(vectors) @ self._inverse], axis=1)
+            weights = np.concatenate([identity, -self._coordinates(vectors) @ self._inverse], axis=1)
             vectors = Combined(weights, Stacked(vectors, self._rows))
         return self._written(vectors, out, "reject_vectors")
 
@@ -502,22 +502,22 @@ class LargeBlade:
         return vectors
 
     def _coordinates(self, vectors: Rows) -> Array:
-        found = product(vectors, self._rows)
-        if not np.isfinite(found).all():
+        products = product(vectors, self._rows)
+        if not np.isfinite(products).all():
             _finite_peaks(vectors, "X", "LargeBlade")
-        return np.asarray(found @ self._inverse.T)
+        return np.asarray(products @ self._inverse.T)
 
     def _written(self, rows: Rows, out: NDArray[Any] | None, owner: str) -> NDArray[Any]:
         if out is None:
             if math.prod(rows.shape) > LARGEST:
-                found = describe(f"an array of {rows.shape[0]} × {rows.shape[1]}")
-                raise fail("out", owner, "given for more than 2^27 numbers", found, "Pass a memory map.")
+                received = describe(f"an array of {rows.shape[0]} × {rows.shape[1]}")
+                raise fail("out", owner, "given for more than 2^27 numbers", received, "Pass a memory map.")
             out = np.zeros(rows.shape, rows.dtype)
         elif not isinstance(out, np.ndarray):
             raise fail("out", owner, f"None or an array of floats of shape {rows.shape}", out)
         elif out.shape != rows.shape or out.dtype.kind != "f":
-            found = describe(f"shape {out.shape}, dtype {out.dtype}")
-            raise fail("out", owner, f"an array of floats of shape {rows.shape}", found)
+            received = describe(f"shape {out.shape}, dtype {out.dtype}")
+            raise fail("out", owner, f"an array of floats of shape {rows.shape}", received)
         elif rows.active is not None:
             out[...] = 0
         write(rows, out)
@@ -540,11 +540,11 @@ def _finite_peaks(rows: Rows, name: str, owner: str) -> Array:
 
 def _rows_of(value: Any, name: str, owner: str) -> Rows:
     """Return rows of an array or a memory map, which are not copied, or of a sparse matrix."""
-    found = value.tocsr() if is_sparse(value) else as_array(value, name, owner)
-    if found.dtype == np.longdouble:
-        found = found.astype(np.float64)
-    if found.ndim != 2 or found.shape[1] < 1:
-        raise fail(name, owner, "of shape (k, d), one vector per row", describe(f"shape {found.shape}"))
-    if found.dtype.kind not in "fiub" or found.dtype.itemsize > 8:
-        raise fail(name, owner, "an array of real numbers", describe(f"dtype {found.dtype}"))
-    return Sparse(found) if is_sparse(value) else Dense(found)
+    matrix = value.tocsr() if is_sparse(value) else as_array(value, name, owner)
+    if matrix.dtype == np.longdouble:
+        matrix = matrix.astype(np.float64)
+    if matrix.ndim != 2 or matrix.shape[1] < 1:
+        raise fail(name, owner, "of shape (k, d), one vector per row", describe(f"shape {matrix.shape}"))
+    if matrix.dtype.kind not in "fiub" or matrix.dtype.itemsize > 8:
+        raise fail(name, owner, "an array of real numbers", describe(f"dtype {matrix.dtype}"))
+    return Sparse(matrix) if is_sparse(value) else Dense(matrix)

@@ -29,21 +29,21 @@ class Products(Storage):
         >>> A.grade, A.to_multivector()
         (2, 2.0*e12)
         """
-        factors = [self, *(self._other(one, "wedge") for one in (b, *more))]
+        factors = [self, *(self._other(factor, "wedge") for factor in (b, *more))]
         try:
-            shape = np.broadcast_shapes(*(one.shape for one in factors))
+            shape = np.broadcast_shapes(*(factor.shape for factor in factors))
         except ValueError:
-            shapes = ", ".join(str(one.shape) for one in factors)
+            shapes = ", ".join(str(factor.shape) for factor in factors)
             raise fail("b", "wedge", "blades with batch axes that broadcast", describe(f"shapes {shapes}")) from None
-        dtype = np.result_type(*(one.factors for one in factors))
-        if sum(one.grade for one in factors) > self.d:
+        dtype = np.result_type(*(factor.factors for factor in factors))
+        if sum(factor.grade for factor in factors) > self.d:
             return self._make(np.zeros((*shape, 0, self.d)), 0.0, -np.inf, dtype)
-        rows = np.concatenate([broadcast(one.factors, shape) for one in factors], axis=-2)
-        sign = np.prod(np.stack(np.broadcast_arrays(*(one._sign for one in factors))), axis=0)
-        log = np.sum(np.stack(np.broadcast_arrays(*(one._log_scale for one in factors))), axis=0)
-        made = self._make(rows, sign, log, dtype)
-        made._rtol = max((one._rtol for one in factors if one._rtol is not None), default=None)
-        return made
+        rows = np.concatenate([broadcast(factor.factors, shape) for factor in factors], axis=-2)
+        sign = np.prod(np.stack(np.broadcast_arrays(*(factor._sign for factor in factors))), axis=0)
+        log = np.sum(np.stack(np.broadcast_arrays(*(factor._log_scale for factor in factors))), axis=0)
+        result = self._make(rows, sign, log, dtype)
+        result._rtol = max((factor._rtol for factor in factors if factor._rtol is not None), default=None)
+        return result
 
     def __xor__(self, other: Any) -> Self:
         return self.wedge(other)
@@ -60,11 +60,11 @@ class Products(Storage):
         >>> (A & B).isclose(cr.Blade([[0, 1.0, 0]]))
         True
         """
-        other = self._other(b, "vee")
-        if self.grade + other.grade < self.d:
-            shape = np.broadcast_shapes(self.shape, other.shape)
-            return self._make(np.zeros((*shape, 0, self.d)), 0.0, -np.inf, np.result_type(self.factors, other.factors))
-        return (self.right_complement() ^ other.right_complement()).left_complement()
+        second = self._other(b, "vee")
+        if self.grade + second.grade < self.d:
+            shape = np.broadcast_shapes(self.shape, second.shape)
+            return self._make(np.zeros((*shape, 0, self.d)), 0.0, -np.inf, np.result_type(self.factors, second.factors))
+        return (self.right_complement() ^ second.right_complement()).left_complement()
 
     def __and__(self, other: Any) -> Self:
         return self.vee(other)
@@ -89,18 +89,18 @@ class Products(Storage):
         >>> float(sign), round(float(log) / np.log(10))
         (1.0, 1000)
         """
-        other: Storage = self._other(b, "inner")
-        shape = np.broadcast_shapes(self.shape, other.shape)
-        if self.grade != other.grade:
+        second: Storage = self._other(b, "inner")
+        shape = np.broadcast_shapes(self.shape, second.shape)
+        if self.grade != second.grade:
             return np.zeros(shape)[()], np.full(shape, -np.inf)[()]
-        (A, sign_a, log_a), (B, sign_b, log_b) = self._rows, other._rows
-        if math.prod(self.shape) <= math.prod(other.shape):
+        (A, sign_a, log_a), (B, sign_b, log_b) = self._rows, second._rows
+        if math.prod(self.shape) <= math.prod(second.shape):
             A, exponent = lowered(self.algebra.form, A)
         else:
             B, exponent = lowered(self.algebra.form, B)
         sign, log, doubtful = log_det(A @ B.swapaxes(-1, -2))
         if doubtful.any():
-            zero = np.asarray(self.is_zero | other.is_zero)
+            zero = np.asarray(self.is_zero | second.is_zero)
             sign, log = np.where(zero, 0.0, sign), np.where(zero, -np.inf, log)
         sign = sign * sign_a * sign_b
         log = np.where(sign == 0, -np.inf, log + log_a + log_b + self.grade * exponent * LN2)
@@ -201,10 +201,10 @@ class Products(Storage):
 
         For two blades of one subspace this is their relative orientation.
         """
-        other: Storage = self._other(b, "same_orientation")
-        if other.grade != self.grade:
-            raise fail("b", "same_orientation", f"of grade {self.grade}", describe(f"a blade of grade {other.grade}"))
-        P, Q = self._frame, other._frame
+        second: Storage = self._other(b, "same_orientation")
+        if second.grade != self.grade:
+            raise fail("b", "same_orientation", f"of grade {self.grade}", describe(f"a blade of grade {second.grade}"))
+        P, Q = self._frame, second._frame
         sign = np.linalg.slogdet(P.basis @ Q.basis.swapaxes(-1, -2))[0]
         return truth(sign * P.sign * Q.sign > 0)
 

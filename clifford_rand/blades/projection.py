@@ -123,12 +123,12 @@ class Projections(Relations):
         rows, shift = unit_scaled(array.astype(np.float64))
         stacked = rows[..., None, :] if self.ndim else rows.reshape(-1, self.d)
         if reject:
-            found = self._rejected(stacked, owner, rtol)
+            image = self._rejected(stacked, owner, rtol)
         else:
-            found = self._coefficients(stacked, owner, rtol) @ self._frame.basis
-        found = found.reshape(*batch, self.d)
+            image = self._coefficients(stacked, owner, rtol) @ self._frame.basis
+        image = image.reshape(*batch, self.d)
         dtype = np.result_type(array, self.factors)
-        return np.asarray(np.ldexp(found, shift[..., None]).astype(dtype))
+        return np.asarray(np.ldexp(image, shift[..., None]).astype(dtype))
 
     def _image(self, target: Self, measured: Array, rows: Array, k: int) -> Self:
         """Return the blade of image rows of an orthonormal basis; zero if those of ``measured`` (..., j, n) depend."""

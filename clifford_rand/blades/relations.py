@@ -22,7 +22,7 @@ from clifford_rand.crossproduct.scaled import row_peaks
 
 
 class Relations(Products):
-    """What two subspaces are to each other, in coordinates."""
+    """Relations of two subspaces, in coordinates."""
 
     def contains(self, x: Any, rtol: float = 1e-9) -> Any:
         """Tell whether vectors (..., d), or the subspace of a blade, lie in the blade's subspace.
@@ -42,8 +42,8 @@ class Relations(Products):
         """
         self._need_subspace("contains")
         if isinstance(x, Storage):
-            other, dtype = self._pair(x, "contains", "x")
-            return truth((sines(self._frame.basis, other._frame.basis) <= relative(dtype, rtol)).all(axis=-1))
+            second, dtype = self._pair(x, "contains", "x")
+            return truth((sines(self._frame.basis, second._frame.basis) <= relative(dtype, rtol)).all(axis=-1))
         array = check_rows(x, self.d, "x", "contains")
         rows = scaled_rows(array[..., None, :], row_peaks(array)[..., None])[0]
         rest = np.linalg.norm(outside(rows, self._frame.basis)[..., 0, :], axis=-1)
@@ -81,8 +81,8 @@ class Relations(Products):
 
     def _join_and_meet(self, b: Any, rtol: float, owner: str) -> tuple[Self, Self]:
         """Return J and M; of unit blades a'∧m, m∧b' with A = α a'∧m, B = β m∧b', and a'∧m∧b' = v J: M = α β v m."""
-        other, dtype = self._pair(b, owner)
-        P, Q = self._frame, other._frame
+        second, dtype = self._pair(b, owner)
+        P, Q = self._frame, second._frame
         apart = only_angles(P.basis, Q.basis, relative(dtype, rtol))
         if apart is not None:
             V, log, sign = apart
@@ -103,10 +103,10 @@ class Relations(Products):
 
     def _pair(self, b: Any, owner: str, name: str = "b") -> tuple[Self, np.dtype]:
         """Return another blade and the dtype of both, where neither is zero."""
-        other = self._other(b, owner, name)
+        second = self._other(b, owner, name)
         self._need_subspace(owner)
-        other._need_subspace(owner, name)
-        return other, np.result_type(self.factors, other.factors)
+        second._need_subspace(owner, name)
+        return second, np.result_type(self.factors, second.factors)
 
     def principal_angles(self, b: Any) -> NDArray[Any]:
         """Return the principal angles in coordinates (..., min(j, k)), in radians, smallest first.
@@ -123,8 +123,8 @@ class Relations(Products):
         >>> print(cr.Blade([[1.0, 0, 0]]).principal_angles(cr.Blade([[1.0, 1e-10, 0]])))
         [1.e-10]
         """
-        other, dtype = self._pair(b, "principal_angles")
-        return principal_angles(self._frame.basis, other._frame.basis).astype(dtype)
+        second, dtype = self._pair(b, "principal_angles")
+        return principal_angles(self._frame.basis, second._frame.basis).astype(dtype)
 
     def distance(self, b: Any, kind: str = "geodesic") -> Any:
         r"""Return a distance of two subspaces of one dimension, by their principal angles θ in coordinates.
@@ -150,21 +150,21 @@ class Relations(Products):
         (0.785398, 0.707107)
         """
         check_choice(kind, "kind", "distance", tuple(DISTANCES))
-        other: Storage = self._other(b, "distance")
-        if other.grade != self.grade:
-            raise fail("b", "distance", f"of grade {self.grade}", describe(f"a blade of grade {other.grade}"))
+        second: Storage = self._other(b, "distance")
+        if second.grade != self.grade:
+            raise fail("b", "distance", f"of grade {self.grade}", describe(f"a blade of grade {second.grade}"))
         dtype = self._pair(b, "distance")[1]
-        return DISTANCES[kind](principal_angles(self._frame.basis, other._frame.basis)).astype(dtype)[()]
+        return DISTANCES[kind](principal_angles(self._frame.basis, second._frame.basis)).astype(dtype)[()]
 
     def is_parallel(self, b: Any, rtol: float = 1e-9) -> Any:
         """Tell whether two blades have one subspace, to sines of ``rtol``, whatever their size and orientation.
 
         Blades of different grades are not parallel; zero has no subspace, and is an error.
         """
-        other, dtype = self._pair(b, "is_parallel")
-        if self.grade != other.grade:
-            return truth(np.zeros(np.broadcast_shapes(self.shape, other.shape)))
-        return truth((sines(self._frame.basis, other._frame.basis) <= relative(dtype, rtol)).all(axis=-1))
+        second, dtype = self._pair(b, "is_parallel")
+        if self.grade != second.grade:
+            return truth(np.zeros(np.broadcast_shapes(self.shape, second.shape)))
+        return truth((sines(self._frame.basis, second._frame.basis) <= relative(dtype, rtol)).all(axis=-1))
 
     def isclose(self, b: Any, rtol: float = 1e-9) -> Any:
         """Compare as oriented blades with size: |a - b| ≤ rtol · max(|a|, |b|), lengths in coordinates.
@@ -179,11 +179,11 @@ class Relations(Products):
         >>> A.isclose(cr.Blade([[1.0, 1.0, 0], [0, 1.0, 0]])), A.isclose(cr.Blade([[0, 1.0, 0], [1.0, 0, 0]]))
         (True, False)
         """
-        other: Storage = self._other(b, "isclose")
-        P, Q = self._frame, other._frame
+        second: Storage = self._other(b, "isclose")
+        P, Q = self._frame, second._frame
         zeros = (P.sign == 0) & (Q.sign == 0)
-        if self.grade != other.grade:
-            return truth(zeros | np.zeros(np.broadcast_shapes(self.shape, other.shape), dtype=bool))
+        if self.grade != second.grade:
+            return truth(zeros | np.zeros(np.broadcast_shapes(self.shape, second.shape), dtype=bool))
         either = (P.sign == 0) | (Q.sign == 0)
         inner = np.linalg.slogdet(P.basis @ Q.basis.swapaxes(-1, -2))[0] * P.sign * Q.sign
         sine = sines(P.basis, Q.basis)
@@ -192,5 +192,5 @@ class Relations(Products):
         log_a, log_b = (np.where(either, 0.0, log) for log in (P.log_volume, Q.log_volume))
         ratio = np.exp(-np.abs(log_a - log_b))  # the smaller volume over the larger
         square = (1 - ratio) ** 2 + 2 * ratio * turned
-        limit = relative(np.result_type(self.factors, other.factors), rtol)
+        limit = relative(np.result_type(self.factors, second.factors), rtol)
         return truth(np.where(either, zeros, (inner > 0) & (square <= limit**2)))

@@ -202,7 +202,7 @@ def is_singular(R: Array, rtol: float, *, scaled: bool = False) -> NDArray[np.bo
     if k <= _WHOLE_SVD_UP_TO:
         return np.asarray(np.linalg.svd(R, compute_uv=False)[..., -1] <= rtol)
     flat = R.reshape(-1, k, k)
-    return np.array([_is_singular_large(one, rtol) for one in flat], dtype=bool).reshape(R.shape[:-2])
+    return np.array([_is_singular_large(triangle, rtol) for triangle in flat], dtype=bool).reshape(R.shape[:-2])
 
 
 def log_least_eigenvalue(log_det: Any, trace: Any, k: int) -> Any:

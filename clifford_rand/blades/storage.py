@@ -1,4 +1,4 @@
-"""What a blade holds: k vectors, a sign and the logarithm of a factor; batch axes, scalars, zero."""
+"""Data of a blade: k vectors, a sign and the logarithm of a factor; batch axes, scalars, zero."""
 
 import math
 from collections.abc import Iterator
@@ -56,8 +56,8 @@ class Storage:
         if type(factors) is np.ndarray and factors.dtype is _FLOAT64:
             array: NDArray[Any] = factors  # what `as_real` would find out
         elif hasattr(factors, "tocsr"):
-            rule, found = "an array of vectors, one per row", describe("a sparse matrix")
-            raise fail("factors", "Blade", rule, found, "LargeBlade takes sparse rows.")
+            rule, received = "an array of vectors, one per row", describe("a sparse matrix")
+            raise fail("factors", "Blade", rule, received, "LargeBlade takes sparse rows.")
         else:
             array = as_real(factors, "factors", "Blade", finite=False)
         if array.ndim < 2 or array.shape[-1] < 1:
@@ -108,10 +108,10 @@ class Storage:
 
     def _make(self, factors: NDArray[Any], sign: Any, log_scale: Any, dtype: Any = None) -> Self:
         """Return a blade of the same algebra; the fast way, without checks, in the blade's own dtype or another."""
-        made = object.__new__(type(self))
+        blade = object.__new__(type(self))
         array = factors.astype(self.dtype if dtype is None else dtype, copy=False)
-        made._set(array, self.algebra, sign, log_scale, self._rtol)
-        return made
+        blade._set(array, self.algebra, sign, log_scale, self._rtol)
+        return blade
 
     def __reduce__(self) -> Any:
         return _restore, (type(self), np.array(self.factors), self.algebra, self._sign, self._log_scale, self._rtol)
@@ -209,11 +209,11 @@ class Storage:
         if "_frame" in self.__dict__ or not self.grade or self._zero_rtol > LARGEST_GRAM_RTOL:
             return self._frame.sign == 0, self._frame.log_volume
         rows, sign, log = self._rows
-        _, _, found, good = unit_gram(rows)
+        _, _, log_volume, good = unit_gram(rows)
         if not good.any():
             return self._frame.sign == 0, self._frame.log_volume
         zero = np.asarray(sign == 0)
-        volume = np.asarray(found + log)  # -inf where the scalar is 0
+        volume = np.asarray(log_volume + log)  # -inf where the scalar is 0
         if not good.all():
             frame = frame_of(rows[~good], self._zero_rtol)
             volume[~good] = frame.log_volume + log[~good]
@@ -274,15 +274,17 @@ class Storage:
         try:
             shape = np.broadcast_shapes(self.shape, np.shape(sign), np.shape(log))
         except ValueError:
-            found = describe(f"shapes {np.shape(sign)} and {np.shape(log)}")
-            raise fail("other", "Blade", f"a scalar or scalars for the batch of shape {self.shape}", found) from None
+            received = describe(f"shapes {np.shape(sign)} and {np.shape(log)}")
+            raise fail("other", "Blade", f"a scalar or scalars for the batch of shape {self.shape}", received) from None
         factors = self.factors if shape == self.shape else np.broadcast_to(self.factors, (*shape, self.grade, self.d))
         return self._make(factors, self._sign * sign, self._log_scale + log)
 
     def __mul__(self, other: Any) -> Self:
         """Return the blade times a scalar, or times an array of scalars over the batch."""
         if isinstance(other, Storage):
-            raise TypeError("the geometric product of two blades is no blade; use to_multivector() for it, ^ to wedge")
+            raise TypeError(
+                "the geometric product of two blades is not a blade; use to_multivector() for it, ^ to wedge"
+            )
         if not isinstance(other, int | float | np.ndarray | np.generic | list):
             return NotImplemented
         return self._times(*_sign_and_log(other, "other"))
@@ -314,8 +316,8 @@ class Storage:
     def _other(self, other: Any, owner: str, name: str = "b") -> Self:
         """Return ``other`` if it is a blade of the same algebra."""
         if not isinstance(other, Storage):
-            found = describe(f"{type(other).__name__} {other!r}")
-            raise fail(name, owner, "a Blade", found, "Make one of vectors as rows: Blade(rows, algebra).")
+            received = describe(f"{type(other).__name__} {other!r}")
+            raise fail(name, owner, "a Blade", received, "Make one of vectors as rows: Blade(rows, algebra).")
         if other.algebra is not self.algebra and other.algebra != self.algebra:
             rule = f"of the same algebra, {algebra_text(self.algebra)}"
             hint = "Make it with Blade(factors, algebra)."
@@ -342,8 +344,8 @@ def algebra_text(algebra: Algebra) -> str:
 
 def truth(flags: Any) -> Any:
     """Return a bool, or an array of them over the batch."""
-    found = np.asarray(flags, dtype=bool)
-    return found if found.ndim else bool(found)
+    flags_of_batch = np.asarray(flags, dtype=bool)
+    return flags_of_batch if flags_of_batch.ndim else bool(flags_of_batch)
 
 
 def _sign_and_log(value: Any, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -355,6 +357,6 @@ def _sign_and_log(value: Any, name: str) -> tuple[NDArray[np.float64], NDArray[n
 def _restore(
     kind: type[Storage], factors: NDArray[Any], algebra: Algebra, sign: Any, log_scale: Any, rtol: float | None
 ) -> Storage:
-    made = object.__new__(kind)
-    made._set(factors, algebra, sign, log_scale, rtol)
-    return made
+    blade = object.__new__(kind)
+    blade._set(factors, algebra, sign, log_scale, rtol)
+    return blade

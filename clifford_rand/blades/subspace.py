@@ -181,10 +181,10 @@ def pivots(Q: Array) -> NDArray[np.int64]:
 
 def batch_pivots(Q: Array) -> NDArray[np.int64]:
     """Return the pivots (..., k) of each matrix of a batch (..., k, d)."""
-    found = np.empty(Q.shape[:-1], dtype=np.int64)
+    columns = np.empty(Q.shape[:-1], dtype=np.int64)
     for index in np.ndindex(*Q.shape[:-2]):
-        found[index] = pivots(Q[index])
-    return found
+        columns[index] = pivots(Q[index])
+    return columns
 
 
 def orientation(Q: Array) -> Any:

@@ -117,9 +117,9 @@ def cross_log(A: ArrayLike, *, rtol: float | None = None) -> CrossProduct:
     return CrossProduct(direction.reshape(*batch, direction.shape[-1]), log_norm.reshape(batch)[()])
 
 
-def _scaled(found: ScaledVectors | NDArray[Any]) -> ScaledVectors:
+def _scaled(vectors: ScaledVectors | NDArray[Any]) -> ScaledVectors:
     """Return values as vectors with exponents of 0."""
-    return ScaledVectors(found, np.zeros(len(found), np.int64)) if isinstance(found, np.ndarray) else found
+    return ScaledVectors(vectors, np.zeros(len(vectors), np.int64)) if isinstance(vectors, np.ndarray) else vectors
 
 
 def _null_vectors(A: ArrayLike, rtol: float | None, owner: str) -> tuple[ScaledVectors | NDArray[Any], tuple[int, ...]]:
@@ -189,15 +189,15 @@ def cross_many(X: ArrayLike, index: ArrayLike, *, normalize: bool = False, rtol:
     owner = "cross_many"
     X, rows = _subsets(X, index, owner)
     rtol = check_rtol(rtol, X.shape[1], X.dtype, owner)
-    found: ScaledVectors | NDArray[Any] | None = None
+    vectors: ScaledVectors | NDArray[Any] | None = None
     if X.shape[1] == 3 and len(X):
         low, high = extremes(X)
-        found = ordinary_pairs(X, rows, rtol) if -math.inf < low <= high < math.inf else None
-    if found is None:
-        found = null_vectors(X, rows, rtol, finite_peaks(X, "X", owner))
+        vectors = ordinary_pairs(X, rows, rtol) if -math.inf < low <= high < math.inf else None
+    if vectors is None:
+        vectors = null_vectors(X, rows, rtol, finite_peaks(X, "X", owner))
     if check_bool(normalize, "normalize", owner):
-        return to_direction(_scaled(found))[0]
-    return found if isinstance(found, np.ndarray) else to_value(found)
+        return to_direction(_scaled(vectors))[0]
+    return vectors if isinstance(vectors, np.ndarray) else to_value(vectors)
 
 
 def checked_subsets(X: ArrayLike, index: ArrayLike, owner: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:

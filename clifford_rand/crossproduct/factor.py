@@ -141,9 +141,9 @@ def inverses(
             log_det[b] = np.log(np.abs(diagonal)).sum(dtype=np.float64)
             odd = np.count_nonzero(swapped != np.arange(d)) + np.count_nonzero(diagonal < 0)
             sign[b] = -1.0 if odd % 2 else 1.0
-            found, _ = getri(lu, swapped, lwork=lwork, overwrite_lu=1)
-            columns[b] = found  # of Bᵀ, so its rows are the columns of B⁻¹
-            largest = np.abs(found).sum(axis=0).max()
+            inverse, _ = getri(lu, swapped, lwork=lwork, overwrite_lu=1)
+            columns[b] = inverse  # of Bᵀ, so its rows are the columns of B⁻¹
+            largest = np.abs(inverse).sum(axis=0).max()
             good[b] = np.isfinite(largest) and norm[b] * largest * rtol < 1
 
     if d < _OUR_THREADS_FROM:

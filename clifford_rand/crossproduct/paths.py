@@ -77,16 +77,16 @@ def _write_pairs(pairs: NDArray[Any], rtol: float, most: float, vector: NDArray[
     if not 1 / most <= low <= high <= most / 3:
         return False
     a, b = rows
-    found = a[1:4] * b[2:5]
-    found -= a[2:5] * b[1:4]
+    minors = a[1:4] * b[2:5]
+    minors -= a[2:5] * b[1:4]
     limit = peaks[0] * peaks[1]
     limit *= rtol
-    dependent = np.maximum.reduce(np.abs(found), axis=0) <= limit
+    dependent = np.maximum.reduce(np.abs(minors), axis=0) <= limit
     if dependent.item(dependent.argmax()):  # any, sooner
-        found[:, dependent] = 0.0
-    found += 0.0  # no -0
+        minors[:, dependent] = 0.0
+    minors += 0.0  # no -0
     for i in range(3):
-        vector[:, i] = found[i]
+        vector[:, i] = minors[i]
     return True
 
 

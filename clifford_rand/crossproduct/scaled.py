@@ -41,7 +41,7 @@ def unit_scaled(
     """Return ``X * 2**-exponent``, its largest absolute entries along ``axis`` in [1/2, 1) or 0, and the exponents.
 
     A power of two changes no digit, so that squares and products neither overflow nor vanish and nothing else is lost;
-    `numpy.ldexp` is exact where 2**-exponent itself is no float. ``peaks`` are the largest entries, where known.
+    `numpy.ldexp` is exact where 2**-exponent itself is not a float. ``peaks`` are the largest entries, where known.
     """
     if peaks is None:
         peaks = row_peaks(X) if axis == -1 else np.abs(X).max(axis=axis)

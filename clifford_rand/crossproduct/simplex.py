@@ -129,5 +129,5 @@ def _facets(
     log_norm[:] = np.log(size) + log_det[:, None] - exponent * np.log(2.0)
     direction += 0.0
     for b in np.flatnonzero(~good):  # dependent or nearly so: each product by its own elimination
-        others = np.array([np.delete(subsets[b], i) for i in range(d)])
-        direction[b], log_norm[b] = to_direction(null_vectors(X, others, rtol, finite_peaks(X, "X", "cross_simplex")))
+        facets = np.array([np.delete(subsets[b], i) for i in range(d)])
+        direction[b], log_norm[b] = to_direction(null_vectors(X, facets, rtol, finite_peaks(X, "X", "cross_simplex")))

@@ -101,9 +101,9 @@ class EveryCross:
     def __iter__(self) -> Iterator[CrossChunk]:
         done = 0
         for i in range(len(self)):
-            found = self.chunk(i)
-            yield found
-            done += len(found.subsets)
+            part = self.chunk(i)
+            yield part
+            done += len(part.subsets)
             if self._progress is not None:
                 self._progress(done, self.n_subsets)
 
@@ -168,8 +168,8 @@ def cross_all(
     n, d = X.shape
     total = math.comb(n, d - 1)
     if total > 2**62:
-        found = describe(f"C({n}, {d - 1}) = {quantity(total, '')}")
-        raise fail("X", owner, "such that C(n, d-1) ≤ 2^62", found, "Sample subsets instead, for cross_many.")
+        received = describe(f"C({n}, {d - 1}) = {quantity(total, '')}")
+        raise fail("X", owner, "such that C(n, d-1) ≤ 2^62", received, "Sample subsets instead, for cross_many.")
     default = max(1, _CHUNK_BYTES // (d * (d + 8) * 8))
     size = default if chunk is None else check_integer(chunk, "chunk", owner)
     check_fits(16 * d * min(size, total), "chunk", owner)  # one of subsets and vectors
@@ -242,8 +242,8 @@ def walk(
     m, d = len(index), X.shape[1]
     direction, log_norm = np.empty((m, d)), np.empty(m)
     if d < 3 or m < 2:
-        found = to_direction(null_vectors(X, index, rtol, peaks))
-        return found[0].astype(np.float64), found[1].astype(np.float64)
+        products = to_direction(null_vectors(X, index, rtol, peaks))
+        return products[0].astype(np.float64), products[1].astype(np.float64)
     scaled, exponent = unit_scaled(X.astype(np.float64), peaks=peaks)
     lengths = np.linalg.norm(scaled, axis=1)
     shift = exponent[index].sum(axis=1) * np.log(2.0)
@@ -259,7 +259,7 @@ def walk(
             continue
         stop = min(start + _STEPS, m)
         good = state.advance(scaled, lengths, index[start:stop], tol, direction[start:stop], log_norm[start:stop])
-        if start + good < stop or state.worn(tol):
+        if start + good < stop or state.needs_refactorization(tol):
             state = None
         start += good
     return direction, log_norm + shift
@@ -271,13 +271,13 @@ class _State:
     def __init__(self, X: NDArray[np.float64], subset: NDArray[np.int64], rtol: float) -> None:
         d = X.shape[1]
         rows = X[subset]
-        found = to_direction(null_vectors(rows, np.arange(d - 1)[None], rtol, np.abs(rows).max(axis=1)))
-        self.direction, self.log_norm = found[0][0], float(found[1][0])
+        product = to_direction(null_vectors(rows, np.arange(d - 1)[None], rtol, np.abs(rows).max(axis=1)))
+        self.direction, self.log_norm = product[0][0], float(product[1][0])
         self.regular = bool(np.isfinite(self.log_norm))
         self.residual, self.tilt = 0.0, 1.0
         if self.regular:
             # x·cross = det [x; A]: the unit normal as auxiliary row, moved to the end by d - 1 swaps
-            self.columns = np.ascontiguousarray(np.linalg.inv(np.concatenate([rows, found[0]])).T)
+            self.columns = np.ascontiguousarray(np.linalg.inv(np.concatenate([rows, product[0]])).T)
             self.det = np.array([self.log_norm, -1.0 if d % 2 == 0 else 1.0])
             self.slots = subset.copy()
             self.place = np.full(len(X), -1)
@@ -296,24 +296,24 @@ class _State:
         from clifford_rand.kernels.null_vectors import exchange_rows  # Numba loads here, not at import
 
         steps, d = len(index), X.shape[1]
-        found, size = np.empty((steps, d)), np.empty(steps)
+        directions, size = np.empty((steps, d)), np.empty(steps)
         limits, subset = (max(1, d // _FAR), _SMALLEST), (self.slots, self.place)
-        done = exchange_rows(X, index, limits, subset, (self.columns, self.det), (found, size))
+        done = exchange_rows(X, index, limits, subset, (self.columns, self.det), (directions, size))
         if not done:
             return 0
         used, place = np.unique(index[:done], return_inverse=True)
-        inner = found[:done] @ X[used].T
+        inner = directions[:done] @ X[used].T
         residual = np.abs(np.take_along_axis(inner, place.reshape(done, d - 1), axis=1)) / lengths[index[:done]]
         worst = residual.max(axis=1)
         wrong = np.flatnonzero(~(worst <= tol))
         good = int(wrong[0]) if len(wrong) else done
-        direction[:good] = found[:good] if d % 2 else -found[:good]
+        direction[:good] = directions[:good] if d % 2 else -directions[:good]
         log_norm[:good] = size[:good]
         if good:
             self.residual = float(worst[good - 1])
-            self.tilt = 1.0 / max(float(np.abs(found[good - 1] @ self.direction)), 1e-300)
+            self.tilt = 1.0 / max(float(np.abs(directions[good - 1] @ self.direction)), 1e-300)
         return good
 
-    def worn(self, tol: float) -> bool:
+    def needs_refactorization(self, tol: float) -> bool:
         """Tell whether a new factorization should come before the error does."""
         return self.residual > tol / 8 or self.tilt > _TILTED

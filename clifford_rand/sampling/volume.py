@@ -194,7 +194,7 @@ def _project(vectors: Array, rng: np.random.Generator) -> NDArray[np.int64]:
     each = np.arange(B)
     first = np.einsum("bkn,bkn->bn", vectors, vectors)
     weight = first.copy()
-    floor = 8 * k * np.finfo(np.float64).eps * first  # what rounding leaves of a row in the span
+    floor = 8 * k * np.finfo(np.float64).eps * first  # rounding noise of a row in the span
     drawn = np.empty((B, k), np.int64)
     basis = np.zeros((B, k, k))
     for t in range(k):

@@ -1,4 +1,4 @@
-"""What every sketch shares: shape, transpose, seed, accuracy, products with dense and sparse arrays from both sides."""
+"""The base of all sketches: shape, transpose, seed, accuracy, products with dense and sparse arrays from both sides."""
 
 import math
 from abc import ABC, abstractmethod

@@ -84,7 +84,7 @@ def sketched_leverage_scores(
 
 
 def _checked(X: ArrayLike, owner: str, name: str = "X") -> NDArray[Any]:
-    """Return a real finite matrix, its columns scaled to peaks in [1/2, 1): scores stay, ranks are told better."""
+    """Return a real finite matrix, its columns scaled to peaks in [1/2, 1): scores stay, ranks are more reliable."""
     array: NDArray[Any] = as_real(X, name, owner)
     if array.ndim != 2 or not array.size:
         rule = "of shape (n, d) with n, d ≥ 1, one vector per row"

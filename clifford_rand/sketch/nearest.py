@@ -1,4 +1,4 @@
-"""Which vectors lie nearest to a subspace, exactly or by their sketches."""
+"""Vectors nearest to a subspace, exactly or by their sketches."""
 
 from typing import Any, NamedTuple
 
