@@ -91,17 +91,17 @@ class Graph:
             return a or b
         if a == -b:
             return 0
-        found = self._made.get((a, b))
-        if found is None:
+        result = self._made.get((a, b))
+        if result is None:
             x, y = self.number(a), self.number(b)
             if x is not None and y is not None:
-                found = self.constant(x + y)
+                result = self.constant(x + y)
             else:
                 both = sorted((a, b), key=abs)
                 sign = self.sign_of(a) if self.sign_of(a) == self.sign_of(b) else 0
-                found = self._operation("add", (both[0], both[1]), (self._value(a) + self._value(b)) % PRIME, sign)
-            self._made[a, b] = self._made[b, a] = found
-        return found
+                result = self._operation("add", (both[0], both[1]), (self._value(a) + self._value(b)) % PRIME, sign)
+            self._made[a, b] = self._made[b, a] = result
+        return result
 
     def mul(self, a: int, b: int) -> int:
         """Return a b."""
@@ -109,18 +109,18 @@ class Graph:
             return 0
         sign = 1 if (a > 0) == (b > 0) else -1
         a, b = abs(a), abs(b)
-        found = self._made.get((a, b, "mul"))
-        if found is None:
+        result = self._made.get((a, b, "mul"))
+        if result is None:
             x, y = self.number(a), self.number(b)
             if x is not None and y is not None:
-                found = self.constant(x * y)
+                result = self.constant(x * y)
             elif x == 1 or y == 1:
-                found = b if x == 1 else a
+                result = b if x == 1 else a
             else:
                 known = 1 if a == b and self.real[a] else self.sign[a] * self.sign[b]
-                found = self._operation("mul", (min(a, b), max(a, b)), self.values[a] * self.values[b] % PRIME, known)
-            self._made[a, b, "mul"] = self._made[b, a, "mul"] = found
-        return sign * found
+                result = self._operation("mul", (min(a, b), max(a, b)), self.values[a] * self.values[b] % PRIME, known)
+            self._made[a, b, "mul"] = self._made[b, a, "mul"] = result
+        return sign * result
 
     def sum(self, refs: Iterable[int]) -> int:
         """Return the sum of several."""
@@ -161,10 +161,10 @@ class Graph:
                 return arguments[1]
             known = self.number(arguments[0])
             return None if known is None else arguments[1] if known else arguments[2]
-        for this, other in (arguments, arguments[::-1]):
-            known = self.number(this)
+        for first, second in (arguments, arguments[::-1]):
+            known = self.number(first)
             if known is not None:
-                return other if bool(known) == (name == "and") else this
+                return second if bool(known) == (name == "and") else first
         return None
 
     # ---- what is known of a reference
@@ -188,21 +188,21 @@ class Graph:
         """Return the node of this value or of its negative, a new one only if there is none."""
         if not value:
             return 0
-        found = self._at.get(value)
-        if found is None and (opposite := self._at.get(PRIME - value)) is not None:
-            found = -opposite
-        if found is not None:
-            if sign and not self.sign[abs(found)]:
-                self.sign[abs(found)] = sign if found > 0 else -sign
-            return found
-        found = len(self.nodes)
-        self._at[value] = found
+        result = self._at.get(value)
+        if result is None and (opposite := self._at.get(PRIME - value)) is not None:
+            result = -opposite
+        if result is not None:
+            if sign and not self.sign[abs(result)]:
+                self.sign[abs(result)] = sign if result > 0 else -sign
+            return result
+        result = len(self.nodes)
+        self._at[value] = result
         self.nodes.append(node)
         self.values.append(value)
         self.sign.append(sign)
         self.sources.append(sources)
         self.real.append(real)
-        return found
+        return result
 
 
 class Input(NamedTuple):
@@ -222,7 +222,7 @@ class Output(NamedTuple):
 
 
 class Program(NamedTuple):
-    """What is to be computed."""
+    """The terms to be computed, of which arguments and results, and the conditions that they hold under."""
 
     graph: Graph
     inputs: tuple[Input, ...]

@@ -1,4 +1,4 @@
-"""What generated kernels read and write arrays with, and powers of two: instructions that LLVM vectorizes.
+"""Intrinsics of compiled loops: loads and stores without aliases, prefetches and powers of two, which vectorize.
 
 A kernel has dozens of rows as operands and results. LLVM would test at run time that no two of them overlap, and where
 these are many tests, it gives up and computes one sample at a time. So each load and store says here that it is alone:
@@ -20,10 +20,10 @@ def _scopes(builder: Any, names: list[str]) -> Any:
 
 def _address(context: Any, builder: Any, kind: Any, array: Any, row: int, i: Any) -> Any:
     tools: Any = cgutils
-    made = context.make_array(kind)(context, builder, array)
-    shape, strides = tools.unpack_tuple(builder, made.shape), tools.unpack_tuple(builder, made.strides)
+    struct = context.make_array(kind)(context, builder, array)
+    shape, strides = tools.unpack_tuple(builder, struct.shape), tools.unpack_tuple(builder, struct.strides)
     indices = [ir.Constant(i.type, row), i]
-    return tools.get_item_pointer2(context, builder, made.data, shape, strides, kind.layout, indices)
+    return tools.get_item_pointer2(context, builder, struct.data, shape, strides, kind.layout, indices)
 
 
 @intrinsic(prefer_literal=True)
@@ -46,10 +46,10 @@ def store(typing: Any, array: Any, row: Any, slot: Any, slots: Any, i: Any, valu
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         own, count = slot.literal_value, slots.literal_value
         address = _address(context, builder, array, arguments[0], row.literal_value, arguments[4])
-        made = builder.store(arguments[5], address)
-        made.set_metadata("alias.scope", _scopes(builder, [f"result {own}"]))
-        others = [f"result {other}" for other in range(count) if other != own]
-        made.set_metadata("noalias", _scopes(builder, ["operands", *others]))
+        instruction = builder.store(arguments[5], address)
+        instruction.set_metadata("alias.scope", _scopes(builder, [f"result {own}"]))
+        elsewhere = [f"result {k}" for k in range(count) if k != own]
+        instruction.set_metadata("noalias", _scopes(builder, ["operands", *elsewhere]))
         return context.get_dummy_value()
 
     return signature, generate

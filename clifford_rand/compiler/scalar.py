@@ -1,4 +1,4 @@
-"""What a fused function is traced with: a scalar that stands for a number of every sample."""
+"""Traced scalars: numbers of every sample, whose arithmetic writes the graph of a function."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -51,7 +51,7 @@ class Trace:
         if isinstance(value, TracedScalar):
             return value
         if isinstance(value, np.ndarray) and value.ndim:
-            raise TraceError(f"an array of shape {value.shape} is no argument of it; pass it as one")
+            raise TraceError(f"an array of shape {value.shape} is not an argument of it; pass it as one")
         if isinstance(value, np.generic | np.ndarray):
             value = value.item()
         return TracedScalar(self, self.graph.constant(value), COMPLEX if isinstance(value, complex) else 0)
@@ -120,10 +120,10 @@ class TracedScalar:
         """Return a constant multivector that stands to its left, to be multiplied with it."""
         return None if self.trace.lift is None else self.trace.lift(self.trace, other)
 
-    def call(self, name: str, *others: int) -> "TracedScalar":
+    def call(self, name: str, *arguments: int) -> "TracedScalar":
         """Return a function of it."""
         shape_from = self.shape_from & ~COMPLEX if name == "abs" else self.shape_from
-        return TracedScalar(self.trace, self.trace.graph.call(name, self.ref, *others), shape_from)
+        return TracedScalar(self.trace, self.trace.graph.call(name, self.ref, *arguments), shape_from)
 
     def __add__(self, other: Any) -> Any:
         return self._with(other, "add")

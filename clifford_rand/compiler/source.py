@@ -36,7 +36,7 @@ class _Writer:
         self.program, self.array, self.library = program, array, library
         self.graph = program.graph
         self.double = library or program.precision == np.float64
-        self.batch = sum(1 << k for k, one in enumerate(program.inputs) if one.batched)
+        self.batch = sum(1 << k for k, source in enumerate(program.inputs) if source.batched)
         self.names: dict[int, str] = {}
         self.constants: dict[str, str] = {}
         self.count = 0
@@ -132,7 +132,7 @@ class _Writer:
 
     def lines(self, fixed: bool) -> list[str]:
         """Return an assignment for each node that has a line: of the same value for all samples, or not."""
-        found = []
+        lines = []
         for ref in self.order:
             node = self.graph.nodes[ref]
             if self.is_fixed(ref) != fixed or node.operation in ("input", "constant") or not self._stands(ref):
@@ -140,8 +140,8 @@ class _Writer:
             text = self.text(ref)
             self.names[ref] = f"_{self.count}"
             self.count += 1
-            found.append(f"{self.names[ref]} = {text}")
-        return found
+            lines.append(f"{self.names[ref]} = {text}")
+        return lines
 
     def _stands(self, ref: int) -> bool:
         """Tell whether a node has a line of its own."""
@@ -166,12 +166,12 @@ class _Writer:
         # a chain of sums is one level
         inner = [abs(argument) for argument in node.arguments]
         return max(
-            self._depth(one) + (0 if node.operation == "add" == self.graph.nodes[one].operation else 1) for one in inner
+            self._depth(ref) + (0 if node.operation == "add" == self.graph.nodes[ref].operation else 1) for ref in inner
         )
 
     def reads(self, batched: bool) -> list[str]:
         """Return the lines that read the components that are used."""
-        found = []
+        lines = []
         for ref in self.order:
             node = self.graph.nodes[ref]
             if node.operation != "input":
@@ -183,18 +183,18 @@ class _Writer:
             label = source.labels[component]
             self.names[ref] = label
             if self.library:
-                found.append(f"{label} = _a{argument}" + ("" if source.is_scalar else f"[..., {component}]"))
+                lines.append(f"{label} = _a{argument}" + ("" if source.is_scalar else f"[..., {component}]"))
             elif source.is_number and not batched:
-                found.append(f"{label} = _a{argument}" if self.double else f"{label} = _f32(_a{argument})")
+                lines.append(f"{label} = _a{argument}" if self.double else f"{label} = _f32(_a{argument})")
             elif batched and not self.array:
-                found.append(f"{label} = _load(_a{argument}, {component}, _i)")
+                lines.append(f"{label} = _load(_a{argument}, {component}, _i)")
             else:
-                found.append(f"{label} = _a{argument}[{component}]")
-        return found
+                lines.append(f"{label} = _a{argument}[{component}]")
+        return lines
 
     def writes(self, batched: bool) -> list[str]:
         """Return the lines that write the results."""
-        found = []
+        lines = []
         slots = count_rows(self.program.outputs)
         slot = 0
         for k, output in enumerate(self.program.outputs):
@@ -203,9 +203,9 @@ class _Writer:
                     value = self.name(ref)
                     plain = f"_o{k}[{row}] = {value}"
                     vector = f"_store(_o{k}, {row}, {slot}, {slots}, _i, {value})"
-                    found.append(vector if batched and not self.array else plain)
+                    lines.append(vector if batched and not self.array else plain)
                 slot += 1
-        return found
+        return lines
 
     def batched_rows(self) -> list[tuple[str, int, int]]:
         """Return (array, row, whether it is written) of all rows that the loop moves along."""

@@ -119,10 +119,10 @@ def _of_two_planes(B: Any, s: TracedScalar, q: Any, t: TracedScalar) -> Any:
     delta = abs(s * s - t).sqrt()  # real planes: a negative discriminant is round-off
     falls = s < 0
     first: Any = HALF * (s + np.where(falls, -delta, delta))  # the larger in size
-    other: Any = Fraction(1, 4) * t * (1 / np.where(first == 0, 1, first))
+    second: Any = Fraction(1, 4) * t * (1 / np.where(first == 0, 1, first))
     # P ≥ M, and at most one plane is hyperbolic: M ≤ 0, and P ≤ 0 where no vector squares to another sign
-    P: Any = np.where(falls, other, first)
-    M: Any = -abs(np.where(falls, first, other))
+    P: Any = np.where(falls, second, first)
+    M: Any = -abs(np.where(falls, first, second))
     if t.sign < 0:
         P = abs(P)
     elif not p or not negative:

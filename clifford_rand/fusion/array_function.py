@@ -29,10 +29,10 @@ class ArrayFunction:
     def __init__(self, traced: Traced) -> None:
         program, results = traced.program, traced.results
         graph = program.graph
-        if not all(graph.real[abs(ref)] for one in program.outputs for ref in one.refs):
+        if not all(graph.real[abs(ref)] for output in program.outputs for ref in output.refs):
             raise TraceError("an argument is complex")
-        self.source, self.keys = tensor_source(program, traced.title), [one.keys for one in results]
-        self._build, self._scalar = traced.build, [one.keys is None for one in results]
+        self.source, self.keys = tensor_source(program, traced.title), [result.keys for result in results]
+        self._build, self._scalar = traced.build, [result.keys is None for result in results]
         namespace: dict[str, Any] = {}
         exec(compile(self.source, "<fused>", "exec"), namespace)  # generated here, from names made here
         self._function = namespace["kernel"]
@@ -41,12 +41,12 @@ class ArrayFunction:
         """Return the coefficients of the results."""
         xp = _namespace(arrays)
         like = next(array for array in arrays if not isinstance(array, int | float))
-        given = (
+        inputs = (
             xp.asarray(one, dtype=like.dtype, device=like.device) if isinstance(one, int | float) else one
             for one in arrays
         )
-        found = self._function(xp, *given)
-        return self._build([one[..., 0] if scalar else one for one, scalar in zip(found, self._scalar, strict=True)])
+        parts = self._function(xp, *inputs)
+        return self._build([part[..., 0] if scalar else part for part, scalar in zip(parts, self._scalar, strict=True)])
 
 
 def _namespace(arrays: Sequence[Any]) -> Any:

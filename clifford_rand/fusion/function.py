@@ -47,9 +47,11 @@ class FusedFunction:
         self.fallback_reason: str | None = None
         self._signature = inspect.signature(function)
         parameters = self._signature.parameters.values()
-        self._names = [one.name for one in parameters if one.kind in _POSITIONAL]
+        self._names = [parameter.name for parameter in parameters if parameter.kind in _POSITIONAL]
         self._count = len(self._names) if len(self._names) == len(parameters) and not static else -1
-        self._rest = next((one.name for one in parameters if one.kind is inspect.Parameter.VAR_POSITIONAL), "")
+        self._rest = next(
+            (parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.VAR_POSITIONAL), ""
+        )
         unknown = [name for name in static if name not in self._signature.parameters]
         if unknown:
             raise fail("static", "fused", f"among the arguments {', '.join(self._signature.parameters)}", unknown[0])
@@ -182,7 +184,7 @@ class FusedFunction:
         return bound.args, bound.kwargs, [*self._names, *(f"{self._rest}{i}" for i in range(more))]
 
     def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[str], leaves: list[Any]) -> Any:
-        """Return what a kernel is made for, and append the arrays and numbers that it takes."""
+        """Return what a kernel is kernel for, and append the arrays and numbers that it takes."""
         if not names:
             return tuple([kind_of(value, leaves) for value in args])
         pairs = [*zip(names, args, strict=True), *kwargs.items()]
@@ -208,20 +210,20 @@ class FusedFunction:
             return self._kernels[key]
         if TENSORS in key:
             return TENSORS
-        made: FusedKernel | str
+        kernel: FusedKernel | str
         names = [*self._names, *(f"{self._rest}{i}" for i in range(len(args) - len(self._names)))]
         try:
-            made = Tracing(leaves, (*args, *kwargs.values()), self._static).kernel(
+            kernel = Tracing(leaves, (*args, *kwargs.values()), self._static).kernel(
                 self.function, names, args, kwargs, self.backend
             )
         except Exception as error:  # whatever the function does that traced values cannot: the plain one will tell
-            made = str(error) if isinstance(error, TraceError) else f"{type(error).__name__}: {error}"
+            kernel = str(error) if isinstance(error, TraceError) else f"{type(error).__name__}: {error}"
         if len(self._kernels) >= MOST:
             self._kernels.clear()
-        made = self._kernels.setdefault(key, made)
-        if isinstance(made, FusedKernel):
-            self._latest = made
-        return made
+        kernel = self._kernels.setdefault(key, kernel)
+        if isinstance(kernel, FusedKernel):
+            self._latest = kernel
+        return kernel
 
     def _plain(self, args: tuple[Any, ...], kwargs: dict[str, Any], reason: Any) -> Any:
         result = self.function(*args, **kwargs)
@@ -293,7 +295,7 @@ def fused(
     nothing overflows. Samples where it is not so are computed by the plain function, with its result or its error.
 
     Sums are rearranged, (a + b) - b is a, so that results differ from the plain ones by rounding; blades that vanish
-    are left out. Integers are computed as float64. Variables of the function that are no arguments are constants,
+    are left out. Integers are computed as float64. Variables of the function that are not arguments are constants,
     with the values that they have when it is traced.
 
     Examples
@@ -317,5 +319,5 @@ def fused(
     if not all(isinstance(name, str) for name in names):
         raise fail("static", "fused", rule, static)
     if function is None:
-        return lambda one: FusedFunction(one, backend, names)
+        return lambda f: FusedFunction(f, backend, names)
     return FusedFunction(function, backend, names)

@@ -71,7 +71,7 @@ class FusedKernel:
         self._many, self._by_numpy = many, backend == "numpy"
         self._has_flags = any(program.graph.sources[abs(ref)] & batched for ref in program.guards)
         self.operations: Operations = count_operations(program)
-        moved = sum(len(one.labels) for one in program.inputs) + sum(one.size for one in traced.results)
+        moved = sum(len(source.labels) for source in program.inputs) + sum(result.size for result in traced.results)
         self._least = max(1, THREADS_FROM // (sum(self.operations) // 8 + moved) // SAMPLES_TOGETHER)
         self._threads_from = 2 * self._least * SAMPLES_TOGETHER
         self._lazy = LazyLoop(program, traced.title, CONTRACTED_FROM)
@@ -90,8 +90,8 @@ class FusedKernel:
             return self._one_sample(leaves)
         shapes = [leaves[k].shape[:-1] for k in self._places]
         shape: Shape = shapes[0]
-        for other in shapes:
-            if other != shape:
+        for argument_shape in shapes:
+            if argument_shape != shape:
                 shape = np.broadcast_shapes(*shapes)
                 break
         count = math.prod(shape)
@@ -175,7 +175,7 @@ def _rows(array: NDArray[Any], dtype: np.dtype, shape: Shape, count: int) -> NDA
 def samples_at(value: Any, shape: tuple[int, ...], places: Places) -> Any:
     """Return an argument for some samples of a batch; what has no batch axes is left as it is."""
     if value.__class__ in (tuple, list):
-        return value.__class__(samples_at(one, shape, places) for one in value)
+        return value.__class__(samples_at(part, shape, places) for part in value)
     if isinstance(value, Multivector) and value.ndim:
         return value.algebra.new(value.keys, np.broadcast_to(value.coefficients, (*shape, value.keys.size))[places])
     if isinstance(value, np.ndarray) and value.ndim:
@@ -186,7 +186,7 @@ def samples_at(value: Any, shape: tuple[int, ...], places: Places) -> Any:
 def replaced_at(result: Any, plain: Any, places: Places) -> Any:
     """Return a result with some samples as the plain function has them, of the blades of both."""
     if isinstance(result, tuple | list):
-        parts = [replaced_at(one, other, places) for one, other in zip(result, plain, strict=True)]
+        parts = [replaced_at(part, plain_part, places) for part, plain_part in zip(result, plain, strict=True)]
         kind: Any = type(result)
         return kind._make(parts) if hasattr(kind, "_make") else kind(parts)
     if isinstance(result, Multivector) and result.ndim:

@@ -14,7 +14,7 @@ _Form = dict[int, int]  # node that differs between samples (0: the number 1) ->
 def by_coefficients(program: Program) -> Program:
     """Return the program with linear results by their coefficients, if that leaves less to do for one sample."""
     graph = program.graph
-    batch = sum(1 << k for k, one in enumerate(program.inputs) if one.batched)
+    batch = sum(1 << k for k, source in enumerate(program.inputs) if source.batched)
     order, _ = needed(program)
     if not any(graph.sources[ref] and not graph.sources[ref] & batch for ref in order):
         return program
@@ -23,18 +23,21 @@ def by_coefficients(program: Program) -> Program:
         forms[ref] = _form(graph, ref, forms, batch)
     copy = _Copy(graph)  # a graph of its own: this one would find the terms that it has
     outputs = tuple(
-        Output(tuple(copy.sum(_signed(forms, ref)) if one.batched else copy.node(ref) for ref in one.refs), one.batched)
-        for one in program.outputs
+        Output(
+            tuple(copy.sum(_signed(forms, ref)) if output.batched else copy.node(ref) for ref in output.refs),
+            output.batched,
+        )
+        for output in program.outputs
     )
     guards = tuple(copy.node(ref) for ref in program.guards)
-    other = program._replace(graph=copy.graph, outputs=outputs, guards=guards)
-    if sum(count_operations(other)) > MOST:
+    transformed = program._replace(graph=copy.graph, outputs=outputs, guards=guards)
+    if sum(count_operations(transformed)) > MOST:
         return program
-    return other if _loop_length(other, batch) < _loop_length(program, batch) else program
+    return transformed if _loop_length(transformed, batch) < _loop_length(program, batch) else program
 
 
 def _form(graph: Graph, ref: int, forms: dict[int, _Form], batch: int) -> _Form:
-    """Return a node as a combination of nodes that are no sums, with coefficients that are the same for all samples."""
+    """Return a node as a combination of nodes other than sums, with coefficients that are the same for all samples."""
     node = graph.nodes[ref]
     if not graph.sources[ref] & batch:
         return {0: ref}
@@ -44,9 +47,9 @@ def _form(graph: Graph, ref: int, forms: dict[int, _Form], batch: int) -> _Form:
             total[atom] = graph.add(total.get(atom, 0), coefficient)
         return total
     if node.operation == "mul":
-        for own, other in (node.arguments, node.arguments[::-1]):
+        for own, rest in (node.arguments, node.arguments[::-1]):
             if not graph.sources[own] & batch:
-                return {atom: graph.mul(own, held) for atom, held in forms[other].items()}
+                return {atom: graph.mul(own, held) for atom, held in forms[rest].items()}
     return {ref: graph.constant(1)}
 
 
@@ -85,7 +88,7 @@ class _Copy:
         if node.operation == "input":
             argument, component = node.data
             return self.graph.input(argument, component, self.source.real[ref])
-        arguments = [self._held[abs(one)] if one >= 0 else -self._held[-one] for one in node.arguments]
+        arguments = [self._held[ref] if ref >= 0 else -self._held[-ref] for ref in node.arguments]
         if node.operation in ARITHMETIC:
             return getattr(self.graph, node.operation)(*arguments)
         return self.graph.call(node.operation, *arguments)

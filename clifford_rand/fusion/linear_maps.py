@@ -73,9 +73,9 @@ class LinearMaps:
     def _complement(self, left: bool) -> Any:
         d = self.algebra.d
         full = (1 << d) - 1
-        other = full ^ self.keys.masks
-        odd = is_odd_swap(other, self.keys.masks, d) if left else is_odd_swap(self.keys.masks, other, d)
-        pairs = zip(other.tolist(), self.refs, odd.tolist(), strict=True)
+        complement = full ^ self.keys.masks
+        odd = is_odd_swap(complement, self.keys.masks, d) if left else is_odd_swap(self.keys.masks, complement, d)
+        pairs = zip(complement.tolist(), self.refs, odd.tolist(), strict=True)
         return self.of({mask: -ref if negative else ref for mask, ref, negative in pairs})
 
     def left_complement(self) -> Any:

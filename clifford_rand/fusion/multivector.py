@@ -172,11 +172,11 @@ class TracedMultivector(LinearMaps, Untraced):
             terms[masks[out]] = graph.add(terms.get(masks[out], 0), term)
         return self.of(terms, self.shape_from | other.shape_from)
 
-    def wedge(self, *others: Any) -> "TracedMultivector":
+    def wedge(self, *factors: Any) -> "TracedMultivector":
         """Return the outer product."""
         result = self
-        for other in others:
-            result = result.product("wedge", self.need(other, "wedge"))
+        for factor in factors:
+            result = result.product("wedge", self.need(factor, "wedge"))
         return result
 
     sandwich = analysis.sandwich
@@ -296,7 +296,7 @@ def lift_constant(trace: Trace, algebra: "Algebra", value: Any) -> TracedMultive
         raise TraceError(f"it mixes multivectors of {algebra!r} and {value.algebra!r}")
     if value.ndim or value.dtype.kind == "O":
         what = "a batch" if value.ndim else "a multivector of fractions or symbols"
-        raise TraceError(f"it holds {what} that is no argument of it; pass it as one")
+        raise TraceError(f"it holds {what} that is not an argument of it; pass it as one")
     refs = dict(zip(map(int, value.keys.masks), map(trace.graph.constant, value.coefficients.tolist()), strict=True))
     return TracedMultivector(trace, algebra, refs, COMPLEX if value.dtype.kind == "c" else 0)
 

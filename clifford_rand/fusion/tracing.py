@@ -30,7 +30,7 @@ def kind_of(value: Any, leaves: list[Any]) -> Any:
         leaves.append(value if kind is complex else float(value))
         return kind is complex
     if kind is tuple or kind is list:
-        return (kind, *(kind_of(one, leaves) for one in value))
+        return (kind, *(kind_of(part, leaves) for part in value))
     if _is_scalar(value):
         if value.ndim:
             leaves.append(np.asarray(value)[..., None])
@@ -83,11 +83,11 @@ class Tracing:
         self, function: Callable[..., Any], names: list[str], args: Sequence[Any], kwargs: dict[str, Any]
     ) -> Traced:
         pairs = list(zip(names, args, strict=True))
-        given = [self._input(value, name) for name, value in pairs]
+        traced = [self._input(value, name) for name, value in pairs]
         named = {name: self._input(value, name) for name, value in kwargs.items()}
         parts: list[Any] = []
-        build = _structure(function(*given, **named), parts)
-        batch = sum(1 << k for k, one in enumerate(self._inputs) if one.batched)
+        build = _structure(function(*traced, **named), parts)
+        batch = sum(1 << k for k, source in enumerate(self._inputs) if source.batched)
         outputs = tuple(Output(_refs(part), bool(part.shape_from & batch)) for part in parts)
         trace = self.trace
         program = Program(trace.graph, tuple(self._inputs), outputs, tuple(trace.guards), trace.precision)
@@ -111,7 +111,7 @@ class Tracing:
         if name in self._static:
             return value
         if value.__class__ in (tuple, list):
-            return type(value)(self._input(one, f"{name}{i}") for i, one in enumerate(value))
+            return type(value)(self._input(part, f"{name}{i}") for i, part in enumerate(value))
         number = len(self._inputs)
         if isinstance(value, Multivector):
             if not value.algebra.form.is_numeric:
@@ -178,11 +178,11 @@ def _structure(value: Any, parts: list[Any]) -> Callable[[list[Any]], Any]:
         parts.append(value)
         return lambda results: results[k]
     if isinstance(value, tuple | list):
-        inner = [_structure(one, parts) for one in value]
+        inner = [_structure(part, parts) for part in value]
         kind: Any = type(value)
         if hasattr(kind, "_make"):
-            return lambda results: kind.new(one(results) for one in inner)
-        return lambda results: kind(one(results) for one in inner)
+            return lambda results: kind._make(build(results) for build in inner)
+        return lambda results: kind(build(results) for build in inner)
     if isinstance(value, Multivector | float | int | complex | np.generic | np.ndarray | type(None)):
         return lambda results: value
     raise TraceError(f"it returns a {type(value).__name__}; multivectors, scalars and tuples of them are traced")

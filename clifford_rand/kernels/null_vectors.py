@@ -132,14 +132,14 @@ def pair_crosses(
     rtol, least, most : float
     vector : (m, 3) array of X's dtype, output
     """
-    given = index.shape[0] > 0
+    indexed = index.shape[0] > 0
     limit = X.dtype.type(rtol)
     low, high = X.dtype.type(least), X.dtype.type(most)
     zero = X.dtype.type(0)
     ordinary = True
     for b in range(vector.shape[0]):
-        i = index[b, 0] if given else 2 * (first + b)
-        j = index[b, 1] if given else i + 1
+        i = index[b, 0] if indexed else 2 * (first + b)
+        j = index[b, 1] if indexed else i + 1
         a0, a1, a2 = X[i, 0], X[i, 1], X[i, 2]
         b0, b1, b2 = X[j, 0], X[j, 1], X[j, 2]
         peak_a, peak_b = max(abs(a0), abs(a1), abs(a2)), max(abs(b0), abs(b1), abs(b2))
@@ -179,12 +179,12 @@ def _exchange(x: NDArray[np.float64], j: int, smallest: float, columns: NDArray[
         pivot[k] /= a
     for i in range(d):
         if i != j:
-            other = columns[i]
+            column = columns[i]
             w = 0.0
             for k in range(d):
-                w += x[k] * other[k]
+                w += x[k] * column[k]
             for k in range(d):
-                other[k] -= w * pivot[k]
+                column[k] -= w * pivot[k]
     return a
 
 

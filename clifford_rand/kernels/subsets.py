@@ -57,7 +57,7 @@ def _spread(a: NDArray[Any], b: NDArray[Any], left: NDArray[Any], right: NDArray
 # With S = (s, s') of low and high bits, e_S e_T = (-1)^{|s'||t|} e_s e_t e_s' e_t'. The sign of the high masks is one
 # for a whole block; (-1)^{|s'||t|} is (-1)^{|s|} (-1)^{|c|} for odd s', c = s ∪ t, so that those are summed apart.
 # A pair of blocks is a vector times a matrix: 256 multiplications, of which 81 count, in 22 ns; to visit the pairs one
-# by one took 4 ns each for signs and places. (No transform helps: signs are no coboundary, and a ranked one through
+# by one took 4 ns each for signs and places. (No transform helps: signs are not a coboundary, and a ranked one through
 # matrices costs d/2 products of 2^{3d/2} each.)
 @compiled(fastmath={"contract"})
 def wedge_blocks(A: NDArray[Any], B: NDArray[Any], first: int, last: int, out: NDArray[Any]) -> None:
@@ -66,7 +66,7 @@ def wedge_blocks(A: NDArray[Any], B: NDArray[Any], first: int, last: int, out: N
     Coefficients are in the order of their masks, blocks in a scattered one.
     """
     blocks = A.shape[1] // _BLOCK
-    zero, one = A.dtype.type(0), A.dtype.type(1)
+    zero, plus = A.dtype.type(0), A.dtype.type(1)
     left = np.empty((blocks, _BLOCK), A.dtype)
     right = np.empty((blocks, _BLOCK, _BLOCK), A.dtype)
     above = np.empty(blocks, np.uint32)
@@ -84,7 +84,7 @@ def wedge_blocks(A: NDArray[Any], B: NDArray[Any], first: int, last: int, out: N
             while True:
                 rest = target ^ part
                 x, M, row = left[part], right[rest], total[parity[part]]
-                sign = -one if parity[above[part] & rest] else one
+                sign = -plus if parity[above[part] & rest] else plus
                 for s in range(0, _BLOCK, 8):
                     x0, x1, x2, x3 = sign * x[s], sign * x[s + 1], sign * x[s + 2], sign * x[s + 3]
                     x4, x5, x6, x7 = sign * x[s + 4], sign * x[s + 5], sign * x[s + 6], sign * x[s + 7]

@@ -1,1 +1,1 @@
-"""How one product of two key sets is computed: by a table, through matrices, over subsets, or in closed form."""
+"""Plans of the product of two key sets: by a table, through matrices, over subsets, or in closed form."""

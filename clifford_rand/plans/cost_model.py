@@ -1,4 +1,4 @@
-"""Which plan a product takes: a cost model, and the plans that were made.
+"""The choice of a plan for a product by a cost model, and the plans of a metric.
 
 A plan is made once for each (product, keys, keys) of a metric and kept there. The constants of the model are measured
 by ``tests/benchmarks/bench_products.py``, and a test holds the choice against the clock around the crossovers.
@@ -51,8 +51,8 @@ def transform_pays(metric: Metric, pairs: int) -> bool:
 
 def plan_of(metric: Metric, rule: str, a: Keys, b: Keys) -> Plan:
     """Return the plan of one product, made at its first use and kept with the metric."""
-    found = metric.plans.get((rule, a, b))
-    return keep(metric, (rule, a, b), choose(metric, rule, a, b)) if found is None else found
+    plan = metric.plans.get((rule, a, b))
+    return keep(metric, (rule, a, b), choose(metric, rule, a, b)) if plan is None else plan
 
 
 def keep(metric: Metric, key: Any, plan: Plan) -> Plan:

@@ -27,14 +27,14 @@ def possible_grades(rule: str, d: int, a: Keys, b: Keys) -> tuple[int, ...]:
     """Return the grades that a product of complete grades may have."""
     if rule == "vee":
         return tuple(sorted({r + s - d for r in a.grades for s in b.grades if r + s >= d}))
-    found = {
+    grades = {
         t
         for r in a.grades
         for s in b.grades
         for t in range(abs(r - s), min(r + s, 2 * d - r - s) + 1, 2)
         if int(RULES[rule](r, s, t))
     }
-    return tuple(sorted(found))
+    return tuple(sorted(grades))
 
 
 class RoundingPlan:
@@ -144,11 +144,11 @@ class SubsetPlan(DensePlan):
             return self._contracted(a, b)
         if rule == "rc":
             return self._contracted_from_right(a, b)
-        found = self._contracted(a, b)
-        scalar = found[..., 0].copy()  # both contractions have it
-        found += self._contracted_from_right(a, b)
-        found[..., 0] = scalar
-        return found
+        contractions = self._contracted(a, b)
+        scalar = contractions[..., 0].copy()  # both contractions have it
+        contractions += self._contracted_from_right(a, b)
+        contractions[..., 0] = scalar
+        return contractions
 
     def _contracted(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         """Return the left contractions ⟨A_r B_s⟩_{s-r}."""

@@ -74,9 +74,9 @@ class LinearPlan:
 
     def _in(self, dtype: np.dtype) -> NDArray[Any]:
         """Return the factors in the dtype of an array, unless its product with them is of another kind."""
-        found = self._factors_as.get(dtype)
-        if found is not None:
-            return found
+        factors = self._factors_as.get(dtype)
+        if factors is not None:
+            return factors
         factors = self.factors
         assert factors is not None
         wider = factors.dtype.kind == "O" or (factors.dtype.kind == "f" and dtype.kind not in "fc")
@@ -135,9 +135,9 @@ def _complement(left: bool) -> Maker:
         full, masks = (1 << d) - 1, keys.masks
         if not len(masks):
             return LinearPlan(keys_of_grades(d, ()), None)
-        other = full ^ masks if masks.dtype != object else as_masks([full ^ mask for mask in masks], d)
-        odd = is_odd_swap(other, masks, d) if left else is_odd_swap(masks, other, d)
-        out, position = keys_of_array(d, other)
+        complement = full ^ masks if masks.dtype != object else as_masks([full ^ mask for mask in masks], d)
+        odd = is_odd_swap(complement, masks, d) if left else is_odd_swap(masks, complement, d)
+        out, position = keys_of_array(d, complement)
         places = np.argsort(position)
         return LinearPlan(out, places, np.where(odd, -1, 1).astype(np.int8)[places])
 

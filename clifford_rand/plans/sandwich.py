@@ -43,7 +43,7 @@ class SandwichPlan:
         self._tensors: dict[Any, NDArray[Any]] = {}
 
     def __call__(self, r: NDArray[Any], x: NDArray[Any]) -> NDArray[Any] | None:
-        """Return coefficients (..., n_x), or None where R is no versor, to rounding.
+        """Return coefficients (..., n_x), or None where R is not a versor, to rounding.
 
         R and X of one real floating dtype.
         """
@@ -87,17 +87,17 @@ class SandwichPlan:
         return np.ascontiguousarray(np.hstack(forms))
 
     def _matrix(self, r: NDArray[Any]) -> NDArray[Any] | None:
-        """Return the matrix (n_x, n_x) of the map of one R, or None where R is no versor to rounding."""
+        """Return the matrix (n_x, n_x) of the map of one R, or None where R is not a versor to rounding."""
         tensor = self._tensors.get(r.dtype)
         if tensor is None:
             assert self._tensor is not None
             tensor = self._tensors.setdefault(r.dtype, self._tensor.astype(r.dtype))
-        found = (r[:, None] * r).reshape(-1).dot(tensor)
+        forms = (r[:, None] * r).reshape(-1).dot(tensor)
         limit = ROUNDING * _EPS[r.dtype.char] * float(r.dot(r))
-        norm, n = float(found[0]), self.n_square
-        if not abs(norm) > limit or (n > 1 and not max(map(abs, found[1:n].tolist())) <= limit):
+        norm, n = float(forms[0]), self.n_square
+        if not abs(norm) > limit or (n > 1 and not max(map(abs, forms[1:n].tolist())) <= limit):
             return None
-        matrix: NDArray[Any] = found[n:].reshape(-1, self.size[1]) / norm
+        matrix: NDArray[Any] = forms[n:].reshape(-1, self.size[1]) / norm
         return matrix
 
 
@@ -129,7 +129,7 @@ def sandwich_plan(metric: Metric, r: Keys, x: Keys) -> SandwichPlan | None:
         return plan
     parity = {k % 2 for k in r.grades}
     served = metric.is_unit and metric.d <= ALWAYS and len(parity) == 1 and r.size and x.complete and x.size
-    made = SandwichPlan(metric, r, x) if served else None
-    if made is not None and not made.invertible:
-        made = None
-    return keep(metric, key, made)
+    plan = SandwichPlan(metric, r, x) if served else None
+    if plan is not None and not plan.invertible:
+        plan = None
+    return keep(metric, key, plan)

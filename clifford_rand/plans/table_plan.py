@@ -128,9 +128,9 @@ class TablePlan:
             for start in range(samples.start, samples.stop, step):
                 part = slice(start, min(start + step, samples.stop))
                 x, y = (_repeated(z, part.stop - start) if z.shape[1] == 1 else z[:, part] for z in (a, b))
-                found = self._sums(_planes(x, *first), _planes(y, *second)).reshape(len(out), 4, -1)
-                np.subtract(found[:, 0], found[:, 1], out=out.real[:, part])
-                np.add(found[:, 2], found[:, 3], out=out.imag[:, part])
+                planes = self._sums(_planes(x, *first), _planes(y, *second)).reshape(len(out), 4, -1)
+                np.subtract(planes[:, 0], planes[:, 1], out=out.real[:, part])
+                np.add(planes[:, 2], planes[:, 3], out=out.imag[:, part])
 
         for_each_slice(work, n, least=1 + THREADS_FROM // (4 * rows))
         return out
@@ -194,19 +194,19 @@ class TablePlan:
     def matrix(self, values: NDArray[Any], side: str) -> NDArray[Any]:
         """Return the matrix (n_out, n_in) of the product by one operand, ``values``, on that side."""
         rows = self.table
-        given, other, size = (
+        operand, rest, size = (
             (rows.left, rows.right, self.size_b) if side == "left" else (rows.right, rows.left, self.size_a)
         )
         if side == "left" and values.dtype != INT:
             tensor = self._tensors[values.dtype] if values.dtype in self._tensors else self._tensor(values.dtype)
             if tensor is not None:
                 return values.dot(tensor).reshape(-1, size)
-        terms = values[given] * rows.coef
+        terms = values[operand] * rows.coef
         if terms.dtype == np.float64:
-            flat = np.bincount(rows.out * np.int64(size) + other, weights=terms, minlength=size * self.keys.size)
+            flat = np.bincount(rows.out * np.int64(size) + rest, weights=terms, minlength=size * self.keys.size)
             return flat.reshape(-1, size)
         matrix = np.zeros((self.keys.size, size), dtype=terms.dtype)
-        np.add.at(matrix, (rows.out, other), terms)
+        np.add.at(matrix, (rows.out, rest), terms)
         return matrix
 
     def _by_matrix(self, matrix: NDArray[Any], many: NDArray[Any], batch: tuple[int, ...]) -> NDArray[Any]:
@@ -215,8 +215,8 @@ class TablePlan:
         return coefficients(matrix.astype(many.dtype, copy=False) @ parts, batch)
 
     def _coef(self, dtype: np.dtype) -> NDArray[Any]:
-        found = self._coefs.get(dtype)
-        return self._coefs.setdefault(dtype, self.table.coef.astype(dtype)) if found is None else found
+        coef = self._coefs.get(dtype)
+        return self._coefs.setdefault(dtype, self.table.coef.astype(dtype)) if coef is None else coef
 
     @cached_property
     def _ordered(self) -> OrderedSums:
@@ -225,10 +225,10 @@ class TablePlan:
 
     def _fits(self, dtype: np.dtype) -> bool:
         """Tell whether products of two such arrays are of their dtype, and no integers that might grow too large."""
-        found = self._fitting.get(dtype)
-        if found is None:
-            found = self._fitting.setdefault(dtype, dtype.kind == "f" and self.result_type(dtype, dtype) == dtype)
-        return found
+        fits = self._fitting.get(dtype)
+        if fits is None:
+            fits = self._fitting.setdefault(dtype, dtype.kind == "f" and self.result_type(dtype, dtype) == dtype)
+        return fits
 
     def _once(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         from clifford_rand.kernels.bilinear import apply_table_once
@@ -261,7 +261,7 @@ class TablePlan:
 
 
 def contiguous(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array in C order and read-only, as multivectors have them: of other kinds there would be more codes."""
+    """Return an array in C order and read-only, as multivectors have them: of rest kinds there would be more codes."""
     return read_only(np.ascontiguousarray(array))
 
 
@@ -273,7 +273,7 @@ def _samples(array: NDArray[Any], batch: tuple[int, ...], one: bool) -> NDArray[
 
 
 def _planes(parts: NDArray[Any], *which: int) -> NDArray[Any]:
-    """Return real (0) and imaginary (1) parts of samples (K, N) one after the other."""
+    """Return real (0) and imaginary (1) parts of samples (K, N) one after the rest."""
     return np.concatenate([parts.imag if k else parts.real for k in which], axis=1)
 
 
@@ -305,9 +305,9 @@ class ScalarPlan(TablePlan):
                 if weights is None:
                     weights = self._weights_as.setdefault(a.dtype, self._weights.astype(a.dtype))
                 a = a * weights
-            found = np.empty(1, dtype=a.dtype)
-            found[0] = a.dot(b)
-            return found
+            product = np.empty(1, dtype=a.dtype)
+            product[0] = a.dot(b)
+            return product
         return super().__call__(a, b)
 
 

@@ -150,12 +150,12 @@ class MatrixProduct:
         padded = xp.concat([values, xp.zeros_like(values[..., :1])], axis=-1)
         dense = xp.take(padded, of("spread_" + name, values), axis=-1) * of("scale_" + name, values)
         parts = xp.reshape(dense, (*values.shape[:-1], 1 << self.inner, 1 << self.null))
-        found = []
+        matrices = []
         for u in range(1 << self.null):
             matrix = self._to_matrices(xp, parts[..., u])
             turned = self._to_matrices(xp, parts[..., u] * of("involution", values)) if self.null else matrix
-            found.append((matrix, turned))
-        return found
+            matrices.append((matrix, turned))
+        return matrices
 
     def _to_matrices(self, xp: Any, values: Tensor) -> Tensor:
         of, size = self.constants.of, 1 << self.qubits

@@ -6,6 +6,7 @@ import sys
 import threading
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -729,6 +730,19 @@ for one in (fused, called):
     (loop,) = next(reversed(one._kernels.values()))._lazy._compiled.values()
     print(sum(loop.stats.cache_hits.values()), sum(loop.stats.cache_misses.values()))
 """
+
+
+class Pair(NamedTuple):
+    first: object
+    second: object
+
+
+def test_results_in_named_tuples():
+    fused = cr.fused(lambda x: Pair(x * 2, (x | x)["1"]), backend="numpy")
+    x = ALGEBRAS["Cl(3)"].random_multivector(0, 3, 1)
+    assert isinstance(fused(x), Pair)
+    assert fused.fallback_reason is None
+    assert _is_same(fused(x).first, 2 * x)
 
 
 class TestCache:
