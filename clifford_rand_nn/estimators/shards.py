@@ -101,7 +101,7 @@ def stored_targets(model: Any, facts: Facts, loss: Loss) -> Targets:
     Raises
     ------
     ArgumentError
-        Labels where there should be reals, several labels a row, or factors of classes that are not > 0.
+        Labels where there should be reals, multilabel targets, or factors of classes that are not > 0.
     """
     owner, y = type(model).__name__, facts.sample.y
     assert y is not None

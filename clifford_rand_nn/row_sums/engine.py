@@ -67,7 +67,7 @@ class Engine(ABC):
             raise fail("max_memory", owner, rule, describe(quantity(most)), "Fewer gates need less.")
 
     def agreed(self, value: _Value) -> _Value:
-        """Return the first process's value, of clocks and of seeds that nobody gave, so that all processes do alike."""
+        """Return the first process's value, of clocks and new seeds, so that all processes do alike."""
         return value
 
     def of_first(self, work: Callable[[], _Value]) -> _Value:

@@ -41,6 +41,7 @@ class Targets(NamedTuple):
         xp = library(block.X)
         if self.classes is None:
             y = cast(block.y, xp.float64).reshape((len(block.y), -1))
+            # exact: the offset has few digits, and the unit is a power of 2
             return (y if self.offset is None else y - self.offset) * 2.0**-self.exponent
         count = len(self.classes)
         if xp is np and count == 2:

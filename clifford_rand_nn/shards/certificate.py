@@ -113,6 +113,7 @@ class ShardCertificate:
             primal, dual, zero, rows = self._judged_gates(self.claim, runs)
         if round(rows) != self.n:
             raise fail("shards", owner, f"the training shards, of {self.n} rows", describe(f"a weight of {rows:.0f}"))
+        # weak duality: a dual value above the primal one belongs to other data
         slack = rounding(primal, dual, zero, EQUALITY_TOL)
         if dual - primal > slack:
             rule = f"the data of its training: no network is below the bound {dual:.8g} by more than {slack:.1e}"
@@ -151,9 +152,11 @@ class ShardCertificate:
         judged = Judged(*sums).mean(self.n)
         value = float(judged.loss)
         if self.fit_intercept and imbalance(judged.balance, judged.size) > EQUALITY_TOL:
+            # the stored intercept is rounded: that with Σθ = 0 has the better bound
             t = balanced(lambda t: runs.sum(Balance(network, *terms, t).deciding(claim.gates)), network.t)
             best = Judge(network._replace(t=t), *terms, np.array([self.scale]), np.float64)
             judged = Judged(*runs.sum(best.deciding(claim.gates))).mean(self.n)
+        # the penalty: group norms |U_i|, or half their squares
         norms = np.sqrt(np.einsum("dpc,dpc->p", network.U, network.U))
         primal = value + self.beta * float(0.5 * norms @ norms if claim.squared else norms.sum())
         norms = self.scale * np.sqrt(np.einsum("dpc,dpc->p", judged.gradient, judged.gradient))

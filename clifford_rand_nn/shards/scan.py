@@ -82,6 +82,7 @@ class _Scan(PartWork):
                 values, where = np.unique(block.y[w > 0], return_inverse=True)
                 self._check_labels(values, shards.shards[part.shard])
                 where, shares = where.ravel(), w[w > 0]
+                # squared lengths of the rows of each label: class weights change the constant feature
                 energy = np.bincount(where, shares * lengths[w > 0])
                 for label, count, square in zip(values.tolist(), np.bincount(where, shares), energy, strict=True):
                     labels[label] += float(count)

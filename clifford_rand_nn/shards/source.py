@@ -177,12 +177,12 @@ class Shards:
             first += n
 
     def of(self, shards: tuple[Shard, ...]) -> Self:
-        """Return some other shards, divided as these."""
-        other = copy.copy(self)
-        vars(other).pop("fingerprint", None)
-        other.shards = shards
-        other.parts = tuple(other._parts())
-        return other
+        """Return shards of other rows, divided as these."""
+        copied = copy.copy(self)
+        vars(copied).pop("fingerprint", None)
+        copied.shards = shards
+        copied.parts = tuple(copied._parts())
+        return copied
 
     def whole(self) -> Self:
         """Return the same shards with a part for each, for work that writes a file a shard."""

@@ -133,6 +133,7 @@ class _Hits(RowSum):
             share = np.where(known, probabilities[np.arange(n), np.where(known, true, 0)], 0.0)
             losses[0] = weights @ -np.log(np.maximum(share, LEAST_PROBABILITY))
             losses[2] = n
+            # |p - e_y|² = |p|² - 2p_y + 1
             losses[1] = weights @ (np.square(probabilities).sum(axis=1) - 2 * share + 1)
         return counts.reshape(-1, size), masses.reshape(-1, size), losses
 
@@ -157,6 +158,7 @@ def _of_labels(sums: Sums, classes: NDArray[Any], n: int) -> Evaluation:
     scores = Scores(n, float(right.sum() / total), balanced, loss, brier)
     confusion = np.rint(counts).astype(np.int64)
     share = mass[mass > 0] / total
+    # log-loss and Brier score of the class frequencies
     entropy, gini = float(-share @ np.log(share)), float(1 - share @ share)
     simplest = Scores(n, float(share.max()), 1 / len(share), entropy, gini)
     return Evaluation(scores, simplest, None, classes, confusion[:size], int(confusion[size].sum()))
@@ -201,7 +203,7 @@ class _Errors(RowSum):
         y = block.y.astype(np.float64).reshape(n, -1)
         if not np.isfinite(y).all():
             row = block.first + int(np.argwhere(~np.isfinite(y))[0, 0])
-            raise ArgumentError(f"{_OWNER}: the target of row {row} of all shards is no finite number.")
+            raise ArgumentError(f"{_OWNER}: the target of row {row} of all shards is not a finite number.")
         predicted = self.asked.ask("predict", block).reshape(n, -1)
         if predicted.shape != y.shape:
             rule = f"shards with the targets of the model, {predicted.shape[1]} a row"
@@ -221,6 +223,7 @@ def _of_numbers(sums: Sums, n: int) -> Evaluation:
     (total,), first, second, squared, absolute = sums
     if total <= 0:
         raise fail("sample_weight", _OWNER, "not all 0", describe("only zeros"))
+    # Σω(y - ȳ)², about a number near the mean, so that it does not cancel
     spread = np.maximum(second - first**2 / total, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         r2 = np.where(spread > 0, 1 - squared / spread, np.where(squared > 0, 0.0, 1.0))

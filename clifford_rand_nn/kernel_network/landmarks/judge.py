@@ -94,6 +94,7 @@ class LossSum(_Function):
         theta = loss.residual(f, y)
         p = (y - low) / (high - low) - theta
         value, entropy = float((w * loss.value(f, y)).sum()), float((w * loss.dual_value(theta, y)).sum())
+        # the Hessian of log Σ exp f: diag(p) - ppᵀ; of two classes p(1 - p)
         curvature = np.diag((w * p).sum(axis=0)) - (w * p).T @ p
         last = [w.sum(), w[:, 0] @ self.landmarks.diagonal(X), value, entropy]
         numbers = np.concatenate([(w * theta).sum(axis=0), (w * p).sum(axis=0), curvature.ravel(), last])
@@ -172,13 +173,16 @@ def _squares(back: Array, moments: Array, beta: float, problem: SpanProblem, sca
     """
     residual, square, along, y, y_square, size = moments[:-2].reshape(6, -1)
     W, root = (float(value) for value in moments[-2:])
+    # the best intercept: residuals r - shift sum to zero, so that they are a dual point
     shift = residual / W
     size = size + np.abs(shift) * root
     square = np.maximum(square - W * shift**2, 0.0)
     along = along - shift * y
     theta = back[:, :-1] - np.outer(back[:, -1], shift)
+    # Σωr² + |VᵀΩr|²/(Wβ), the quadratic term of D in s, no less by round-off
     across = square + ((theta**2).sum(axis=0) + problem.span.rounding_of_form(theta, size)) / (W * beta)
     if scale is None:
+        # D is s·along - s²/2·across for every output: largest at the ratio
         scale = np.divide(along, across, out=np.zeros_like(along), where=across > 0)
     return Judged(
         primal=0.5 * float(square.sum()) / W,
@@ -222,6 +226,7 @@ def _log_loss(back: Array, totals: Array, beta: float, span: LandmarkSpan) -> Ju
         mixed = np.maximum(tau * mass - (1 - tau) * excess, 0.0)
         mixed /= mixed.sum()
         m, entropy = mixed[:C], (1 - tau) * entropy + tau * weight * float(entr(mixed).sum())
+    # VᵀΩ(y - q) of the mixture q = (1 - τ)p + τm
     theta = back[:, :C] + tau * (back[:, C:-1] - np.outer(back[:, -1], m))
     lost = span.rounding_of_forms(theta, np.sqrt(diagonal) * (np.sqrt(2 * value) + 2 * tau * np.sqrt(weight)))
     dual = entropy / weight - (float((theta**2).sum()) + lost) / (2 * beta * weight**2)

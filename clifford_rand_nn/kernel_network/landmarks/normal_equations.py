@@ -37,6 +37,7 @@ class NormalSum(RowSum):
         """Return panels of the sum over k, (m, C + 1) of k with y and 1, and (2, C + 1) of y and its squares, and 1."""
         K = self.landmarks.kernel(block.X)
         y, w = self.regression(block, K)
+        # in the precision of the products: near zero its round-off is small
         K -= self.center
         right = np.column_stack([y - self.center_y, np.ones(len(K))])
         root = np.sqrt(w)[:, None]
@@ -106,6 +107,7 @@ class Normal:
         mean, mean_y = cross[:, -1] / self.weight, moments[0, :-1] / self.weight
         inner = _square(tuple(panels))
         del panels, sums
+        # Σω(k - k̄)(k - k̄)ᵀ: the intercept is eliminated
         inner -= self.weight * np.outer(mean, mean)
         right = cross[:, :-1] - self.weight * np.outer(mean, mean_y)
         with ONE_BLAS_THREAD:
@@ -126,6 +128,7 @@ class Normal:
 
         .. math:: (V^T\Omega V+\rho I)x+V^T\Omega1s=b_u,\qquad 1^T\Omega(Vx+1s)=b_t
         """
+        # block elimination of s: V is centered in the eigenvectors, 1ᵀΩ1 = W
         mean, b_t = self._mean[:, None], b[-1]
         along = (self._Q.T @ b[:-1] - mean * b_t) / (self._values + radius)
         return np.vstack([self._Q @ along, b_t / self.weight - (mean * along).sum(axis=0)])
@@ -134,5 +137,6 @@ class Normal:
         """Yield predictions (h, C) of rows with the kernel K (h, m), for each radius."""
         E = self._span.whitened(K.T).T @ self._Q
         for radius in radii:
+            # u = Q (Λ + ρ)⁻¹ Qᵀ VᵀΩy, of which only the diagonal depends on ρ
             along = self._right / (self._values + radius)
             yield np.asarray(E @ along + (self._mean_y - self._mean @ along))

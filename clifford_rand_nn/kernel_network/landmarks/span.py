@@ -88,6 +88,7 @@ class LandmarkSpan:
         gram = np.asarray(kernel(rows))
         self.m = len(gram)
         self._diagonal = gram.diagonal().copy()
+        # J = 4mε diag K: the least that keeps the factorization from a negative pivot
         gram.flat[:: self.m + 1] *= 1 + 4 * self.m * _EPS
         with ONE_BLAS_THREAD:
             self.factor = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)

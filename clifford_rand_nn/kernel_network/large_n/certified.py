@@ -82,12 +82,14 @@ def solve_certified(
     while watch.status is None:
         before = watch.gap
         run = _Run(problem, watch, limits, alpha, fitted, done, seconds)
+        # residual of (K + diag(ρ))α = y - 1t, by products in double precision
         left = problem.targets - fitted - problem.radius[:, None] * alpha
         try:
             step, interrupted = solve_with_intercept(stepping, precondition, problem.radius, left, run.is_over), False
         except KeyboardInterrupt:
             step, interrupted = run.step, True
         alpha, done = alpha + step.x, run.n_iter
+        # 1ᵀα = 0 makes α a dual point; round-off of the steps leaves it
         alpha -= alpha.mean(axis=0)
         fitted = fitted + sum(step.images) if fast is None else judging(alpha)
         problem.check(watch, done, alpha, fitted)
@@ -155,6 +157,7 @@ class _Run:
         if now.objective - now.bound.value <= _INSIDE * limits.tol * now.objective or self.n_iter >= limits.max_iter:
             return True
         if limits.max_time is not None:
+            # one more step and the product that judges it still fit the time
             last = self._seconds["exact"] or _SLOWER * self._seconds["steps"]
             self.late = self._watch.seconds + self._seconds["steps"] + last > limits.max_time
         return self.late

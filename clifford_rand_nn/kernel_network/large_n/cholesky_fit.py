@@ -16,7 +16,7 @@ from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.solvers.base import Limits
 
 # Largest diagonal entry of K over the least of the penalty's that is factorized in single precision, as in
-# `clifford_rand_nn.solvers.kernel.gram`: what rounding leaves is refined in double precision.
+# `clifford_rand_nn.solvers.kernel.gram`: round-off is refined in double precision.
 MOST_SINGLE = 1e4
 _STRIP = 512
 
@@ -193,6 +193,7 @@ def _judged(problem: ManyRows, factor: KernelFactor) -> tuple[float, int]:
     """Return the leave-one-out loss of the last rows, and how many."""
     sides = factor.solve(np.column_stack([problem.targets, np.ones(problem.n)]))
     alpha, ones = sides[:, :-1], sides[:, -1]
+    # α = A⁻¹y - A⁻¹1 (1ᵀA⁻¹y)/(1ᵀA⁻¹1)
     alpha = alpha - np.outer(ones, alpha.sum(axis=0) / ones.sum())
     s = min(problem.n, _JUDGED)
     unseen: Array = problem.targets[-s:] - left_out(alpha, factor.inverse_diagonal(s), ones)

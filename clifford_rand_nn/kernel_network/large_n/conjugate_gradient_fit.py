@@ -70,8 +70,10 @@ class Nystrom:
         for part, strip in features.strips():
             self._V[part] = strip
             seen = np.einsum("im,im->i", strip, strip, dtype=np.float64)
+            # q = ρ + K_ii - |V_i|², at least the round-off of V: P has the diagonal of K + diag(ρ)
             own = radius[part] + np.maximum(diagonal[part] - seen, _SINGLE.eps * diagonal[part])
             self.diagonal[part] = np.maximum(own, _SINGLE.tiny)
+            # I + VᵀQ⁻¹V, the inner matrix of Woodbury's identity
             scaled = strip / np.sqrt(self.diagonal[part], dtype=np.float32)[:, None]
             inner += scaled.T @ scaled
         self._inner = inner
@@ -140,6 +142,7 @@ def by_gradients(problem: ManyRows, limits: Limits, began: float, beta: float | 
             LandmarkFeatures(problem.kernel, problem.X, np.arange(landmarks)), tiles.diagonal(), regression.radius
         )
         rest = problem.n - held
+        # without the validation set first: its predictions are out-of-sample, and a start for all rows
         early_part = problem.regression(radius, rest)
         early_tiles = KernelTiles(problem.kernel, problem.X[:rest], np.float32)
         seconds = None if limits.max_time is None else watch.seconds + _SHARE * (limits.max_time - watch.seconds)

@@ -44,6 +44,7 @@ class KernelTiles:
     def tile(self, rows: slice, columns: slice, columns_of: "KernelTiles | None" = None) -> NDArray[Any]:
         """Return a tile: of these rows with columns of ``other``, by default of the same rows."""
         right = self if columns_of is None else columns_of
+        # z·z', and A z·A z' for the angle; `arc_of_rows` makes z·z' (π - θ)/2π of them in place
         inner = self.z[rows] @ right.z[columns].T
         cosines = inner if self.a is self.z else self.a[rows] @ right.a[columns].T
         left_angle, right_angle = self.a[rows], right.a[columns]
@@ -71,6 +72,7 @@ class KernelTiles:
             for rows in self._strips(part):
                 total[rows] += self.tile(rows, rows) @ V[rows]
                 for columns in self._spans(rows.stop):
+                    # K is symmetric: a tile above the diagonal serves with its transpose
                     tile = self.tile(rows, columns)
                     total[rows] += tile @ V[columns]
                     total[columns] += tile.T @ V[rows]

@@ -31,7 +31,7 @@ from clifford_rand_nn.row_sums.sums import (
 )
 from clifford_rand_nn.shards.source import Shards
 
-_TRIMMED = "65536"  # what Dask's nannies set, unless they are told otherwise
+_TRIMMED = "65536"  # what Dask's nannies set, unless configured otherwise
 _Work = TypeVar("_Work", bound=Callable[..., Any])
 _LOOK_SECONDS = 1.0  # between two looks at what a pass waits for
 _LATE, _LATE_SECONDS = 3.0, 5.0  # a run is late if none ends for 3 times the mean of those before and 5 s
@@ -143,7 +143,7 @@ def identity(value: Any) -> Any:
     return value
 
 
-def _told(work: _Work) -> _Work:
+def _returning_errors(work: _Work) -> _Work:
     """Return an error of the shards instead of raising it: its sentence says all, Dask would log where it was."""
 
     @wraps(work)
@@ -175,13 +175,13 @@ def _keep_freed_memory() -> None:
             mallopt(-3, 2**25)  # M_MMAP_THRESHOLD; more is refused
 
 
-@_told
+@_returning_errors
 def hold_rows(shards: Shards, parts: Sequence[Part]) -> list[Block]:
     """Return the rows of some parts."""
     return [block for part in parts for block in shards.blocks(part, part.size)]
 
 
-@_told
+@_returning_errors
 def sum_parts(rows: Any, parts: Sequence[Part], term: RowSum, kept: Sequence[Sequence[NDArray[Any]]]) -> Sums:
     """Return the sums over some parts, which are a branch of the tree of all."""
     _keep_freed_memory()
@@ -203,7 +203,7 @@ def fold(tree: Any) -> Any:
     return tuple(a + b for a, b in zip(left, right, strict=True))  # no half is overwritten: Dask may want it again
 
 
-@_told
+@_returning_errors
 def map_parts(rows: Any, parts: Sequence[Part], make: RowMap) -> list[NDArray[Any]]:
     """Return the kept arrays of some parts."""
     source = _source(rows)
@@ -211,7 +211,7 @@ def map_parts(rows: Any, parts: Sequence[Part], make: RowMap) -> list[NDArray[An
         return [part_map(source, part, make) for part in parts]
 
 
-@_told
+@_returning_errors
 def work_on_parts(shards: Shards, parts: Sequence[Part], work: PartWork) -> list[Any]:
     """Return the results of some parts."""
     with ONE_BLAS_THREAD:

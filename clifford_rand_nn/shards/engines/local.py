@@ -51,6 +51,7 @@ class LocalEngine(Engine):
             return
         self.refuse_more(most, need.always + need.sums + _LEAST_ROWS * need.row, owner)
         left, rows = most - need.always, need.rows
+        # halve the blocks until one worker fits
         while left < need.sums + rows * need.row:
             rows //= 2
         each = need.sums + rows * need.row

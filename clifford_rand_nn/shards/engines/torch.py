@@ -198,6 +198,7 @@ class TorchEngine(Engine):
         sent = self._placed(flat)
         received, whole = torch.empty_like(sent), torch.empty_like(sent)
         dist.all_to_all_single(received, sent)
+        # every rank adds its slice of all ranks' sums in their order: the same bits everywhere
         total = pairwise(list(received.reshape(ranks, width)), lambda a, b: a + b)
         dist.all_gather(list(whole.reshape(ranks, width)), total)
         pieces = np.split(self._array(whole)[: sum(sizes)], np.cumsum(sizes)[:-1])

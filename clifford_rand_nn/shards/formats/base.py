@@ -102,7 +102,7 @@ class HeldArray(Stored):
             raise TypeError("with masked entries")
         array = array.data if isinstance(array, np.ma.MaskedArray) else array
         if nothing.shape != (0, *self.shape[1:]):
-            raise TypeError("whose slices are no arrays of its shape")
+            raise TypeError("whose slices are not arrays of its shape")
         self.dtype = nothing.dtype.newbyteorder("=")
         self._array = array
 

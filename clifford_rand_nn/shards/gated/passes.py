@@ -148,12 +148,15 @@ class Judged(NamedTuple):
         of the other; they stay in the domain of the loss, and the dual value, which is concave, falls by at most
         :math:`\tau` times the absolute values of its terms.
         """
+        # the part of θ that 1ᵀθ = 0 costs
         share = imbalance(self.balance, self.size) if intercept else 0.0
         lost = scale * (2 * np.finfo(np.float64).eps + share) * float(self.reach)
         dual -= share * float(self.terms)
         if squared:
+            # the conjugate of half squared norms: Σ|X_iᵀθ|²/(2β)
             dual -= square_above(float(norms @ norms), len(norms), lost) / (2 * beta)
         else:
+            # norms ≤ β: the dual point is scaled down by the largest
             largest = float(norms.max(initial=0.0)) + lost
             dual *= min(1.0, beta / largest) if largest > 0 else 1.0
         return balanced_bound(dual, self.balance, self.size) if intercept else dual
@@ -178,6 +181,7 @@ class Judge(_Forward):
         rays = loss.along_rays if self.dtype == np.float32 else partial(Loss.along_rays, loss)
         value, theta, duals = rays(f, y, w, self.scales)
         xp = library(theta)
+        # Σ_j D_i,jj x_j θ_jᵀ of every gate: one product with the masked residuals
         gradient = (X.T @ self._gated_residuals(on, theta)).reshape((X.shape[1], on.shape[1], -1))
         reach = xp.sum(xp.linalg.vector_norm(X, axis=1) * xp.linalg.vector_norm(theta, axis=1))
         terms = value + xp.sum(xp.abs(theta * f))
@@ -204,6 +208,7 @@ class Balance(_Forward):
         for t in self.intercepts:
             f = g + t
             plain = loss.residual(f, y)
+            # the best intercept t has Σθ = 0
             theta = w * plain
             value, size = xp.sum(w * loss.value(f, y)), xp.sum(xp.abs(theta))
             sums_of.append((value, xp.sum(theta, axis=0), size, _hessian(loss, plain, y, w)))

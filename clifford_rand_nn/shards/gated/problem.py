@@ -66,6 +66,7 @@ class ShardedProblem:
     def network(self, z: Point) -> Network:
         """Return coefficients and intercept of a point."""
         U = np.asarray(z.U, dtype=np.float64)
+        # U in the columns of [X c]
         natural = np.tensordot(self._frame, U, 1)
         return Network(natural, self._intercept(z))
 
@@ -100,6 +101,7 @@ class ShardedProblem:
         objective = float(sums.loss) + self.sample.penalty.value(z.U)
         scale, largest = 1.0, float(norms.max(initial=0.0))
         if self.norms and largest > 0:
+            # the largest s with s|X_iᵀθ| ≤ β for all gates
             scale = min(1.0, self.beta / largest)
         at_scale = float(sums.duals[-1]) if scale == scales[-1] == 1.0 else _between(scale, scales, sums.duals)
         dual = at_scale if self.norms else at_scale - float(norms @ norms) / (2 * self.beta)
@@ -144,6 +146,7 @@ def balanced(judge: Callable[[Array], Sums], t: Array, near: float = BALANCED) -
     best = 0
     for _ in range(_NEWTON_STEPS):
         off = float(np.abs(sums[best]).sum())
+        # Newton's step of the intercept: H Δt = Σθ
         move = np.linalg.lstsq(hessian[best], sums[best], rcond=None)[0]
         if off <= BALANCED * size[best] or not move.any():
             break
@@ -164,6 +167,7 @@ def balanced(judge: Callable[[Array], Sums], t: Array, near: float = BALANCED) -
 
 def _between(scale: float, scales: Array, values: Array) -> float:
     r"""Return a lower bound of the dual value at sθ from those at other scales: it is concave in s, and ≥ 0 at 0."""
+    # chords of a concave function lie below it
     order = np.argsort(scales, kind="stable")
     known, values = np.append(0.0, scales[order]), np.append(0.0, values[order])
     if scale >= known[-1]:

@@ -210,6 +210,7 @@ class _Fit:
                 early_limits = Limits(tol=_HELD_TOL, max_iter=_STEPS, max_time=share)
                 steps, status = newton.solve(state.steps, early_limits, self.began, partial(keep, base=state), hurry)
                 hurry = hurry or status is Status.INTERRUPTED
+                # a state after an interrupt is not one of the undisturbed way
                 keeps = keeps and not hurry
                 state = state._replace(steps=steps)
             best = state.steps.best
@@ -237,6 +238,7 @@ class _Fit:
         """Return the held-out loss of every beta, best first, the best beta, and its function."""
         like, held, y = self.selection.candidates[0], self.held, self.held_y
         w = held.weights / held.weights.sum()
+        # ρ = Wβ in units of the mean of K(z, z)
         betas = RADII * float(np.mean(self.double.tiles.diagonal())) / weight
         if self.choices.beta is not None:
             betas = np.array([self.choices.beta])
