@@ -32,11 +32,6 @@ class KernelTiles:
         self.lengths = np.linalg.norm(self.a, axis=1)
         self.n = len(self.z)
 
-    @property
-    def width(self) -> int:
-        """Numbers a row that a tile is made of."""
-        return int(self.z.shape[1] + (0 if self.a is self.z else self.a.shape[1]))
-
     def diagonal(self) -> Array:
         """Return K(x, x), half the squared length of every row."""
         return np.asarray(0.5 * np.einsum("ij,ij->i", self.z, self.z, dtype=np.float64))
