@@ -48,11 +48,8 @@ def export_onnx(
     ----------
     model : estimator, network, `BetaCV` or Pipeline
         Fitted.
-    path : path that ends in .onnx
-    dtype : "float32" or "float64", default "float32"
-        Of the input X, and of the outputs that are numbers.
-    coverage : float between 0 and 1, or None, default 0.9
-        That of the intervals of a regressor; None leaves them out.
+    path, dtype, coverage
+        As in the method `to_onnx`.
     example : data frame, optional
         Some rows of the table, for pipelines whose first step is fitted to named columns: the inputs are then these,
         each (n, 1), and columns of other kinds than numbers are texts.

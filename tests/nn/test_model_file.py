@@ -4,7 +4,6 @@ import pickle
 import tracemalloc
 import zipfile
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,7 +26,7 @@ from clifford_rand_nn import (
 from clifford_rand_nn.kernel_network.large_n.rows import estimates
 from clifford_rand_nn.tables import read_table
 from support import exported
-from support.damage import bomb, damaged_bytes, damaged_directory, damaged_members, model_files
+from support.damage import Harmful, bomb, damaged_bytes, damaged_directory, damaged_members, model_files
 from support.model_files import contents, rewritten
 
 rng = np.random.default_rng(0)
@@ -418,16 +417,6 @@ def test_files_of_before_say_less(tmp_path, made):
     back = load_model(rewritten(tmp_path / "m.npz", made["classifier"], change))
     assert back.network_rows_ is back.left_out_ is back.loo_probabilities_ is None
     assert back.history_ == ()
-
-
-class Harmful:
-    """What a pickle could do."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return Path.touch, (self.path,)
 
 
 def test_no_pickle_is_ever_run(tmp_path, made):

@@ -1,7 +1,5 @@
 """Tables: what is read back, and one sentence for everything that can be wrong with a file."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -10,6 +8,7 @@ from clifford_rand.errors import ArgumentError, MissingDependencyError
 from clifford_rand_nn.tables import read_table
 from clifford_rand_nn.tables.writers import written_columns
 from support.csv_tables import read_csv
+from support.damage import Harmful
 
 pd = pytest.importorskip("pandas")
 
@@ -190,16 +189,6 @@ def test_faults_of_an_npz(tmp_path, fault):
     with pytest.raises(ArgumentError, match=message) as caught:
         read_table(tmp_path / "bad.npz", target="y")
     assert "bad.npz" in str(caught.value)
-
-
-class Harmful:
-    """What a pickle could do."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return Path.touch, (self.path,)
 
 
 def test_no_pickle_is_ever_run(tmp_path):

@@ -200,6 +200,16 @@ def _npy(array):
     return out.getvalue()
 
 
+class Harmful:
+    """What a pickle could do."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
 class Good(NamedTuple):
     """A model file, and what its model says."""
 
