@@ -3,6 +3,7 @@
 VALUE = "A multivector is a value: its coefficients are not assigned; A.replace({…}) makes another."
 INT32 = "Integers are int64 and never wrap; repr is exact, no switch for all of the program makes it an expression."
 PRECEDENCE = "Parentheses in a text mean what they mean in mathematics; clifford leaves them out, with a warning."
+AMBIGUOUS = "1.0e2 is refused beside a blade e2, which a text may mean as well; 1.0e+2 is a number."
 INTERNAL = "A function inside the peer's package that no user calls."
 NUMBA = "Numba compiles loops on coefficients or cr.fused functions, not code that has multivectors as its values."
 
@@ -15,6 +16,7 @@ CLIFFORD = {
     "test_clifford.py::TestPrettyRepr::test_multivector": INT32,
     "test_clifford.py::TestPrettyRepr::test_multivector_predefined": INT32,
     "test_parser.py::TestParser::test_parentheses": PRECEDENCE,
+    "test_parser.py::TestParser::test_valid": AMBIGUOUS,
 }
 
 ZERO = "Zero is zero, whether its blade is stored or not."
