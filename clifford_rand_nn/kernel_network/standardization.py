@@ -204,7 +204,7 @@ class RowSpan:
         """Return the span of rows X (m, d), scaled as one of `SCALINGS` says, and their coordinates (m, r + 1)."""
         standard = Standardization.of(X, scaling, weights)
         base = cls(standard, X, np.zeros((X.shape[0], 0)))
-        products = base._parts(X).products(base._training)
+        products = base.parts(X).products(base.training_parts)
         values, vectors = np.linalg.eigh((products + products.T) / 2)
         kept = values > len(values) * np.finfo(np.float64).eps * max(values[-1], 0.0)
         lengths, V = np.sqrt(values[kept]), vectors[:, kept]
@@ -234,15 +234,15 @@ class RowSpan:
         """Return the coordinates (n, r + 1) of rows X (n, d), dense or sparse."""
         out = np.empty((X.shape[0], self.width))
         for start in range(0, len(out), _BLOCK):
-            parts = self._parts(X[start : start + _BLOCK])
-            t = parts.products(self._training) @ self.whiten
+            parts = self.parts(X[start : start + _BLOCK])
+            t = parts.products(self.training_parts) @ self.whiten
             beside = np.sqrt(np.maximum(parts.squares() - np.einsum("ij,ij->i", t, t), 0.0))
             out[start : start + _BLOCK] = np.column_stack([t, beside])
         return out
 
     def combined(self, weights: Array) -> Array:
         """Return combinations of the standardized training rows, weights (k, m) times S, (k, d)."""
-        of = self._training
+        of = self.training_parts
         out = np.empty((len(weights), len(self.mean)))
         out[:, self._often] = weights @ of.dense
         if of.sparse is not None:
@@ -276,10 +276,12 @@ class RowSpan:
         return np.asarray(np.bincount(self.base.indices, minlength=self.base.shape[1]) > self.base.shape[0] / 2)
 
     @cached_property
-    def _training(self) -> _Parts:
-        return self._parts(self.base)
+    def training_parts(self) -> _Parts:
+        """`parts` of the training rows."""
+        return self.parts(self.base)
 
-    def _parts(self, X: Any) -> _Parts:
+    def parts(self, X: Any) -> _Parts:
+        """Return standardized rows; of sparse ones the dense and the sparse columns apart."""
         if not issparse(self.base):
             return _Parts(self.standard.rows(X.toarray() if issparse(X) else X), None, np.zeros(0))
         often, X = self._often, csr_array(X)

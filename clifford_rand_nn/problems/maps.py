@@ -65,16 +65,17 @@ class GatedMap:
         self.basis: Any
         self.weights: Any
         self.basis, self.weights = (X.basis, X.weights) if isinstance(X, CsrRows) else coordinates(X, bias)
-        self._mask = np.ascontiguousarray(patterns.T)
-        self.patterns = self._mask.T
+        self.mask = np.ascontiguousarray(patterns.T)
+        self.patterns = self.mask.T
         self.bias = bias
         self.fit_intercept = fit_intercept
         self._X = X
         # Fewer rows than columns make a small square of rows: it is kept in double precision.
-        self._exact = X.dtype == np.float64 or len(X) < X.shape[1]
-        self._Y = X.rows if isinstance(X, CsrRows) else self._rotated(np.float64 if self._exact else np.float32)
-        self._single: list[Any] = [] if self._exact else [self._Y]  # shared with restricted maps
-        self.Q, self._pseudo_inverse = unpenalized_basis(self._mask, bias, fit_intercept)
+        self.is_exact = X.dtype == np.float64 or len(X) < X.shape[1]
+        dtype = np.float64 if self.is_exact else np.float32
+        self.coordinates = X.rows if isinstance(X, CsrRows) else self._rotated(dtype)
+        self.single_rows: list[Any] = [] if self.is_exact else [self.coordinates]  # shared with restricted maps
+        self.Q, self._pseudo_inverse = unpenalized_basis(self.mask, bias, fit_intercept)
         self._Q_single: tuple[Any, Any] | None = None  # with the Q that it was made from
 
     @cached_property
@@ -85,12 +86,12 @@ class GatedMap:
     @property
     def n(self) -> int:
         """Number of rows."""
-        return int(self._Y.shape[0])
+        return int(self.coordinates.shape[0])
 
     @property
     def d(self) -> int:
         """Number of coordinates of a group, the rank of the (centered) data."""
-        return int(self._Y.shape[1])
+        return int(self.coordinates.shape[1])
 
     @property
     def n_patterns(self) -> int:
@@ -100,7 +101,7 @@ class GatedMap:
     @property
     def rows(self) -> Any:
         """Rotated and weighted rows Y = X V diag(w), (n, r); float32 if X is, unless n < d; CSR if V is not needed."""
-        return self._Y
+        return self.coordinates
 
     @property
     def unweighted(self) -> Any:
@@ -129,18 +130,18 @@ class GatedMap:
     def gated(self, U: NDArray[Any]) -> NDArray[Any]:
         r"""Return :math:`FU = \sum_i D_i X U_i`, (d, P, C) to (n, C), in the precision of U."""
         if U.dtype == np.float32:
-            return masked_product(self._rows_single(), self._mask, U)
-        if self._exact:
-            return masked_product(self._Y, self._mask, U)
-        return masked_product(self._X, self._mask, np.tensordot(self.basis * self.weights, U, 1))
+            return masked_product(self._rows_single(), self.mask, U)
+        if self.is_exact:
+            return masked_product(self.coordinates, self.mask, U)
+        return masked_product(self._X, self.mask, np.tensordot(self.basis * self.weights, U, 1))
 
     def gated_adjoint(self, R: NDArray[Any]) -> NDArray[Any]:
         r"""Return :math:`F^TR`, whose block i is :math:`X^TD_iR`: (n, C) to (d, P, C), in the precision of R."""
         if R.dtype == np.float32:
-            return masked_transpose(self._rows_single(), self._mask, R)
-        if self._exact:
-            return masked_transpose(self._Y, self._mask, R)
-        return np.tensordot((self.basis * self.weights).T, masked_transpose(self._X, self._mask, R), 1)
+            return masked_transpose(self._rows_single(), self.mask, R)
+        if self.is_exact:
+            return masked_transpose(self.coordinates, self.mask, R)
+        return np.tensordot((self.basis * self.weights).T, masked_transpose(self._X, self.mask, R), 1)
 
     def zeros(self, *shape: int) -> Any:
         """Return zeros in double precision, where the data are."""
@@ -173,7 +174,7 @@ class GatedMap:
         """
         if self.n_patterns < 2 or self.d == 0:
             return None
-        on = self._sample()._mask.astype(np.float32)
+        on = self._sample().mask.astype(np.float32)
         values, vectors = np.linalg.eigh((on @ on.T).astype(np.float64))
         b = values[-1] / max(values[-2], _METRIC_LEAST * values[-1], 1.0) - 1  # whole numbers: below 1 is rounding
         if b <= 0:
@@ -211,9 +212,9 @@ class GatedMap:
         return Y
 
     def _rows_single(self) -> Any:
-        if not self._single:
-            self._single.append(self._Y.astype(np.float32))
-        return self._single[0]
+        if not self.single_rows:
+            self.single_rows.append(self.coordinates.astype(np.float32))
+        return self.single_rows[0]
 
     def _Q(self, dtype: Any) -> Any:
         if dtype == self.Q.dtype:
@@ -224,11 +225,11 @@ class GatedMap:
 
     def _norm(self, metric: GateMetric | None = None) -> float:
         """Estimate ||MF||, or ||MFA^-1/2|| in a metric, by power iteration from a fixed vector; 1 for a zero map."""
-        part = self._sample() if metric is not None else self._sample()._some_gates()
-        v: Any = np.random.default_rng(0).standard_normal((part.n, 1)).astype(part._Y.dtype)
+        part = self._sample() if metric is not None else self._sample().some_gates()
+        v: Any = np.random.default_rng(0).standard_normal((part.n, 1)).astype(part.coordinates.dtype)
         v = part.remove_unpenalized(v)
         size = 0.0
-        few = metric is not None or part._Y.size * part.n_patterns > _MANY
+        few = metric is not None or part.coordinates.size * part.n_patterns > _MANY
         for _ in range(_FEW_POWER_STEPS if few else _POWER_STEPS):
             length = np.linalg.norm(v)
             if length == 0:
@@ -237,30 +238,30 @@ class GatedMap:
             v = part.remove_unpenalized(part.gated(G if metric is None else metric.solve(G)))
             size = float(np.linalg.norm(v))
         # M F = 0, where biases explain everything, comes out as rounding of F F^T, whose norm is at most P |Y|^2.
-        entries = part._Y.data if issparse(part._Y) else part._Y
+        entries = part.coordinates.data if issparse(part.coordinates) else part.coordinates
         negligible = size <= np.finfo(v.dtype).eps * part.n_patterns * np.linalg.norm(entries) ** 2
         share = part.n * part.n_patterns / max(1, self.n * self.n_patterns)
         return 1.0 if negligible else float(np.sqrt(_POWER_SAFETY * size / share))
 
-    def _some_gates(self) -> "GatedMap":
+    def some_gates(self) -> "GatedMap":
         """Map of a sample of very many gates, else this map; Q is that of all gates."""
         if self.n_patterns < 2 * _SAMPLED_GATES:
             return self
         part = copy(self)
         some = np.sort(np.random.default_rng(0).choice(self.n_patterns, _SAMPLED_GATES, replace=False))
-        part._mask = self._mask[some]
-        part.patterns = part._mask.T
+        part.mask = self.mask[some]
+        part.patterns = part.mask.T
         return part
 
     def _sample(self) -> "GatedMap":
         """Map of some of the rows of large data, else this one."""
         size = max(_SAMPLE, _SAMPLE_SHARE * self.Q.shape[1])
-        if self._Y.size * self.n_patterns <= _LARGE or 2 * size > self.n:
+        if self.coordinates.size * self.n_patterns <= _LARGE or 2 * size > self.n:
             return self
         rows = np.sort(np.random.default_rng(0).choice(self.n, size, replace=False))
         part = copy(self)
-        part._Y, part._mask, part._exact = self._Y[rows], self._mask[:, rows], True
-        part._single = [part._Y] if part._Y.dtype == np.float32 else []
+        part.coordinates, part.mask, part.is_exact = self.coordinates[rows], self.mask[:, rows], True
+        part.single_rows = [part.coordinates] if part.coordinates.dtype == np.float32 else []
         part.Q = np.linalg.qr(self.Q[rows])[0]  # what they span, and more where they are dependent
         return part
 
@@ -271,8 +272,8 @@ class _RestrictedMap(GatedMap):
     def __init__(self, full: GatedMap, gates: NDArray[np.intp]) -> None:
         self.__dict__.update({name: value for name, value in vars(full).items() if name not in ("metric", "sigma")})
         self._full, self._gates = full, gates
-        self._mask = np.ascontiguousarray(full._mask[gates])
-        self.patterns = self._mask.T
+        self.mask = np.ascontiguousarray(full.mask[gates])
+        self.patterns = self.mask.T
 
     def biases(self, U: Array, c: Array) -> tuple[Array, Array]:
         return self._full.biases(self._padded(U), c * (self.sigma / self._full.sigma))
