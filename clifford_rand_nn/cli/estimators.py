@@ -57,8 +57,8 @@ def loss_of(choice: ModelChoice) -> str:
     return choice.loss or ("squared" if choice.model.value == "lasso" else "auto")
 
 
-def check_options(choice: ModelChoice, finite: FiniteModel, given: dict[str, Any]) -> None:
-    """Refuse options that were given, with their values in ``given``, and that the model ignores.
+def check_options(choice: ModelChoice, finite: FiniteModel, explicit: dict[str, Any]) -> None:
+    """Refuse options that were given, with their values in ``explicit``, and that the model ignores.
 
     Raises
     ------
@@ -76,38 +76,38 @@ def check_options(choice: ModelChoice, finite: FiniteModel, given: dict[str, Any
     """
     model, gates, penalty = choice.model.value, finite.gates, finite.penalty
     for name, models in _MODELS_OF.items():
-        if name in given and model not in models:
-            raise _ignored(name, given, f"--model {model}", _models(models))
+        if name in explicit and model not in models:
+            raise _ignored(name, explicit, f"--model {model}", _models(models))
     check_choice(gates, "--gates", _OWNER, GATES)
     for name in ("n_gates", "refine"):
-        if name in given and gates in ("exhaustive", "infinite"):
-            raise _ignored(name, given, f"--gates {gates}", "the other kinds of gates")
-    if "sketch_dim" in given and gates in ("gaussian", "opposite", "orthogonal", "exhaustive", "infinite"):
-        raise _ignored("sketch_dim", given, f"--gates {gates}", "gates through sampled rows")
+        if name in explicit and gates in ("exhaustive", "infinite"):
+            raise _ignored(name, explicit, f"--gates {gates}", "the other kinds of gates")
+    if "sketch_dim" in explicit and gates in ("gaussian", "opposite", "orthogonal", "exhaustive", "infinite"):
+        raise _ignored("sketch_dim", explicit, f"--gates {gates}", "gates through sampled rows")
     loss = loss_of(choice)
     losses = {"network": _OF_NETWORK} | dict.fromkeys(_SAMPLED, ("auto", *LOSS_NAMES))
     check_choice(loss, "--loss", _OWNER, losses.get(model, LOSS_NAMES))
-    if "huber_delta" in given and not has_delta(loss):
+    if "huber_delta" in explicit and not has_delta(loss):
         with_delta = " and ".join(f"--loss {name}" for name in LOSSES if has_delta(name))
-        raise _ignored("huber_delta", given, f"--loss {loss}", with_delta)
-    if "penalty" in given:
+        raise _ignored("huber_delta", explicit, f"--loss {loss}", with_delta)
+    if "penalty" in explicit:
         _check_name("penalty", penalty, PENALTIES, model)
     if gates == "infinite" and model == "relu":
         raise fail("--gates", _OWNER, "another one with --model relu", gates, "--model gated has it.")
-    if penalty == "ridge" and "refine" in given:
-        raise _ignored("refine", given, "--penalty ridge", "--penalty l2")
-    if "solver" in given:
+    if penalty == "ridge" and "refine" in explicit:
+        raise _ignored("refine", explicit, "--penalty ridge", "--penalty l2")
+    if "solver" in explicit:
         _check_name("solver", finite.solver, SOLVERS, model)
-    if "max_time" in given:
-        check_positive(given["max_time"], "--max-time", _OWNER, "These are seconds; leave it out to wait for --tol.")
-    if "no_bias" in given and given.get("bias", "none") != "none":
-        raise _ignored("bias", given, "--no-bias", "models with biases")
-    if "groups" in given and given["groups"] in (given.get("target"), given.get("weights")):
+    if "max_time" in explicit:
+        check_positive(explicit["max_time"], "--max-time", _OWNER, "These are seconds; leave it out to wait for --tol.")
+    if "no_bias" in explicit and explicit.get("bias", "none") != "none":
+        raise _ignored("bias", explicit, "--no-bias", "models with biases")
+    if "groups" in explicit and explicit["groups"] in (explicit.get("target"), explicit.get("weights")):
         hint = "Give the column of groups, or leave --groups out."
-        raise fail("--groups", _OWNER, "another column than --target and --weights", given["groups"], hint)
-    if "weights" in given and given["weights"] == given.get("target"):
+        raise fail("--groups", _OWNER, "another column than --target and --weights", explicit["groups"], hint)
+    if "weights" in explicit and explicit["weights"] == explicit.get("target"):
         hint = "Give the column with the weights of the rows, or leave --weights out."
-        raise fail("--weights", _OWNER, "another column than --target", given["weights"], hint)
+        raise fail("--weights", _OWNER, "another column than --target", explicit["weights"], hint)
 
 
 def make_estimator(task: str, choice: ModelChoice, finite: FiniteModel, verbose: int = 0) -> Any:
@@ -169,9 +169,9 @@ def _check_name(name: str, value: Any, names: dict[str, tuple[str, ...]], model:
     raise fail(f"--{name}", _OWNER, rule, value, f"It is for {_models(models)}." if models else "")
 
 
-def _ignored(name: str, given: dict[str, Any], choice: str, use: str) -> ArgumentError:
+def _ignored(name: str, explicit: dict[str, Any], choice: str, use: str) -> ArgumentError:
     option = "--" + name.replace("_", "-")
-    return fail(option, _OWNER, f"left out with {choice}", given[name], f"It is for {use}.")
+    return fail(option, _OWNER, f"left out with {choice}", explicit[name], f"It is for {use}.")
 
 
 def _models(models: tuple[str, ...]) -> str:

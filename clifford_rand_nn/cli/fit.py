@@ -47,11 +47,11 @@ def run_fit(
     An interrupt ends the fit: the best network so far is saved and reported as ever, and the exit code is 130.
     """
     assert data.train is not None
-    given = given_options(ctx)
+    explicit = given_options(ctx)
     for option in ("checkpoint", "plan"):
-        if option in given:
+        if option in explicit:
             raise option_error(option, "It is for a fit to --shards.")
-    check_options(choice, finite, given)
+    check_options(choice, finite, explicit)
     if output.out is not None:  # before the work, not after it
         check_out(output.out, output.force, (".npz",), "the model")
     if output.report is not None:

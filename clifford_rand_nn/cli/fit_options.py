@@ -331,5 +331,5 @@ def as_beta(text: str | None) -> float | str | None:
 def given_options(ctx: typer.Context) -> dict[str, Any]:
     """Return the options of the command line with their values, without those left to their defaults."""
     sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
-    given = {name: ctx.params[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"}
-    return {name: value.value if isinstance(value, StrEnum) else value for name, value in given.items()}
+    explicit = {name: ctx.params[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"}
+    return {name: value.value if isinstance(value, StrEnum) else value for name, value in explicit.items()}

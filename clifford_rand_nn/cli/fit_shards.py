@@ -82,14 +82,14 @@ def run_fit_shards(
     report_end(model, seconds, output)
 
 
-def _check(choice: ModelChoice, finite: FiniteModel, given: dict[str, Any]) -> None:
+def _check(choice: ModelChoice, finite: FiniteModel, explicit: dict[str, Any]) -> None:
     if choice.model.value not in ("network", "gated"):
         raise fail("--model", _OWNER, "network or gated", choice.model.value, "Others need all rows in memory.")
     for name in _FOR_TABLES:
-        if name in given:
+        if name in explicit:
             option = "--no-compare" if name == "compare" else "--" + name.replace("_", "-")
-            raise fail(option, _OWNER, "left out", given[name], "It is for tables in memory.")
-    check_options(choice, finite, given)
+            raise fail(option, _OWNER, "left out", explicit[name], "It is for tables in memory.")
+    check_options(choice, finite, explicit)
 
 
 def _fit(model: Any, shards: Shards, data: FitData, shows_passes: bool) -> None:

@@ -73,7 +73,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document in
 
 @dataclass(frozen=True)
 class TableFormat:
-    """How the cells of a text table are written."""
+    """The format of a text table."""
 
     separator: Annotated[
         str | None, table_option(metavar="<mark>", help="Between the cells of a text table.", show_default="detected")
@@ -113,7 +113,7 @@ class TableFormat:
 
 @dataclass(frozen=True)
 class PredictionOutput:
-    """What predict writes, and where."""
+    """Output of predict."""
 
     out: Annotated[
         Path | None,

@@ -26,8 +26,8 @@ class Planes(NamedTuple):
 
     def cut(self, base: Array, columns: tuple[int, int]) -> tuple[Array, Array]:
         """Return the lines (2, m), (m,) in two columns, where the others are as in ``base`` (d,)."""
-        others = np.setdiff1d(np.arange(len(base)), columns)
-        return self.directions[list(columns)], self.offsets + base[others] @ self.directions[others]
+        fixed = np.setdiff1d(np.arange(len(base)), columns)
+        return self.directions[list(columns)], self.offsets + base[fixed] @ self.directions[fixed]
 
     def spanning(self, X: Array) -> NDArray[np.intp]:
         """Return which rows X (n, d) span a hyperplane; those that are not where they should be, of other data, do not.

@@ -63,22 +63,22 @@ class Context:
         """
         route = Route(model, rows if rows is not None else x)
         network = sum_of(route.estimator)
-        given = None if rows is None else route.rows(rows, "rows")[0]
+        traced = None if rows is None else route.rows(rows, "rows")[0]
         if targets is not None:
-            if given is None:
+            if traced is None:
                 raise fail("targets", "explain", "given with rows", describe("no rows"))
-            targets = _targets(targets, len(given.seen), route.estimator)
-        numbers = rows_of_parts(route.estimator, network, None if given is None else given.seen)
-        training = given is not None and are_training_rows(route.estimator, network, numbers, given.seen)
+            targets = _targets(targets, len(traced.seen), route.estimator)
+        numbers = rows_of_parts(route.estimator, network, None if traced is None else traced.seen)
+        training = traced is not None and are_training_rows(route.estimator, network, numbers, traced.seen)
         if training or network.reference is None:
-            reference = route.reference(network.reference, given)
+            reference = route.reference(network.reference, traced)
             name = "the mean of the training rows" if training else "the mean of the given rows"
             zeros = "a row that the network sees as zeros" if route.steps else "a row of zeros"
-            name = zeros if given is None else name
+            name = zeros if traced is None else name
         else:
             reference = route.reference(network.reference, None)
             name = "the mean of the training rows"
-        return cls(route, network, given, targets, training, numbers, reference, name)
+        return cls(route, network, traced, targets, training, numbers, reference, name)
 
     @property
     def estimator(self) -> Any:
@@ -139,7 +139,7 @@ class Context:
             kind = "is" if hasattr(self.estimator, "classes_") else "has the target"
             parts = [f"{kind} {cell(self.targets[number])}:"]
         for j in list(columns)[:_SHOWN]:
-            value = cell(self.route.column(self.rows.given, j)[number])
+            value = cell(self.route.column(self.rows.table, j)[number])
             parts.append(f"{self.route.names[j]} {value},")
         return " ".join(parts).rstrip(",:")
 

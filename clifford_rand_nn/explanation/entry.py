@@ -40,9 +40,9 @@ def explain(
         sees, and the text says so.
     x : rows as the model takes them, or one row: an array (d,), a Series or a dict
     rows : table, optional
-        The rows of training, so that those that matter can be shown, planes and regions be told in their terms and,
-        for finite networks, rows speak for and against; or other rows, on which columns and regions are then judged.
-        Training rows are known by their number and, with infinitely many gates, by what is in the network.
+        The training rows, so that those of large contributions are shown, with planes and regions and, for finite
+        networks, with contributions of rows; or other rows, on which the importance of columns is measured. Training
+        rows are recognized by their number and, with infinitely many gates, by the rows in the network.
     targets : (n,) array, optional
         Of ``rows``: for permutation importance, and to be shown with them.
     output : int, optional

@@ -63,7 +63,7 @@ def error_measure(model: Any) -> str:
 def prediction_error(model: Any, X: Any, y: NDArray[Any], weights: Array | None = None) -> float:
     """Return the error of a fitted model on rows.
 
-    Log loss where there are probabilities (of several labels a row, its mean over the labels), else 1 minus the
+    Log loss where there are probabilities (multilabel: its mean over the labels), else 1 minus the
     accuracy or R².
 
     Examples

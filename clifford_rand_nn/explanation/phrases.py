@@ -94,8 +94,8 @@ def plane_text(context: Context, neuron: int) -> str:
     terms = sorted((term for term in terms if term[1]), key=lambda term: -float(size[term[2]].sum()))
     unit = abs(terms[0][1])
     text = _sum_text([(weight / unit, name) for name, weight, _ in terms[:_TERMS]])
-    others = len(terms) - _TERMS
-    more = f" + {others} smaller" if others > 0 else ""
+    remaining = len(terms) - _TERMS
+    more = f" + {remaining} smaller" if remaining > 0 else ""
     scale = float(np.abs(weights * encoded).max(initial=0.0)) + float(np.abs(network.offsets[neuron])) + abs(constant)
     border = 0.0 if abs(level + constant) <= _ROUNDING * scale else -(level + constant) / unit
     return f"active where {text}{more} ≥ {border:.4g}"

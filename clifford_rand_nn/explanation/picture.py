@@ -19,15 +19,15 @@ def draw_prediction(row: Any, ax: Any, top: int) -> Any:
     c = row.output_of(0)
     parts = row.columns[0, c]
     shown = largest(parts, top)
-    others = [j for j in range(len(parts)) if j not in shown]
+    remaining = [j for j in range(len(parts)) if j not in shown]
     names = []
     for j in shown:
         rank = rank_text(float(row.ranks[0, j]))
         names.append(_short(f"{row.column_names[j]} {row.values[0][j]}") + (f"\n({rank})" if rank else ""))
     amounts = [float(parts[j]) for j in shown]
-    if others:
-        names.append(others_text(len(others)))
-        amounts.append(float(parts[others].sum()))
+    if remaining:
+        names.append(others_text(len(remaining)))
+        amounts.append(float(parts[remaining].sum()))
     base, f = float(row.base[0, c]), float(row.outputs[0, c])
     names += [f"{row.context.measured_from},\nby this gradient", "together, the output"]
     colors = [_UP if amount > 0 else _DOWN for amount in amounts] + [_SUM, _SUM]

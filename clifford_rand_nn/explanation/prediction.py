@@ -198,7 +198,7 @@ def explain_rows(context: Context, x: Any, output: int | None) -> PredictionExpl
         predictions=result["predictions"],
         probabilities=result["probabilities"],
         column_names=list(route.names),
-        values=_transposed([[cell(v) for v in route.column(rows.given, j).tolist()] for j in range(len(route.names))]),
+        values=_transposed([[cell(v) for v in route.column(rows.table, j).tolist()] for j in range(len(route.names))]),
         columns=route.summed(columns),
         base=local.base,
         slopes=route.back(local.slopes),

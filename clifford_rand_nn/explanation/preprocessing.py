@@ -29,14 +29,14 @@ class Rows(NamedTuple):
 
     Attributes
     ----------
-    given : data frame or (m, t) array
+    table : data frame or (m, t) array
     encoded : (m, k)
         Columns that are explained, each made of one of the given ones.
     seen : (m, d)
         Columns that the network sees.
     """
 
-    given: Any
+    table: Any
     encoded: Array
     seen: Array
 
@@ -110,17 +110,17 @@ class Route:
         ArgumentError
             There are no rows, or they are none that the steps or the estimator take; it calls them ``name``.
         """
-        given, single = as_table(x, self.given_names, name)
-        if len(given) == 0:
+        table, single = as_table(x, self.given_names, name)
+        if len(table) == 0:
             raise fail(name, "explain", "one row or more", describe("none"))
-        with refused_by_scikit_learn("explain", given, called=name):
-            encoded = self._through(self._before, given)
+        with refused_by_scikit_learn("explain", table, called=name):
+            encoded = self._through(self._before, table)
             seen = self._through(self._after, encoded) if self._after else encoded
         with _names_known():
             data = np.ascontiguousarray(new_rows(self.estimator, seen, name=name, owner="explain"))
         numbers = data if not self._after else np.asarray(encoded, dtype=np.float64)
-        shown = self.followed and (self.steps or hasattr(given, "columns"))  # else what is given are these numbers
-        return Rows(given if shown else data, np.ascontiguousarray(numbers), data), single
+        shown = self.followed and (self.steps or hasattr(table, "columns"))  # else what is given are these numbers
+        return Rows(table if shown else data, np.ascontiguousarray(numbers), data), single
 
     def back(self, slopes: Array) -> Array:
         """Return slopes by encoded columns (…, k) from those by the columns that the network sees (…, d)."""
@@ -171,12 +171,12 @@ class Route:
         encoded = np.asarray(np.linalg.lstsq(self.matrix.T, seen - self._offset, rcond=None)[0], dtype=np.float64)
         return encoded, self.forth(encoded)
 
-    def column(self, given: Any, j: int) -> NDArray[Any]:
+    def column(self, table: Any, j: int) -> NDArray[Any]:
         """Return the explained column j of rows as they were given."""
-        if not hasattr(given, "columns"):
-            return np.asarray(given[:, self.places[j]])
-        own = {str(name): i for i, name in enumerate(given.columns)}
-        return np.asarray(given.iloc[:, own.get(self.names[j], self.places[j])].to_numpy())
+        if not hasattr(table, "columns"):
+            return np.asarray(table[:, self.places[j]])
+        own = {str(name): i for i, name in enumerate(table.columns)}
+        return np.asarray(table.iloc[:, own.get(self.names[j], self.places[j])].to_numpy())
 
     def _follow(self) -> bool:
         """Find the matrix of steps that mix columns, by what they make of unit rows; say whether they are linear."""

@@ -230,10 +230,10 @@ def _column_lines(row: Any, c: int) -> list[str]:
     if isinstance(context.network, KernelSum) and context.network.network.standard.bound:
         head += "; outliers are clipped, as the network takes them"
     shown = largest(parts, _ROW_COLUMNS)
-    others = [j for j in range(len(parts)) if j not in shown]
-    amounts = [float(parts[j]) for j in shown] + ([float(parts[others].sum())] if others else [])
+    remaining = [j for j in range(len(parts)) if j not in shown]
+    amounts = [float(parts[j]) for j in shown] + ([float(parts[remaining].sum())] if remaining else [])
     sums = [float(row.base[0, c]), float(row.outputs[0, c])]
-    names = [_entry(row, j) for j in shown] + ([others_text(len(others))] if others else [])
+    names = [_entry(row, j) for j in shown] + ([others_text(len(remaining))] if remaining else [])
     effects = [towards(context, c, amount) for amount in amounts] + ["", ""]
     effects[: len(shown)] = [effect + _per_unit(row, c, j) for effect, j in zip(effects, shown, strict=False)]
     names += [f"{context.measured_from}, by this gradient", "together, the output"]
@@ -265,10 +265,10 @@ def _neuron_lines(row: Any, c: int) -> list[str]:
     for i in shown:
         through = "" if planes is None or not len(planes[i]) else f"; plane through {rows_text(planes[i])}"
         lines.append((f"neuron {row.neuron_numbers[i]}", float(parts[i]), plane_text(context, i) + through))
-    others = count - len(shown)
-    if others > 0:
+    remaining = count - len(shown)
+    if remaining > 0:
         rest = float(parts.sum() - parts[shown].sum())
-        lines.append((f"{others} other{'s' if others > 1 else ''}", rest, ""))
+        lines.append((f"{remaining} other{'s' if remaining > 1 else ''}", rest, ""))
     lines += [("intercept", float(row.intercept[c]), ""), ("the output", float(row.outputs[0, c]), "")]
     return [f"Neurons: {count} of {total} are active for this row", *_amounts(lines)]
 

@@ -53,8 +53,8 @@ def _found(rows: Array, among: Array) -> Numbers | None:
     return places if _alike(rows, among[places]) else None
 
 
-def _alike(rows: Array, others: Array) -> bool:
-    return bool(np.allclose(rows, others, rtol=0, atol=_SAME * max(1.0, float(np.abs(rows).max()))))
+def _alike(rows: Array, expected: Array) -> bool:
+    return bool(np.allclose(rows, expected, rtol=0, atol=_SAME * max(1.0, float(np.abs(rows).max()))))
 
 
 def are_training_rows(estimator: Any, network: NetworkSum, numbers: Numbers | None, seen: Array) -> bool:
