@@ -219,7 +219,7 @@ def test_what_is_no_engine_is_refused(shards, tmp_path):
 
 
 def test_a_worker_that_takes_much_longer_than_the_others_is_named(shards, client, monkeypatch):
-    for name, value in {"_LOOK_SECONDS": 0.02, "_LATE": 1.0, "_LATE_SECONDS": 0.05}.items():
+    for name, value in {"_LOOK_SECONDS": 0.02, "_LATE": 0.01, "_LATE_SECONDS": 0.05}.items():
         monkeypatch.setattr(f"clifford_rand_nn.shards.engines.dask_tasks.{name}", value)
     with (
         as_engine(client, shards, "owner", None) as engine,
