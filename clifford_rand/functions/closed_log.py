@@ -20,14 +20,12 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.closed_exponential import CHUNK, SEPARATE, plane_exponential
-from clifford_rand.functions.closed_split import DIMENSIONS, tangent_code
+from clifford_rand.functions.closed_split import AGREES, DIMENSIONS, UNIT, tangent_code, unit_versors
 from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.study import angle_and_half
 from clifford_rand.plans.cost_model import keep, plan_of
 
 MOST = 5  # dimensions in which ⟨R⟩_4 squares to a number
-AGREES = 500  # units of rounding, relative to max|R|, by which exp(log R) and (√R)² may differ from R
-UNIT = 64  # units of rounding, relative to Σ R_i², within which R ~R is 1
 LOW = -0.9  # S below which B² of one of two planes is summed anew, and 1 + S cancels in Python numbers
 
 Rows = NDArray[np.float64]
@@ -77,21 +75,8 @@ class RotorCode:
 
     def unit(self, rows: Rows, eps: float) -> Unit:
         """Return the rows (M, N) of versors brought to R ~R = 1, their scale apart."""
-        largest = np.abs(rows).max(axis=0)
-        fine = largest > 0
-        largest = np.where(fine, largest, 1.0)
-        rows = rows / largest
-        size = (rows * rows).sum(axis=0)
-        total = self._row(self.number(rows)[0], rows)
-        fine &= total > UNIT * eps * size
-        # within the rounding of R ~R no scale is seen, and to divide by it would only spoil a large boost
-        inside = np.where((largest < 1e87) & (largest > 1e-87), largest, 0.0) ** 2
-        unit = np.abs(total * inside - 1) <= UNIT * eps * size * inside
-        n = np.where(unit, 1 / largest, np.sqrt(np.where(fine, total, 1.0)))
-        # R ~R is 1 + m now, m of grade 4 alone
-        rows = rows / n
-        size = size / (n * n)
-        scale = np.where(unit, 0.0, np.log(largest) + np.log(n))
+        # R ~R is 1 + m then, m of grade 4 alone
+        rows, size, scale, fine = unit_versors(rows, lambda rows: self.number(rows)[0], eps)
         # ⟨B²⟩_0 and B∧B; R ~R = 1 asks for s² + Q² - ⟨B²⟩_0 = 1 and B∧B = 2 s Q
         square, area = self._square_and_area(rows)
         if self.quartic.size:

@@ -12,6 +12,7 @@ B± = B (1 ± J)/2, and F1 - F2 = r B+ + B-/r with r² = B-²/B+². What has no 
 general way (`bivector_split`).
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -173,6 +174,25 @@ UNIT = 64  # units of rounding, relative to Σ R_i², within which R ~R is 1
 SMALL = 1e-3  # |s| / max|R| below which T has lost too many digits
 
 
+def unit_versors(rows: Rows, number: Callable[[Rows], Any], eps: float) -> tuple[Rows, Rows, Rows, NDArray[np.bool_]]:
+    """Return rows (M, N) of versors divided to ⟨R ~R⟩_0 = 1, Σ R_i² of these, the log of the divisor, and a mask.
+
+    ``number`` returns ⟨R ~R⟩_0 of rows; the mask is False where that is not above the rounding of its terms.
+    """
+    largest = np.abs(rows).max(axis=0)
+    fine = largest > 0
+    largest = np.where(fine, largest, 1.0)
+    rows = rows / largest
+    size = (rows * rows).sum(axis=0)
+    total = np.broadcast_to(np.asarray(number(rows), dtype=np.float64), size.shape)
+    fine &= total > UNIT * eps * size
+    # within the rounding of R ~R no scale is seen, and to divide by it would only spoil a large boost
+    inside = np.where((largest < 1e87) & (largest > 1e-87), largest, 0.0) ** 2
+    unit = np.abs(total * inside - 1) <= UNIT * eps * size * inside
+    n = np.where(unit, 1 / largest, np.sqrt(np.where(fine, total, 1.0)))
+    return rows / n, size / (n * n), np.where(unit, 0.0, np.log(largest) + np.log(n)), fine
+
+
 class TangentCode:
     """The code for the even elements of one metric of six dimensions."""
 
@@ -189,18 +209,7 @@ class TangentCode:
 
     def tangents(self, rows: Rows, eps: float) -> Any:
         """Return the unit rows, the log of their scale, the T_i, their squares, where a turn is added, and a mask."""
-        largest = np.abs(rows).max(axis=0)
-        fine = largest > 0
-        largest = np.where(fine, largest, 1.0)
-        rows = rows / largest
-        size = (rows * rows).sum(axis=0)
-        (total,) = self.number(rows)
-        fine &= total > UNIT * eps * size
-        inside = np.where((largest < 1e87) & (largest > 1e-87), largest, 0.0) ** 2
-        unit = np.abs(total * inside - 1) <= UNIT * eps * size * inside
-        n = np.where(unit, 1 / largest, np.sqrt(np.where(fine, total, 1.0)))
-        rows = rows / n
-        scale = np.where(unit, 0.0, np.log(largest) + np.log(n))
+        rows, _, scale, fine = unit_versors(rows, lambda rows: self.number(rows)[0], eps)
         s = rows[0]
         fine &= np.abs(s) > SMALL * np.abs(rows).max(axis=0)
         parts, split = split_code(self.metric).split(rows[1:16] / np.where(fine, s, 1.0))

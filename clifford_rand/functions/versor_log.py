@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from clifford_rand._typing import MV
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.functions.closed_log import closed_bivector
+from clifford_rand.functions.closed_split import AGREES, unit_versors
 from clifford_rand.functions.exponential import exponential
 from clifford_rand.functions.orthogonal_log import commuting_turn, orthogonal_log, rotation_planes
 from clifford_rand.functions.unit_form import Array, Frame
@@ -221,8 +222,6 @@ def _polished(frame: Frame, R: MV, scalar: float, B: Array, unit: bool) -> tuple
 
 MIXES = (0.618, -1.83)  # values of c
 STRAIGHT = 1e-4  # angle below π by which a plane must turn less: at π its two eigenvalues are one
-AGREES = 500  # units of rounding, relative to max|R|, by which exp(log R) may differ from R
-UNIT = 64  # units of rounding, relative to Σ R_i², within which R ~R is 1
 
 
 def planes_log(frame: Frame, values: Array, eps: float) -> tuple[Array, Array, NDArray[np.bool_]]:
@@ -236,15 +235,12 @@ def planes_log(frame: Frame, values: Array, eps: float) -> tuple[Array, Array, N
 
 
 def _by_mix(frame: Frame, values: Array, eps: float, mix: float) -> tuple[Array, Array, NDArray[np.bool_]]:
-    largest = np.abs(values).max(axis=1)
-    fine = (largest > 1e-87) & (largest < 1e87)
-    rows = values / np.where(fine, largest, 1.0)[:, None]
-    R = frame.algebra.new(frame.even, rows)
-    squared, size = (R * ~R).coefficients[:, 0], (rows * rows).sum(axis=1)
-    fine &= squared > UNIT * eps * size
-    unit = np.abs(squared * largest**2 - 1) <= UNIT * eps * size * largest**2
-    scale = np.where(fine, np.where(unit, 1 / np.where(fine, largest, 1.0), np.sqrt(np.where(fine, squared, 1.0))), 1.0)
-    rows = rows / scale[:, None]
+    def number(rows: Array) -> Array:
+        R = frame.algebra.new(frame.even, rows.T)
+        return np.asarray((R * ~R).coefficients[:, 0])
+
+    columns, _, scales, fine = unit_versors(values.T, number, eps)
+    rows = columns.T
     R = frame.algebra.new(frame.even, rows[:, None])
     vectors = frame.algebra.vector(np.eye(frame.d))
     M = np.swapaxes((R * vectors * ~R).select_keys(vectors.keys).coefficients, -1, -2)
@@ -264,7 +260,7 @@ def _by_mix(frame: Frame, values: Array, eps: float, mix: float) -> tuple[Array,
         B = np.where(opposite[:, None], _bivectors(frame, L + turn), B)
         image = exp_by_planes(frame, B)
     fine &= np.abs(image - rows).max(axis=1) <= AGREES * eps * np.abs(rows).max(axis=1)
-    return np.where(unit, 0.0, np.log(np.where(fine, scale * largest, 1.0))), B, fine
+    return np.where(fine, scales, 0.0), B, fine
 
 
 def _angles(M: Array, mix: float) -> tuple[Array, Array]:
