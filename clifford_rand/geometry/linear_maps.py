@@ -63,8 +63,7 @@ def outermorphism(A: MV, F: ArrayLike, target: Any = None) -> MV:
     parts = [np.zeros((*batch, 0), dtype=dtype)]
     for k, image in zip(kept, images, strict=True):  # image (..., n_S, C(d', k))
         values = A.coefficients[..., keys.slices[k]]
-        if values.dtype == INT and image.dtype == INT:
-            # Python integers where int64 would wrap
+        if values.dtype == INT and image.dtype == INT:  # Python integers where int64 would wrap
             part = in_integers(_mapped, values.shape[-1] * largest(values) * largest(image), values, image)
         else:
             part = _mapped(values, image)
