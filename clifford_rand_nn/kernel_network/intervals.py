@@ -170,14 +170,6 @@ def fit_intervals(
     have seen the row leave too little. ``variance`` (n,): predictive variances of the same predictions, without the row
     as well, in any unit. ``weights`` (n,): only ratios matter. Raises ArgumentError: arrays of other shapes, or not
     finite; weights as in `normalized`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> found = fit_intervals(np.arange(-9.0, 10.0)[:, None])  # 19 residuals: 18 of 20 are at most 9
-    >>> low, high = found.interval([[100.0]], coverage=0.9)
-    >>> low.tolist(), high.tolist()
-    ([[91.0]], [[109.0]])
     """
     owner = "fit_intervals"
     r = np.abs(np.asarray(as_real(residuals, "residuals", owner), dtype=np.float64))

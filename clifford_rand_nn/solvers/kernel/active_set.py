@@ -21,11 +21,6 @@ def bounded_quadratic(H: Array, b: Array, active: NDArray[np.bool_]) -> Array:
     r"""Minimize :math:`\tfrac12x^THx - b^Tx` over x ≥ 0, from a guess at which entries are positive.
 
     ``H`` (P, P): positive semidefinite. ``b`` (P,). ``active`` (P,): the guess, as truth values.
-
-    Examples
-    --------
-    >>> bounded_quadratic(np.eye(2), np.array([1.0, -1.0]), np.array([True, True]))
-    array([1., 0.])
     """
     H = H + np.diag(_RIDGE * H.diagonal() + np.finfo(np.float64).tiny)
     least = _ROUNDING * float(np.abs(b).max(initial=0.0))

@@ -35,14 +35,6 @@ def purify(K: Array, weights: Weights, fit_intercept: bool) -> Weights:
     ``K`` (n, N). ``weights``: on columns of K. ``fit_intercept``: whether the intercept may move. Return value: on a
     subset of the columns. Predictions differ by rounding of the largest contribution. Raises ArgumentError: the weights
     do not belong to columns of K.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> K = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
-    >>> found = purify(K, Weights(np.arange(3), np.array([[1.0], [1.0], [2.0]]), np.zeros(1)), False)
-    >>> found.columns.size, (K[:, found.columns] @ found.values).ravel().tolist()
-    (2, [3.0, 3.0])
     """
     columns, values, intercept = weights
     if values.shape[:1] != columns.shape or values.ndim != 2 or np.max(columns, initial=-1) >= K.shape[1]:
