@@ -24,7 +24,7 @@ from numba.core.serialize import dumps
 
 from clifford_rand._files import replaced
 from clifford_rand._threads import cached_property
-from clifford_rand.compiler.folder import code_folder
+from clifford_rand.compiler.folder import code_folder, source_name
 
 _DIGEST_BYTES = 32  # of SHA-256
 _CONSTANTS = (bool, int, float, complex, str, bytes, tuple, np.generic, np.dtype, type(None))  # compiled into the code
@@ -46,6 +46,18 @@ def compiled(*, text: str | None = None, **options: Any) -> Callable[[Callable[.
         return dispatcher
 
     return decorate
+
+
+def compile_source(source: str, module: str, **options: Any) -> Any:
+    """Return the function ``kernel`` of generated code, compiled under a name that is the digest of the code.
+
+    ``module`` is the name of one that exists: Numba imports it with machine code from the disk.
+    """
+    namespace: dict[str, Any] = {"__name__": module}
+    exec(compile(source, "<generated>", "exec"), namespace)  # the text is generated here, from names made here
+    kernel = namespace["kernel"]
+    kernel.__name__ = kernel.__qualname__ = source_name(source)  # of which a process has one
+    return compiled(text=source, **options)(kernel)
 
 
 class CodeCache(NullCache):

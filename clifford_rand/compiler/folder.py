@@ -1,7 +1,7 @@
 """The user's folder of compiled code; it is found without Numba, whose import takes 0.4 s."""
 
+import hashlib
 import os
-import stat
 import sys
 from pathlib import Path
 
@@ -15,15 +15,35 @@ def code_folder() -> Path | None:
     try:
         folder = _path()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if hasattr(os, "getuid"):
-            status = os.lstat(folder)
-            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
-                return None  # a link, or of another user, who could exchange the files in it
-            if status.st_mode & 0o077:
-                os.chmod(folder, 0o700)
+        if hasattr(os, "getuid") and not _is_private(folder):
+            return None
     except (OSError, RuntimeError):  # nobody may write there, or the user has no home
         return None
     return folder
+
+
+def _is_private(folder: Path) -> bool:
+    """Tell whether no other user can exchange files in a folder; one of this user that others can enter is closed."""
+    link, status = os.lstat(folder), os.stat(folder)
+    if {link.st_uid, status.st_uid} != {os.getuid()}:
+        return False
+    if status.st_mode & 0o077:
+        try:
+            os.chmod(folder, 0o700)
+        except OSError:  # a file system that may only be read
+            return not status.st_mode & 0o022
+    return True
+
+
+def source_name(source: str) -> str:
+    """Return the name of the function of generated code, by its digest."""
+    return f"loop_{hashlib.blake2b(source.encode(), digest_size=16).hexdigest()}"
+
+
+def is_cached(source: str) -> bool:
+    """Tell whether machine code of generated code is on the disk, for whatever types and processor."""
+    folder = code_folder()
+    return folder is not None and any(folder.glob(f"*.{source_name(source)}.*"))
 
 
 def _path() -> Path:

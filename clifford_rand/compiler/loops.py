@@ -5,7 +5,6 @@ flags where guards may fail (or None), and the first sample and the one after th
 in some samples, whose flags are then 1; 2 or 3 if one failed that is the same for all.
 """
 
-import hashlib
 import sys
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._threads import cached_property
-from clifford_rand.compiler.folder import code_folder
+from clifford_rand.compiler.folder import is_cached
 from clifford_rand.compiler.graph import Program, needed
 from clifford_rand.compiler.source import array_source, loop_source
 
@@ -103,30 +102,16 @@ class LazyLoop:
             return False
         if not self._is_probed:
             self._is_probed = True
-            if _is_cached(_name(self.source)):
+            if is_cached(self.source):
                 self._compile_time = 0.0
         return self._numpy_time >= self._compile_time + (0 if "numba" in sys.modules else LOAD)
 
     def _compile(self, contracts: bool) -> Loop:
-        from clifford_rand.compiler import intrinsics
-        from clifford_rand.compiler.cache import compiled
+        from clifford_rand.compiler.cache import compile_source  # and with it Numba
 
-        namespace: dict[str, Any] = {"__name__": intrinsics.__name__}  # which Numba imports with code from the disk
-        exec(compile(self.source, "<fused>", "exec"), namespace)  # generated, of our names
-        kernel = namespace["kernel"]
-        kernel.__name__ = kernel.__qualname__ = _name(self.source)  # of the machine code, unique in a process
         # a division by zero gives inf or NaN as in NumPy
         options = {"error_model": "numpy"} | ({"fastmath": {"contract"}} if contracts else {})
-        return compiled(text=self.source, **options)(kernel)
-
-
-def _name(source: str) -> str:
-    return f"loop_{hashlib.blake2b(source.encode(), digest_size=16).hexdigest()}"
-
-
-def _is_cached(name: str) -> bool:
-    folder = code_folder()
-    return folder is not None and any(folder.glob(f"*.{name}.*"))
+        return compile_source(self.source, "clifford_rand.compiler.intrinsics", **options)
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -176,13 +176,10 @@ def compile_function(mv: Any, arguments: Sequence[Any], backend: str) -> Compile
     expressions = mv.coefficients.tolist()
     kernel: Any
     if backend == "numba":
-        import numba
+        from clifford_rand.compiler.cache import compile_source  # and with it Numba
 
         source = array_source(symbols, expressions)
-        namespace: dict[str, Any] = {}
-        exec(compile(source, "<lambdify>", "exec"), namespace)  # the text is generated here, from names made here
-        # error_model: a division by zero gives inf or NaN, as in NumPy
-        kernel = numba.njit(nogil=True, error_model="numpy")(namespace["kernel"])
+        kernel = compile_source(source, __name__, error_model="numpy")  # division by zero gives inf or NaN, as in NumPy
     else:
         kernel = numpy_function(symbols, expressions)
         source = inspect.getsource(kernel)

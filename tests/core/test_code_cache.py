@@ -116,7 +116,16 @@ def test_files_and_folders_that_others_can_write_are_not_used(kept, tmp_path, mo
     real = tmp_path / "elsewhere"
     file.parent.rename(real)
     file.parent.symlink_to(real)
-    assert folder.code_folder() is None
+    assert kept.load_overload("types", Context()) == "code"  # by a link of this user
+
+    def refuse(path, mode):
+        raise OSError(30, "Read-only file system", path)
+
+    for mode, is_used in ((0o755, True), (0o775, False)):
+        real.chmod(mode)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "chmod", refuse)
+            assert (folder.code_folder() is not None) == is_used
 
 
 def test_a_function_without_a_file_is_compiled_and_not_kept():
