@@ -1,7 +1,7 @@
 """The choice of a plan for a product by a cost model, and the plans of a metric.
 
 A plan is made once for each (product, keys, keys) of a metric and kept there. The constants of the model are measured
-by ``tests/benchmarks/bench_products.py``, and a test holds the choice against the clock around the crossovers.
+by ``tests/benchmarks/bench_products.py``.
 """
 
 from typing import Any
