@@ -148,7 +148,7 @@ def fit_calibration(
     the row promise too much. Targets were -1 and 1. ``variance`` (n,): predictive variances, without the row as well,
     in any unit: :math:`k(x,x)-k_x^T(K+n\beta I)^{-1}k_x`. ``identity``: whether the softmax of the outputs, without a
     parameter, is a candidate: for those of the logistic loss. Raises ArgumentError: arrays of other shapes, or not
-    finite; an index that is no class; weights as in `normalized`.
+    finite; an index outside the classes; weights as in `normalized`.
 
     Examples
     --------
