@@ -42,8 +42,7 @@ class ArrayFunction:
         xp = _namespace(arrays)
         like = next(array for array in arrays if not isinstance(array, int | float))
         inputs = (
-            xp.asarray(one, dtype=like.dtype, device=like.device) if isinstance(one, int | float) else one
-            for one in arrays
+            xp.asarray(x, dtype=like.dtype, device=like.device) if isinstance(x, int | float) else x for x in arrays
         )
         parts = self._function(xp, *inputs)
         return self._build([part[..., 0] if scalar else part for part, scalar in zip(parts, self._scalar, strict=True)])
