@@ -9,13 +9,13 @@ import sympy
 import clifford_rand as cr
 from clifford_rand.presets import cga, pga, sta
 from support.bad_input import algebra, names, presets
-from support.bad_input.good import plain
+from support.bad_input.good import as_lists, plain
 
 torch = pytest.importorskip("torch")
 
 CALLS = {
     name: calls
-    for name, calls in {**presets.CALLS, **algebra.CALLS}.items()
+    for name, calls in as_lists(presets.CALLS | algebra.CALLS).items()
     if name.partition(".")[0] in ("pga", "cga", "sta", "cr", "Classified", "VersorParts", "LinearMap", "Algebra")
     and name not in ("cr.fused", "LinearMap.eigenblades")  # a function of the user's; eigenvectors of symbols: seconds
 }

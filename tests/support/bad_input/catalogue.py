@@ -4,7 +4,7 @@ from support.bad_input import algebra, commands, models, names, pictures, preset
 from support.bad_input.trial import Table
 
 _PARTS = (algebra, presets, sketches, models, pictures, tables)
-CALLS = {name: calls for part in _PARTS for name, calls in part.CALLS.items()}
+CALLS = {name: calls if isinstance(calls, list) else [calls] for part in _PARTS for name, calls in part.CALLS.items()}
 
 
 class WholeTable(Table):

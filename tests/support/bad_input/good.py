@@ -60,6 +60,11 @@ def through(run, *arguments, **options):
     return Good(arguments, options, run)
 
 
+def as_lists(table):
+    """Return {name: list of calls} of a table that has the call itself where a name has one."""
+    return {name: calls if isinstance(calls, list) else [calls] for name, calls in table.items()}
+
+
 def _kind(name):
     def argument(value=None, /, **own):
         return Argument(name, value, {_named(key): expected for key, expected in own.items()})

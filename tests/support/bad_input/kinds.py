@@ -33,23 +33,8 @@ class Nothing:
         return "Nothing()"
 
 
-def odd_values(argument, value):
-    """Return {name: (make, expected)} of an argument whose good value is ``value``; ``make()`` returns an `Odd`."""
-    found = {}
-    for name, (expected, make) in KINDS[argument.kind].items():
-        try:
-            make_now = make(value)
-        except _DoesNotApply:
-            continue
-        found[name] = (make_now, argument.own.get(name, argument.own.get("every", expected)))
-    unknown = set(argument.own) - set(KINDS[argument.kind]) - {"every"}
-    if unknown:
-        raise KeyError(f"{argument.kind} has no odd values called {sorted(unknown)}")
-    return {name: pair for name, pair in found.items() if pair[1] != "left out"}
-
-
-class _DoesNotApply(Exception):  # noqa: N818
-    pass
+class DoesNotApply(Exception):  # noqa: N818
+    """The good value has no such neighbor."""
 
 
 # ---- wrong types, for everything
@@ -83,6 +68,11 @@ def _wrong(*left_out, **changed):
     return found
 
 
+def _expecting(expected, values, *names):
+    """Return values of which those named are expected to give something else."""
+    return values | {name: (expected, values[name][1]) for name in names}
+
+
 # ---- arrays
 
 
@@ -90,7 +80,7 @@ def _array(change, expected, plain=None):
     def make(value):
         array = np.asarray(value)
         if array.dtype.kind not in "fiuc" or array.size == 0:
-            raise _DoesNotApply
+            raise DoesNotApply
         with np.errstate(all="ignore"):
             return Odd(change(array.copy()), None if plain is None else plain(array.copy()))
 
@@ -113,7 +103,7 @@ def _read_only(array):
 
 def _fortran(array):
     if array.ndim < 2:
-        raise _DoesNotApply
+        raise DoesNotApply
     return np.asfortranarray(array)
 
 
@@ -159,7 +149,7 @@ def _frame(array):
     import pandas as pd
 
     if array.ndim != 2:
-        raise _DoesNotApply
+        raise DoesNotApply
     return pd.DataFrame(array, columns=[f"c{j}" for j in range(array.shape[1])])
 
 
@@ -241,12 +231,13 @@ def _rows():
 def _numbers():
     """Return what may come for coefficients, which may be complex, exact or symbols, and NaN."""
     found = {**_wrong("empty list", "not a number"), **_real_arrays()}
-    for name in ("NaN", "infinity", "-infinity", "all NaN"):
-        found[name] = (OTHER, found[name][1])
-    for name in ("complex", "objects", "float16", "truth values", "extended precision", "big-endian float32"):
-        found[name] = (RIGHT, found[name][1])
-    for name in ("scale 1e150", "scale 1e300", "scale 1e-150", "scale 1e-300", "mixed scales", "denormal"):
-        found[name] = (OTHER, found[name][1])
+    found = _expecting(OTHER, found, "NaN", "infinity", "-infinity", "all NaN")
+    found = _expecting(
+        RIGHT, found, "complex", "objects", "float16", "truth values", "extended precision", "big-endian float32"
+    )
+    found = _expecting(
+        OTHER, found, "scale 1e150", "scale 1e300", "scale 1e-150", "scale 1e-300", "mixed scales", "denormal"
+    )
     found["empty list"] = _constant([], RIGHT)
     return found
 
@@ -380,10 +371,10 @@ def _index():
 
 def _groups():
     found = _labels()
-    for name in ("one class", "a class of one", "all different", "continuous", "truth values", "with a number"):
-        found[name] = (RIGHT, found[name][1])
+    found = _expecting(
+        RIGHT, found, "one class", "a class of one", "all different", "continuous", "truth values", "with a number"
+    )
     found["None"] = _constant(None, RIGHT)
-    found["one class"] = (RIGHT, found["one class"][1])
     return found
 
 
@@ -393,7 +384,7 @@ def _groups():
 def _scalar(change, expected):
     def make(value):
         if not isinstance(value, int | float):
-            raise _DoesNotApply
+            raise DoesNotApply
         return Odd(change(value))
 
     return expected, make
@@ -439,8 +430,7 @@ def _count():
 
 def _number():
     found = _any_number()
-    for name in ("not a number", "NumPy's NaN", "infinity", "-infinity"):
-        found[name] = (REFUSED, found[name][1])
+    found = _expecting(REFUSED, found, "not a number", "NumPy's NaN", "infinity", "-infinity")
     return found | {
         "zero": _constant(0.0, RIGHT),
         "minus zero": _constant(-0.0, RIGHT),
@@ -460,22 +450,20 @@ def _number():
 
 def _positive():
     found = _number()
-    found["negative"] = (REFUSED, found["negative"][1])
+    found = _expecting(REFUSED, found, "negative")
     found["-infinity"] = _constant(-np.inf)
     return found
 
 
 def _share():
     found = _positive()
-    for name in ("zero", "minus zero", "1e150", "1e300", "an integer"):
-        found[name] = (REFUSED, found[name][1])
+    found = _expecting(REFUSED, found, "zero", "minus zero", "1e150", "1e300", "an integer")
     return found | {"one": _constant(1.0, RIGHT), "above one": _constant(1.0000001)}
 
 
 def _tolerance():
     found = _positive()
-    for name in ("1e150", "1e300", "an integer", "beyond float", "beyond printing"):
-        found[name] = (REFUSED, found[name][1])
+    found = _expecting(REFUSED, found, "1e150", "1e300", "an integer", "beyond float", "beyond printing")
     return found | {"one": _constant(1.0, RIGHT), "None": _constant(None, RIGHT)}
 
 
@@ -595,14 +583,12 @@ def _dtype():
 
 def _limit():
     found = _positive() | {"None": _constant(None, RIGHT)}
-    found["infinity"] = (RIGHT, found["infinity"][1])
-    return found
+    return _expecting(RIGHT, found, "infinity")
 
 
 def _sequence():
     found = _vector()
-    for name in ("zeros", "minus zeros", "no rows", "empty list"):
-        found[name] = (REFUSED, found[name][1])
+    found = _expecting(REFUSED, found, "zeros", "minus zeros", "no rows", "empty list")
     return found | {"negative": _array(lambda a: -np.abs(a) - 1, REFUSED), "None": _constant(None, RIGHT)}
 
 
@@ -638,7 +624,7 @@ def _element():
     def make(change, expected):
         def made(value):
             if not hasattr(value, "keys") or np.asarray(value.coefficients).dtype.kind not in "fiu":
-                raise _DoesNotApply
+                raise DoesNotApply
             with np.errstate(all="ignore"):
                 return Odd(type(value)(value.algebra, value.keys, change(np.asarray(value.coefficients).copy())))
 
@@ -686,7 +672,7 @@ def _symbolic(value):
 
     single = hasattr(value, "keys") and value.coefficients.ndim == 1
     if not single or value.coefficients.dtype.kind not in "fi":
-        raise _DoesNotApply
+        raise DoesNotApply
     entries = np.array([sympy.Rational(str(round(x, 2))) for x in np.real(value.coefficients).tolist()], object)
     entries[0] = sympy.Symbol("s", positive=True)
     return Odd(type(value)(value.algebra, value.keys, entries))

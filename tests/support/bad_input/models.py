@@ -7,31 +7,7 @@ import numpy as np
 
 import clifford_rand_nn as nn
 from clifford_rand_nn.solvers.dispatch import AutoSolver
-from support.bad_input.good import (
-    Made,
-    count,
-    flag,
-    function,
-    good,
-    groups,
-    index,
-    labels,
-    limit,
-    number,
-    path,
-    positive,
-    rng,
-    rows,
-    sequence,
-    share,
-    targets,
-    thing,
-    through,
-    tolerance,
-    vector,
-    weights,
-    word,
-)
+from support.bad_input.good import *
 
 RNG = np.random.default_rng(10)
 X = RNG.standard_normal((24, 2))
@@ -142,40 +118,36 @@ def _estimators():
                 through(_chosen(name, more), rows(X), y, sample_weight=weights(W)),
             ]
         if name.startswith("ConvexNetwork"):
-            calls[f"nn.{name}.fit "] = [through(_neurons(name), rows(X), y)]
+            calls[f"nn.{name}.fit "] = through(_neurons(name), rows(X), y)
         methods = ["predict"] + ["decision_function"] * classifier
         if classifier and _probable(name):
             methods += ["predict_proba"]
         if name == "ConvexNetworkClassifier":
             methods += ["predict_log_proba"]
         for method in methods:
-            calls[f"nn.{name}.{method}"] = [good(made(name), rows(NEW))]
+            calls[f"nn.{name}.{method}"] = good(made(name), rows(NEW))
         if classifier and not _probable(name):
-            calls[f"nn.{name}.predict_proba"] = [through(_proba(name), rows(NEW))]
-        calls[f"nn.{name}.score"] = [
-            through(
-                lambda X, name=name, y=plain_y: fitted(name).score(X, y[: len(X)] if isinstance(X, Sized) else y),
-                rows(X, transposed="left out", no_rows="left out", one_row="left out", scale_1e300="other"),
-            )
-        ]
+            calls[f"nn.{name}.predict_proba"] = through(_proba(name), rows(NEW))
+        calls[f"nn.{name}.score"] = through(
+            lambda X, name=name, y=plain_y: fitted(name).score(X, y[: len(X)] if isinstance(X, Sized) else y),
+            rows(X, transposed="left out", no_rows="left out", one_row="left out", scale_1e300="other"),
+        )
         if hasattr(getattr(nn, name), "beta_max"):
-            calls[f"nn.{name}.beta_max"] = [good(made(name), rows(X), y, weights(W))]
+            calls[f"nn.{name}.beta_max"] = good(made(name), rows(X), y, weights(W))
         if hasattr(getattr(nn, name), "plan"):
-            calls[f"nn.{name}.plan"] = [good(made(name), thing(Made(lambda p=plain_y: nn.Shards([X], [p]))))]
-        calls[f"nn.{name}.to_onnx"] = [
-            good(
-                made(name),
-                path("model.onnx"),
-                dtype=word("float64", as_bytes="right"),
-                coverage=share(0.8, missing="right"),
-            )
-        ]
-        calls[f"nn.{name}.to_source"] = [
-            good(made(name), path("model.py", missing="right"), coverage=share(0.8, missing="right"))
-        ]
-        calls[f"nn.{name}.to_torch"] = [through(lambda model: model.to_torch().state_dict(), made(name))]
+            calls[f"nn.{name}.plan"] = good(made(name), thing(Made(lambda p=plain_y: nn.Shards([X], [p]))))
+        calls[f"nn.{name}.to_onnx"] = good(
+            made(name),
+            path("model.onnx"),
+            dtype=word("float64", as_bytes="right"),
+            coverage=share(0.8, missing="right"),
+        )
+        calls[f"nn.{name}.to_source"] = good(
+            made(name), path("model.py", missing="right"), coverage=share(0.8, missing="right")
+        )
+        calls[f"nn.{name}.to_torch"] = through(lambda model: model.to_torch().state_dict(), made(name))
     for method in ("predict_interval", "predict_with_interval"):
-        calls[f"nn.ConvexNetworkRegressor.{method}"] = [good(made("ConvexNetworkRegressor"), rows(NEW), share(0.8))]
+        calls[f"nn.ConvexNetworkRegressor.{method}"] = good(made("ConvexNetworkRegressor"), rows(NEW), share(0.8))
     return calls
 
 
@@ -287,34 +259,32 @@ CALLS = {
         ),
         through(_search, X, Y, betas=None, n_betas=count(3), eps=share(0.1)),
     ],
-    "nn.BetaCV.fit": [through(_search, rows(X), targets(Y), weights(W), groups(GROUPS))],
-    "nn.BetaCV.predict": [good(SEARCHED, rows(NEW))],
-    "nn.BetaCV.decision_function": [good(CLASSES, rows(NEW))],
-    "nn.BetaCV.predict_proba": [good(CLASSES, rows(NEW))],
-    "nn.BetaCV.score": [good(SEARCHED, rows(X, scale_1e300="other"), targets(Y, scale_1e300="other"), weights(W))],
-    "nn.BetaCV.to_onnx": [
-        good(SEARCHED, path("cv.onnx"), dtype=word("float64", as_bytes="right"), coverage=share(0.8, missing="right"))
-    ],
-    "nn.BetaCV.to_source": [good(SEARCHED, path("cv.py", missing="right"), coverage=share(0.8, missing="right"))],
-    "nn.BetaCV.to_torch": [through(lambda model: model.to_torch().state_dict(), SEARCHED)],
-    "nn.Certificate": [through(lambda X, y: fitted("GatedReLURegressor").certificate_.verify(X, y).relative_gap, X, Y)],
-    "nn.Certificate.verify": [good(CERTIFICATE, rows(X), targets(Y), weights(None))],
-    "nn.Certificate.over_all_neurons": [
-        good(Made(lambda: fitted("CrossProductLassoRegressor").certificate_), rows(X), targets(Y), weights(None))
-    ],
-    "nn.Gates": [
-        through(
-            lambda D, o: nn.Gates.given(D, o).on(NEW),
-            rows(X[:2], every="right", no_columns="refused"),
-            vector(np.array([0.1, 0.2]), missing="right"),
-        )
-    ],
-    "nn.Gates.given": [good(rows(X[:2]), vector(np.array([0.1, 0.2]), missing="right"))],
-    "nn.Gates.on": [good(GATES, rows(NEW))],
-    "nn.Gates.take": [good(GATES, index(np.array([0, 2]), truth_values="right"))],
-    "nn.Gates.without_incidence": [good(X[:2], np.zeros(2), "given")],
-    "nn.activation_patterns": [good(rows(X), thing(GATES, an_array="right"))],
-    "nn.bracket_factor": [good(rows(X[:5]), max_patterns=count(1000))],
+    "nn.BetaCV.fit": through(_search, rows(X), targets(Y), weights(W), groups(GROUPS)),
+    "nn.BetaCV.predict": good(SEARCHED, rows(NEW)),
+    "nn.BetaCV.decision_function": good(CLASSES, rows(NEW)),
+    "nn.BetaCV.predict_proba": good(CLASSES, rows(NEW)),
+    "nn.BetaCV.score": good(SEARCHED, rows(X, scale_1e300="other"), targets(Y, scale_1e300="other"), weights(W)),
+    "nn.BetaCV.to_onnx": good(
+        SEARCHED, path("cv.onnx"), dtype=word("float64", as_bytes="right"), coverage=share(0.8, missing="right")
+    ),
+    "nn.BetaCV.to_source": good(SEARCHED, path("cv.py", missing="right"), coverage=share(0.8, missing="right")),
+    "nn.BetaCV.to_torch": through(lambda model: model.to_torch().state_dict(), SEARCHED),
+    "nn.Certificate": through(lambda X, y: fitted("GatedReLURegressor").certificate_.verify(X, y).relative_gap, X, Y),
+    "nn.Certificate.verify": good(CERTIFICATE, rows(X), targets(Y), weights(None)),
+    "nn.Certificate.over_all_neurons": good(
+        Made(lambda: fitted("CrossProductLassoRegressor").certificate_), rows(X), targets(Y), weights(None)
+    ),
+    "nn.Gates": through(
+        lambda D, o: nn.Gates.given(D, o).on(NEW),
+        rows(X[:2], every="right", no_columns="refused"),
+        vector(np.array([0.1, 0.2]), missing="right"),
+    ),
+    "nn.Gates.given": good(rows(X[:2]), vector(np.array([0.1, 0.2]), missing="right")),
+    "nn.Gates.on": good(GATES, rows(NEW)),
+    "nn.Gates.take": good(GATES, index(np.array([0, 2]), truth_values="right")),
+    "nn.Gates.without_incidence": good(X[:2], np.zeros(2), "given"),
+    "nn.activation_patterns": good(rows(X), thing(GATES, an_array="right")),
+    "nn.bracket_factor": good(rows(X[:5]), max_patterns=count(1000)),
     "nn.cross_product_dictionary": [
         through(
             lambda X, **o: nn.cross_product_dictionary(X, **o).matrix(),
@@ -330,11 +300,11 @@ CALLS = {
         ),
         through(lambda **o: nn.cross_product_dictionary(X[:6], **o).matrix(), family=word("rows", missing="right")),
     ],
-    "nn.enumerate_patterns": [good(rows(X[:6]), flag(True), max_patterns=count(1000))],
-    "nn.exhaustive_gates": [good(rows(X[:6]), flag(True), max_patterns=count(1000))],
-    "nn.pattern_count": [
-        good(count(6, zero="right"), count(2, zero="right"), flag(True), count(2, missing="right", zero="right"))
-    ],
+    "nn.enumerate_patterns": good(rows(X[:6]), flag(True), max_patterns=count(1000)),
+    "nn.exhaustive_gates": good(rows(X[:6]), flag(True), max_patterns=count(1000)),
+    "nn.pattern_count": good(
+        count(6, zero="right"), count(2, zero="right"), flag(True), count(2, missing="right", zero="right")
+    ),
     "nn.sample_gates": [
         good(
             rows(X),
@@ -349,7 +319,7 @@ CALLS = {
         ),
         good(rows(X), 4, "gaussian", rng=0),
     ],
-    "nn.with_linear_gate": [good(thing(GATES))],
+    "nn.with_linear_gate": good(thing(GATES)),
     "nn.refine_gates": [
         good(
             rows(X),
@@ -384,7 +354,7 @@ CALLS = {
         ),
         good(X, Y, GATES, beta=0.05, loss="huber", huber_delta=positive(1.0, missing="right"), rng=0, max_rounds=1),
     ],
-    "nn.prune": [good(thing(NETWORK), rows(X), count(2, one="right", infinity="right"), fit_intercept=flag(True))],
+    "nn.prune": good(thing(NETWORK), rows(X), count(2, one="right", infinity="right"), fit_intercept=flag(True)),
     "nn.gated_path": [
         good(
             rows(X),
@@ -420,47 +390,38 @@ CALLS = {
         good(X, Y, subsample=10, rng=0, **_SOLVED),
         good(X, Y, subsample=10, rng=0, loss="huber", huber_delta=positive(1.0, missing="right"), n_betas=2),
     ],
-    "nn.RegularizationPath": [
-        through(
-            lambda betas: nn.lasso_path(X, Y, subsample=10, betas=betas, rng=0).n_neurons,
-            sequence(np.array([0.2, 0.1])),
-        )
-    ],
-    "nn.RegularizationPath.ended": [
-        through(
-            lambda status: nn.lasso_path(X, Y, subsample=10, betas=[0.2, 0.1], rng=0).ended(status).status,
-            thing(nn.Status.MAX_TIME),
-        )
-    ],
-    "nn.RegularizationPath.predict": [good(PATH, rows(NEW))],
-    "nn.Result": [through(lambda: fitted("GatedReLURegressor").result_.objective)],
-    "nn.Result.ended": [
-        through(lambda status: fitted("GatedReLURegressor").result_.ended(status).status, thing(nn.Status.MAX_TIME))
-    ],
-    "nn.TwoLayerNetwork": [
-        through(
-            lambda *a: nn.TwoLayerNetwork(*a).predict(NEW),
-            thing(np.ones((3, 2)), an_array="refused"),
-            thing(np.zeros(3), an_array="refused"),
-            thing(np.ones((3, 1)), an_array="right"),
-            thing(np.zeros(1), an_array="refused"),
-        )
-    ],
-    "nn.TwoLayerNetwork.predict": [good(NETWORK, rows(NEW))],
-    "nn.TwoLayerNetwork.penalty": [
-        good(NETWORK, count(2, one="right", infinity="right"), number(1.0, missing="right"))
-    ],
-    "nn.TwoLayerNetwork.to_onnx": [
-        good(NETWORK, path("network.onnx"), dtype=word("float64", as_bytes="right"), coverage=0.9)
-    ],
-    "nn.TwoLayerNetwork.to_source": [good(NETWORK, path("network.py", missing="right"))],
-    "nn.TwoLayerNetwork.to_torch": [through(lambda network: network.to_torch().state_dict(), NETWORK)],
-    "nn.TwoLayerNetwork.to_neurons": [good(NETWORK, count(2, one="right", infinity="right"))],
-    "nn.TwoLayerNetwork.to_gated": [through(lambda: fitted("GatedReLURegressor").network_.to_gated())],
-    "nn.TwoLayerNetwork.to_relu": [good(NETWORK, rows(X))],
-    "nn.load_model": [good(path(Made(lambda: saved())))],
-    "nn.save_model": [good(path("saved.npz"), thing(made("GatedReLURegressor")))],
-    "nn.spiral": [good(count(5))],
+    "nn.RegularizationPath": through(
+        lambda betas: nn.lasso_path(X, Y, subsample=10, betas=betas, rng=0).n_neurons, sequence(np.array([0.2, 0.1]))
+    ),
+    "nn.RegularizationPath.ended": through(
+        lambda status: nn.lasso_path(X, Y, subsample=10, betas=[0.2, 0.1], rng=0).ended(status).status,
+        thing(nn.Status.MAX_TIME),
+    ),
+    "nn.RegularizationPath.predict": good(PATH, rows(NEW)),
+    "nn.Result": through(lambda: fitted("GatedReLURegressor").result_.objective),
+    "nn.Result.ended": through(
+        lambda status: fitted("GatedReLURegressor").result_.ended(status).status, thing(nn.Status.MAX_TIME)
+    ),
+    "nn.TwoLayerNetwork": through(
+        lambda *a: nn.TwoLayerNetwork(*a).predict(NEW),
+        thing(np.ones((3, 2)), an_array="refused"),
+        thing(np.zeros(3), an_array="refused"),
+        thing(np.ones((3, 1)), an_array="right"),
+        thing(np.zeros(1), an_array="refused"),
+    ),
+    "nn.TwoLayerNetwork.predict": good(NETWORK, rows(NEW)),
+    "nn.TwoLayerNetwork.penalty": good(NETWORK, count(2, one="right", infinity="right"), number(1.0, missing="right")),
+    "nn.TwoLayerNetwork.to_onnx": good(
+        NETWORK, path("network.onnx"), dtype=word("float64", as_bytes="right"), coverage=0.9
+    ),
+    "nn.TwoLayerNetwork.to_source": good(NETWORK, path("network.py", missing="right")),
+    "nn.TwoLayerNetwork.to_torch": through(lambda network: network.to_torch().state_dict(), NETWORK),
+    "nn.TwoLayerNetwork.to_neurons": good(NETWORK, count(2, one="right", infinity="right")),
+    "nn.TwoLayerNetwork.to_gated": through(lambda: fitted("GatedReLURegressor").network_.to_gated()),
+    "nn.TwoLayerNetwork.to_relu": good(NETWORK, rows(X)),
+    "nn.load_model": good(path(Made(lambda: saved()))),
+    "nn.save_model": good(path("saved.npz"), thing(made("GatedReLURegressor"))),
+    "nn.spiral": good(count(5)),
     "nn.explain": [
         good(
             made("ConvexNetworkRegressor"),
@@ -473,17 +434,15 @@ CALLS = {
         ),
         good(thing(made("GatedReLUClassifier")), NEW),
     ],
-    "nn.export_onnx": [
-        good(
-            thing(made("ConvexNetworkRegressor")),
-            path("e.onnx"),
-            dtype=word("float64", as_bytes="right"),
-            coverage=share(0.8, missing="right"),
-        )
-    ],
-    "nn.export_source": [
-        good(thing(made("ConvexNetworkRegressor")), path("e.py", missing="right"), coverage=share(0.8, missing="right"))
-    ],
+    "nn.export_onnx": good(
+        thing(made("ConvexNetworkRegressor")),
+        path("e.onnx"),
+        dtype=word("float64", as_bytes="right"),
+        coverage=share(0.8, missing="right"),
+    ),
+    "nn.export_source": good(
+        thing(made("ConvexNetworkRegressor")), path("e.py", missing="right"), coverage=share(0.8, missing="right")
+    ),
 }
 
 

@@ -32,6 +32,7 @@ EXEMPT = {
     "nn.Certificate.of_its_network": _MADE,
     "nn.Certificate.rescaled": _MADE,
     "nn.RegularizationPath.of": _MADE,
+    "nn.Shards.of": _MADE,
     "nn.TwoLayerNetwork.from_gated": _MADE,
     "nn.TwoLayerNetwork.from_neurons": _MADE,
     "nn.TwoLayerNetwork.from_relu": _MADE,
@@ -96,6 +97,23 @@ def _methods(owner, properties):
         held = inspect.getattr_static(owner, name)
         if inspect.isroutine(held) or (properties and (isinstance(held, property) or hasattr(held, "__set_name__"))):
             yield name
+
+
+def of_one(owner):
+    """Return the properties of a class and its methods without parameters."""
+    return [name for name, parameters in _parameters(owner) if not parameters]
+
+
+def of_two(owner):
+    """Return the methods of a class whose first parameter is another object, and all that must be given."""
+    return [name for name, parameters in _parameters(owner) if parameters in (["other"], ["other", "more"])]
+
+
+def _parameters(owner):
+    for name in _methods(owner, properties=True):
+        if not isinstance(inspect.getattr_static(owner, name), classmethod | staticmethod):
+            method = getattr(owner, name)
+            yield name, list(inspect.signature(method).parameters)[1:] if callable(method) else []
 
 
 def _defined(file):

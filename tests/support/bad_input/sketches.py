@@ -4,23 +4,7 @@ import numpy as np
 
 import clifford_rand as cr
 from support.bad_input.algebra import _PATIENT
-from support.bad_input.good import (
-    count,
-    dtype,
-    flag,
-    function,
-    good,
-    index,
-    rng,
-    rows,
-    shape,
-    share,
-    thing,
-    through,
-    tolerance,
-    vector,
-    word,
-)
+from support.bad_input.good import *
 
 RNG = np.random.default_rng(9)
 X53, A23, A24, R34 = (RNG.standard_normal(s) for s in ((5, 3), (2, 3), (2, 4), (3, 4)))
@@ -51,31 +35,27 @@ CALLS = {
         good(rows(A23, scale_1e300="other"), rtol=tolerance(1e-12)),
         good(rows(np.stack([A23, -A23]), scale_1e300="other")),
     ],
-    "cr.cross_log": [good(rows(R34), rtol=tolerance(1e-12))],
-    "cr.CrossProduct": [through(lambda A: cr.cross_log(A).log_norm, rows(A23))],
-    "cr.cross_many": [good(rows(X53), index(INDEX), normalize=flag(True), rtol=tolerance(1e-12))],
-    "cr.cross_all": [
-        through(
-            lambda X, **o: list(cr.cross_all(X, **o)),
-            rows(X53),
-            normalize=flag(True),
-            chunk=count(3, missing="right"),
-            tol=tolerance(1e-10, missing="refused", **_ANY_SIZE),
-            rtol=tolerance(1e-12),
-            progress=function(None),
-        )
-    ],
-    "cr.cross_simplex": [
-        good(
-            rows(X53), index(np.array([[0, 1, 2], [1, 2, 3]]), missing="right"), bias=flag(False), rtol=tolerance(1e-12)
-        )
-    ],
-    "cr.cross_walk": [
-        good(rows(X53), index(INDEX), tol=tolerance(1e-10, missing="refused", **_ANY_SIZE), rtol=tolerance(1e-12))
-    ],
-    "cr.haar_blade": [good(count(2), count(4), rng=rng(0), shape=shape((2,)))],
-    "cr.random_rotation": [good(count(3), rng=rng(0), shape=shape((2,)))],
-    "cr.leverage_scores": [good(rows(X53), bias=flag(True), rtol=tolerance(1e-12))],
+    "cr.cross_log": good(rows(R34), rtol=tolerance(1e-12)),
+    "cr.CrossProduct": through(lambda A: cr.cross_log(A).log_norm, rows(A23)),
+    "cr.cross_many": good(rows(X53), index(INDEX), normalize=flag(True), rtol=tolerance(1e-12)),
+    "cr.cross_all": through(
+        lambda X, **o: list(cr.cross_all(X, **o)),
+        rows(X53),
+        normalize=flag(True),
+        chunk=count(3, missing="right"),
+        tol=tolerance(1e-10, missing="refused", **_ANY_SIZE),
+        rtol=tolerance(1e-12),
+        progress=function(None),
+    ),
+    "cr.cross_simplex": good(
+        rows(X53), index(np.array([[0, 1, 2], [1, 2, 3]]), missing="right"), bias=flag(False), rtol=tolerance(1e-12)
+    ),
+    "cr.cross_walk": good(
+        rows(X53), index(INDEX), tol=tolerance(1e-10, missing="refused", **_ANY_SIZE), rtol=tolerance(1e-12)
+    ),
+    "cr.haar_blade": good(count(2), count(4), rng=rng(0), shape=shape((2,))),
+    "cr.random_rotation": good(count(3), rng=rng(0), shape=shape((2,))),
+    "cr.leverage_scores": good(rows(X53), bias=flag(True), rtol=tolerance(1e-12)),
     "cr.volume_sample": [
         good(
             rows(X53),
@@ -88,64 +68,51 @@ CALLS = {
         ),
         good(rows(X53), 2, size=2, rng=0, method="auto"),
     ],
-    "cr.GaussianSketch": [
-        through(lambda *a, **o: cr.GaussianSketch(*a, **o).toarray(), count(3), count(6), rng=rng(0))
-    ],
-    "cr.SRHT": [through(lambda *a, **o: cr.SRHT(*a, **o).toarray(), count(3), count(6), rng=rng(0))],
-    "cr.SJLT": [through(lambda *a, **o: cr.SJLT(*a, **o).toarray(), count(3), count(6), count(2), rng=rng(0))],
-    "cr.SparseSign": [
-        through(
-            lambda *a, **o: cr.SparseSign(*a, **o).toarray(), count(3), count(6), count(2, missing="right"), rng=rng(0)
+    "cr.GaussianSketch": through(lambda *a, **o: cr.GaussianSketch(*a, **o).toarray(), count(3), count(6), rng=rng(0)),
+    "cr.SRHT": through(lambda *a, **o: cr.SRHT(*a, **o).toarray(), count(3), count(6), rng=rng(0)),
+    "cr.SJLT": through(lambda *a, **o: cr.SJLT(*a, **o).toarray(), count(3), count(6), count(2), rng=rng(0)),
+    "cr.SparseSign": through(
+        lambda *a, **o: cr.SparseSign(*a, **o).toarray(), count(3), count(6), count(2, missing="right"), rng=rng(0)
+    ),
+    "cr.LeverageSampling": through(
+        lambda *a, **o: cr.LeverageSampling(*a, **o).toarray(), vector(np.array([0.5, 1.0, 3.0])), count(4), rng=rng(0)
+    ),
+    **{
+        f"{name}.@": through(
+            _products(sketch),
+            rows(RNG.standard_normal((12, 3)), a_row_less="refused", **_LINEAR),
+            rows(WIDE, one_column="refused", a_frame="left out", **_LINEAR),  # whose product is its own
         )
-    ],
-    "cr.LeverageSampling": [
-        through(
-            lambda *a, **o: cr.LeverageSampling(*a, **o).toarray(),
-            vector(np.array([0.5, 1.0, 3.0])),
-            count(4),
-            rng=rng(0),
+        for name, sketch in SKETCHES.items()
+    },
+    **{
+        f"{name}.T": through(lambda Y, sketch=sketch: sketch.T @ Y, rows(RNG.standard_normal((4, 3)), **_LINEAR))
+        for name, sketch in SKETCHES.items()
+    },
+    **{
+        f"{name}.exchangeable_rows": through(lambda sketch=sketch: sketch.exchangeable_rows)
+        for name, sketch in SKETCHES.items()
+    },
+    **{
+        f"{name}.log_minor": through(lambda k, sketch=sketch: sketch.log_minor(k), count(2))
+        for name, sketch in SKETCHES.items()
+    },
+    **{
+        f"{name}.redraw": through(lambda rng, sketch=sketch: sketch.redraw(rng).toarray(), rng(0))
+        for name, sketch in SKETCHES.items()
+    },
+    **{
+        f"{name}.toarray": through(lambda dtype, sketch=sketch: sketch.toarray(dtype), dtype(np.float32))
+        for name, sketch in SKETCHES.items()
+    },
+    **{
+        f"{name}.suggest_dim": good(
+            count(3),
+            share(0.5),
+            share(0.1),
+            **({"d": count(100)} if name == "SRHT" else {}),
+            **({"beta": share(0.5, one="right")} if name == "LeverageSampling" else {}),
         )
-    ],
-    **{
-        f"{name}.@": [
-            through(
-                _products(sketch),
-                rows(RNG.standard_normal((12, 3)), a_row_less="refused", **_LINEAR),
-                rows(WIDE, one_column="refused", a_frame="left out", **_LINEAR),  # whose product is its own
-            )
-        ]
-        for name, sketch in SKETCHES.items()
-    },
-    **{
-        f"{name}.T": [through(lambda Y, sketch=sketch: sketch.T @ Y, rows(RNG.standard_normal((4, 3)), **_LINEAR))]
-        for name, sketch in SKETCHES.items()
-    },
-    **{
-        f"{name}.exchangeable_rows": [through(lambda sketch=sketch: sketch.exchangeable_rows)]
-        for name, sketch in SKETCHES.items()
-    },
-    **{
-        f"{name}.log_minor": [through(lambda k, sketch=sketch: sketch.log_minor(k), count(2))]
-        for name, sketch in SKETCHES.items()
-    },
-    **{
-        f"{name}.redraw": [through(lambda rng, sketch=sketch: sketch.redraw(rng).toarray(), rng(0))]
-        for name, sketch in SKETCHES.items()
-    },
-    **{
-        f"{name}.toarray": [through(lambda dtype, sketch=sketch: sketch.toarray(dtype), dtype(np.float32))]
-        for name, sketch in SKETCHES.items()
-    },
-    **{
-        f"{name}.suggest_dim": [
-            good(
-                count(3),
-                share(0.5),
-                share(0.1),
-                **({"d": count(100)} if name == "SRHT" else {}),
-                **({"beta": share(0.5, one="right")} if name == "LeverageSampling" else {}),
-            )
-        ]
         for name in SKETCHES
     },
     "cr.sketch_rows": [
@@ -155,14 +122,14 @@ CALLS = {
             rows(RNG.standard_normal((2, 3)), **_LINEAR),
         ),
     ],
-    "cr.sketched_cross": [
-        good(rows(RNG.standard_normal((3, 12))), thing(S), normalize=flag(True), rtol=tolerance(1e-12))
-    ],
-    "cr.sketched_star": [good(rows(WIDE), thing(S), rtol=tolerance(1e-12))],
-    "cr.sketched_wedge": [good(rows(WIDE), thing(S))],
-    "cr.sketched_inner": [
-        good(rows(WIDE), rows(WIDE + 1), thing(S, an_array="right"), repeats=count(2, one="other", **_PATIENT))
-    ],
+    "cr.sketched_cross": good(
+        rows(RNG.standard_normal((3, 12))), thing(S), normalize=flag(True), rtol=tolerance(1e-12)
+    ),
+    "cr.sketched_star": good(rows(WIDE), thing(S), rtol=tolerance(1e-12)),
+    "cr.sketched_wedge": good(rows(WIDE), thing(S)),
+    "cr.sketched_inner": good(
+        rows(WIDE), rows(WIDE + 1), thing(S, an_array="right"), repeats=count(2, one="other", **_PATIENT)
+    ),
     "cr.sketched_volume": [
         good(
             rows(WIDE),
@@ -173,9 +140,9 @@ CALLS = {
         ),
         good(WIDE, count(6, **_PATIENT), rng=0),
     ],
-    "cr.sketched_leverage_scores": [
-        good(rows(RNG.standard_normal((12, 2))), thing(S), project=thing(None, missing="right"), rtol=tolerance(1e-12))
-    ],
+    "cr.sketched_leverage_scores": good(
+        rows(RNG.standard_normal((12, 2))), thing(S), project=thing(None, missing="right"), rtol=tolerance(1e-12)
+    ),
     "cr.nearest_to_span": [
         good(rows(X53), rows(A23), count=count(2), rtol=tolerance(1e-12)),
         good(RNG.standard_normal((5, 12)), WIDE, thing(S, missing="right")),

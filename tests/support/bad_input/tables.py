@@ -7,22 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import clifford_rand_nn as nn
-from support.bad_input.good import (
-    Made,
-    count,
-    flag,
-    good,
-    labels,
-    names,
-    path,
-    rows,
-    targets,
-    thing,
-    through,
-    vector,
-    weights,
-    word,
-)
+from support.bad_input.good import *
 from support.bad_input.models import LABELS, NEW, X, Y, made
 
 SHARDS = Made(lambda: nn.Shards([X[:10], X[10:]], [Y[:10], Y[10:]]))
@@ -107,37 +92,33 @@ CALLS = {
         ),
         through(lambda where: nn.Shards(where).n, path(Made(_folder))),
     ],
-    "nn.Shards.blocks": [through(lambda size: list(SHARDS.make().blocks(SHARDS.make().parts[0], size)), count(4))],
-    "nn.Shards.whole": [through(lambda: SHARDS.make().whole())],
-    "nn.Shards.fingerprint": [through(lambda: SHARDS.make().fingerprint)],
+    "nn.Shards.blocks": through(lambda size: list(SHARDS.make().blocks(SHARDS.make().parts[0], size)), count(4)),
+    "nn.Shards.whole": through(lambda: SHARDS.make().whole()),
+    "nn.Shards.fingerprint": through(lambda: SHARDS.make().fingerprint),
     "nn.evaluate_shards": [
         good(thing(made("GatedReLURegressor")), thing(SHARDS)),
         good(made("GatedReLUClassifier"), CLASS_SHARDS, engine=thing(None, missing="right")),
     ],
-    "nn.predict_shards": [
-        through(
-            lambda model, shards, where="out", **o: len(
-                nn.predict_shards(model, shards, where, **({"existing": "replace"} | o))
-            ),
-            thing(made("GatedReLURegressor")),
-            thing(SHARDS),
-            path("out", a_folder="left out", not_there="left out"),  # which it would make
-            method=word("predict"),
-            kind=word("npy"),
-            existing=word("replace"),
+    "nn.predict_shards": through(
+        lambda model, shards, where="out", **o: len(
+            nn.predict_shards(model, shards, where, **({"existing": "replace"} | o))
         ),
-    ],
-    "nn.read_frame": [
-        good(
-            path(Made(_csv)),
-            text=names(["city"], empty_list="right"),
-            as_text=names(["city"], empty_list="right"),
-            separator=word(",", missing="right"),
-            decimal=word(".", missing="right"),
-            header=flag(True),
-            encoding=word("utf-8", missing="right", with_a_space="right"),  # Python knows it with a space, too
-        )
-    ],
+        thing(made("GatedReLURegressor")),
+        thing(SHARDS),
+        path("out", a_folder="left out", not_there="left out"),  # which it would make
+        method=word("predict"),
+        kind=word("npy"),
+        existing=word("replace"),
+    ),
+    "nn.read_frame": good(
+        path(Made(_csv)),
+        text=names(["city"], empty_list="right"),
+        as_text=names(["city"], empty_list="right"),
+        separator=word(",", missing="right"),
+        decimal=word(".", missing="right"),
+        header=flag(True),
+        encoding=word("utf-8", missing="right", with_a_space="right"),  # Python knows it with a space, too
+    ),
     "nn.table_model": [
         good(
             thing(FRAME),
@@ -151,10 +132,7 @@ CALLS = {
         ),
         through(_column("age"), vector(X[:, 0], every="right")),
         through(_column("city"), labels(LABELS, every="right")),
-        through(
-            _column("buys"),
-            labels(LABELS, every="right", one_class="refused"),
-        ),
+        through(_column("buys"), labels(LABELS, every="right", one_class="refused")),
     ],
     "nn.TableEncoder": [
         through(
@@ -172,11 +150,11 @@ CALLS = {
             for kind, column in {"numeric": "age", "categorical": "city", "dates": "day", "leave_out": "city"}.items()
         ),
     ],
-    "nn.TableEncoder.fit": [through(lambda frame: nn.TableEncoder().fit(frame).transform(frame), _features)],
-    "nn.TableEncoder.fit_transform": [through(lambda frame: nn.TableEncoder().fit_transform(frame), _features)],
-    "nn.TableEncoder.transform": [good(ENCODER, thing(FEATURES))],
-    "nn.TableEncoder.encode": [good(ENCODER, thing(FEATURES))],
-    "nn.TableEncoder.fit_encode": [through(lambda frame: nn.TableEncoder().fit_encode(frame)[0], _features)],
-    "nn.TableEncoder.get_feature_names_out": [good(ENCODER, names(None, missing="right", every="right"))],
-    "nn.export_torch": [good(thing(made("GatedReLURegressor")), path("e.pt2"))],
+    "nn.TableEncoder.fit": through(lambda frame: nn.TableEncoder().fit(frame).transform(frame), _features),
+    "nn.TableEncoder.fit_transform": through(lambda frame: nn.TableEncoder().fit_transform(frame), _features),
+    "nn.TableEncoder.transform": good(ENCODER, thing(FEATURES)),
+    "nn.TableEncoder.encode": good(ENCODER, thing(FEATURES)),
+    "nn.TableEncoder.fit_encode": through(lambda frame: nn.TableEncoder().fit_encode(frame)[0], _features),
+    "nn.TableEncoder.get_feature_names_out": good(ENCODER, names(None, missing="right", every="right")),
+    "nn.export_torch": good(thing(made("GatedReLURegressor")), path("e.pt2")),
 }

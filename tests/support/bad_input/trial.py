@@ -70,7 +70,7 @@ class Table:
         try:
             odd = kinds.KINDS[argument.kind][row.odd][1](value)
         except (
-            kinds._DoesNotApply,
+            kinds.DoesNotApply,
             IndexError,
             ValueError,
             TypeError,
