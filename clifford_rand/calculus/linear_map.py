@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import check_dtype, check_instance, check_integer, check_tolerance, describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import as_coefficients, exact_quotient, is_scalar, read_only
-from clifford_rand.calculus import constructors, matrices, properties
+from clifford_rand.calculus import matrices, properties
 from clifford_rand.calculus.properties import check_endomorphism
 from clifford_rand.multivector.multivector import Multivector
 
@@ -54,8 +54,8 @@ class LinearMap:
     __slots__ = ("algebra", "matrix", "target")
 
     def __init__(self, algebra: Algebra, matrix: ArrayLike, target: Algebra | None = None) -> None:
-        self.algebra = constructors.checked_algebra(algebra, "algebra")
-        self.target = algebra if target is None else constructors.checked_algebra(target, "target")
+        self.algebra = matrices.checked_algebra(algebra, "algebra")
+        self.target = algebra if target is None else matrices.checked_algebra(target, "target")
         array = as_coefficients(matrix, "matrix", "LinearMap", own=True, rule="a matrix of numbers or symbols")
         if array.ndim < 2 or array.shape[-2:] != (self.target.d, algebra.d):
             rule = f"an array of shape (..., {self.target.d}, {algebra.d}), the image of e_i in column i"
@@ -63,11 +63,11 @@ class LinearMap:
             raise fail("matrix", "LinearMap", rule, describe(f"shape {array.shape}"), hint)
         self.matrix: NDArray[Any] = read_only(array)
 
-    identity = classmethod(constructors.identity)
-    from_images = classmethod(constructors.from_images)
-    from_function = classmethod(constructors.from_function)
-    from_versor = classmethod(constructors.from_versor)
-    from_symbols = classmethod(constructors.from_symbols)
+    identity = classmethod(matrices.identity)
+    from_images = classmethod(matrices.from_images)
+    from_function = classmethod(matrices.from_function)
+    from_versor = classmethod(matrices.from_versor)
+    from_symbols = classmethod(matrices.from_symbols)
 
     # ---- evaluation and comparison
 

@@ -17,7 +17,7 @@ from clifford_rand_nn.cli.tables import LoadedModel, Reading, choose_target, pre
 from clifford_rand_nn.model_file import load_model
 from clifford_rand_nn.reporting.baselines import fit_weighted, simplest
 from clifford_rand_nn.reporting.facts import Rows
-from clifford_rand_nn.reporting.tables import score_table
+from clifford_rand_nn.reporting.figures import score_table
 from clifford_rand_nn.scores import confusion, score_classes, score_numbers
 from clifford_rand_nn.streaming.evaluate import Evaluation, evaluate_shards
 

@@ -6,8 +6,8 @@ from typing import Any
 from clifford_rand_nn._words import some_of
 from clifford_rand_nn.cli.console import say, show_pairs, show_table
 from clifford_rand_nn.reporting.facts import Comparison, Facts
+from clifford_rand_nn.reporting.figures import score_table
 from clifford_rand_nn.reporting.selection import Choice
-from clifford_rand_nn.reporting.tables import score_table
 
 _SHOWN = 8  # columns of a kind, and classes, that are named
 _KINDS = ("number", "boolean", "category", "date", "text", "left out")

@@ -18,7 +18,7 @@ from clifford_rand_nn.export.program import (
     two_layers,
     where,
 )
-from clifford_rand_nn.kernel_network.kernel import StatedKernel
+from clifford_rand_nn.kernel_network.kernel_problem import StatedKernel
 
 
 class NetworkProgram(NamedTuple):

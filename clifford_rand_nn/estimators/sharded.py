@@ -17,15 +17,22 @@ from clifford_rand_nn.datafits.registry import as_loss, normalized
 from clifford_rand_nn.estimators.held_out import BetaScore, DeferredCalibration, HeldOut, chosen_beta
 from clifford_rand_nn.estimators.parameters import progress_line
 from clifford_rand_nn.estimators.rows import note_columns
-from clifford_rand_nn.estimators.sharded_beta import SHARE, Held, Progress, follow
-from clifford_rand_nn.estimators.shards import ShardPlanning, belongs_to, opened_checkpoint, stored_targets
+from clifford_rand_nn.estimators.shards import (
+    SHARE,
+    Held,
+    Progress,
+    ShardPlanning,
+    belongs_to,
+    follow,
+    opened_checkpoint,
+    stored_targets,
+)
 from clifford_rand_nn.estimators.task import Task
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.row_sums.engine import Engine
-from clifford_rand_nn.row_sums.sums import Block
-from clifford_rand_nn.row_sums.targets import Targets
+from clifford_rand_nn.row_sums.sums import Block, Targets
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.shards.engines.local import as_engine
 from clifford_rand_nn.shards.gated.fit import State, Trained, moved, needed, on_all_columns, state_of, train_gated

@@ -13,7 +13,7 @@ from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.registry import normalized
 from clifford_rand_nn.export.program import Value, apply, constant, matmul_t, maximum
-from clifford_rand_nn.kernel_network.kernel import GateKernel, StatedKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, StatedKernel
 
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 _TILE = 2**22  # entries of a kernel matrix that are held at a time

@@ -12,7 +12,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.export.program import Program, Value, apply, constant, rows
 from clifford_rand_nn.kernel_network.arccos import arc_inplace, reciprocals, turning_inplace
-from clifford_rand_nn.kernel_network.kernel import GateKernel, StatedKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, StatedKernel
 from clifford_rand_nn.kernel_network.landmarks.span import LandmarkSpan
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardization

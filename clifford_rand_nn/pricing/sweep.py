@@ -227,7 +227,7 @@ class SweepPricer:
         return candidates
 
     def _by_kernel(self, theta: Array, order: NDArray[Any], first: int, candidates: Turned) -> None:
-        from clifford_rand_nn.pricing.turn_kernel import turn_about  # Numba loads here, not at import
+        from clifford_rand_nn.pricing.gate_candidates import turn_about  # Numba loads here, not at import
 
         def work(part: slice) -> None:
             pivots = slice(first + part.start, first + part.stop)

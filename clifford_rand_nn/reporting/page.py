@@ -22,17 +22,21 @@ from clifford_rand_nn.displays.learning_curve import LearningCurveDisplay
 from clifford_rand_nn.displays.path import RegularizationPathDisplay
 from clifford_rand_nn.displays.training import CertificateDisplay, ConvergenceDisplay
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
+from clifford_rand_nn.reporting.baselines import Influence, find_influence
 from clifford_rand_nn.reporting.facts import Comparison, Facts, Rows
 from clifford_rand_nn.reporting.figures import (
     MOST_POINTS,
+    SELECTED,
     Picture,
+    Table,
+    cell,
     confusion_picture,
     influence_bars,
     picture,
     scatter_picture,
+    score_table,
+    share,
 )
-from clifford_rand_nn.reporting.influence import Influence, find_influence
-from clifford_rand_nn.reporting.tables import SELECTED, Table, cell, score_table, share
 
 _MOST = 2000  # rows of a learning curve, beside the fit to all
 _LEAST = 60  # rows of a table with a learning curve

@@ -12,10 +12,10 @@ from clifford_rand_nn._records import Arrays, agree, number, plain, record_of, t
 from clifford_rand_nn.claims import GatedClaim, KernelClaim
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.kernel_network.calibration import Calibration
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardization
-from clifford_rand_nn.row_sums.targets import Targets
+from clifford_rand_nn.row_sums.sums import Targets
 from clifford_rand_nn.shards.certificate import ShardCertificate
 
 FORMAT = "clifford-rand-model"

@@ -18,8 +18,8 @@ from clifford_rand_nn.tables.cells import as_frame, without_marks
 from clifford_rand_nn.tables.column_readers import READERS, TEXT, WORD, DateReader, Reader, Unread
 from clifford_rand_nn.tables.column_types import find_kinds
 from clifford_rand_nn.tables.encodings import Learned, OneHot, families, fills_of, learn_encodings, unique_names
-from clifford_rand_nn.tables.files import closest, listed
 from clifford_rand_nn.tables.notes import Notes, TableNote, column_names
+from clifford_rand_nn.tables.writers import closest, listed
 
 _OWNER = "TableEncoder"
 _TEXT = ("leave out", "hash")

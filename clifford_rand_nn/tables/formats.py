@@ -19,7 +19,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import FAULTS, damaged, npz_rows, read_npz, reading_parquet
 from clifford_rand_nn.tables.delimited import read_delimited, read_delimited_blocks
 from clifford_rand_nn.tables.dialect import find_dialect, not_text, open_text, unnamed_columns
-from clifford_rand_nn.tables.files import existing_table, listed, read_ending, refuse_duplicates
+from clifford_rand_nn.tables.writers import existing_table, listed, read_ending, refuse_duplicates
 
 _BUFFER = 2**16  # bytes of a column of Parquet read at once; without, all of a row group is
 # What liac-arff raises beside its own errors, and pandas of categories that are named twice.

@@ -22,8 +22,7 @@ from timing import machine, need, seconds
 
 from clifford_rand_nn import GatedReLUClassifier
 from clifford_rand_nn.datafits.registry import as_loss
-from clifford_rand_nn.row_sums.sums import RowSum, pairwise
-from clifford_rand_nn.row_sums.targets import Targets
+from clifford_rand_nn.row_sums.sums import RowSum, Targets, pairwise
 from clifford_rand_nn.shards.engines.dask import DaskEngine
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.gated.passes import Judge, Network, Patterns

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.large_n.rows import LIMITS, ManyRowsSolution, solve_many
 
 ROWS = (2000, 4000, 8000, 16_000, 64_000)

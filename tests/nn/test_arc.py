@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from clifford_rand_nn.kernel_network.arccos import arc_inplace
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 
 

@@ -41,7 +41,7 @@ from clifford_rand_nn import (
     save_model,
 )
 from clifford_rand_nn.export.preprocessing import column_effect
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.network import kernel_slopes
 from clifford_rand_nn.kernel_network.standardization import RowSpan
 

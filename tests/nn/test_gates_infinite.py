@@ -6,7 +6,7 @@ import pytest
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import BetaCV, GatedReLUClassifier, GatedReLURegressor, load_model, save_model
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from support.pairwise import pairwise
 
 rng = np.random.default_rng(0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.metric import gradient
 from clifford_rand_nn.kernel_network.metric.gradient import gradient_outer_product
 

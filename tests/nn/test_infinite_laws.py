@@ -7,7 +7,7 @@ from scipy.stats import kstest
 from clifford_rand import cross_many
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import sample_gates
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from support.gate_laws import LineKernel, elliptical_law
 
 

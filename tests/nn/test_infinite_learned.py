@@ -5,7 +5,7 @@ import pytest
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.kernel_network.candidates import Problem
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.kernel_network.metric import metric_selection
 from clifford_rand_nn.kernel_network.metric import metric_selection as rounds_module

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.problems.gated import GatedRidgeProblem
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 

@@ -7,7 +7,7 @@ from sklearn.model_selection import KFold
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.kernel_network.intervals import Intervals, PredictiveVariance, fit_intervals
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 
 TABLES = {

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
-from clifford_rand_nn.kernel_network.kernel import GateKernel
-from clifford_rand_nn.kernel_network.landmarks import cost_model
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
+from clifford_rand_nn.kernel_network.landmarks import span
 from clifford_rand_nn.kernel_network.landmarks.span import LandmarkSpan
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import Standardization
@@ -73,7 +73,7 @@ def test_steps_go_on_where_their_own_rounding_is_what_is_left():
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 @pytest.mark.parametrize(("kind", "beta"), [(1e-7, 1e-6), pytest.param(0, 1e-9, marks=pytest.mark.slow)])
 def test_a_bound_of_shards_is_below_the_optimum(loss, kind, beta, monkeypatch):
-    monkeypatch.setattr(cost_model, "MAX_LANDMARKS", 14)
+    monkeypatch.setattr(span, "MAX_LANDMARKS", 14)
     X, y = hard(kind, 2, n=40)
     labels = X[:, 0] + y[:, 0] > 0
     kinds = {"squared": ConvexNetworkRegressor, "logistic": ConvexNetworkClassifier}

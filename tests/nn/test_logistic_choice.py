@@ -5,7 +5,7 @@ import pytest
 
 from clifford_rand_nn.datafits.registry import encode_labels
 from clifford_rand_nn.kernel_network.calibration import fit_calibration
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.kernel_network.logistic.beta_selection import BetaTask, choose_logistic
 from clifford_rand_nn.kernel_network.logistic.path import logistic_path

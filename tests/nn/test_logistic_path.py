@@ -8,8 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.datafits.registry import make_datafit
-from clifford_rand_nn.kernel_network.kernel import GateKernel
-from clifford_rand_nn.kernel_network.kernel_problem import KernelMatrix, KernelProblem
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, KernelMatrix, KernelProblem
 from clifford_rand_nn.kernel_network.logistic import approximate_leave_one_out as left_out_module
 from clifford_rand_nn.kernel_network.logistic.path import logistic_path, seconds
 from clifford_rand_nn.solvers.kernel import newton

@@ -5,7 +5,7 @@ import pytest
 
 from clifford_rand_nn.datafits.registry import encode_labels
 from clifford_rand_nn.kernel_network.candidates import Problem
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.logistic.beta_selection import BetaTask, choose_by_holdout
 from clifford_rand_nn.kernel_network.logistic.path import logistic_path
 from clifford_rand_nn.kernel_network.metric.metric_frame import learn_frame, spread

@@ -17,12 +17,11 @@ from typer.testing import CliRunner  # noqa: E402
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, GatedReLURegressor, explain  # noqa: E402
 from clifford_rand_nn.cli.app import app  # noqa: E402
-from clifford_rand_nn.reporting import influence  # noqa: E402
-from clifford_rand_nn.reporting.baselines import make_folds  # noqa: E402
+from clifford_rand_nn.reporting import baselines  # noqa: E402
+from clifford_rand_nn.reporting.baselines import find_influence, make_folds  # noqa: E402
 from clifford_rand_nn.reporting.collect import collect_facts  # noqa: E402
 from clifford_rand_nn.reporting.facts import Rows  # noqa: E402
 from clifford_rand_nn.reporting.figures import picture  # noqa: E402
-from clifford_rand_nn.reporting.influence import find_influence  # noqa: E402
 from clifford_rand_nn.reporting.page import report_page, write_report  # noqa: E402
 from clifford_rand_nn.tables import TableEncoder  # noqa: E402
 from support.browser import open_page, start_browser  # noqa: E402
@@ -233,7 +232,7 @@ def test_the_page_and_explain_say_the_same_of_the_same_model_and_rows(classes):
     found = find_influence(kind.fit(X, y), Rows(X, y, names=("a", "b", "c")))
     folds = make_folds(Rows(X, y), classes=classes, count=3, only=1)
     test, train = folds.held[0], np.flatnonzero(folds.kept(folds.held[0]))
-    one = influence._settled(kind).fit(X[train], y[train])
+    one = baselines._settled(kind).fit(X[train], y[train])
     whole = explain(one, rows=X[test], targets=y[test])
     assert whole.to_dict()["permuted_measure"] == found.measure == ("log loss" if classes else "R²")
     theirs = {"abc"[int(column.name[1])]: (column.permuted, column.permuted_error) for column in whole.columns}

@@ -13,13 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.datafits.registry import as_loss
-from clifford_rand_nn.kernel_network.landmarks import cost_model
+from clifford_rand_nn.kernel_network.landmarks import span
 from clifford_rand_nn.kernel_network.landmarks.judge import LossSum, ResidualSum
 from clifford_rand_nn.kernel_network.landmarks.newton import NewtonSteps
 from clifford_rand_nn.kernel_network.landmarks.normal_equations import NormalSum
 from clifford_rand_nn.kernel_network.landmarks.span import LandmarkRows
-from clifford_rand_nn.row_sums.sums import Block, RowSum
-from clifford_rand_nn.row_sums.targets import Targets
+from clifford_rand_nn.row_sums.sums import Block, RowSum, Targets
 from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.landmarks import fit as landmark_fit
@@ -39,9 +38,9 @@ def sharded(X: Any, y: Any, w: Any = None, parts: int = 3, **options: Any) -> Sh
 
 @pytest.fixture(scope="module", autouse=True)
 def _few_landmarks() -> Any:
-    before, cost_model.MAX_LANDMARKS = cost_model.MAX_LANDMARKS, 120
+    before, span.MAX_LANDMARKS = span.MAX_LANDMARKS, 120
     yield
-    cost_model.MAX_LANDMARKS = before
+    span.MAX_LANDMARKS = before
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,7 @@ from scipy.sparse import csr_array
 from clifford_rand import ArgumentError
 from clifford_rand_nn import Shards
 from clifford_rand_nn.shards.formats.base import regrouped
-from clifford_rand_nn.shards.formats.npy import NpyFile, RawFile
-from clifford_rand_nn.shards.formats.zarr import ZarrArray
+from clifford_rand_nn.shards.formats.npy import NpyFile, RawFile, ZarrArray
 
 rng = np.random.default_rng(20)
 X = rng.standard_normal((90, 4))

@@ -345,7 +345,7 @@ def test_rows_left_out_count_nowhere():
     gates = GatedReLUClassifier(n_gates=3, beta=0.1, random_state=0).fit(X, y).gates_
     network = Network(np.random.default_rng(0).standard_normal((5, len(gates), 1)), np.ones(1))
     from clifford_rand_nn.datafits.registry import as_loss
-    from clifford_rand_nn.row_sums.targets import Targets
+    from clifford_rand_nn.row_sums.sums import Targets
 
     targets = Targets(as_loss("logistic", "test"), np.unique(y))
     found = []

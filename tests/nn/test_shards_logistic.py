@@ -8,7 +8,7 @@ from scipy.linalg import cholesky, solve_triangular
 
 from clifford_rand_nn import ConvexNetworkClassifier, load_model, save_model
 from clifford_rand_nn.datafits.registry import encode_labels
-from clifford_rand_nn.kernel_network.landmarks import cost_model
+from clifford_rand_nn.kernel_network.landmarks import span
 from clifford_rand_nn.kernel_network.landmarks.judge import SpanProblem, judge
 from clifford_rand_nn.kernel_network.landmarks.span import LandmarkRows, LandmarkSpan
 from clifford_rand_nn.kernel_network.logistic.path import logistic_path
@@ -30,9 +30,9 @@ def sharded(X: Any, y: Any, w: Any = None, parts: int = 3) -> Shards:
 
 @pytest.fixture(scope="module", autouse=True)
 def _few_landmarks() -> Any:
-    before, cost_model.MAX_LANDMARKS = cost_model.MAX_LANDMARKS, 40
+    before, span.MAX_LANDMARKS = span.MAX_LANDMARKS, 40
     yield
-    cost_model.MAX_LANDMARKS = before
+    span.MAX_LANDMARKS = before
 
 
 @pytest.fixture(scope="module", params=[2, pytest.param(3, marks=pytest.mark.slow)])
@@ -121,10 +121,10 @@ def test_rows_of_a_class_that_is_only_held_out_and_weights_of_classes() -> None:
 
 
 def test_a_limit_of_time_leaves_fewer_landmarks_for_more_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cost_model, "MAX_LANDMARKS", 2500)
-    load = cost_model.Workload(10**6, 50, 1)
-    squares = cost_model.landmarks_of_shards(load, 40.0, None, "fit")
-    logistic = cost_model.landmarks_of_shards(load._replace(passes=cost_model.LOGISTIC_PASSES), 40.0, None, "fit")
+    monkeypatch.setattr(span, "MAX_LANDMARKS", 2500)
+    load = span.Workload(10**6, 50, 1)
+    squares = span.landmarks_of_shards(load, 40.0, None, "fit")
+    logistic = span.landmarks_of_shards(load._replace(passes=span.LOGISTIC_PASSES), 40.0, None, "fit")
     assert logistic.seconds <= 40.0
     assert 100 < logistic.landmarks < squares.landmarks
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from clifford_rand_nn.kernel_network.intervals import PredictiveVariance
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 
 

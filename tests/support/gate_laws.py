@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, as_rows, check_number, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 
 
 def elliptical_law(X: ArrayLike, bias: float = 0.0) -> GateKernel:

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.landmarks.span import LandmarkRows, LandmarkSpan
-from clifford_rand_nn.row_sums.sums import Block, Kept, RowSum, Sums
-from clifford_rand_nn.row_sums.targets import Targets
+from clifford_rand_nn.row_sums.sums import Block, Kept, RowSum, Sums, Targets
 
 RADII = np.geomspace(1e3, 1e-6, 46)  # ρ of the betas that are compared, in units of the kernel's mean diagonal
 SINGLE = 1e-4  # least share that a landmark is not known by others, for sums in single precision

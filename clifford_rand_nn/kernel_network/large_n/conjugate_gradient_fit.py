@@ -10,7 +10,7 @@ from scipy.linalg import cho_solve, cholesky
 from scipy.linalg.blas import strsm
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.landmarks.span import LandmarkSpan
 from clifford_rand_nn.kernel_network.large_n.certified import solve_certified
 from clifford_rand_nn.kernel_network.large_n.cholesky_fit import compare, factor_rows

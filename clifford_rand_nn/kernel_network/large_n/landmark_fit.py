@@ -12,8 +12,7 @@ from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.row_sums.engine import MemoryEngine
-from clifford_rand_nn.row_sums.sums import Block
-from clifford_rand_nn.row_sums.targets import Targets
+from clifford_rand_nn.row_sums.sums import Block, Targets
 from clifford_rand_nn.solvers.base import Limits
 
 _HELD = 2000  # held-out rows to compare betas, or a tenth

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.large_n.certified import Regression
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit, LeaveOneOut, null_value
 from clifford_rand_nn.problems.duality import DualBound, gap_share

@@ -18,9 +18,8 @@ from clifford_rand._checks import (
     quantity,
 )
 from clifford_rand._typing import Array
-from clifford_rand_nn.kernel_network.kernel import GateKernel
-from clifford_rand_nn.kernel_network.landmarks.cost_model import Workload
-from clifford_rand_nn.kernel_network.landmarks.span import spread_rows
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
+from clifford_rand_nn.kernel_network.landmarks.span import Workload, spread_rows
 from clifford_rand_nn.kernel_network.large_n.cholesky_fit import by_factor, factor_bytes
 from clifford_rand_nn.kernel_network.large_n.conjugate_gradient_fit import by_gradients
 from clifford_rand_nn.kernel_network.large_n.landmark_fit import by_landmarks

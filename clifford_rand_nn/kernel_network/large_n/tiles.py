@@ -10,7 +10,7 @@ from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._threads import for_each_part, for_each_slice, sum_of_parts
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.arccos import arc_of_rows
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 
 _HEIGHT, _WIDTH = 256, 1024  # entries of a tile: 1 MiB in single precision, half of a core's second cache
 

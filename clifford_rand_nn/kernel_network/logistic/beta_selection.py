@@ -11,7 +11,7 @@ from clifford_rand._blas import blas_threads
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.registry import encode_labels, make_datafit
 from clifford_rand_nn.kernel_network.calibration import Calibration, fit_calibration
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.logistic.path import LogisticFit, LogisticPath, rows_of
 from clifford_rand_nn.kernel_network.metric.metric_frame import spread
 from clifford_rand_nn.kernel_network.metric.metric_selection import Fold

@@ -9,7 +9,7 @@ from clifford_rand._checks import as_real, describe, fail
 from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.arccos import arc_inplace, reciprocals, turning_inplace
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 
 _LEAST = 64  # rows of a kernel matrix that are worth a thread
 _BLOCK = 2**19  # entries of a block of the kernel matrix: 4 MB, within a cache

@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dpotri, dpstrf
 from clifford_rand._checks import as_rows, check_array, check_choice, check_positive, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.candidates import varying
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.metric.gradient import gradient_outer_product
 
 SHAPES = ("full", "shrunk", "diagonal")

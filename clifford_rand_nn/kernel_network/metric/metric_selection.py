@@ -11,7 +11,7 @@ from clifford_rand._checks import as_rows, check_array, check_choice, check_inte
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.registry import labels_of
 from clifford_rand_nn.kernel_network.candidates import Problem, of_each, varying
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.metric.metric_frame import (
     SHAPES,
     KernelRidge,

@@ -8,9 +8,8 @@ from typing import Any
 from clifford_rand._checks import check_path, describe, fail
 from clifford_rand_nn.shards.formats.base import HeldArray, Stored
 from clifford_rand_nn.shards.formats.dask import dask_chunks, is_dask
-from clifford_rand_nn.shards.formats.npy import NpyFile, mapped_file
+from clifford_rand_nn.shards.formats.npy import NpyFile, ZarrArray, is_zarr, mapped_file, open_zarr
 from clifford_rand_nn.shards.formats.parquet import parquet_columns
-from clifford_rand_nn.shards.formats.zarr import ZarrArray, is_zarr, open_zarr
 
 _PARQUET = (".parquet", ".pq")
 _AS_ARRAY = "numpy.asarray(…) makes an array of rows in memory; of texts, numpy.asarray(…, dtype=str)."

@@ -17,9 +17,8 @@ from clifford_rand_nn.datafits.functions import cast, library, zeros
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.problems.duality import balanced_bound, imbalance, square_above
-from clifford_rand_nn.row_sums.sums import Block, Kept, RowMap, RowSum, Sums
-from clifford_rand_nn.row_sums.targets import Targets
-from clifford_rand_nn.shards.row_loops import double, masked, masked_sums, single
+from clifford_rand_nn.row_sums.sums import Block, Kept, RowMap, RowSum, Sums, Targets
+from clifford_rand_nn.shards.scan import double, masked, masked_sums, single
 
 # 385 columns, 50 gates, two threads: 2048 rows take .60 s for a million, 1024 .69 (Python), 4096 .71 (the cache).
 _ENTRIES = 2**20

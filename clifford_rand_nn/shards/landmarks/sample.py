@@ -8,13 +8,12 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, choose
-from clifford_rand_nn.kernel_network.kernel import GateKernel
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.landmarks.span import spread_rows
 from clifford_rand_nn.kernel_network.metric.metric_selection import LearnedRounds
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.kernel_network.training import COMPARED, Choices, learned_gates
-from clifford_rand_nn.row_sums.sums import Block
-from clifford_rand_nn.row_sums.targets import Targets
+from clifford_rand_nn.row_sums.sums import Block, Targets
 from clifford_rand_nn.shards.scan import Facts, Sample
 from clifford_rand_nn.sparse_rows import merged_rows
 
