@@ -137,7 +137,7 @@ def _table(encoder: TableEncoder, rows: NDArray[np.float64], rng: np.random.Gene
     """Return a table whose numbers are those of encoded rows; categories are drawn, and some cells are missing."""
     pandas = require("pandas", extra="app", purpose="tables")
     encoded = dict(zip(encoder.get_feature_names_out(), rows.T, strict=True))
-    columns, words = {}, words_of(encoder.transformer_)
+    columns, words = {}, words_of(encoder.encodings_)
     for reader in encoder.readers_:
         name, gone = reader.name, rng.random(len(rows)) < _GONE
         if isinstance(reader, CategoryReader):

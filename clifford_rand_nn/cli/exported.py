@@ -171,7 +171,7 @@ def _cells(model: Any, days: str = ", days since 1970-01-01, NaN where missing")
     program = model_program(model)
     if program is None or not program.table:
         return {}
-    words_of_column = words_of(model.steps[0][1].transformer_)
+    words_of_column = words_of(model.steps[0][1].encodings_)
     missing = {"numbers": ", NaN where missing", "words": ", empty where missing", "days": days}
     hints = {}
     for column in program.table:
@@ -185,7 +185,7 @@ def _example_row(model: Any, names: list[str], form: str = "{}") -> str:
     """Return a row as the entries of a dict: medians, and first categories."""
     program = model_program(model)
     program = program if program is not None and program.table else None
-    encodings = () if program is None else model.steps[0][1].transformer_
+    encodings = () if program is None else model.steps[0][1].encodings_
     words_of_column, fills = words_of(encodings), fills_of(encodings)
     shown = []
     for name in names[:_SHOWN]:

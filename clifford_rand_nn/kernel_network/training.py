@@ -16,7 +16,7 @@ from clifford_rand_nn.kernel_network.large_n.rows import LIMITS, ManyRowsSolutio
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.kernel_network.leave_one_out import Judged, LeaveOneOut, judge, null_value
 from clifford_rand_nn.kernel_network.metric.metric_frame import SHAPES, KernelRidge, LearnedGates, learn_frame
-from clifford_rand_nn.kernel_network.metric.metric_selection import LearnedRounds, learned_rounds
+from clifford_rand_nn.kernel_network.metric.metric_selection import MetricSelection, select_metric
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import RowSpan, is_wide
 from clifford_rand_nn.problems.duality import rounding_of_form
@@ -70,7 +70,7 @@ class Trained:
     out_of_sample: NDArray[np.bool_]  # (n,)
     compared: Compared | None  # the best before gates were learned, on these rows; None for many rows
     candidates: list[Candidate]
-    rounds: LearnedRounds | None
+    rounds: MetricSelection | None
     metric: Array | None  # (d, d)
     scope: str  # over what the dual value is a bound
     reason: str  # how the problem was solved, and what is approximated
@@ -286,11 +286,11 @@ def _is_lost(gap: float, objective: float, zero: float) -> bool:
 
 def learned_gates(
     kernel: GateKernel, rows: Array, problem: Problem, beta: float, choices: Choices, few: NDArray[np.intp]
-) -> tuple[LearnedRounds | None, LearnedGates | None]:
+) -> tuple[MetricSelection | None, LearnedGates | None]:
     """Return the metric selection on held-out rows, and the learned metric, from a sample, if it improves on none."""
     if not choices.rounds:
         return None, None
-    selection = learned_rounds(
+    selection = select_metric(
         kernel,
         replace(problem, X=rows),
         beta,

@@ -190,7 +190,7 @@ def _gates(model: Any) -> list[Choice]:
 
 
 def _why_isotropic(trials: Sequence[Trial]) -> str:
-    """Return the gain of a learned metric, and why that was not enough: see `learned_rounds`."""
+    """Return the gain of a learned metric, and why that was not enough: see `select_metric`."""
     if len(trials) < 2:
         return "held-out rows"
     before, best = trials[0], min(trials[1:], key=lambda trial: trial.error)

@@ -15,7 +15,7 @@ from clifford_rand_nn.estimators.network.sparse_network import NeuronScore
 from clifford_rand_nn.estimators.network.unique_rows import MultilabelCalibration
 from clifford_rand_nn.kernel_network.candidates import Candidate
 from clifford_rand_nn.kernel_network.intervals import Intervals
-from clifford_rand_nn.kernel_network.metric.metric_selection import LearnedRounds
+from clifford_rand_nn.kernel_network.metric.metric_selection import MetricSelection
 from clifford_rand_nn.saved.networks import pack_neurons, read_neurons
 from clifford_rand_nn.saved.parts import (
     KERNEL_VERSION,
@@ -127,7 +127,7 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
     agree(left_out is None or len(left_out) == n_rows, "the marks of left-out rows")
     state["rounds_"] = None
     if "rounds" in meta:
-        rounds = state["rounds_"] = record_of(LearnedRounds, meta["rounds"], arrays=arrays, prefix="rounds_")
+        rounds = state["rounds_"] = record_of(MetricSelection, meta["rounds"], arrays=arrays, prefix="rounds_")
         agree(rounds.predictions.shape == (len(rounds.rows), outputs) and _within(rounds.rows, n_rows), "held-out rows")
     classes = None
     if isinstance(model, ConvexNetworkClassifier):

@@ -43,7 +43,7 @@ def encoder_program(encoder: Any) -> tuple[Value, tuple[Value, ...]]:
     marks = column_names(encoder.missing, "missing", "TableEncoder")
     for reader in encoder.readers_:
         _read(reader, inputs, cells, marks)
-    parts = [part for encoding in encoder.transformer_ for part in encoding.program(cells)]
+    parts = [part for encoding in encoder.encodings_ for part in encoding.program(cells)]
     return beside(parts).named("X"), tuple(inputs)
 
 

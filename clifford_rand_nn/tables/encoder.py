@@ -72,7 +72,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ----------
     columns_ : tuple of ColumnKind
         What each column is taken for, and why, in the order of the table.
-    transformer_ : tuple of Encoding
+    encodings_ : tuple of Encoding
         How cells become columns, in the order of these.
     readers_ : tuple of Reader
         How the cells of the columns that are used are read.
@@ -153,7 +153,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         ``out_of_fold`` are the target means of rows of training, by `fit_encode`.
         """
-        check_is_fitted(self, "transformer_")
+        check_is_fitted(self, "encodings_")
         frame = self._matching(X)
         unread: Unread = {}
         cells = read_cells(self.readers_, frame, unread)
@@ -162,37 +162,37 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ignored = tuple(str(name) for name in frame.columns if str(name) not in known)
         unknown = {
             encoding.column: new
-            for encoding in self.transformer_
+            for encoding in self.encodings_
             if isinstance(encoding, OneHot) and (new := encoding.new_words(cells[encoding.cells]))
         }
         gaps = {name: int(np.count_nonzero(np.isnan(cells[name]))) for name in self.complete_}
         filled = {origin[name]: count for name, count in gaps.items() if count}
         means = out_of_fold or {}
-        parts = [means[part.cells] if part.cells in means else part(cells[part.cells]) for part in self.transformer_]
+        parts = [means[part.cells] if part.cells in means else part(cells[part.cells]) for part in self.encodings_]
         return np.hstack(parts), Notes(len(frame), ignored, unknown, filled, unread)
 
     @property
     def text_columns(self) -> tuple[str, ...]:
         """Columns of the table that are read as texts: ``as_text`` of `read_frame` and `read_blocks`."""
-        check_is_fitted(self, "transformer_")
+        check_is_fitted(self, "encodings_")
         return tuple(reader.name for reader in self.readers_ if reader.in_files == "text")
 
     @property
     def number_columns(self) -> tuple[str, ...]:
         """Columns of the table that are read as numbers: ``as_number`` of `read_blocks`."""
-        check_is_fitted(self, "transformer_")
+        check_is_fitted(self, "encodings_")
         return tuple(reader.name for reader in self.readers_ if reader.in_files == "number")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns that come out, such as "age", "age (missing)", "city=Oslo" and "city (rare)"."""
-        check_is_fitted(self, "transformer_")
-        return np.array(unique_names(self.transformer_), dtype=object)
+        check_is_fitted(self, "encodings_")
+        return np.array(unique_names(self.encodings_), dtype=object)
 
     def to_plain(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return all that was learned as arrays of numbers and values that JSON can hold; see `from_plain`."""
         from clifford_rand_nn.tables.encoder_state import encoder_to_plain
 
-        check_is_fitted(self, "transformer_")
+        check_is_fitted(self, "encodings_")
         return encoder_to_plain(self)
 
     @classmethod
@@ -244,14 +244,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _set(self, learned: Learned) -> None:
         """Set the fitted attributes, after a fit or from a file."""
-        self.columns_, self.readers_, self.transformer_, self.complete_, is_named = learned
+        self.columns_, self.readers_, self.encodings_, self.complete_, is_named = learned
         self._names = tuple(kind.name for kind in self.columns_)
         self.n_features_in_ = len(self._names)
         if is_named:
             self.feature_names_in_ = np.array(self._names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self.origin_ = np.array([part.column for part in self.transformer_ for _ in part.names], dtype=object)
+        self.origin_ = np.array([part.column for part in self.encodings_ for _ in part.names], dtype=object)
 
     def _asked(self, there: list[str]) -> dict[str, str]:
         """Return the kinds that were given, by name."""
@@ -314,5 +314,5 @@ def _warn(notes: Notes) -> None:
 def _(encoder: TableEncoder) -> tuple[Value, tuple[Value, ...]]:
     from clifford_rand_nn.tables.cell_programs import encoder_program
 
-    check_is_fitted(encoder, "transformer_")
+    check_is_fitted(encoder, "encodings_")
     return encoder_program(encoder)

@@ -38,7 +38,7 @@ def encoder_to_plain(encoder: Any) -> tuple[dict[str, NDArray[Any]], dict[str, A
         del params["missing"]
     params["dates"] = dict(dates) if isinstance(dates, Mapping) else column_names(dates, "dates", "TableEncoder")
     of: dict[type, list[Any]] = {
-        kind: [entry for entry in encoder.transformer_ if type(entry) is kind]
+        kind: [entry for entry in encoder.encodings_ if type(entry) is kind]
         for kind in (Filled, MissingMark, OneHot, TargetMeans)
     }
     arrays = {

@@ -11,7 +11,7 @@ from clifford_rand_nn.kernel_network.metric import metric_selection
 from clifford_rand_nn.kernel_network.metric import metric_selection as rounds_module
 from clifford_rand_nn.kernel_network.metric.gradient import gradient_outer_product
 from clifford_rand_nn.kernel_network.metric.metric_frame import KernelRidge, _root, learn_frame, outer_parts, spread
-from clifford_rand_nn.kernel_network.metric.metric_selection import _gain, learned_rounds, wrong_class
+from clifford_rand_nn.kernel_network.metric.metric_selection import _gain, select_metric, wrong_class
 
 
 def _made(n=80, d=5, C=2, seed=0):
@@ -100,7 +100,7 @@ def test_a_constant_network_keeps_its_gates():
     X, _ = _made()
     Y = np.full((len(X), 1), 0.1)
     assert (learn_frame(GateKernel(1.0), X, Y, 1e-3, factors=(1.0,) * 3).metric == np.eye(5)).all()
-    found = learned_rounds(GateKernel(1.0), Problem(X, Y), 1e-3)
+    found = select_metric(GateKernel(1.0), Problem(X, Y), 1e-3)
     assert found.rounds == 0
     np.testing.assert_allclose(found.predictions, 0.1)
 
@@ -121,18 +121,18 @@ def test_rounds_are_taken_where_columns_are_noise_and_not_where_all_is_noise():
     rng = np.random.default_rng(5)
     X = rng.standard_normal((300, 10))
     noise = rng.standard_normal((300, 1))
-    signal = learned_rounds(GateKernel(3.0), Problem(X, np.abs(X[:, :1]) + 0.1 * noise), 1e-3)
+    signal = select_metric(GateKernel(3.0), Problem(X, np.abs(X[:, :1]) + 0.1 * noise), 1e-3)
     assert signal.rounds >= 1
     assert len(signal.factors) == signal.rounds + 1
     assert min(signal.trials[1:], key=lambda trial: trial.error).error < 0.6 * signal.trials[0].error
-    nothing = learned_rounds(GateKernel(3.0), Problem(X, noise), 0.1)
+    nothing = select_metric(GateKernel(3.0), Problem(X, noise), 0.1)
     assert (nothing.shape, nothing.rounds, len(nothing.factors)) == ("none", 0, 1)
 
 
 def test_a_round_that_makes_more_mistakes_is_not_taken():
     X, Y = _made(n=200, C=1)
     kernel, beta = GateKernel(2.0), 1e-3
-    assert learned_rounds(kernel, Problem(X, Y), beta).rounds >= 1
+    assert select_metric(kernel, Problem(X, Y), beta).rounds >= 1
     asked = []
 
     def more_each_time(predictions, targets):
@@ -140,7 +140,7 @@ def test_a_round_that_makes_more_mistakes_is_not_taken():
         asked.append(len(asked))
         return np.arange(len(targets)) < asked[-1]
 
-    found = learned_rounds(kernel, Problem(X, Y), beta, mistakes=more_each_time)
+    found = select_metric(kernel, Problem(X, Y), beta, mistakes=more_each_time)
     assert found.rounds == 0
     assert [round(200 * trial.mistakes) for trial in found.trials] == [0, 1, 2, 3]
 
@@ -171,7 +171,7 @@ def test_held_out_predictions_have_not_seen_the_row(case, monkeypatch):
     X, Y = _made(n=100, C=1)
     most = 1000 if case == "few" else 60
     monkeypatch.setattr(metric_selection, "_MAX_ROWS", most)
-    found = learned_rounds(GateKernel(2.0), Problem(X, Y), 1e-3, shapes=("full",), rounds=1)
+    found = select_metric(GateKernel(2.0), Problem(X, Y), 1e-3, shapes=("full",), rounds=1)
     assert found.rounds == 1
     assert sorted(found.rows) == sorted(set(found.rows))
     assert len(found.rows) == 100  # those that were judged, and with fewer taken those that were not
@@ -191,7 +191,7 @@ def test_held_out_predictions_have_not_seen_the_row(case, monkeypatch):
 def test_of_too_many_rows_predictions_are_those_of_the_folds(monkeypatch):
     X, Y = _made(n=100, C=1)
     monkeypatch.setattr(rounds_module, "_REFITTED", 50)
-    found = learned_rounds(GateKernel(2.0), Problem(X, Y), 1e-3)
+    found = select_metric(GateKernel(2.0), Problem(X, Y), 1e-3)
     trial = next(trial for trial in found.trials if (trial.shape, trial.rounds) == (found.shape, found.rounds))
     assert found.rounds >= 1
     assert trial.error == pytest.approx(((found.predictions - Y[found.rows]) ** 2).sum(axis=1).mean())
@@ -225,7 +225,7 @@ def test_of_many_rows_some_are_taken(monkeypatch):
     X, Y = _made(n=500)
     assert len(outer_parts(X, Y, None, 100)[0]) == 100
     monkeypatch.setattr(metric_selection, "_MAX_ROWS", 100)
-    found = learned_rounds(GateKernel(1.0), Problem(X, np.random.default_rng(9).standard_normal((500, 1))), 1e-3)
+    found = select_metric(GateKernel(1.0), Problem(X, np.random.default_rng(9).standard_normal((500, 1))), 1e-3)
     assert (found.rounds, len(found.rows)) == (0, 100)
 
 
@@ -236,14 +236,14 @@ def test_rows_of_a_group_are_one_observation():
     assert _gain(np.repeat(differences, 10), np.repeat(np.arange(30), 10)) == pytest.approx((mean, error))
 
 
-@pytest.mark.parametrize("call", ["learn_frame", "learned_rounds"])
+@pytest.mark.parametrize("call", ["learn_frame", "select_metric"])
 def test_what_is_refused(call):
     X, Y = _made()
 
     def run(targets, beta, **options):
         if call == "learn_frame":
             return learn_frame(GateKernel(), X, targets, beta, **options)
-        return learned_rounds(GateKernel(), Problem(X, targets), beta, **options)
+        return select_metric(GateKernel(), Problem(X, targets), beta, **options)
 
     with pytest.raises(ArgumentError, match="'beta' parameter"):
         run(Y, 0.0)
@@ -254,7 +254,7 @@ def test_what_is_refused(call):
     with pytest.raises(ArgumentError, match="one or more numbers > 0"):
         learn_frame(GateKernel(), X, Y, 1.0, factors=(1.0, 0.0, 1.0))
     with pytest.raises(ArgumentError, match="two or more groups"):
-        learned_rounds(GateKernel(), Problem(X, Y, groups=np.zeros(80, dtype=int)), 1.0)
+        select_metric(GateKernel(), Problem(X, Y, groups=np.zeros(80, dtype=int)), 1.0)
 
 
 def test_leave_one_out_is_blind_to_what_the_metric_has_seen():
@@ -270,4 +270,4 @@ def test_leave_one_out_is_blind_to_what_the_metric_has_seen():
         true.append(float(((gates.kernel(Z, X) @ alpha + t) ** 2).mean()) + 1)  # of new noise of variance 1
     assert promised[1] < 0.8 * promised[0]
     assert true[1] > true[0]
-    assert learned_rounds(GateKernel(4.0), Problem(X, Y), 0.05).rounds == 0
+    assert select_metric(GateKernel(4.0), Problem(X, Y), 0.05).rounds == 0

@@ -9,7 +9,7 @@ from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.logistic.beta_selection import BetaTask, choose_by_holdout
 from clifford_rand_nn.kernel_network.logistic.path import logistic_path
 from clifford_rand_nn.kernel_network.metric.metric_frame import learn_frame, spread
-from clifford_rand_nn.kernel_network.metric.metric_selection import learned_rounds, wrong_class
+from clifford_rand_nn.kernel_network.metric.metric_selection import select_metric, wrong_class
 
 N, BETA = 90, 1e-2
 
@@ -22,7 +22,7 @@ def learned():
     index = (rng.random(N) < 1 / (1 + np.exp(-4 * np.abs(X[:, 0]) + 3))).astype(int)
     y = np.where(index, 1.0, -1.0)[:, None]
     first = GateKernel(bias=1.0)
-    rounds = learned_rounds(first, Problem(X, y), BETA, mistakes=wrong_class)
+    rounds = select_metric(first, Problem(X, y), BETA, mistakes=wrong_class)
     assert rounds.rounds
     gates = learn_frame(first, X, y, BETA, shape=rounds.shape, factors=rounds.factors)
     return X, index, rounds, gates

@@ -7,7 +7,7 @@ from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.base import Status
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso.majorize_minimize import MajorisedNewton
+from clifford_rand_nn.solvers.lasso.majorize_minimize import MajorizeMinimize
 from support.pairwise import pairwise
 
 
@@ -24,7 +24,7 @@ def problem_of(seed, share, weights=False, intercept=True, n=60, N=25, C=4):
 @pairwise({"intercept": [True, False], "weights": [False, True], "share": [0.3, 0.03, 0.003]})
 def test_it_agrees_with_the_interior_point(share, weights, intercept):
     problem = problem_of(0, share, weights, intercept)
-    result = MajorisedNewton(tol=1e-9).solve(problem)
+    result = MajorizeMinimize(tol=1e-9).solve(problem)
     assert result.status is Status.OPTIMAL
     assert result.objective == pytest.approx(InteriorPoint(tol=1e-9).solve(problem).objective, rel=1e-8)
     assert problem.objective(result.coefficients) == pytest.approx(result.objective, rel=1e-12)
@@ -33,18 +33,18 @@ def test_it_agrees_with_the_interior_point(share, weights, intercept):
 
 def test_a_start_is_where_it_begins_and_a_large_beta_leaves_nothing():
     problem = problem_of(1, 0.03)
-    result = MajorisedNewton(tol=1e-8).solve(problem)
-    again = MajorisedNewton(tol=1e-6).solve(problem, result.coefficients)
+    result = MajorizeMinimize(tol=1e-8).solve(problem)
+    again = MajorizeMinimize(tol=1e-6).solve(problem, result.coefficients)
     assert again.n_iter == 0
     assert again.objective == result.objective
-    nothing = MajorisedNewton().solve(problem_of(1, 1.001))
+    nothing = MajorizeMinimize().solve(problem_of(1, 1.001))
     assert nothing.coefficients.columns.size == 0
     assert nothing.n_iter == 0
 
 
 def test_objectives_fall():
     problem, seen = problem_of(2, 0.01), []
-    MajorisedNewton(max_iter=2, callback=seen.append).solve(problem)
+    MajorizeMinimize(max_iter=2, callback=seen.append).solve(problem)
     values = [row.objective for row in seen]
     assert values == sorted(values, reverse=True)
 

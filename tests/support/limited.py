@@ -26,7 +26,7 @@ from clifford_rand_nn.solvers.gram.newton import GramNewton
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso.majorize_minimize import MajorisedNewton
+from clifford_rand_nn.solvers.lasso.majorize_minimize import MajorizeMinimize
 from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
@@ -61,7 +61,7 @@ SOLVERS = {
     "working set": (LASSO, lambda **limits: WorkingSet(**limits, most=20).solve_columns(LASSO)),
     "cone": (RELU, lambda **limits: ConeInteriorPoint(**limits).solve(RELU)),
     "lagrangian": (RELU, lambda **limits: AugmentedLagrangian(**limits, check_every=2).solve(RELU)),
-    "majorized": (SOFTMAX, lambda **limits: MajorisedNewton(**limits).solve(SOFTMAX)),
+    "majorized": (SOFTMAX, lambda **limits: MajorizeMinimize(**limits).solve(SOFTMAX)),
     "proximal newton": (SQUARED, lambda **limits: ProximalNewton(**limits).solve(SQUARED)),
     "cvxpy": (RELU, lambda **limits: CvxpyReference(**limits).solve(RELU)),
 }
@@ -72,7 +72,7 @@ def _fitted(model, *data):
 
 
 NESTED = {  # runs of which solvers are steps, of which one may be interrupted
-    "majorized": lambda: MajorisedNewton(tol=1e-9).solve(SOFTMAX),
+    "majorized": lambda: MajorizeMinimize(tol=1e-9).solve(SOFTMAX),
     "relu, chosen": _fitted(ConvexReLUClassifier(5, random_state=0), X, SIGNS),
     "relu, beta": _fitted(ConvexReLURegressor(20, beta=1e-4, max_iter=4, random_state=0), X, Y),
     "few": _fitted(ConvexNetworkRegressor(n_neurons=2), X[:20], Y[:20]),

@@ -86,7 +86,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     rounds : "auto" or int from 0 to 3, default "auto"
         Most rounds in which the gate distribution is learned, see `learn_frame`: gates :math:`w\sim N(0,M)`, M the
         average outer product of the gradients of the network before. How many of them, and whether any, is settled by
-        held-out rows (`learned_rounds`), for leave-one-out cannot judge a metric that has seen the row.
+        held-out rows (`select_metric`), for leave-one-out cannot judge a metric that has seen the row.
     {class_weight}
     max_time : float or None
         Seconds. With more than 3000 distinct rows the network that is best by then is kept, with its gap, and a way is
@@ -128,7 +128,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     selection_certificate_ : Certificate or None
         Of the program by which the neurons of a finite network were chosen; ``certificate_`` itself where nothing
         was left out or refitted. It is not in model files.
-    rounds_ : LearnedRounds or None
+    rounds_ : MetricSelection or None
         What held-out rows said of learned gates; ``metric_`` tells whether they were taken.
     status_ : Status or None
         Why the solver ended: "optimal", or "interrupted", "max_time", … with the best network so far, whose gap

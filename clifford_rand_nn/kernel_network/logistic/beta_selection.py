@@ -108,7 +108,7 @@ def choose_by_holdout(
     that the metric of a fold was learned from are judged by the held-out rows. For the best of them, probabilities are
     fitted to leave-one-out outputs of these rows, with the metric of the fold and all other rows.
 
-    ``kernel``: of the final metric. ``folds``: of `learned_rounds`, whose rows are the unique ones. ``rows`` (n, d):
+    ``kernel``: of the final metric. ``folds``: of `select_metric`, whose rows are the unique ones. ``rows`` (n, d):
     standardized. ``place`` (n,): the unique row of each.
     """
     began = time.perf_counter()

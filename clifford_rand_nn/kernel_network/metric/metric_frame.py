@@ -54,7 +54,7 @@ def learn_frame(
     keep their mean square length and the bias feature its meaning. :math:`\beta_r` is ``beta`` times the spread of the
     kernel, tr K/n less the mean of K, as a share of that of the first, times ``factors[r]``.
 
-    M has seen every row: leave-one-out with the kernel that is returned is biased. `learned_rounds` selects the
+    M has seen every row: leave-one-out with the kernel that is returned is biased. `select_metric` selects the
     number of iterations and the shape.
 
     ``shape`` {"full", "shrunk", "diagonal"}: what is left of the entries off the diagonal of M: all, half of each,

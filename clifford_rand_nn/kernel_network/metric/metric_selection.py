@@ -50,7 +50,7 @@ class Fold(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class LearnedRounds:
+class MetricSelection:
     """The selected number of iterations, with the comparison.
 
     ``predictions`` (k, C): what they are predicted to be: for probabilities and intervals, which leave-one-out with
@@ -69,7 +69,7 @@ class LearnedRounds:
     folds: tuple[Fold, ...] = ()
 
 
-def learned_rounds(
+def select_metric(
     kernel: GateKernel,
     problem: Problem,
     beta: float,
@@ -77,7 +77,7 @@ def learned_rounds(
     rounds: int = 3,  # the most
     shapes: tuple[str, ...] = SHAPES,  # {"full", "shrunk", "diagonal"}
     mistakes: Callable[[Array, Array], NDArray[np.bool_]] | None = None,
-) -> LearnedRounds:
+) -> MetricSelection:
     r"""Say how many rounds of `learn_frame` to take, and in which shape, by outer folds.
 
     At most 1000 rows are parted in five, and fits to four parts are judged on the fifth, until 400 rows have
@@ -97,13 +97,13 @@ def learned_rounds(
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((200, 8))
-    >>> found = learned_rounds(GateKernel(bias=3.0), Problem(X, np.abs(X[:, :1])), 1e-3)  # seven columns are noise
+    >>> found = select_metric(GateKernel(bias=3.0), Problem(X, np.abs(X[:, :1])), 1e-3)  # seven columns are noise
     >>> found.shape, found.rounds
     ('diagonal', 3)
-    >>> learned_rounds(GateKernel(bias=3.0), Problem(X, rng.standard_normal((200, 1))), 1e-1).shape  # noise, all of it
+    >>> select_metric(GateKernel(bias=3.0), Problem(X, rng.standard_normal((200, 1))), 1e-1).shape  # noise, all of it
     'none'
     """
-    owner = "learned_rounds"
+    owner = "select_metric"
     targets, weights, groups = problem.targets, problem.weights, problem.groups
     data = as_rows(problem.X, owner)
     check_array(targets, "targets", owner, (len(data), None))
@@ -156,7 +156,7 @@ def learned_rounds(
         unseen = folds.unseen(best, taken, belongs)
         rows = np.concatenate([fold.unseen for fold in unseen])
         predictions = folds.refitted(best, data, centered, weights, unseen, belongs)
-    return LearnedRounds(chosen.shape, chosen.rounds, factors, tuple(trials), rows, predictions + mean, unseen)
+    return MetricSelection(chosen.shape, chosen.rounds, factors, tuple(trials), rows, predictions + mean, unseen)
 
 
 def wrong_class(predictions: Array, targets: Array) -> NDArray[np.bool_]:

@@ -33,7 +33,7 @@ from clifford_rand_nn.kernel_network.landmarks.span import (
     landmarks_of_shards,
 )
 from clifford_rand_nn.kernel_network.large_n.rows import TOL
-from clifford_rand_nn.kernel_network.metric.metric_selection import LearnedRounds
+from clifford_rand_nn.kernel_network.metric.metric_selection import MetricSelection
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.training import Choices
 from clifford_rand_nn.row_sums.engine import Engine, MemoryEngine
@@ -80,7 +80,7 @@ class Trained:
     # objective, bound and dual scale s: the dual point of row i is s\,\omega_i(y_i-f(x_i)), \omega of mean 1
     solved: Solved
     candidates: list[Candidate]  # the betas on the held-out rows, best first, then the comparisons on the sample
-    rounds: LearnedRounds | None
+    rounds: MetricSelection | None
     metric: Array | None  # (d, d)
     scope: str
     reason: str

@@ -10,7 +10,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, choose
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.landmarks.span import spread_rows
-from clifford_rand_nn.kernel_network.metric.metric_selection import LearnedRounds
+from clifford_rand_nn.kernel_network.metric.metric_selection import MetricSelection
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.kernel_network.training import COMPARED, Choices, learned_gates
 from clifford_rand_nn.row_sums.sums import Block, Targets
@@ -66,7 +66,7 @@ class Selection:
     standard: Standardization
     kernel: GateKernel
     candidates: list[Candidate]  # of scalings and constant features, best first
-    rounds: LearnedRounds | None  # with rows as indices among all
+    rounds: MetricSelection | None  # with rows as indices among all
     metric: Array | None  # (d, d)
     rows: SampleRows  # unique rows, landmarks among the first of them
 

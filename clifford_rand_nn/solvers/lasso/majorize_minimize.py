@@ -34,7 +34,7 @@ _STALLED = 30  # steps without a better gap
 
 
 @dataclass(frozen=True, kw_only=True)
-class MajorisedNewton(Limits):
+class MajorizeMinimize(Limits):
     r"""Proximal steps on quadratic models of a smooth loss of several outputs, for a `LassoProblem`.
 
     .. math:: \ell_i(f)\approx\ell_i(g)-\theta_i\cdot(f-g)+\tfrac{h_i}2||f-g||^2,\qquad\theta_i=-\ell_i'(g),
@@ -57,7 +57,7 @@ class MajorisedNewton(Limits):
     --------
     >>> import numpy as np
     >>> problem = LassoProblem(np.eye(3), np.eye(3), beta=0.1, loss="softmax")
-    >>> result = MajorisedNewton().solve(problem)
+    >>> result = MajorizeMinimize().solve(problem)
     >>> result.status, result.coefficients.columns.size
     (<Status.OPTIMAL: 'optimal'>, 3)
     """
@@ -80,7 +80,7 @@ class MajorisedNewton(Limits):
         n, N = problem.K.shape
         self.admit_memory(self.memory(problem), f"{n} rows, {N} columns", "Use WorkingSet, or fewer rows.")
         if not np.isfinite(problem.datafit.loss.curvature):
-            raise fail("problem", "MajorisedNewton.solve", "of a smooth loss", describe(f"loss={problem.loss!r}"))
+            raise fail("problem", "MajorizeMinimize.solve", "of a smooth loss", describe(f"loss={problem.loss!r}"))
         watch = Watch[Weights](self, problem.relative_gap, "try a larger tol, or data scaled more evenly")
         with watch, ONE_BLAS_THREAD, np.errstate(all="ignore"):  # what overflows is not finite, and is judged
             self._run(problem, start, watch)

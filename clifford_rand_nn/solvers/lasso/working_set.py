@@ -22,7 +22,7 @@ from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.convergence import Watch
 from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso.majorize_minimize import MajorisedNewton
+from clifford_rand_nn.solvers.lasso.majorize_minimize import MajorizeMinimize
 from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
 from clifford_rand_nn.solvers.lasso.vertex_solution import polished
 
@@ -302,13 +302,13 @@ def solved_master(master: LassoProblem, start: Weights | None, tol: float, max_t
 
 def _solver_of(
     master: LassoProblem, tol: float, max_time: float | None
-) -> InteriorPoint | ProximalNewton | MajorisedNewton:
+) -> InteriorPoint | ProximalNewton | MajorizeMinimize:
     """Return the method: for several outputs one without a matrix of order rows × outputs, unless these are few."""
     limits: dict[str, Any] = {"tol": tol, "max_time": max_time}
     if ProximalNewton.suits(master):
         return ProximalNewton(basic=False, **limits)
     if not master.datafit.loss.separable and master.n * master.outputs > _ORDER:
-        return MajorisedNewton(**limits)
+        return MajorizeMinimize(**limits)
     return InteriorPoint(basic=False, **limits)
 
 
