@@ -5,9 +5,6 @@ from .arrays import numeric_features as numeric_features
 from .arrays import read_table as read_table
 from .column_types import ColumnKind as ColumnKind
 from .encoder import TableEncoder as TableEncoder
-from .files import check_ending as check_ending
-from .files import existing_table as existing_table
-from .files import listed as listed
 from .frames import default_target as default_target
 from .frames import read_blocks as read_blocks
 from .frames import read_frame as read_frame
@@ -17,3 +14,6 @@ from .model import training_rows as training_rows
 from .notes import Notes as Notes
 from .notes import TableNote as TableNote
 from .task import choose_task as choose_task
+from .writers import check_ending as check_ending
+from .writers import existing_table as existing_table
+from .writers import listed as listed

@@ -23,7 +23,7 @@ from clifford_rand.compat.clifford import (
     randomMV,
     transformations,
 )
-from clifford_rand.compat.clifford.text import read_ga_file, read_json_file, write_ga_file, write_json_file
+from clifford_rand.compat.clifford.io import read_ga_file, read_json_file, write_ga_file, write_json_file
 from clifford_rand.compat.clifford.tools.classify import Circle, DualFlat, Flat, Plane, Point, Round, Tangent, classify
 from clifford_rand.presets import cga
 

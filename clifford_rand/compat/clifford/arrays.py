@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import fail
+from clifford_rand.compat.clifford.io import write_ga_file
 from clifford_rand.compat.clifford.multivector import EPS, MultiVector
-from clifford_rand.compat.clifford.text import write_ga_file
 
 
 def _objects(items: Any) -> NDArray[Any]:

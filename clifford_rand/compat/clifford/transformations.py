@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.calculus.linear_map import LinearMap
+from clifford_rand.compat.clifford.io import pretty_call
 from clifford_rand.compat.clifford.layout import Layout
 from clifford_rand.compat.clifford.multivector import MultiVector
-from clifford_rand.compat.clifford.text import pretty_call
 
 
 class LinearMatrix:
