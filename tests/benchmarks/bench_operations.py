@@ -164,10 +164,10 @@ def main():
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     clifford, kingdon = need("clifford", "kingdon")
-    warm = cr.Algebra(3).random_multivector(0, 10_000)
+    batch = cr.Algebra(3).random_multivector(0, 10_000)
     start = time.perf_counter()
     for _ in range(200):
-        warm * warm
+        batch * batch
     print(f"first batches, with the load of the kernel: {time.perf_counter() - start:.2f} s")
     for n in args.sizes:
         calls = 300 if n == 1 else max(1, 3000 // n)
