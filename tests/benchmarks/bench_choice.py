@@ -9,13 +9,12 @@ text-like data: unit rows of decaying spectrum, labels from a few ReLU units and
 three times as long as the other solver leaves with 1.
 """
 
-import argparse
 import itertools
 import sys
 import time
 
 import numpy as np
-from timing import machine
+from timing import machine, options
 
 from clifford_rand_nn import BetaCV, GatedReLURegressor, gated_path, sample_gates
 from clifford_rand_nn.problems.gated import GatedReLUProblem
@@ -121,10 +120,7 @@ def paths():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cap", type=float, default=60.0, help="seconds for one run of FISTA")
-    parser.add_argument("--only", nargs="+", default=["choice", "growth", "paths"])
-    args = parser.parse_args()
+    args = options(__doc__, cap=(60.0, "seconds for one run of FISTA"), only=["choice", "growth", "paths"])
     machine("scipy")
     wrong = choice(args.cap) if "choice" in args.only else []
     if "growth" in args.only:

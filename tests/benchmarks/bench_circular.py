@@ -6,6 +6,7 @@ Processor seconds, the best of five: ``OPENBLAS_NUM_THREADS=1 python tests/bench
 import time
 
 import numpy as np
+from timing import alternate
 
 import clifford_rand as cr
 
@@ -18,15 +19,8 @@ NAMES = ("sin", "cos", "tan", "arcsin", "arctan")
 BATCH = 10_000
 
 
-def microseconds(function, repeats):
-    function()
-    best = np.inf
-    for _ in range(5):
-        start = time.process_time()
-        for _ in range(repeats):
-            function()
-        best = min(best, (time.process_time() - start) / repeats)
-    return 1e6 * best
+def microseconds(function, calls):
+    return 1e6 * alternate([function], 5, calls, time.process_time, np.min)[0]
 
 
 def main():

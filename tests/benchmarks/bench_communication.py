@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from timing import machine, need, seconds
+from timing import least, machine, need
 
 from clifford_rand_nn import GatedReLUClassifier
 from clifford_rand_nn.datafits.registry import as_loss
@@ -49,11 +49,6 @@ def make(folder: Path, n: int, d: int) -> Shards:
         np.save(folder / f"X-{i:05d}.npy", X.astype(np.float16))
         np.save(folder / f"y-{i:05d}.npy", (np.abs(X @ w) > 0.7 * math.sqrt(d)).astype(np.int8))
     return Shards(folder, part_rows=4096)
-
-
-def least(work) -> float:
-    """Return the least time of some calls: other work on the machine makes single ones slow."""
-    return min(seconds(work) for _ in range(_PASSES))
 
 
 def cpu(client) -> float:
@@ -93,10 +88,10 @@ def measure(processes: int, shards: Shards, term: RowSum, patterns: Patterns, ex
         found = engine.sum(term)  # rows are read and held, patterns made
         before = transfers(client)
         here, there = time.process_time(), cpu(client)
-        took = least(lambda: engine.sum(term))
+        took = least(lambda: engine.sum(term), _PASSES)[0]
         here, there = (time.process_time() - here) / _PASSES, (cpu(client) - there) / _PASSES
         after = transfers(client)
-        bare = least(lambda: engine.sum(Nothing()))
+        bare = least(lambda: engine.sum(Nothing()), _PASSES)[0]
         moved = [entry for old, new in zip(before, after, strict=True) for entry in new[len(old) :]]
         size = sum(array.nbytes for array in found)
         R = len(engine._runs)
@@ -135,7 +130,7 @@ def main() -> None:
             local.keep(Patterns(found))
             expected = [array.tobytes() for array in local.sum(term)]
             here = time.process_time()
-            took = least(lambda: local.sum(term))
+            took = least(lambda: local.sum(term), _PASSES)[0]
             here = (time.process_time() - here) / _PASSES
         told = f"{n} × {d}, {len(found)} gates, {len(shards.parts)} parts"
         print(f"{told}; 2 threads of one process: {took:.3f} s a pass, {here:.3f} s of CPU")

@@ -8,14 +8,12 @@ follows has to share the cores with them.
 """
 
 import os
-import platform
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 
 import numpy as np
+from timing import alternate, machine, report, seconds, steady
 
 import clifford_rand as cr
 
@@ -27,30 +25,6 @@ start = time.perf_counter()
 cr.cross(A)
 print(time.perf_counter() - start)
 """
-
-
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def alternate(ours: Callable[[], object], theirs: Callable[[], object], repeats: int) -> tuple[float, float]:
-    """Return the median times of both after one warm-up each."""
-    ours(), theirs()
-    pairs = [(seconds(ours), seconds(theirs)) for _ in range(repeats)]
-    return float(np.median([a for a, _ in pairs])), float(np.median([b for _, b in pairs]))
-
-
-def in_a_row(work: Callable[[], object], repeats: int) -> float:
-    """Return the median time of calls that follow each other, after two of warm-up."""
-    work(), work()
-    return float(np.median([seconds(work) for _ in range(repeats)]))
-
-
-def report(title: str, ours: float, theirs: float, target: float | None = None) -> None:
-    wanted = "" if target is None else f"   (target ≥ {target:g})"
-    print(f"{title:<58} {ours * 1e3:10.3f} ms  SVD {theirs * 1e3:10.3f} ms  ratio {theirs / ours:7.1f}{wanted}")
 
 
 def svd_null_vectors(X: np.ndarray, index: np.ndarray) -> np.ndarray:
@@ -67,9 +41,9 @@ def many_subsets() -> None:
     )
     first_theirs = seconds(lambda: svd_null_vectors(X, index))
     first_ours = seconds(lambda: cr.cross_many(X, index, normalize=True))
-    report("cross_many, 50 subsets, r = 100, first call in the process", first_ours, first_theirs, 8)
-    ours, theirs = alternate(lambda: cr.cross_many(X, index, normalize=True), lambda: svd_null_vectors(X, index), 9)
-    report("cross_many, 50 subsets, r = 100, steady", ours, theirs, 8)
+    report("cross_many, 50 subsets, r = 100, first call in the process", first_ours, "≥ 8", SVD=first_theirs)
+    ours, theirs = alternate([lambda: cr.cross_many(X, index, normalize=True), lambda: svd_null_vectors(X, index)], 9)
+    report("cross_many, 50 subsets, r = 100, steady", ours, "≥ 8", SVD=theirs)
     v = cr.cross_many(X, index, normalize=True)
     print(f"    max |X[j] v| = {np.abs(np.einsum('bij,bj->bi', X[index], v)).max():.1e}")
 
@@ -78,8 +52,9 @@ def one_large(d: int = 1000) -> None:
     rng = np.random.default_rng(0)
     A, x = rng.standard_normal((d - 1, d)), rng.standard_normal(d)
     both = (lambda: cr.cross_log(A)), (lambda: np.linalg.svd(A, full_matrices=True)[2][-1])
-    report(f"cross_log, d = {d}, each in a row", in_a_row(both[0], 15), in_a_row(both[1], 5), 12)
-    report(f"cross_log, d = {d}, in turn", *alternate(*both, 7), 12)
+    report(f"cross_log, d = {d}, each in a row", steady(both[0], 15), "≥ 12", SVD=steady(both[1], 5))
+    ours, theirs = alternate(list(both))
+    report(f"cross_log, d = {d}, in turn", ours, "≥ 12", SVD=theirs)
     v, log_norm = cr.cross_log(A)
     sign, log_det = np.linalg.slogdet(np.vstack([x, A]))
     error = abs(np.log(abs(x @ v)) + log_norm - log_det) / abs(log_det)
@@ -95,10 +70,10 @@ def large_batch(m: int = 100_000, d: int = 6) -> None:
         cold, warm = (float(subprocess.check_output(command, env=environment)) for _ in range(2))
     print(f"kernel, first call: {cold:.2f} s with compilation (once per machine), {warm:.2f} s in later processes")
     part = A[: m // 50]
-    ours, loop = alternate(lambda: cr.cross_log(A), lambda: [np.linalg.svd(rows)[2][-1] for rows in part], 5)
-    report(f"cross_log, {m} × d = {d}, against a loop (× 50)", ours, 50 * loop)
-    ours, stacked = alternate(lambda: cr.cross_log(A), lambda: np.linalg.svd(A)[2][:, -1], 3)
-    report(f"cross_log, {m} × d = {d}, against one stacked SVD", ours, stacked)
+    ours, loop = alternate([lambda: cr.cross_log(A), lambda: [np.linalg.svd(rows)[2][-1] for rows in part]], 5)
+    report(f"cross_log, {m} × d = {d}, against a loop (× 50)", ours, SVD=50 * loop)
+    ours, stacked = alternate([lambda: cr.cross_log(A), lambda: np.linalg.svd(A)[2][:, -1]], 3)
+    report(f"cross_log, {m} × d = {d}, against one stacked SVD", ours, SVD=stacked)
     print(
         f"    ns each: {ours / m * 1e9:.0f}, SVD in a loop {50 * loop / m * 1e9:.0f}, stacked {stacked / m * 1e9:.0f}"
     )
@@ -107,19 +82,10 @@ def large_batch(m: int = 100_000, d: int = 6) -> None:
 
 
 def main() -> None:
-    import numba
-    import scipy
-
     many_subsets()
     one_large()
     large_batch()
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    print(
-        f"{platform.machine()}, {os.cpu_count()} cores, load {load:.1f}, Python {platform.python_version()}, ", end=""
-    )
-    print(
-        f"NumPy {np.__version__}, SciPy {scipy.__version__}, Numba {numba.__version__}, clifford-rand {cr.__version__}"
-    )
+    machine("scipy", "numba")
 
 
 if __name__ == "__main__":

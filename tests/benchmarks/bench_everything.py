@@ -7,7 +7,6 @@ The compiled kernels are loaded first, as a program that works on for half a sec
 the library. OPENBLAS_NUM_THREADS=1 is steadier, and so is ``--cpu`` on a machine that others use.
 """
 
-import argparse
 import importlib
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +15,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from timing import alternate, machine, seconds
+from timing import alternate, machine, options, seconds
 
 import clifford_rand as cr
 
@@ -299,13 +298,14 @@ def show(title: str, cases: Iterator[Case], with_seconds: bool, clock: Callable[
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Every public function of the core against NumPy's nearest call.")
-    parser.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES))
-    parser.add_argument("--largest", type=int, default=100_000, help="rows or dimensions of the largest arrays")
-    parser.add_argument("--seconds", action="store_true", help="print our times beside the ratios")
-    parser.add_argument("--cpu", action="store_true", help="compare CPU time, where others use the machine")
-    parser.add_argument("--fresh", action="store_true", help="do not load the compiled kernels beforehand")
-    given = parser.parse_args()
+    given = options(
+        "Every public function of the core against NumPy's nearest call.",
+        only=(list(TABLES), {"choices": TABLES}),
+        largest=(100_000, "rows or dimensions of the largest arrays"),
+        seconds=(False, "print our times beside the ratios"),
+        cpu=(False, "compare CPU time, where others use the machine"),
+        fresh=(False, "do not load the compiled kernels beforehand"),
+    )
     if not given.fresh:
         for kernel in ("bilinear", "null_vectors"):
             importlib.import_module(f"clifford_rand.kernels.{kernel}")

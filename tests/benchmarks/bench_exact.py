@@ -16,16 +16,14 @@ plane         n = 2000 random points in the plane with bias: 8 million columns, 
 laws          beta_max, constant targets, monotone and concave objectives
 """
 
-import argparse
 import itertools
 import sys
-import time
 import warnings
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
-from timing import machine
+from timing import machine, options, timed
 
 from clifford_rand_nn import (
     ConvexReLURegressor,
@@ -62,12 +60,6 @@ def hold(statement, words):
         sys.exit(f"this does not hold: {words}")
 
 
-def timed(work):
-    began = time.perf_counter()
-    result = work()
-    return result, time.perf_counter() - began
-
-
 def line(name, result, seconds, scale=1.0, more=""):
     gap = f"relative gap {result.relative_gap:.1e}"
     print(f"  {name:<34} {scale * result.objective:.10f}  {gap}  {seconds:8.2f} s  {more}", flush=True)
@@ -78,7 +70,7 @@ def spiral_lasso():
     n = len(X)
     beta, scale = PAPER / (2 * n), 2 * n
     dictionary = cross_product_dictionary(X, "l2")
-    atoms, seconds = timed(dictionary.neurons)
+    atoms, seconds, _ = timed(dictionary.neurons)
     K = atoms.columns(X)
     print(f"spiral, {K.shape[1]:,} columns made in {seconds:.2f} s; objective in the paper's scale")
     problem = LassoProblem(K, y, beta)
@@ -90,7 +82,7 @@ def spiral_lasso():
         ("column generation, no matrix", lambda: WorkingSet(tol=1e-8).solve(X, y, beta, BlockPricer(X, dictionary))),
         ("CVXPY + CLARABEL", lambda: CvxpyReference(tol=1e-8).solve(problem)),
     ):
-        result, times[name] = timed(work)
+        result, times[name], _ = timed(work)
         size = len(result.coefficients.values)
         line(name, result, times[name], scale, f"{size} neurons")
         if name != "CVXPY + CLARABEL":
@@ -112,9 +104,9 @@ def spiral_exact():
         ),
         ("p = 2, ConvexReLURegressor", lambda: ConvexReLURegressor(gates="exhaustive", beta=beta, tol=1e-8, bias=True)),
     ):
-        model, seconds = timed(lambda make=make: make().fit(X, y))
+        model, seconds, _ = timed(lambda make=make: make().fit(X, y))
         line(name, model.result_, seconds, scale, f"{model.network_.n_neurons} neurons")
-        again, seconds = timed(lambda model=model: model.certificate_.verify(X, y))
+        again, seconds, _ = timed(lambda model=model: model.certificate_.verify(X, y))
         print(f"    from the data alone ({seconds:.2f} s): {again}")
         hold(again.relative_gap <= 2e-6, "the certificate does not verify")
         hold("global" in again.scope, again.scope)
@@ -136,7 +128,7 @@ def spiral_relu():
             ("interior point", lambda problem=problem: ConeInteriorPoint(tol=1e-6).solve(problem)),
             ("CVXPY + CLARABEL", lambda problem=problem: CvxpyReference().solve(problem)),
         ):
-            found[name], seconds = timed(work)
+            found[name], seconds, _ = timed(work)
             line(name, found[name], seconds, scale)
         reference = found.pop("CVXPY + CLARABEL").objective
         for name, result in found.items():
@@ -148,7 +140,7 @@ def follow_paths():
     n = len(X)
     for name, subsample in (("200 pairs", 200), ("the full dictionary", None)):
         K = cross_product_dictionary(X, "l2", subsample=subsample, rng=0).matrix()
-        path, seconds = timed(lambda K=K: homotopy(K, y, beta_min=PAPER / (2 * n)))
+        path, seconds, _ = timed(lambda K=K: homotopy(K, y, beta_min=PAPER / (2 * n)))
         words = f"{len(path)} breakpoints, up to {path.n_active.max()} columns, gaps ≤ {path.relative_gaps.max():.1e}"
         print(
             f"homotopy, {name} ({K.shape[1]:,} columns) to beta_p = {PAPER:g}: {seconds:.1f} s, {words}, {path.status}"
@@ -309,7 +301,7 @@ def plane():
         ("p = 1, dictionary", lambda: CrossProductLassoRegressor(beta=1e-3, tol=1e-4, bias=True)),
         ("p = 2, all patterns", lambda: ConvexReLURegressor(gates="exhaustive", beta=1e-3, tol=1e-4, bias=True)),
     ):
-        model, seconds = timed(lambda make=make: make().fit(X, y))
+        model, seconds, _ = timed(lambda make=make: make().fit(X, y))
         print(f"plane, n = 2000, {name}")
         line(
             "column generation",
@@ -318,7 +310,7 @@ def plane():
             1.0,
             f"{model.network_.n_neurons} neurons, {model.n_iter_} rounds",
         )
-        again, seconds = timed(lambda model=model: model.certificate_.verify(X, y))
+        again, seconds, _ = timed(lambda model=model: model.certificate_.verify(X, y))
         print(f"    from the data alone ({seconds:.2f} s): {again}")
         hold(again.relative_gap <= 1e-4 and "global" in again.scope, "no global certificate")
 
@@ -334,7 +326,7 @@ def laws():
         ("relu_path, all patterns", lambda b: relu_path(X, y, betas=b, n_betas=8, eps=0.05)),
         ("gated_path", lambda b: gated_path(X, y, gates, bias=False, betas=b, n_betas=12, eps=0.05)),
     ):
-        found, seconds = timed(lambda path=path: path(None))
+        found, seconds, _ = timed(lambda path=path: path(None))
         top = path([2 * found.beta_max, found.beta_max])
         slope = np.diff(found.objectives) / np.diff(found.betas)
         noise = 4 * (found.objectives - found.bounds).max() / np.abs(np.diff(found.betas)).min()
@@ -365,9 +357,7 @@ PARTS = {
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []])
-    chosen = parser.parse_args().parts or list(PARTS)
+    chosen = options(__doc__, ("parts", {"nargs": "*", "choices": [*PARTS, []]})).parts or list(PARTS)
     machine("scipy", "cvxpy", "clarabel")
     for part in chosen:
         PARTS[part]()

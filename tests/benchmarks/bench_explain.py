@@ -5,30 +5,20 @@
 Wall (and processor) seconds, the least of three runs after a first one; the table has a column of categories.
 """
 
-import argparse
-import os
-import platform
-import time
 import warnings
-from collections.abc import Callable
 
 import numpy as np
 from sklearn.pipeline import make_pipeline
+from timing import least, machine, options
 
-import clifford_rand as cr
 import clifford_rand_nn as nn
-
-_RUNS = 3
 
 
 def main() -> None:
     """Print a line for each model."""
     import pandas as pd
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=1000)
-    parser.add_argument("--columns", type=int, default=20)
-    asked = parser.parse_args()
+    asked = options(__doc__.splitlines()[0], rows=1000, columns=20)
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.standard_normal((asked.rows, asked.columns - 1))).rename(columns="x{}".format)
     frame["city"] = rng.choice(["Oslo", "Bergen", "Rome"], size=asked.rows)
@@ -39,28 +29,17 @@ def main() -> None:
         "20 neurons, numbers": (nn.ConvexNetworkRegressor(n_neurons=20), value),
         "50 gates, classes": (nn.GatedReLUClassifier(n_gates=50, beta=0.01, random_state=0), value > value.median()),
     }
-    machine = platform.processor() or platform.machine()
-    print(f"clifford-rand {cr.__version__}, {machine}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    machine()
     for title, (model, target) in models.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             fitted = make_pipeline(nn.TableEncoder(), model).fit(frame, target)
             y = np.asarray(target)
-            whole = _least(lambda fitted=fitted, y=y: str(nn.explain(fitted, rows=frame, targets=y)))
-            one = _least(lambda fitted=fitted: str(nn.explain(fitted, frame.iloc[[0]], rows=frame)))
+            str(nn.explain(fitted, rows=frame, targets=y))  # what is compiled once
+            whole = least(lambda fitted=fitted, y=y: str(nn.explain(fitted, rows=frame, targets=y)))
+            one = least(lambda fitted=fitted: str(nn.explain(fitted, frame.iloc[[0]], rows=frame)))
         shape = f"{asked.rows} x {asked.columns}"
         print(f"{title}, {shape}: the model {_said(whole)}, a row {_said(one)}")
-
-
-def _least(action: Callable[[], object]) -> tuple[float, float]:
-    """Return the least wall and processor seconds of some runs."""
-    action()
-    taken = []
-    for _ in range(_RUNS):
-        wall, busy = time.perf_counter(), time.process_time()
-        action()
-        taken.append((time.perf_counter() - wall, time.process_time() - busy))
-    return tuple(np.min(taken, axis=0))
 
 
 def _said(seconds: tuple[float, float]) -> str:

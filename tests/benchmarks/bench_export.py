@@ -1,12 +1,11 @@
 """How many rows a second an exported model predicts, beside the model itself.
 
-    python tests/benchmarks/bench_export.py [--rows 1000000] [--columns 50] [--neurons 50] [--repeat 5]
+    python tests/benchmarks/bench_export.py [--rows 1_000_000] [--columns 50] [--neurons 50] [--repeat 5]
 
 Rows are float32 for ONNX as for the model; ours and theirs take turns, and the best of the repetitions counts. CPU
 seconds stand beside wall seconds, as other processes share the machine.
 """
 
-import argparse
 import tempfile
 import time
 from collections.abc import Callable
@@ -14,16 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import onnxruntime
+from timing import options
 
 from clifford_rand_nn import ConvexNetworkClassifier, TwoLayerNetwork
 
 
 def main() -> None:
     """Print a line for every model and way."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name, default in (("rows", 10**6), ("columns", 50), ("neurons", 50), ("repeat", 5)):
-        parser.add_argument(f"--{name}", type=int, default=default)
-    asked = parser.parse_args()
+    asked = options(__doc__, rows=10**6, columns=50, neurons=50, repeat=5)
     rng = np.random.default_rng(0)
     d, m = asked.columns, asked.neurons
     X = rng.standard_normal((asked.rows, d)).astype(np.float32)

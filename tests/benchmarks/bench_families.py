@@ -12,7 +12,6 @@ training rows. At most ``--rows`` training rows are used, stratified, the same f
 ``--inner`` splits the training part once more and never looks at a test row: for choices of design.
 """
 
-import argparse
 import time
 import warnings
 from pathlib import Path
@@ -22,6 +21,7 @@ import sklearn.datasets
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
+from timing import options, table
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import ConvexReLUClassifier, CrossProductLassoClassifier, GatedReLUClassifier
@@ -51,8 +51,7 @@ def sets(folders, splits, draws):
         with np.load(path) as data:
             if not {"X", "y", "split"} <= set(data.files):
                 continue
-            X, y, split = data["X"], data["y"], data["split"]
-        X = X.astype(np.float64) / (255 if X.dtype == np.uint8 else 1)
+        X, y, split = table(path)
         yield path.stem, [(X[split], y[split], X[~split], y[~split])] * draws
 
 
@@ -67,27 +66,28 @@ def prepared(X, y, X_test, y_test, rows, inner, seed):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="*")
-    parser.add_argument("--rows", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--splits", type=int, default=1)
-    parser.add_argument("--draws", type=int, default=1)
-    parser.add_argument("--limit", type=float)
-    parser.add_argument("--inner", action="store_true")
-    parser.add_argument("--models", nargs="*", default=["gated", "ridge", "relu", "lasso"])
-    parser.add_argument("--sets", nargs="*")
-    options = parser.parse_args()
-    names = ["logistic", *options.models]
+    asked = options(
+        __doc__,
+        ("folders", {"nargs": "*"}),
+        rows=1000,
+        seed=0,
+        splits=1,
+        draws=1,
+        limit=float,
+        inner=False,
+        models=(["gated", "ridge", "relu", "lasso"], {"nargs": "*"}),
+        sets=(str, {"nargs": "*"}),
+    )
+    names = ["logistic", *asked.models]
     print(f"{'set':18} {'n':>5} {'d':>4} {'k':>3} " + " ".join(f"{name:>24}" for name in names), flush=True)
-    for name, parts in sets(options.folders, options.splits, options.draws):
-        if options.sets and name not in options.sets:
+    for name, parts in sets(asked.folders, asked.splits, asked.draws):
+        if asked.sets and name not in asked.sets:
             continue
-        rows = [prepared(*part, options.rows, options.inner, options.seed + i) for i, part in enumerate(parts)]
+        rows = [prepared(*part, asked.rows, asked.inner, asked.seed + i) for i, part in enumerate(parts)]
         X, y = rows[0][:2]
         line = f"{name:18} {len(X):5} {X.shape[1]:4} {len(np.unique(y)):3} "
         for model in names:
-            line += measured(MODELS[model], rows, options.seed, options.limit)
+            line += measured(MODELS[model], rows, asked.seed, asked.limit)
         print(line, flush=True)
 
 

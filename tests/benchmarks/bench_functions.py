@@ -9,12 +9,11 @@ component, and how many elements the logarithm took one by one. Leaves with 1 wh
 of CPU time an element (exp, log, sqrt) or a round trip of theirs errs by over 1e-12.
 """
 
-import argparse
 import sys
 import time
 
 import numpy as np
-from timing import machine, need
+from timing import alternate, machine, need, options
 
 import clifford_rand as cr
 from clifford_rand.functions import logarithm
@@ -22,22 +21,6 @@ from clifford_rand.functions import logarithm
 ALGEBRAS = {"Cl(4)": (4, 0, 0), "STA": (1, 3, 0), "CGA(3)": (4, 1, 0), "PGA(3)": (3, 0, 1)}
 FUNCTIONS = ("exp", "log", "sqrt", "inv", "inv, even", "bivector_split")
 LIMIT, ROUND_TRIP = 5e-6, 1e-12
-
-
-def timed(works, calls, repeats=7):
-    """Return the medians of wall and CPU seconds of each work, in turn; NaN for None."""
-    wall, cpu = [], []
-    for _ in range(repeats):
-        row, used = [], []
-        for work in works:
-            start, begun = time.perf_counter(), time.process_time()
-            for _ in range(calls if work else 0):
-                work()
-            row.append((time.perf_counter() - start) / calls if work else np.nan)
-            used.append((time.process_time() - begun) / calls if work else np.nan)
-        wall.append(row)
-        cpu.append(used)
-    return np.median(wall, axis=0), np.median(cpu, axis=0)
 
 
 def relative(A, B):
@@ -61,10 +44,11 @@ def cases(alg, layout, n, rng):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[1, 1000, 100_000])
-    parser.add_argument("--functions", nargs="+", choices=FUNCTIONS, default=FUNCTIONS)
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        sizes=[1, 1000, 100_000],
+        functions=(list(FUNCTIONS), {"choices": FUNCTIONS}),
+    )
     (clifford,) = need("clifford")
     one_by_one = logarithm.log_of_one
     met = []
@@ -84,12 +68,12 @@ def main():
                 if name not in args.functions:
                     continue
                 ours()
-                if peer:
-                    peer()
                 met.clear()
                 ours()
                 general = len(met)
-                (wall, theirs), (cpu, _) = timed([ours, peer], max(1, 300 // n))
+                calls = max(1, 300 // n)
+                wall, theirs = alternate([ours, peer], calls=calls)
+                (cpu,) = alternate([ours], calls=calls, clock=time.process_time)
                 error = trip()
                 line = f"{wall / n * 1e6:9.2f}{cpu / n * 1e6:9.2f}" + (f"{theirs * 1e6:10.1f}" if peer else f"{'':10}")
                 print(f"{label:<8}{name:<16}{n:>7}{line}{error:10.0e}{general:>12}", flush=True)

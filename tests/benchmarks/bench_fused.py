@@ -9,7 +9,6 @@ own: with an empty cache, and with what that one left. The rigid body turns and 
 Ḃ = -½ (J B - B J) with the momentum J = RC(A B) of other weights for each component, M a motor and B its velocity.
 """
 
-import argparse
 import functools
 import os
 import subprocess
@@ -19,7 +18,7 @@ import time
 import warnings
 
 import numpy as np
-from timing import agree, alternate, machine, need, report, seconds
+from timing import agree, alternate, machine, need, options, report, seconds
 
 import clifford_rand as cr
 
@@ -230,18 +229,15 @@ print(time.process_time() - start, "numba" in sys.modules)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=100_000)
-    parser.add_argument("--only", nargs="*", default=["batches", "body", "first"])
-    options = parser.parse_args()
+    asked = options(__doc__, n=100_000, only=(["batches", "body", "first"], {"nargs": "*"}))
     clifford, kingdon = need("clifford", "kingdon")
     warnings.simplefilter("ignore")
     start = time.process_time()
-    if "first" in options.only:
+    if "first" in asked.only:
         first_calls()
-    if "batches" in options.only:
-        batches(options.n, kingdon)
-    if "body" in options.only:
+    if "batches" in asked.only:
+        batches(asked.n, kingdon)
+    if "body" in asked.only:
         rigid_body(kingdon, clifford)
     print(f"{time.process_time() - start:.0f} s of processor time")
     machine("clifford", "kingdon", "numba")

@@ -9,14 +9,11 @@ fit. Then the same problem on the first 200 rows by CVXPY + CLARABEL, in the sam
 accuracy that is printed.
 """
 
-import argparse
-import os
-import platform
-import time
 import warnings
 from pathlib import Path
 
 import numpy as np
+from timing import machine, options, table, timed
 
 from clifford_rand_nn import GatedReLUClassifier
 from clifford_rand_nn.problems.gated import GatedReLUProblem
@@ -24,22 +21,15 @@ from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.dispatch import AutoSolver
 
 
-def load(path):
-    with np.load(path) as data:
-        X, y, split = data["X"], data["y"], data["split"]
-    X = X / 255.0 if X.dtype == np.uint8 else X.astype(np.float64)
-    return X[split], y[split], X[~split], y[~split]
-
-
 def seconds_to(history, gap):
     return next((f"{row.seconds:.2f}" for row in history if row.relative_gap <= gap), "-")
 
 
 def run(name, folder, beta, n_gates, n_reference):
-    X, y, Xt, yt = load(folder / f"{name}.npz")
-    began = time.perf_counter()
-    model = GatedReLUClassifier(n_gates=n_gates, beta=beta, random_state=0, bias=True).fit(X, y)
-    total = time.perf_counter() - began
+    X, y, split = table(folder / f"{name}.npz")
+    X, y, Xt, yt = X[split], y[split], X[~split], y[~split]
+    model = GatedReLUClassifier(n_gates=n_gates, beta=beta, random_state=0, bias=True)
+    model, total, _ = timed(lambda: model.fit(X, y))
     result, history = model.result_, model.result_.history
     difference = np.abs(model.decision_function(X) - result.fitted[:, 0]).max()
     print(f"\n{name}: n = {len(X)}, d = {X.shape[1]}, {model.coef_.shape[0]} patterns, beta = {beta:g}, {model.gates_}")
@@ -66,18 +56,16 @@ def run(name, folder, beta, n_gates, n_reference):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--names", nargs="+", default=["imdb", "mnist01"])
-    parser.add_argument("--betas", nargs="+", type=float, default=[1e-3, 1e-4])
-    parser.add_argument("--n-gates", type=int, default=50)
-    parser.add_argument("--reference-rows", type=int, default=200)
-    args = parser.parse_args()
-    warnings.simplefilter("always")
-    print(
-        f"{platform.processor() or platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}, "
-        f"NumPy {np.__version__}"
+    args = options(
+        __doc__,
+        ("folder", {"type": Path}),
+        names=["imdb", "mnist01"],
+        betas=[0.001, 0.0001],
+        n_gates=50,
+        reference_rows=200,
     )
+    warnings.simplefilter("always")
+    machine()
     for name in args.names:
         for beta in args.betas:
             run(name, args.folder, beta, args.n_gates, args.reference_rows)

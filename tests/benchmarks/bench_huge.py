@@ -7,7 +7,6 @@ factorizations. Beside it `scipy.linalg.subspace_angles`, in float64 as it needs
 what is allocated beside the rows, by tracemalloc; ``stored`` the size of one blade's rows; ``--largest`` bounds it.
 """
 
-import argparse
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from timing import machine, peak_mib, seconds
+from timing import machine, options, peak_mib, seconds
 
 import clifford_rand as cr
 
@@ -78,15 +77,16 @@ def scipy_angles(A: Any, B: Any) -> Any:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Subspaces of very many dimensions.")
-    parser.add_argument("--dimensions", nargs="+", type=int, default=[50_000, 1_000_000])
-    parser.add_argument("--grades", nargs="+", type=int, default=[2, 20, 100, 500])
-    parser.add_argument("--largest", type=int, default=10**8, help="numbers of one blade")
-    parser.add_argument("--peer", type=int, default=10**7, help="numbers of a blade up to which SciPy is measured")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
-    parser.add_argument("--works", nargs="+", choices=WORKS, default=WORKS)
-    parser.add_argument("--folder", type=Path, help="where files are written; a temporary folder by default")
-    given = parser.parse_args()
+    given = options(
+        "Subspaces of very many dimensions.",
+        dimensions=[50_000, 1_000_000],
+        grades=[2, 20, 100, 500],
+        largest=(10**8, "numbers of one blade"),
+        peer=(10**7, "numbers of a blade up to which SciPy is measured"),
+        kinds=(list(KINDS), {"choices": KINDS}),
+        works=(list(WORKS), {"choices": WORKS}),
+        folder=(Path, "where files are written; a temporary folder by default"),
+    )
     print(f"{'rows':<12}{'d':>9}{'k':>5}{'stored':>10}  {'work':<20}{'wall':>9}{'CPU':>9}{'peak':>9}")
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         for d in given.dimensions:

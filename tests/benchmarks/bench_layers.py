@@ -5,12 +5,11 @@
 Runs on the processor, and on a GPU where torch sees one; float32, medians of runs in turn.
 """
 
-import argparse
 import time
 
 import numpy as np
 import torch
-from timing import machine, report
+from timing import machine, options, report
 
 import clifford_rand as cr
 from clifford_rand.basis.keys import dense_keys
@@ -49,11 +48,7 @@ def step(layer, x, y, wait):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--samples", type=int, default=8192)
-    parser.add_argument("--channels", type=int, default=64)
-    parser.add_argument("--repeats", type=int, default=7)
-    given = parser.parse_args()
+    given = options(__doc__, samples=8192, channels=64, repeats=7)
     machine("torch")
     worst = 0.0
     for device in ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]:

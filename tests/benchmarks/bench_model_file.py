@@ -5,18 +5,17 @@
 Networks are made, not fitted: what is in the file does not depend on what the numbers are.
 """
 
-import platform
 import tempfile
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from timing import least, machine
 
 from clifford_rand_nn import ConvexNetworkRegressor, load_model, save_model
 from clifford_rand_nn.claims import KernelClaim
 
-D, REPEATS = 50, 5
+D = 50
 
 
 def wide(n: int) -> ConvexNetworkRegressor:
@@ -35,25 +34,16 @@ def wide(n: int) -> ConvexNetworkRegressor:
     return model
 
 
-def best(action) -> tuple[float, float]:
-    """Return the least wall seconds and processor seconds of a few runs."""
-    times = []
-    for _ in range(REPEATS):
-        wall, processor = time.perf_counter(), time.process_time()
-        action()
-        times.append((time.perf_counter() - wall, time.process_time() - processor))
-    return min(times)
-
-
 def main() -> None:
     """Print a line for each number of rows."""
-    print(f"{platform.processor() or platform.machine()}, NumPy {np.__version__}; wall (processor) milliseconds")
+    machine()
+    print("wall (processor) milliseconds")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "m.npz"
         for n in (3000, 20_000):
             model = wide(n)
-            write, read = best(lambda model=model: save_model(path, model)), best(lambda: load_model(path))
-            plain = best(lambda: [np.load(path)[name] for name in np.load(path).files])
+            write, read = least(lambda model=model: save_model(path, model)), least(lambda: load_model(path))
+            plain = least(lambda: [np.load(path)[name] for name in np.load(path).files])
             shown = [f"{1e3 * wall:.0f} ({1e3 * processor:.0f})" for wall, processor in (write, read, plain)]
             said = dict(zip(("write", "read", "numpy.load alone"), shown, strict=True))
             print(f"{n} x {D}: {path.stat().st_size / 1e6:.2f} MB; " + ", ".join(f"{k} {v}" for k, v in said.items()))

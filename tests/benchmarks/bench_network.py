@@ -7,12 +7,10 @@ rows of 16 columns and 26 classes, 784 and 10, 768 and 2. Wall and CPU seconds, 
 how many rounds of learned gates were taken. The first fit, which loads compiled code, is not counted.
 """
 
-import argparse
-import time
 from pathlib import Path
 
 import numpy as np
-from timing import machine
+from timing import machine, options, timed
 
 import clifford_rand_nn.kernel_network.leave_one_out as leave_one_out
 from clifford_rand_nn import ConvexNetworkClassifier
@@ -29,16 +27,13 @@ def made(d, classes):
 
 
 def table(folder, name):
-    with np.load(Path(folder) / f"{name}.npz") as found:
-        split = found["split"].astype(bool)
-        return name, found["X"][split][:_ROWS].astype(float), found["y"][split][:_ROWS]
+    with np.load(Path(folder) / f"{name}.npz") as data:
+        split = data["split"].astype(bool)
+        return name, data["X"][split][:_ROWS].astype(float), data["y"][split][:_ROWS]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data")
-    parser.add_argument("names", nargs="*")
-    args = parser.parse_args()
+    args = options(__doc__, ("names", {"nargs": "*"}), data=str)
     machine()
     sets = [table(args.data, name) for name in args.names] if args.data else [made(*one) for one in _MADE]
     decompose, count = leave_one_out.eigh, [0]
@@ -50,9 +45,8 @@ def main():
     leave_one_out.eigh = counted
     ConvexNetworkClassifier().fit(sets[0][1][:300], sets[0][2][:300])
     for name, X, y in sets:
-        count[0], wall, cpu = 0, time.perf_counter(), time.process_time()
-        model = ConvexNetworkClassifier().fit(X, y)
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        count[0] = 0
+        model, wall, cpu = timed(lambda X=X, y=y: ConvexNetworkClassifier().fit(X, y))
         size, rounds = f"{X.shape[0]} × {X.shape[1]}, {len(model.classes_)} classes", model.rounds_.rounds
         print(
             f"{name:16s} {size}: {wall:.2f} s wall, {cpu:.2f} s cpu, {count[0]} eigendecompositions, {rounds} rounds, "

@@ -10,37 +10,19 @@ reverse, duals, complements and the constructor copy some or nothing: ours count
 more than 1.5 times one copy of the components. Ends with the counts that matter.
 """
 
-import argparse
 import signal
 import sys
 import time
 import warnings
 
 import numpy as np
-from timing import machine, need
+from timing import alternate, machine, need, options
 
 import clifford_rand as cr
 
 ALGEBRAS = {"Cl(3)": (3, 0, 0), "PGA(3)": (3, 0, 1), "CGA(3)": (4, 1, 0)}
 LISTS = ("reverse", "dual", "complement", "construct")  # of which a list of arrays needs no copy, or a part
 LIMIT = 60  # seconds for the first call of a peer
-
-
-def timed(works, calls, repeats=9):
-    """Return the median seconds of a call, the works in turn; None for a work that is None."""
-    rows = []
-    for _ in range(repeats):
-        row = []
-        for work in works:
-            if work is None:
-                row.append(np.nan)
-                continue
-            start = time.perf_counter()
-            for _ in range(calls):
-                work()
-            row.append((time.perf_counter() - start) / calls)
-        rows.append(row)
-    return np.median(rows, axis=0)
 
 
 def within(work):
@@ -156,11 +138,12 @@ def warm(work, limit=3.0):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[1, 1000, 100_000])
-    parser.add_argument("--only", nargs="+", help="names of operations")
-    parser.add_argument("--algebras", nargs="+", choices=list(ALGEBRAS), default=list(ALGEBRAS))
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        sizes=[1, 1000, 100_000],
+        only=(str, {"nargs": "+", "help": "names of operations"}),
+        algebras=(list(ALGEBRAS), {"choices": list(ALGEBRAS)}),
+    )
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     clifford, kingdon = need("clifford", "kingdon")
@@ -183,7 +166,7 @@ def main():
                 whole = np.moveaxis(np.ones((2 ** sum(ALGEBRAS[label]), n)), 0, -1)
                 works = [ours, whole.copy, *(within(peer) for peer in peers)]
                 warm(ours)
-                mine, copy, *theirs = timed(works, calls)
+                mine, copy, *theirs = alternate(works, calls=calls, repeats=9)
                 best = min((value for value in theirs if value == value), default=np.nan)
                 ratio = mine / best
                 late = ratio > limit and not (n > 1 and name in LISTS and mine <= 1.5 * copy)

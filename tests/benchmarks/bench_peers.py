@@ -20,7 +20,6 @@ come from this environment, adelie (NumPy < 2) from the interpreter that --adeli
 left out. Leaves with 1 if a statement fails.
 """
 
-import argparse
 import os
 import sys
 import tempfile
@@ -30,7 +29,7 @@ from pathlib import Path
 import numpy as np
 from gap import beta_max, nonconvex_objective, relative_gap
 from peers.process import Peer, PeerError
-from timing import machine
+from timing import machine, options, table
 
 GAP = 1e-2  # what a peer is asked for
 SHARES = (0.1, 0.01, 0.001)
@@ -56,9 +55,8 @@ def real(folder, name, n_gates=50):
     """Training rows, targets -1 and 1, and the patterns of cross-product gates."""
     from clifford_rand_nn import activation_patterns, sample_gates
 
-    with np.load(folder / f"{name}.npz") as stored:
-        X, y, split = stored["X"], stored["y"], stored["split"]
-    X = (X / 255.0 if X.dtype == np.uint8 else X.astype(np.float64))[split]
+    X, y, split = table(folder / f"{name}.npz")
+    X = X[split]
     if name in UNSCALED:
         X = X / np.linalg.norm(X, axis=1).mean()
     D = activation_patterns(X, sample_gates(X, n_gates, method="cross", sketch_dim="auto", rng=0)).patterns
@@ -283,8 +281,8 @@ def part_c(bench):
         "batch 20, 20 epochs": (RATES, {"batch": 20, "epochs": 20}),
         "batch 200, 200 epochs, cosine decay": ((3e-3, 1e-2, 3e-2), {"batch": 200, "epochs": 200, "decay": True}),
     }
-    for _, options in schedules.values():
-        adamw.solve(problem.path, BETAS[0], 0.0, 60, warm=False, **{**options, "epochs": 1})
+    for _, schedule in schedules.values():
+        adamw.solve(problem.path, BETAS[0], 0.0, 60, warm=False, **{**schedule, "epochs": 1})
     for beta in BETAS[::2] if bench.args.quick else BETAS:
         mine = bench.mine(problem, beta, 1e-4)
         history = []
@@ -294,10 +292,10 @@ def part_c(bench):
         optimum = history[0][:, 1].min()
         bench.verdicts.at_most(f"C {beta:.0e}: our gap", mine.gap, mine.limit)
         print(f"\n  beta {beta:.0e}: ours {mine.seconds:.3f} s to a gap of {mine.gap:.1e}, objective {optimum:.6f}")
-        for title, (rates, options) in schedules.items():
+        for title, (rates, schedule) in schedules.items():
             runs = []
             for rate in rates:
-                reply = adamw.solve(problem.path, beta, 0.0, 4 * bench.args.cap, warm=False, rate=rate, **options)
+                reply = adamw.solve(problem.path, beta, 0.0, 4 * bench.args.cap, warm=False, rate=rate, **schedule)
                 if reply is not None:
                     value = nonconvex_objective(*arrays, beta, reply["W"], reply["alpha"])
                     runs.append((value, float(reply["best_seconds"]), float(reply["run_seconds"]), rate))
@@ -312,7 +310,7 @@ def part_c(bench):
                 f" than that run, {grid / ours:.1f} × than the grid that found it",
                 flush=True,
             )
-            if not options.get("decay"):
+            if not schedule.get("decay"):
                 bench.verdicts.at_least(f"C {beta:.0e}: AdamW's grid / ours to its best value", grid / ours, 10)
 
 
@@ -335,16 +333,17 @@ def part_d(bench):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", metavar="FOLDER", type=Path, nargs="?")
-    parser.add_argument("--solver", default="auto", help="a name in SOLVERS of peers/ours.py")
-    parser.add_argument("--adelie", metavar="PYTHON", help="interpreter of the environment that has adelie")
-    parser.add_argument("--names", nargs="+", default=["imdb", "mnist01", "ecg_report"], help="NPZ files of B")
-    parser.add_argument("--only", nargs="+", choices=list("ABCD"), default=list("ABCD"))
-    parser.add_argument("--threads", type=int, default=2, help="of BLAS, OpenMP and Numba, in every process")
-    parser.add_argument("--cap", type=float, default=40, help="seconds of a peer at one beta, all its tolerances")
-    parser.add_argument("--quick", action="store_true", help="without celer, and a third of the cap")
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        ("data", {"metavar": "FOLDER", "type": Path, "nargs": "?"}),
+        solver=("auto", "a name in SOLVERS of peers/ours.py"),
+        adelie=(str, {"metavar": "PYTHON", "help": "interpreter of the environment that has adelie"}),
+        names=(["imdb", "mnist01", "ecg_report"], "NPZ files of B"),
+        only=(list("ABCD"), {"choices": list("ABCD")}),
+        threads=(2, "of BLAS, OpenMP and Numba, in every process"),
+        cap=(40.0, "seconds of a peer at one beta, all its tolerances"),
+        quick=(False, "without celer, and a third of the cap"),
+    )
     if args.data is None and set(args.only) & set("BC"):
         print("B and C are left out: they need FOLDER")
         args.only = [part for part in args.only if part not in "BC"]

@@ -1,6 +1,6 @@
 """``clifford-rand predict`` on 10^6 rows of 50 numbers: rows a second and memory of the whole command.
 
-    python tests/benchmarks/bench_predict.py [--rows 1000000] [--runs 3] [--against FOLDER] [--keep FOLDER]
+    python tests/benchmarks/bench_predict.py [--rows 1_000_000] [--runs 3] [--against FOLDER] [--keep FOLDER]
 
 Each file (Parquet, CSV with four decimals) is predicted in a process of its own, by 50 gates and by a network of at
 most 50 neurons: as a command, less its start-up, which is the same command on a table of a hundred rows; and called in
@@ -11,7 +11,6 @@ the ratios.
 
 import argparse
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
+from timing import machine, options
 
 import clifford_rand_nn as nn
 
@@ -46,14 +46,15 @@ print(*last, peak, file=sys.stderr)
 
 def main() -> None:
     """Make tables and models, predict, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=10**6)
-    parser.add_argument("--runs", type=int, default=1, help="of which the least seconds are taken")
-    parser.add_argument("--against", type=Path, help="another checkout, to compare with")
-    parser.add_argument("--keep", type=Path, help="folder for the tables and models, which are there the next time")
-    asked = parser.parse_args()
+    asked = options(
+        __doc__,
+        rows=10**6,
+        runs=(1, "of which the least seconds are taken"),
+        against=(Path, "another checkout, to compare with"),
+        keep=(Path, "folder for the tables and models, which are there the next time"),
+    )
     trees = [Path(__file__).parents[2], *([asked.against.resolve()] if asked.against else [])]
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    machine()
     with nullcontext(asked.keep) if asked.keep else tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.mkdir(exist_ok=True)

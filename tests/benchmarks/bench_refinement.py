@@ -9,13 +9,11 @@ is spent: the best objective of them. Last, how many random gates reach the refi
 until the time is spent twice).
 """
 
-import argparse
-import os
-import platform
 import time
 from pathlib import Path
 
 import numpy as np
+from timing import machine, options, table
 
 from clifford_rand_nn import activation_patterns, sample_gates
 from clifford_rand_nn.problems.gated import GatedReLUProblem
@@ -23,13 +21,6 @@ from clifford_rand_nn.refinement import refine_gates
 from clifford_rand_nn.solvers.fista import Fista
 
 TOL = 1e-5
-
-
-def load(path, n_rows):
-    with np.load(path) as data:
-        X, y, split = data["X"], data["y"], data["split"]
-    X = X / 255.0 if X.dtype == np.uint8 else X.astype(np.float64)
-    return X[split][:n_rows], np.where(y[split][:n_rows] == 1, 1.0, -1.0)
 
 
 def random_gates(X, y, beta, n_gates, seed, max_time=None):
@@ -71,20 +62,19 @@ def run(name, X, y, beta, n_gates, rounds):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--names", nargs="+", default=["imdb", "mnist01"])
-    parser.add_argument("--betas", nargs="+", type=float, default=[1e-3])
-    parser.add_argument("--n-gates", type=int, default=50)
-    parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--rows", type=int, default=None, help="use the first so many training rows only")
-    args = parser.parse_args()
-    print(
-        f"{platform.processor() or platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}, "
-        f"NumPy {np.__version__}"
+    args = options(
+        __doc__,
+        ("folder", {"type": Path}),
+        names=["imdb", "mnist01"],
+        betas=[0.001],
+        n_gates=50,
+        rounds=6,
+        rows=(int, "use the first so many training rows only"),
     )
+    machine()
     for name in args.names:
-        X, y = load(args.folder / f"{name}.npz", args.rows)
+        X, y, split = table(args.folder / f"{name}.npz")
+        X, y = X[split][: args.rows], np.where(y[split][: args.rows] == 1, 1.0, -1.0)
         for beta in args.betas:
             run(name, X, y, beta, args.n_gates, args.rounds)
 

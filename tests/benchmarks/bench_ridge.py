@@ -9,14 +9,13 @@ counted. columns: Ridge on the P d gated columns themselves, where they fit into
 last one. Objectives that differ by more than 1e-5 leave with 1.
 """
 
-import argparse
 import sys
 import time
 
 import numpy as np
 from bench_choice import embeddings
 from sklearn.linear_model import LogisticRegression, Ridge
-from timing import machine
+from timing import least, machine, options, timed
 
 from clifford_rand_nn.problems.gated import GatedRidgeProblem
 from clifford_rand_nn.solvers.kernel.gram import SummedKernel
@@ -24,16 +23,6 @@ from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 
 _SHARE = 1e-4  # of beta_max: where networks of text-like rows are at their best
 _COLUMNS = 2**31  # bytes
-
-
-def seconds(call, repeats=3):
-    """Return the least time of a few runs, and the last result."""
-    best = np.inf
-    for _ in range(repeats):
-        began = time.perf_counter()
-        result = call()
-        best = min(best, time.perf_counter() - began)
-    return best, result
 
 
 def fitted(X, y, D, beta, loss):
@@ -49,7 +38,7 @@ def compare(n, P, loss):
     X, y, D = embeddings(n, 384, P)
     problem = GatedRidgeProblem(X, y, D, 1.0, loss=loss, bias=False)
     beta = problem.penalty.beta = _SHARE * problem.beta_max()
-    ours, result = seconds(lambda: fitted(X, y, D, beta, loss))
+    (ours, _), result = least(lambda: fitted(X, y, D, beta, loss)), fitted(X, y, D, beta, loss)
     K = SummedKernel(problem).total
     L = np.linalg.cholesky(K + 1e-10 * np.trace(K) / n * np.eye(n))
 
@@ -58,14 +47,14 @@ def compare(n, P, loss):
             return Ridge(alpha=n * beta, tol=1e-8).fit(L, y)
         return LogisticRegression(C=1 / (n * beta), solver="newton-cholesky", tol=1e-8).fit(L, y)
 
-    theirs, model = seconds(peer, 1)
+    model, theirs, _ = timed(peer)
     f = model.predict(L) if loss == "squared" else model.decision_function(L)
     difference = objective(problem, f, float(np.sum(model.coef_**2))) / result.objective - 1
     line = f"{loss:9} P={P:4}: {ours:.2f} s in {result.n_iter} steps, gap {result.relative_gap:.0e}; "
     line += f"scikit-learn {theirs:.2f} s, {theirs / ours:.1f} times, objective {difference:+.0e}"
     if loss == "squared" and 8 * n * P * 384 <= _COLUMNS:
         columns = np.concatenate([D[:, [i]] * X for i in range(P)], axis=1)
-        whole, _ = seconds(lambda: Ridge(alpha=n * beta).fit(columns, y), 1)
+        _, whole, _ = timed(lambda: Ridge(alpha=n * beta).fit(columns, y))
         line += f"; on the columns {whole:.2f} s, {whole / ours:.1f} times"
     began, kernel = time.perf_counter(), []
     for share in np.geomspace(1e-1, 1e-6, 20):
@@ -77,10 +66,7 @@ def compare(n, P, loss):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=int, default=2000)
-    parser.add_argument("--gates", type=int, nargs="+", default=[50, 500])
-    arguments = parser.parse_args()
+    arguments = options(__doc__, rows=2000, gates=[50, 500])
     machine()
     right = [compare(arguments.rows, P, loss) for P in arguments.gates for loss in ("squared", "logistic")]
     return 0 if all(right) else 1

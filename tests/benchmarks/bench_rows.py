@@ -6,7 +6,6 @@ clean targets' variance that is predicted on 5,000 new rows. With a folder of ta
 process a line, so that its memory is its own.
 """
 
-import argparse
 import resource
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from timing import options
 
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.large_n.rows import LIMITS, ManyRowsSolution, solve_many
@@ -69,24 +69,25 @@ def one(n: int, max_memory: float | None, path: Path | None) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
-    parser.add_argument("--max-memory", type=float)
-    parser.add_argument("--tables", type=Path)
-    parser.add_argument("--one", type=int)
-    parser.add_argument("--path", type=Path)
-    options = parser.parse_args()
-    if options.one is not None:
-        one(options.one, options.max_memory, options.path)
+    asked = options(
+        __doc__,
+        rows=list(ROWS),
+        max_memory=float,
+        tables=Path,
+        one=int,
+        path=Path,
+    )
+    if asked.one is not None:
+        one(asked.one, asked.max_memory, asked.path)
         return
-    jobs: list[tuple[str, list[int], list[str]]] = [("R², %", list(options.rows), [])]
-    if options.tables is not None:
-        jobs.append(("accuracy, %", list(TABLE_ROWS), ["--path", str(options.tables / "letter.npz")]))
+    jobs: list[tuple[str, list[int], list[str]]] = [("R², %", list(asked.rows), [])]
+    if asked.tables is not None:
+        jobs.append(("accuracy, %", list(TABLE_ROWS), ["--path", str(asked.tables / "letter.npz")]))
     for what, sizes, more in jobs:
         print(f"| rows | way | seconds | CPU seconds | peak GiB | gap | nβ | {what} |")
         print("|---|---|---|---|---|---|---|---|", flush=True)
         for n in sizes:
-            limit = [] if options.max_memory is None else ["--max-memory", str(options.max_memory)]
+            limit = [] if asked.max_memory is None else ["--max-memory", str(asked.max_memory)]
             subprocess.run([sys.executable, __file__, "--one", str(n), *limit, *more], check=True)
 
 

@@ -24,7 +24,7 @@ import sys
 import time
 
 import numpy as np
-from timing import machine
+from timing import alternate, machine, options, peak_bytes
 
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.solvers.fista import Fista
@@ -50,28 +50,6 @@ def embed_like(n, d, P, seed=0):
     return X, y, D
 
 
-def best_in_turn(works, repeats=5):
-    """Least times of several works, run in turn: other processes only ever add time."""
-    for work in works:
-        work()
-    rows = []
-    for _ in range(repeats):
-        rows.append([])
-        for work in works:
-            began = time.perf_counter()
-            work()
-            rows[-1].append(time.perf_counter() - began)
-    return [float(t) for t in np.min(rows, axis=0)]
-
-
-def peak_bytes():
-    try:
-        import resource
-    except ImportError:  # Windows
-        return float("nan")
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
-
 def run(n, d, P, bias, share, tol, max_time, products):
     """Solve one problem in this process and return what was measured."""
     X, y, D = embed_like(n, d, P)
@@ -89,12 +67,14 @@ def run(n, d, P, bias, share, tol, max_time, products):
         R, c = rng.standard_normal((n, 1), dtype=np.float32), np.zeros((problem.map.Q.shape[1], 1))
         V, many = rng.standard_normal((d, P), dtype=np.float32), rng.standard_normal((n, P), dtype=np.float32)
         out, back = np.empty_like(many), np.empty_like(V)
-        ours, forward, adjoint = best_in_turn(
+        ours, forward, adjoint = alternate(
             [
                 lambda: (problem.map.forward(U, c), problem.map.adjoint(R)),
                 lambda: np.matmul(X, V, out=out),
                 lambda: np.matmul(X.T, many, out=back),
-            ]
+            ],
+            repeats=5,
+            middle=np.min,
         )
         found |= {"gradient": ours, "bare": forward + adjoint}
     return found
@@ -133,12 +113,7 @@ def growth(name, sizes, shape_of):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--betas", nargs="+", type=float, default=[0.1, 0.01])
-    parser.add_argument("--max-time", type=float, default=300)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--task", help=argparse.SUPPRESS)
-    args = parser.parse_args()
+    args = options(__doc__, betas=[0.1, 0.01], max_time=300.0, quick=False, task=(str, {"help": argparse.SUPPRESS}))
     if args.task:
         print(json.dumps(run(*json.loads(args.task))))
         return 0

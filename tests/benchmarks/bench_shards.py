@@ -1,7 +1,7 @@
 """Rows beyond memory: every line of the acceptance table, fits in a process each, with their peak memory.
 
     python tests/benchmarks/bench_shards.py --folder FOLDER
-        [--line gated dask torch growth default settings peers faults verify] [--rows 1000000] [--columns 384]
+        [--line gated dask torch growth default settings peers faults verify] [--rows 1_000_000] [--columns 384]
         [--gates 50] [--beta 1e-3] [--tol 1e-2] [--threads 2] [--kills 30] [--out picture.png] [--limit 120]
 
 Rows are made in FOLDER (0.77 GB for the default), in float16, by a teacher network with noise; the seed is fixed.
@@ -23,6 +23,8 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+
+from timing import options
 
 sys.path.insert(0, str(Path(__file__).parent))
 import numpy as np
@@ -271,30 +273,31 @@ def task(name, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--line", nargs="+", choices=LINES, default=LINES)
-    parser.add_argument("--folder", default="shards-of-bench")
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--columns", type=int, default=384)
-    parser.add_argument("--gates", type=int, default=50)
-    parser.add_argument("--beta", type=float, default=1e-3)
-    parser.add_argument("--tol", type=float, default=1e-2)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--kills", type=int, default=30)
-    parser.add_argument("--limit", type=float, default=120.0, help="seconds of training of a peer")
-    parser.add_argument("--peers", nargs="+", choices=GRIDS)
-    parser.add_argument("--out", default="shards.png")
-    parser.add_argument("--task", help=argparse.SUPPRESS)
-    parser.add_argument("--options", default="{}", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.task:
-        print(json.dumps(task(options.task, json.loads(options.options))))
+    asked = options(
+        __doc__,
+        line=(list(LINES), {"choices": LINES}),
+        folder="shards-of-bench",
+        rows=1_000_000,
+        columns=384,
+        gates=50,
+        beta=0.001,
+        tol=0.01,
+        threads=2,
+        kills=30,
+        limit=(120.0, "seconds of training of a peer"),
+        peers=(str, {"choices": GRIDS, "nargs": "+"}),
+        out="shards.png",
+        task=(str, {"help": argparse.SUPPRESS}),
+        options=("{}", {"help": argparse.SUPPRESS}),
+    )
+    if asked.task:
+        print(json.dumps(task(asked.task, json.loads(asked.options))))
         return
     from timing import machine
 
     machine("scipy", "scikit-learn")
-    bench = Bench(options)
-    for line in options.line:
+    bench = Bench(asked)
+    for line in asked.line:
         getattr(bench, line)()
 
 

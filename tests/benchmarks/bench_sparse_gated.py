@@ -8,14 +8,13 @@ Each fit has a process of its own. Words follow Zipf's law, and a part of them d
 import argparse
 import json
 import platform
-import resource
 import subprocess
 import sys
-import time
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from timing import options, peak_bytes, timed
 
 SETTINGS = ("beta given", "defaults")
 _NEW = 1000  # further rows, to predict
@@ -42,17 +41,15 @@ def measured(given: argparse.Namespace) -> dict[str, Any]:
 
     X, y = tfidf(given.rows + _NEW, given.columns, given.density, given.classes)
     X, y, new, labels = X[: given.rows], y[: given.rows], X[given.rows :], y[given.rows :]
-    share, before = X.nnz / (X.shape[0] * X.shape[1]), _peak()
+    share, before = X.nnz / (X.shape[0] * X.shape[1]), peak_bytes() / 2**20
     model = GatedReLUClassifier(n_gates=given.gates, random_state=0)
     if given.setting == "beta given":
         model.set_params(beta=given.beta, loss="squared")
     if given.dense:
         X, new = X.toarray(), new.toarray()
         sparse_rows.WIDE = given.columns  # nothing is wide
-    cpu, wall = time.process_time(), time.perf_counter()
-    model.fit(X, y)
-    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    peak = _peak()
+    model, wall, cpu = timed(lambda: model.fit(X, y))
+    peak = peak_bytes() / 2**20
     verified = model.certificate_.verify(X, y)
     return {
         "not zero": share,
@@ -68,20 +65,19 @@ def measured(given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 def main() -> None:
     """Print a line for each setting, of sparse rows and, if asked, of dense ones."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name, value in (("rows", 2000), ("columns", 30_000), ("gates", 50), ("classes", 2)):
-        parser.add_argument(f"--{name}", type=int, default=value)
-    parser.add_argument("--density", type=float, default=0.01)
-    parser.add_argument("--beta", type=float, default=1e-3, help="of the fits with a given one")
-    parser.add_argument("--dense", action="store_true", help="a dense copy too")
-    parser.add_argument("--setting", choices=SETTINGS, help="one alone, in this process")
-    given = parser.parse_args()
+    given = options(
+        __doc__.splitlines()[0],
+        rows=2000,
+        columns=30_000,
+        gates=50,
+        classes=2,
+        density=0.01,
+        beta=(0.001, "of the fits with a given one"),
+        dense=(False, "a dense copy too"),
+        setting=(str, {"choices": SETTINGS, "help": "one alone, in this process"}),
+    )
     if given.setting:
         print(json.dumps(measured(given)))
         return

@@ -6,7 +6,6 @@ FOLDER holds FILES such as german.csv whose last column is the class. Each split
 seed; encoder, network and logistic regression (standardized, C of ten by five folds) see the rows of training alone.
 """
 
-import argparse
 import time
 import warnings
 from pathlib import Path
@@ -18,6 +17,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from timing import options
 
 import clifford_rand as cr
 from clifford_rand_nn.tables import read_frame, table_model, training_rows
@@ -25,12 +25,7 @@ from clifford_rand_nn.tables import read_frame, table_model, training_rows
 
 def main() -> None:
     """Print a block for every table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--tables", nargs="+", default=["german", "crx"])
-    parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--held", type=float, default=0.3)
-    asked = parser.parse_args()
+    asked = options(__doc__, ("folder", {"type": Path}), tables=["german", "crx"], splits=10, held=0.3)
     print(f"clifford-rand {cr.__version__}, scikit-learn {sklearn.__version__}, numpy {np.__version__}")
     for name in asked.tables:
         compare(asked.folder / f"{name}.csv", asked.splits, asked.held)

@@ -10,12 +10,10 @@ their place. Rows are standardized, biases penalized as a constant column. Wall 
 on a busy machine these tell more.
 """
 
-import argparse
-import time
 from pathlib import Path
 
 import numpy as np
-from timing import machine
+from timing import machine, options, table, timed
 
 from clifford_rand_nn import gated_path, sample_gates
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
@@ -31,12 +29,11 @@ def made(n, d, classes, seed=0):
     return X, np.argmax(scores / scores.std() * 3 + rng.gumbel(size=scores.shape), axis=1)
 
 
-def table(folder, name, training, n, d, classes):
+def rows_of(folder, name, training, n, d, classes):
     """Rows and labels of a table, or made ones of its size."""
     if folder is None:
         return made(n, d, classes)
-    with np.load(Path(folder) / f"{name}.npz") as found:
-        X, y, split = found["X"].astype(float), found["y"], found["split"]
+    X, y, split = table(Path(folder) / f"{name}.npz")
     return (X[split], y[split]) if training else (X, y)
 
 
@@ -48,10 +45,8 @@ def problem_of(X, y, loss, kind, gates=50):
     return kind(X, targets, X @ drawn.directions >= 0, 1.0, loss=loss, bias=False), drawn, X, targets
 
 
-def timed(label, work):
-    wall, cpu = time.perf_counter(), time.process_time()
-    found = work()
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+def shown(label, work):
+    found, wall, cpu = timed(work)
     print(f"{label:58s} {wall:7.2f} s  cpu {cpu:7.2f} s  {found}", flush=True)
     return cpu
 
@@ -61,11 +56,11 @@ def fit(label, problem):
         found = AutoSolver(tol=_TOL, max_time=120.0).solve(problem)
         return f"{found.solver}, {found.n_iter} steps, gap {found.relative_gap:.1e}, {found.status}"
 
-    return timed(label, work)
+    return shown(label, work)
 
 
 def squared(folder, path):
-    X, y = table(folder, "penbased", False, 10992, 16, 10)
+    X, y = rows_of(folder, "penbased", False, 10992, 16, 10)
     for kind, shares in ((GatedReLUProblem, [None]), (GatedRidgeProblem, [1e-2, 1e-4])):
         problem, gates, rows, targets = problem_of(X, y, "squared", kind)
         for share in shares:
@@ -81,8 +76,8 @@ def squared(folder, path):
             found = gated_path(rows, targets, gates, bias=False, tol=_TOL, **grid)
             return f"largest gap {found.relative_gaps.max():.1e}, {found.status}"
 
-        once = timed("  one fit at beta_max/1000, with its problem", lambda: walk(betas=[1e-3 * top]))
-        path = timed("  a path of 20 beta down to it", lambda: walk(n_betas=20, eps=1e-3))
+        once = shown("  one fit at beta_max/1000, with its problem", lambda: walk(betas=[1e-3 * top]))
+        path = shown("  a path of 20 beta down to it", lambda: walk(n_betas=20, eps=1e-3))
         print(f"  a path takes {path / once:.1f} fits")
 
 
@@ -90,7 +85,7 @@ def softmax(folder):
     tables = {
         "10,000 x 10, 10 classes": made(10_000, 10, 10),
         "2000 x 50, 20 classes": made(2000, 50, 20),
-        "letter" if folder else "12,010 x 16, 26 classes": table(folder, "letter", True, 12_010, 16, 26),
+        "letter" if folder else "12,010 x 16, 26 classes": rows_of(folder, "letter", True, 12_010, 16, 26),
     }
     for name, (X, y) in tables.items():
         problem = problem_of(X, y, "softmax", GatedReLUProblem)[0]
@@ -104,12 +99,13 @@ def softmax(folder):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", help="folder of penbased.npz and letter.npz")
-    parser.add_argument("--only", nargs="*", default=["squared", "softmax", "path"])
-    options = parser.parse_args()
-    print(machine())
-    if {"squared", "path"} & set(options.only):
-        squared(options.data, "path" in options.only)
-    if "softmax" in options.only:
-        softmax(options.data)
+    asked = options(
+        __doc__,
+        data=(str, "folder of penbased.npz and letter.npz"),
+        only=(["squared", "softmax", "path"], {"nargs": "*"}),
+    )
+    machine()
+    if {"squared", "path"} & set(asked.only):
+        squared(asked.data, "path" in asked.only)
+    if "softmax" in asked.only:
+        softmax(asked.data)

@@ -1,9 +1,11 @@
-"""What the benchmarks of the algebra share: timing in turn, peak memory, agreement with a peer, the last line."""
+"""What the benchmarks share: options, tables, timing in turn, peak memory, agreement with a peer, the last line."""
 
+import argparse
 import importlib
 import importlib.metadata
 import os
 import platform
+import resource
 import sys
 import time
 import tracemalloc
@@ -15,7 +17,35 @@ import numpy as np
 
 import clifford_rand as cr
 
-__all__ = ["agree", "alternate", "machine", "need", "peak_mib", "report", "seconds", "steady"]
+
+def options(text: str | None, *positional: tuple[str, dict[str, Any]], **defaults: Any) -> argparse.Namespace:
+    """Return what the command line says: of each option a default, or ``(default, help or settings of argparse)``.
+
+    The default's type is the option's; a list takes several words, False is a flag, and a type has no default.
+    """
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, settings in positional:
+        parser.add_argument(name, **settings)
+    for name, default in defaults.items():
+        default, more = default if isinstance(default, tuple) else (default, {})
+        settings = {"help": more} if isinstance(more, str) else more
+        if default is False:
+            settings = {"action": "store_true"} | settings
+        elif isinstance(default, type):
+            settings = {"type": default} | settings
+        elif isinstance(default, list):
+            settings = {"nargs": "+", "type": type(default[0]), "default": default} | settings
+        else:
+            settings = {"type": type(default), "default": default} | settings
+        parser.add_argument(f"--{name.replace('_', '-')}", **settings)
+    return parser.parse_args()
+
+
+def table(path: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return rows, targets and the marks of training rows of an NPZ file; bytes are divided by 255."""
+    with np.load(path) as data:
+        X, y, split = data["X"], data["y"], data["split"].astype(bool)
+    return X / 255.0 if X.dtype == np.uint8 else X.astype(np.float64), y, split
 
 
 def need(*names: str) -> list[ModuleType]:
@@ -39,6 +69,19 @@ def seconds(work: Callable[[], Any], calls: int = 1, clock: Callable[[], float] 
     return (clock() - start) / calls
 
 
+def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
+    """Return the result of one call, its seconds, and those of the processor."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    result = work()
+    return result, time.perf_counter() - wall, time.process_time() - cpu
+
+
+def least(work: Callable[[], Any], repeats: int = 3) -> tuple[float, float]:
+    """Return the least seconds, and seconds of the processor, of some calls: other processes only ever add time."""
+    wall, cpu = np.min([timed(work)[1:] for _ in range(repeats)], axis=0)
+    return float(wall), float(cpu)
+
+
 def steady(work: Callable[[], Any], repeats: int = 7, calls: int = 1) -> float:
     """Return the median time after one warm-up."""
     work()
@@ -46,13 +89,23 @@ def steady(work: Callable[[], Any], repeats: int = 7, calls: int = 1) -> float:
 
 
 def alternate(
-    works: list[Callable[[], Any]], repeats: int = 7, calls: int = 1, clock: Callable[[], float] = time.perf_counter
+    works: list[Callable[[], Any] | None],
+    repeats: int = 7,
+    calls: int = 1,
+    clock: Callable[[], float] = time.perf_counter,
+    middle: Callable[..., Any] = np.median,
 ) -> list[float]:
-    """Return the median times of several works, run in turn after one warm-up of each."""
+    """Return the median times of several works, run in turn after one warm-up of each; NaN for None."""
     for work in works:
-        work()
-    rows = [[seconds(work, calls, clock) for work in works] for _ in range(repeats)]
-    return [float(value) for value in np.median(rows, axis=0)]
+        if work is not None:
+            work()
+    rows = [[np.nan if work is None else seconds(work, calls, clock) for work in works] for _ in range(repeats)]
+    return [float(value) for value in middle(rows, axis=0)]
+
+
+def peak_bytes() -> float:
+    """Return the largest memory that this process had so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def peak_mib(work: Callable[[], Any]) -> float:
