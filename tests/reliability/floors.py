@@ -27,11 +27,11 @@ _EXTRAS = ("app", "torch", "onnx", "skops", "dask", "shards", "text", "mteb", "e
 _NAMES = {"PIL": "pillow", "arff": "liac-arff", "sklearn": "scikit-learn", "IPython": "ipython"}
 _OF_EXTRA = {"clifford_rand/layers.py": "torch", "clifford_rand_nn/export/torch_module.py": "torch"}  # whole modules
 _TESTS = {  # what uses the libraries, of every part
-    "core": (
+    "clifford_rand": (
         "array_functions", "blas", "compat_clifford", "cross_many", "display", "fused", "layers", "public_names",
         "symbolic", "threads",
     ),
-    "nn": (
+    "clifford_rand_nn": (
         "cli", "cli_embed", "cli_export", "cli_network", "cli_shards", "cv", "cvxpy_programs", "displays",
         "estimators", "export", "export_onnx", "export_pipelines", "export_skops", "export_torch",
         "features_models", "model_file_golden", "network", "report", "shards_engines",
@@ -131,7 +131,12 @@ def _at_floors(folder, parts):
     faults = made.install(*lines) or made.install("--no-deps", str(ROOT))
     if faults:
         return f"an environment of {len(lines)} libraries at their lower bounds", faults
-    files = [f"tests/{folder}/test_{name}.py" for folder, names in _TESTS.items() for name in names]
+    files = [
+        str(path.relative_to(ROOT))
+        for folder, names in _TESTS.items()
+        for name in names
+        for path in (ROOT / "tests" / folder).rglob(f"test_{name}.py")
+    ]
     command = [made.python, "-m", "pytest", "-n", "0", "-q", "--tb=line", "-p", "no:cacheprovider", *files]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=_alone(folder), check=False)
     told = re.findall(r"^(?:FAILED|ERROR) .*|^SKIPPED .*could not import.*", done.stdout, re.MULTILINE)

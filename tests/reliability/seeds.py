@@ -17,19 +17,24 @@ from support.seeds import ALL
 
 _ROOT = Path(__file__).parents[2]
 _SHORT = tuple(  # laws of what is drawn, at tenths of a second each: the processes take longer to begin
-    f"core/test_{name}"
-    for name in (
-        "haar.py::test_mean_of_the_projection", "haar.py::test_angle_to_a_fixed_line",
-        "haar.py::test_angle_of_a_random_line_to_a_fixed_subspace", "haar.py::test_orthogonal_matrices_are_haar",
-        "sjlt.py::test_products", "sketched_cross.py::test_orthogonal_to_the_sampled_rows",
-        "volume_sampling.py::test_exact_law", "volume_sampling.py::test_exact_law_with_bias",
-        "volume_sampling.py::test_marginals_are_leverage_scores", "volume_sampling.py::test_marginals_of_a_low_rank",
-    )
+    f"clifford_rand/{file}::test_{name}"
+    for file, names in {
+        "sampling/test_haar.py": (
+            "mean_of_the_projection", "angle_to_a_fixed_line", "angle_of_a_random_line_to_a_fixed_subspace",
+            "orthogonal_matrices_are_haar",
+        ),
+        "sampling/test_volume_sampling.py": (
+            "exact_law", "exact_law_with_bias", "marginals_are_leverage_scores", "marginals_of_a_low_rank",
+        ),
+        "sketch/test_sjlt.py": ("products",),
+        "sketch/test_sketched_cross.py": ("orthogonal_to_the_sampled_rows",),
+    }.items()
+    for name in names
 )  # fmt: skip
 _WHOLE = (
-    "core/test_haar.py", "core/test_sjlt.py", "core/test_volume_sampling.py", "core/test_sketches.py",
-    "core/test_sketched_cross.py", "core/test_sketched_volume.py", "core/test_subspaces.py", "nn/test_gates.py",
-    "nn/test_gate_rules.py", "nn/test_arrangements.py",
+    "clifford_rand/sampling", "clifford_rand/sketch", "clifford_rand/blades/test_subspaces.py",
+    "clifford_rand_nn/gates/test_gates.py", "clifford_rand_nn/gates/test_gate_rules.py",
+    "clifford_rand_nn/arrangements/test_arrangements.py",
 )  # fmt: skip
 
 

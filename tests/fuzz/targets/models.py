@@ -16,7 +16,7 @@ COUNTED = (
     *("clifford_rand_nn.model_file", "clifford_rand_nn._archives", "clifford_rand_nn.saved"),
     *("clifford_rand_nn.tables.encoder", "clifford_rand_nn.tables.column_readers", "clifford_rand_nn.tables.encodings"),
 )
-GOLDEN = Path(__file__).parents[2] / "nn" / "golden"
+GOLDEN = Path(__file__).parents[2] / "clifford_rand_nn" / "golden"
 _FEW = 8  # of so many models that load, one is saved and read again; of a quarter as many, one predicts
 _MOST_COLUMNS = 10_000
 

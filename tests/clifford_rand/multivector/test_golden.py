@@ -6,7 +6,7 @@ import pytest
 
 import clifford_rand as cr
 
-FILES = sorted((Path(__file__).parent / "golden").glob("*.txt"))
+FILES = sorted((Path(__file__).parents[1] / "golden").glob("*.txt"))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

@@ -14,7 +14,7 @@ from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.model_file import VERSION
 from support import golden
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 FILES = sorted(GOLDEN.glob("*/*.npz"))
 SLOW = {"scaled": [pytest.mark.slow]}  # skops takes seconds to import
 RENAMED = {"penalised": "penalized"}

@@ -310,7 +310,7 @@ def test_float32_stays_float32():
 
 
 def test_the_migration_page_names_what_there_is():
-    page = (Path(__file__).parents[2] / "docs" / "migration.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "migration.md").read_text(encoding="utf-8")
     rows = [row.split(" | ")[-1] for row in page.splitlines() if row.startswith("| `")]
     names = {name for row in rows for name in re.findall(r"\bpga\.(\w+)", row)}
     assert len(names) > 5

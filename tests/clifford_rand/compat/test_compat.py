@@ -12,7 +12,7 @@ import clifford_rand as cr
 from clifford_rand import draw
 from clifford_rand.compat import Cl, conformalize
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "migration.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "migration.md"
 
 
 # ---- the layout

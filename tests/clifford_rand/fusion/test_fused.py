@@ -630,7 +630,7 @@ class TestMethods:
         assert not [name for name in REASONS if name in vars(TracedMultivector)]
 
     def test_the_docs_have_it(self):
-        text = (Path(__file__).parents[2] / "docs" / "architecture" / "fused.md").read_text(encoding="utf-8")
+        text = (Path(__file__).parents[3] / "docs" / "architecture" / "fused.md").read_text(encoding="utf-8")
         rows = [line for line in text.splitlines() if line.startswith("| `")]
         for reason in set(REASONS.values()):
             (row,) = [row for row in rows if row.endswith(f"| {reason} |")]
