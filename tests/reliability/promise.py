@@ -76,18 +76,23 @@ def trials(budget, wanted, draw, attempt):
 
 
 def names():
-    """Name the promises: modules here with a `run(budget)`, whose docstrings begin with what is promised."""
+    """Name the promises: modules here with a `run(budget)`, whose docstrings begin with what is promised; fuzzing."""
     here = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]
-    return sorted(name for name in here if hasattr(_module(name), "run"))
+    return sorted([name for name in here if hasattr(_module(name), "run")] + list(_fuzzed()))
 
 
 def sentence(name):
-    return _module(name).__doc__.splitlines()[0]
+    fuzzed = _fuzzed().get(name)
+    return fuzzed.promise if fuzzed else _module(name).__doc__.splitlines()[0]
 
 
 def hold(name, budget):
     """Try what the promise says and return its `Outcome`."""
-    return _module(name).run(budget)
+    return (_fuzzed().get(name) or _module(name)).run(budget)
+
+
+def _fuzzed():
+    return _module("fuzzing").PROMISES
 
 
 def _module(name):
