@@ -1,6 +1,5 @@
 """The runner on made tables: what fits may see, rows that outlive a stopped run, the page."""
 
-import csv
 import json
 
 import numpy as np
@@ -12,6 +11,7 @@ from examples.accuracy.methods.base import Method
 from examples.accuracy.problems import classification, regression
 from examples.accuracy.run import Plan, gather, run
 from examples.paper.datasets.feature_files import save_features
+from support.csv_tables import read_rows
 
 rng = np.random.default_rng(5)
 X = rng.standard_normal((150, 3)).astype(np.float32)
@@ -78,11 +78,6 @@ def made(monkeypatch, folder):
     return folder
 
 
-def rows(path):
-    with open(path, newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
 def test_halves_are_of_the_training_part_and_folds_are_a_partition(folder):
     (problem,) = [p for p in gather(Plan(folder, (folder / "data",), say=lambda _: None)) if p.name == "made"]
     assert (problem.n_classes, len(problem.rows)) == (3, 10)
@@ -121,7 +116,7 @@ def test_methods_see_training_rows_only_and_rows_go_to_the_disk(made):
     assert len(fits) == 20
     assert not any(set(A[:, 0].tolist()) & test_rows for A, _ in fits)
 
-    mine = rows(made / "out" / "rows" / "classification-network.csv")
+    mine = read_rows(made / "out" / "rows" / "classification-network.csv")
     assert sorted(int(row["trial"]) for row in mine) == list(range(10))
     share = np.mean(Y[~SPLIT] == "a")
     assert {row["score"] for row in mine} == {f"{share:.6f}"}
@@ -129,9 +124,9 @@ def test_methods_see_training_rows_only_and_rows_go_to_the_disk(made):
     assert {row["nll"] for row in mine} == {f"{-(1 - share) * np.log(1e-15):.6f}"}
     assert {row["promised"] for row in mine} == {"0.500000"}
     assert {(row["n"], row["d"], row["classes"], row["n_test"]) for row in mine} == {("45", "3", "3", "60")}
-    assert {row["nll"] for row in rows(made / "out" / "rows" / "classification-svc.csv")} == {""}
+    assert {row["nll"] for row in read_rows(made / "out" / "rows" / "classification-svc.csv")} == {""}
 
-    folds = rows(made / "out" / "rows" / "regression-network.csv")
+    folds = read_rows(made / "out" / "rows" / "regression-network.csv")
     assert len(folds) == 5
     assert all(0 < float(row["coverage"]) < 1 for row in folds)
     assert all(float(row["score"]) <= 0 for row in folds)  # the training rows' mean is no better than the test rows'
@@ -151,7 +146,7 @@ def test_a_second_run_measures_nothing_twice_and_refuses_other_methods(made, mon
     table.write_bytes(b"".join(lines[:-1]))  # as if it had been stopped
     run(plan)
     assert len(Recorder.seen) == count + 1
-    assert {path: len(rows(path)) for path in before} == {
+    assert {path: len(read_rows(path)) for path in before} == {
         table: 10, made / "out" / "rows" / "classification-network.csv": 10,
         made / "out" / "rows" / "regression-network.csv": 5,
     }  # fmt: skip
@@ -169,8 +164,8 @@ def test_a_costly_peer_gets_three_trials_and_the_network_all(made, monkeypatch):
 
     monkeypatch.setattr(runner, "measure", measure)
     run(Plan(made / "out", (made / "data",), peer_seconds=11.0, say=lambda _: None))
-    assert [row["trial"] for row in rows(made / "out" / "rows" / "classification-svc.csv")] == ["0", "1", "2"]
-    assert len(rows(made / "out" / "rows" / "classification-network.csv")) == 10
+    assert [row["trial"] for row in read_rows(made / "out" / "rows" / "classification-svc.csv")] == ["0", "1", "2"]
+    assert len(read_rows(made / "out" / "rows" / "classification-network.csv")) == 10
     facts = json.loads((made / "out" / "rows" / "classification-svc.json").read_text())
     assert facts["method"] == "zero"
 

@@ -1,6 +1,5 @@
 """The command ``python -m examples.paper``: what it writes, goes on with, and refuses in one line."""
 
-import csv
 import shlex
 
 import numpy as np
@@ -9,6 +8,7 @@ from typer.testing import CliRunner
 
 import examples.paper.__main__ as experiment
 from examples.paper.datasets.feature_files import save_features
+from support.csv_tables import read_rows
 
 pytest.importorskip("matplotlib")
 
@@ -34,11 +34,6 @@ def run(*arguments, code=0):
     return result
 
 
-def rows(path):
-    with open(path, newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
 QUICK = ("--data", ".", "--out", "out", "--seeds", 2, "--size", 50, "--method", "logistic", "--method", "lasso")
 
 
@@ -46,7 +41,7 @@ def test_accuracy_from_the_command_line_and_again(folder):
     out = run("accuracy", *QUICK, "--set", "second").stdout
     assert out.splitlines()[0] == "# Test accuracy: mean ± standard deviation over trials"
     assert "wrote out/accuracy.png" in out.splitlines()
-    found = rows("out/accuracy.csv")
+    found = read_rows("out/accuracy.csv")
     assert [(row["set"], row["n"], row["seed"], row["method"]) for row in found] == [
         ("second", "50", seed, method) for seed in "01" for method in ("logistic", "lasso")
     ]
@@ -55,9 +50,9 @@ def test_accuracy_from_the_command_line_and_again(folder):
     assert words[:3] == ["python", "-m", "examples.paper"]
     again = run(*words[3:]).stdout  # the command beside the results makes them again
     assert again.splitlines()[0] == "second: 4 of 4 measurements were found in out/accuracy.csv"
-    assert rows("out/accuracy.csv") == found
+    assert read_rows("out/accuracy.csv") == found
     run("accuracy", *QUICK)  # all sets of the folder: first is new
-    assert {row["set"] for row in rows("out/accuracy.csv")} == {"first", "second"}
+    assert {row["set"] for row in read_rows("out/accuracy.csv")} == {"first", "second"}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Ablations and rules for gates: variants, tables that go on, statistics, reports, refinement and ReLU methods."""
 
-import csv
 import math
 
 import numpy as np
@@ -20,6 +19,7 @@ from examples.paper.plots.variants import Panel, Variants, variant_figure
 from examples.paper.protocol import Binary, choose, draw
 from examples.paper.settings import Settings
 from examples.paper.statistics import compared, holm, t_test
+from support.csv_tables import read_rows
 
 rng = np.random.default_rng(3)
 X_ALL = rng.standard_normal((240, 4)) * np.array([2.0, 1, 1, 0.2]) + 1
@@ -31,11 +31,6 @@ X, Y = X_ALL[:60] - X_ALL[:60].mean(axis=0), Y_ALL[:60]
 def folder(tmp_path):
     save_features(tmp_path / "made.npz", X_ALL, Y_ALL, np.arange(240) % 2 == 0)
     return tmp_path
-
-
-def read(path):
-    with open(path, newline="") as stream:
-        return list(csv.DictReader(stream))
 
 
 # ------------------------------------------------------------------------------------------------------ methods
@@ -138,7 +133,7 @@ def test_gate_rules_run_and_go_on(folder):
     options = {"seeds": 2, "sizes": (40,), "methods": ("cross", "opposite"), "say": said.append}
     first = gate_rules.run(Settings(folder / "out", folder, **options))
     assert {path.name for path in first} == {"gate_rules.csv", "gate_rules.md", "gate_rules.png", "gate_rules.txt"}
-    rows = read(folder / "out" / "gate_rules.csv")
+    rows = read_rows(folder / "out" / "gate_rules.csv")
     assert [(row["seed"], row["rule"]) for row in rows] == [
         (seed, rule) for seed in "01" for rule in ("gaussian", "cross", "opposite")
     ]
@@ -151,7 +146,7 @@ def test_gate_rules_run_and_go_on(folder):
     same = model.fit_beta(choice.scaling(trial.X), trial.y, float(rows[1]["equal_beta"]), 0)
     np.testing.assert_allclose(float(rows[1]["equal_objective"]), same.objective, rtol=1e-6)
     gate_rules.run(Settings(folder / "out", folder, **options))
-    assert read(folder / "out" / "gate_rules.csv") == rows
+    assert read_rows(folder / "out" / "gate_rules.csv") == rows
     assert any("made: 2 of 2 trials were found" in line for line in said)
 
 
@@ -242,7 +237,7 @@ def test_ablations_run_and_go_on(folder):
     }
     first = ablations.run(Settings(folder / "out", folder, say=said.append, **options))
     assert {path.suffix for path in first} == {".csv", ".md", ".png", ".txt"}
-    rows = read(folder / "out" / "ablations.csv")
+    rows = read_rows(folder / "out" / "ablations.csv")
     assert len(rows) == 12
     assert {(row["variant"], row["n"]) for row in rows} >= {("base", "60"), ("small-gated", "120")}
     assert {int(row["n_gates"]) for row in rows if row["variant"] == "m=10"} == {10}
@@ -252,7 +247,7 @@ def test_ablations_run_and_go_on(folder):
     assert text.count("## ") == 4  # gates, rule, bias, ReLU: the others have the base alone
     assert "| made | 60 | 10 | 2 |" in text
     ablations.run(Settings(folder / "out", folder, say=said.append, **options))
-    assert read(folder / "out" / "ablations.csv") == rows
+    assert read_rows(folder / "out" / "ablations.csv") == rows
     assert any("made: 12 of 12 were found" in line for line in said)
 
 

@@ -1,6 +1,5 @@
 """The plane: chambers, laws, waits against theory, and the run that writes table, text and picture."""
 
-import csv
 import itertools
 
 import numpy as np
@@ -21,16 +20,12 @@ from examples.paper.chambers import (
     wait,
 )
 from examples.paper.settings import Settings
+from support.csv_tables import read_rows
 
 
 def made(n, seed):
     rng = np.random.default_rng([n, seed])
     return rng.standard_normal((n, 2)) * rng.uniform(0.1, 10, (n, 1))
-
-
-def read(path):
-    with open(path, newline="", encoding="utf-8") as stream:
-        return list(csv.DictReader(stream))
 
 
 # ---------------------------------------------------------------------------------------------------- chambers, laws
@@ -149,7 +144,7 @@ def test_run_writes_rows_that_say_which_law_holds(tmp_path, quick):
     assert {path.name for path in written} == {"plane.csv", "plane.md", "plane.png", "plane.txt"}
     assert all(path.stat().st_size > 100 for path in written)
     assert (tmp_path / "plane.txt").read_text(encoding="utf-8").startswith("command: make it")
-    rows = read(tmp_path / "plane.csv")
+    rows = read_rows(tmp_path / "plane.csv")
     assert len(rows) == 2 * 2 * 2 * 3
     for row in rows:
         n = int(row["n"])
@@ -181,7 +176,7 @@ def test_run_goes_on_where_it_stopped(tmp_path, quick, monkeypatch):
     assert said[0].startswith("found 6 rows in ")
     assert {key[2] for key in made_again} == {1}
     both = [
-        sorted((tuple(v for k, v in row.items() if k != "seconds")) for row in read(tmp_path / name / "plane.csv"))
+        sorted((tuple(v for k, v in row.items() if k != "seconds")) for row in read_rows(tmp_path / name / "plane.csv"))
         for name in ("whole", "parts")
     ]
     assert both[0] == both[1]

@@ -1,6 +1,5 @@
 """The spiral: laws between its networks, its path, its films, and the run that writes all of it."""
 
-import csv
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +13,10 @@ from examples.paper.settings import Settings
 from examples.paper.spiral_networks import SPIRAL_NETWORKS, between_points, fit_network
 from examples.paper.spiral_path import LabelsOf, film_frames, pairs_path, path_rows
 from examples.paper.spiral_report import spiral_report
+from support.csv_tables import read_rows
 
 SMALL = (40, 16)  # points, gates
 CONVEX = tuple(SPIRAL_NETWORKS)
-
-
-def read(path):
-    with open(path, newline="", encoding="utf-8") as stream:
-        return list(csv.DictReader(stream))
 
 
 @pytest.fixture(scope="module")
@@ -246,7 +241,7 @@ def test_run_writes_tables_pictures_and_films(tmp_path, fits):
         "spiral_path_sampled",
     }
     assert all(path.stat().st_size > 200 for path in written)
-    rows = read(tmp_path / "spiral.csv")
+    rows = read_rows(tmp_path / "spiral.csv")
     random = [name for name in CONVEX if SPIRAL_NETWORKS[name].random]
     assert len(rows) == len(CONVEX) + len(random)
     X, y = spiral(SMALL[0] // 2)
@@ -264,7 +259,7 @@ def test_run_writes_tables_pictures_and_films(tmp_path, fits):
     assert {row["method"] for row in rows if not row["above"]} == {
         "optimum", "lasso-l1", "gated-cross", "gated-gaussian"
     }  # fmt: skip
-    assert len(read(tmp_path / "spiral_path.csv")) == 6
+    assert len(read_rows(tmp_path / "spiral_path.csv")) == 6
     text = (tmp_path / "spiral.md").read_text(encoding="utf-8")
     assert text == "\n".join(said[: text.count("\n")]) + "\n"
     assert "- ReLU, 16 cross-product gates minus ReLU, 16 Gaussian gates: objective " in text
@@ -293,7 +288,7 @@ def test_adamw_is_left_out_without_torch(tmp_path, monkeypatch):
     monkeypatch.setattr(experiment, "available", lambda module: False)
     _, said = small_run(tmp_path, seeds=1, methods=("lasso-sampled", "adamw"))
     assert 'adamw is left out, it needs torch: pip install "clifford-rand[torch]"' in said
-    assert {row["method"] for row in read(tmp_path / "spiral.csv")} == {"lasso-sampled"}
+    assert {row["method"] for row in read_rows(tmp_path / "spiral.csv")} == {"lasso-sampled"}
     with pytest.raises(ArgumentError, match="must be such that one is left"):
         small_run(tmp_path / "other", methods=("adamw",))
 

@@ -1,6 +1,5 @@
 """The protocol of the comparison, its methods, and the tables that a stopped run goes on with."""
 
-import csv
 import json
 from dataclasses import replace
 
@@ -21,6 +20,7 @@ from examples.paper.methods.peers import Lasso, gradient_boosting, logistic, mlp
 from examples.paper.plots.curves import Series, curve_figure
 from examples.paper.rows import ResultRows
 from examples.paper.settings import Settings
+from support.csv_tables import read_rows
 
 rng = np.random.default_rng(11)
 D = 6
@@ -40,11 +40,6 @@ def folder(tmp_path):
 @pytest.fixture
 def half(folder):
     return protocol.Binary.of(load_features(folder / "made.npz"))
-
-
-def read(path):
-    with open(path, newline="") as stream:
-        return list(csv.DictReader(stream))
 
 
 def settings(folder, **options):
@@ -436,7 +431,7 @@ def test_an_unknown_column_is_refused(tmp_path):
 
 
 def no_seconds(path):
-    return [{name: cell for name, cell in row.items() if "seconds" not in name} for row in read(path)]
+    return [{name: cell for name, cell in row.items() if "seconds" not in name} for row in read_rows(path)]
 
 
 @pytest.mark.slow
@@ -511,7 +506,7 @@ def test_timing_ends_where_the_protocol_does(folder, half):
     few = replace(settings(folder), sizes=(60,), seeds=2, methods=("convex-gaussian",))
     written = timing.run(few)
     assert [path.name for path in written] == ["timing.csv", "timing.md", "timing.png", "timing.txt"]
-    rows = read(folder / "out" / "timing.csv")
+    rows = read_rows(folder / "out" / "timing.csv")
     for seed in range(2):
         mine = [row for row in rows if row["seed"] == str(seed)]
         assert [row["last"] for row in mine] == ["0"] * (len(mine) - 1) + ["1"]
