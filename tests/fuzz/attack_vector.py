@@ -26,6 +26,7 @@ from clifford_rand_nn import (
     CrossProductLassoClassifier,
     CrossProductLassoRegressor,
 )
+from fuzz.hard_rows import changed
 from support.descents import Descent
 
 _ROUNDING = 1e-13  # of the targets' squares: what a bound may be above a network by, beside 1e-9 of its objective
@@ -34,16 +35,8 @@ _ROUNDING = 1e-13  # of the targets' squares: what a bound may be above a networ
 def rows(rng):
     d = int(rng.integers(1, 5))
     n = int(rng.integers(2, {1: 15, 2: 13, 3: 9, 4: 8}[d]))
-    X, kind = rng.standard_normal((n, d)), rng.choice(["random", "integer", "repeated", "flat", "outlier"])
-    if kind == "integer":
-        X = rng.integers(-2, 3, (n, d)).astype(float)
-    if kind == "repeated":
-        X[n // 2 :] = X[: n - n // 2]
-    if kind == "flat":
-        X[:, -1] = X[:, 0]
-    if kind == "outlier":
-        X[0] *= 30
-    return kind, X
+    kind = rng.choice(["random", "small integers", "repeated", "flat", "outlier"])
+    return kind, changed(rng, kind, rng.standard_normal((n, d)))
 
 
 def targets(rng, X, C):

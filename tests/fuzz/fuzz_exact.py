@@ -14,6 +14,7 @@ import traceback
 import warnings
 
 import numpy as np
+from hard_rows import changed
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import ConvexReLURegressor, CrossProductLassoRegressor
@@ -21,13 +22,8 @@ from clifford_rand_nn import ConvexReLURegressor, CrossProductLassoRegressor
 
 def data(rng):
     n, d = int(rng.integers(1, 25)), int(rng.integers(1, 4))
-    X, kind = rng.standard_normal((n, d)), rng.choice(["random", "integer", "repeated", "flat", "scaled"])
-    if kind == "integer":
-        X = rng.integers(-2, 3, (n, d)).astype(float)
-    if kind == "repeated":
-        X[n // 2 :] = X[: n - n // 2]
-    if kind == "flat":
-        X[:, -1] = X[:, 0]
+    kind = rng.choice(["random", "small integers", "repeated", "flat", "scaled"])
+    X = changed(rng, kind, rng.standard_normal((n, d)))
     if kind == "scaled":
         X = X * 10.0 ** rng.integers(-6, 7) + 10.0 ** rng.integers(-2, 3) * (rng.random() < 0.3)
     y = rng.standard_normal(n) * 10.0 ** rng.integers(-6, 7)

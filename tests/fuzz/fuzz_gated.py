@@ -17,6 +17,7 @@ import traceback
 import warnings
 
 import numpy as np
+from hard_rows import changed
 
 from clifford_rand_nn import activation_patterns, sample_gates
 from clifford_rand_nn.problems.gated import GatedReLUProblem
@@ -33,22 +34,13 @@ SOLVERS = {
 
 
 def rows(rng):
-    kind = str(rng.choice(["random", "integer", "repeated", "flat", "wide", "line", "far"]))
+    kind = str(rng.choice(["random", "small integers", "repeated", "flat", "wide", "line", "far"]))
     n, d = int(rng.integers(2, 61)), int(rng.integers(1, 6))
     if kind == "wide":
         n, d = int(rng.integers(2, 15)), int(rng.integers(8, 21))
     if kind == "line":
         d = 1
-    X = rng.standard_normal((n, d))
-    if kind == "integer":
-        X = rng.integers(-2, 3, (n, d)).astype(float)
-    if kind == "repeated":
-        X[n // 2 :] = X[: n - n // 2]
-    if kind == "flat":
-        X[:, -1] = X[:, 0]
-    if kind == "far":
-        X += 10.0 ** rng.integers(0, 3)
-    return kind, X
+    return kind, changed(rng, kind, rng.standard_normal((n, d)))
 
 
 def targets(rng, loss, n):

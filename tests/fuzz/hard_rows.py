@@ -1,4 +1,4 @@
-"""Rows and targets that are hard for double precision: mixed scales, far offsets, near copies, no rank to speak of."""
+"""Rows and targets of every kind: repeated, of low rank, and hard for double precision by scales, offsets, copies."""
 
 import numpy as np
 
@@ -11,13 +11,22 @@ def rows(rng, n, d):
     if rng.random() < 1 / 3:
         kinds.append(str(rng.choice(KINDS)))
     for kind in kinds:
-        X = _made(rng, kind, X)
+        X = changed(rng, kind, X)
     return "+".join(kinds), X
 
 
-def _made(rng, kind, X):
+def changed(rng, kind, X):
+    """Return rows of a kind, those of `KINDS` or "small integers", "repeated", "flat", "far"; others as they are."""
     n, d = X.shape
     match kind:
+        case "small integers":
+            return rng.integers(-2, 3, X.shape).astype(float)
+        case "repeated":
+            return np.concatenate([X[: n - n // 2], X[: n // 2]])
+        case "flat":
+            return np.column_stack([X[:, :-1], X[:, 0]])
+        case "far":
+            return X + 10.0 ** rng.integers(0, 3)
         case "scales":
             return X * 10.0 ** rng.uniform(-8, 8, d)
         case "offset":
