@@ -1,0 +1,37 @@
+"""Smoke test: the examples of every public name of both packages run (``pytest -m smoke``, one minute on two cores)."""
+
+import doctest
+import inspect
+import warnings
+
+import pytest
+
+import clifford_rand
+import clifford_rand_nn
+
+NAMES = [(package, name) for package in (clifford_rand, clifford_rand_nn) for name in dir(package) if name[0] != "_"]
+
+
+def _examples(package, name):
+    """Return the doctests of a public name, and of the methods of a class."""
+    value = getattr(package, name)
+    if inspect.ismodule(value):
+        return []
+    return [test for test in doctest.DocTestFinder().find(value, name, globs={}) if test.examples]
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize(("package", "name"), NAMES, ids=[f"{package.__name__}.{name}" for package, name in NAMES])
+def test_examples_run(package, name, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for test in _examples(package, name):
+        test.globs.update(vars(inspect.getmodule(inspect.unwrap(getattr(package, name)))) | {"__name__": "__main__"})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            result = doctest.DocTestRunner(verbose=False).run(test, out=None)
+        assert result.failed == 0, test.name
+
+
+def test_most_public_names_have_examples():
+    counts = [len(_examples(package, name)) for package, name in NAMES]
+    assert sum(map(bool, counts)) > 0.8 * len(counts)
