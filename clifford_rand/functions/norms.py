@@ -199,7 +199,7 @@ def _by_code(A: MV, name: str) -> NDArray[Any] | None:
     code: Any = metric.plans.get(key, False)
     if code is False:
         squares = _squares(metric, A.keys, array.dtype)
-        code = None if squares is None or not A.keys.size else function_of_rows(squares.tolist(), name != "norm")
+        code = None if squares is None or not squares.any() else function_of_rows(squares.tolist(), name != "norm")
         keep(metric, key, code)
     return None if code is None or not array.size else code.all(layout.components(array))
 

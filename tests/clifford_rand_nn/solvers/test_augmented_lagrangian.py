@@ -150,10 +150,11 @@ def test_norm_cones_stay_inside_and_linearize(kind):
         du = rng.standard_normal((5, 3))
         cones.set_direction(du)
         expected = np.einsum("gij,gj->gi", root @ root, q - du)
-        np.testing.assert_allclose(cones.dz, expected, atol=1e-10)
+        change = cones.dz if kind is SecondOrderCones else (cones.dz[0] - cones.dz[1]) / 2  # of the dual (G, m)
+        np.testing.assert_allclose(change, expected, atol=1e-10)
         limit = cones.limit()
         assert 0 < limit < np.inf
-        assert np.linalg.norm(cones.z + 0.999 * limit * cones.dz, axis=1).max() < 2.0 * (
+        assert np.linalg.norm(cones.dual + 0.999 * limit * change, axis=1).max() < 2.0 * (
             1 if kind is SecondOrderCones else 2
         )
         before = cones.product(0.5 * limit)
