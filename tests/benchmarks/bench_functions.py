@@ -1,12 +1,12 @@
-"""exp, log, sqrt, inverse and bivector split on one multivector and on batches, in µs an element: run by hand.
+"""exp, log, sqrt, inverse, bivector split, sine, tangent, arctangent, in µs an element: run by hand.
 
     python tests/benchmarks/bench_functions.py [--sizes 1 1000 100000] [--functions exp log …]
 
-Cl(4), STA, CGA(3) and PGA(3), float64, random bivectors of two planes and what they exponentiate to; clifford, where
-it has the function, on one multivector (it has no batches), in turn with ours. Beside the wall time stands the CPU
-time, which other programs disturb less. The last columns are the largest error of a round trip, relative to the largest
-component, and how many elements the logarithm took one by one. Leaves with 1 where a batch of 100,000 takes over 5 µs
-of CPU time an element (exp, log, sqrt) or a round trip of theirs errs by over 1e-12.
+One multivector and batches of Cl(4), STA, CGA(3) and PGA(3), float64: random bivectors of two planes and what they
+exponentiate to; clifford, where it has the function, on one multivector (it has no batches), in turn with ours. Beside
+the wall time stands the CPU time, which other programs disturb less. The last columns are the largest error of a round
+trip, relative to the largest component, and how many elements the logarithm took one by one. Leaves with 1 where a
+batch of 100,000 takes over 5 µs of CPU time an element (exp, log, sqrt) or a round trip of theirs errs by over 1e-12.
 """
 
 import sys
@@ -19,7 +19,7 @@ import clifford_rand as cr
 from clifford_rand.functions import logarithm
 
 ALGEBRAS = {"Cl(4)": (4, 0, 0), "STA": (1, 3, 0), "CGA(3)": (4, 1, 0), "PGA(3)": (3, 0, 1)}
-FUNCTIONS = ("exp", "log", "sqrt", "inv", "inv, even", "bivector_split")
+FUNCTIONS = ("exp", "log", "sqrt", "inv", "inv, even", "bivector_split", "sin", "tan", "arctan")
 LIMIT, ROUND_TRIP = 5e-6, 1e-12
 
 
@@ -41,6 +41,10 @@ def cases(alg, layout, n, rng):
     yield "inv", A.inv, a.inv if one else None, lambda: relative(A * A.inv() * A, A)
     yield "inv, even", R.inv, r.inv if one else None, lambda: relative(R * R.inv() * R, R)
     yield "bivector_split", B.bivector_split, None, lambda: relative(sum(B.bivector_split(), 0 * B), B)
+    yield "sin", B.sin, getattr(b, "sin", None), lambda: relative(B.sin() ** 2 + B.cos() ** 2, alg.scalar(1.0))
+    yield "tan", B.tan, getattr(b, "tan", None), lambda: relative(B.tan() * B.cos(), B.sin())
+    small = B / 4  # where the arctangent is real
+    yield "arctan", small.arctan, None, lambda: relative(small.arctan().tan(), small)
 
 
 def main():

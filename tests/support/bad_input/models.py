@@ -112,13 +112,13 @@ def _estimators():
         if "Network" in name:
             calls[f"nn.{name}"].append(through(_fit(name), X, plain_y, gates=word("infinite")))
         if name.startswith("GatedReLU"):
-            more = {"random_state": 0, "tol": 1e-3, "max_iter": 200}
+            chosen = _predicted(name, n_gates=4, random_state=0, tol=1e-3, max_iter=200)
             calls[f"nn.{name}.fit "] = [
-                through(_infinite(name), rows(X), y),
-                through(_chosen(name, more), rows(X), y, sample_weight=weights(W)),
+                through(_predicted(name, gates="infinite", penalty="ridge", beta=0.05), rows(X), y),
+                through(chosen, rows(X), y, sample_weight=weights(W)),
             ]
         if name.startswith("ConvexNetwork"):
-            calls[f"nn.{name}.fit "] = through(_neurons(name), rows(X), y)
+            calls[f"nn.{name}.fit "] = through(_predicted(name, n_neurons=3, beta=0.05), rows(X), y)
         methods = ["predict"] + ["decision_function"] * classifier
         if classifier and _probable(name):
             methods += ["predict_proba"]
@@ -136,19 +136,19 @@ def _estimators():
             calls[f"nn.{name}.beta_max"] = good(made(name), rows(X), y, weights(W))
         if hasattr(getattr(nn, name), "plan"):
             calls[f"nn.{name}.plan"] = good(made(name), thing(Made(lambda p=plain_y: nn.Shards([X], [p]))))
-        calls[f"nn.{name}.to_onnx"] = good(
-            made(name),
-            path("model.onnx"),
-            dtype=word("float64", as_bytes="right"),
-            coverage=share(0.8, missing="right"),
-        )
-        calls[f"nn.{name}.to_source"] = good(
-            made(name), path("model.py", missing="right"), coverage=share(0.8, missing="right")
-        )
-        calls[f"nn.{name}.to_torch"] = through(lambda model: model.to_torch().state_dict(), made(name))
+        calls |= _exports(name, made(name), "model")
     for method in ("predict_interval", "predict_with_interval"):
         calls[f"nn.ConvexNetworkRegressor.{method}"] = good(made("ConvexNetworkRegressor"), rows(NEW), share(0.8))
     return calls
+
+
+def _exports(name, model, file):
+    onnx = path(f"{file}.onnx"), word("float64", as_bytes="right")
+    return {
+        f"nn.{name}.to_onnx": good(model, onnx[0], dtype=onnx[1], coverage=share(0.8, missing="right")),
+        f"nn.{name}.to_source": good(model, path(f"{file}.py", missing="right"), coverage=share(0.8, missing="right")),
+        f"nn.{name}.to_torch": through(lambda model: model.to_torch().state_dict(), model),
+    }
 
 
 def _probable(name):
@@ -162,23 +162,11 @@ def _proba(name):
     return run
 
 
-def _infinite(name):
-    def run(X, y):
-        return getattr(nn, name)(gates="infinite", penalty="ridge", beta=0.05).fit(X, y).predict(NEW)
+def _predicted(name, **parameters):
+    """Return a function of data that fits with these parameters alone and predicts."""
 
-    return run
-
-
-def _chosen(name, more):
     def run(X, y, sample_weight=None):
-        return getattr(nn, name)(n_gates=4, **more).fit(X, y, sample_weight=sample_weight).predict(NEW)
-
-    return run
-
-
-def _neurons(name):
-    def run(X, y):
-        return getattr(nn, name)(n_neurons=3, beta=0.05).fit(X, y).predict(NEW)
+        return getattr(nn, name)(**parameters).fit(X, y, sample_weight=sample_weight).predict(NEW)
 
     return run
 
@@ -264,11 +252,7 @@ CALLS = {
     "nn.BetaCV.decision_function": good(CLASSES, rows(NEW)),
     "nn.BetaCV.predict_proba": good(CLASSES, rows(NEW)),
     "nn.BetaCV.score": good(SEARCHED, rows(X, scale_1e300="other"), targets(Y, scale_1e300="other"), weights(W)),
-    "nn.BetaCV.to_onnx": good(
-        SEARCHED, path("cv.onnx"), dtype=word("float64", as_bytes="right"), coverage=share(0.8, missing="right")
-    ),
-    "nn.BetaCV.to_source": good(SEARCHED, path("cv.py", missing="right"), coverage=share(0.8, missing="right")),
-    "nn.BetaCV.to_torch": through(lambda model: model.to_torch().state_dict(), SEARCHED),
+    **_exports("BetaCV", SEARCHED, "cv"),
     "nn.Certificate": through(lambda X, y: fitted("GatedReLURegressor").certificate_.verify(X, y).relative_gap, X, Y),
     "nn.Certificate.verify": good(CERTIFICATE, rows(X), targets(Y), weights(None)),
     "nn.Certificate.over_all_neurons": good(

@@ -9,7 +9,7 @@ from support.bad_input.algebra import _PATIENT
 from support.bad_input.good import *
 
 RNG = np.random.default_rng(8)
-P3, P2, C3, C2, STA = cr.Algebra.pga(3), cr.Algebra.pga(2), cr.Algebra.cga(3), cr.Algebra.cga(2), cr.Algebra.sta()
+P3, P2, C3, STA = cr.Algebra.pga(3), cr.Algebra.pga(2), cr.Algebra.cga(3), cr.Algebra.sta()
 POINT, OTHER_POINT = pga.point(P3, [1.0, 2, 3]), pga.point(P3, [0.5, -1, 2])
 LINE3, PLANE3 = pga.line(P3, [1.0, 0, 0], [1.0, 0, 1]), pga.plane(P3, [0.0, 0.6, 0.8], 2.0)
 MOTOR = pga.motor(P3, LINE3, 0.7, 0.5)

@@ -7,7 +7,7 @@ from support.bad_input.algebra import _PATIENT
 from support.bad_input.good import *
 
 RNG = np.random.default_rng(9)
-X53, A23, A24, R34 = (RNG.standard_normal(s) for s in ((5, 3), (2, 3), (2, 4), (3, 4)))
+X53, A23, R34 = (RNG.standard_normal(s) for s in ((5, 3), (2, 3), (3, 4)))
 WIDE = RNG.standard_normal((2, 12))
 INDEX = np.array([[0, 1], [1, 4], [2, 3]])
 S = cr.SJLT(4, 12, rng=0)
