@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from support.kills import MODELS, Fit, fit, killed_until_done, left, once_there, small_files, write_shards
+from support.kills import MODELS, Fit, fit, kill_processes, left, once_there, small_files, unbroken, write_shards
 
 _DASK_KILLS = 2  # of the workers in one fit; Dask gives a task up that was on more workers that died
 
@@ -36,27 +36,9 @@ def check(same, what):
         sys.exit(1)
 
 
-def unbroken(folder, scratch):
-    """What fits leave that nobody kills, and their seconds."""
-    found = {}
-    for name in MODELS:
-        began = time.perf_counter()
-        one, _ = Fit(name, folder, None, scratch / f"{name}.whole").result()
-        found[name] = one, time.perf_counter() - began
-    return found
-
-
 def processes(folder, scratch, whole, rng, kills):
-    done = turn = 0
-    while done < kills:
-        name = list(MODELS)[turn % len(MODELS)]
-        turn += 1
-        own = scratch / f"kills-{turn}"
-        own.mkdir()
-        count, written, result = killed_until_done(name, folder, own, rng, whole[name][1], min(6, kills - done))
-        done += count
-        when = f"{written} of them while a file was written"
-        check(result == whole[name][0], f"{name}: {count} kills of its process, {when}")
+    for name, count, written, same in kill_processes(folder, scratch, whole, rng, kills, 6):
+        check(same, f"{name}: {count} kills of its process, {written} of them while a file was written")
 
 
 def workers(folder, whole, rng, kills):

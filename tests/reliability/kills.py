@@ -17,7 +17,7 @@ import numpy as np
 
 from reliability.promise import Outcome
 from support.commands import chosen, clean_run, judged, stage, write_inputs
-from support.kills import MODELS, Fit, killed_until_done, write_shards
+from support.kills import kill_processes, unbroken, write_shards
 from support.running import Run
 
 _EACH, _FITS = 13, 24  # kills of each command, and of fits
@@ -85,17 +85,9 @@ def _kill(run, seconds, writing):
 def _fits(scratch, rng, most, faults):
     (scratch / "rows").mkdir()
     folder = write_shards(scratch / "rows", n=6000)
-    kills = turn = 0
-    whole = {}
-    for name in MODELS:
-        began = time.monotonic()
-        whole[name] = Fit(name, folder, None, scratch / f"{name}.whole").result()[0], time.monotonic() - began
-    while kills < most and turn < 4 * most:
-        name = list(MODELS)[turn % len(MODELS)]
-        own = scratch / f"fit-{turn}"
-        own.mkdir()
-        done, _, result = killed_until_done(name, folder, own, rng, whole[name][1], min(4, most - kills))
-        kills, turn = kills + done, turn + 1
-        if result != whole[name][0]:
-            faults.append(f"{name} on shards, after {done} kills: other bits")
+    kills = 0
+    for name, count, _, same in kill_processes(folder, scratch, unbroken(folder, scratch), rng, most, 4):
+        kills += count
+        if not same:
+            faults.append(f"{name} on shards, after {count} kills: other bits")
     return f"{kills} of fits to shards"

@@ -105,6 +105,33 @@ def killed_until_done(name, folder, scratch, rng, seconds, most):
             half.unlink()
 
 
+def unbroken(folder, scratch):
+    """Return {name: (what a fit leaves that nobody kills, its seconds)}."""
+    whole = {}
+    for name in MODELS:
+        began = time.perf_counter()
+        whole[name] = Fit(name, folder, None, scratch / f"{name}.whole").result()[0], time.perf_counter() - began
+    return whole
+
+
+def kill_processes(folder, scratch, whole, rng, kills, at_once):
+    """Kill fits until there were so many kills; yield (name, kills, those in mid-write, whether the bits are the same).
+
+    The models take turns. Fits that end before their first kill are no more than four for each kill.
+    """
+    done = 0
+    for turn in range(4 * kills):
+        if done >= kills:
+            return
+        name = list(MODELS)[turn % len(MODELS)]
+        own = scratch / f"kills-{turn}"
+        own.mkdir()
+        most, seconds = min(at_once, kills - done), whole[name][1]
+        count, written, result = killed_until_done(name, folder, own, rng, seconds, most)
+        done += count
+        yield name, count, written, result == whole[name][0]
+
+
 def once_there(path, work):
     """Do some work in a thread as soon as a file is there."""
 
