@@ -83,9 +83,10 @@ def ended(pid, seconds):
         found, status = os.waitpid(pid, os.WNOHANG)
         if found:
             return os.waitstatus_to_exitcode(status)
-        waits, worked = _work(pid)
+        state, worked = process_state(pid)
         now = time.monotonic()
-        asleep += 0.0 if waits else min(now - before, _STEP)  # this process, too, may wait for a processor
+        # "R" waits for a processor and "T" is frozen; this process, too, may wait for one
+        asleep += 0.0 if state in "RT" else min(now - before, _STEP)
         before = now
         if max(worked, asleep) > seconds:
             os.kill(pid, signal.SIGKILL)
@@ -94,10 +95,14 @@ def ended(pid, seconds):
         time.sleep(0.005)
 
 
-def _work(pid):
-    """Return whether a process waits for a processor or is frozen, and the seconds for which it had one."""
+def process_state(pid):
+    """Return the state of a process, a letter, and the seconds for which it had a processor.
+
+    "X" where there is none, or another system than Linux.
+    """
     try:
-        state, *rest = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()  # noqa: SIM115
-    except OSError:  # another system than Linux, or its end
-        return False, 0.0
-    return state in "RT", (int(rest[10]) + int(rest[11])) / os.sysconf("SC_CLK_TCK")
+        with open(f"/proc/{pid}/stat") as stream:
+            fields = stream.read().rpartition(")")[2].split()
+    except OSError:
+        return "X", 0.0
+    return fields[0], (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -7,7 +7,8 @@ import sys
 import tempfile
 import time
 import traceback
-from pathlib import Path
+
+from support.running import process_state
 
 LIMIT = 10.0  # seconds of CPU time a row
 _MOST = 60.0  # seconds of CPU time until it is given up: the first row imports, and something may be compiled
@@ -83,22 +84,14 @@ class _Worker:
 
     def _answers(self):
         """Wait by what the worker takes, as the clock goes on where it is stopped or has no processor."""
-        _, began = self._state()
+        _, began = process_state(self._process.pid)
         asleep = 0
         while not self._pipe.poll(1):
-            state, used = self._state()
+            state, used = process_state(self._process.pid)
             asleep += state in "SD"
             if asleep > _ASLEEP or used - began > _MOST:
                 return False
         return True
-
-    def _state(self):
-        """Return the state of the process, a letter, and the CPU time that it has used."""
-        try:
-            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        except FileNotFoundError:
-            return "X", 0.0
-        return fields[0], (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def code(self):
         return f"exit code {self._process.exitcode}"
