@@ -35,7 +35,7 @@ _TESTS = {  # what uses the libraries, of every part
         "cli", "cli_embed", "cli_export", "cli_network", "cli_shards", "cv", "cvxpy_programs", "displays",
         "estimators", "export", "export_onnx", "export_pipelines", "export_skops", "export_torch",
         "features_models", "model_file_golden", "network", "report", "shards_engines",
-        "shards_formats", "tables", "tables_arrow_csv", "tables_files", "tables_model",
+        "shards_formats", "tables", "tables_files", "tables_model",
     ),
     "paper": ("images", "signals"),
 }  # fmt: skip
