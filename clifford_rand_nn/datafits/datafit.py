@@ -188,7 +188,8 @@ def unpenalized_fit(datafit: Datafit, Q: Array) -> Array:
     c = np.asarray(fit.x)
     if c.size <= _SMALL:
         unit = 1.0 if datafit.loss.labels is not None else float(np.abs(y).max())
-        c = _newton(lambda c: value_and_slope(c)[1], c, unit)
+        if unit:  # targets of 0 are fitted by c = 0
+            c = _newton(lambda c: value_and_slope(c)[1], c, unit)
     return np.asarray(scale * (Q @ c.reshape(q, C)))
 
 

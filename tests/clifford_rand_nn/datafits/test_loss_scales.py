@@ -80,3 +80,10 @@ def test_labels_that_a_network_separates_or_nearly(loss, beta):
         labels = np.abs(X[:, 0]) + 0.3 * X[:, 1] + noise * rng.standard_normal(40) > 0.5
         model = ConvexReLUClassifier(n_gates=6, loss=loss, beta=beta, random_state=0).fit(X, labels)
         assert model.certificate_.relative_gap <= 1e-6, (noise, model.result_.message)
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0])
+@pytest.mark.parametrize("loss", REAL_LOSSES)
+def test_beta_max_of_constant_targets_is_0(loss, value):
+    X = np.random.default_rng(0).standard_normal((16, 3))
+    assert CrossProductLassoRegressor(loss=loss, bias=True).beta_max(X, np.full(16, value)) == 0.0
