@@ -14,7 +14,10 @@ NAMES = [(package, name) for package in (clifford_rand, clifford_rand_nn) for na
 
 def _examples(package, name):
     """Return the doctests of a public name, and of the methods of a class."""
-    value = getattr(package, name)
+    try:
+        value = getattr(package, name)
+    except clifford_rand.MissingDependencyError:
+        return []
     if inspect.ismodule(value):
         return []
     return [test for test in doctest.DocTestFinder().find(value, name, globs={}) if test.examples]
