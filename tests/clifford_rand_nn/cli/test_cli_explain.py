@@ -73,14 +73,14 @@ def test_several_rows_for_machines(run):
 def test_the_model_itself_and_its_picture(folder, run):
     pytest.importorskip("matplotlib")
     text = run("model.npz", "--train", "train.csv", "--target", "buys", "--out", "whole.png").stdout
-    assert "log loss added if permuted" in text
+    assert "increase of log loss if permuted" in text
     assert (folder / "whole.png").read_bytes()[:4] == b"\x89PNG"
     assert "Row 0 of 10; --row takes another." in run("model.npz", "new.csv", "--out", "one.svg").stdout
     assert b"mean of the training rows" in (folder / "one.svg").read_bytes()
     error = run("model.npz", "--out", "whole.png", code=2).stderr
     assert error == "error: whole.png: this file is there already; --force overwrites it.\n"
     run("model.npz", "--out", "whole.png", "--force")
-    assert "What the predictions lose without a column" in run("model.npz").stdout
+    assert "Give rows and targets for the permutation importance" in run("model.npz").stdout
 
 
 def test_tables_without_names(run):

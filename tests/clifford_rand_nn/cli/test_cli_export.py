@@ -128,7 +128,7 @@ def test_a_pipeline_of_scalers_from_a_file(folder, monkeypatch, ending):
 def test_a_program_of_torch(folder):
     pytest.importorskip("torch")
     result = export("model.npz", "--to", "model.pt2")
-    assert "encoding stays outside" in result.stderr
+    assert "the steps before the model are not in the program" in result.stderr
     assert "the place in ['no', 'yes']" in result.stdout
     assert difference(result.stdout) < 1e-10
     assert used(result)["probabilities"].shape == (1, 2)
