@@ -401,3 +401,19 @@ def test_targets_that_are_all_one_number_are_that_number(level, n, given, recwar
     assert model.loo_score_ == 1
     assert model.certificate_.primal == model.certificate_.relative_gap == 0
     assert model.certificate_.verify(X, np.full(n, level)).relative_gap <= 1e-9
+
+
+def test_unweighted_models_keep_the_old_format(tmp_path):
+    for weights, version in ((None, 2), (np.full(40, 3.0), 2), (WEIGHTS, 3)):
+        save_model(
+            tmp_path / "m.npz",
+            GatedReLURegressor(n_gates=4, random_state=0, beta=1e-3, bias=True).fit(X, REAL, weights),
+        )
+        with np.load(tmp_path / "m.npz") as file:
+            assert f'"version": {version},' in file["meta"].tobytes().decode()
+            assert ("sample_weight" in file) == (version == 3)
+            arrays = dict(file)
+    arrays["sample_weight"] = np.ones(40)
+    np.savez(tmp_path / "m.npz", **arrays)
+    with pytest.raises(ArgumentError, match="the sample weights do not fit the dual point"):
+        load_model(tmp_path / "m.npz")

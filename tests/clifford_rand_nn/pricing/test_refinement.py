@@ -244,3 +244,13 @@ def test_errors():
         refine(X, y, solver="fista")
     with pytest.raises(ArgumentError, match="'beta' parameter of GatedReLUProblem"):
         refine(X, y, beta=-1)
+
+
+def test_repeats_bit_for_bit_and_other_seeds_differ():
+    X, y = data()
+    a, b, other = (refine(X, y, rng=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(a.gates.directions, b.gates.directions)
+    np.testing.assert_array_equal(a.result.coefficients.coef, b.result.coefficients.coef)
+    assert a.gates.directions.shape != other.gates.directions.shape or np.any(
+        a.gates.directions != other.gates.directions
+    )

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import BetaCV, GatedReLUClassifier, GatedReLURegressor, gated_path, sample_gates, spiral
@@ -203,3 +204,23 @@ def test_thousands_of_gates_do_not_go_to_a_matrix_of_their_order():
     problem = GatedReLUProblem(*data(40, 3, 4000), 1e-3)
     assert not isinstance(AutoSolver().choose(problem)[0], KernelInteriorPoint)
     assert estimate_kernel(problem).bytes > 8 * 4000**2
+
+
+def test_an_interrupt_ends_a_cross_validation(monkeypatch):
+    X, y = spiral()
+
+    def solve(self, problem, start=None, kernel=None):
+        def stop(row):
+            rows.append(row)
+            if len(rows) == 3:  # the solver swallows this one, and returns its best point
+                raise KeyboardInterrupt
+
+        rows = []
+        return KernelInteriorPoint(tol=1e-12, callback=stop).solve(problem)
+
+    monkeypatch.setattr(AutoSolver, "solve", solve)
+    with (
+        pytest.warns(ConvergenceWarning, match="by an interrupt"),
+        pytest.raises(KeyboardInterrupt, match="in fold 1 of 2, beta 1 of 3"),
+    ):
+        BetaCV(GatedReLUClassifier(5, random_state=0, beta=1e-3, bias=True), n_betas=3, cv=2).fit(X, y)
