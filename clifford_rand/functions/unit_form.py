@@ -233,12 +233,8 @@ class Frame:
         b[self.upper] = B
         return b - b.T
 
-    def action(self, B: Array) -> Array:
-        """Return the matrix of x ↦ Bx - xB on vectors, L = 2 b diag(g)."""
-        return 2 * self.matrix(B) * self.signs
-
     def from_action(self, L: Array) -> Array:
-        """Return the bivector with the action L, without its blades of two null vectors, which act as zero."""
+        """Return the bivector B with x ↦ Bx - xB = L x, L = 2 b diag(g), less its blades of two null vectors (zero)."""
         size = np.abs(self.signs)
         # b_ij is in L_ij and L_ji, but for null vectors in one of them
         weight = np.maximum(size + size[:, None], 1)

@@ -14,6 +14,5 @@ from .model import training_rows as training_rows
 from .notes import Notes as Notes
 from .notes import TableNote as TableNote
 from .task import choose_task as choose_task
-from .writers import check_ending as check_ending
 from .writers import existing_table as existing_table
 from .writers import listed as listed

@@ -173,21 +173,12 @@ def existing_table(path: str | Path) -> Path:
 
 def read_ending(path: str | Path) -> str:
     """Return the ending of a table that can be read, such as ".csv.gz", in lower case."""
-    return _one_of(path, READ)
-
-
-def check_ending(path: str | Path) -> str:
-    """Return the ending of a table that can be written, in lower case."""
-    return _one_of(path, WRITTEN)
-
-
-def _one_of(path: str | Path, endings: Sequence[str]) -> str:
     file = check_path(path, "path", "read_frame")
     ending = file.suffix.lower()
     if ending == ".gz":
         ending = "".join(file.suffixes[-2:]).lower()
-    if ending not in endings:
-        raise ArgumentError(f"{path}: unknown ending {ending!r}; use one of {', '.join(endings)}.")
+    if ending not in READ:
+        raise ArgumentError(f"{path}: unknown ending {ending!r}; use one of {', '.join(READ)}.")
     return ending
 
 
