@@ -189,7 +189,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
                 hint = "Infinitely many gates have no such number; leave gates out, or take 'cross'."
                 raise fail("n_neurons", owner, "None with gates='infinite'", self.n_neurons, hint)
         if self._finite and not isinstance(self.rounds, str) and self.rounds:
-            hint = "Only the law of infinitely many gates is learned."
+            hint = "Only the gate distribution of the infinite-width network is learned."
             raise fail("rounds", owner, "'auto' or 0 for a finite network", self.rounds, hint)
 
     @property

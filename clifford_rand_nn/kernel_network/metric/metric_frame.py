@@ -47,7 +47,7 @@ def learn_frame(
     factors: tuple[float, ...] = (1.0, 1.0),
     weights: Array | None = None,  # (n,)
 ) -> LearnedGates:
-    r"""Fit a network by the squared loss, take the law of its gates from its gradients, and again.
+    r"""Fit a network by the squared loss, take the gate distribution from its gradients, and repeat.
 
     Each round solves :math:`(K+n\beta_r\Omega^{-1})\alpha=y-t,\ 1^T\alpha=0` by one Cholesky factorization, and takes
     for the next kernel :math:`M\propto\frac1n\sum_i\omega_i\sum_c\nabla f_c(x_i)\nabla f_c(x_i)^T`, scaled so that rows
