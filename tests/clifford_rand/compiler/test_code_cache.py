@@ -113,6 +113,8 @@ def test_files_and_folders_that_others_can_write_are_not_used(kept, tmp_path, mo
         assert kept.load_overload("types", Context()) is None
         patch.setattr(folder, "_path", lambda: file.parent)
         assert folder.code_folder() is None
+        patch.setattr(cache, "code_folder", lambda: file.parent)  # a file of another user in a folder that is trusted
+        assert kept.load_overload("types", Context()) is None
     real = tmp_path / "elsewhere"
     file.parent.rename(real)
     file.parent.symlink_to(real)
