@@ -36,13 +36,6 @@ for command in COMMANDS:
     app.command(epilog=f"Example: {EXAMPLES[command.__name__]}")(command)
 
 
-def main() -> None:
-    """Run the command line: the entry point of scripts that an older version installed."""
-    from clifford_rand_nn.cli import entry
-
-    entry.main()
-
-
 def _version(wanted: bool) -> None:
     if wanted:
         say(f"clifford-rand {__version__}")
