@@ -19,7 +19,7 @@ def _refit(K, y, weights, beta_sum, rows, intercept=True):
     return K[:, rows] @ found[:n] + found[n:].sum(axis=0)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 def test_every_row_is_predicted_as_a_refit_without_it_does(seed):
     rng = np.random.default_rng(seed)
     n, d, C = 100, 1 + seed % 6, 1 + seed % 3

@@ -54,8 +54,7 @@ def test_the_promise_is_kept(load):
     assert p > 0.93
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-150, 1e180])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("scale", "weighted"), [(1.0, False), (1e-150, True), (1e180, False)])
 def test_certificates_are_verified_from_the_data(wave, scale, weighted):
     X, y = wave
     w = np.random.default_rng(1).integers(0, 3, 80).astype(float) if weighted else None
@@ -211,17 +210,15 @@ def test_several_targets_are_one_kernel():
 
 @pytest.mark.parametrize("model", BOTH)
 def test_what_cannot_be_left_out_is_refused(model):
-    X, y = np.ones((4, 2)), np.array([0, 1, 0, 1])
-    with pytest.raises(ArgumentError, match="two unique rows"):
-        clone(model).fit(X, y)
-    with pytest.raises(ArgumentError, match="two groups"):
-        clone(model).fit(np.eye(4), y, groups=np.zeros(4))
-    with pytest.raises(ArgumentError, match="groups"):
-        clone(model).fit(np.eye(4), y, groups=np.zeros(3))
-    with pytest.raises(ArgumentError, match="rounds"):
-        clone(model).set_params(rounds=7).fit(np.eye(4), y)
-    with pytest.raises(ArgumentError, match="beta"):
-        clone(model).set_params(beta="best").fit(np.eye(4), y)
+    for match, X, params, options in (
+        ("two unique rows", np.ones((4, 2)), {}, {}),
+        ("two groups", np.eye(4), {}, {"groups": np.zeros(4)}),
+        ("groups", np.eye(4), {}, {"groups": np.zeros(3)}),
+        ("rounds", np.eye(4), {"rounds": 7}, {}),
+        ("beta", np.eye(4), {"beta": "best"}, {}),
+    ):
+        with pytest.raises(ArgumentError, match=match):
+            clone(model).set_params(**params).fit(X, [0, 1, 0, 1], **options)
 
 
 def test_labels_of_different_lengths_are_not_cut():
@@ -233,14 +230,14 @@ def test_labels_of_different_lengths_are_not_cut():
 
 
 @pytest.mark.parametrize(("make", "noise"), [(make_friedman1, 1.0), (make_friedman2, 20.0)])
-@pytest.mark.parametrize("coverage", [0.5, 0.9])
-def test_new_targets_are_inside(make, noise, coverage):
+def test_new_targets_are_inside(make, noise):
     """2000 new rows, 240 residuals or more: four standard deviations, sqrt(p (1 - p) (1/2000 + 1/240)), either way."""
-    X, y = make(300, noise=noise, random_state=0)
+    model = ConvexNetworkRegressor().fit(*make(300, noise=noise, random_state=0))
     new, truth = make(2000, noise=noise, random_state=1)
-    low, high = ConvexNetworkRegressor().fit(X, y).predict_interval(new, coverage)
-    share = np.mean((truth >= low) & (truth <= high))
-    assert abs(share - coverage) < 4 * np.sqrt(coverage * (1 - coverage) * (1 / 2000 + 1 / 240))
+    for coverage in (0.5, 0.9):
+        low, high = model.predict_interval(new, coverage)
+        share = np.mean((truth >= low) & (truth <= high))
+        assert abs(share - coverage) < 4 * np.sqrt(coverage * (1 - coverage) * (1 / 2000 + 1 / 240))
 
 
 def test_intervals_are_wide_where_there_are_no_rows():

@@ -66,7 +66,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("beta", [0.5, 1e-2, 1e-4])
+@pytest.mark.parametrize("beta", [0.5, 1e-4])
 @pytest.mark.parametrize("case", CASES)
 def test_newton_finds_what_cvxpy_finds(case, beta):
     loss, options = CASES[case]
@@ -85,7 +85,7 @@ def test_newton_finds_what_cvxpy_finds(case, beta):
     assert found.objective <= reference.objective * (1 + 1e-8) + 1e-12
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_huber_is_solved_from_where_no_row_is_within_delta(seed):
     """All curvatures are zero there, that of the intercept too: reweighted squares lead on."""
     (X, y, D), options = _made("huber", n=34, d=5, P=17, seed=seed, bias=False)
@@ -152,15 +152,13 @@ def test_at_beta_max_every_direction_is_shrunk_by_a_half(bias, fit_intercept):
     assert 0 < np.linalg.norm(problem.map.remove_unpenalized(found.fitted)) <= np.linalg.norm(moved) / 2
 
 
-def test_beta_max_of_one_gate_and_one_column_is_where_the_slope_halves():
+def test_beta_max_by_hand():
+    """Of one gate and one column it is where the slope halves; rows of a gate count around their mean."""
     X, y = np.array([[1.0], [2.0], [-1.0]]), np.array([1.0, 2.0, -1.0])
     problem = GatedRidgeProblem(X, y, np.ones((3, 1), dtype=bool), 1.0, bias=False, fit_intercept=False)
     assert problem.beta_max() == pytest.approx(2.0)  # tr(K)/n = 6/3
     problem.penalty.beta = 2.0
     assert KernelNewton(tol=1e-12).solve(problem).coefficients.coef.item() == pytest.approx(0.5)
-
-
-def test_beta_max_counts_the_rows_of_a_gate_around_their_mean():
     X, on = np.array([[5.0], [7.0], [9.0], [100.0]]), np.array([[True], [True], [True], [False]])
     options = {"bias": True, "fit_intercept": False}
     assert GatedRidgeProblem(X, X[:, 0], on, 1.0, **options).beta_max() == pytest.approx(8 / 4)
@@ -247,8 +245,10 @@ def test_large_problems_begin_in_single_precision_and_end_in_double():
     assert found.objective == pytest.approx(Fista(tol=1e-7).solve(problem).objective, rel=1e-7)
 
 
-def test_each_kernel_method_refuses_the_other_penalty():
+def test_each_kernel_method_refuses_the_other_penalty_and_squares_a_refinement():
     arguments, options = _made("squared")
+    with pytest.raises(ArgumentError, match=r"must be 0 with penalty='ridge'\. Got 2"):
+        GatedReLUClassifier(penalty="ridge", refine=2, beta=1e-3, bias=True).fit(*_labelled())
     with pytest.raises(ArgumentError, match=r"KernelNewton must be a GatedRidgeProblem\. Got GatedReLUProblem"):
         KernelNewton().solve(GatedReLUProblem(*arguments, 1.0, **options))
     with pytest.raises(ArgumentError, match=r"KernelInteriorPoint must be a GatedReLUProblem\. Got GatedRidgeProblem"):
@@ -266,7 +266,7 @@ def test_the_automatic_choice_takes_the_kernel_for_few_rows_and_sums_over_them_f
     assert (found.solver, found.converged) == ("gram", True)
 
 
-def _labelled(n=120, d=5, classes=2):
+def _labelled(n=90, d=5, classes=2):
     rng = np.random.default_rng(3)
     X = rng.standard_normal((n, d))
     return X, (np.abs(X[:, 0]) * classes / 3 + 0.2 * rng.random(n)).astype(int).clip(0, classes - 1)
@@ -277,13 +277,13 @@ def _labelled(n=120, d=5, classes=2):
 def test_classifiers_are_certified_and_saved(tmp_path, loss, classes):
     X, y = _labelled(classes=classes)
     weights = np.random.default_rng(0).uniform(0.5, 2, len(X))
-    options = {"n_gates": 20, "beta": 1e-3, "penalty": "ridge", "loss": loss, "random_state": 0}
-    model = GatedReLUClassifier(**({"beta": 1e-3, "bias": True} | options)).fit(X, y, weights)
+    options = {"n_gates": 12, "beta": 1e-3, "penalty": "ridge", "loss": loss, "random_state": 0, "bias": True}
+    model = GatedReLUClassifier(**options).fit(X, y, weights)
     again = model.certificate_.verify(X, y)
     assert model.certificate_.relative_gap <= 1e-6
     assert again.relative_gap <= 2e-6
     assert again.primal == pytest.approx(model.result_.objective, rel=1e-9)
-    slow = GatedReLUClassifier(**({"beta": 1e-3, "bias": True} | options), solver="fista").fit(X, y, weights)
+    slow = GatedReLUClassifier(**options, solver="fista").fit(X, y, weights)
     assert slow.result_.objective == pytest.approx(model.result_.objective, rel=1e-5)
     save_model(tmp_path / "m.npz", model)
     loaded = load_model(tmp_path / "m.npz")
@@ -306,23 +306,14 @@ def test_regressors_agree_with_cvxpy_and_copies_count_as_weights():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 2))
     y = np.abs(X) @ np.ones((2, 2)) + 0.1 * rng.standard_normal((40, 2))
-    options = {"n_gates": 8, "beta": 1e-2, "penalty": "ridge", "random_state": 0}
-    model = GatedReLURegressor(**({"beta": 1e-3, "bias": True} | options)).fit(X, y)
-    reference = GatedReLURegressor(**({"beta": 1e-3, "bias": True} | options), solver="cvxpy").fit(X, y)
+    options = {"n_gates": 8, "beta": 1e-2, "penalty": "ridge", "random_state": 0, "bias": True}
+    model = GatedReLURegressor(**options).fit(X, y)
+    reference = GatedReLURegressor(**options, solver="cvxpy").fit(X, y)
     np.testing.assert_allclose(model.predict(X), reference.predict(X), atol=1e-6)
-    gates = model.gates_
-    twice = np.r_[np.arange(40), np.arange(10)]
-    copied = GatedReLURegressor(**({"beta": 1e-3, "bias": True} | {**options, "gates": gates})).fit(X[twice], y[twice])
-    weighted = GatedReLURegressor(**({"beta": 1e-3, "bias": True} | {**options, "gates": gates})).fit(
-        X, y, 1.0 + (np.arange(40) < 10)
-    )
+    options, twice = options | {"gates": model.gates_}, np.r_[np.arange(40), np.arange(10)]
+    copied = GatedReLURegressor(**options).fit(X[twice], y[twice])
+    weighted = GatedReLURegressor(**options).fit(X, y, 1.0 + (np.arange(40) < 10))
     np.testing.assert_allclose(copied.coef_, weighted.coef_, atol=1e-5)
-
-
-def test_refinement_is_refused():
-    X, y = _labelled()
-    with pytest.raises(ArgumentError, match=r"must be 0 with penalty='ridge'\. Got 2"):
-        GatedReLUClassifier(penalty="ridge", refine=2, beta=1e-3, bias=True).fit(X, y)
 
 
 def test_cross_validation_and_paths_begin_at_the_halving_beta():

@@ -1,6 +1,7 @@
 """Networks trained on shards in files, explained, exported and drawn: what a model in memory does without its rows."""
 
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -30,11 +31,16 @@ KINDS = {
 }
 
 
-@pytest.fixture(scope="module", params=KINDS)
-def fitted(request):
-    model, y = KINDS[request.param]
+@cache
+def fit(kind):
+    model, y = KINDS[kind]
     shards = Shards(np.split(X, [70]), np.split(y, [70]))
     return model.fit(shards), shards
+
+
+@pytest.fixture(params=KINDS)
+def fitted(request):
+    return fit(request.param)
 
 
 def test_a_file_keeps_predictions_and_the_proof(fitted, tmp_path):
@@ -62,8 +68,7 @@ def test_a_file_keeps_predictions_and_the_proof(fitted, tmp_path):
     ],
 )
 def test_a_damaged_file_is_refused(kind, change, match, tmp_path):
-    model, y = KINDS[kind]
-    save_model(tmp_path / "model.npz", model.fit(Shards([X], [y])))
+    save_model(tmp_path / "model.npz", fit(kind)[0])
     with np.load(tmp_path / "model.npz") as archive:
         arrays = {name: archive[name] for name in archive.files}
     meta = json.loads(arrays["meta"].tobytes())
