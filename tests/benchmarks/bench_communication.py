@@ -2,8 +2,8 @@
 
 Run by hand, ``python tests/benchmarks/bench_communication.py [rows] [columns] [gates]``; 200,000 × 384 and 50 are the
 default. Files of float16 are made in a temporary folder. Workers are processes of this machine with one thread each;
-the bytes are those that Dask's own logs of transfers tell, work stealing, which
-moves rows as it sees fit, and the active memory manager, which drops copies of the parameters, are off.
+the bytes are those of Dask's own logs of transfers; work stealing, which moves rows as it sees fit, and the active
+memory manager, which drops copies of the parameters, are off.
 
 The model of a pass with R runs on W workers: a tree of ⌈log₂ R⌉ levels of additions; the parameters go to every worker
 once; a sum travels where an addition has its terms on two workers, E times, and once to the client; there are R + E + 2
@@ -15,10 +15,11 @@ import pickle
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 import numpy as np
-from timing import least, machine, need
+from sharded.fits import dask_client
+from sharded.made import files, made
+from timing import least, machine, need, options
 
 from clifford_rand_nn import GatedReLUClassifier
 from clifford_rand_nn.datafits.registry import as_loss
@@ -28,7 +29,6 @@ from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.gated.passes import Judge, Network, Patterns
 from clifford_rand_nn.shards.source import Shards
 
-_SHARD = 50_000  # rows
 _PASSES = 5
 
 
@@ -41,32 +41,22 @@ class Nothing(RowSum):
         return (np.zeros(1),)
 
 
-def make(folder: Path, n: int, d: int) -> Shards:
-    rng = np.random.default_rng(0)
-    w = rng.standard_normal(d)
-    for i, start in enumerate(range(0, n, _SHARD)):
-        X = rng.standard_normal((min(_SHARD, n - start), d), dtype=np.float32)
-        np.save(folder / f"X-{i:05d}.npy", X.astype(np.float16))
-        np.save(folder / f"y-{i:05d}.npy", (np.abs(X @ w) > 0.7 * math.sqrt(d)).astype(np.int8))
-    return Shards(folder, part_rows=4096)
-
-
-def cpu(client) -> float:
+def cpu(client):
     """Return the CPU seconds of the workers so far."""
     return sum(client.run(time.process_time).values())
 
 
-def transfers(client) -> list[list[tuple[str, int]]]:
+def transfers(client):
     """Return (key, bytes) of all that each worker got from the others so far."""
-    logs = client.run(lambda dask_worker: [one["keys"] for one in dask_worker.transfer_incoming_log])
+    logs = client.run(lambda dask_worker: [entry["keys"] for entry in dask_worker.transfer_incoming_log])
     return [[(str(key), size) for keys in log for key, size in keys.items()] for log in logs.values()]
 
 
-def crossing(engine: DaskEngine) -> int:
+def crossing(engine):
     """Return the additions whose two terms are on different workers: a sum stays where its first term is."""
     count = 0
 
-    def add(a: int, b: int) -> int:
+    def add(a, b):
         nonlocal count
         count += a != b
         return a
@@ -75,69 +65,63 @@ def crossing(engine: DaskEngine) -> int:
     return count
 
 
-def measure(processes: int, shards: Shards, term: RowSum, patterns: Patterns, expected: list[bytes]) -> bool:
-    distributed, dask = need("distributed", "dask")
-    # neither moves rows to idle workers nor drops copies of the parameters while a pass runs
-    off = ("distributed.scheduler.work-stealing", "distributed.scheduler.active-memory-manager.start")
-    dask.config.set(dict.fromkeys(off, False))
-    cluster = distributed.LocalCluster(
-        n_workers=processes, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit="2GiB"
-    )
-    with cluster, distributed.Client(cluster) as client, DaskEngine(shards, client) as engine:
+def measure(processes, shards, term, patterns, expected):
+    """Print what a pass takes with so many workers, and whether it is the model's, with the expected bits."""
+    with dask_client(processes, "2GiB") as client, DaskEngine(shards, client) as engine:
         engine.keep(patterns)
-        found = engine.sum(term)  # rows are read and held, patterns made
-        before = transfers(client)
-        here, there = time.process_time(), cpu(client)
-        took = least(lambda: engine.sum(term), _PASSES)[0]
+        sums = engine.sum(term)  # rows are read and held, patterns made
+        before, here, there = transfers(client), time.process_time(), cpu(client)
+        wall, _ = least(lambda: engine.sum(term), _PASSES)
         here, there = (time.process_time() - here) / _PASSES, (cpu(client) - there) / _PASSES
         after = transfers(client)
-        bare = least(lambda: engine.sum(Nothing()), _PASSES)[0]
-        moved = [entry for old, new in zip(before, after, strict=True) for entry in new[len(old) :]]
-        size = sum(array.nbytes for array in found)
-        R = len(engine._runs)
-        sent = sum("-sent-" in key for key, _ in moved) / _PASSES
-        sums = sum(nbytes for key, nbytes in moved if "-sum-" in key or "-fold-" in key) / _PASSES
-        rows = sum(nbytes for key, nbytes in moved if "-hold-" in key or "-map-" in key) / _PASSES
-    edges = crossing(engine)
-    parameters = len(pickle.dumps(term, protocol=5))
-    held = len(engine._held_runs)
-    same = [array.tobytes() for array in found] == expected
-    fits = abs(sums - edges * size) <= 0.02 * edges * size + 1024 and abs(sent - (processes - 1)) < 1e-9 and rows == 0
-    tasks = R + edges + 2
+        bare, _ = least(lambda: engine.sum(Nothing()), _PASSES)
+        edges, runs, held = crossing(engine), len(engine._runs), len(engine._held_runs)
+    moved = [entry for old, new in zip(before, after, strict=True) for entry in new[len(old) :]]
+
+    def bytes_of(*kinds):
+        return sum(size for key, size in moved if any(f"-{kind}-" in key for kind in kinds)) / _PASSES
+
+    size, tasks = sum(array.nbytes for array in sums), runs + edges + 2
+    sent, added = sum("-sent-" in key for key, _ in moved) / _PASSES, bytes_of("sum", "fold")
+    rows = bytes_of("hold", "map")
+    same = [array.tobytes() for array in sums] == expected
+    fits = abs(added - edges * size) <= 0.02 * edges * size + 1024 and abs(sent - (processes - 1)) < 1e-9 and rows == 0
     print(
-        f"{processes} workers: {R} runs ({held} held), {tasks} tasks, depth {math.ceil(math.log2(R))};"
-        f" parameters {parameters / 1e6:.2f} MB × {sent:.1f} (model {processes - 1});"
-        f" sums {sums / 1e6:.2f} MB between workers (model {edges} × {size / 1e6:.3f} = {edges * size / 1e6:.2f})"
+        f"{processes} workers: {runs} runs ({held} held), {tasks} tasks, depth {math.ceil(math.log2(runs))};"
+        f" parameters {len(pickle.dumps(term, protocol=5)) / 1e6:.2f} MB × {sent:.1f} (model {processes - 1});"
+        f" sums {added / 1e6:.2f} MB between workers (model {edges} × {size / 1e6:.3f} = {edges * size / 1e6:.2f})"
         f" + {size / 1e6:.2f} to the client; rows moved {rows / 1e6:.1f} MB;"
-        f" {took:.3f} s a pass, CPU {there:.3f} s in workers, {here:.3f} s in scheduler and client;"
+        f" {wall:.3f} s a pass, CPU {there:.3f} s in workers, {here:.3f} s in scheduler and client;"
         f" {bare:.3f} s of it tasks ({1e3 * bare / tasks:.1f} ms each);"
         f" {'same bits' if same else 'OTHER BITS'}{'' if fits else ', NOT THE MODEL'}"
     )
     return same and fits
 
 
-def main() -> None:
-    n, d, gates = (int(text) for text in [*sys.argv[1:], *["200000", "384", "50"][len(sys.argv) - 1 :]])
-    with tempfile.TemporaryDirectory() as name:
-        shards = make(Path(name), n, d)
+def main():
+    sizes = {"rows": 200_000, "columns": 384, "gates": 50}
+    args = options(__doc__, *((name, {"nargs": "?", "type": int, "default": n}) for name, n in sizes.items()))
+    (dask,) = need("dask")
+    # neither moves rows to idle workers nor drops copies of the parameters while a pass runs
+    off = ("distributed.scheduler.work-stealing", "distributed.scheduler.active-memory-manager.start")
+    dask.config.set(dict.fromkeys(off, False))
+    with tempfile.TemporaryDirectory() as folder:
+        shards = Shards(*files(made(folder, args.rows, args.columns)), part_rows=4096)
         some = next(shards.blocks(shards.parts[0], 2000))
-        model = GatedReLUClassifier(gates, beta=0.1, loss="logistic", tol=0.9, max_iter=1, random_state=0)
-        found = model.fit(some.X.astype(np.float64), some.y).gates_
-        U = np.random.default_rng(1).standard_normal((d, len(found), 1)) / d
+        model = GatedReLUClassifier(args.gates, beta=0.1, loss="logistic", tol=0.9, max_iter=1, random_state=0)
+        gates = model.fit(some.X.astype(np.float64), some.y).gates_
+        U = np.random.default_rng(1).standard_normal((args.columns, len(gates), 1)) / args.columns
         targets = Targets(as_loss("logistic", "bench"), np.array([0, 1]))
         term = Judge(Network(U, np.zeros(1)), targets, None, np.array([0.98, 0.995, 1.0, 1.01]))
         with LocalEngine(shards, 2) as local:
-            local.keep(Patterns(found))
+            local.keep(Patterns(gates))
             expected = [array.tobytes() for array in local.sum(term)]
-            here = time.process_time()
-            took = least(lambda: local.sum(term), _PASSES)[0]
-            here = (time.process_time() - here) / _PASSES
-        told = f"{n} × {d}, {len(found)} gates, {len(shards.parts)} parts"
-        print(f"{told}; 2 threads of one process: {took:.3f} s a pass, {here:.3f} s of CPU")
-        good = [measure(processes, shards, term, Patterns(found), expected) for processes in (1, 2, 4)]
+            wall, busy = least(lambda: local.sum(term), _PASSES)
+        print(f"{args.rows} × {args.columns}, {len(gates)} gates, {len(shards.parts)} parts; ", end="")
+        print(f"2 threads of one process: {wall:.3f} s a pass, {busy:.3f} s of CPU")
+        good = [measure(processes, shards, term, Patterns(gates), expected) for processes in (1, 2, 4)]
     machine("dask", "distributed")
-    if not all(good):
-        sys.exit(1)
+    sys.exit(not all(good))
 
 
 if __name__ == "__main__":

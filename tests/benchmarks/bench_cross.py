@@ -1,19 +1,18 @@
-"""Cross products against the singular value decomposition: run by hand, ``python tests/benchmarks/bench_cross.py``.
+"""Cross products and blades against NumPy and SciPy on the same matrices: ``python tests/benchmarks/bench_cross.py``.
 
 A null vector of d-1 rows is also the last right singular vector of their SVD, which is what the paper's code computes.
-Both sides run in this process, in turn unless a line says otherwise; a ratio is of medians. Random Gaussian data. BLAS
-runs with its own threads: with other work on the machine these wait for each other, on both sides;
-OPENBLAS_NUM_THREADS=1 is steadier. For 0.1 s after a call the threads of NumPy's OpenBLAS still spin, and a call that
-follows has to share the cores with them.
+Both sides run in this process, in turn unless a line says otherwise; a ratio is of medians; random Gaussian data; what
+both compute is compared first. OPENBLAS_NUM_THREADS=1 is steadier: for 0.1 s after a call the threads of NumPy's
+OpenBLAS still spin, and a call that follows shares the cores with them. ``--only`` takes some of the parts: subsets
+(50 of r = 100, a loop of SVDs), large (d = 1000, 2000), batch (100,000 of d = 6), every (all subsets of points of R³
+and R⁴, a loop over minors), walk (a loop of LU solves), inner (`slogdet`) and star (one QR; SVD).
 """
 
-import os
-import subprocess
-import sys
-import tempfile
+import math
 
 import numpy as np
-from timing import alternate, machine, report, seconds, steady
+import scipy.linalg
+from timing import alternate, fresh, hold, report, run_parts, seconds, steady
 
 import clifford_rand as cr
 
@@ -27,66 +26,146 @@ print(time.perf_counter() - start)
 """
 
 
-def svd_null_vectors(X: np.ndarray, index: np.ndarray) -> np.ndarray:
+def by_svd(X, index):
     return np.stack([np.linalg.svd(X[rows])[2][-1] for rows in index])
 
 
-def many_subsets() -> None:
-    """50 cross products of 99 of 2000 rows in R^100, as for 50 gates of a network on sketched data."""
-    rng = np.random.default_rng(1)
-    X = rng.standard_normal((2000, 100))
-    index = np.stack([rng.permutation(2000)[:99] for _ in range(50)])
-    print(
-        f"import of the cross product: {seconds(lambda: cr.cross_many) * 1e3:.0f} ms (SciPy's LAPACK for the most part)"
-    )
-    first_theirs = seconds(lambda: svd_null_vectors(X, index))
-    first_ours = seconds(lambda: cr.cross_many(X, index, normalize=True))
-    report("cross_many, 50 subsets, r = 100, first call in the process", first_ours, "≥ 8", SVD=first_theirs)
-    ours, theirs = alternate([lambda: cr.cross_many(X, index, normalize=True), lambda: svd_null_vectors(X, index)], 9)
-    report("cross_many, 50 subsets, r = 100, steady", ours, "≥ 8", SVD=theirs)
-    v = cr.cross_many(X, index, normalize=True)
-    print(f"    max |X[j] v| = {np.abs(np.einsum('bij,bj->bi', X[index], v)).max():.1e}")
-
-
-def one_large(d: int = 1000) -> None:
+def subsets():
+    """50 directions of r = 100 of a sketch of 2000 × 1536, as for 50 gates of a network: independent, by adjugates."""
     rng = np.random.default_rng(0)
-    A, x = rng.standard_normal((d - 1, d)), rng.standard_normal(d)
-    both = (lambda: cr.cross_log(A)), (lambda: np.linalg.svd(A, full_matrices=True)[2][-1])
-    report(f"cross_log, d = {d}, each in a row", steady(both[0], 15), "≥ 12", SVD=steady(both[1], 5))
-    ours, theirs = alternate(list(both))
-    report(f"cross_log, d = {d}, in turn", ours, "≥ 12", SVD=theirs)
+    X, S = rng.standard_normal((2000, 1536)), cr.SJLT(100, 1536, rng=0)
+    Y = X @ S.T
+    index = np.array([rng.permutation(2000)[:99] for _ in range(50)])
+    block = rng.permutation(2000)[:100][None]
+    others = np.array([np.delete(block[0], i) for i in range(50)])
+    for name, ours, rows, target in (
+        ("independent", lambda: cr.cross_many(Y, index, normalize=True), index, 10),
+        ("adjugate trick", lambda: cr.cross_simplex(Y, block).direction[0, :50], others, 200),
+    ):
+
+        def loop(rows=rows):
+            return by_svd(Y, rows)
+
+        title = f"50 directions, r = 100, {name}"
+        first, directions = seconds(ours), ours()
+        report(f"{title}, first call in the process", first, SVDs=seconds(loop))
+        hold(np.allclose(np.abs(np.sum(directions * loop(), axis=1)), 1, rtol=1e-6), "the directions agree")
+        residual = np.abs(np.einsum("bij,bj->bi", Y[rows], directions)).max()
+        report(f"{title}, each in a row", steady(ours, 15), f"≥ {target} ×", SVDs=steady(loop, 15))
+        mine, theirs = alternate([ours, loop], 9)
+        report(f"{title}, in turn", mine, SVDs=theirs)
+        mine, theirs = (steady(lambda work=work: (X @ S.T, work() @ S), 15) for work in (ours, loop))
+        report("    with the sketch and the embedding, each in a row", mine, SVDs=theirs)
+        print(f"    max |X[j] v| = {residual:.1e}")
+
+
+def large():
+    rng = np.random.default_rng(0)
+    A, x = rng.standard_normal((999, 1000)), rng.standard_normal(1000)
+    both = [lambda: cr.cross_log(A), lambda: np.linalg.svd(A, full_matrices=True)[2][-1]]
+    report("cross_log, d = 1000, each in a row", steady(both[0], 15), "≥ 12", SVD=steady(both[1], 5))
+    ours, theirs = alternate(both)
+    report("cross_log, d = 1000, in turn", ours, "≥ 12", SVD=theirs)
     v, log_norm = cr.cross_log(A)
     sign, log_det = np.linalg.slogdet(np.vstack([x, A]))
     error = abs(np.log(abs(x @ v)) + log_norm - log_det) / abs(log_det)
-    print(
-        f"    max |A v| = {np.abs(A @ v).max():.1e}, oriented as slogdet [x; A]: {np.sign(x @ v) == sign}, {error:.0e}"
-    )
+    print(f"    max |A v| = {np.abs(A @ v).max():.1e}, ", end="")
+    print(f"oriented as slogdet [x; A]: {np.sign(x @ v) == sign}, {error:.0e}")
+    B = rng.standard_normal((1999, 2000))
+    hold(abs(abs(cr.cross_log(B).direction @ scipy.linalg.null_space(B)[:, 0]) - 1) < 1e-9, "the null spaces agree")
+    ours, theirs = steady(lambda: cr.cross_log(B), 5), steady(lambda: scipy.linalg.null_space(B), 3)
+    report("one cross product, d = 2000, each in a row", ours, "≥ 12 ×", null_space=theirs)
 
 
-def large_batch(m: int = 100_000, d: int = 6) -> None:
+def batch(m=100_000, d=6):
     A = np.random.default_rng(2).standard_normal((m, d - 1, d))
-    with tempfile.TemporaryDirectory() as cache:
-        command, environment = [sys.executable, "-c", FIRST_KERNEL_CALL], {**os.environ, "NUMBA_CACHE_DIR": cache}
-        cold, warm = (float(subprocess.check_output(command, env=environment)) for _ in range(2))
-    print(f"kernel, first call: {cold:.2f} s with compilation (once per machine), {warm:.2f} s in later processes")
+    (cold,), (warm,) = fresh(FIRST_KERNEL_CALL, repeats=2)
+    print(f"kernel, first call: {float(cold):.2f} s with compilation (once per machine), {float(warm):.2f} s later")
     part = A[: m // 50]
-    ours, loop = alternate([lambda: cr.cross_log(A), lambda: [np.linalg.svd(rows)[2][-1] for rows in part]], 5)
-    report(f"cross_log, {m} × d = {d}, against a loop (× 50)", ours, SVD=50 * loop)
-    ours, stacked = alternate([lambda: cr.cross_log(A), lambda: np.linalg.svd(A)[2][:, -1]], 3)
-    report(f"cross_log, {m} × d = {d}, against one stacked SVD", ours, SVD=stacked)
-    print(
-        f"    ns each: {ours / m * 1e9:.0f}, SVD in a loop {50 * loop / m * 1e9:.0f}, stacked {stacked / m * 1e9:.0f}"
-    )
-    value = np.median([seconds(lambda: cr.cross(A)) for _ in range(5)])
-    print(f"    ns each by cross, the value alone: {value / m * 1e9:.0f}")
+    loop, stacked = (lambda: [np.linalg.svd(rows) for rows in part]), (lambda: np.linalg.svd(A)[2][:, -1])
+    ours, once, whole, value = alternate([lambda: cr.cross_log(A), loop, stacked, lambda: cr.cross(A)], 3)
+    report(f"cross_log, {m} × d = {d}", ours, loop_of_SVDs=50 * once, stacked_SVD=whole)
+    each = [f"{time / m * 1e9:.0f}" for time in (ours, 50 * once, whole, value)]
+    print("    ns each: {}, SVDs in a loop {}, stacked {}; by cross, the value alone: {}".format(*each))
 
 
-def main() -> None:
-    many_subsets()
-    one_large()
-    large_batch()
-    machine("scipy", "numba")
+def minors(X, index):
+    d = X.shape[1]
+    columns = [X[rows].T for rows in index]
+    return np.array([[(-1) ** i * np.linalg.det(np.delete(A, i, axis=0)) for i in range(d)] for A in columns])
+
+
+def every():
+    for n, d in ((500, 3), (60, 4)):
+        X = np.random.default_rng(2).standard_normal((n, d))
+        index = np.concatenate([chunk.subsets for chunk in cr.cross_all(X)])
+        part = index[:: len(index) // 2000]
+        hold(np.allclose(cr.cross_many(X, part), minors(X, part)), "the minors agree")
+        ours, loop = alternate([lambda X=X: list(cr.cross_all(X)), lambda X=X, part=part: minors(X, part)])
+        loop *= len(index) / len(part)  # a sample of the loop, which has no other cost
+        report(f"all C({n}, {d - 1}) = {math.comb(n, d - 1)} products in R^{d}", ours, "≥ 100 ×", minors=loop)
+
+
+def walk(n=1000, d=200, m=10_000):
+    rng = np.random.default_rng(3)
+    X, last, target = rng.standard_normal((n, d)), rng.standard_normal(d), np.eye(d)[-1]
+    subset, index = rng.permutation(n)[: d - 1], np.empty((m, d - 1), dtype=int)
+    for step in range(m):
+        index[step] = subset
+        outside = np.setdiff1d(np.arange(n), subset)
+        subset = subset.copy()
+        subset[rng.integers(d - 1)] = rng.choice(outside)
+    some = index[::20]
+
+    def solves():
+        for rows in some:
+            scipy.linalg.lu_solve(scipy.linalg.lu_factor(np.vstack([X[rows], last])), target)
+
+    first, directions = seconds(lambda: cr.cross_walk(X, index)), cr.cross_walk(X, index).direction
+    worst = max(np.abs(X[rows] @ v).max() for rows, v in zip(index, directions, strict=True))
+    works = [lambda: cr.cross_walk(X, index), solves, lambda: [cr.cross_log(X[rows]) for rows in some]]
+    ours, lu, alone = alternate(works, 5)
+    report(f"walk of {m} products, d = {d}", ours, "≥ 6 ×", LU_solves=lu * 20, cross_log=alone * 20)
+    print(f"    first call {first * 1e3:.1f} ms; worst |x·v| {worst:.1e} (target ≤ 1e-8)")
+
+
+def inner(d=10_000, k=100):
+    X, Y = np.random.default_rng(0).standard_normal((2, k, d))
+    A, B = cr.Blade(X), cr.Blade(Y)
+    signs = np.repeat([1.0, -1.0], [d // 2, d - d // 2])
+    mixed = [cr.Blade(rows, cr.Algebra(d // 2, d - d // 2)) for rows in (X, Y)]
+    first = seconds(lambda: A.log_inner(B))
+    for title, ours, theirs, repeats in (
+        ("inner product", lambda: A.log_inner(B), lambda: np.linalg.slogdet(X @ Y.T), 25),
+        ("    with making both blades of arrays", lambda: cr.Blade(X).log_inner(cr.Blade(Y)),
+         lambda: np.linalg.slogdet(X @ Y.T), 25),
+        ("    in an indefinite metric", lambda: mixed[0].log_inner(mixed[1]),
+         lambda: np.linalg.slogdet((X * signs) @ Y.T), 25),
+        ("log-norm by QR, with the test for zero", lambda: (1.0, 2 * cr.Blade(X).log_norm()),
+         lambda: np.linalg.slogdet(X @ X.T), 9),
+    ):  # fmt: skip
+        (sign, log), (wanted_sign, wanted) = ours(), theirs()
+        hold(sign == wanted_sign and abs(log - wanted) <= 1e-12 * abs(wanted), f"{title}: {log}, slogdet {wanted}")
+        mine, peer = alternate([ours, theirs], repeats)
+        report(f"{title}, d = {d}, k = {k}", mine, "≤ 1.2 of slogdet", slogdet=peer)
+    report("    first call in the process", first)
+
+
+def star(d=2000):
+    k = d - 2
+    X = np.random.default_rng(1).standard_normal((k, d))
+    dual = cr.Blade(X).star()
+    residual = np.abs(X @ dual.factors.T).max()
+    sign, log = np.linalg.slogdet(np.concatenate([dual.factors, X]))  # (star A) ∧ A = |A|² I
+    size = np.linalg.slogdet(X @ X.T)[1]
+    error = abs(log + dual.log_scale - size) / size
+    hold(sign * dual.sign == 1 and max(error, residual) <= 1e-10, f"star: {error:.1e} {residual:.1e}")
+    ours, qr = alternate([lambda: cr.Blade(X).star(), lambda: np.linalg.qr(X.T, mode="raw")], 3)
+    svd = seconds(lambda: np.linalg.svd(X, full_matrices=True))
+    report(f"star, d = {d}, k = {k}: two vectors", ours, "about one factorization", qr=qr, null_space_by_svd=svd)
+    print(f"    max |X v| = {residual:.1e}; (star A) ∧ A = |A|² I: sign right, log-volume to {error:.0e}")
 
 
 if __name__ == "__main__":
-    main()
+    works = (subsets, large, batch, every, walk, inner, star)
+    run_parts(__doc__, {work.__name__: work for work in works}, "scipy", "numba")

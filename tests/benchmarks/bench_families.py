@@ -18,10 +18,11 @@ from pathlib import Path
 
 import numpy as np
 import sklearn.datasets
+from data import halves
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
-from timing import options, table
+from timing import options
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import ConvexReLUClassifier, CrossProductLassoClassifier, GatedReLUClassifier
@@ -51,8 +52,7 @@ def sets(folders, splits, draws):
         with np.load(path) as data:
             if not {"X", "y", "split"} <= set(data.files):
                 continue
-        X, y, split = table(path)
-        yield path.stem, [(X[split], y[split], X[~split], y[~split])] * draws
+        yield path.stem, [halves(path.parent, path.stem)] * draws
 
 
 def prepared(X, y, X_test, y_test, rows, inner, seed):

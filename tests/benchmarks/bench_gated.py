@@ -10,10 +10,10 @@ accuracy that is printed.
 """
 
 import warnings
-from pathlib import Path
 
 import numpy as np
-from timing import machine, options, table, timed
+from data import halves
+from timing import machine, options, timed
 
 from clifford_rand_nn import GatedReLUClassifier
 from clifford_rand_nn.problems.gated import GatedReLUProblem
@@ -25,50 +25,39 @@ def seconds_to(history, gap):
     return next((f"{row.seconds:.2f}" for row in history if row.relative_gap <= gap), "-")
 
 
-def run(name, folder, beta, n_gates, n_reference):
-    X, y, split = table(folder / f"{name}.npz")
-    X, y, Xt, yt = X[split], y[split], X[~split], y[~split]
+def run(name, X, y, Xt, yt, beta, n_gates, n_reference):
     model = GatedReLUClassifier(n_gates=n_gates, beta=beta, random_state=0, bias=True)
     model, total, _ = timed(lambda: model.fit(X, y))
-    result, history = model.result_, model.result_.history
+    result = model.result_
+    reached = " / ".join(seconds_to(result.history, gap) for gap in (1e-2, 1e-4, 1e-6))
     difference = np.abs(model.decision_function(X) - result.fitted[:, 0]).max()
+    active = np.count_nonzero(np.linalg.norm(model.coef_, axis=1))
     print(f"\n{name}: n = {len(X)}, d = {X.shape[1]}, {model.coef_.shape[0]} patterns, beta = {beta:g}, {model.gates_}")
     print(f"  objective {result.objective:.10f}, relative gap {result.relative_gap:.2e} ({result.status})")
     print(f"  the same from the data alone: {model.certificate_.verify(X, y)}")
-    print(
-        f"  {result.n_iter} iterations; seconds to a gap of 1e-2 / 1e-4 / 1e-6: "
-        f"{' / '.join(seconds_to(history, g) for g in (1e-2, 1e-4, 1e-6))}; whole fit {total:.2f} s"
-    )
+    print(f"  {result.n_iter} iterations; seconds to a gap of 1e-2 / 1e-4 / 1e-6: {reached}; whole fit {total:.2f} s")
     print(f"  max |predict - solver's fit| on the training rows: {difference:.1e}")
-    print(
-        f"  accuracy: train {model.score(X, y):.4f}, test {model.score(Xt, yt):.4f}; "
-        f"active gates {np.count_nonzero(np.linalg.norm(model.coef_, axis=1))}"
-    )
+    print(f"  accuracy: train {model.score(X, y):.4f}, test {model.score(Xt, yt):.4f}; active gates {active}")
     if n_reference:
         rows = slice(0, n_reference)
         small = GatedReLUProblem(X[rows], np.where(y[rows] == 1, 1.0, -1.0), model.patterns_[rows], beta)
         ours, theirs = AutoSolver(tol=1e-8).solve(small), CvxpyReference().solve(small)
         print(
-            f"  first {n_reference} rows: ours {ours.objective:.10f} in {ours.seconds:.2f} s, CVXPY + CLARABEL "
-            f"{theirs.objective:.10f} in {theirs.seconds:.2f} s; relative difference "
-            f"{abs(ours.objective / theirs.objective - 1):.1e}, time ratio {theirs.seconds / ours.seconds:.1f}"
+            f"  first {n_reference} rows: ours {ours.objective:.10f} in {ours.seconds:.2f} s, CVXPY + CLARABEL ", end=""
         )
+        print(f"{theirs.objective:.10f} in {theirs.seconds:.2f} s; relative difference ", end="")
+        print(f"{abs(ours.objective / theirs.objective - 1):.1e}, time ratio {theirs.seconds / ours.seconds:.1f}")
 
 
 def main():
-    args = options(
-        __doc__,
-        ("folder", {"type": Path}),
-        names=["imdb", "mnist01"],
-        betas=[0.001, 0.0001],
-        n_gates=50,
-        reference_rows=200,
-    )
+    folder = ("folder", {})
+    names, betas = ["imdb", "mnist01"], [0.001, 0.0001]
+    args = options(__doc__, folder, names=names, betas=betas, n_gates=50, reference_rows=200)
     warnings.simplefilter("always")
     machine()
     for name in args.names:
         for beta in args.betas:
-            run(name, args.folder, beta, args.n_gates, args.reference_rows)
+            run(name, *halves(args.folder, name), beta, args.n_gates, args.reference_rows)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import time
 import warnings
 
 import numpy as np
-from timing import alternate, machine, need, options
+from timing import alternate, chosen, machine, need, options, seconds
 
 import clifford_rand as cr
 
@@ -66,37 +66,30 @@ def operations(counts, n, clifford, kingdon):
     rng = np.random.default_rng(0)
     alg, their = cr.Algebra(p, q, r), kingdon.Algebra(p, q, r)
     layout = clifford.Cl(sig=list(alg.signature))[0] if n == 1 else None
-    d = alg.d
     batch = () if n == 1 else (n,)
 
-    def as_kingdon(mv):
+    def three(mv):
         keys = tuple(int(mask) for mask in mv.keys.masks)
         array = np.ascontiguousarray(np.moveaxis(mv.coefficients, -1, 0))
-        return their.multivector(keys=keys, values=array.tolist() if n == 1 else array)
-
-    def three(mv):
-        return mv, layout.MultiVector(mv.dense().values) if n == 1 else None, as_kingdon(mv)
+        theirs = their.multivector(keys=keys, values=array.tolist() if n == 1 else array)
+        return mv, layout.MultiVector(mv.dense().values) if n == 1 else None, theirs
 
     def versor():
         R = alg.scalar(np.ones(batch))
-        for _ in range(2 * (d // 2)):
-            part = rng.standard_normal((*batch, d))
-            part[..., d - q :] *= 0.1  # space-like, for R ~R > 0
+        for _ in range(2 * (alg.d // 2)):
+            part = rng.standard_normal((*batch, alg.d))
+            part[..., alg.d - q :] *= 0.1  # space-like, for R ~R > 0
             part[..., 1] += 3.0
             R = R * alg.vector(part)
         return R / np.sqrt((R * ~R)["1"])
 
-    full = [three(alg.random_multivector(rng, batch)) for _ in range(2)]
-    motors = [three(versor().even()) for _ in range(2)]
-    bivector = three(alg.random_multivector(rng, batch, grades=2) * 0.3)
-    point = three(alg.random_multivector(rng, batch, grades=3 if r else 1))
-    (A, Ac, Ak), (B, Bc, Bk) = full
-    (R, Rc, Rk), (S, Sc, Sk) = motors
-    (V, Vc, Vk), (X, Xc, Xk) = bivector, point
+    (A, Ac, Ak), (B, Bc, Bk) = (three(alg.random_multivector(rng, batch)) for _ in range(2))
+    (R, Rc, Rk), (S, Sc, Sk) = (three(versor().even()) for _ in range(2))
+    V, Vc, Vk = three(alg.random_multivector(rng, batch, grades=2) * 0.3)
+    X, Xc, Xk = three(alg.random_multivector(rng, batch, grades=3 if r else 1))
     values = np.array(A.values)
-    listed = list(np.moveaxis(values, -1, 0))
+    listed = values if n == 1 else list(np.moveaxis(values, -1, 0))
     keys = tuple(int(mask) for mask in A.keys.masks)
-    one, some = n == 1, r == 0
 
     yield "product, full", lambda: A * B, lambda: Ac * Bc, lambda: Ak * Bk
     yield "product of motors", lambda: R * S, lambda: Rc * Sc, lambda: Rk * Sk
@@ -112,19 +105,15 @@ def operations(counts, n, clifford, kingdon):
     yield "reverse", lambda: ~A, lambda: ~Ac, lambda: ~Ak
     yield "norm", lambda: A.norm(), lambda: abs(Ac), lambda: Ak.norm()
     yield "normalized", lambda: R.normalized(), lambda: Rc.normal(), lambda: Rk.normalized()
-    if some:
-        yield "dual", lambda: A.dual(), lambda: Ac.dual(), lambda: Ak.dual()
-    else:
+    if r:
         yield "dual", lambda: A.star(), None, lambda: Ak.dual()
+    else:
+        yield "dual", lambda: A.dual(), lambda: Ac.dual(), lambda: Ak.dual()
     yield "complement", lambda: A.left_complement(), lambda: Ac.left_complement(), lambda: Ak.unhodge()
-    construct = (
-        (lambda: their.multivector(keys=keys, values=listed))
-        if n > 1
-        else (lambda: their.multivector(keys=keys, values=values))
-    )
+    construct = lambda: their.multivector(keys=keys, values=listed)  # noqa: E731
     yield "construct", lambda: alg.multivector(values), lambda: layout.MultiVector(values), construct
     yield "item", lambda: A["e12"], lambda: Ac[(1, 2)], lambda: Ak.e12
-    if one:
+    if n == 1:
         yield "alg.e12 (not counted)", lambda: alg.e12, None, lambda: their.blades.e12
 
 
@@ -137,48 +126,47 @@ def warm(work, limit=3.0):
             return
 
 
+def compare(n, only, algebras, clifford, kingdon):
+    """Print a line for each operation on ``n`` multivectors, and the counts."""
+    calls, limit = (300, 1.5) if n == 1 else (max(1, 3000 // n), 1.2)
+    print(f"\n{n} multivector{'s' if n > 1 else ''}, µs      {'':14} ours   clifford    kingdon      ours / best")
+    ratios, behind = [], 0
+    for label in algebras:
+        components = np.moveaxis(np.ones((2 ** sum(ALGEBRAS[label]), n)), 0, -1)
+        for name, ours, *peers in operations(ALGEBRAS[label], n, clifford, kingdon):
+            if only and name not in only:
+                continue
+            if n > 1:
+                peers[0] = None
+            warm(ours)
+            works = [ours, components.copy, *(within(peer) for peer in peers)]
+            mine, copy, *theirs = alternate(works, calls=calls, repeats=9)
+            ratio = mine / min((value for value in theirs if value == value), default=np.nan)
+            late = ratio > limit and not (n > 1 and name in LISTS and mine <= 1.5 * copy)
+            text = "".join(f"{value * 1e6:11.1f}" for value in (mine, *theirs))
+            text += f"   {ratio:6.2f}" + ("   {} + {} calls".format(*calls_of(ours)) if n == 1 else "")
+            print(f"  {label:<8}{name:<24}{text}{'  behind' if late else ''}", flush=True)
+            if "(" not in name:
+                ratios.append(ratio)
+                behind += late
+    ahead = int((~(np.array(ratios) >= 1)).sum())  # NaN where there is no peer
+    print(f"  ahead of both, or alone: {ahead} of {len(ratios)}; more than {limit} ×: {behind}")
+
+
 def main():
     args = options(
         __doc__,
         sizes=[1, 1000, 100_000],
         only=(str, {"nargs": "+", "help": "names of operations"}),
-        algebras=(list(ALGEBRAS), {"choices": list(ALGEBRAS)}),
+        algebras=chosen(ALGEBRAS),
     )
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     clifford, kingdon = need("clifford", "kingdon")
     batch = cr.Algebra(3).random_multivector(0, 10_000)
-    start = time.perf_counter()
-    for _ in range(200):
-        batch * batch
-    print(f"first batches, with the load of the kernel: {time.perf_counter() - start:.2f} s")
+    print(f"first batches, with the load of the kernel: {200 * seconds(lambda: batch * batch, 200):.2f} s")
     for n in args.sizes:
-        calls = 300 if n == 1 else max(1, 3000 // n)
-        limit = 1.5 if n == 1 else 1.2
-        print(f"\n{n} multivector{'s' if n > 1 else ''}, µs      {'':14} ours   clifford    kingdon      ours / best")
-        ratios, behind = [], []
-        for label in args.algebras:
-            for name, ours, *peers in operations(ALGEBRAS[label], n, clifford, kingdon):
-                if args.only and name not in args.only:
-                    continue
-                if n > 1:
-                    peers[0] = None
-                whole = np.moveaxis(np.ones((2 ** sum(ALGEBRAS[label]), n)), 0, -1)
-                works = [ours, whole.copy, *(within(peer) for peer in peers)]
-                warm(ours)
-                mine, copy, *theirs = alternate(works, calls=calls, repeats=9)
-                best = min((value for value in theirs if value == value), default=np.nan)
-                ratio = mine / best
-                late = ratio > limit and not (n > 1 and name in LISTS and mine <= 1.5 * copy)
-                text = "".join(f"{value * 1e6:11.1f}" for value in (mine, *theirs))
-                text += f"   {ratio:6.2f}" + ("   {} + {} calls".format(*calls_of(ours)) if n == 1 else "")
-                print(f"  {label:<8}{name:<24}{text}{'  behind' if late else ''}", flush=True)
-                if "(" not in name:
-                    ratios.append(ratio)
-                    behind += [f"{label} {name}"] if late else []
-        known = np.array(ratios)
-        ahead = int((known < 1).sum() + np.isnan(known).sum())
-        print(f"  ahead of both, or alone: {ahead} of {len(known)}; more than {limit} ×: {len(behind)}")
+        compare(n, args.only, args.algebras, clifford, kingdon)
     machine("clifford", "kingdon", "numba")
 
 

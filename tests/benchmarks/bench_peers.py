@@ -27,9 +27,12 @@ import time
 from pathlib import Path
 
 import numpy as np
+from data import halves, text_like
 from gap import beta_max, nonconvex_objective, relative_gap
 from peers.process import Peer, PeerError
-from timing import machine, options, table
+from timing import chosen, machine, options
+
+from clifford_rand_nn import activation_patterns, sample_gates
 
 GAP = 1e-2  # what a peer is asked for
 SHARES = (0.1, 0.01, 0.001)
@@ -39,28 +42,13 @@ UNSCALED = {"ecg_signal_cnn71"}
 RATES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 
 
-def embedding_like(n=2000, d=384, P=50, seed=0):
-    """Rows of length 1, variances like 1/k; labels of three ReLU units with noise; gates through the origin."""
-    rng = np.random.default_rng(seed)
-    spread = 1 / np.sqrt(1 + np.arange(d))
-    X = rng.standard_normal((n, d)) * spread @ np.linalg.qr(rng.standard_normal((d, d)))[0]
-    X += 0.3 * rng.standard_normal(d) / np.sqrt(d)
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    units = np.maximum(X @ rng.standard_normal((d, 3)), 0) @ np.array([1, -1, 0.5])
-    y = np.where(units + 0.05 * rng.standard_normal(n) >= 0.02, 1.0, -1.0)
-    return X, y, X @ rng.standard_normal((d, P)) >= 0
-
-
 def real(folder, name, n_gates=50):
     """Training rows, targets -1 and 1, and the patterns of cross-product gates."""
-    from clifford_rand_nn import activation_patterns, sample_gates
-
-    X, y, split = table(folder / f"{name}.npz")
-    X = X[split]
+    X, y, *_ = halves(folder, name)
     if name in UNSCALED:
         X = X / np.linalg.norm(X, axis=1).mean()
     D = activation_patterns(X, sample_gates(X, n_gates, method="cross", sketch_dim="auto", rng=0)).patterns
-    return X, np.where(y[split] == 1, 1.0, -1.0), D
+    return X, np.where(y == 1, 1.0, -1.0), D
 
 
 class Problem:
@@ -73,10 +61,13 @@ class Problem:
     def __str__(self):
         return f"n = {self.X.shape[0]}, d = {self.X.shape[1]}, {self.D.shape[1]} patterns"
 
-    def gap(self, beta, reply, loss="squared", bias=False):
+    def judge(self, beta, reply, loss="squared", bias=False):
+        """Return the objective and the gap of a reply; peers have no dual point to offer."""
         extra = (reply["gate_bias"], reply["intercept"]) if bias else ()
-        theta = reply.get("theta")  # peers have none to offer
-        return relative_gap(self.X, self.y, self.D, beta, reply["u"], loss, *extra, theta=theta)[1]
+        return relative_gap(self.X, self.y, self.D, beta, reply["u"], loss, *extra, theta=reply.get("theta"))
+
+    def beta_max(self, loss="squared"):
+        return beta_max(self.X, self.y, self.D, loss)
 
 
 class Ours:
@@ -86,35 +77,32 @@ class Ours:
         # The solver itself stops at the cap, so that its best point can be judged; twice that ends a hung process.
         self.ask = lambda asked: peer.solve(problem.path, beta, asked, 2 * cap, max_time=cap, **options)
         loss, bias = options.get("loss", "squared"), options.get("bias", False)
-        self.judge = lambda reply: problem.gap(beta, reply, loss, bias)
+        self.judge = lambda reply: problem.judge(beta, reply, loss, bias)
         self.times, self.tol, self.asked, self.gap, self.reply = [], tol, tol, np.inf, None
+        self.limit = tol * (1 + 1e-3)  # room for the judge's other order of summation
 
-    def run(self):
-        """Time once more, and judge; a run that took over 3 s, or fell short of its tolerance, is not repeated.
+    def run(self, times=1):
+        """Time again, and judge; a run that took over 3 s, or fell short of its tolerance, is not repeated.
 
         A solver's own gap may rest on a dual point that the judge does not see. Where the judge finds more than the
         tolerance, a smaller one is asked for, and that run is the one that counts.
         """
-        if self.times and max(self.times) > 3:
-            return
-        while True:
+        while times and max(self.times, default=0) <= 3:
             self.reply = self.ask(self.asked)
             if self.reply is None:
                 raise PeerError("ours did not end at twice its max_time")
-            self.gap = self.judge(self.reply)
-            if self.gap <= self.limit or self.reply["status"] != "optimal" or self.asked < self.tol / 50:
-                break
-            self.asked /= 2
-        self.times.append(float(self.reply["seconds"]) if self.gap <= self.limit else np.inf)
+            self.objective, self.gap = self.judge(self.reply)
+            reached = self.gap <= self.limit
+            if not reached and self.reply["status"] == "optimal" and self.asked >= self.tol / 50:
+                self.asked /= 2
+                continue
+            self.times.append(float(self.reply["seconds"]) if reached else np.inf)
+            times -= 1
+        return self
 
     @property
     def seconds(self):
         return float(np.median(self.times))
-
-    @property
-    def limit(self):
-        """Our tolerance, with room for the judge's other order of summation."""
-        return self.tol * (1 + 1e-3)
 
 
 class Verdicts:
@@ -182,63 +170,58 @@ def sweep(name, beta, share, objective, args):
     return (), 0.0
 
 
+def ask(peer, problem, beta, lower, tols, budget, mine):
+    """Ask a peer for one tolerance after the other; return (seconds, gap) of each, ours timed after every call."""
+    rows = []
+    for tol in tols:
+        label = f"    {peer.name:<7} tol {tol:.0e}:"
+        try:
+            reply = peer.solve(problem.path, beta, tol, max(budget, 1.0))
+        except PeerError as error:
+            print(f"{label} fails: {str(error).strip().splitlines()[-1]}")
+            break
+        mine.run()
+        if reply is None:
+            print(f"{label} not within {budget:.0f} s")
+            rows.append((budget, np.inf))
+            break
+        value, gap = problem.judge(beta, reply)
+        rows.append((float(reply["seconds"]), gap))
+        budget -= rows[-1][0]
+        excess = 1 - lower / value  # its objective over the best lower bound that is known: ours
+        print(f"{label} {rows[-1][0]:7.2f} s, gap {gap:.1e}, excess {excess:.1e}", flush=True)
+        if gap <= GAP or budget <= 0:
+            break
+    return rows
+
+
 def part_a(bench):
     print("\nA  Rows like embeddings, squared loss, no biases")
-    args, verdicts = bench.args, bench.verdicts
-    problem = Problem(bench.folder, "a", *embedding_like())
-    X, y, D = problem.X, problem.y, problem.D
-    largest = beta_max(X, y, D)
+    verdicts, problem = bench.verdicts, Problem(bench.folder, "a", *text_like(2000, 384, 50))
     names = [name for name in ("scnn", "adelie", "skglm", "celer") if bench.start(name)]
     for share in SHARES:
-        beta = share * largest
-        mine = bench.mine(problem, beta, 1e-6)
-        mine.run()
-        objective, gap = relative_gap(X, y, D, beta, mine.reply["u"], theta=mine.reply["theta"])
-        lower = objective * (1 - gap)
+        beta = share * problem.beta_max()
+        mine = bench.mine(problem, beta, 1e-6).run()
+        lower = mine.objective * (1 - mine.gap)
         print(f"\n  beta = {share:g} beta_max, {problem}")
         fastest = np.inf  # the least that any peer needs for GAP
         for name in names:
-            tols, budget = sweep(name, beta, share, objective, args)
-            rows = []
-            for tol in tols:
-                try:
-                    reply = bench.peers[name].solve(problem.path, beta, tol, max(budget, 1.0))
-                except PeerError as error:
-                    print(f"    {name:<7} tol {tol:.0e}: fails: {str(error).strip().splitlines()[-1]}")
-                    break
-                mine.run()
-                if reply is None:
-                    print(f"    {name:<7} tol {tol:.0e}: not within {budget:.0f} s")
-                    rows.append((budget, np.inf))
-                    break
-                value, gap = relative_gap(X, y, D, beta, reply["u"])
-                rows.append((float(reply["seconds"]), gap))
-                budget -= rows[-1][0]
-                excess = 1 - lower / value  # its objective over the best lower bound that is known: ours
-                print(
-                    f"    {name:<7} tol {tol:.0e}: {rows[-1][0]:7.2f} s, gap {gap:.1e}, excess {excess:.1e}", flush=True
-                )
-                if rows[-1][1] <= GAP or budget <= 0:
-                    break
+            tols, budget = sweep(name, beta, share, mine.objective, bench.args)
+            rows = ask(bench.peers[name], problem, beta, lower, tols, budget, mine)
             if not rows:
                 continue
             fastest = min(fastest, next((seconds for seconds, gap in rows if gap <= GAP), max(row[0] for row in rows)))
-            reached = min(rows, key=lambda row: row[1])
-            ended = np.isinf(reached[1])  # it gave nothing in its time, so its time to GAP is more than that
-            if ended:
-                reached = (reached[0], GAP)
-            level = bench.mine(problem, beta, reached[1])
-            for _ in range(3):
-                level.run()
-            ratio = reached[0] / level.seconds
-            print(f"            ours to {reached[1]:.1e}: {level.seconds:7.3f} s, gap {level.gap:.1e}: {ratio:6.1f} ×")
+            seconds, gap = min(rows, key=lambda row: row[1])
+            ended = np.isinf(gap)  # it gave nothing in its time, so its time to GAP is more than that
+            level = bench.mine(problem, beta, GAP if ended else gap).run(3)
+            ratio = seconds / level.seconds
+            print(f"            ours to {level.tol:.1e}: {level.seconds:7.3f} s, gap {level.gap:.1e}: {ratio:6.1f} ×")
             if ended and ratio < 10:
                 print(f"            {name} was ended before anything could be said: a larger --cap decides")
             else:
-                verdicts.at_least(f"A {share:g}: {name}'s time / ours at its gap {reached[1]:.1e}", ratio, 10)
+                verdicts.at_least(f"A {share:g}: {name}'s time / ours at its gap {level.tol:.1e}", ratio, 10)
             verdicts.at_most(f"A {share:g}: our gap, asked for {name}'s", level.gap, level.limit)
-        while len(mine.times) < 3 and max(mine.times) <= 3:
-            mine.run()
+        mine.run(max(0, 3 - len(mine.times)))
         print(f"    ours    to 1e-6: {mine.seconds:.3f} s, gap {mine.gap:.1e}; best peer to {GAP:g}: {fastest:.2f} s")
         verdicts.at_most(f"A {share:g}: our gap", mine.gap, mine.limit)
         if np.isfinite(fastest):
@@ -263,7 +246,7 @@ def part_b(bench):
             line = f"    beta {beta:.0e}: ours {mine.seconds:7.3f} s, gap {mine.gap:.1e}"
             if scnn:
                 seconds = float(theirs["seconds"]) if theirs else bench.args.cap
-                gap = f"gap {problem.gap(beta, theirs):.1e}" if theirs else "or more, ended"
+                gap = f"gap {problem.judge(beta, theirs)[1]:.1e}" if theirs else "or more, ended"
                 line += f"; scnn {seconds:6.2f} s, {gap}: {seconds / mine.seconds:6.1f} ×"
                 bench.verdicts.at_least(f"B {name} {beta:.0e}: scnn's time / ours", seconds / mine.seconds, 10)
             print(f"{line}; ours with biases {biased.seconds:7.3f} s, gap {biased.gap:.1e}", flush=True)
@@ -285,10 +268,7 @@ def part_c(bench):
         adamw.solve(problem.path, BETAS[0], 0.0, 60, warm=False, **{**schedule, "epochs": 1})
     for beta in BETAS[::2] if bench.args.quick else BETAS:
         mine = bench.mine(problem, beta, 1e-4)
-        history = []
-        for _ in range(3):
-            mine.run()
-            history.append(mine.reply["history"])
+        history = [mine.run().reply["history"] for _ in range(3)]
         optimum = history[0][:, 1].min()
         bench.verdicts.at_most(f"C {beta:.0e}: our gap", mine.gap, mine.limit)
         print(f"\n  beta {beta:.0e}: ours {mine.seconds:.3f} s to a gap of {mine.gap:.1e}, objective {optimum:.6f}")
@@ -316,11 +296,8 @@ def part_c(bench):
 
 def part_d(bench):
     print("\nD  The logistic loss, rows like embeddings, no biases, beta = 0.01 beta_max of each loss, to 1e-5")
-    problem = Problem(bench.folder, "d", *embedding_like())
-    runs = {}
-    for loss in ("squared", "logistic"):
-        beta = 0.01 * beta_max(problem.X, problem.y, problem.D, loss)
-        runs[loss] = bench.mine(problem, beta, 1e-5, loss=loss)
+    problem, losses = Problem(bench.folder, "d", *text_like(2000, 384, 50)), ("squared", "logistic")
+    runs = {loss: bench.mine(problem, 0.01 * problem.beta_max(loss), 1e-5, loss=loss) for loss in losses}
     for _ in range(3):
         for run in runs.values():
             run.run()
@@ -336,10 +313,10 @@ def main():
     args = options(
         __doc__,
         ("data", {"metavar": "FOLDER", "type": Path, "nargs": "?"}),
-        solver=("auto", "a name in SOLVERS of peers/ours.py"),
+        solver=("auto", "auto, kernel or fista"),
         adelie=(str, {"metavar": "PYTHON", "help": "interpreter of the environment that has adelie"}),
         names=(["imdb", "mnist01", "ecg_report"], "NPZ files of B"),
-        only=(list("ABCD"), {"choices": list("ABCD")}),
+        only=chosen("ABCD"),
         threads=(2, "of BLAS, OpenMP and Numba, in every process"),
         cap=(40.0, "seconds of a peer at one beta, all its tolerances"),
         quick=(False, "without celer, and a third of the cap"),

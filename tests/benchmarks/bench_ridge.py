@@ -10,12 +10,11 @@ last one. Objectives that differ by more than 1e-5 leave with 1.
 """
 
 import sys
-import time
 
 import numpy as np
-from bench_choice import embeddings
+from data import text_like
 from sklearn.linear_model import LogisticRegression, Ridge
-from timing import least, machine, options, timed
+from timing import least, machine, options, seconds, timed
 
 from clifford_rand_nn.problems.gated import GatedRidgeProblem
 from clifford_rand_nn.solvers.kernel.gram import SummedKernel
@@ -35,7 +34,7 @@ def objective(problem, f, squares):
 
 
 def compare(n, P, loss):
-    X, y, D = embeddings(n, 384, P)
+    X, y, D = text_like(n, 384, P)
     problem = GatedRidgeProblem(X, y, D, 1.0, loss=loss, bias=False)
     beta = problem.penalty.beta = _SHARE * problem.beta_max()
     (ours, _), result = least(lambda: fitted(X, y, D, beta, loss)), fitted(X, y, D, beta, loss)
@@ -56,11 +55,14 @@ def compare(n, P, loss):
         columns = np.concatenate([D[:, [i]] * X for i in range(P)], axis=1)
         _, whole, _ = timed(lambda: Ridge(alpha=n * beta).fit(columns, y))
         line += f"; on the columns {whole:.2f} s, {whole / ours:.1f} times"
-    began, kernel = time.perf_counter(), []
-    for share in np.geomspace(1e-1, 1e-6, 20):
-        problem.penalty.beta = share * beta / _SHARE
-        KernelNewton(tol=1e-6).solve(problem, None, kernel)  # the kernel knows the last solution
-    path = time.perf_counter() - began
+
+    def walk():
+        kernel = []  # knows the last solution
+        for share in np.geomspace(1e-1, 1e-6, 20):
+            problem.penalty.beta = share * beta / _SHARE
+            KernelNewton(tol=1e-6).solve(problem, None, kernel)
+
+    path = seconds(walk)
     print(f"{line}; path of 20 {path:.2f} s, {path / ours:.1f} fits", flush=True)
     return abs(difference) <= 1e-5
 

@@ -18,57 +18,65 @@ faults: kills, see tests/fuzz/shard_kills.py. verify: the certificate of the fir
 prints wall seconds; CPU seconds beside them tell more on a busy machine.
 """
 
-import argparse
 import json
 import subprocess
 import sys
 from pathlib import Path
 
-from timing import options
-
-sys.path.insert(0, str(Path(__file__).parent))
 import numpy as np
-from sharded import process
+from sharded import fits, peers
 from sharded.made import made
-from sharded.peers import GRIDS
+from timing import chosen, in_process, machine, options
 
-_NAMES = {
+from clifford_rand._threads import cached_property
+
+NAMES = {
     "sgd": "SGDClassifier",
     "saga": "LogisticRegression(saga)",
     "lightgbm": "LightGBM (Sequence)",
     "xgboost": "XGBoost (external memory)",
     "dask_ml": "dask-ml LogisticRegression",
 }
-_PASSES = ("pass_seconds", "pass_cpu")
 LINES = ("gated", "dask", "torch", "growth", "default", "settings", "peers", "faults", "verify")
 
 
-def said(found):
-    if "failed" in found:
-        return f"FAILED: {found['failed']}"
-    return f"{found['seconds']:7.1f} s (cpu {found['cpu']:.1f} s), peak {found['peak'] / 1e9:.2f} GB"
+def measure(title, work, *, more=lambda found: "", **options):
+    """Measure in a process and print a line; return what came back, or None."""
+    try:
+        found = in_process(work, **options)
+    except RuntimeError as error:
+        print(f"{title:<44} FAILED: {error}", flush=True)
+        return None
+    print(f"{title:<44} {found['seconds']:7.1f} s (cpu {found['cpu']:.1f} s), ", end="")
+    print(f"peak {found['peak'] / 1e9:.2f} GB{more(found)}", flush=True)
+    return found
 
 
-def told(title, found, more=""):
-    print(f"{title:<44} {said(found)}{more}", flush=True)
-
-
-def gated_told(title, found):
-    if "failed" in found:
-        told(title, found)
-        return
-    ratio = found["seconds"] / found["product_seconds"]
-    workers = "".join(f", worker {size / 1e9:.2f} GB" for size in found["workers"])
-    told(title, found, f"{workers}, gap {found['gap']:.1e}, objective {found['objective']:.7f}")
-    cpu = "" if found["workers"] else f", in CPU seconds {found['cpu'] / found['product_cpu']:.2f} ×"
-    passes = found["pass_seconds"] / found["product_seconds"]
-    print(f"    {found['steps']} steps, {found['passes']} passes {found['pass_seconds']:.1f} s; bare products ", end="")
-    print(f"{found['product_seconds']:.1f} s: fit {ratio:.2f} × (target ≤ 1.5){cpu}, passes {passes:.2f} ×")
+def of_gated(found):
+    """Return what is printed of a fit of the gated network, after its seconds and its peak."""
+    text = "".join(f", worker {size / 1e9:.2f} GB" for size in found["workers"])
+    text += f", gap {found['gap']:.1e}, objective {found['objective']:.7f}\n    {found['steps']} steps, "
+    bare = found["product_seconds"]
+    if bare:
+        cpu = "" if found["workers"] else f", in CPU seconds {found['cpu'] / found['product_cpu']:.2f} ×"
+        text += f"{found['passes']} passes {found['pass_seconds']:.1f} s; bare products {bare:.1f} s: fit "
+        text += f"{found['seconds'] / bare:.2f} × (target ≤ 1.5){cpu}, passes {found['pass_seconds'] / bare:.2f} ×"
+    else:
+        before, *later = found["each_pass"]
+        text += f"{found['device']}, first pass {before:.2f} s, median {1e3 * float(np.median(later)):.0f} ms; "
+        text += f"verified from the shards: gap {found['verified']:.1e}"
     others = "".join(f", {name} {seconds:.1f} s" for name, seconds in found["other"])
     beside = found["seconds"] - found["pass_seconds"] - sum(seconds for _, seconds in found["other"])
-    print(f"    others{others}, beside passes {beside:.1f} s (cpu {found['beside_cpu']:.1f} s); ", end="")
-    print(f"first call, a fit to few rows before: {found['first']:.1f} s")
-    print(f"    test accuracy {found['accuracy']:.4f}, log loss {found['log_loss']:.4f}", flush=True)
+    text += f"\n    others{others}, beside passes {beside:.1f} s (cpu {found['beside_cpu']:.1f} s); "
+    return text + f"first call, a fit to few rows before: {found['first']:.1f} s\n    {of_accuracy(found)[2:]}"
+
+
+def of_accuracy(found):
+    return f", test accuracy {found['accuracy']:.4f}, log loss {found['log_loss']:.4f}"
+
+
+def of_settings(setting):
+    return ", ".join(f"{name} {value:g}" for name, value in setting.items())
 
 
 class Bench:
@@ -76,138 +84,116 @@ class Bench:
 
     def __init__(self, options):
         self.o = options
-        self.folder = Path(options.folder)
-        self._first = None
 
     def rows(self, d=None):
-        return str(made(self.folder, self.o.rows, d or self.o.columns))
+        return str(made(self.o.folder, self.o.rows, d or self.o.columns))
 
-    def fit(self, tol=None, **more):
+    def fit(self, title, **more):
         o = self.o
-        return process.run(
-            "gated", folder=self.rows(), gates=o.gates, beta=o.beta, tol=tol or o.tol, threads=o.threads, **more
-        )
+        sizes = {"folder": self.rows(), "gates": o.gates, "beta": o.beta, "tol": o.tol, "threads": o.threads}
+        return measure(title, fits.gated, more=of_gated, **(sizes | more))
 
     @property
     def kept(self):
-        return str(self.folder / f"gated-{self.o.rows}x{self.o.columns}.pickle")
+        return str(Path(self.o.folder) / f"gated-{self.o.rows}x{self.o.columns}.pickle")
 
+    @cached_property
     def plain(self):
-        if self._first is None:
-            self._first = self.fit(keep=self.kept)
-        return self._first
+        title = f"{self.o.rows:,} × {self.o.columns}, {self.o.gates} gates, in one process"
+        return self.fit(title, keep=self.kept)
 
     def gated(self):
-        gated_told(f"{self.o.rows:,} × {self.o.columns}, {self.o.gates} gates", self.plain())
+        return self.plain
 
     def dask(self):
-        plain = self.plain()
-        gated_told("    in one process", plain)
-        found = self.fit(dask=2)
-        gated_told("    by Dask, 2 worker processes", found)
-        if "failed" not in (plain | found):
+        plain, found = self.plain, self.fit("    by Dask, 2 worker processes", dask=2)
+        if plain and found:
             difference = abs(plain["objective"] - found["objective"]) / plain["objective"]
             print(f"    Dask / plain: {found['seconds'] / plain['seconds']:.2f} × (target ≤ 1.3); ", end="")
             print(f"objectives differ by {difference:.1e}", flush=True)
 
     def torch(self):
-        plain, found = self.plain(), self.fit(torch=True)
-        gated_told("    in one process", plain)
-        if "failed" in found:
-            told("    by torch", found)
-            return
-        told(f"    by torch, {found['device']}", found, f", gap {found['gap']:.1e}, objective {found['objective']:.7f}")
-        others = "".join(f", {name} {seconds:.1f} s" for name, seconds in found["other"])
-        before, *later = found["each_pass"]
-        median = float(np.median(later))
-        print(f"    {found['steps']} steps; first pass {before:.2f} s, median {1e3 * median:.0f} ms (plain ", end="")
-        print(f"{1e3 * float(np.median(plain['each_pass'])):.0f} ms){others}; verified from the shards: gap ", end="")
-        print(f"{found['verified']:.1e}", flush=True)
+        plain, found = self.plain, self.fit("    by torch", torch=True)
+        if plain and found:
+            passes = [float(np.median(run["each_pass"][1:])) for run in (found, plain)]
+            print("    a pass by torch {:.0f} ms, plain {:.0f} ms".format(*(1e3 * seconds for seconds in passes)))
 
     def growth(self):
-        found = {}
-        for rows in (self.o.rows // 16, self.o.rows // 4, self.o.rows):
-            one = self.plain() if rows == self.o.rows else self.fit(rows=rows)
-            gated_told(f"growth, {rows:,} rows", one)
-            if "failed" in one:
-                return
-            found[one["n"]] = one
-        last = found[max(found)]
-        for n, one in found.items():
-            whole, passes, cpu = (one[name] / n / (last[name] / last["n"]) for name in ("seconds", *_PASSES))
-            share = last["passes"] / one["passes"]
-            print(f"    {n:>9,}: seconds a row {whole:.2f} × those of all, of a pass {passes * share:.2f} × ", end="")
-            print(f"(cpu {cpu * share:.2f} ×), peak {one['peak'] / last['peak']:.2f} ×")
+        parts = [self.fit(f"growth, {self.o.rows // share:,} rows", rows=self.o.rows // share) for share in (16, 4)]
+        runs = [*parts, self.plain]
+        if not all(runs):
+            return
+        last = runs[-1]
+        for run in runs:
+            names = ("seconds", "pass_seconds", "pass_cpu")
+            whole, passes, cpu = (run[name] / run["n"] / (last[name] / last["n"]) for name in names)
+            share = last["passes"] / run["passes"]
+            print(
+                f"    {run['n']:>9,}: seconds a row {whole:.2f} × those of all, of a pass {passes * share:.2f} × ",
+                end="",
+            )
+            print(f"(cpu {cpu * share:.2f} ×), peak {run['peak'] / last['peak']:.2f} ×")
 
     def default(self):
-        folder = self.rows(50)
-        shards = process.run("default", folder=folder)
-        told(f"default network, {self.o.rows:,} × 50 in shards", shards, _accuracy(shards))
-        memory = process.run("default", folder=folder, memory_rows=60_000, limit=1800)
-        told("    60,000 rows in memory", memory, _accuracy(memory))
+        title, folder = f"default network, {self.o.rows:,} × 50 in shards", self.rows(50)
+        measure(title, fits.default, folder=folder, more=of_accuracy)
+        title = "    60,000 rows in memory"
+        measure(title, fits.default, folder=folder, memory_rows=60_000, limit=1800, more=of_accuracy)
 
     def settings(self):
         """Choose settings of every method by trials on a quarter of the rows, judged by rows of the last shard."""
-        found = self._read("settings")
-        for name in self.o.peers or GRIDS:
-            tried = []
-            for setting in GRIDS[name]:
-                one = self._trial(name, setting)
-                tried.append((one, setting))
-                print(f"{_NAMES.get(name, name):<28} {_told(setting):<40} held-out log loss {one:.4f}", flush=True)
-            found[name] = min(tried, key=lambda pair: pair[0])[1]
-            self._write("settings", found)
+        best = self._read("settings")
+        for name in self.o.peers or peers.GRIDS:
+            losses = []
+            for setting in peers.GRIDS[name]:
+                losses.append(self._trial(name, setting))
+                label = f"{NAMES.get(name, name):<28} {of_settings(setting):<40}"
+                print(f"{label} held-out log loss {losses[-1]:.4f}", flush=True)
+            best[name] = peers.GRIDS[name][int(np.argmin(losses))]
+            self._write("settings", best)
 
     def _trial(self, name, setting):
-        folder, rows, limit = self.rows(), self.o.rows // 4, self.o.limit / 4
-        if name == "gated":
-            found = process.run(
-                name, folder=folder, rows=rows, gates=self.o.gates, tol=0.03, threads=2, held=True, **setting
-            )
-            return found.get("log_loss", np.inf)
-        found = process.run(
-            name, folder=folder, rows=rows, limit=4 * limit + 120, seconds=limit, held=True, settings=setting
-        )
-        return np.inf if "failed" in found else found["points"][-1][2]
+        o, rows = self.o, {"folder": self.rows(), "rows": self.o.rows // 4, "held": True}
+        try:
+            if name == "gated":
+                return in_process(fits.gated, gates=o.gates, tol=0.03, threads=2, **rows, **setting)["log_loss"]
+            found = in_process(peers.run, name, seconds=o.limit / 4, limit=o.limit + 120, **rows, **setting)
+            return found["points"][-1][2]
+        except RuntimeError:
+            return np.inf
 
     def peers(self):
-        if set(self.o.peers or GRIDS) - set(self._read("settings")):
+        if set(self.o.peers or peers.GRIDS) - set(self._read("settings")):
             self.settings()
-        folder, settings, curves = self.rows(), self._read("settings"), self._read("curves")
-        for name in self.o.peers or GRIDS:
-            setting = settings[name]
-            if name == "gated":
-                curves |= self._ours(setting)
-            else:
-                found = process.run(
-                    name, folder=folder, limit=4 * self.o.limit + 120, seconds=self.o.limit, settings=setting
-                )
-                if "failed" in found:
-                    print(f"{_NAMES[name]:<32} FAILED: {found['failed']}", flush=True)
-                    continue
-                seconds, accuracy, loss = found["points"][-1]
-                curves[f"{_NAMES[name]}, {found['rows']:,} rows"] = found["points"]
-                print(f"{_NAMES[name]:<32} {found['rows']:>9,} rows, {seconds:7.1f} s, ", end="")
-                print(f"peak {found['peak'] / 1e9:.2f} GB, accuracy {accuracy:.4f}, log loss {loss:.4f}", end="")
-                print(f", {_told(setting)}", flush=True)
+        settings, curves = self._read("settings"), self._read("curves")
+        for name in self.o.peers or peers.GRIDS:
+            curves |= self._ours(settings[name]) if name == "gated" else self._theirs(name, settings[name])
             self._write("curves", curves)
         picture(curves, self.o.out)
 
     def _ours(self, setting):
-        points, name = [], "gated network"
-        for tol in (0.3, 0.1, 0.03, 0.01):
-            found = process.run(
-                "gated", folder=self.rows(), gates=self.o.gates, tol=tol, threads=self.o.threads, **setting
-            )
-            gated_told(f"gated network, {_told(setting)}, gap {tol}", found)
-            if "failed" not in found:
-                points.append((found["seconds"], found["accuracy"], found["log_loss"]))
-        curves = {f"{name}, {self.o.rows:,} rows": sorted(points)}
-        found = process.run("default", folder=self.rows())
-        told("default network, nothing given", found, _accuracy(found))
-        if "failed" not in found:
-            curves["default network"] = [(found["seconds"], found["accuracy"], found["log_loss"])]
-        return curves
+        runs = [
+            self.fit(f"gated network, {of_settings(setting)}, gap {tol}", tol=tol, **setting)
+            for tol in (0.3, 0.1, 0.03, 0.01)
+        ]
+        curves = {f"gated network, {self.o.rows:,} rows": runs}
+        curves["default network"] = [measure("default network", fits.default, folder=self.rows(), more=of_accuracy)]
+        points = ("seconds", "accuracy", "log_loss")
+        return {name: sorted(tuple(run[key] for key in points) for run in runs if run) for name, runs in curves.items()}
+
+    def _theirs(self, name, setting):
+        limits = {"seconds": self.o.limit, "limit": 4 * self.o.limit + 120}
+        try:
+            found = in_process(peers.run, name, folder=self.rows(), **limits, **setting)
+        except RuntimeError as error:
+            print(f"{NAMES[name]:<32} FAILED: {error}", flush=True)
+            return {}
+        seconds, accuracy, loss = found["points"][-1]
+        print(
+            f"{NAMES[name]:<32} {found['rows']:>9,} rows, {seconds:7.1f} s, peak {found['peak'] / 1e9:.2f} GB", end=""
+        )
+        print(f", accuracy {accuracy:.4f}, log loss {loss:.4f}, {of_settings(setting)}", flush=True)
+        return {f"{NAMES[name]}, {found['rows']:,} rows": found["points"]}
 
     def _read(self, what):
         file = Path(self.rows()) / f"{what}.json"
@@ -223,19 +209,12 @@ class Bench:
     def verify(self):
         if not Path(self.kept).exists():
             self.gated()
-        found = process.run("verify", folder=self.rows(), kept=self.kept, threads=self.o.threads)
-        more = ""
-        if "failed" not in found:
-            more = f", {found['passes']} pass, gap {found['gap']:.1e}, values differ by {found['difference']:.1e}"
-        told("certificate checked from the shards", found, more)
 
+        def more(found):
+            return f", {found['passes']} pass, gap {found['gap']:.1e}, values differ by {found['difference']:.1e}"
 
-def _told(setting):
-    return ", ".join(f"{name} {value:g}" for name, value in setting.items())
-
-
-def _accuracy(found):
-    return "" if "failed" in found else f", test accuracy {found['accuracy']:.4f}, log loss {found['log_loss']:.4f}"
+        options = {"folder": self.rows(), "kept": self.kept, "threads": self.o.threads}
+        measure("certificate checked from the shards", fits.verify, more=more, **options)
 
 
 def picture(curves, out):
@@ -249,10 +228,10 @@ def picture(curves, out):
     for name, points in curves.items():
         if not points:
             continue
-        seconds, accuracy, loss = zip(*points, strict=True)
-        for axis, values in zip(axes, (accuracy, loss), strict=True):
-            ours = "network" in name
-            axis.plot(seconds, values, "o-" if ours else ".--", label=name, linewidth=2 if ours else 1)
+        seconds, *columns = zip(*points, strict=True)
+        style, width = ("o-", 2) if "network" in name else (".--", 1)
+        for axis, values in zip(axes, columns, strict=True):
+            axis.plot(seconds, values, style, label=name, linewidth=width)
     for axis, what in zip(axes, ("accuracy", "log loss"), strict=True):
         axis.set(xscale="log", xlabel="seconds", ylabel=f"{what} on 20,000 test rows")
         axis.grid(alpha=0.3)
@@ -261,21 +240,10 @@ def picture(curves, out):
     print(f"picture: {out}")
 
 
-def task(name, options):
-    if name in _NAMES:
-        from sharded import peers
-
-        more = {key: options[key] for key in ("rows", "held") if key in options}
-        return peers.PEERS[name](options["folder"], limit=options["seconds"], **more, **options["settings"])
-    from sharded import fits
-
-    return {"gated": fits.gated, "default": fits.default, "verify": fits.verify}[name](**options)
-
-
 def main():
-    asked = options(
+    args = options(
         __doc__,
-        line=(list(LINES), {"choices": LINES}),
+        line=chosen(LINES),
         folder="shards-of-bench",
         rows=1_000_000,
         columns=384,
@@ -285,19 +253,12 @@ def main():
         threads=2,
         kills=30,
         limit=(120.0, "seconds of training of a peer"),
-        peers=(str, {"choices": GRIDS, "nargs": "+"}),
+        peers=(str, {"choices": peers.GRIDS, "nargs": "+"}),
         out="shards.png",
-        task=(str, {"help": argparse.SUPPRESS}),
-        options=("{}", {"help": argparse.SUPPRESS}),
     )
-    if asked.task:
-        print(json.dumps(task(asked.task, json.loads(asked.options))))
-        return
-    from timing import machine
-
     machine("scipy", "scikit-learn")
-    bench = Bench(asked)
-    for line in asked.line:
+    bench = Bench(args)
+    for line in args.line:
         getattr(bench, line)()
 
 

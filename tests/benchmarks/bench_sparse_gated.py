@@ -1,26 +1,20 @@
-"""A gated network on TF-IDF-like rows, sparse and on a dense copy: CPU seconds, peak memory, the certificate.
+"""Networks on TF-IDF-like rows, sparse and on a dense copy: CPU seconds, peak memory, new rows that are right.
 
 Each fit has a process of its own. Words follow Zipf's law, and a part of them depends on the class.
 
     python tests/benchmarks/bench_sparse_gated.py [--rows 2000] [--columns 30000] [--density 0.01] [--dense]
+                                                  [--only "beta given" "defaults" "tuning-free"]
 """
-
-import argparse
-import json
-import platform
-import subprocess
-import sys
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from timing import options, peak_bytes, timed
+from timing import chosen, in_process, machine, options, peak_bytes, timed
 
-SETTINGS = ("beta given", "defaults")
+SETTINGS = ("beta given", "defaults", "tuning-free")
 _NEW = 1000  # further rows, to predict
 
 
-def tfidf(n: int, d: int, density: float, classes: int, seed: int = 0) -> tuple[Any, Any]:
+def tfidf(n, d, density, classes, seed=0):
     """Return rows of length 1 (n, d) and labels."""
     rng = np.random.default_rng(seed)
     y = rng.integers(classes, size=n)
@@ -35,40 +29,34 @@ def tfidf(n: int, d: int, density: float, classes: int, seed: int = 0) -> tuple[
     return sp.csr_array(sp.diags_array(1 / np.sqrt(counts.multiply(counts).sum(axis=1))) @ counts), y
 
 
-def measured(given: argparse.Namespace) -> dict[str, Any]:
+def measured(setting, dense, rows, columns, density, classes, gates, beta):
     """Return what one fit in this process takes."""
-    from clifford_rand_nn import GatedReLUClassifier, sparse_rows
+    from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier, sparse_rows
 
-    X, y = tfidf(given.rows + _NEW, given.columns, given.density, given.classes)
-    X, y, new, labels = X[: given.rows], y[: given.rows], X[given.rows :], y[given.rows :]
+    X, y = tfidf(rows + _NEW, columns, density, classes)
+    X, y, new, labels = X[:rows], y[:rows], X[rows:], y[rows:]
     share, before = X.nnz / (X.shape[0] * X.shape[1]), peak_bytes() / 2**20
-    model = GatedReLUClassifier(n_gates=given.gates, random_state=0)
-    if given.setting == "beta given":
-        model.set_params(beta=given.beta, loss="squared")
-    if given.dense:
+    if setting == "tuning-free":
+        model = ConvexNetworkClassifier()
+    else:
+        settings = {"beta": beta, "loss": "squared"} if setting == "beta given" else {}
+        model = GatedReLUClassifier(n_gates=gates, random_state=0, **settings)
+    if dense:
         X, new = X.toarray(), new.toarray()
-        sparse_rows.WIDE = given.columns  # nothing is wide
+        sparse_rows.WIDE = columns  # nothing is wide
     model, wall, cpu = timed(lambda: model.fit(X, y))
-    peak = peak_bytes() / 2**20
-    verified = model.certificate_.verify(X, y)
-    return {
-        "not zero": share,
-        "CPU s": cpu,
-        "s": wall,
-        "peak MB": peak,
-        "before MB": before,
-        "beta": model.beta_,
-        "objective": verified.primal,
-        "verified gap": verified.relative_gap,
-        "new rows right": float(np.mean(model.predict(new) == labels)),
-        "solver": model.result_.solver,
-    }
+    line = {"not zero": share, "CPU s": cpu, "s": wall, "peak MB": peak_bytes() / 2**20, "before MB": before}
+    line["new rows right"] = float(np.mean(model.predict(new) == labels))
+    if setting != "tuning-free":
+        proof = model.certificate_.verify(X, y)
+        line |= {"beta": model.beta_, "objective": proof.primal, "verified gap": proof.relative_gap}
+        line["solver"] = model.result_.solver
+    return line
 
 
-def main() -> None:
-    """Print a line for each setting, of sparse rows and, if asked, of dense ones."""
-    given = options(
-        __doc__.splitlines()[0],
+def main():
+    args = options(
+        __doc__,
         rows=2000,
         columns=30_000,
         gates=50,
@@ -76,19 +64,17 @@ def main() -> None:
         density=0.01,
         beta=(0.001, "of the fits with a given one"),
         dense=(False, "a dense copy too"),
-        setting=(str, {"choices": SETTINGS, "help": "one alone, in this process"}),
+        only=chosen(SETTINGS),
     )
-    if given.setting:
-        print(json.dumps(measured(given)))
-        return
-    print(platform.machine(), platform.python_version(), f"{given.rows} × {given.columns}, {given.gates} gates")
-    for setting in SETTINGS:
-        for dense in (False, True) if given.dense else (False,):
-            names = ("rows", "columns", "gates", "classes", "density", "beta")
-            own = [f"--{name}={getattr(given, name)}" for name in names]
-            command = [sys.executable, __file__, "--setting", setting, *own, *(["--dense"] if dense else [])]
-            told = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
-            shown = ", ".join(f"{name} {value:.3g}" if value != str(value) else value for name, value in told.items())
+    machine("scipy")
+    print(f"{args.rows} × {args.columns}, {args.gates} gates")
+    sizes = {name: getattr(args, name) for name in ("rows", "columns", "density", "classes", "gates", "beta")}
+    for setting in args.only:
+        for dense in (False, True) if args.dense else (False,):
+            line = in_process(measured, setting, dense, **sizes)
+            shown = ", ".join(
+                f"{name} {value if isinstance(value, str) else f'{value:.3g}'}" for name, value in line.items()
+            )
             print(f"{setting}, {'dense' if dense else 'sparse'}: {shown}", flush=True)
 
 

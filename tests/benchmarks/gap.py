@@ -7,8 +7,6 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import entr
 
-__all__ = ["beta_max", "correlation", "nonconvex_objective", "relative_gap"]
-
 
 def correlation(X, D, theta):
     r"""Largest :math:`||X^TD_i\theta||_2` of the patterns D (n, P), for theta (n,)."""
@@ -31,9 +29,8 @@ def relative_gap(X, y, D, beta, u, loss="squared", gate_bias=None, intercept=Non
     whoever found it.
     """
     n = len(y)
-    f = np.sum(D * (X @ u.T + (0 if gate_bias is None else gate_bias)), axis=1) + (
-        0 if intercept is None else intercept
-    )
+    free, constant = (0 if bias is None else bias for bias in (gate_bias, intercept))
+    f = np.sum(D * (X @ u.T + free), axis=1) + constant
     penalty = beta * np.linalg.norm(u, axis=1).sum()
     if loss == "squared":
         primal = np.mean((f - y) ** 2) / 2 + penalty

@@ -1,21 +1,28 @@
-"""What the benchmarks share: options, tables, timing in turn, peak memory, agreement with a peer, the last line."""
+"""What the benchmarks share: options, parts, timing in turn, new processes, peak memory, agreement, printed lines."""
 
 import argparse
 import importlib
 import importlib.metadata
+import json
 import os
 import platform
+import re
 import resource
+import subprocess
 import sys
+import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 import clifford_rand as cr
+
+HERE = Path(__file__).resolve().parent
 
 
 def options(text: str | None, *positional: tuple[str, dict[str, Any]], **defaults: Any) -> argparse.Namespace:
@@ -41,24 +48,29 @@ def options(text: str | None, *positional: tuple[str, dict[str, Any]], **default
     return parser.parse_args()
 
 
-def table(path: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows, targets and the marks of training rows of an NPZ file; bytes are divided by 255."""
-    with np.load(path) as data:
-        X, y, split = data["X"], data["y"], data["split"].astype(bool)
-    return X / 255.0 if X.dtype == np.uint8 else X.astype(np.float64), y, split
+def chosen(parts: Iterable[str]) -> tuple[list[str], dict[str, Any]]:
+    """Return the option ``--only`` of a script that has these parts, all by default."""
+    return list(parts), {"choices": list(parts)}
+
+
+def run_parts(text: str | None, parts: dict[str, Callable[[], Any]], *packages: str) -> None:
+    """Run the parts that ``--only`` names, then print the machine."""
+    for name in options(text, only=chosen(parts)).only:
+        parts[name]()
+    machine(*packages)
 
 
 def need(*names: str) -> list[ModuleType]:
     """Import the peers, or say which are missing and leave with 1."""
-    found, missing = [], []
+    modules, missing = [], []
     for name in names:
         try:
-            found.append(importlib.import_module(name))
+            modules.append(importlib.import_module(name))
         except ImportError:
             missing.append(name)
     if missing:
         sys.exit(f'not installed: {", ".join(missing)}. The peers come with pip install "clifford-rand[bench]".')
-    return found
+    return modules
 
 
 def seconds(work: Callable[[], Any], calls: int = 1, clock: Callable[[], float] = time.perf_counter) -> float:
@@ -84,8 +96,7 @@ def least(work: Callable[[], Any], repeats: int = 3) -> tuple[float, float]:
 
 def steady(work: Callable[[], Any], repeats: int = 7, calls: int = 1) -> float:
     """Return the median time after one warm-up."""
-    work()
-    return float(np.median([seconds(work, calls) for _ in range(repeats)]))
+    return alternate([work], repeats, calls)[0]
 
 
 def alternate(
@@ -103,8 +114,50 @@ def alternate(
     return [float(value) for value in middle(rows, axis=0)]
 
 
+def fresh(code: str, *arguments: str, repeats: int = 1) -> list[list[str]]:
+    """Return the words that a program prints in each of some new processes, which share a cache that starts empty."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+        command = [sys.executable, "-c", code, *arguments]
+        return [subprocess.check_output(command, env=environment, text=True).split() for _ in range(repeats)]
+
+
+_CALL = """
+import importlib, json, sys
+module, name, asked = sys.argv[1:]
+arguments, options = json.loads(asked)
+print(json.dumps(getattr(importlib.import_module(module), name)(*arguments, **options)))
+"""
+
+
+def in_process(work: Callable[..., Any], *arguments: Any, limit: float | None = None, **options: Any) -> Any:
+    """Return what a function of a benchmark returns in a new process, whose peak memory is its own; JSON both ways.
+
+    RuntimeError if it ends otherwise, or not within ``limit`` seconds.
+    """
+    file = Path(sys.modules[work.__module__].__file__ or "").resolve()
+    module = ".".join(file.relative_to(HERE).with_suffix("").parts)
+    search = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, "-c", _CALL, module, work.__name__, json.dumps([arguments, options])]
+    environment = {**os.environ, "PYTHONPATH": search, "PYTHONWARNINGS": "ignore"}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=limit)
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"not done within {limit:.0f} s") from None
+    if done.returncode:
+        words = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        raise RuntimeError(f"{words[:300]} (exit {done.returncode})")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 def peak_bytes() -> float:
-    """Return the largest memory that this process had so far."""
+    """Return the largest memory that this process had so far.
+
+    Linux hands ``ru_maxrss`` on from the parent by exec, so the address space's own is taken.
+    """
+    status = Path("/proc/self/status")
+    if status.exists() and (line := re.search(r"VmHWM:\s*(\d+) kB", status.read_text())):
+        return int(line[1]) * 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
@@ -112,8 +165,8 @@ def peak_mib(work: Callable[[], Any]) -> float:
     """Return the largest memory that one call adds, its result included, in MiB (by tracemalloc, which NumPy tells)."""
     tracemalloc.start()
     try:
-        held = work()
-        del held
+        result = work()
+        del result
         return tracemalloc.get_traced_memory()[1] / 2**20
     finally:
         tracemalloc.stop()
@@ -122,8 +175,13 @@ def peak_mib(work: Callable[[], Any]) -> float:
 def agree(ours: np.ndarray, theirs: np.ndarray, rtol: float, what: str) -> None:
     """Leave with 1 if a peer does other work than we do."""
     error = np.abs(ours - theirs).max() / np.abs(ours).max()
-    if not error <= rtol:
-        sys.exit(f"{what}: the peer's result differs by {error:.1e} of the largest component; nothing is compared")
+    hold(error <= rtol, f"{what}: the peer's result within {rtol:.0e} of the largest component, it is {error:.1e}")
+
+
+def hold(statement: Any, words: str) -> None:
+    """Leave with 1 if a statement does not hold."""
+    if not statement:
+        sys.exit(f"this does not hold: {words}")
 
 
 def report(title: str, ours: float, target: str = "", **peers: float) -> None:

@@ -1,16 +1,17 @@
 """What is measured of this library: fits on shards, in this process or by Dask, and checks of certificates."""
 
 import pickle
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 from sklearn.base import clone
+from timing import peak_bytes, timed
 
 from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier
 from clifford_rand_nn.shards.engines.local import as_engine
 from clifford_rand_nn.shards.source import Shards
-from sharded.made import files, judged, judges
-from sharded.process import Clock, peak
+from sharded.made import files, first_rows, judged, judges
 from sharded.products import Counted
 
 _FEW = 2048  # rows of the fit that comes first
@@ -20,30 +21,27 @@ def gated(folder, rows=None, gates=50, beta=1e-3, tol=1e-2, threads=2, dask=0, t
     """Fit the gated network on the first rows; its certificate, its passes and their bare products."""
     shards = Shards(*files(folder, rows))
     model = GatedReLUClassifier(gates, beta=beta, tol=tol, loss="logistic", random_state=0)
-    with Workers(dask) as client:
+    with dask_client(dask) as client:
         wanted = "torch" if torch else client
-        first = _first_call(model, shards, wanted)
-        clock = Clock()
-        made = as_engine(wanted, shards, "fit")
-        engine = Counted(made, 0 if torch else threads)
-        model.fit(shards, engine=engine)
-        measured = clock.read()
-        workers = [] if client is None else list(client.run(peak).values())
-    memory = peak()
-    proof = model.certificate_
+        # libraries load the rest of themselves, and compiled code is read
+        block = next(shards.blocks(shards.parts[0]._replace(stop=_FEW), _FEW))
+        few = clone(model).set_params(max_iter=3)
+        _, first, _ = timed(lambda: few.fit(Shards([block.X], [block.y]), engine=wanted))
+        local = as_engine(wanted, shards, "fit")
+        engine = Counted(local, 0 if torch else threads)
+        _, wall, cpu = timed(lambda: model.fit(shards, engine=engine))
+        workers = [] if client is None else list(client.run(peak_bytes).values())
+    memory, proof = peak_bytes(), model.certificate_
     if keep is not None:
         Path(keep).write_bytes(pickle.dumps(model))
-    sums = [one for one in engine.passes if one["products"]]
-    device = str(getattr(made, "device", "cpu"))
-    verified = proof.verify(shards).relative_gap if torch else None
+    sums = [entry for entry in engine.passes if entry["products"]]
     return {
-        **measured,
         "first": first,
-        "device": device,
-        "verified": verified,
-        "each_pass": [one["seconds"] for one in sums],
-        "seconds": measured["seconds"] - engine.bare,
-        "cpu": measured["cpu"] - engine.bare_cpu,
+        "device": str(getattr(local, "device", "cpu")),
+        "verified": proof.verify(shards).relative_gap if torch else None,
+        "each_pass": [entry["seconds"] for entry in sums],
+        "seconds": wall - engine.bare,
+        "cpu": cpu - engine.bare_cpu,
         "peak": memory,
         "workers": workers,
         "n": shards.n,
@@ -51,62 +49,36 @@ def gated(folder, rows=None, gates=50, beta=1e-3, tol=1e-2, threads=2, dask=0, t
         "gap": proof.relative_gap,
         "steps": model.n_iter_,
         "passes": len(sums),
-        "pass_seconds": sum(one["seconds"] for one in sums),
-        "pass_cpu": sum(one["cpu"] for one in sums),
-        "beside_cpu": measured["cpu"] - engine.bare_cpu - sum(one["cpu"] for one in engine.passes),
-        "product_seconds": sum(one["products"][0] for one in sums),
-        "product_cpu": sum(one["products"][1] for one in sums),
-        "other": [(one["name"], round(one["seconds"], 2)) for one in engine.passes if not one["products"]],
+        "pass_seconds": sum(entry["seconds"] for entry in sums),
+        "pass_cpu": sum(entry["cpu"] for entry in sums),
+        "beside_cpu": cpu - engine.bare_cpu - sum(entry["cpu"] for entry in engine.passes),
+        "product_seconds": sum(entry["products"][0] for entry in sums),
+        "product_cpu": sum(entry["products"][1] for entry in sums),
+        "other": [(entry["name"], round(entry["seconds"], 2)) for entry in engine.passes if not entry["products"]],
         **_test(model, folder, held),
     }
 
 
-def _first_call(model, shards, engine):
-    """Seconds of a fit to a few rows: libraries load the rest of themselves, and compiled code is read."""
-    part = shards.parts[0]._replace(stop=_FEW)
-    block = next(shards.blocks(part, _FEW))
-    clock = Clock()
-    clone(model).set_params(max_iter=3).fit(Shards([block.X], [block.y]), engine=engine)
-    return clock.read()["seconds"]
-
-
 def default(folder, rows=None, memory_rows=None):
     """Fit the default network on shards, or on the first rows in memory."""
-    X, y = files(folder, rows)
     model = ConvexNetworkClassifier()
-    clock = Clock()
-    if memory_rows is None:
-        model.fit(Shards(X, y))
-    else:
-        wanted = [_first(paths, memory_rows) for paths in (X, y)]
-        model.fit(wanted[0].astype(np.float64), wanted[1])
-    return {**clock.read(), "peak": peak(), **_test(model, folder)}
-
-
-def _first(paths, rows):
-    found, count = [], 0
-    for path in paths:
-        found.append(np.load(path))
-        count += len(found[-1])
-        if count >= rows:
-            break
-    return np.concatenate(found)[:rows]
+    in_memory = memory_rows is not None
+    data = first_rows(folder, rows, memory_rows, np.float64) if in_memory else (Shards(*files(folder, rows)),)
+    _, wall, cpu = timed(lambda: model.fit(*data))
+    return {"seconds": wall, "cpu": cpu, "peak": peak_bytes(), **_test(model, folder)}
 
 
 def verify(folder, rows=None, kept=None, threads=2):
-    """Check a kept model's certificate from its shards; then from shards of which one label is another."""
+    """Check a kept model's certificate from its shards."""
     model = pickle.loads(Path(kept).read_bytes())
     shards = Shards(*files(folder, rows))
     engine = Counted(as_engine(None, shards, "verify"), threads)
-    clock = Clock()
-    proof = model.certificate_.verify(shards, engine=engine)
-    measured = clock.read()
     stored = model.certificate_
+    proof, wall, cpu = timed(lambda: stored.verify(shards, engine=engine))
     return {
-        **measured,
-        "seconds": measured["seconds"] - engine.bare,
-        "cpu": measured["cpu"] - engine.bare_cpu,
-        "peak": peak(),
+        "seconds": wall - engine.bare,
+        "cpu": cpu - engine.bare_cpu,
+        "peak": peak_bytes(),
         "passes": len(engine.passes),
         "gap": proof.relative_gap,
         "difference": abs(proof.primal - stored.primal) + abs(proof.dual - stored.dual),
@@ -119,24 +91,14 @@ def _test(model, folder, held=False):
     return {"accuracy": accuracy, "log_loss": loss}
 
 
-class Workers:
+@contextmanager
+def dask_client(workers, memory="1GB"):
     """A client of worker processes of one thread each, or None."""
+    if not workers:
+        yield None
+        return
+    from distributed import Client, LocalCluster
 
-    def __init__(self, workers):
-        self._workers = workers
-
-    def __enter__(self):
-        if not self._workers:
-            return None
-        from distributed import Client, LocalCluster
-
-        self._cluster = LocalCluster(
-            n_workers=self._workers, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit="1GB"
-        )
-        self._client = Client(self._cluster)
-        return self._client
-
-    def __exit__(self, *error):
-        if self._workers:
-            self._client.close()
-            self._cluster.close()
+    cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, memory_limit=memory)
+    with cluster, Client(cluster) as client:
+        yield client

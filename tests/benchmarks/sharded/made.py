@@ -58,8 +58,20 @@ def files(folder, rows=None):
     """Paths of X and of y of the first rows, whole shards."""
     folder = Path(folder)
     share = 1.0 if rows is None else rows / int(folder.name.split("x")[0])
-    found = [sorted(str(path) for path in folder.glob(f"{name}-*.npy")) for name in "Xy"]
-    return tuple(paths[: max(1, round(share * len(paths)))] for paths in found)
+    every = [sorted(str(path) for path in folder.glob(f"{name}-*.npy")) for name in "Xy"]
+    return tuple(paths[: max(1, round(share * len(paths)))] for paths in every)
+
+
+def first_rows(folder, rows, most, dtype=np.float32):
+    """The first ``most`` rows and labels of the shards, in memory."""
+    X, y, count = [], [], 0
+    for path, label in zip(*files(folder, rows), strict=True):
+        X.append(np.load(path).astype(dtype))
+        y.append(np.load(label).astype(np.int32))
+        count += len(y[-1])
+        if count >= most:
+            break
+    return np.concatenate(X)[:most], np.concatenate(y)[:most]
 
 
 def judges(folder, held=False):

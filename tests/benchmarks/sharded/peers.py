@@ -8,9 +8,10 @@ training rows of the last one (``held``).
 import time
 
 import numpy as np
+from timing import peak_bytes, timed
 
-from sharded.made import files, judged, judges
-from sharded.process import peak
+from sharded.fits import dask_client
+from sharded.made import files, first_rows, judged, judges
 
 
 class Curve:
@@ -30,27 +31,12 @@ class Curve:
         self._since = time.perf_counter()
 
     def result(self, rows, **more):
-        return {"points": self.points, "peak": peak(), "rows": rows, **more}
+        return {"points": self.points, "peak": peak_bytes(), "rows": rows, **more}
 
 
 def _shards(folder, rows):
     for X, y in zip(*files(folder, rows), strict=True):
         yield np.load(X).astype(np.float32), np.load(y).astype(np.int32)
-
-
-def _in_memory(folder, rows, most):
-    """The first rows that are at most so many bytes in float32."""
-    X, y = files(folder, rows)
-    d = np.load(X[0], mmap_mode="r").shape[1]
-    n = int(most / (4 * d))
-    kept, labels, count = [], [], 0
-    for one, other in zip(X, y, strict=True):
-        kept.append(np.load(one).astype(np.float32))
-        labels.append(np.load(other).astype(np.int32))
-        count += len(labels[-1])
-        if count >= n:
-            break
-    return np.concatenate(kept)[:n], np.concatenate(labels)[:n]
 
 
 def sgd(folder, rows=None, limit=120.0, held=False, seed=0, eta0=0.01, power_t=0.25):
@@ -83,7 +69,8 @@ def saga(folder, rows=None, limit=120.0, held=False, most=0.4e9, C=1.0):
     from sklearn.linear_model import LogisticRegression
 
     curve = Curve(folder, held)
-    X, y = _in_memory(folder, rows, most)
+    d = np.load(files(folder)[0][0], mmap_mode="r").shape[1]
+    X, y = first_rows(folder, rows, int(most / (4 * d)))
     steps = 1
     model = LogisticRegression(C=C, solver="saga", warm_start=True, max_iter=steps, random_state=0)
     while curve.seconds < limit and len(curve.points) < 8:
@@ -173,35 +160,25 @@ def xgboost(folder, rows=None, limit=120.0, held=False, **settings):
 def dask_ml(folder, rows=None, limit=120.0, held=False, C=1.0):
     """dask-ml's `LogisticRegression` (L-BFGS of dask-glm) on two worker processes; a point for each number of steps."""
     import dask.array as da
+    from dask import delayed
     from dask_ml.linear_model import LogisticRegression
-    from distributed import Client, LocalCluster
 
     paths, labels = files(folder, rows)
     test, labelled = judges(folder, held)
-    stored = [(np.load(path, mmap_mode="r"), np.load(label)) for path, label in zip(paths, labels, strict=True)]
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit="4GB")
-    with cluster, Client(cluster) as client:
-        lazy = [
-            da.from_delayed(_lazy(path), one.shape, np.float32) for path, (one, _) in zip(paths, stored, strict=True)
-        ]
-        X = da.concatenate(lazy)
-        y = da.concatenate([da.from_array(one.astype(np.int32), chunks=len(one)) for _, one in stored])
+    shapes, labels = [np.load(path, mmap_mode="r").shape for path in paths], [np.load(path) for path in labels]
+    with dask_client(2, "4GB") as client:
+        parts = zip(paths, shapes, strict=True)
+        X = da.concatenate([da.from_delayed(delayed(_read)(path), shape, np.float32) for path, shape in parts])
+        y = da.concatenate([da.from_array(label.astype(np.int32), chunks=len(label)) for label in labels])
         points, seconds = [], 0.0
         for steps in (2, 5, 10, 25):
             if seconds > limit / 2:
                 break
-            begin = time.perf_counter()
-            model = LogisticRegression(solver="lbfgs", max_iter=steps, C=C).fit(X, y)
-            seconds = time.perf_counter() - begin
+            model = LogisticRegression(solver="lbfgs", max_iter=steps, C=C)
+            _, seconds, _ = timed(lambda model=model: model.fit(X, y))
             points.append((round(seconds, 3), *judged(model.predict_proba(test)[:, 1], labelled)))
-        peaks = list(client.run(peak).values())
-    return {"points": points, "peak": max(peaks), "rows": sum(len(one) for _, one in stored)}
-
-
-def _lazy(path):
-    import dask
-
-    return dask.delayed(_read)(path)
+        memory = max(client.run(peak_bytes).values())
+    return {"points": points, "peak": memory, "rows": sum(len(label) for label in labels)}
 
 
 def _read(path):
@@ -217,3 +194,8 @@ GRIDS = {
     "dask_ml": [{"C": C} for C in (1e-3, 1e-1, 10.0, 1e3)],
 }
 PEERS = {"sgd": sgd, "saga": saga, "lightgbm": lightgbm, "xgboost": xgboost, "dask_ml": dask_ml}
+
+
+def run(name, folder, seconds, **options):
+    """Run a peer by its name, until so many seconds of training."""
+    return PEERS[name](folder, limit=seconds, **options)
