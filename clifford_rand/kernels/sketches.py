@@ -36,12 +36,7 @@ def over_rows(kernel: Callable[..., object], X: NDArray[Any], arguments: tuple[A
 
 
 def over_columns(
-    x: NDArray[Any],
-    starts: NDArray[np.int64],
-    place: NDArray[np.uint32],
-    sign: NDArray[Any],
-    scale: float,
-    width: int,
+    x: NDArray[Any], starts: NDArray[np.int64], place: NDArray[np.uint32], sign: NDArray[Any], scale: float, width: int
 ) -> NDArray[Any]:
     """Return (width, k), written by `sparse_columns` in slices of the columns of x (d, k), one thread each."""
     out = np.empty((width, x.shape[1]), x.dtype)

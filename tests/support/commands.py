@@ -59,10 +59,7 @@ COMMANDS = (
         ("state",),
     ),
     Command(
-        "network of shards",
-        "fit --shards rows -q --force --out new.npz --checkpoint state",
-        ("new.npz",),
-        ("state",),
+        "network of shards", "fit --shards rows -q --force --out new.npz --checkpoint state", ("new.npz",), ("state",)
     ),
     Command(
         "predict shards",

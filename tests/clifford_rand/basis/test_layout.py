@@ -10,6 +10,7 @@ from clifford_rand import algebra
 from clifford_rand.basis import layout
 from clifford_rand.functions import exponential, norms
 from clifford_rand.multivector.base import StoredComponents
+from support.refusals import refused
 
 
 def lie_apart(A):
@@ -82,8 +83,7 @@ def test_blades_and_places_are_remembered(monkeypatch):
     assert alg.e21 == -alg.e12
     A = alg.random_multivector(0)
     assert A["e21"] == -A["e12"] == -A[np.str_("e12")]
-    with pytest.raises(cr.ArgumentError, match="name"):
-        A["e15"]
+    refused("name", lambda: A["e15"])
     assert pickle.loads(pickle.dumps(alg)).e12 == alg.e12
     monkeypatch.setattr(algebra, "MOST_NAMES", 50)
     wide = cr.Algebra(300)

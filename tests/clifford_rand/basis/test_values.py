@@ -16,6 +16,7 @@ from clifford_rand.compat import Cl
 from clifford_rand.presets import cga, pga
 from support.clock import within
 from support.metrics import algebras
+from support.refusals import refused
 
 ALG = cr.Algebra(3)
 
@@ -126,10 +127,8 @@ def test_replace():
     assert (batch["e12"] == 1).all()
     assert A.replace({"e1": 2**70})["e1"] == 2**70
     assert A.replace({}) == A
-    with pytest.raises(cr.ArgumentError, match="name of a blade"):
-        A.replace({"e9": 1})
-    with pytest.raises(cr.ArgumentError, match="numbers, fractions or symbols"):
-        A.replace({"e1": "x"})
+    refused("name of a blade", A.replace, {"e9": 1})
+    refused("numbers, fractions or symbols", A.replace, {"e1": "x"})
 
 
 # ---- integers
@@ -235,10 +234,8 @@ def test_metrics_of_large_integers():
 
 
 def test_floats_that_no_integer_holds():
-    with pytest.raises(cr.ArgumentError, match="within ±2"):
-        ALG.vector([1e30, 0, 0]).astype(int)
-    with pytest.raises(cr.ArgumentError, match="within ±2"):
-        ALG.vector([np.nan, 0, 0]).astype(int)
+    refused("within ±2", lambda: ALG.vector([1e30, 0, 0]).astype(int))
+    refused("within ±2", lambda: ALG.vector([np.nan, 0, 0]).astype(int))
     assert ALG.vector([2**40, 1, 0]).astype(np.int32) == ALG.vector([2**40, 1, 0])
 
 
@@ -349,11 +346,9 @@ def test_the_repr_of_infinities_parses_back(names):
 def test_inverses_out_of_range_are_errors():
     """The inverse of 5e-324 e1 is 2e323 e1, which no float64 holds; it was inf e1."""
     for A in (5e-324 * ALG.e1, 1e-310 * (2 + ALG.e1), ALG.vector([[1.0, 0, 0], [5e-324, 0, 0]])):
-        with pytest.raises(cr.ArgumentError, match="beyond the range"):
-            A.inv()
+        refused("beyond the range", A.inv)
     assert (1e-308 * ALG.e1).inv().isclose(1e308 * ALG.e1)
-    with pytest.raises(cr.ArgumentError, match="beyond the range"):
-        (np.float32(1e-45) * ALG.e1.astype(np.float32)).inv()
+    refused("beyond the range", lambda: (np.float32(1e-45) * ALG.e1.astype(np.float32)).inv())
 
 
 def test_empty_batches():

@@ -16,6 +16,7 @@ from clifford_rand.functions import closed_inverse
 from clifford_rand.functions.closed_inverse import _by_adjugate, inverse_code, limit_of, versors_of_rows
 from clifford_rand.functions.norms import function_of_rows
 from clifford_rand.functions.scaling import eps_of, safe_range
+from support.refusals import refused
 
 DTYPES = [np.dtype(np.float32), np.dtype(np.float64)]
 
@@ -130,10 +131,8 @@ def test_a_sample_without_norm_or_inverse_is_named():
     batch = np.ones((40, 2)) * [2.0, 1.0]
     batch[17] = 1.0
     for operation in ("inv", "normalized"):
-        with pytest.raises(cr.ArgumentError, match="0"):
-            getattr(plane.vector(batch), operation)()
-    with pytest.raises(cr.ArgumentError, match="17"):
-        plane.vector(batch).inv()
+        refused("0", getattr(plane.vector(batch), operation))
+    refused("17", lambda: plane.vector(batch).inv())
     assert plane.vector(batch).norm()[17] == 0
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from clifford_rand import _threads
 from clifford_rand._threads import cached_property, for_each_slice, map_ahead, sum_of_parts
+from support.refusals import refused
 
 
 @pytest.fixture(autouse=True)
@@ -77,8 +78,7 @@ def test_an_error_is_raised_after_all_slices_have_ended(bad):
         finally:
             running.remove(part.start)
 
-    with pytest.raises(ValueError, match=f"slice {bad}"):
-        for_each_slice(work, 4)
+    refused(f"slice {bad}", for_each_slice, work, 4, error=ValueError)
     assert not running
     assert (_count(9) == 1).all()
 
@@ -187,8 +187,7 @@ def test_a_failure_comes_in_its_place_and_ends_the_work():
         return i
 
     seen = []
-    with pytest.raises(ValueError, match="five"):
-        seen.extend(map_ahead(work, range(1000), 2))
+    refused("five", lambda: seen.extend(map_ahead(work, range(1000), 2)), error=ValueError)
     assert seen == list(range(5))
     assert max(began) < 10
     ahead = map_ahead(work, range(6, 1000), 2)
@@ -238,5 +237,4 @@ def test_a_sum_raises_what_a_term_raises():
             raise ValueError("late")
         return np.zeros(2)
 
-    with pytest.raises(ValueError, match="late"):
-        sum_of_parts(term, 40)
+    refused("late", sum_of_parts, term, 40, error=ValueError)

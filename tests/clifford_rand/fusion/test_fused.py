@@ -16,6 +16,7 @@ from clifford_rand.basis.keys import keys_of_masks
 from clifford_rand.fusion.multivector import TracedMultivector
 from clifford_rand.fusion.unsupported import REASONS
 from clifford_rand.multivector.base import INTERNAL, BladeAttributes
+from support.refusals import refused
 
 ALGEBRAS = {
     "Cl(1)": cr.Algebra(1),
@@ -446,10 +447,11 @@ class TestArrayFunction:
 
     def test_what_cannot_be_emitted(self):
         alg = ALGEBRAS["CGA"]
-        with pytest.raises(cr.ArgumentError, match="function must be one that can be traced"):
-            cr.fused(lambda B: B.exp()).array_function(alg.random_multivector(0, (), 2))
-        with pytest.raises(cr.ArgumentError, match="complex"):
-            cr.fused(lambda B: B * 2).array_function(alg.e12 * 1j)
+        refused(
+            "function must be one that can be traced",
+            lambda: cr.fused(lambda B: B.exp()).array_function(alg.random_multivector(0, (), 2)),
+        )
+        refused("complex", lambda: cr.fused(lambda B: B * 2).array_function(alg.e12 * 1j))
 
 
 class TestFallback:
@@ -501,8 +503,7 @@ class TestFallback:
         assert "array_function" in fused.fallback_reason
 
     def test_an_error_of_the_plain_function_is_its_error(self):
-        with pytest.raises(cr.ArgumentError, match="integers from 0 to 3"):
-            cr.fused(lambda a: a.grade(7), backend="numpy")(ALGEBRAS["Cl(3)"].e1)
+        refused("integers from 0 to 3", lambda: cr.fused(lambda a: a.grade(7), backend="numpy")(ALGEBRAS["Cl(3)"].e1))
 
     @pytest.mark.parametrize("backend", [pytest.param("numba", marks=pytest.mark.slow), "numpy"])
     def test_guards(self, backend):
@@ -520,14 +521,10 @@ class TestFallback:
         grown = cr.fused(lambda B: B.exp(), backend=backend)
         assert _is_same(grown(400.0 * alg.g0 ^ alg.g1), (400.0 * alg.g0 ^ alg.g1).exp())
         assert grown.fallback_reason
-        with pytest.raises(cr.ArgumentError, match="out of range"):
-            grown(1e5 * alg.g0 ^ alg.g1)
-        with pytest.raises(cr.ArgumentError, match="finite"):
-            grown(np.nan * alg.g0 ^ alg.g1)
-        with pytest.raises(cr.ArgumentError, match="of non-zero norm"):
-            norms(alg("g0 + g1"))
-        with pytest.raises(cr.ArgumentError, match="invertible"):
-            cr.fused(lambda x: x.inv(), backend=backend)(alg("1.0*g0 + g1"))
+        refused("out of range", grown, 1e5 * alg.g0 ^ alg.g1)
+        refused("finite", grown, np.nan * alg.g0 ^ alg.g1)
+        refused("of non-zero norm", lambda: norms(alg("g0 + g1")))
+        refused("invertible", lambda: cr.fused(lambda x: x.inv(), backend=backend)(alg("1.0*g0 + g1")))
 
     @pytest.mark.parametrize("backend", ["numba", "numpy"])
     def test_only_samples_whose_guard_fails_run_plainly(self, backend):
@@ -570,14 +567,12 @@ class TestFallback:
         assert str(got.value) == str(want.value)
 
     def test_arguments(self):
-        with pytest.raises(cr.ArgumentError, match="'backend' parameter of fused must be one of 'numba', 'numpy'"):
-            cr.fused(lambda a: a, backend="c")
-        with pytest.raises(cr.ArgumentError, match="'static' parameter of fused must be among the arguments a"):
-            cr.fused(lambda a: a, static="b")
-        with pytest.raises(cr.ArgumentError, match="not called yet"):
-            cr.fused(lambda a: a).source()
-        with pytest.raises(TypeError, match="missing a required argument"):
-            cr.fused(lambda a: a)()
+        refused(
+            "'backend' parameter of fused must be one of 'numba', 'numpy'", lambda: cr.fused(lambda a: a, backend="c")
+        )
+        refused("'static' parameter of fused must be among the arguments a", lambda: cr.fused(lambda a: a, static="b"))
+        refused("not called yet", lambda: cr.fused(lambda a: a).source())
+        refused("missing a required argument", lambda: cr.fused(lambda a: a)(), error=TypeError)
 
 
 def _calls(names, *more):
@@ -683,15 +678,13 @@ class TestMethods:
                 B = alg.random_multivector(27, 3, k)
                 for name in ("project", "reject", "reflect"):
                     fused = cr.fused(lambda x, B, name=name: getattr(x, name)(B), backend="numpy")
-                    with pytest.raises(cr.ArgumentError, match="must be a blade, a wedge of vectors"):
-                        fused(x, B)
+                    refused("must be a blade, a wedge of vectors", fused, x, B)
                     a, b, c = (alg.random_multivector(28 + i, 3, 1) for i in range(3))
                     blade = a ^ b if k == 2 else a ^ b ^ c
                     assert _is_same(fused(x, blade), getattr(x, name)(blade), 1e-11)
                     assert fused.fallback_reason is None
         null = ALGEBRAS["PGA"]("1.0*e01")
-        with pytest.raises(cr.ArgumentError, match="not null"):
-            cr.fused(lambda x: x.reject(null), backend="numpy")(ALGEBRAS["PGA"].e1)
+        refused("not null", lambda: cr.fused(lambda x: x.reject(null), backend="numpy")(ALGEBRAS["PGA"].e1))
 
     @pytest.mark.parametrize("name", ["Cl(4)", "STA", "CGA", "PGA", "Cl(0,4)"])
     def test_bivector_split(self, name):

@@ -11,6 +11,7 @@ import clifford_rand as cr
 from clifford_rand.functions.vector_derivative import geometric_derivative
 from clifford_rand.symbolic.closed_forms import exponential_of_square, square_root
 from clifford_rand.symbolic.coefficients import is_zero
+from support.refusals import refused
 
 A, B, C = sp.symbols("a b c", real=True)
 SIGNATURES = [(p, q, r) for n in (1, 2, 3) for p, q, r in itertools.product(range(n + 1), repeat=3) if p + q + r == n]
@@ -44,8 +45,7 @@ def test_symbols_are_real_unless_asked_otherwise():
 
 @pytest.mark.parametrize("name", ["", "1a", "a b", None])
 def test_symbols_need_an_identifier(name):
-    with pytest.raises(cr.ArgumentError, match="'name' parameter of symbols must be an identifier"):
-        cr.Algebra(2).symbols(name)
+    refused("'name' parameter of symbols must be an identifier", lambda: cr.Algebra(2).symbols(name))
 
 
 def test_a_multivector_is_not_taken_for_a_scalar():
@@ -117,14 +117,10 @@ def test_diff_is_a_derivation():
 def test_diff_by_a_symbol_that_is_not_there_is_zero_and_by_a_namesake_an_error():
     F = cr.Algebra(2).symbols("a", 1)
     assert F.diff(sp.Symbol("z")).is_zero()
-    with pytest.raises(cr.ArgumentError, match=r"assumptions of its namesake.*Give its name as text"):
-        F.diff(sp.Symbol("a1"))
-    with pytest.raises(cr.ArgumentError, match="They are a1, a2"):
-        F.diff("a3")
-    with pytest.raises(cr.ArgumentError, match="a SymPy symbol or its name"):
-        F.diff(1.5)
-    with pytest.raises(cr.ArgumentError, match="'n' parameter of diff"):
-        F.diff("a1", 0)
+    refused(r"assumptions of its namesake.*Give its name as text", lambda: F.diff(sp.Symbol("a1")))
+    refused("They are a1, a2", F.diff, "a3")
+    refused("a SymPy symbol or its name", F.diff, 1.5)
+    refused("'n' parameter of diff", F.diff, "a1", 0)
 
 
 def test_substitution_commutes_with_products():
@@ -136,10 +132,8 @@ def test_substitution_commutes_with_products():
     assert a.subs("a12", A)["e12"] == A
     assert a.subs([("a1", B), (B, 2)])["e1"] == 2
     for wrong in ((), (1, 2, 3), ("a1",)):
-        with pytest.raises(cr.ArgumentError, match="'replacements' parameter of subs"):
-            a.subs(*wrong)
-    with pytest.raises(cr.ArgumentError, match="Use lambdify for arrays"):
-        a.subs("a1", np.ones(3))
+        refused("'replacements' parameter of subs", a.subs, *wrong)
+    refused("Use lambdify for arrays", lambda: a.subs("a1", np.ones(3)))
 
 
 def test_nothing_is_simplified_unless_asked():
@@ -164,16 +158,11 @@ def test_to_numeric(dtype):
 
 def test_to_numeric_says_what_is_wrong():
     alg = cr.Algebra(2)
-    with pytest.raises(cr.ArgumentError, match=r"of to_numeric must be free of symbols. Got the symbols a, b"):
-        (A * alg.e1 + B).to_numeric()
-    with pytest.raises(cr.ArgumentError, match=r"of astype must be free of symbols"):
-        (A * alg.e1).astype(float)
-    with pytest.raises(cr.ArgumentError, match=r"that float64 can hold\. Got the complex number I"):
-        (sp.I * alg.e1).to_numeric()
-    with pytest.raises(cr.ArgumentError, match="1/2, not an integer"):
-        (sp.Rational(1, 2) * alg.e1).to_numeric(np.int64)
-    with pytest.raises(cr.ArgumentError, match="Choose another dtype"):
-        (10**400 * alg.e1.astype(object)).to_numeric()
+    refused(r"of to_numeric must be free of symbols. Got the symbols a, b", lambda: (A * alg.e1 + B).to_numeric())
+    refused(r"of astype must be free of symbols", lambda: (A * alg.e1).astype(float))
+    refused(r"that float64 can hold\. Got the complex number I", lambda: (sp.I * alg.e1).to_numeric())
+    refused("1/2, not an integer", lambda: (sp.Rational(1, 2) * alg.e1).to_numeric(np.int64))
+    refused("Choose another dtype", lambda: (10**400 * alg.e1.astype(object)).to_numeric())
     assert (sp.I * alg.e1).to_numeric(complex) == 1j * alg.e1
 
 
@@ -226,36 +215,25 @@ def test_lists_of_symbols_are_taken_and_sympys_lambdify_names_ours():
     M = A * cr.Algebra(2).e1 + B
     assert M.lambdify([A, B])(2.0, 3.0) == M.lambdify(A, B)(2.0, 3.0)
     for function in (lambda: sp.lambdify([A, B], M), lambda: sp.ccode(M)):
-        with pytest.raises(cr.ArgumentError, match=r"take no multivector: A.lambdify"):
-            function()
+        refused(r"take no multivector: A.lambdify", function)
 
 
 def test_lambdify_says_what_is_wrong():
     alg = cr.Algebra(2)
     M = A * alg.e1 + B
-    with pytest.raises(cr.ArgumentError, match="Got no argument for b instead"):
-        M.lambdify(A)
-    with pytest.raises(cr.ArgumentError, match="Got a symbol twice"):
-        M.lambdify(A, B, A)
-    with pytest.raises(cr.ArgumentError, match=r"'backend' parameter of lambdify must be one of 'numpy', 'numba'"):
-        M.lambdify(A, B, backend="jax")
-    with pytest.raises(cr.ArgumentError, match="multivectors of distinct symbols"):
-        M.lambdify(2 * alg.e1, A, B)
-    with pytest.raises(cr.ArgumentError, match="one, not a batch"):
-        (np.array([A, B]) * alg.e1).lambdify(A, B)
-    with pytest.raises(cr.ArgumentError, match="functions of Python's math module"):
-        (sp.Function("f")(A) * alg.e1).lambdify(A, backend="numba")
+    refused("Got no argument for b instead", M.lambdify, A)
+    refused("Got a symbol twice", M.lambdify, A, B, A)
+    refused(r"'backend' parameter of lambdify must be one of 'numpy', 'numba'", M.lambdify, A, B, backend="jax")
+    refused("multivectors of distinct symbols", M.lambdify, 2 * alg.e1, A, B)
+    refused("one, not a batch", lambda: (np.array([A, B]) * alg.e1).lambdify(A, B))
+    refused("functions of Python's math module", lambda: (sp.Function("f")(A) * alg.e1).lambdify(A, backend="numba"))
     f = M.lambdify(A, B)
-    with pytest.raises(cr.ArgumentError, match=r"must be 2 arguments\. Got 1"):
-        f(1.0)
-    with pytest.raises(cr.ArgumentError, match="numbers or arrays of them"):
-        f(A, 1)
+    refused(r"must be 2 arguments\. Got 1", f, 1.0)
+    refused("numbers or arrays of them", f, A, 1)
     x = alg.symbols("x", 1)
     g = (x * x).lambdify(x)
-    with pytest.raises(cr.ArgumentError, match=r"without components outside grades \(1,\)"):
-        g(alg.e12 + alg.e1)
-    with pytest.raises(cr.ArgumentError, match="an array with 2 components"):
-        g(np.ones(3))
+    refused(r"without components outside grades \(1,\)", g, alg.e12 + alg.e1)
+    refused("an array with 2 components", lambda: g(np.ones(3)))
 
 
 # ---- the geometric derivative
@@ -345,20 +323,15 @@ def test_derivative_says_what_is_wrong():
     alg = cr.Algebra.pga(2)
     x = alg.symbols("x", 1)
     for rule in ("gp", "wedge", "lc"):
-        with pytest.raises(cr.ArgumentError, match=r'non-degenerate.*rule="wedge"'):
-            geometric_derivative(x, x, rule=rule)
+        refused(r'non-degenerate.*rule="wedge"', geometric_derivative, x, x, rule=rule)
     alg = cr.Algebra(2)
     x = alg.symbols("x", 1)
     for wrong in ([A], [A, A], [A, 1], alg.symbols("x"), A):
-        with pytest.raises(cr.ArgumentError, match="'x' parameter of geometric_derivative"):
-            geometric_derivative(x, wrong)
-    with pytest.raises(cr.ArgumentError, match="must be one of 'gp', 'wedge', 'lc'"):
-        geometric_derivative(x, x, rule="vee")
-    with pytest.raises(cr.ArgumentError, match="'side' parameter"):
-        geometric_derivative(x, x, side="up")
+        refused("'x' parameter of geometric_derivative", geometric_derivative, x, wrong)
+    refused("must be one of 'gp', 'wedge', 'lc'", geometric_derivative, x, x, rule="vee")
+    refused("'side' parameter", geometric_derivative, x, x, side="up")
     polar = cr.Algebra(metric=sp.Matrix([[1, 0], [0, A**2]]))
-    with pytest.raises(cr.ArgumentError, match="must be constant"):
-        geometric_derivative(polar.e1, [A, B])
+    refused("must be constant", geometric_derivative, polar.e1, [A, B])
 
 
 # ---- exact functions of one value
@@ -408,8 +381,7 @@ def test_is_zero_multiplies_out():
 
 def test_a_filter_needs_true_or_false():
     x = cr.Algebra(2).symbols("x", 1)
-    with pytest.raises(cr.ArgumentError, match="'function' parameter of filter must be true or false of every"):
-        x.filter(lambda c: c > 0)
+    refused("'function' parameter of filter must be true or false of every", lambda: x.filter(lambda c: c > 0))
 
 
 def test_functions_of_sympy_act_on_coefficients():
@@ -439,8 +411,7 @@ def test_functions_of_sympy_act_on_coefficients():
     assert sp.latex(A) == A._repr_latex_().strip("$")
     assert sp.latex(3 * alg.e1) == r"3\,\mathbf{e}_{1}"
     assert sp.integrate(x**2 * alg.e1, (x, 0, 1)) == sp.Rational(1, 3) * alg.e1
-    with pytest.raises(cr.ArgumentError, match="must be 2 coefficients"):
-        A.func(1)
+    refused("must be 2 coefficients", A.func, 1)
 
 
 def test_sympify_takes_scalars_as_numbers_and_others_as_they_are():
@@ -473,8 +444,7 @@ def test_functions_of_sympy_that_take_expressions_apart_name_the_remedy():
         lambda A: sp.Poly(A, x),
         lambda A: sp.summation(A, (x, 0, 3)),
     ):
-        with pytest.raises(AttributeError, match=r"A\.simplify\(f\) applies a function f"):
-            f(A)
+        refused(r"A\.simplify\(f\) applies a function f", f, A, error=AttributeError)
     assert A.simplify(sp.cancel) == (x + 1) * cr.Algebra(3).e1
     assert sp.limit(x * cr.Algebra(3).scalar(1), x, 2) == 2  # a scalar is an expression
 

@@ -143,7 +143,7 @@ def options(command):
     return found
 
 
-def rows(command, short=False):
+def rows(command):
     found = [] if command in SLOW else [Row(f"command {command}", 0, None, "as it is", "good")]
     for option, flag in options(command).items():
         for odd in ["a word"] if flag else VALUES:

@@ -31,7 +31,6 @@ class Good:
     arguments: tuple[Any, ...]
     options: dict[str, Any]
     run: Callable[..., Any] | None = None
-    slow: bool = False  # takes more than half a second: only the whole run tries it
 
     def attacked(self):
         """(place, argument) of every argument that has a kind; a place is an index or a name."""
@@ -60,9 +59,29 @@ def through(run, *arguments, **options):
     return Good(arguments, options, run)
 
 
-def as_lists(table):
-    """Return {name: list of calls} of a table that has the call itself where a name has one."""
-    return {name: calls if isinstance(calls, list) else [calls] for name, calls in table.items()}
+def catalogue(table):
+    """Return {name: list of calls} of a table {names: a call, a list of calls, or a function of the name}.
+
+    Names are separated by spaces; calls take the place of those of an earlier entry, or with a "+" come after them.
+    """
+    calls = {}
+    for key, entry in table.items():
+        names = key.split()
+        for name in names[names[0] == "+" :]:
+            made = entry(name) if callable(entry) else entry
+            calls[name] = (calls[name] if names[0] == "+" else []) + (made if isinstance(made, list) else [made])
+    return calls
+
+
+def each(owner, names, first=""):
+    """Return the methods ``names`` of a class as one key of a table."""
+    return first + " ".join(f"{owner}.{name}" for name in (names.split() if isinstance(names, str) else names))
+
+
+def get(value, name):
+    """Return an attribute by the last part of a name; of a method what it returns."""
+    found = getattr(value, name.rpartition(".")[2])
+    return found() if callable(found) and not hasattr(found, "leftward") else found
 
 
 def _kind(name):
@@ -103,3 +122,6 @@ sequence = _kind("sequence")  # of numbers > 0
 thing = _kind("thing")  # any other object of the library, or of one that it knows
 names = _kind("names")  # a sequence of words
 text = _kind("text")  # an expression or a name that is parsed
+
+RTOL = {"rtol": tolerance(1e-9)}
+DUAL = {"dual": flag(False)}

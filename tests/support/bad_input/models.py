@@ -1,5 +1,6 @@
 """Good calls of the networks: estimators and what belongs to them, paths, gates, certificates, files."""
 
+import itertools
 from collections.abc import Sized
 from functools import cache
 
@@ -26,17 +27,18 @@ SETTINGS = {
     "CrossProductLasso": {"subsample": 12, **_COMMON},
     "ConvexNetwork": {"rounds": 0, "loss": "squared"},
 }
+_ZEROS = {"zero": "right", "minus_zero": "right"}
 # of every parameter of an estimator a good value of its kind
 KINDS = {
     "n_gates": count(4, zero="right"),
     "gates": word("gaussian"),
-    "beta": positive(0.05, **{"zero": "right", "minus zero": "right"}),
+    "beta": positive(0.05, **_ZEROS),
     "penalty": word("group_l2"),
     "loss": word("squared"),
     "bias": word("penalized", true="right"),
     "fit_intercept": flag(True),
     "solver": word("auto"),
-    "tol": positive(1e-5, **{"zero": "right", "minus zero": "right"}),
+    "tol": positive(1e-5, **_ZEROS),
     "max_iter": count(200, missing="right"),
     "max_time": limit(5.0),
     "max_memory": limit(1e9),
@@ -92,83 +94,68 @@ def made(name):
 def _estimators():
     """Return the good calls of the eight estimators: data, every parameter, every method."""
     calls = {}
-    for name in (f"{kind}{task}" for kind in SETTINGS for task in ("Classifier", "Regressor")):
-        classifier = name.endswith("Classifier")
-        y = labels(LABELS) if classifier else targets(Y)
+    for kind, task in itertools.product(SETTINGS, ("Classifier", "Regressor")):
+        name, classifier, network = kind + task, task == "Classifier", kind == "ConvexNetwork"
         plain_y = LABELS if classifier else Y
-        own = {"groups": groups(GROUPS)} if name.startswith("ConvexNetwork") else {}
-        calls[f"nn.{name}.fit"] = [
-            through(_fit(name), rows(X), y),
-            through(_fit(name), X, plain_y, sample_weight=weights(W), **own),
+        y = (labels if classifier else targets)(plain_y)
+        own = {"groups": groups(GROUPS)} if network else {}
+        fits = [through(_fit(name), rows(X), y), through(_fit(name), X, plain_y, sample_weight=weights(W), **own)]
+        parameters = [
+            {key: KINDS[key]}
+            for key in getattr(nn, name)().get_params()
+            if key in KINDS and (key, kind) not in _OTHERWISE
         ]
-        parameters = getattr(nn, name)().get_params()
-        calls[f"nn.{name}"] = [
-            through(_fit(name), X, plain_y, **{key: KINDS[key]})
-            for key in parameters
-            if key in KINDS and (key, _kind(name)) not in _OTHERWISE
-        ]
-        if "Lasso" in name:
-            calls[f"nn.{name}"].append(through(_fit(name), X, plain_y, penalty=word("l1")))
-        if "Network" in name:
-            calls[f"nn.{name}"].append(through(_fit(name), X, plain_y, gates=word("infinite")))
-        if name.startswith("GatedReLU"):
+        if kind == "CrossProductLasso":
+            parameters.append({"penalty": word("l1")})
+        if network:
+            parameters.append({"gates": word("infinite")})
+            fits.append(through(_predicted(name, n_neurons=3, beta=0.05), rows(X), y))
+        if kind == "GatedReLU":
+            infinite = _predicted(name, gates="infinite", penalty="ridge", beta=0.05)
             chosen = _predicted(name, n_gates=4, random_state=0, tol=1e-3, max_iter=200)
-            calls[f"nn.{name}.fit "] = [
-                through(_predicted(name, gates="infinite", penalty="ridge", beta=0.05), rows(X), y),
-                through(chosen, rows(X), y, sample_weight=weights(W)),
-            ]
-        if name.startswith("ConvexNetwork"):
-            calls[f"nn.{name}.fit "] = through(_predicted(name, n_neurons=3, beta=0.05), rows(X), y)
-        methods = ["predict"] + ["decision_function"] * classifier
-        if classifier and _probable(name):
-            methods += ["predict_proba"]
-        if name == "ConvexNetworkClassifier":
-            methods += ["predict_log_proba"]
-        for method in methods:
-            calls[f"nn.{name}.{method}"] = good(made(name), rows(NEW))
-        if classifier and not _probable(name):
-            calls[f"nn.{name}.predict_proba"] = through(_proba(name), rows(NEW))
-        calls[f"nn.{name}.score"] = through(
-            lambda X, name=name, y=plain_y: fitted(name).score(X, y[: len(X)] if isinstance(X, Sized) else y),
-            rows(X, transposed="left out", no_rows="left out", one_row="left out", scale_1e300="other"),
-        )
+            fits += [through(infinite, rows(X), y), through(chosen, rows(X), y, sample_weight=weights(W))]
+        calls |= {
+            f"nn.{name}.fit": fits,
+            f"nn.{name}": [through(_fit(name), X, plain_y, **parameter) for parameter in parameters],
+            each(f"nn.{name}", ["predict"] + ["decision_function"] * classifier): good(made(name), rows(NEW)),
+            f"nn.{name}.score": through(
+                lambda X, name=name, y=plain_y: fitted(name).score(X, y[: len(X)] if isinstance(X, Sized) else y),
+                rows(X, transposed="left out", no_rows="left out", one_row="left out", scale_1e300="other"),
+            ),
+            **_exports(name, made(name), "model"),
+        }
+        if classifier:
+            calls[f"nn.{name}.predict_proba"] = (
+                good(made(name), rows(NEW)) if network else through(_proba(name), rows(NEW))
+            )
         if hasattr(getattr(nn, name), "beta_max"):
             calls[f"nn.{name}.beta_max"] = good(made(name), rows(X), y, weights(W))
         if hasattr(getattr(nn, name), "plan"):
             calls[f"nn.{name}.plan"] = good(made(name), thing(Made(lambda p=plain_y: nn.Shards([X], [p]))))
-        calls |= _exports(name, made(name), "model")
-    for method in ("predict_interval", "predict_with_interval"):
-        calls[f"nn.ConvexNetworkRegressor.{method}"] = good(made("ConvexNetworkRegressor"), rows(NEW), share(0.8))
-    return calls
+    calls["nn.ConvexNetworkClassifier.predict_log_proba"] = good(made("ConvexNetworkClassifier"), rows(NEW))
+    calls[each("nn.ConvexNetworkRegressor", "predict_interval predict_with_interval")] = good(
+        made("ConvexNetworkRegressor"), rows(NEW), share(0.8)
+    )
+    return calls  # fmt: skip
 
 
 def _exports(name, model, file):
-    onnx = path(f"{file}.onnx"), word("float64", as_bytes="right")
     return {
-        f"nn.{name}.to_onnx": good(model, onnx[0], dtype=onnx[1], coverage=share(0.8, missing="right")),
-        f"nn.{name}.to_source": good(model, path(f"{file}.py", missing="right"), coverage=share(0.8, missing="right")),
+        f"nn.{name}.to_onnx": good(model, path(f"{file}.onnx"), dtype=FLOAT64, coverage=COVERAGE),
+        f"nn.{name}.to_source": good(model, path(f"{file}.py", missing="right"), coverage=COVERAGE),
         f"nn.{name}.to_torch": through(lambda model: model.to_torch().state_dict(), model),
     }
 
 
-def _probable(name):
-    return name.startswith("ConvexNetwork")
-
-
 def _proba(name):
-    def run(new):
-        return getattr(nn, name)(**(_settings(name) | {"loss": "logistic"})).fit(X, LABELS).predict_proba(new)
-
-    return run
+    return lambda new: getattr(nn, name)(**(_settings(name) | {"loss": "logistic"})).fit(X, LABELS).predict_proba(new)
 
 
 def _predicted(name, **parameters):
     """Return a function of data that fits with these parameters alone and predicts."""
-
-    def run(X, y, sample_weight=None):
-        return getattr(nn, name)(**parameters).fit(X, y, sample_weight=sample_weight).predict(NEW)
-
-    return run
+    return lambda X, y, sample_weight=None: (
+        getattr(nn, name)(**parameters).fit(X, y, sample_weight=sample_weight).predict(NEW)
+    )
 
 
 @cache
@@ -178,9 +165,8 @@ def searched():
 
 @cache
 def searched_classes():
-    return nn.BetaCV(nn.GatedReLUClassifier(n_gates=3, loss="logistic", random_state=0), betas=[0.1, 0.01], cv=2).fit(
-        X, LABELS
-    )
+    model = nn.GatedReLUClassifier(n_gates=3, loss="logistic", random_state=0)
+    return nn.BetaCV(model, betas=[0.1, 0.01], cv=2).fit(X, LABELS)
 
 
 def _search(X, y, sample_weight=None, groups=None, **parameters):
@@ -192,32 +178,26 @@ def _search(X, y, sample_weight=None, groups=None, **parameters):
 SEARCHED, CLASSES = Made(searched), Made(searched_classes)
 
 
-def gates():
-    return nn.sample_gates(X, 4, rng=0)
-
-
-GATES = Made(gates)
+HUBER = {"loss": "huber", "huber_delta": positive(1.0, missing="right")}
+FLOAT64, COVERAGE = word("float64", as_bytes="right"), share(0.8, missing="right")
+REGRESSOR, BINARY = made("ConvexNetworkRegressor"), made("GatedReLUClassifier")
+GATES = Made(lambda: nn.sample_gates(X, 4, rng=0))
+_gates = thing(GATES, an_array="right")
+_P = count(2, one="right", infinity="right")
 NETWORK = Made(
     lambda: nn.TwoLayerNetwork(np.array([[1.0, 0.5], [-1.0, 2.0]]), np.array([0.1, 0.0]), np.ones((2, 1)), np.zeros(1))
 )
 CERTIFICATE = Made(lambda: fitted("GatedReLURegressor").certificate_)
 PATH = Made(lambda: nn.lasso_path(X, Y, subsample=10, n_betas=4, rng=0))
+_ENDED = thing(nn.Status.MAX_TIME)
 _PATH_OPTIONS = {
-    "bias": flag(False),
-    "loss": word("squared"),
-    "betas": sequence(np.array([0.2, 0.1])),
-    "sample_weight": weights(W),
+    "bias": flag(False), "loss": word("squared"), "betas": sequence(np.array([0.2, 0.1])), "sample_weight": weights(W),
     "max_iter": 300,  # what no gap is proved for, as beside a beta of 1e-150, is tried for so long
-}
+}  # fmt: skip
 _SOLVED = {
-    "n_betas": count(3),
-    "eps": share(0.1),
-    "tol": positive(1e-5),
-    "max_iter": count(500, missing="right"),
-    "max_time": limit(5.0),
-    "max_memory": limit(1e9),
-    "callback": function(None),
-}
+    "n_betas": count(3), "eps": share(0.1), "tol": positive(1e-5), "max_iter": count(500, missing="right"),
+    "max_time": limit(5.0), "max_memory": limit(1e9), "callback": function(None),
+}  # fmt: skip
 
 
 def axes():
@@ -227,180 +207,114 @@ def axes():
 
 
 AX = Made(axes)
-_AX = thing(AX, missing="left out")
 
-CALLS = {
+
+def _path(own, *fixed, **options):
+    """Return the good calls of a path: of data, of how it is solved, of Huber's loss."""
+    return [
+        good(rows(X), targets(Y), *own, **options, **_PATH_OPTIONS), good(X, Y, *fixed, **_SOLVED),
+        good(X, Y, *fixed, n_betas=2, **HUBER),
+    ]  # fmt: skip
+
+
+CALLS = catalogue({
     **_estimators(),
     "nn.BetaCV": [
-        *(
-            through(_search, X, Y, **{key: value})
-            for key, value in {
-                "estimator": thing(Made(lambda: nn.GatedReLURegressor(n_gates=3, random_state=0, max_iter=300))),
-                "betas": sequence(np.array([0.1, 0.01])),
-                "cv": count(2, missing="right", one="refused"),
-                "rule": word("best"),
-                "scoring": word("r2", missing="right", a_function="left out"),  # a function of its own, its errors too
-                "max_time": limit(20.0),
-                "n_jobs": count(1, missing="right", minus_one="right", far_below="right"),
-                "verbose": count(0, zero="right", true="right"),
-            }.items()
-        ),
+        *(through(_search, X, Y, **{key: value}) for key, value in {
+            "estimator": thing(Made(lambda: nn.GatedReLURegressor(n_gates=3, random_state=0, max_iter=300))),
+            "betas": sequence(np.array([0.1, 0.01])),
+            "cv": count(2, missing="right", one="refused"),
+            "rule": word("best"),
+            "scoring": word("r2", missing="right", a_function="left out"),  # a function of its own, its errors too
+            "max_time": limit(20.0),
+            "n_jobs": count(1, missing="right", minus_one="right", far_below="right"),
+            "verbose": count(0, zero="right", true="right"),
+        }.items()),
         through(_search, X, Y, betas=None, n_betas=count(3), eps=share(0.1)),
     ],
     "nn.BetaCV.fit": through(_search, rows(X), targets(Y), weights(W), groups(GROUPS)),
     "nn.BetaCV.predict": good(SEARCHED, rows(NEW)),
-    "nn.BetaCV.decision_function": good(CLASSES, rows(NEW)),
-    "nn.BetaCV.predict_proba": good(CLASSES, rows(NEW)),
+    "nn.BetaCV.decision_function nn.BetaCV.predict_proba": good(CLASSES, rows(NEW)),
     "nn.BetaCV.score": good(SEARCHED, rows(X, scale_1e300="other"), targets(Y, scale_1e300="other"), weights(W)),
     **_exports("BetaCV", SEARCHED, "cv"),
-    "nn.Certificate": through(lambda X, y: fitted("GatedReLURegressor").certificate_.verify(X, y).relative_gap, X, Y),
+    "nn.Certificate": through(lambda X, y: CERTIFICATE.make().verify(X, y).relative_gap, X, Y),
     "nn.Certificate.verify": good(CERTIFICATE, rows(X), targets(Y), weights(None)),
     "nn.Certificate.over_all_neurons": good(
         Made(lambda: fitted("CrossProductLassoRegressor").certificate_), rows(X), targets(Y), weights(None)
     ),
     "nn.Gates": through(
-        lambda D, o: nn.Gates.given(D, o).on(NEW),
-        rows(X[:2], every="right", no_columns="refused"),
+        lambda D, o: nn.Gates.given(D, o).on(NEW), rows(X[:2], every="right", no_columns="refused"),
         vector(np.array([0.1, 0.2]), missing="right"),
     ),
     "nn.Gates.given": good(rows(X[:2]), vector(np.array([0.1, 0.2]), missing="right")),
     "nn.Gates.on": good(GATES, rows(NEW)),
     "nn.Gates.take": good(GATES, index(np.array([0, 2]), truth_values="right")),
     "nn.Gates.without_incidence": good(X[:2], np.zeros(2), "given"),
-    "nn.activation_patterns": good(rows(X), thing(GATES, an_array="right")),
+    "nn.activation_patterns": good(rows(X), _gates),
     "nn.bracket_factor": good(rows(X[:5]), max_patterns=count(1000)),
     "nn.cross_product_dictionary": [
         through(
-            lambda X, **o: nn.cross_product_dictionary(X, **o).matrix(),
-            rows(X[:6]),
-            penalty=word("l1"),
-            bias=flag(True),
-            rtol=tolerance(1e-9),
-            graded=flag(False),
-            max_time=limit(5.0),
+            lambda X, **o: nn.cross_product_dictionary(X, **o).matrix(), rows(X[:6]), penalty=word("l1"),
+            bias=flag(True), rtol=tolerance(1e-9), graded=flag(False), max_time=limit(5.0),
         ),
         through(
             lambda **o: nn.cross_product_dictionary(X, **o).matrix(), subsample=count(8, missing="right"), rng=rng(0)
         ),
         through(lambda **o: nn.cross_product_dictionary(X[:6], **o).matrix(), family=word("rows", missing="right")),
     ],
-    "nn.enumerate_patterns": good(rows(X[:6]), flag(True), max_patterns=count(1000)),
-    "nn.exhaustive_gates": good(rows(X[:6]), flag(True), max_patterns=count(1000)),
+    "nn.enumerate_patterns nn.exhaustive_gates": good(rows(X[:6]), flag(True), max_patterns=count(1000)),
     "nn.pattern_count": good(
         count(6, zero="right"), count(2, zero="right"), flag(True), count(2, missing="right", zero="right")
     ),
     "nn.sample_gates": [
-        good(
-            rows(X),
-            count(4),
-            word("cross"),
-            count(2, missing="right"),
-            flag(True),
-            rng(0),
-            word("random"),
-            sketch=word("sjlt"),
-            mirror=flag(False),
-        ),
+        good(rows(X), count(4), word("cross"), count(2, missing="right"), flag(True), rng(0), word("random"),
+             sketch=word("sjlt"), mirror=flag(False)),
         good(rows(X), 4, "gaussian", rng=0),
     ],
     "nn.with_linear_gate": good(thing(GATES)),
     "nn.refine_gates": [
         good(
-            rows(X),
-            targets(Y),
-            thing(GATES, an_array="right"),
-            beta=positive(0.05),
-            loss=word("squared"),
-            bias=flag(True),
-            fit_intercept=flag(True),
-            sample_weight=weights(W),
-            candidates=word("cross"),
-            climb=flag(True),
-            rng=0,
-            max_rounds=1,
-            solver=AutoSolver(max_iter=300),
+            rows(X), targets(Y), _gates, beta=positive(0.05), loss=word("squared"), bias=flag(True),
+            fit_intercept=flag(True), sample_weight=weights(W), candidates=word("cross"), climb=flag(True), rng=0,
+            max_rounds=1, solver=AutoSolver(max_iter=300),
         ),
         good(
-            X,
-            Y,
-            GATES,
-            beta=0.05,
-            sketch_dim=count(2, missing="right"),
-            n_candidates=count(5, missing="right"),
-            per_round=count(2, missing="right"),
-            max_gates=count(5, missing="right"),
-            max_rounds=count(1),
-            max_time=limit(5.0),
-            tol=positive(1e-3),
-            rng=rng(0),
-            callback=function(None),
+            X, Y, GATES, beta=0.05, sketch_dim=count(2, missing="right"),
+            **{key: count(5, missing="right") for key in ("n_candidates", "per_round", "max_gates")},
+            max_rounds=count(1), max_time=limit(5.0), tol=positive(1e-3), rng=rng(0), callback=function(None),
             solver=thing(None, missing="right"),
         ),
-        good(X, Y, GATES, beta=0.05, loss="huber", huber_delta=positive(1.0, missing="right"), rng=0, max_rounds=1),
+        good(X, Y, GATES, beta=0.05, rng=0, max_rounds=1, **HUBER),
     ],
-    "nn.prune": good(thing(NETWORK), rows(X), count(2, one="right", infinity="right"), fit_intercept=flag(True)),
-    "nn.gated_path": [
-        good(
-            rows(X),
-            targets(Y),
-            thing(GATES, an_array="right"),
-            penalty=word("group_l2"),
-            fit_intercept=flag(True),
-            **_PATH_OPTIONS,
-        ),
-        good(X, Y, GATES, **_SOLVED),
-        good(X, Y, GATES, loss="huber", huber_delta=positive(1.0, missing="right"), n_betas=2),
-    ],
-    "nn.relu_path": [
-        good(
-            rows(X),
-            targets(Y),
-            thing(GATES, an_array="right", missing="left out"),
-            penalty=word("group_l2"),
-            **_PATH_OPTIONS,
-        ),
-        good(X, Y, GATES, **_SOLVED),
-        good(X, Y, GATES, loss="huber", huber_delta=positive(1.0, missing="right"), n_betas=2),
-    ],
+    "nn.prune": good(thing(NETWORK), rows(X), _P, fit_intercept=flag(True)),
+    "nn.gated_path": _path([_gates], GATES, penalty=word("group_l2"), fit_intercept=flag(True)),
+    "nn.relu_path": _path(
+        [thing(GATES, an_array="right", missing="left out")], GATES, penalty=word("group_l2")
+    ),
     "nn.lasso_path": [
-        good(
-            rows(X),
-            targets(Y),
-            penalty=word("l1"),
-            subsample=count(10, missing="left out"),
-            rng=rng(0),
-            **_PATH_OPTIONS,
-        ),
+        good(rows(X), targets(Y), penalty=word("l1"), subsample=count(10, missing="left out"), rng=rng(0),
+             **_PATH_OPTIONS),
         good(X, Y, subsample=10, rng=0, **_SOLVED),
-        good(X, Y, subsample=10, rng=0, loss="huber", huber_delta=positive(1.0, missing="right"), n_betas=2),
+        good(X, Y, subsample=10, rng=0, n_betas=2, **HUBER),
     ],
     "nn.RegularizationPath": through(
         lambda betas: nn.lasso_path(X, Y, subsample=10, betas=betas, rng=0).n_neurons, sequence(np.array([0.2, 0.1]))
     ),
-    "nn.RegularizationPath.ended": through(
-        lambda status: nn.lasso_path(X, Y, subsample=10, betas=[0.2, 0.1], rng=0).ended(status).status,
-        thing(nn.Status.MAX_TIME),
-    ),
+    "nn.RegularizationPath.ended": through(lambda status: PATH.make().ended(status).status, _ENDED),
     "nn.RegularizationPath.predict": good(PATH, rows(NEW)),
     "nn.Result": through(lambda: fitted("GatedReLURegressor").result_.objective),
-    "nn.Result.ended": through(
-        lambda status: fitted("GatedReLURegressor").result_.ended(status).status, thing(nn.Status.MAX_TIME)
-    ),
+    "nn.Result.ended": through(lambda status: fitted("GatedReLURegressor").result_.ended(status).status, _ENDED),
     "nn.TwoLayerNetwork": through(
-        lambda *a: nn.TwoLayerNetwork(*a).predict(NEW),
-        thing(np.ones((3, 2)), an_array="refused"),
-        thing(np.zeros(3), an_array="refused"),
-        thing(np.ones((3, 1)), an_array="right"),
+        lambda *a: nn.TwoLayerNetwork(*a).predict(NEW), thing(np.ones((3, 2)), an_array="refused"),
+        thing(np.zeros(3), an_array="refused"), thing(np.ones((3, 1)), an_array="right"),
         thing(np.zeros(1), an_array="refused"),
     ),
     "nn.TwoLayerNetwork.predict": good(NETWORK, rows(NEW)),
-    "nn.TwoLayerNetwork.penalty": good(NETWORK, count(2, one="right", infinity="right"), number(1.0, missing="right")),
-    "nn.TwoLayerNetwork.to_onnx": good(
-        NETWORK, path("network.onnx"), dtype=word("float64", as_bytes="right"), coverage=0.9
-    ),
+    "nn.TwoLayerNetwork.penalty": good(NETWORK, _P, number(1.0, missing="right")),
+    "nn.TwoLayerNetwork.to_onnx": good(NETWORK, path("network.onnx"), dtype=FLOAT64, coverage=0.9),
     "nn.TwoLayerNetwork.to_source": good(NETWORK, path("network.py", missing="right")),
     "nn.TwoLayerNetwork.to_torch": through(lambda network: network.to_torch().state_dict(), NETWORK),
-    "nn.TwoLayerNetwork.to_neurons": good(NETWORK, count(2, one="right", infinity="right")),
+    "nn.TwoLayerNetwork.to_neurons": good(NETWORK, _P),
     "nn.TwoLayerNetwork.to_gated": through(lambda: fitted("GatedReLURegressor").network_.to_gated()),
     "nn.TwoLayerNetwork.to_relu": good(NETWORK, rows(X)),
     "nn.load_model": good(path(Made(lambda: saved()))),
@@ -408,26 +322,16 @@ CALLS = {
     "nn.spiral": good(count(5)),
     "nn.explain": [
         good(
-            made("ConvexNetworkRegressor"),
-            rows(NEW, missing="right"),  # the whole model then
+            REGRESSOR, rows(NEW, missing="right"),  # the whole model then
             rows=rows(X, missing="right", a_frame="right"),  # its columns are then named
-            targets=targets(Y, missing="right"),
-            output=word(None, missing="right", every="right"),
-            n_repeats=count(2),
-            random_state=rng(0),
+            targets=targets(Y, missing="right"), output=word(None, missing="right", every="right"),
+            n_repeats=count(2), random_state=rng(0),
         ),
-        good(thing(made("GatedReLUClassifier")), NEW),
+        good(thing(BINARY), NEW),
     ],
-    "nn.export_onnx": good(
-        thing(made("ConvexNetworkRegressor")),
-        path("e.onnx"),
-        dtype=word("float64", as_bytes="right"),
-        coverage=share(0.8, missing="right"),
-    ),
-    "nn.export_source": good(
-        thing(made("ConvexNetworkRegressor")), path("e.py", missing="right"), coverage=share(0.8, missing="right")
-    ),
-}
+    "nn.export_onnx": good(thing(REGRESSOR), path("e.onnx"), dtype=FLOAT64, coverage=COVERAGE),
+    "nn.export_source": good(thing(REGRESSOR), path("e.py", missing="right"), coverage=COVERAGE),
+})  # fmt: skip
 
 
 @cache

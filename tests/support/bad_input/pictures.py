@@ -2,15 +2,18 @@
 
 import numpy as np
 
+import clifford_rand as cr
 import clifford_rand_nn as nn
 from support.bad_input.algebra import ALG
 from support.bad_input.good import *
-from support.bad_input.models import AX, LABELS, PATH, X, Y, fitted, made
+from support.bad_input.models import AX, GROUPS, LABELS, PATH, W, X, Y, fitted, made
+from support.bad_input.names import resolve
 
-NETWORK = made("ConvexNetworkClassifier")
-GATED = made("GatedReLUClassifier")
+NETWORK, GATED = made("ConvexNetworkClassifier"), made("GatedReLUClassifier")
 _ax = thing(AX, missing="right")
 _PROBABILITIES = np.linspace(0.05, 0.95, 24)
+_LABELS = labels(LABELS, one_class="right")
+_BINS = {"n_bins": count(3), "strategy": word("uniform")}
 
 
 def _drawn(display):
@@ -18,133 +21,83 @@ def _drawn(display):
     return [line.get_data() for line in display.ax_.lines]
 
 
-def _draw(make):
-    return lambda *arguments, **options: _drawn(make(*arguments, **options))
+DISPLAYS = {
+    "Certificate": lambda: nn.CertificateDisplay(fitted("GatedReLURegressor").certificate_),
+    "Convergence": lambda: nn.ConvergenceDisplay(fitted("GatedReLURegressor").result_.history),
+    "RegularizationPath": lambda: nn.RegularizationPathDisplay(np.array([0.2, 0.1])),
+    "DecisionRegions": lambda: nn.DecisionRegionsDisplay.from_estimator(
+        fitted("GatedReLUClassifier"), X, LABELS, resolution=10, ax=AX.make()
+    ),
+    "Calibration": lambda: nn.CalibrationDisplay.from_predictions(
+        (LABELS == "high").astype(int), _PROBABILITIES, ax=AX.make()
+    ),
+    "LearningCurve": lambda: nn.LearningCurveDisplay.from_left_out(
+        fitted("ConvexNetworkClassifier"), X, LABELS, train_sizes=(0.9, 1.0), ax=AX.make()
+    ),
+}
 
 
-def _display(kind):
-    return {
-        "Certificate": lambda: nn.CertificateDisplay(fitted("GatedReLURegressor").certificate_),
-        "Convergence": lambda: nn.ConvergenceDisplay(fitted("GatedReLURegressor").result_.history),
-        "Path": lambda: nn.RegularizationPathDisplay(np.array([0.2, 0.1])),
-        "Regions": lambda: nn.DecisionRegionsDisplay.from_estimator(
-            fitted("GatedReLUClassifier"), X, LABELS, resolution=10, ax=AX.make()
-        ),
-        "Calibration": lambda: nn.CalibrationDisplay.from_predictions(
-            (LABELS == "high").astype(int), _PROBABILITIES, ax=AX.make()
-        ),
-        "Curve": lambda: nn.LearningCurveDisplay.from_left_out(
-            fitted("ConvexNetworkClassifier"), X, LABELS, train_sizes=(0.9, 1.0), ax=AX.make()
-        ),
-    }[kind]  # fmt: skip
+def _plot(*arguments, **options):
+    """Return a function of the name of a display: the good call that draws it."""
+
+    def call(name):
+        make = DISPLAYS[name.split(".")[1].removesuffix("Display")]
+        return through(lambda ax, **o: _drawn(make().plot(ax=ax, **o)), *arguments, **options)
+
+    return call
 
 
-def _plot(kind):
-    return lambda ax, **options: _drawn(_display(kind)().plot(ax=ax, **options))
+def _from(*arguments, **options):
+    return lambda name: through(lambda *a, **o: _drawn(resolve(name)(*a, **o)), *arguments, **options)
 
 
-def _layer(name, *sizes, inputs=1):
-    def run(algebra, *arguments, **options):
+def _layer(*arguments, inputs=1, **options):
+    def run(name, algebra, *arguments, **options):
         import torch
-
-        import clifford_rand as cr
 
         torch.manual_seed(0)
         layer = getattr(cr.layers, name)(algebra, *arguments, **options)
         return layer(*[torch.ones(2, arguments[0], 8)] * inputs).detach().numpy()
 
-    return run
+    return lambda name: through(lambda *a, **o: run(name.partition(".")[2], *a, **o), thing(ALG), *arguments, **options)
 
 
-CALLS = {
-    "nn.CalibrationDisplay": through(_plot("Calibration"), AX),
-    "nn.CalibrationDisplay.from_left_out": through(
-        _draw(nn.CalibrationDisplay.from_left_out),
-        thing(NETWORK),
-        labels(LABELS, one_class="right", objects="same"),
-        n_bins=count(3),
-        strategy=word("uniform"),
-        ax=_ax,
+CALLS = catalogue({
+    "nn.CalibrationDisplay nn.LearningCurveDisplay": _plot(AX),
+    "nn.CertificateDisplay nn.RegularizationPathDisplay": _plot(_ax),
+    "nn.CertificateDisplay.plot nn.RegularizationPathDisplay.plot": _plot(_ax),
+    "nn.CalibrationDisplay.from_left_out": _from(
+        thing(NETWORK), labels(LABELS, one_class="right", objects="same"), ax=_ax, **_BINS
     ),
-    "nn.CalibrationDisplay.from_probabilities": through(
-        _draw(nn.CalibrationDisplay.from_probabilities),
-        rows(np.stack([_PROBABILITIES, 1 - _PROBABILITIES], 1)),
-        labels(LABELS, one_class="right"),
-        np.array(["high", "low"]),
-        n_bins=count(3),
-        strategy=word("uniform"),
-        ax=AX,
+    "nn.CalibrationDisplay.from_probabilities": _from(
+        rows(np.stack([_PROBABILITIES, 1 - _PROBABILITIES], 1)), _LABELS, np.array(["high", "low"]), ax=AX, **_BINS
     ),
-    "nn.CertificateDisplay": through(_plot("Certificate"), _ax),
-    "nn.CertificateDisplay.plot": through(_plot("Certificate"), _ax),
-    "nn.CertificateDisplay.from_estimator": through(_draw(nn.CertificateDisplay.from_estimator), thing(GATED), ax=_ax),
+    "nn.CertificateDisplay.from_estimator": _from(thing(GATED), ax=_ax),
     "nn.ConvergenceDisplay": through(
         lambda history: _drawn(nn.ConvergenceDisplay(history).plot(ax=AX.make())),
         thing(Made(lambda: fitted("GatedReLURegressor").result_.history)),
     ),
-    "nn.ConvergenceDisplay.plot": through(_plot("Convergence"), _ax, objective=flag(True)),
-    "nn.ConvergenceDisplay.from_estimator": through(
-        _draw(nn.ConvergenceDisplay.from_estimator), thing(GATED), seconds=flag(True), ax=AX
+    "nn.ConvergenceDisplay.plot": _plot(_ax, objective=flag(True)),
+    "nn.ConvergenceDisplay.from_estimator": _from(thing(GATED), seconds=flag(True), ax=AX),
+    "nn.DecisionRegionsDisplay": through(lambda: DISPLAYS["DecisionRegions"]().region),
+    "nn.DecisionRegionsDisplay.plot": _plot(_ax, title=text("a title", every="right"), legend=flag(True)),
+    "nn.DecisionRegionsDisplay.from_estimator": _from(
+        thing(GATED), rows(X, a_frame="right"),  # whose columns have names, not places
+        _LABELS, columns=thing((0, 1), missing="right"), planes=flag(True), resolution=count(10), ax=AX,
     ),
-    "nn.DecisionRegionsDisplay": through(
-        lambda X, y: (
-            nn.DecisionRegionsDisplay.from_estimator(
-                fitted("GatedReLUClassifier"), X, y, resolution=10, ax=AX.make()
-            ).region
-        ),
-        X,
-        LABELS,
+    "nn.LearningCurveDisplay.drawn": through(lambda ax: _drawn(DISPLAYS["LearningCurve"]().drawn(ax)), _ax),
+    "nn.LearningCurveDisplay.from_left_out": _from(
+        thing(NETWORK), rows(X), labels(LABELS), weights(W), groups(GROUPS), n_draws=count(1), random_state=rng(0),
+        train_sizes=sequence(np.array([0.9, 1.0]), every="right"), ax=AX,
     ),
-    "nn.DecisionRegionsDisplay.plot": through(
-        _plot("Regions"), _ax, title=text("a title", every="right"), legend=flag(True)
+    "nn.RegularizationPathDisplay.from_path": _from(
+        thing(PATH), rows(X, missing="right"), targets(Y, missing="right"), loss=word("squared"), ax=AX
     ),
-    "nn.DecisionRegionsDisplay.from_estimator": through(
-        _draw(nn.DecisionRegionsDisplay.from_estimator),
-        thing(GATED),
-        rows(X, a_frame="right"),  # whose columns have names, not places
-        labels(LABELS, one_class="right"),
-        columns=thing((0, 1), missing="right"),
-        planes=flag(True),
-        resolution=count(10),
-        ax=AX,
+    "nn.RegularizationPathDisplay.from_estimator": _from(
+        thing(made("ConvexNetworkRegressor")), rows(X, missing="right"), targets(Y, missing="right"), weights(W), ax=AX
     ),
-    "nn.LearningCurveDisplay": through(_plot("Curve"), AX),
-    "nn.LearningCurveDisplay.drawn": through(lambda ax: _drawn(_display("Curve")().drawn(ax)), _ax),
-    "nn.LearningCurveDisplay.from_left_out": through(
-        _draw(nn.LearningCurveDisplay.from_left_out),
-        thing(NETWORK),
-        rows(X),
-        labels(LABELS),
-        weights(np.ones(24)),
-        groups(np.repeat(np.arange(8), 3)),
-        train_sizes=sequence(np.array([0.9, 1.0]), every="right"),
-        n_draws=count(1),
-        random_state=rng(0),
-        ax=AX,
-    ),
-    "nn.RegularizationPathDisplay": through(_plot("Path"), _ax),
-    "nn.RegularizationPathDisplay.plot": through(_plot("Path"), _ax),
-    "nn.RegularizationPathDisplay.from_path": through(
-        _draw(nn.RegularizationPathDisplay.from_path),
-        thing(PATH),
-        rows(X, missing="right"),
-        targets(Y, missing="right"),
-        loss=word("squared"),
-        ax=AX,
-    ),
-    "nn.RegularizationPathDisplay.from_estimator": through(
-        _draw(nn.RegularizationPathDisplay.from_estimator),
-        thing(made("ConvexNetworkRegressor")),
-        rows(X, missing="right"),
-        targets(Y, missing="right"),
-        weights(np.ones(24)),
-        ax=AX,
-    ),
-    "layers.EquivariantLinear": through(_layer("EquivariantLinear"), thing(ALG), count(2), count(3), bias=flag(True)),
-    "layers.GradeNorm": through(_layer("GradeNorm"), thing(ALG), count(2)),
-    "layers.GradeGate": through(_layer("GradeGate"), thing(ALG), count(2)),
-    "layers.WeightedProduct": through(_layer("WeightedProduct", inputs=2), thing(ALG), count(2)),
-    "layers.GeometricProductLayer": through(
-        _layer("GeometricProductLayer"), thing(ALG), count(2), normalize=flag(True)
-    ),
-}
+    "layers.EquivariantLinear": _layer(count(2), count(3), bias=flag(True)),
+    "layers.GradeNorm layers.GradeGate": _layer(count(2)),
+    "layers.WeightedProduct": _layer(count(2), inputs=2),
+    "layers.GeometricProductLayer": _layer(count(2), normalize=flag(True)),
+})  # fmt: skip

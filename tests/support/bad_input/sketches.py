@@ -3,7 +3,7 @@
 import numpy as np
 
 import clifford_rand as cr
-from support.bad_input.algebra import _PATIENT
+from support.bad_input.algebra import PATIENT
 from support.bad_input.good import *
 
 RNG = np.random.default_rng(9)
@@ -21,131 +21,87 @@ SKETCHES = {
     "SparseSign": cr.SparseSign(4, 12, s=2, rng=0),
     "LeverageSampling": cr.LeverageSampling(np.arange(1.0, 13.0), 4, rng=0),
 }
+_RTOL = {"rtol": tolerance(1e-12)}
+_TOL = {"tol": tolerance(1e-10, missing="refused", **_ANY_SIZE)}
 
 
 def _products(sketch):
-    def run(x, Y):
-        return sketch @ x, Y @ sketch.T, sketch.T @ x[:4]
-
-    return run
+    return lambda x, Y: (sketch @ x, Y @ sketch.T, sketch.T @ x[:4])
 
 
-CALLS = {
+def _made(*arguments):
+    """Return the call that makes a sketch and looks at its entries."""
+    return lambda name: through(
+        lambda *a, **o: getattr(cr, name.partition(".")[2])(*a, **o).toarray(), *arguments, rng=rng(0)
+    )
+
+
+def _methods(name, sketch):
+    """Return the good calls of the methods of a sketch."""
+    more = {"SRHT": {"d": count(100)}, "LeverageSampling": {"beta": share(0.5, one="right")}}
+    return {
+        f"{name}.@": through(
+            _products(sketch), rows(RNG.standard_normal((12, 3)), a_row_less="refused", **_LINEAR),
+            rows(WIDE, one_column="refused", a_frame="left out", **_LINEAR),  # whose product is its own
+        ),
+        f"{name}.T": through(lambda Y: sketch.T @ Y, rows(RNG.standard_normal((4, 3)), **_LINEAR)),
+        f"{name}.exchangeable_rows": through(lambda: sketch.exchangeable_rows),
+        f"{name}.log_minor": through(lambda k: sketch.log_minor(k), count(2)),
+        f"{name}.redraw": through(lambda rng: sketch.redraw(rng).toarray(), rng(0)),
+        f"{name}.toarray": through(lambda dtype: sketch.toarray(dtype), dtype(np.float32)),
+        f"{name}.suggest_dim": good(count(3), share(0.5), share(0.1), **more.get(name, {})),
+    }  # fmt: skip
+
+
+CALLS = catalogue({
     "cr.cross": [
-        good(rows(A23, scale_1e300="other"), rtol=tolerance(1e-12)),
-        good(rows(np.stack([A23, -A23]), scale_1e300="other")),
+        good(rows(A23, scale_1e300="other"), **_RTOL), good(rows(np.stack([A23, -A23]), scale_1e300="other")),
     ],
-    "cr.cross_log": good(rows(R34), rtol=tolerance(1e-12)),
+    "cr.cross_log": good(rows(R34), **_RTOL),
     "cr.CrossProduct": through(lambda A: cr.cross_log(A).log_norm, rows(A23)),
-    "cr.cross_many": good(rows(X53), index(INDEX), normalize=flag(True), rtol=tolerance(1e-12)),
+    "cr.cross_many": good(rows(X53), index(INDEX), normalize=flag(True), **_RTOL),
     "cr.cross_all": through(
-        lambda X, **o: list(cr.cross_all(X, **o)),
-        rows(X53),
-        normalize=flag(True),
-        chunk=count(3, missing="right"),
-        tol=tolerance(1e-10, missing="refused", **_ANY_SIZE),
-        rtol=tolerance(1e-12),
-        progress=function(None),
+        lambda X, **o: list(cr.cross_all(X, **o)), rows(X53), normalize=flag(True), chunk=count(3, missing="right"),
+        progress=function(None), **_TOL, **_RTOL,
     ),
     "cr.cross_simplex": good(
-        rows(X53), index(np.array([[0, 1, 2], [1, 2, 3]]), missing="right"), bias=flag(False), rtol=tolerance(1e-12)
+        rows(X53), index(np.array([[0, 1, 2], [1, 2, 3]]), missing="right"), bias=flag(False), **_RTOL
     ),
-    "cr.cross_walk": good(
-        rows(X53), index(INDEX), tol=tolerance(1e-10, missing="refused", **_ANY_SIZE), rtol=tolerance(1e-12)
-    ),
+    "cr.cross_walk": good(rows(X53), index(INDEX), **_TOL, **_RTOL),
     "cr.haar_blade": good(count(2), count(4), rng=rng(0), shape=shape((2,))),
     "cr.random_rotation": good(count(3), rng=rng(0), shape=shape((2,))),
-    "cr.leverage_scores": good(rows(X53), bias=flag(True), rtol=tolerance(1e-12)),
+    "cr.leverage_scores": good(rows(X53), bias=flag(True), **_RTOL),
     "cr.volume_sample": [
-        good(
-            rows(X53),
-            count(2),
-            size=count(3),
-            rng=rng(0),
-            method=word("exact"),
-            bias=flag(False),
-            rtol=tolerance(1e-12),
-        ),
+        good(rows(X53), count(2), size=count(3), rng=rng(0), method=word("exact"), bias=flag(False), **_RTOL),
         good(rows(X53), 2, size=2, rng=0, method="auto"),
     ],
-    "cr.GaussianSketch": through(lambda *a, **o: cr.GaussianSketch(*a, **o).toarray(), count(3), count(6), rng=rng(0)),
-    "cr.SRHT": through(lambda *a, **o: cr.SRHT(*a, **o).toarray(), count(3), count(6), rng=rng(0)),
-    "cr.SJLT": through(lambda *a, **o: cr.SJLT(*a, **o).toarray(), count(3), count(6), count(2), rng=rng(0)),
-    "cr.SparseSign": through(
-        lambda *a, **o: cr.SparseSign(*a, **o).toarray(), count(3), count(6), count(2, missing="right"), rng=rng(0)
-    ),
-    "cr.LeverageSampling": through(
-        lambda *a, **o: cr.LeverageSampling(*a, **o).toarray(), vector(np.array([0.5, 1.0, 3.0])), count(4), rng=rng(0)
-    ),
-    **{
-        f"{name}.@": through(
-            _products(sketch),
-            rows(RNG.standard_normal((12, 3)), a_row_less="refused", **_LINEAR),
-            rows(WIDE, one_column="refused", a_frame="left out", **_LINEAR),  # whose product is its own
-        )
-        for name, sketch in SKETCHES.items()
-    },
-    **{
-        f"{name}.T": through(lambda Y, sketch=sketch: sketch.T @ Y, rows(RNG.standard_normal((4, 3)), **_LINEAR))
-        for name, sketch in SKETCHES.items()
-    },
-    **{
-        f"{name}.exchangeable_rows": through(lambda sketch=sketch: sketch.exchangeable_rows)
-        for name, sketch in SKETCHES.items()
-    },
-    **{
-        f"{name}.log_minor": through(lambda k, sketch=sketch: sketch.log_minor(k), count(2))
-        for name, sketch in SKETCHES.items()
-    },
-    **{
-        f"{name}.redraw": through(lambda rng, sketch=sketch: sketch.redraw(rng).toarray(), rng(0))
-        for name, sketch in SKETCHES.items()
-    },
-    **{
-        f"{name}.toarray": through(lambda dtype, sketch=sketch: sketch.toarray(dtype), dtype(np.float32))
-        for name, sketch in SKETCHES.items()
-    },
-    **{
-        f"{name}.suggest_dim": good(
-            count(3),
-            share(0.5),
-            share(0.1),
-            **({"d": count(100)} if name == "SRHT" else {}),
-            **({"beta": share(0.5, one="right")} if name == "LeverageSampling" else {}),
-        )
-        for name in SKETCHES
-    },
+    "cr.GaussianSketch cr.SRHT": _made(count(3), count(6)),
+    "cr.SJLT": _made(count(3), count(6), count(2)),
+    "cr.SparseSign": _made(count(3), count(6), count(2, missing="right")),
+    "cr.LeverageSampling": _made(vector(np.array([0.5, 1.0, 3.0])), count(4)),
+    **{key: call for name, sketch in SKETCHES.items() for key, call in _methods(name, sketch).items()},
     "cr.sketch_rows": [
         good(rows(WIDE, empty_list="right", a_frame="refused", **_LINEAR), thing(S)),
         through(
-            lambda one: cr.sketch_rows(iter([RNG2, one]), cr.SJLT(2, 3, rng=0)),
+            lambda last: cr.sketch_rows(iter([A23, last]), cr.SJLT(2, 3, rng=0)),
             rows(RNG.standard_normal((2, 3)), **_LINEAR),
         ),
     ],
-    "cr.sketched_cross": good(
-        rows(RNG.standard_normal((3, 12))), thing(S), normalize=flag(True), rtol=tolerance(1e-12)
-    ),
-    "cr.sketched_star": good(rows(WIDE), thing(S), rtol=tolerance(1e-12)),
+    "cr.sketched_cross": good(rows(RNG.standard_normal((3, 12))), thing(S), normalize=flag(True), **_RTOL),
+    "cr.sketched_star": good(rows(WIDE), thing(S), **_RTOL),
     "cr.sketched_wedge": good(rows(WIDE), thing(S)),
     "cr.sketched_inner": good(
-        rows(WIDE), rows(WIDE + 1), thing(S, an_array="right"), repeats=count(2, one="other", **_PATIENT)
+        rows(WIDE), rows(WIDE + 1), thing(S, an_array="right"), repeats=count(2, one="other", **PATIENT)
     ),
     "cr.sketched_volume": [
-        good(
-            rows(WIDE),
-            thing(S, a_number="right"),
-            repeats=count(3, one="other", **_PATIENT),
-            rng=rng(0),
-            rtol=tolerance(1e-12),
-        ),
-        good(WIDE, count(6, **_PATIENT), rng=0),
+        good(rows(WIDE), thing(S, a_number="right"), repeats=count(3, one="other", **PATIENT), rng=rng(0), **_RTOL),
+        good(WIDE, count(6, **PATIENT), rng=0),
     ],
     "cr.sketched_leverage_scores": good(
-        rows(RNG.standard_normal((12, 2))), thing(S), project=thing(None, missing="right"), rtol=tolerance(1e-12)
+        rows(RNG.standard_normal((12, 2))), thing(S), project=thing(None, missing="right"), **_RTOL
     ),
     "cr.nearest_to_span": [
-        good(rows(X53), rows(A23), count=count(2), rtol=tolerance(1e-12)),
+        good(rows(X53), rows(A23), count=count(2), **_RTOL),
         good(RNG.standard_normal((5, 12)), WIDE, thing(S, missing="right")),
     ],
-}
-RNG2 = RNG.standard_normal((2, 3))
+})  # fmt: skip

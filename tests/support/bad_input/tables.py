@@ -8,7 +8,7 @@ import numpy as np
 
 import clifford_rand_nn as nn
 from support.bad_input.good import *
-from support.bad_input.models import LABELS, NEW, X, Y, made
+from support.bad_input.models import LABELS, NEW, W, X, Y, made
 
 SHARDS = Made(lambda: nn.Shards([X[:10], X[10:]], [Y[:10], Y[10:]]))
 CLASS_SHARDS = Made(lambda: nn.Shards([X[:10], X[10:]], [LABELS[:10], LABELS[10:]]))
@@ -78,23 +78,25 @@ def _shards_fit(X, y, sample_weight=None):
 _arrays = {"nested_lists": "right"}  # a shard is an array
 
 
-CALLS = {
+_COLUMNS = {"numeric": "age", "categorical": "city", "dates": "day", "leave_out": "city"}
+
+
+def _encoded(method):
+    return through(lambda frame: getattr(nn.TableEncoder(), method)(frame), _features)
+
+
+CALLS = catalogue({
     "nn.Shards": [
         through(
-            lambda *a, **o: nn.Shards(*a, **o).n,
-            thing([X[:10], X[10:]], an_array="right"),
-            thing([Y[:10], Y[10:]], missing="right", an_array="refused"),
-            part_rows=count(5, missing="right"),
+            lambda *a, **o: nn.Shards(*a, **o).n, thing([X[:10], X[10:]], an_array="right"),
+            thing([Y[:10], Y[10:]], missing="right", an_array="refused"), part_rows=count(5, missing="right"),
         ),
         through(lambda X: nn.Shards([X], [Y]).whole(), rows(X, every="right")),  # whose entries a fit looks at
-        through(
-            _shards_fit, rows(X, a_frame="right", **_arrays), targets(Y, **_arrays), weights(np.ones(24), **_arrays)
-        ),
+        through(_shards_fit, rows(X, a_frame="right", **_arrays), targets(Y, **_arrays), weights(W, **_arrays)),
         through(lambda where: nn.Shards(where).n, path(Made(_folder))),
     ],
     "nn.Shards.blocks": through(lambda size: list(SHARDS.make().blocks(SHARDS.make().parts[0], size)), count(4)),
-    "nn.Shards.whole": through(lambda: SHARDS.make().whole()),
-    "nn.Shards.fingerprint": through(lambda: SHARDS.make().fingerprint),
+    "nn.Shards.whole nn.Shards.fingerprint": lambda name: through(lambda: get(SHARDS.make(), name)),
     "nn.evaluate_shards": [
         good(thing(made("GatedReLURegressor")), thing(SHARDS)),
         good(made("GatedReLUClassifier"), CLASS_SHARDS, engine=thing(None, missing="right")),
@@ -103,58 +105,36 @@ CALLS = {
         lambda model, shards, where="out", **o: len(
             nn.predict_shards(model, shards, where, **({"existing": "replace"} | o))
         ),
-        thing(made("GatedReLURegressor")),
-        thing(SHARDS),
+        thing(made("GatedReLURegressor")), thing(SHARDS),
         path("out", a_folder="left out", not_there="left out"),  # which it would make
-        method=word("predict"),
-        kind=word("npy"),
-        existing=word("replace"),
+        method=word("predict"), kind=word("npy"), existing=word("replace"),
     ),
     "nn.read_frame": good(
-        path(Made(_csv)),
-        text=names(["city"], empty_list="right"),
-        as_text=names(["city"], empty_list="right"),
-        separator=word(",", missing="right"),
-        decimal=word(".", missing="right"),
-        header=flag(True),
+        path(Made(_csv)), text=names(["city"], empty_list="right"), as_text=names(["city"], empty_list="right"),
+        separator=word(",", missing="right"), decimal=word(".", missing="right"), header=flag(True),
         encoding=word("utf-8", missing="right", with_a_space="right"),  # Python knows it with a space, too
     ),
     "nn.table_model": [
-        good(
-            thing(FRAME),
-            word("buys", an_array="refused"),
-            model=thing(Made(_quick), missing="left out"),
-            sample_weight=weights(np.ones(24)),
-        ),
-        *(
-            good(FRAME, "buys", model=Made(_quick), **{kind: names([column], empty_list="right")})
-            for kind, column in {"numeric": "age", "categorical": "city", "dates": "day", "leave_out": "city"}.items()
-        ),
+        good(thing(FRAME), word("buys", an_array="refused"), model=thing(Made(_quick), missing="left out"),
+             sample_weight=weights(W)),
+        *(good(FRAME, "buys", model=Made(_quick), **{kind: names([column], empty_list="right")})
+          for kind, column in _COLUMNS.items()),
         through(_column("age"), vector(X[:, 0], every="right")),
         through(_column("city"), labels(LABELS, every="right")),
         through(_column("buys"), labels(LABELS, every="right", one_class="refused")),
     ],
     "nn.TableEncoder": [
         through(
-            lambda **o: nn.TableEncoder(**o).fit_transform(FEATURES.make()),
-            min_frequency=count(5),
-            max_categories=count(100),
-            text_features=count(64),
-            text=word("leave out"),
+            lambda **o: nn.TableEncoder(**o).fit_transform(FEATURES.make()), min_frequency=count(5),
+            max_categories=count(100), text_features=count(64), text=word("leave out"),
         ),
-        *(
-            through(
-                lambda given, kind=kind: nn.TableEncoder(**{kind: given}).fit_transform(FEATURES.make()),
-                names([column], empty_list="right"),
-            )
-            for kind, column in {"numeric": "age", "categorical": "city", "dates": "day", "leave_out": "city"}.items()
-        ),
+        *(through(lambda columns, kind=kind: nn.TableEncoder(**{kind: columns}).fit_transform(FEATURES.make()),
+                  names([column], empty_list="right")) for kind, column in _COLUMNS.items()),
     ],
     "nn.TableEncoder.fit": through(lambda frame: nn.TableEncoder().fit(frame).transform(frame), _features),
-    "nn.TableEncoder.fit_transform": through(lambda frame: nn.TableEncoder().fit_transform(frame), _features),
-    "nn.TableEncoder.transform": good(ENCODER, thing(FEATURES)),
-    "nn.TableEncoder.encode": good(ENCODER, thing(FEATURES)),
-    "nn.TableEncoder.fit_encode": through(lambda frame: nn.TableEncoder().fit_encode(frame)[0], _features),
+    "nn.TableEncoder.fit_transform": _encoded("fit_transform"),
+    "nn.TableEncoder.transform nn.TableEncoder.encode": good(ENCODER, thing(FEATURES)),
+    "nn.TableEncoder.fit_encode": _encoded("fit_encode"),
     "nn.TableEncoder.get_feature_names_out": good(ENCODER, names(None, missing="right", every="right")),
     "nn.export_torch": good(thing(made("GatedReLURegressor")), path("e.pt2")),
-}
+})  # fmt: skip

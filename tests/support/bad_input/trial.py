@@ -42,12 +42,10 @@ class Table:
     def __init__(self, catalogue, resolve):
         self._catalogue, self._resolve, self._kept = catalogue, resolve, {}
 
-    def rows(self, name, short=False):
+    def rows(self, name):
         """Return the rows of a name; the good call itself is one, with no place."""
         found = []
         for number, call in enumerate(self._catalogue[name]):
-            if short and call.slow:
-                continue
             found.append(Row(name, number, None, "as it is", "good"))
             for place, argument in call.attacked():
                 own = argument.own
