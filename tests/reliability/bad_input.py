@@ -17,7 +17,7 @@ _STEP = 97  # prime to the numbers of rows: the short form takes rows of all nam
 
 def run(budget):
     """Try every row; in the short form `ROWS` from all over the table, or as many as `SECONDS` allow."""
-    rows = list(catalogue.rows())
+    rows = catalogue.rows()
     if budget.short:
         first = budget.seed % _STEP
         rows = [row for start in range(_STEP) for row in rows[(first + start * 31) % _STEP :: _STEP]]
@@ -29,5 +29,5 @@ def run(budget):
         if verdict == worker.FAULT:
             faults.append(f"{row}: {' '.join(text.split())[:300]}")
     tried = counts[worker.DONE] + counts[worker.FAULT]
-    names = len({row.name.strip() for row in rows})
+    names = len({row.name for row in rows})
     return Outcome(f"{tried:,} rows of {names} names and commands, {len(faults)} faults", faults)

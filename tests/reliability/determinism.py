@@ -7,16 +7,10 @@ objectives must agree to 1e-9. Cases may be tried one by one (`--only`). What ki
 promise `kills`.
 """
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 from reliability.promise import Outcome
 from support.repeated import ACROSS, CASES, SLOW
+from support.running import answer, begin
 
-_TESTS = Path(__file__).parents[1]
 _OBJECTIVE = 1e-9
 _SHORT = (  # the default classifier is the network of tables
     "gated_fista", "gated_gram", "gated_float32", "infinite_gates", "relu", "lasso", "lasso_auto", "paths",
@@ -62,15 +56,7 @@ def furthest(one, other):
     return max((abs(a - b) / max(abs(a), 1e-300) for a, b in zip(one, other, strict=True)), default=0.0)
 
 
-def repeat(names, threads, size=1, blas=None, python=sys.executable, **environment):
+def repeat(names, threads, size=1, blas=None):
     """Run cases in a process of their own; return the digest, the objectives and the CPU seconds of each."""
-    clean = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
-    path = os.pathsep.join([str(_TESTS.parent), str(_TESTS)])
-    command = [python, "-m", "support.repeated", "--threads", str(threads), "--size", str(size), "--only", *names]
-    command += [] if blas is None else ["--blas", str(blas)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env={**clean, "PYTHONPATH": path, **environment}, check=False
-    )
-    if done.returncode:
-        raise RuntimeError(done.stderr[-3000:])
-    return json.loads(done.stdout.splitlines()[-1])
+    more = [] if blas is None else ["--blas", blas]
+    return answer(begin("support.repeated", "--threads", threads, "--size", size, *more, "--only", *names))

@@ -8,16 +8,14 @@ before it is opened for the k-th time, for every k. Every command that prints, w
 import ctypes
 import os
 import resource
-import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 from functools import partial
 from pathlib import Path
 
 from reliability.promise import Outcome
-from support.commands import Command, chosen, clean_run, judged, stage, write_inputs
+from support.commands import Command, bench, chosen, stage
 from support.running import Run
 
 _NOBODY = 65534
@@ -39,105 +37,86 @@ _PRINTS = (
 )
 
 
+_WAYS = {
+    "limit": "limits of the size of files",
+    "disk": "full disks",
+    "folder": "read-only folders",
+    "input": "vanished inputs",
+    "pipe": "pipes that were left",
+}
+
+
 def run(budget):
-    tried = {"limit": 0, "disk": 0, "folder": 0, "input": 0, "pipe": 0}
-    faults = []
+    tried = dict.fromkeys(_WAYS, 0)
+    commands, others = chosen(budget, _BRIEF, ("pipes",))
+    prints = [Command(args, args) for args in (_PRINTS[:2] if budget.short else _PRINTS)] if others else []
+    spaces, root = _SPACES[-1:] if budget.short else _SPACES, os.getuid() == 0
+    with bench(commands, [command.args for command in prints]) as place:
 
-    def note(kind, command, wrong):
-        tried[kind] += 1
-        for one in wrong:
-            faults.append(f"{command.name}, {kind}: {one}")
-            print(faults[-1], file=sys.stderr, flush=True)
+        def note(kind, command, wrong):
+            tried[kind] += 1
+            place.note(f"{command.name}, {kind}", wrong)
 
-    with tempfile.TemporaryDirectory(prefix="disks-") as scratch:
-        scratch = Path(scratch)
-        scratch.chmod(0o755)
-        inputs = scratch / "inputs"
-        inputs.mkdir()
-        commands, others = chosen(budget, _BRIEF, ("pipes",))
-        prints = (_PRINTS[:2] if budget.short else _PRINTS) if others else ()
-        write_inputs(inputs, [one.args for one in commands] + list(prints))
         for command in commands:
-            clean_run(inputs, scratch / "warm", command)
-            clean = clean_run(inputs, scratch / "clean", command)
-            sizes = _sizes(inputs, scratch, command)
-            for space in _SPACES[-1:] if budget.short else _SPACES:
-                note("limit", command, _limited(inputs, scratch, command, clean, int(space * max(sizes))))
-                if os.getuid() == 0 and not budget.short:
-                    note("disk", command, _full(inputs, scratch, command, clean, int(space * sum(sizes))))
-            if os.getuid() == 0:
-                note("folder", command, _read_only(inputs, scratch, command, clean))
-            for wrong in _vanished(inputs, scratch, command, clean, budget.short):
+            place.prepare(command)
+            sizes = _sizes(place, command)
+            for space in spaces:
+                note("limit", command, _limited(place, command, int(space * max(sizes))))
+                if root and not budget.short:
+                    note("disk", command, _full(place, command, int(space * sum(sizes))))
+            if root:
+                note("folder", command, _read_only(place, command))
+            for wrong in _vanished(place, command, budget.short):
                 note("input", command, wrong)
-            print(command.name, tried, file=sys.stderr, flush=True)
-        for args in prints:
-            command = Command(args, args)
-            note("pipe", command, _left(inputs, scratch, command))
-    told = {
-        "limit": "limits of the size of files",
-        "disk": "full disks",
-        "folder": "read-only folders",
-        "input": "vanished inputs",
-        "pipe": "pipes that were left",
-    }
-    every = ", ".join(f"{count} {told[kind]}" for kind, count in tried.items())
-    return Outcome(f"{every}: {len(faults)} faults", faults)
+        for command in prints:
+            note("pipe", command, _left(place, command))
+    every = ", ".join(f"{count} {_WAYS[kind]}" for kind, count in tried.items())
+    return Outcome(f"{every}: {len(place.faults)} faults", place.faults)
 
 
-def _run(inputs, folder, command, clean, names=None, **how):
-    """Run a command in a folder that is made for it; return the run and what is wrong."""
-    run = Run(command, folder, **how)
-    run.wait()
-    return run, judged(run, inputs, clean, names)
-
-
-def _limited(inputs, scratch, command, clean, size):
+def _limited(place, command, size):
     """Let no file grow beyond so many bytes."""
-    stage(inputs, scratch / "trial", command)
-    before = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
-    run, wrong = _run(inputs, scratch / "trial", command, clean, before=before)
-    shutil.rmtree(run.folder)
-    return wrong
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+    with place.trial(command, limit) as run:
+        return place.judge(run)
 
 
-def _sizes(inputs, scratch, command):
+def _sizes(place, command):
     """Return the bytes of the files that a command writes."""
-    stage(inputs, scratch / "sizes", command)
-    Run(command, scratch / "sizes").wait()
-    found = [(scratch / "sizes" / name).stat().st_size for name in command.files]
-    shutil.rmtree(scratch / "sizes")
-    return found
+    with place.trial(command) as run:
+        run.wait()
+        return [(run.folder / name).stat().st_size for name in command.files]
 
 
-def _full(inputs, scratch, command, clean, left):
+def _full(place, command, left):
     """Run a command on a disk that is full but for so many bytes."""
-    disk = scratch / "disk"
+    disk = place.scratch / "disk"
     disk.mkdir(exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", disk], check=True)
     try:
-        stage(inputs, disk / "trial", command)
+        stage(place.inputs, disk / "trial", command)
         with open(disk / "filler", "wb") as filler:
             state = os.statvfs(disk)
             os.posix_fallocate(filler.fileno(), 0, max(state.f_frsize, state.f_bavail * state.f_frsize - left))
-        return _run(inputs, disk / "trial", command, clean)[1]
+        return place.judge(Run(command, disk / "trial"))
     finally:
         subprocess.run(["umount", disk], check=True)
 
 
-def _read_only(inputs, scratch, command, clean):
+def _read_only(place, command):
     """Run a command as a normal user in a folder of somebody else."""
-    stage(inputs, scratch / "trial", command)
-    for path in (scratch / "trial").rglob("*"):
-        path.chmod(0o555 if path.is_dir() else 0o444)
-    (scratch / "trial").chmod(0o555)
-    home = scratch / "home"
+    home = place.scratch / "home"
     home.mkdir(exist_ok=True)
     home.chmod(0o777)
-    run, wrong = _run(inputs, scratch / "trial", command, clean, before=partial(_become_nobody, home))
-    if run.code != 2:
-        wrong.append(f"exit code {run.code}")
-    shutil.rmtree(run.folder)
-    return wrong
+
+    def become_nobody_there():  # in the folder of the command, just before it starts
+        for path in (*Path().rglob("*"), Path()):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        _become_nobody(home)
+
+    with place.trial(command, become_nobody_there) as run:
+        wrong = place.judge(run)
+    return wrong if run.code == 2 else [*wrong, f"exit code {run.code}"]
 
 
 def _become_nobody(home):
@@ -150,33 +129,22 @@ def _become_nobody(home):
         raise OSError("this process may not keep the right to read")
 
 
-def _vanished(inputs, scratch, command, clean, short):
+def _vanished(place, command, short):
     """Yield what is wrong after each way in which an input is another at its k-th opening, for every k."""
-    names = [word for word in command.args.split() if (inputs / word).exists()]
+    names = [word for word in command.args.split() if (place.inputs / word).exists()]
     for name in names:
-        paths = sorted((inputs / name).iterdir()) if (inputs / name).is_dir() else [inputs / name]
-        for path in paths[-1:]:
-            relative = path.relative_to(inputs).as_posix()
-            stage(inputs, scratch / "trial", command)
-            count = scratch / "count"
-            run = Run(command, scratch / "trial", partial(_watch, relative, 0, None, count))
+        path = max((place.inputs / name).iterdir()) if (place.inputs / name).is_dir() else place.inputs / name
+        relative, count = path.relative_to(place.inputs).as_posix(), place.scratch / "count"
+        with place.trial(command, partial(_watch, relative, 0, None, count)) as run:
             run.wait()
-            shutil.rmtree(run.folder)
-            opened = int(count.read_text()) if count.exists() else 0
-            count.unlink(missing_ok=True)
-            for number in range(1, 2 if short else opened + 1):
-                for change in (_delete, _cut, _replace):
-                    stage(inputs, scratch / "trial", command)
-                    before = partial(_watch, relative, number, change, count)
-                    run = Run(command, scratch / "trial", before)
-                    run.wait()
-                    known = (*names, path.name)
-                    if run.code == 0:  # it had all that it needed, or what is there now is as good
-                        wrong = judged(run, inputs, clean, known, other=True)
-                    else:
-                        wrong = judged(run, inputs, clean, known)
-                    shutil.rmtree(run.folder)
-                    yield [f"{relative} at opening {number} of {opened}, {change.__name__}: {one}" for one in wrong]
+        opened = int(count.read_text()) if count.exists() else 0
+        count.unlink(missing_ok=True)
+        for number in range(1, 2 if short else opened + 1):
+            for change in (_delete, _cut, _replace):
+                with place.trial(command, partial(_watch, relative, number, change, count)) as run:
+                    # with exit code 0 it had all that it needed, or what is there now is as good
+                    wrong = place.judge(run, (*names, path.name), other=run.wait() == 0)
+                yield [f"{relative} at opening {number} of {opened}, {change.__name__}: {fault}" for fault in wrong]
 
 
 def _watch(name, number, change, count):
@@ -212,19 +180,17 @@ def _replace(path):
     path.write_bytes(b"\x00\xff something else\n" * 3)
 
 
-def _left(inputs, scratch, command):
+def _left(place, command):
     """Run a command whose reader takes one line and leaves."""
-    stage(inputs, scratch / "trial", command)
     read, write = os.pipe()
-    run = Run(command, scratch / "trial", partial(os.close, read), stdout=write)
-    os.close(write)
-    with open(read, "rb", buffering=0) as reader:
-        while (byte := reader.read(1)) and byte != b"\n":
-            pass
-    run.wait()
+    with place.trial(command, partial(os.close, read), stdout=write) as run:
+        os.close(write)
+        with open(read, "rb", buffering=0) as reader:
+            while (byte := reader.read(1)) and byte != b"\n":
+                pass
+        run.wait()
     wrong = [] if run.code in (0, 1) else [f"exit code {run.code}"]
     said = run.said()
     if "Traceback" in said or "Exception ignored" in said or "error" in said:
         wrong.append(f"it said {said!r}")
-    shutil.rmtree(run.folder)
     return wrong

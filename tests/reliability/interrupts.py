@@ -10,21 +10,16 @@ best so far, whole.
 import math
 import os
 import random
-import shutil
 import signal
-import sys
-import tempfile
 import time
 import warnings
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
 from reliability.promise import Outcome
-from support.commands import OLD, Command, chosen, clean_run, judged, stage, write_inputs
-from support.running import Run
+from support.commands import OLD, Command, bench, chosen
 
 _WHOLE, _SHORT = (20, 8), (2, 2)  # interrupts of each solver, and of each command
 _TRIES = 4  # a fit may be faster than the one that was timed
@@ -39,14 +34,13 @@ _PARTIAL = ("few", "few path", "shards", "network of shards")  # commands whose 
 def run(budget):
     rng = random.Random(budget.seed)
     each, commands = _SHORT if budget.short else _WHOLE
-    faults = []
     tried, others = chosen(budget, _BRIEF, ("solvers", "demo"))
-    solvers = _solvers(rng, each if "solvers" in others else 0, budget.short, faults)
     if "demo" in others and not budget.short:
         tried.append(_DEMO)
-    with _small_demo():
-        ended = _commands(rng, commands, tried, faults)
-    return Outcome(f"{solvers}; {ended}: {len(faults)} faults", faults)
+    with bench(tried) as place, _small_demo():
+        solvers = _solvers(rng, each if "solvers" in others else 0, budget.short, place)
+        ended = _commands(rng, commands, tried, place)
+    return Outcome(f"{solvers}; {ended}: {len(place.faults)} faults", place.faults)
 
 
 def _work():
@@ -80,7 +74,7 @@ def _work():
     return work | {f"estimator, {name}": partial(fit, *pair) for name, pair in models.items()}
 
 
-def _solvers(rng, each, short, faults):
+def _solvers(rng, each, short, place):
     from clifford_rand_nn.solvers.convergence import Watch
 
     held = early = 0
@@ -97,20 +91,19 @@ def _solvers(rng, each, short, faults):
                 if held + early - done == each:
                     break
                 moment = rng.uniform(0, seconds)
-                told = f"{name}, after {moment:.4f} of {seconds:.4f} s"
+                when = f"{name}, after {moment:.4f} of {seconds:.4f} s"
                 try:
                     with _counted(Watch) as points, _interrupt(moment) as fired:
                         found = work()
                 except KeyboardInterrupt:
                     early += 1
                     if points:
-                        faults.append(f"{told}: {len(points)} points were judged, and are lost")
+                        place.note(when, [f"{len(points)} points were judged, and are lost"])
                     continue
                 if not fired:
                     continue
                 held += 1
-                faults += [f"{told}: {one}" for one in _wrong(found)]
-        print(name, held, early, len(faults), file=sys.stderr, flush=True)
+                place.note(when, _wrong(found))
     return f"{held + early} interrupts of solvers ({held} left their best point, {early} came before one)"
 
 
@@ -169,40 +162,23 @@ def _interrupt(seconds):
 # ---- commands
 
 
-def _commands(rng, each, commands, faults):
+def _commands(rng, each, commands, place):
     count = stopped = 0
-    with tempfile.TemporaryDirectory(prefix="interrupts-") as scratch:
-        scratch = Path(scratch)
-        inputs = scratch / "inputs"
-        inputs.mkdir()
-        write_inputs(inputs, [one.args for one in commands])
-        for command in commands:
-            clean_run(inputs, scratch / "warm", command)
-            began = sum(os.times()[2:4])
-            clean = clean_run(inputs, scratch / "clean", command)
-            seconds = sum(os.times()[2:4]) - began
-            for _ in range(each):
-                moment = rng.uniform(0, seconds)
-                stage(inputs, scratch / "trial", command)
-                run = Run(command, scratch / "trial", before=partial(_alarm, moment))
-                run.wait()
-                count += 1
-                stopped += run.code == 130
-                wrong = judged(run, inputs, clean, partial=command.name in _PARTIAL, other=command is _DEMO)
-                wrong += _cut_short(run.folder, clean) if command is _DEMO else []
+    for command in commands:
+        place.prepare(command)
+        seconds = place.seconds[command][1]
+        for _ in range(each):
+            moment = rng.uniform(0, seconds)
+            with place.trial(command, partial(_alarm, moment)) as run:
+                wrong = place.judge(run, partial=command.name in _PARTIAL, other=command is _DEMO)
+                wrong += _cut_short(run.folder, place.content[command]) if command is _DEMO else []
                 if run.code == 130 and run.said().count("interrupted: ") != 1:
                     wrong.append(f"it said {run.said()!r}")
                 if run.code == 2:
                     wrong.append(f"an error: {run.said()!r}")
-                if command.keeps:
-                    again = Run(command, run.folder)
-                    wrong += [] if again.wait() == 0 else [f"the same command again: {again.said()!r}"]
-                    wrong += [f"again: {one}" for one in judged(again, inputs, clean)]
-                shutil.rmtree(run.folder)
-                for one in wrong:
-                    faults.append(f"{command.name}, after {moment:.3f} of {seconds:.3f} s: {one}")
-                    print(faults[-1], file=sys.stderr, flush=True)
-            print(command.name, count, stopped, file=sys.stderr, flush=True)
+                wrong += place.again(run) if command.keeps else []
+            count, stopped = count + 1, stopped + (run.code == 130)
+            place.note(f"{command.name}, after {moment:.3f} of {seconds:.3f} s", wrong)
     return f"{count} of commands ({stopped} stopped by them)"
 
 

@@ -7,7 +7,6 @@ the failure is swallowed. An encoder of texts by a local model is among them in 
 
 import contextlib
 import json
-import os
 import shutil
 import socket
 import subprocess
@@ -16,19 +15,17 @@ import tempfile
 from pathlib import Path
 
 from reliability.promise import Outcome
+from support.running import answer, begin
 
-_TESTS = Path(__file__).parents[1]
 _ASKS = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "urllib.Request")
 
 
 def run(budget):
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_TESTS.parent), str(_TESTS)])}
-        command = [*_alone(), sys.executable, "-m", "reliability.offline", *(["--short"] if budget.short else [])]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder, check=False)
-    if done.returncode:
-        return Outcome("not held", [done.stderr[-2000:]])
-    told = json.loads(done.stdout.splitlines()[-1])
+        try:
+            told = answer(begin("reliability.offline", *["--short"] * budget.short, by=_alone(), cwd=folder))
+        except RuntimeError as error:
+            return Outcome("not held", [str(error)])
     where = "without a network interface" if _alone() else "with the network there"
     return Outcome(f"{len(told['ran'])} things {where}, 0 addresses asked for", told["asked"] + told["failed"])
 
@@ -65,18 +62,8 @@ def _commands(short):
     table["text"] = [f"words {i % 7} of row {i % 5}" for i in range(len(X))]
     table.to_csv("t.csv", index=False)
     fast = ["--model", "gated", "--beta", "1e-2", "--n-gates", "8"]
-    yield [
-        "fit",
-        "t.csv",
-        "--target",
-        "target",
-        "--out",
-        "m.npz",
-        "--report",
-        "r.html",
-        "--force",
-        *(fast if short else []),
-    ]
+    fit = ["fit", "t.csv", "--target", "target", "--out", "m.npz", "--report", "r.html", "--force"]
+    yield [*fit, *(fast if short else [])]
     yield ["info", "m.npz"]
     yield ["predict", "m.npz", "t.csv", "--out", "p.csv", "--force"]
     yield ["evaluate", "m.npz", "t.csv", "--target", "target"]

@@ -7,7 +7,6 @@ may write to, results are the same. In nested pools (n_jobs, threads of ours, BL
 processors: one a job is granted for handing over. Parts of it: kinds of work, "code" and "nested" (`--only`).
 """
 
-import json
 import os
 import random
 import shutil
@@ -20,8 +19,8 @@ from pathlib import Path
 from reliability.promise import Outcome
 from support.mixed import WORK
 from support.repeated import ACROSS, SLOW
+from support.running import answer, begin, environment
 
-_TESTS = Path(__file__).parents[1]
 _QUICK = ("products", "fused", "saved")  # of the short form
 _CODE = ("fused", "kernels", "products")  # what is done with damaged files
 _TORN = 150  # files that are damaged, four a process
@@ -73,29 +72,21 @@ def _differing(way, alone, found):
     return faults
 
 
-def _work(arguments, scratch, by=(), **environment):
+def _work(arguments, scratch, by=(), **more):
     """Return what a process of `support.mixed` printed."""
-    return _said(_begun(arguments, scratch, by, **environment))
+    return _said(_begun(arguments, scratch, by, **more))
 
 
-def _begun(arguments, scratch, by=(), **environment):
-    clean = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
-    clean |= {"PYTHONPATH": os.pathsep.join([str(_TESTS.parent), str(_TESTS)]), "TMPDIR": str(scratch)}
-    return subprocess.Popen(
-        [*by, sys.executable, "-m", "support.mixed", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=clean | environment,
-    )
+def _begun(arguments, scratch, by=(), **more):
+    return begin("support.mixed", *arguments, by=by, TMPDIR=str(scratch), **more)
 
 
 def _said(process):
-    said, error = process.communicate(timeout=1800)
-    if process.returncode:
+    try:
+        return answer(process)
+    except RuntimeError as error:
         names = process.args[process.args.index("--only") + 1 :]
-        return {"alone": {name: [f"error: exit {process.returncode}: {error[-600:]}"] for name in names}}
-    return json.loads(said.splitlines()[-1])
+        return {"alone": {name: [f"error: {error}"] for name in names}}
 
 
 # ---- files of compiled code
@@ -169,9 +160,7 @@ def _nested(faults):
 
 def _peak(backend):
     """Return how many threads of a process and its children ran at most."""
-    clean = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
-    clean |= {"PYTHONPATH": os.pathsep.join([str(_TESTS.parent), str(_TESTS)])}
-    clean |= {"LOKY_MAX_CPU_COUNT": str(_CORES), "PROCESSORS": str(_CORES)}
+    clean = environment(LOKY_MAX_CPU_COUNT=str(_CORES), PROCESSORS=str(_CORES))
     command = [sys.executable, "-m", "support.nested", backend, str(_JOBS), "6"]
     process = subprocess.Popen(command, env=clean, start_new_session=True)
     most = 0

@@ -8,7 +8,6 @@ there each bound must be below all other objectives, and objectives agree to the
 """
 
 import json
-import os
 import platform
 import shutil
 import subprocess
@@ -20,8 +19,8 @@ from reliability.promise import Outcome
 from support.environments import Environment, at_floors, declared
 from support.mkl import onto_mkl
 from support.objectives import problems
+from support.running import answer, begin
 
-_TESTS = Path(__file__).parents[1]
 _AGREE = 1e-9
 _LIBRARIES = ("numpy", "scipy", "numba")
 _KERNELS = ("Prescott", "Nehalem", "Sandybridge", "Haswell", "SkylakeX")
@@ -84,16 +83,11 @@ def _compare(problem, wanted, found):
 
 def _solve(python, everything, environment):
     """Return what a process says of problems, or in a few words why it said nothing."""
-    clean = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
-    path = os.pathsep.join([str(_TESTS.parent), str(_TESTS)])
     threads = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [python, "-m", "support.objectives"], input=json.dumps(everything), capture_output=True, text=True,
-        env={**clean, **threads, "PYTHONPATH": path, **environment}, check=False,
-    )  # fmt: skip
-    if done.returncode:
-        return f"status {done.returncode} {done.stderr[-300:]}".strip()
-    return json.loads(done.stdout.splitlines()[-1])
+    try:
+        return answer(begin("support.objectives", python=python, **threads, **environment), json.dumps(everything))
+    except RuntimeError as error:
+        return str(error)[-300:]
 
 
 def _kernels(not_had):

@@ -7,8 +7,12 @@ import shutil
 import signal
 import sqlite3
 import sys
+import tempfile
+import time
 import zipfile
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -229,11 +233,57 @@ def judged(run, inputs, clean, names=None, partial=False, killed=False, other=Fa
     return wrong
 
 
-def clean_run(inputs, folder, command):
-    """Run a command undisturbed; return the content of its files."""
-    stage(inputs, folder, command)
-    run = Run(command, folder)
-    assert run.wait() == 0, run.said()
-    found = {name: content(folder / name) for name in command.files}
-    shutil.rmtree(folder)
-    return found
+class Bench:
+    """A folder in which commands are run, disturbed and judged; ``faults`` has a line for all that was wrong.
+
+    ``more`` are the arguments of further commands, whose inputs are made, too.
+    """
+
+    def __init__(self, scratch, commands, more=()):
+        self.scratch, self.inputs, self.faults = Path(scratch), Path(scratch) / "inputs", []
+        self.content, self.seconds = {}, {}
+        self.inputs.mkdir(parents=True)
+        self.scratch.chmod(0o755)
+        write_inputs(self.inputs, [*(command.args for command in commands), *more])
+
+    @contextmanager
+    def trial(self, command, *how, **options):
+        """Stage a command in a folder that is gone afterwards, and run it as `Run` is told to."""
+        folder = self.scratch / "trial"
+        stage(self.inputs, folder, command)
+        try:
+            yield Run(command, folder, *how, **options)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def prepare(self, command):
+        """Run a command undisturbed, twice, as it compiles: keep the content of its files and the seconds it takes."""
+        for _ in range(2):
+            clock, processor = time.monotonic(), sum(os.times()[2:4])
+            with self.trial(command) as run:
+                assert run.wait() == 0, run.said()
+                self.content[command] = {name: content(run.folder / name) for name in command.files}
+            self.seconds[command] = time.monotonic() - clock, sum(os.times()[2:4]) - processor
+
+    def judge(self, run, names=None, **how):
+        """Wait for a run; return what is wrong."""
+        run.wait()
+        return judged(run, self.inputs, self.content[run.command], names, **how)
+
+    def again(self, run, **how):
+        """Run the same command once more, undisturbed, from what the run left; return what is wrong."""
+        second = Run(run.command, run.folder)
+        wrong = [] if second.wait() == 0 else [f"the same command again: {second.said()!r}"]
+        return wrong + [f"again: {fault}" for fault in self.judge(second, **how)]
+
+    def note(self, place, wrong):
+        for fault in wrong:
+            self.faults.append(f"{place}: {fault}")
+            print(self.faults[-1], file=sys.stderr, flush=True)
+
+
+@contextmanager
+def bench(commands, more=()):
+    """Yield a `Bench` in a temporary folder."""
+    with tempfile.TemporaryDirectory(prefix="commands-") as scratch:
+        yield Bench(scratch, commands, more)

@@ -1,13 +1,39 @@
-"""A command of the library in a process of its own: started, watched and waited for."""
+"""Modules and commands of the library in processes of their own: started, watched and waited for."""
 
 import faulthandler
+import json
 import os
 import signal
+import subprocess
 import sys
 import time
 import traceback
+from pathlib import Path
 
+TESTS = Path(__file__).parents[1]
 _STEP = 0.1  # seconds that a look at a process stands for at most
+
+
+def environment(**more):
+    """Return the environment of a process that finds packages and tests, with as many threads as it likes."""
+    own = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
+    return own | {"PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])} | more
+
+
+def begin(module, *arguments, python=sys.executable, by=(), cwd=None, stderr=subprocess.PIPE, **more):
+    """Begin a module, called by the command ``by``, with ``more`` in its environment."""
+    return subprocess.Popen(
+        [*by, python, "-m", module, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr,
+        text=True, cwd=cwd, env=environment(**more),
+    )  # fmt: skip
+
+
+def answer(process, question=None):
+    """Return what a process says in its last line, JSON; where it fails a RuntimeError has the end of its words."""
+    said, error = process.communicate(question, timeout=3600)
+    if process.returncode:
+        raise RuntimeError(f"status {process.returncode} {(error or '')[-2000:]}".strip())
+    return json.loads(said.splitlines()[-1])
 
 
 class Run:

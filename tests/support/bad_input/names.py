@@ -74,7 +74,7 @@ def commands():
 
 def resolve(name):
     """Return what a public name calls; a method takes its object first."""
-    owner, *rest = name.strip().split(".")
+    owner, *rest = name.split(".")
     places = {"cr": cr, "nn": nn, "pga": pga, "cga": cga, "sta": sta} | {o.__name__: o for o in _OWNERS}
     if owner in ("draw", "layers"):
         import importlib
