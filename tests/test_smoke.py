@@ -8,6 +8,7 @@ import pytest
 
 import clifford_rand
 import clifford_rand_nn
+from support.doctest_names import names
 
 NAMES = [(package, name) for package in (clifford_rand, clifford_rand_nn) for name in dir(package) if name[0] != "_"]
 
@@ -28,7 +29,8 @@ def _examples(package, name):
 def test_examples_run(package, name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     for test in _examples(package, name):
-        test.globs.update(vars(inspect.getmodule(inspect.unwrap(getattr(package, name)))) | {"__name__": "__main__"})
+        test.globs.update(vars(inspect.getmodule(inspect.unwrap(getattr(package, name)))) | names())
+        test.globs["__name__"] = "__main__"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             result = doctest.DocTestRunner(verbose=False).run(test, out=None)

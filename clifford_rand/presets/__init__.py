@@ -1,4 +1,7 @@
-"""Models on an algebra: `pga` (projective, planes are vectors), `cga` (conformal) and `sta` (space-time)."""
+"""Models on an algebra: `pga` (projective, planes are vectors), `cga` (conformal) and `sta` (space-time).
+
+Examples assume ``import clifford_rand as cr, numpy as np`` and ``from clifford_rand.presets import cga, pga, sta``.
+"""
 
 import lazy_loader as lazy
 

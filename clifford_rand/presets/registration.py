@@ -59,7 +59,6 @@ def rotor_from_points(
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
     >>> alg = cr.Algebra(3)
     >>> X = np.eye(3)
     >>> R = cr.rotor_from_points(alg, X, X[[1, 2, 0]])
@@ -116,8 +115,6 @@ def motor_from_points(
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> X = np.random.default_rng(0).standard_normal((5, 3))
     >>> M = pga.motor(alg, pga.line(alg, [0, 1, 0], [1, 1, 0]), 0.5, 2.0)
@@ -231,7 +228,6 @@ class RobustMotor(NamedTuple):
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [2.0, 3.0], [4.0, 1.0]]
     >>> Y = [[1.0, 0.0], [2.0, 0.0], [1.0, 1.0], [3.0, 3.0], [9.0, 9.0]]  # moved by e1, and one wrong pair
     >>> found = cr.robust_motor_from_points(cr.Algebra.pga(2), X, Y)
@@ -295,7 +291,6 @@ def robust_motor_from_points(
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
     >>> alg, rng = cr.Algebra.pga(3), np.random.default_rng(0)
     >>> X = rng.standard_normal((100, 3))
     >>> Y = X + [1.0, 2.0, 3.0]

@@ -4,6 +4,8 @@ Both bases of `Algebra.cga` do: e_{n+1}² = 1, e_{n+2}² = -1 with n_o = (e_{n+2
 or the null basis with eo = n_o and ei = n_∞. Always n_o·n_∞ = -1. Objects are *direct*, the wedge of points on them:
 X holds P where P ∧ X = 0. With ``dual=True`` a function takes or makes the dual ``X.dual()``: P ⌋ X* = 0. Objects are
 homogeneous: their scale means nothing. A versor V moves by ``V >> X``, which is V X ~V for the versors made here.
+
+Examples assume ``import clifford_rand as cr, numpy as np`` and ``from clifford_rand.presets import cga``.
 """
 
 from clifford_rand.presets.cga.classification import Classified as Classified
@@ -29,6 +31,7 @@ from clifford_rand.presets.cga.objects import line as line
 from clifford_rand.presets.cga.objects import plane as plane
 from clifford_rand.presets.cga.objects import point_pair as point_pair
 from clifford_rand.presets.cga.objects import round_about as round_about
+from clifford_rand.presets.cga.objects import sample as sample
 from clifford_rand.presets.cga.objects import sphere as sphere
 from clifford_rand.presets.cga.relations import angle as angle
 from clifford_rand.presets.cga.relations import intersect as intersect
@@ -39,7 +42,6 @@ from clifford_rand.presets.cga.rounds import normal as normal
 from clifford_rand.presets.cga.rounds import radius as radius
 from clifford_rand.presets.cga.rounds import radius_squared as radius_squared
 from clifford_rand.presets.cga.rounds import split_point_pair as split_point_pair
-from clifford_rand.presets.cga.sampling import sample as sample
 from clifford_rand.presets.cga.versors import VersorParts as VersorParts
 from clifford_rand.presets.cga.versors import decompose as decompose
 from clifford_rand.presets.cga.versors import dilator as dilator

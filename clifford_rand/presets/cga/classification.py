@@ -61,8 +61,6 @@ class Classified:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> X = cga.classify(cga.sphere(alg, [1, 2, 3], 4))
     >>> str(X.kind), str(X.name), X.location.round(12).tolist(), float(X.radius_squared.round(9))
@@ -85,8 +83,6 @@ class Classified:
 
         Examples
         --------
-        >>> import clifford_rand as cr
-        >>> from clifford_rand.presets import cga
         >>> cga.classify(cga.sphere(cr.Algebra.cga(3), [[1, 2, 3], [4, 5, 6]], 1)).shape
         (2,)
         """
@@ -98,8 +94,6 @@ class Classified:
 
         Examples
         --------
-        >>> import clifford_rand as cr
-        >>> from clifford_rand.presets import cga
         >>> int(cga.classify(cga.circle(cr.Algebra.cga(3), [1, 2, 3], 4, [0, 0, 1])).dimension)
         2
         """
@@ -111,8 +105,6 @@ class Classified:
 
         Examples
         --------
-        >>> import clifford_rand as cr
-        >>> from clifford_rand.presets import cga
         >>> float(cga.classify(cga.sphere(cr.Algebra.cga(3), [1, 2, 3], 4)).radius.round(9))
         4.0
         """
@@ -125,8 +117,6 @@ class Classified:
 
         Examples
         --------
-        >>> import clifford_rand as cr
-        >>> from clifford_rand.presets import cga
         >>> far = cga.sphere(cr.Algebra.cga(3), [[0, 0, 0], [5, 0, 0]], 1)
         >>> bool(cga.intersect(far[0], far[1]).imaginary)
         True
@@ -139,8 +129,6 @@ class Classified:
 
         Examples
         --------
-        >>> import clifford_rand as cr
-        >>> from clifford_rand.presets import cga
         >>> alg = cr.Algebra.cga(3)
         >>> [bool(cga.classify(P).has_points) for P in (cga.infinity(alg), cga.up(alg, [1, 2, 3]))]
         [False, True]
@@ -154,8 +142,6 @@ class Classified:
 
         Examples
         --------
-        >>> import clifford_rand as cr
-        >>> from clifford_rand.presets import cga
         >>> str(cga.classify(cga.line(cr.Algebra.cga(3), [1, 2, 3], [0, 0, 1])).name)
         'line'
         """
@@ -166,8 +152,6 @@ class Classified:
 
         Examples
         --------
-        >>> import clifford_rand as cr
-        >>> from clifford_rand.presets import cga
         >>> abs(cga.classify(cga.line(cr.Algebra.cga(3), [1, 2, 3], [0, 0, 2])).directions()).tolist()
         [[0.0, 0.0, 1.0]]
         """
@@ -182,8 +166,6 @@ class Classified:
 
         Examples
         --------
-        >>> import clifford_rand as cr
-        >>> from clifford_rand.presets import cga
         >>> X = -3 * cga.circle(cr.Algebra.cga(3), [1, 2, 3], 4, [0, 0, 1])
         >>> cga.classify(X).blade().isclose(X), cga.classify(X).blade(dual=True).isclose(X.dual())
         (True, True)
@@ -248,8 +230,6 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> A, B, C = (cga.up(alg, x) for x in ([1, 0, 2], [0, 1, 2], [-1, 0, 2]))
     >>> cga.classify(A ^ B ^ C)

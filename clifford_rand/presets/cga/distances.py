@@ -228,8 +228,6 @@ def closest_points(
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> C, L = cga.circle(alg, [0, 0, 0], 2, [0, 0, 1]), cga.line(alg, [5, 0, 1], [0, 1, 0])
     >>> [x.round(12).tolist() for x in cga.closest_points(C, L)]
@@ -252,8 +250,6 @@ def distance(P: Object, Q: Object, *, dual: bool = False, rtol: float | None = N
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(2)
     >>> float(cga.distance(cga.up(alg, [0, 0]), 5 * cga.up(alg, [3, 4])))
     5.0

@@ -57,8 +57,6 @@ def fit_round(
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(2)
     >>> cga.classify(cga.fit_round(alg, [[3, 0], [0, 3], [-3, 0], [0, -3.0]], 2))
     Classified(circle, direction=1.0*e12, location=[0.0, 0.0], radius_squared=9)
@@ -74,8 +72,6 @@ def fit_sphere(
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> S = cga.fit_sphere(alg, 1 + 2 * np.eye(3)[[0, 1, 2, 0]] * [[1], [1], [1], [-1]])
     >>> cga.centre(S).round(9).tolist(), float(cga.radius(S).round(9))
@@ -91,8 +87,6 @@ def fit_circle(
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> K = cga.fit_circle(alg, [[2, 0, 1], [0, 2, 1], [-2, 0, 1], [0, -2, 1]])
     >>> (cga.centre(K).round(9) + 0.0).tolist(), float(cga.radius(K).round(9))
@@ -113,8 +107,6 @@ def fit_flat(
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> X = [[1, 0, 2.1], [-1, 0, 2.1], [0, 1, 1.9], [0, -1, 1.9]]
     >>> (cga.classify(cga.fit_flat(alg, X, 2)).location.round(9) + 0.0).tolist()
@@ -131,8 +123,6 @@ def fit_line(
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(2)
     >>> cga.classify(cga.fit_line(alg, [[0, 1], [1, 1.2], [2, 0.8], [3, 1.0]], weights=[1, 0, 0, 1]))
     Classified(line, direction=1.0*e1, location=[0.0, 1.0])
@@ -148,8 +138,6 @@ def fit_plane(
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> P = cga.fit_plane(alg, [[1, 0, 2.1], [-1, 0, 2.1], [0, 1, 1.9], [0, -1, 1.9]])
     >>> float(cga.distance(P, cga.up(alg, [5, 5, 0])).round(9))

@@ -58,8 +58,6 @@ def origin(alg: Algebra) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3, null_basis=True)
     >>> cga.origin(alg).sparse(), cga.down(cga.origin(alg)).tolist()
     (1.0*eo, [0.0, 0.0, 0.0])
@@ -73,8 +71,6 @@ def infinity(alg: Algebra, dtype: Any = np.float64) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> cga.origin(alg) | cga.infinity(alg)
     -1.0
@@ -94,8 +90,6 @@ def up(alg: Algebra, X: ArrayLike | Multivector) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> cga.up(cr.Algebra.cga(2, null_basis=True), [3.0, 4.0])
     3.0*e1 + 4.0*e2 + 1.0*eo + 12.5*ei
     """
@@ -153,8 +147,6 @@ def down(P: Multivector, rtol: float | None = None) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> cga.down(-2 * cga.up(alg, [1, 2, 3])).tolist()
     [1.0, 2.0, 3.0]
@@ -198,8 +190,6 @@ def is_incident(P: Multivector, X: Multivector, *, dual: bool = False, rtol: flo
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> S = cga.sphere(alg, [0, 0, 0], 5)
     >>> cga.is_incident(cga.up(alg, [[3, 4, 0], [3, 3, 0]]), S).tolist()
@@ -221,8 +211,6 @@ def meet(A: Multivector, B: Multivector, *, dual: bool = False) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> C = cga.meet(cga.sphere(alg, [0, 0, 0], 5), cga.plane(alg, [0, 0, 1], 3))
     >>> cga.centre(C).round(12) + 0.0, float(cga.radius(C).round(12))

@@ -89,8 +89,6 @@ def inversive_product(A: Object, B: Object, *, dual: bool = False, rtol: float |
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> float(cga.inversive_product(cga.sphere(alg, [0, 0, 0], 1), cga.sphere(alg, [4, 0, 0], 2)).round(12))
     -2.75
@@ -133,8 +131,6 @@ def angle(A: Object, B: Object, *, dual: bool = False, rtol: float | None = None
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> S, P = cga.sphere(alg, [0, 0, 0], 2), cga.plane(alg, [0, 0, 1], 1)
     >>> [float(np.degrees(cga.angle(S, X)).round(9)) for X in (P, cga.line(alg, [0, 1, 0], [1, 0, 0]))]
@@ -185,8 +181,6 @@ def intersect(A: Object, B: Object, *, dual: bool = False, rtol: float = 1e-9) -
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> S = cga.sphere(alg, [0, 0, 0], 5)
     >>> [str(cga.intersect(S, cga.plane(alg, [0, 0, 1], z)).name) for z in (3, 5, 7)]

@@ -19,8 +19,6 @@ def centre(X: Multivector, *, rtol: float | None = None) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> (cga.centre(cga.circle(alg, [1, 2, 3], 2, [0, 0, 1])).round(12) + 0.0).tolist()
     [1.0, 2.0, 3.0]
@@ -57,8 +55,6 @@ def radius_squared(X: Multivector, *, dual: bool = False, rtol: float | None = N
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> S, P = cga.sphere(alg, [0, 0, 0], 3), cga.plane(alg, [0, 0, 1], [1, 5])
     >>> cga.radius_squared(cga.meet(S, P)).round(12).tolist()  # the second plane misses the sphere
@@ -90,8 +86,6 @@ def radius(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> 
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> float(cga.radius(cga.point_pair(alg, [1, 0, 0], [5, 0, 0])).round(12))
     2.0
@@ -107,8 +101,6 @@ def carrier(X: Multivector, *, dual: bool = False, rtol: float | None = None) ->
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> cga.classify(cga.carrier(cga.circle(alg, [1, 2, 3], 2, [0, 0, 1])))
     Classified(plane, direction=-1.0*e12, location=[0.0, 0.0, 3.0])
@@ -124,8 +116,6 @@ def normal(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> 
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> (cga.normal(cga.circle(alg, [1, 2, 3], 2, [0, 3, 4])).round(12) + 0.0).tolist()
     [0.0, 0.6, 0.8]
@@ -148,8 +138,6 @@ def split_point_pair(
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(2)
     >>> [cga.down(P).round(12).tolist() for P in cga.split_point_pair(cga.point_pair(alg, [1, 2], [3, 4]))]
     [[1.0, 2.0], [3.0, 4.0]]

@@ -41,8 +41,6 @@ def translator(alg: Algebra, t: ArrayLike | Multivector) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> cga.down(cga.translator(alg, [1, 2, 3]) >> cga.up(alg, [0, 0, 1])).round(12).tolist()
     [1.0, 2.0, 4.0]
@@ -66,8 +64,6 @@ def rotor(alg: Algebra, B: Multivector, angle: ArrayLike, *, rtol: float | None 
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> R = cga.rotor(alg, alg.e12, np.pi / 2)
     >>> (cga.down(R >> cga.up(alg, [1, 0, 3])).round(12) + 0.0).tolist()
@@ -90,8 +86,6 @@ def motor(
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> M = cga.motor(alg, cga.line(alg, [1, 0, 0], [0, 0, 1]), np.pi / 2, 5)
     >>> cga.down(M >> cga.up(alg, [3, 0, 0])).round(12)
@@ -116,8 +110,6 @@ def dilator(alg: Algebra, factor: ArrayLike, centre: ArrayLike | Multivector | N
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(2)
     >>> D = cga.dilator(alg, 3, [1, 0])
     >>> cga.down(D >> cga.up(alg, [2, 1])).round(12)
@@ -142,8 +134,6 @@ def inversion(alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike) 
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> S = cga.inversion(alg, [0, 0, 0], 2)
     >>> (cga.down(S >> cga.up(alg, [4, 0, 0])).round(12) + 0.0).tolist()  # 2² / 4
@@ -166,8 +156,6 @@ def transversion(alg: Algebra, b: ArrayLike | Multivector) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(2)
     >>> cga.down(cga.transversion(alg, [0, 1]) >> cga.up(alg, [1, 0])).round(12)
     array([0.5, 0.5])
@@ -200,8 +188,6 @@ class VersorParts:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> parts = cga.decompose(cga.dilator(alg, 3, [1, 0, 0]))  # the origin goes to -2 e1
     >>> (parts.translation.round(12) + 0.0).tolist(), float(parts.factor.round(12)), bool(parts.inverted)
@@ -221,8 +207,6 @@ class VersorParts:
 
         Examples
         --------
-        >>> import clifford_rand as cr
-        >>> from clifford_rand.presets import cga
         >>> alg = cr.Algebra.cga(2)
         >>> V = cga.translator(alg, [1, 2]) * cga.dilator(alg, 3)
         >>> T, R, D, K = cga.decompose(V).versors()
@@ -240,8 +224,6 @@ class VersorParts:
 
         Examples
         --------
-        >>> import clifford_rand as cr
-        >>> from clifford_rand.presets import cga
         >>> alg = cr.Algebra.cga(2)
         >>> V = -2 * cga.inversion(alg, [1, 2], 3.0)
         >>> cga.decompose(V).versor().isclose(V)
@@ -276,8 +258,6 @@ def decompose(V: Multivector, *, rtol: float = 1e-9) -> VersorParts:
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
-    >>> from clifford_rand.presets import cga
     >>> alg = cr.Algebra.cga(3)
     >>> parts = cga.decompose(cga.translator(alg, [1, 2, 3]) * cga.rotor(alg, alg.e12, 0.5) * cga.dilator(alg, 2))
     >>> parts.translation.round(12).tolist(), float(parts.factor.round(12)), bool(abs(parts.transversion).max() < 1e-12)

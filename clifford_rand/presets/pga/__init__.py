@@ -3,6 +3,8 @@
 `Algebra.pga(n)` has e0² = 0 first, then e1, …, en. A hyperplane normal·x = offset is the vector normal - offset e0.
 Elements meet by ``^`` and are joined by ``&``. A motor M moves by ``M >> A``, which is M A ~M for the motors made here:
 translators by +t, rotors counter-clockwise. Elements are homogeneous: every function but the norms ignores their scale.
+
+Examples assume ``import clifford_rand as cr, numpy as np`` and ``from clifford_rand.presets import pga``.
 """
 
 from clifford_rand.presets.pga.conversions import motor_from_dual_quaternion as motor_from_dual_quaternion

@@ -39,8 +39,6 @@ def motor_from_matrix(alg: Algebra, matrix: ArrayLike, *, rtol: float | None = N
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(2)
     >>> M = pga.motor_from_matrix(alg, [[0, -1, 5], [1, 0, 0], [0, 0, 1]])
     >>> pga.coordinates(M >> pga.point(alg, [2, 0])).round(12)
@@ -86,8 +84,6 @@ def motor_to_matrix(M: Multivector) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> pga.motor_to_matrix(pga.translator(cr.Algebra.pga(2), [3, 4]))
     array([[1., 0., 3.],
            [0., 1., 4.],
@@ -123,8 +119,6 @@ def motor_from_quaternion(alg: Algebra, q: ArrayLike, t: ArrayLike | None = None
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> pga.motor_from_quaternion(cr.Algebra.pga(3), [0, 0, 0, 1]).sparse()  # half a turn about e3
     -1.0*e12
     """
@@ -144,8 +138,6 @@ def motor_to_quaternion(M: Multivector) -> tuple[NDArray[Any], NDArray[Any]]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> q, t = pga.motor_to_quaternion(pga.motor_from_quaternion(alg, [0.6, 0.8, 0, 0], [1, 2, 3]))
     >>> q, t.round(12)
@@ -163,8 +155,6 @@ def motor_from_dual_quaternion(alg: Algebra, q: ArrayLike) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> M = pga.motor_from_dual_quaternion(alg, [1, 0, 0, 0, 0, 0.5, 1, 1.5])
     >>> M.isclose(pga.translator(alg, [1, 2, 3]))
@@ -184,8 +174,6 @@ def motor_to_dual_quaternion(M: Multivector) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> pga.motor_to_dual_quaternion(pga.translator(cr.Algebra.pga(3), [2, 0, 0])) + 0.0
     array([1., 0., 0., 0., 0., 1., 0., 0.])
     """
@@ -204,8 +192,6 @@ def motor_from_rotation(alg: Algebra, rotation: "Rotation", t: ArrayLike | None 
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> from scipy.spatial.transform import Rotation
     >>> alg = cr.Algebra.pga(3)
     >>> M = pga.motor_from_rotation(alg, Rotation.from_euler("z", 90, degrees=True), [0, 0, 5])
@@ -225,8 +211,6 @@ def motor_to_rotation(M: Multivector) -> tuple["Rotation", NDArray[Any]]:
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> rotation, t = pga.motor_to_rotation(pga.rotor(alg, alg.e23, np.pi / 2))
     >>> rotation.as_euler("xyz", degrees=True).round(9) + 0.0

@@ -37,8 +37,6 @@ def point(alg: Algebra, X: ArrayLike | Multivector) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> pga.coordinates(pga.point(alg, [1, 2, 3]))
     array([1., 2., 3.])
@@ -52,8 +50,6 @@ def direction(alg: Algebra, X: ArrayLike | Multivector) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> pga.direction(cr.Algebra.pga(2), [1.0, 0.0]).sparse()
     -1.0*e02
     """
@@ -74,8 +70,6 @@ def plane(alg: Algebra, normal: ArrayLike | Multivector, offset: ArrayLike = 0.0
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> float(pga.distance(pga.plane(alg, [0, 0, 1], 5), pga.point(alg, [7, 7, 3])))
     2.0
@@ -98,8 +92,6 @@ def line(alg: Algebra, P: ArrayLike | Multivector, Q: ArrayLike | Multivector) -
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> pga.line(alg, [0, 0, 0], pga.direction(alg, [0, 0, 1])).sparse()  # the axis of z
     1.0*e12
@@ -134,8 +126,6 @@ def coordinates(P: Multivector, rtol: float = 0.0) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> pga.coordinates(-2 * pga.point(alg, [1, 2, 3])).tolist()  # of any weight
     [1.0, 2.0, 3.0]
@@ -159,8 +149,6 @@ def translator(alg: Algebra, t: ArrayLike | Multivector) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(2)
     >>> T = pga.translator(alg, [1, 2])
     >>> pga.coordinates(T >> pga.point(alg, [10, 10]))
@@ -193,8 +181,6 @@ def rotor(alg: Algebra, axis: Multivector, angle: ArrayLike, *, rtol: float | No
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(2)
     >>> R = pga.rotor(alg, pga.point(alg, [1, 1]), np.pi / 2)
     >>> pga.coordinates(R >> pga.point(alg, [2, 1])).round(12)
@@ -216,8 +202,6 @@ def motor(
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> M = pga.motor(alg, pga.line(alg, [1, 0, 0], [1, 0, 1]), np.pi, 5)
     >>> pga.coordinates(M >> pga.point(alg, [0, 0, 0])).round(12) + 0.0

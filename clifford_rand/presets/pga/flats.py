@@ -31,8 +31,6 @@ def norm(A: Multivector) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> float(pga.norm(pga.line(alg, [0, 0, 0], [3, 4, 0])).round(12)), float(pga.norm(pga.direction(alg, [3, 4, 0])))
     (5.0, 0.0)
@@ -46,8 +44,6 @@ def ideal_norm(A: Multivector) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> v = pga.direction(cr.Algebra.pga(3), [2, 3, 6])
     >>> float(pga.norm(v)), float(pga.ideal_norm(v))
     (0.0, 7.0)
@@ -129,8 +125,6 @@ def distance(a: Multivector, b: Multivector, *, rtol: float | None = None) -> An
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> float(pga.distance(pga.line(alg, [0, 0, 0], [1, 0, 0]), pga.line(alg, [0, 0, 2], [0, 1, 2])))
     2.0
@@ -153,8 +147,6 @@ def is_incident(a: Multivector, b: Multivector, *, rtol: float | None = None, un
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> bool(pga.is_incident(pga.point(alg, [1, 1, 1]), pga.line(alg, [0, 0, 0], [3, 3, 3])))
     True
@@ -176,8 +168,6 @@ def angle(a: Multivector, b: Multivector) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> float(np.degrees(pga.angle(pga.line(alg, [0, 0, 0], [1, 0, 1]), pga.plane(alg, [0, 0, 1])))).__round__(9)
     45.0
@@ -238,8 +228,6 @@ def project(A: Multivector, B: Multivector) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> P, p, L = pga.point(alg, [1, 2, 3]), pga.plane(alg, [0, 0, 1]), pga.line(alg, [0, 0, 0], [1, 0, 0])
     >>> pga.coordinates(pga.project(P, p)) + 0.0, pga.coordinates(pga.project(P, L)) + 0.0
@@ -265,8 +253,6 @@ def reject(A: Multivector, B: Multivector) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> rest = pga.reject(pga.point(alg, [1, 2, 3]), pga.plane(alg, [0, 0, 1]))
     >>> rest.isclose(pga.direction(alg, [0, 0, 3])), float(pga.ideal_norm(rest))
@@ -300,8 +286,6 @@ def meet(A: Multivector, B: Multivector) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> L = pga.meet(pga.plane(alg, [1, 0, 0], 1), pga.plane(alg, [0, 1, 0], 2))
     >>> pga.coordinates(pga.meet(L, pga.plane(alg, [0, 0, 1], 3)))
@@ -319,8 +303,6 @@ def join(A: Multivector, B: Multivector) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> P, L = pga.point(alg, [0, 0, 5]), pga.line(alg, [0, 0, 0], [1, 0, 0])
     >>> pga.join(P, L)  # normal to e2

@@ -38,8 +38,6 @@ def screw_axis(alg: Algebra, axis: Multivector, pitch: ArrayLike = 0.0) -> Multi
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> line = pga.line(alg, [1, 0, 0], [1, 0, 1])
     >>> (-np.pi / 2 / 2 * pga.screw_axis(alg, line, 0.1)).exp().isclose(pga.motor(alg, line, np.pi / 2, np.pi / 20))
@@ -49,8 +47,8 @@ def screw_axis(alg: Algebra, axis: Multivector, pitch: ArrayLike = 0.0) -> Multi
     B = blade_of(of_algebra(axis, alg, "axis", "screw_axis"), "axis", "screw_axis", "an axis", grade=2)
     size = np.asarray(norm(B))
     if (size == 0).any():
-        rule = "not ideal"
-        raise fail("axis", "screw_axis", rule, describe("an axis at infinity"), "slide_axis takes a direction.")
+        hint = "slide_axis takes a direction."
+        raise fail("axis", "screw_axis", "not ideal", describe("an axis at infinity"), hint)
     B = B.new(B.keys, B.coefficients / size[..., None])
     h = numbers_of(pitch, B.dtype, "pitch", "screw_axis")
     if not h.any():
@@ -66,8 +64,6 @@ def slide_axis(alg: Algebra, u: ArrayLike | Multivector) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(2)
     >>> (-2 / 2 * pga.slide_axis(alg, [0, 1])).exp().isclose(pga.translator(alg, [0, 2]))
     True
@@ -107,8 +103,6 @@ def joint_motors(screws: Multivector, q: ArrayLike) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(2)
     >>> joints = pga.screw_axis(alg, pga.point(alg, [[0, 0], [1, 0]]))
     >>> links = pga.joint_motors(joints, [np.pi / 2, -np.pi / 2])
@@ -142,8 +136,6 @@ def forward_kinematics(screws: Multivector, q: ArrayLike, home: Multivector | No
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(2)  # two links of length 1 in the plane
     >>> joints = pga.screw_axis(alg, pga.point(alg, [[0, 0], [1, 0]]))
     >>> M = pga.forward_kinematics(joints, [np.pi / 2, -np.pi / 2], pga.translator(alg, [2, 0]))
@@ -165,8 +157,6 @@ def space_jacobian(screws: Multivector, q: ArrayLike) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(2)
     >>> joints = pga.screw_axis(alg, pga.point(alg, [[0, 0], [1, 0]]))
     >>> pga.coordinates(pga.space_jacobian(joints, [np.pi / 2, 1.0])).round(12) + 0.0  # the elbow is above the base
@@ -183,8 +173,6 @@ def body_jacobian(screws: Multivector, q: ArrayLike, home: Multivector | None = 
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(2)
     >>> joints = pga.screw_axis(alg, pga.point(alg, [[0, 0], [1, 0]]))
     >>> home = pga.translator(alg, [2, 0])

@@ -40,8 +40,6 @@ def normalized(M: Multivector) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> M = pga.normalized(alg("2 + e12 + e03 + 0.1*e0123"))
     >>> (M * ~M).isclose(1, atol=1e-15)
@@ -110,8 +108,6 @@ class Screw(NamedTuple):
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> found = pga.screw(pga.motor(alg, pga.line(alg, [1, 0, 0], [1, 0, 1]), 0.5, 2))
     >>> float(found.angle.round(12)), float(found.shift.round(12))
@@ -133,8 +129,6 @@ class Screw(NamedTuple):
 
         Examples
         --------
-        >>> import clifford_rand as cr
-        >>> from clifford_rand.presets import pga
         >>> alg = cr.Algebra.pga(3)
         >>> axis = pga.line(alg, [0, 0, 0], [0, 0, 1])
         >>> float(pga.screw(pga.motor(alg, axis, 0.5, 2)).pitch.round(12))
@@ -170,8 +164,6 @@ def screw(M: Multivector, *, rtol: float | None = None) -> Screw:
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> found = pga.screw(pga.motor(alg, pga.line(alg, [1, 0, 0], [1, 0, 1]), np.pi / 2, 3))
     >>> float(np.degrees(found.angle).round(9)), float(found.shift.round(9))

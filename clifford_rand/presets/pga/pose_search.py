@@ -50,8 +50,6 @@ def damped_step(
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(2)
     >>> slides = pga.slide_axis(alg, [[1, 0], [0, 2]])
     >>> step, error = pga.damped_step(slides, [0.0, 0.0], pga.translator(alg, [3, 4]))
@@ -59,13 +57,18 @@ def damped_step(
     (array([3., 2.]), 5.0)
     """
     owner = "damped_step"
-    screws, target, home = (
-        with_floats(A, name, owner) for A, name in ((screws, "screws"), (target, "target"), (home, "home"))
-    )
+    screws, target, home = _numbers(screws, target, home, owner)
     M = forward_kinematics(screws, q, home)
     V = _twist(M, target, length, owner)
     J = _columns(body_jacobian(screws, q, home), length)
-    return _step(J, V, _damping(damping)), lengths(V)
+    lam = np.asarray(as_real(damping, "damping", owner), dtype=np.float64)
+    if (lam < 0).any():
+        raise fail("damping", owner, "numbers ≥ 0", damping)
+    return _step(J, V, lam), lengths(V)
+
+
+def _numbers(screws: Any, target: Any, home: Any, owner: str) -> tuple[Any, Any, Any]:
+    return with_floats(screws, "screws", owner), with_floats(target, "target", owner), with_floats(home, "home", owner)
 
 
 def _twist(M: Multivector, target: Multivector, length: float, owner: str) -> NDArray[Any]:
@@ -88,18 +91,10 @@ def _columns(axes: Any, length: float) -> NDArray[Any]:
     return np.swapaxes(_weighted(axes, length), -1, -2)
 
 
-def _damping(value: ArrayLike) -> NDArray[np.float64]:
-    array = np.asarray(as_real(value, "damping", "damped_step"), dtype=np.float64)
-    if (array < 0).any():
-        raise fail("damping", "damped_step", "numbers ≥ 0", value)
-    return array
-
-
 def _step(J: NDArray[Any], V: NDArray[Any], damping: NDArray[Any]) -> NDArray[Any]:
     if not (np.isfinite(J).all() and np.isfinite(V).all()):
-        raise fail(
-            "screws", "clifford_rand.presets.pga", "with a target and q of a usual size", describe("NaN or overflow")
-        )
+        rule = "with a target and q of a usual size"
+        raise fail("screws", "clifford_rand.presets.pga", rule, describe("NaN or overflow"))
     U, S, Wt = np.linalg.svd(J, full_matrices=False)
     small = float(np.finfo(S.dtype).eps) * S[..., :1]  # singular directions of the Jacobian get no step
     size = np.maximum(np.hypot(S, damping[..., None]), np.finfo(S.dtype).tiny)
@@ -113,8 +108,6 @@ class InverseKinematics(NamedTuple):
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(2)
     >>> joints = pga.screw_axis(alg, pga.point(alg, [[0, 0], [1, 0]]))
     >>> found = pga.inverse_kinematics(joints, pga.rotor(alg, alg.e12, 0.5), [0.0, 0.4])  # both links turned as one
@@ -163,8 +156,6 @@ def inverse_kinematics(
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(2)  # three links of length 1 in the plane
     >>> joints = pga.screw_axis(alg, pga.point(alg, [[0, 0], [1, 0], [2, 0]]))
     >>> home = pga.translator(alg, [3, 0])
@@ -177,9 +168,7 @@ def inverse_kinematics(
     max_steps = check_integer(max_steps, "max_steps", owner)
     rule = "a finite number ≥ 0"
     tolerance = check_number(tolerance, "tolerance", owner, rule, lambda value: 0 <= value < np.inf)
-    screws, target, home = (
-        with_floats(A, name, owner) for A, name in ((screws, "screws"), (target, "target"), (home, "home"))
-    )
+    screws, target, home = _numbers(screws, target, home, owner)
     M = forward_kinematics(screws, q, home)
     of_algebra(target, M.algebra, "target", owner)
     batch = np.broadcast_shapes(M.shape, target.shape)

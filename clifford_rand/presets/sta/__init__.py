@@ -4,6 +4,8 @@ Units have c = 1; the signature is (+, -, -, -), so that the square of a timelik
 Coordinates are t and (..., 3) arrays x in the frame g0, g1, g2, g3: the event t g0 + x_i g_i. Its relative vectors are
 σ_i = g_i g0, with σ_1 σ_2 σ_3 = I. A versor moves by ``L >> X``, L X ~L for the rotors made here. Fields are in
 Heaviside–Lorentz units, without 4π and ε_0: F = E + I B, and ∇F = J holds all four equations of Maxwell.
+
+Examples assume ``import clifford_rand as cr, numpy as np`` and ``from clifford_rand.presets import sta``.
 """
 
 from clifford_rand.presets.sta.fields import electric_and_magnetic as electric_and_magnetic

@@ -26,8 +26,6 @@ def faraday(alg: Algebra, E: ArrayLike, B: ArrayLike) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import sta
     >>> alg = cr.Algebra.sta()
     >>> sta.faraday(alg, [2, 0, 0], [0, 0, 3]).isclose(2 * alg.g1 * alg.g0 + 3 * alg.I * alg.g3 * alg.g0)
     True
@@ -63,8 +61,6 @@ def electric_and_magnetic(F: Multivector, observer: Multivector | None = None) -
     --------
     A purely electric field has a magnetic part for who moves across it.
 
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import sta
     >>> alg = cr.Algebra.sta()
     >>> F = sta.faraday(alg, [0, 4, 0], [0, 0, 0])
     >>> [x.round(12).tolist() for x in sta.electric_and_magnetic(F, sta.four_velocity(alg, [0.6, 0, 0]))]
@@ -84,8 +80,6 @@ def field_invariants(F: Multivector) -> tuple[Any, Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import sta
     >>> a, b = sta.field_invariants(sta.faraday(cr.Algebra.sta(), [3, 0, 0], [1, 2, 0]))
     >>> float(a), float(b)
     (4.0, 3.0)
@@ -105,8 +99,6 @@ def energy_momentum(F: Multivector, a: Multivector) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import sta
     >>> alg = cr.Algebra.sta()
     >>> sta.energy_momentum(sta.faraday(alg, [2, 0, 0], [0, 2, 0]), alg.g0)
     4.0*g0 + 4.0*g3
@@ -124,8 +116,6 @@ def stress_energy_tensor(F: Multivector) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
-    >>> from clifford_rand.presets import sta
     >>> alg = cr.Algebra.sta()
     >>> T = sta.stress_energy_tensor(sta.faraday(alg, [1, 0, 0], [0, 1, 0]))  # a wave along z
     >>> (T[0].round(12) + 0.0).tolist(), (np.diag(T).round(12) + 0.0).tolist()
@@ -145,8 +135,6 @@ def lorentz_force(F: Multivector, u: Multivector, charge: ArrayLike = 1.0) -> Mu
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import sta
     >>> alg = cr.Algebra.sta()
     >>> sta.lorentz_force(sta.faraday(alg, [2, 0, 0], [0, 0, 1]), alg.g0, 3)
     6.0*g1

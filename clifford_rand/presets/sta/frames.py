@@ -65,8 +65,6 @@ def event(alg: Algebra, t: ArrayLike, x: ArrayLike) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import sta
     >>> sta.event(cr.Algebra.sta(), 5, [3, 0, 4])
     5.0*g0 + 3.0*g1 + 4.0*g3
     """
@@ -84,8 +82,6 @@ def four_velocity(alg: Algebra, velocity: ArrayLike) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import sta
     >>> alg = cr.Algebra.sta()
     >>> u = sta.four_velocity(alg, [0.6, 0, 0])
     >>> u.isclose(1.25 * alg.g0 + 0.75 * alg.g1), float((u * u).scalar_part().round(12))
@@ -109,8 +105,6 @@ def boost(alg: Algebra, velocity: ArrayLike) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import sta
     >>> alg = cr.Algebra.sta()
     >>> (sta.boost(alg, [0.6, 0, 0]) >> alg.g0).isclose(1.25 * alg.g0 + 0.75 * alg.g1)
     True
@@ -128,8 +122,6 @@ def boost_to(u: Multivector) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import sta
     >>> alg = cr.Algebra.sta()
     >>> u = sta.four_velocity(alg, [0.6, 0, 0])
     >>> (sta.boost_to(u) >> alg.g0).isclose(u), sta.boost_to(u).isclose(sta.boost(alg, [0.6, 0, 0]))
@@ -151,8 +143,6 @@ def rotation(alg: Algebra, axis: ArrayLike, angle: ArrayLike) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
-    >>> from clifford_rand.presets import sta
     >>> alg = cr.Algebra.sta()
     >>> (sta.rotation(alg, [0, 0, 2], np.pi / 2) >> alg.g1).isclose(alg.g2)
     True
@@ -181,8 +171,6 @@ def spacetime_split(X: Multivector, observer: Multivector | None = None) -> Mult
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import sta
     >>> alg = cr.Algebra.sta()
     >>> sta.spacetime_split(sta.event(alg, 5, [3, 0, 0]), sta.four_velocity(alg, [0.6, 0, 0]))
     4.0
@@ -200,8 +188,6 @@ def time_and_space(x: Multivector, observer: Multivector | None = None) -> tuple
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import sta
     >>> alg = cr.Algebra.sta()
     >>> t, x = sta.time_and_space(sta.event(alg, 5, [3, 0, 0]), sta.four_velocity(alg, [0.6, 0, 0]))
     >>> float(t.round(12)), (x.round(12) + 0.0).tolist()
@@ -225,8 +211,6 @@ def boost_and_rotation(V: Multivector) -> tuple[Multivector, Multivector]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import sta
     >>> alg = cr.Algebra.sta()
     >>> V = sta.boost(alg, [0.6, 0, 0]) * sta.rotation(alg, [0, 0, 1], 0.5)
     >>> L, R = sta.boost_and_rotation(V)
@@ -252,8 +236,6 @@ def lorentz_matrix(V: Multivector) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import sta
     >>> sta.lorentz_matrix(sta.boost(cr.Algebra.sta(), [0.6, 0, 0])).round(12)[:2, :2].tolist()
     [[1.25, 0.75], [0.75, 1.25]]
     """
@@ -281,8 +263,6 @@ def from_lorentz_matrix(alg: Algebra, F: ArrayLike, *, rtol: float | None = None
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
-    >>> from clifford_rand.presets import sta
     >>> alg = cr.Algebra.sta()
     >>> sta.from_lorentz_matrix(alg, np.diag([1.0, -1, -1, 1])).isclose(alg.g12)
     True

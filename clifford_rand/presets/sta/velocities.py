@@ -16,7 +16,6 @@ def gamma(velocity: ArrayLike) -> Any:
 
     Examples
     --------
-    >>> from clifford_rand.presets import sta
     >>> float(sta.gamma([0.6, 0, 0]))
     1.25
     """
@@ -28,7 +27,6 @@ def rapidity(velocity: ArrayLike) -> NDArray[Any]:
 
     Examples
     --------
-    >>> from clifford_rand.presets import sta
     >>> sta.velocity_of_rapidity(2 * sta.rapidity([0.5, 0, 0])).round(12).tolist()
     [0.8, 0.0, 0.0]
     """
@@ -42,8 +40,6 @@ def velocity_of_rapidity(w: ArrayLike) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from clifford_rand.presets import sta
     >>> w = np.arctanh(0.8)
     >>> (sta.velocity_of_rapidity([w, 0, 0]).round(12) + 0.0).tolist()
     [0.8, 0.0, 0.0]
@@ -58,8 +54,6 @@ def velocity(p: Multivector) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import sta
     >>> alg = cr.Algebra.sta()
     >>> sta.velocity(sta.event(alg, 5, [3, 0, 0])).tolist()
     [0.6, 0.0, 0.0]
@@ -82,7 +76,6 @@ def add_velocities(u: ArrayLike, v: ArrayLike) -> NDArray[Any]:
 
     Examples
     --------
-    >>> from clifford_rand.presets import sta
     >>> sta.add_velocities([0.5, 0, 0], [0.5, 0, 0]).round(12).tolist()
     [0.8, 0.0, 0.0]
     """
@@ -98,8 +91,6 @@ def interval(first: Multivector, second: Multivector) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import sta
     >>> alg = cr.Algebra.sta()
     >>> events = sta.event(alg, [5, 5, 3], [[3, 0, 0], [5, 0, 0], [5, 0, 0]])
     >>> sta.interval(sta.event(alg, 0, [0, 0, 0]), events).tolist()  # timelike, lightlike, spacelike
@@ -127,8 +118,6 @@ def proper_time(path: Multivector) -> Any:
     --------
     The twins: one at rest for ten years, one with speed 0.8 and back.
 
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import sta
     >>> alg = cr.Algebra.sta()
     >>> float(sta.proper_time(sta.event(alg, [0, 5, 10], [[0, 0, 0], [4, 0, 0], [0, 0, 0]])))
     6.0
