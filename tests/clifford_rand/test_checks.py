@@ -1,5 +1,6 @@
 """The library's one way in for arguments: what is refused, in which words, and what is as good as Python's own."""
 
+import inspect
 import pickle
 import warnings
 
@@ -22,6 +23,9 @@ from clifford_rand._checks import (
     refuse_unreal,
 )
 from clifford_rand.errors import ArgumentError
+from support.bad_input import algebra, names, sketches
+from support.bad_input.kinds import NOT_NUMBERS, SAME_LAYOUTS
+from support.bad_input.trial import Table
 from support.refusals import refused
 
 ROWS = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, -1.0]])
@@ -39,82 +43,47 @@ WRONG = {
     "records": (np.zeros(2, [("a", float), ("b", float)]), "dtype"),
 }
 S = cr.SJLT(3, 3, rng=0)
-TAKES_REAL_ROWS = {
-    "cross": (lambda X: cr.cross(X), "A"),
-    "cross_log": (lambda X: cr.cross_log(X), "A"),
-    "cross_many": (lambda X: cr.cross_many(X, [[0, 1]]), "X"),
-    "cross_all": (lambda X: cr.cross_all(X), "X"),
-    "cross_simplex": (lambda X: cr.cross_simplex(X, [[0, 1, 1]]), "X"),
-    "cross_walk": (lambda X: cr.cross_walk(X, [[0, 1]]), "X"),
-    "Blade": (lambda X: cr.Blade(X), "factors"),
-    "project_vectors": (lambda X: cr.Blade(ROWS).project_vectors(X), "X"),
-    "contains": (lambda X: cr.Blade(ROWS).contains(X), "x"),
-    "scaled": (lambda X: cr.Blade(ROWS[None].repeat(2, 0)[:, None].repeat(3, 1)).scaled(X), "log"),
-    "sketch": (lambda X: X @ S.T if isinstance(X, np.ndarray) else S.T.__rmatmul__(X), "X"),
-    "sketch from the left": (lambda X: S @ X.T if isinstance(X, np.ndarray) else S @ X, "x"),
-    "sketched_cross": (lambda X: cr.sketched_cross(X, S), "A"),
-    "sketched_inner": (lambda X: cr.sketched_inner(X, ROWS, S), "A"),
-    "sketched_wedge": (lambda X: cr.sketched_wedge(X, S), "A"),
-    "sketched_star": (lambda X: cr.sketched_star(X, S), "A"),
-    "sketched_volume": (lambda X: cr.sketched_volume(X, S), "A"),
-    "nearest_to_span": (lambda X: cr.nearest_to_span(X, ROWS), "X"),
-    "sketched_leverage_scores": (lambda X: cr.sketched_leverage_scores(X, cr.SJLT(2, 2, rng=0)), "X"),
-    "LeverageSampling": (lambda X: cr.LeverageSampling(X, 2, rng=0), "scores"),
-    "leverage_scores": (lambda X: cr.leverage_scores(X), "X"),
-    "volume_sample": (lambda X: cr.volume_sample(X, 1, rng=0), "X"),
-}
-TAKES_NUMBERS = {  # objects may be fractions or symbols here, and ROWS two vectors
-    "multivector": (lambda X: cr.Algebra(3).multivector(X, 1), "values"),
-    "vector": (lambda X: cr.Algebra(3).vector(X), "values"),
-    "scalar": (lambda X: cr.Algebra(3).scalar(X), "value"),
-    "outermorphism": (lambda X: cr.Algebra(3).e1.outermorphism(X), "F"),
-    "from_left_matrix": (lambda X: cr.Algebra(3).from_left_matrix(X), "M"),
-    "from_right_matrix": (lambda X: cr.Algebra(3).from_right_matrix(X), "M"),
-    "from_spinor_matrix": (lambda X: cr.Algebra(3).from_spinor_matrix(X), "M"),
-    "Algebra of a metric": (lambda X: cr.Algebra(metric=X), "metric"),
-    "Algebra of a signature": (lambda X: cr.Algebra(signature=X), "signature"),
-}
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-@pytest.mark.parametrize("name", TAKES_REAL_ROWS)
-def test_what_is_no_array_of_real_numbers_is_refused_by_name(name, wrong):
-    call, parameter = TAKES_REAL_ROWS[name]
+def test_what_is_not_an_array_of_real_numbers_is_refused(wrong):
     value, words = WRONG[wrong]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        refused(rf"^The '{parameter}' parameter of .*{words}", call, value)
+        refused(rf"^The 'X' parameter of f .*{words}", as_real, value, "X", "f")
 
 
-@pytest.mark.parametrize("wrong", [name for name in WRONG if name != "objects"])
-@pytest.mark.parametrize("name", TAKES_NUMBERS)
-def test_what_is_no_array_of_numbers_is_refused_by_name(name, wrong):
-    call, parameter = TAKES_NUMBERS[name]
-    refused(rf"^The '{parameter}' parameter of", call, WRONG[wrong][0])
+# The table of bad input has good calls of every function of arrays; these are its odd dtypes, layouts and types. They
+# are refused in one sentence, which names the parameter, or give what the plain value does, to the last bit.
+ODD = {*SAME_LAYOUTS, *NOT_NUMBERS, "None", "text", "an object", "complex", "big-endian float32"}
+CALLS = {name: calls for name, calls in (algebra.CALLS | sketches.CALLS).items() if not name.startswith("cr.Coord")}
+TABLE = Table(CALLS, names.resolve)
+OWNERS = ("cr", "Algebra", "Blade", *sketches.SKETCHES)
+ARRAYS = ("rows", "numbers", "index", "vector")
 
 
-@pytest.mark.parametrize("name", TAKES_REAL_ROWS)
-def test_the_byte_order_and_an_empty_mask_change_nothing(name):
-    def parts(found):
-        if isinstance(found, cr.Blade):
-            return [found.factors, found.log_scale]
-        if name == "cross_all":
-            return [part for chunk in found for part in chunk]
-        return (
-            [found.rows]
-            if isinstance(found, cr.LeverageSampling)
-            else list(found)
-            if isinstance(found, tuple)
-            else [found]
-        )
+def _takes_arrays(name):
+    return any(argument.kind in ARRAYS for call in CALLS[name] for _, argument in call.attacked())
 
-    call, _ = TAKES_REAL_ROWS[name]
-    expected = parts(call(ROWS))
-    for same in (ROWS.astype(">f8"), np.ma.array(ROWS), np.asfortranarray(ROWS)):
-        for found, known in zip(parts(call(same)), expected, strict=True):
-            np.testing.assert_array_equal(found, known)
-            assert np.asarray(found).dtype == np.asarray(known).dtype
-            assert np.asarray(found).dtype.isnative
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name.split(".")[0] in OWNERS and _takes_arrays(name)])
+def test_arrays_of_every_function(name):
+    for row in TABLE.rows(name):
+        if row.place is None or row.odd in ODD:
+            assert TABLE.fault(row) in (None, "does not apply"), row
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in sketches.CALLS if name.startswith("cr.") and name != "cr.sketch_rows"]
+)
+def test_a_refusal_names_the_parameter(name):
+    first, *_ = inspect.signature(names.resolve(name)).parameters
+    for call in sketches.CALLS[name]:
+        if call.run is None and call.attacked()[0][1].kind == "rows":
+            arguments, options = call.filled(0, MASKED)
+            refused(
+                f"^The '{first}' parameter of .* without masked entries", names.resolve(name), *arguments, **options
+            )
 
 
 def test_big_endian_coefficients_and_indices():
