@@ -5,11 +5,11 @@
 Runs on the processor, and on a GPU where torch sees one; float32, medians of runs in turn.
 """
 
-import time
+import sys
 
 import numpy as np
 import torch
-from timing import machine, options, report
+from timing import hold, machine, options, report, timed
 
 import clifford_rand as cr
 from clifford_rand.basis.keys import dense_keys
@@ -21,9 +21,8 @@ class Reference(torch.nn.Module):
 
     def __init__(self, layer):
         super().__init__()
-        alg = layer.algebra
-        keys = dense_keys(alg.d)
-        table = product_table(alg.form, "gp", keys, keys)
+        keys = dense_keys(layer.algebra.d)
+        table = product_table(layer.algebra.form, "gp", keys, keys)
         paths = torch.zeros(layer.weight.shape[1], keys.size, keys.size, keys.size)
         rows = zip(table.left, table.out, table.right, table.coef, layer.path.tolist(), strict=True)
         for i, k, j, coef, path in rows:
@@ -41,36 +40,31 @@ def step(layer, x, y, wait):
     for tensor in (x, y, *layer.parameters()):
         tensor.grad = None
     wait()
-    start, cpu = time.perf_counter(), time.process_time()
-    layer(x, y).square().sum().backward()
-    wait()
-    return time.perf_counter() - start, time.process_time() - cpu
+    return timed(lambda: (layer(x, y).square().sum().backward(), wait()))[1:]
 
 
 def main():
-    given = options(__doc__, samples=8192, channels=64, repeats=7)
+    args = options(__doc__, samples=8192, channels=64, repeats=7)
     machine("torch")
     worst = 0.0
     for device in ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]:
         wait = torch.cuda.synchronize if device == "cuda" else lambda: None
         for name, alg in (("Cl(3)", cr.Algebra(3)), ("PGA(3)", cr.Algebra.pga(3))):
             torch.manual_seed(0)
-            samples = given.samples if alg.d == 3 or device == "cuda" else given.samples // 8
-            layer = cr.layers.WeightedProduct(alg, given.channels).to(device)
+            samples = args.samples if alg.d == 3 or device == "cuda" else args.samples // 8
+            layer = cr.layers.WeightedProduct(alg, args.channels).to(device)
             reference = Reference(layer).to(device)
-            x, y = (torch.randn(samples, given.channels, 2**alg.d, device=device).requires_grad_() for _ in range(2))
+            x, y = (torch.randn(samples, args.channels, 2**alg.d, device=device).requires_grad_() for _ in range(2))
             with torch.no_grad():
-                difference = float((layer(x, y) - reference(x, y)).abs().max())
-            assert difference < 1e-3, difference
-            rows = [[step(one, x, y, wait) for one in (layer, reference)] for _ in range(given.repeats + 1)][1:]
-            (ours, ours_cpu), (theirs, theirs_cpu) = np.median(np.array(rows), axis=0)
+                hold(float((layer(x, y) - reference(x, y)).abs().max()) < 1e-3, "both layers agree")
+            rows = [[step(work, x, y, wait) for work in (layer, reference)] for _ in range(args.repeats + 1)][1:]
+            (ours, ours_cpu), (theirs, theirs_cpu) = np.median(rows, axis=0)
             worst = max(worst, ours / theirs)
-            report(
-                f"{device} {name} {samples} × {given.channels}, forward and backward", ours, "≤ einsum", einsum=theirs
-            )
+            title = f"{device} {name} {samples} × {args.channels}, forward and backward"
+            report(title, ours, "≤ einsum", einsum=theirs)
             print(f"    seconds of the processor: {ours_cpu:.3f}, einsum {theirs_cpu:.3f}")
     return int(worst > 1)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(main())

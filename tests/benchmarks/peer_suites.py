@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from peers.known import CLIFFORD, GALGEBRA, KINGDON
@@ -53,43 +53,28 @@ def pytest_runtest_logreport(report):
 
 @dataclass(frozen=True)
 class Suite:
-    """The tests of a peer.
+    """The tests of a peer: the folder in its checkout, how many cases there are, and how many of them must pass.
 
-    Attributes
-    ----------
-    folder : str
-        Where they stand in its checkout.
-    modules : tuple of str
-        Those that are counted; the others concern its kernels, its own tools or its printing.
-    cases, least : int
-        How many cases these have, and how many of them must pass.
-    paths : dict of str to str
-        Module paths of the peer that are called otherwise here. "" for what has no counterpart: its names become None.
-    known : dict of str to str
-        Cases that do not pass, and why; a name without brackets stands for all parameters.
+    Only ``modules`` count; the others concern the peer's kernels, its own tools or its printing. ``paths`` has module
+    paths of the peer that are called otherwise here, "" for what has no counterpart: its names become None. ``known``
+    has the cases that do not pass, and why; a name without brackets stands for all parameters.
     """
 
     peer: str
     folder: str
-    modules: tuple[str, ...]
     cases: int
     least: int
-    paths: dict[str, str] = field(default_factory=dict)
-    known: dict[str, str] = field(default_factory=dict)
+    modules: str
+    paths: dict[str, str]
+    known: dict[str, str]
 
 
 SUITES = [
     Suite(
-        "clifford",
-        "clifford/test",
-        (
-            *("test_algebra_initialisation", "test_aliases", "test_bit_helpers", "test_clifford", "test_complex"),
-            *("test_degenerate", "test_dpga", "test_function_cache", "test_io", "test_layout", "test_layout_helpers"),
-            *("test_multivector_inverse", "test_parser", "test_tools_classify", "test_transformations"),
-            "test_trig_functions",
-        ),
-        462,
-        440,
+        *("clifford", "clifford/test", 462, 440),
+        "test_algebra_initialisation test_aliases test_bit_helpers test_clifford test_complex test_degenerate "
+        "test_dpga test_function_cache test_io test_layout test_layout_helpers test_multivector_inverse test_parser "
+        "test_tools_classify test_transformations test_trig_functions",
         {
             "_layout_helpers": "clifford_rand.compat.clifford.order",
             "_numba_utils": "numba.core.config",
@@ -97,13 +82,10 @@ SUITES = [
         },
         CLIFFORD,
     ),
-    Suite("kingdon", "tests", ("test_kingdon",), 71, 50, {"operator_dict": ""}, KINGDON),
+    Suite("kingdon", "tests", 71, 50, "test_kingdon", {"operator_dict": ""}, KINGDON),
     Suite(
-        "galgebra",
-        "test",
-        ("test_mv", "test_versors", "test_lt", "test_cheatsheet", "test_differential_ops"),
-        87,
-        80,
+        *("galgebra", "test", 87, 80),
+        "test_mv test_versors test_lt test_cheatsheet test_differential_ops",
         {},
         GALGEBRA,
     ),
@@ -122,8 +104,8 @@ def rewritten(text: str, suite: Suite) -> str:
     lines = []
     for line in text.split("\n"):
         for first, target in suite.paths.items():
-            if not target and (found := re.match(rf"(\s*)from {peer}\.{first} import (.+)", line)):
-                line = f"{found[1]}{' = '.join(name.strip() for name in found[2].split(','))} = None"
+            if not target and (match := re.match(rf"(\s*)from {peer}\.{first} import (.+)", line)):
+                line = f"{match[1]}{' = '.join(name.strip() for name in match[2].split(','))} = None"
         line = re.sub(rf"^(?P<lead>\s*import ){peer}(?P<rest>)$", rf"\g<lead>{here} as {peer}", line)
         line = re.sub(rf"^(?P<lead>\s*(?:import|from) ){peer}(?P<rest>\.[\w.]+)?\b", path, line)
         line = re.sub(rf"(?P<lead>['\"]){peer}(?P<rest>\.)", path, line)
@@ -133,40 +115,25 @@ def rewritten(text: str, suite: Suite) -> str:
     return text
 
 
-def outcomes(suite: Suite, checkout: Path, every: bool) -> dict[str, tuple[str, str]]:
+def outcomes_of(suite: Suite, checkout: Path, every: bool) -> dict[str, tuple[str, str]]:
     """Return {case: (outcome, last words)} of a suite."""
     source = checkout / suite.folder
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / f"{suite.peer}_tests"
         place.mkdir()
-        modules = sorted(path.stem for path in source.glob("test_*.py")) if every else suite.modules
+        modules = sorted(path.stem for path in source.glob("test_*.py")) if every else suite.modules.split()
         for name in ("__init__", *modules):
             if (source / f"{name}.py").exists():
                 (place / f"{name}.py").write_text(rewritten((source / f"{name}.py").read_text(), suite))
         (place / "conftest.py").write_text(CONFTEST)
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:xdist",
-            "--tb=short",
-            "--continue-on-collection-errors",
-        ]
-        found = subprocess.run(
-            [*command, "-c", os.devnull, "--rootdir", folder, *(f"{place.name}/{name}.py" for name in modules)],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        options = f"-q -p no:cacheprovider -p no:xdist --tb=short --continue-on-collection-errors -c {os.devnull}"
+        command = [sys.executable, "-m", "pytest", *options.split(), "--rootdir", folder]
+        command += [f"{place.name}/{name}.py" for name in modules]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
         made = place / "outcomes.jsonl"
         if not made.exists():
-            raise SystemExit(found.stdout + found.stderr)
+            raise SystemExit(run.stdout + run.stderr)
         result: dict[str, tuple[str, str]] = {}
         for line in made.read_text().splitlines():
             case, outcome, words = json.loads(line)
@@ -175,13 +142,13 @@ def outcomes(suite: Suite, checkout: Path, every: bool) -> dict[str, tuple[str, 
         return result
 
 
-def report(suite: Suite, found: dict[str, tuple[str, str]], verbose: bool) -> bool:
+def report(suite: Suite, outcomes: dict[str, tuple[str, str]], verbose: bool) -> bool:
     """Print the counts of a suite and what is not as its table says; tell whether all is."""
-    count = Counter(outcome for outcome, _ in found.values())
-    print(f"\n{suite.peer}: {count['passed']} of {len(found)} cases pass, {count['failed']} fail")
+    count = Counter(outcome for outcome, _ in outcomes.values())
+    print(f"\n{suite.peer}: {count['passed']} of {len(outcomes)} cases pass, {count['failed']} fail")
     good = count["passed"] >= suite.least
     reasons: Counter[str] = Counter()
-    for case, (outcome, words) in found.items():
+    for case, (outcome, words) in outcomes.items():
         listed = suite.known.get(case) or suite.known.get(case.partition("[")[0])
         if outcome == "failed" and listed is None:
             print(f"  fails, not listed: {case}\n      {words.strip()}")
@@ -193,8 +160,8 @@ def report(suite: Suite, found: dict[str, tuple[str, str]], verbose: bool) -> bo
             reasons[listed] += 1
             if verbose:
                 print(f"  {case}: {words.strip()}")
-    present = {*found, *(case.partition("[")[0] for case in found)}
-    if len(found) != suite.cases or not present >= {*suite.known}:
+    present = {*outcomes, *(case.partition("[")[0] for case in outcomes)}
+    if len(outcomes) != suite.cases or not present >= {*suite.known}:
         print(f"  another version of the suite: {suite.cases} cases were expected; listed, not there:")
         print("\n".join(f"    {case}" for case in sorted({*suite.known} - present)))
         good = False
@@ -215,7 +182,7 @@ def main() -> int:
     for suite in SUITES:
         checkout = getattr(given, suite.peer)
         if checkout is not None:
-            good &= report(suite, outcomes(suite, checkout, given.all), given.verbose)
+            good &= report(suite, outcomes_of(suite, checkout, given.all), given.verbose)
     return 0 if good else 1
 
 
