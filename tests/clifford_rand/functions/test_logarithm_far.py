@@ -1,4 +1,4 @@
-"""Logarithms of motors far away, near full turns and beside large boosts, checked in 40-digit arithmetic."""
+"""Logarithms of motors far away, near full turns and beside large boosts, checked in 60-digit arithmetic."""
 
 import itertools
 
@@ -12,25 +12,26 @@ from clifford_rand.presets import cga, pga
 EPS = float(np.finfo(float).eps)
 
 
-def exponential(B, change=None):
-    """exp(B) in 40 digits, from the matrix of X ↦ BX on even X; ``change`` is a relative change of the components."""
-    alg = B.algebra
+def exponential(B, change):
+    """exp(B) by its series in 60 digits, on even elements; ``change`` is a relative change of the components."""
+    alg, number = B.algebra, np.vectorize(mpmath.mpf, otypes=[object])
     basis = alg.multivector(np.eye(2 ** (alg.d - 1)), range(0, alg.d + 1, 2))
-    with mpmath.workdps(40):
-        matrix = mpmath.zeros(basis.keys.size)
-        for i, value in enumerate(B.coefficients.tolist()):
-            if value:
-                one = B.new(B.keys, np.eye(B.keys.size)[i])
-                factor = mpmath.mpf(value) * (1 + mpmath.mpf(0 if change is None else change[i]))
-                image = (one * basis).on_keys(basis.keys).coefficients
-                for j, k in zip(*np.nonzero(image), strict=True):
-                    matrix[int(k), int(j)] += factor * float(image[j, k])
-        return basis.keys, np.array(mpmath.expm(matrix)[:, 0].tolist(), dtype=object).ravel()
+    images = [(B.new(B.keys, unit) * basis).on_keys(basis.keys).coefficients.T for unit in np.eye(B.keys.size)]
+    with mpmath.workdps(60):
+        components = number(B.coefficients) * (1 + number(change))
+        matrix = sum(number(image) * x for image, x in zip(images, components, strict=True))
+        term = total = number(np.eye(basis.keys.size)[0])
+        k = 0
+        while np.abs(term).max() > 1e-45 * np.abs(total).max():
+            k += 1
+            term = matrix @ term / k
+            total = total + term
+        return basis.keys, total
 
 
 def check(R, L):
     """exp(L) is R up to the rounding of R, and up to that of the components of L, each by half a unit."""
-    keys, image = exponential(L)
+    keys, image = exponential(L, np.zeros(L.keys.size))
     error, size = np.abs(image - R.on_keys(keys).coefficients).max(), np.abs(R.coefficients).max()
     if error <= 1e-13 * size:
         return
@@ -64,7 +65,7 @@ def test_conformal_motors_with_nearly_full_turns(angle):
         check(R, R.log())
 
 
-@pytest.mark.parametrize("size", [500.0, 1900.0, 1e6])
+@pytest.mark.parametrize("size", [500.0, 1e6])
 def test_conformal_screws_far_away_in_a_null_basis(size):
     """log M has components of 1e6 and more in null directions: their rounding moves exp(log M) more than M's does."""
     alg = cr.Algebra.cga(3, null_basis=True)
@@ -73,8 +74,7 @@ def test_conformal_screws_far_away_in_a_null_basis(size):
     assert np.abs((R.log().exp() - R).values).max() <= 1e-11 * np.abs(R.values).max()
 
 
-@pytest.mark.parametrize("n", [2, 3])
-@pytest.mark.parametrize(("deviation", "size"), [(1e-8, 1e-9), (1e-8, 1.0), (1e-5, 1.0), (1e-3, 1.0), (1e-3, 30.0)])
+@pytest.mark.parametrize(("n", "deviation", "size"), [(2, 1e-8, 1e-9), (3, 1e-8, 1.0), (2, 1e-5, 1.0), (3, 1e-3, 30.0)])
 def test_conformal_motors_that_are_nearly_minus_a_translation(n, deviation, size):
     """The derivative of exp overflows at candidates there: LinAlgError before."""
     alg = cr.Algebra.cga(n)
@@ -94,15 +94,20 @@ def test_roots_in_single_precision_have_logarithms_in_double():
     assert abs((S * S - R).values).max() < 1e-3  # 2e5 before: a logarithm of size 1e12 with π to 24 bits
 
 
-def test_a_turn_beside_a_large_boost_in_every_metric_of_six_dimensions_that_has_both():
-    for p in range(2, 7):
-        for q in range(1, 7 - p):
+def test_a_slow_turn_beside_a_large_boost():
+    """The turn is known to the rounding of the whole rotor, not to its own: boosts e^8 to e^11 in STA, all of d = 6."""
+    rng, alg = np.random.default_rng(12), cr.Algebra(3, 1)
+    for angle, boost in itertools.product((2.6, 2.75, 3.1), np.linspace(4.0, 5.5, 10)):
+        V = (alg.random_multivector(rng, (), 2) * 0.3).exp()
+        R = V * (angle / 2 * alg.e12).exp() * (boost * alg.e34).exp() * ~V
+        assert np.abs((R.log().exp() - R).values).max() < 1e-10 * np.abs(R.values).max()
+    for p, q in itertools.product(range(2, 6), range(1, 5)):
+        if p + q <= 6 and max(p, q) > 2:
             alg = cr.Algebra(p, q, 6 - p - q)
             e = [x for x, square in zip(alg.basis_vectors(), alg.signature, strict=True) if square]
-            boost = e[2 if p > 2 else 0] ^ e[-1]
-            turns = [e[0] ^ e[1]] if p > 2 else [e[p] ^ e[p + 1]] if q > 2 else []
-            for plane, angle, size in itertools.product(turns, (1.4, 1.56, np.pi / 2), (4.0, 5.0, 6.0)):
-                B = angle * plane + size * boost
+            turn, boost = (e[0] ^ e[1], e[2] ^ e[-1]) if p > 2 else (e[p] ^ e[p + 1], e[0] ^ e[-1])
+            for angle, size in itertools.product((1.4, 1.56, np.pi / 2), (4.0, 6.0)):
+                B = angle * turn + size * boost
                 assert B.exp().log().isclose(B, rtol=1e-9), (alg, angle, size)
 
 

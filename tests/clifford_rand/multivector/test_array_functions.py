@@ -12,6 +12,7 @@ ALG = cr.Algebra(2, 1)
 A = ALG.random_multivector(0, (2, 3, 4), (0, 2))
 B = ALG.random_multivector(1, (2, 3, 4), (1, 2))
 V = ALG.random_multivector(2, (4,), 1)
+OPERANDS = {"A": A, "B": B, "V": V}
 MASK = np.random.default_rng(3).random((2, 3, 4)) < 0.5
 
 
@@ -30,65 +31,29 @@ def same(found, wanted, rtol=0.0):
     return all(one.isclose(other, rtol) for one, other in zip(listed(found).ravel(), np.ravel(wanted), strict=True))
 
 
-COMPUTED = {"sum", "add.reduce", "prod", "square"}  # in another order of additions
+MOVED = """
+np.moveaxis(A, 0, -1); np.rollaxis(A, 2); np.swapaxes(A, 0, 2); np.transpose(A, (2, 0, 1)); np.expand_dims(A, (0, 3))
+np.squeeze(np.expand_dims(A, 1), axis=1); np.reshape(A, (4, -1)); np.ravel(A); np.broadcast_to(V, (5, 4))
+np.broadcast_arrays(A, V); np.repeat(A, 2, axis=1); np.tile(A, (2, 1)); np.flip(A, axis=0); np.fliplr(A)
+np.rot90(A, axes=(1, 2)); np.roll(A, 2, axis=-1); np.take(A, [2, 0], axis=1)
+np.take_along_axis(V, np.array([1, 1, 0]), axis=0); np.compress([True, False, True], A, axis=1); np.extract(MASK, A)
+np.delete(A, 1, axis=2); np.insert(A, 1, V, axis=1); np.append(A, B, axis=0); np.diagonal(A, axis1=1, axis2=2)
+np.split(A, 2, axis=2); np.array_split(V, 3); np.hsplit(A, [1]); np.stack([A, B], axis=1)
+np.concatenate((A, B, A), axis=-1); np.hstack([A, B]); np.vstack([V, V]); np.column_stack([V, V]); np.dstack([V, V])
+np.block([[A, B], [B, A]]); np.where(MASK, A, B); np.where(MASK[:, :1], V, A); np.select([MASK, ~MASK], [A, B], V)
+np.choose(MASK.astype(int), [A, V]); np.atleast_2d(V); np.copy(A); np.diff(A, axis=1); 1 / V; np.conjugate(A)
+np.negative(A) - V
+"""
+COMPUTED = "np.sum(A, axis=(0, 2)); np.add.reduce(A, axis=1); np.prod(A, axis=1); np.square(A)"  # sums in another order
+CASES = [(text.strip(), 0.0) for line in MOVED.split("\n") for text in line.split(";") if text]
+CASES += [(text.strip(), 1e-12) for text in COMPUTED.split(";")]
 
 
-CASES = {
-    "moveaxis": lambda A, B, V: np.moveaxis(A, 0, -1),
-    "rollaxis": lambda A, B, V: np.rollaxis(A, 2),
-    "swapaxes": lambda A, B, V: np.swapaxes(A, 0, 2),
-    "transpose": lambda A, B, V: np.transpose(A, (2, 0, 1)),
-    "expand_dims": lambda A, B, V: np.expand_dims(A, (0, 3)),
-    "squeeze": lambda A, B, V: np.squeeze(np.expand_dims(A, 1), axis=1),
-    "reshape": lambda A, B, V: np.reshape(A, (4, -1)),
-    "ravel": lambda A, B, V: np.ravel(A),
-    "broadcast_to": lambda A, B, V: np.broadcast_to(V, (5, 4)),
-    "broadcast_arrays": lambda A, B, V: np.broadcast_arrays(A, V),
-    "repeat": lambda A, B, V: np.repeat(A, 2, axis=1),
-    "tile": lambda A, B, V: np.tile(A, (2, 1)),
-    "flip": lambda A, B, V: np.flip(A, axis=0),
-    "fliplr": lambda A, B, V: np.fliplr(A),
-    "rot90": lambda A, B, V: np.rot90(A, axes=(1, 2)),
-    "roll": lambda A, B, V: np.roll(A, 2, axis=-1),
-    "take": lambda A, B, V: np.take(A, [2, 0], axis=1),
-    "take_along_axis": lambda A, B, V: np.take_along_axis(V, np.array([1, 1, 0]), axis=0),
-    "compress": lambda A, B, V: np.compress([True, False, True], A, axis=1),
-    "extract": lambda A, B, V: np.extract(MASK, A),
-    "delete": lambda A, B, V: np.delete(A, 1, axis=2),
-    "insert": lambda A, B, V: np.insert(A, 1, V, axis=1),
-    "append": lambda A, B, V: np.append(A, B, axis=0),
-    "diagonal": lambda A, B, V: np.diagonal(A, axis1=1, axis2=2),
-    "split": lambda A, B, V: np.split(A, 2, axis=2),
-    "array_split": lambda A, B, V: np.array_split(V, 3),
-    "hsplit": lambda A, B, V: np.hsplit(A, [1]),
-    "stack": lambda A, B, V: np.stack([A, B], axis=1),
-    "concatenate": lambda A, B, V: np.concatenate((A, B, A), axis=-1),
-    "hstack": lambda A, B, V: np.hstack([A, B]),
-    "vstack": lambda A, B, V: np.vstack([V, V]),
-    "column_stack": lambda A, B, V: np.column_stack([V, V]),
-    "dstack": lambda A, B, V: np.dstack([V, V]),
-    "block": lambda A, B, V: np.block([[A, B], [B, A]]),
-    "where": lambda A, B, V: np.where(MASK, A, B),
-    "where broadcast": lambda A, B, V: np.where(MASK[:, :1], V, A),
-    "select": lambda A, B, V: np.select([MASK, ~MASK], [A, B], V),
-    "choose": lambda A, B, V: np.choose(MASK.astype(int), [A, V]),
-    "atleast_2d": lambda A, B, V: np.atleast_2d(V),
-    "copy": lambda A, B, V: np.copy(A),
-    "sum": lambda A, B, V: np.sum(A, axis=(0, 2)),
-    "add.reduce": lambda A, B, V: np.add.reduce(A, axis=1),
-    "prod": lambda A, B, V: np.prod(A, axis=1),
-    "diff": lambda A, B, V: np.diff(A, axis=1),
-    "square": lambda A, B, V: np.square(A),
-    "reciprocal": lambda A, B, V: 1 / V,
-    "conjugate": lambda A, B, V: np.conjugate(A),
-    "minus": lambda A, B, V: np.negative(A) - V,
-}
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_functions_act_as_on_arrays_of_multivectors(case):
-    function = CASES[case]
-    assert same(function(A, B, V), function(listed(A), listed(B), listed(V)), 1e-12 * (case in COMPUTED))
+@pytest.mark.parametrize(("text", "rtol"), CASES)
+def test_functions_act_as_on_arrays_of_multivectors(text, rtol):
+    names = {"np": np, "MASK": MASK}
+    objects = {name: listed(value) for name, value in OPERANDS.items()}
+    assert same(eval(text, names | OPERANDS), eval(text, names | objects), rtol)
 
 
 def test_sums_to_rounding():
@@ -123,8 +88,6 @@ def test_sums_of_some_elements_with_the_options_of_numpy():
     assert (found.shape, total.tolist()) == ((2, 3, 1), np.full((2, 3, 1), 10.0).tolist())
     assert np.average(A, returned=True)[1] == 24
     assert np.sum(A, dtype=np.float32).dtype == np.float32
-    with pytest.raises(cr.ArgumentError, match=r"'where' parameter of sum .* batch shape \(2, 3, 4\)"):
-        np.sum(A, where=np.ones(5, bool))
 
 
 def test_grades_are_united_and_dtypes_promoted():
@@ -190,31 +153,63 @@ def test_scalars_are_numbers_for_every_other_function():
 
 
 @pytest.mark.parametrize(
-    ("function", "hint"),
+    ("text", "error", "message"),
     [
-        (lambda: np.linalg.norm(A), r"A\.norm\(\)"),
-        (lambda: np.dot(A, B), r"A \| B"),
-        (lambda: np.matmul(A, B), r"A\.inner\(B\)"),
-        (lambda: np.max(A), "no order"),
-        (lambda: np.maximum(A, 0), r"grades 0, 2.*A\.coefficients"),
-        (lambda: np.copyto(A, B), "value"),
-        (lambda: np.save("x.npy", A), "pickle"),
-        (lambda: np.add(A, B, out=A), "value"),
-        (lambda: np.multiply.outer(A, B), "no method 'outer'"),
-        (lambda: np.subtract.reduce(A), "no meaning"),
-        (lambda: np.stack([A, B], out=np.empty((2, 2, 3, 4), dtype=int)), "value"),
+        ("np.linalg.norm(A)", TypeError, r"A\.norm\(\)"),
+        ("np.dot(A, B)", TypeError, r"A \| B"),
+        ("np.matmul(A, B)", TypeError, r"A\.inner\(B\)"),
+        ("np.max(A)", TypeError, "no order"),
+        ("np.maximum(A, 0)", TypeError, r"grades 0, 2.*A\.coefficients"),
+        ("np.copyto(A, B)", TypeError, "value"),
+        ("np.save('x.npy', A)", TypeError, "pickle"),
+        ("np.add(A, B, out=A)", TypeError, "value"),
+        ("np.multiply.outer(A, B)", TypeError, "no method 'outer'"),
+        ("np.subtract.reduce(A)", TypeError, "no meaning"),
+        ("np.stack([A, B], out=np.empty((2, 2, 3, 4), dtype=int))", TypeError, "value"),
+        ("np.gradient(V, ALG.e1)", TypeError, "needs a scalar"),
+        ("np.trapezoid(V, dx=ALG.e1)", TypeError, "needs a scalar"),
+        ("np.sum(A, where=np.ones(5, bool))", ValueError, r"'where' parameter of sum .* batch shape \(2, 3, 4\)"),
+        ("np.interp(0.5, [0, 1], SYMBOLS)", ValueError, "free of symbols"),
+        ("np.interp(0.5, np.arange(4.0), A)", ValueError, "batch shape"),
+        ("np.interp(0.5, np.arange(4.0), V, left=V)", ValueError, "batch shape"),
+        ("np.gradient(SYMBOLS)", ValueError, "free of symbols"),
+        ("np.gradient(ALG.e1)", ValueError, "a batch axis, or several. Got a single multivector"),
+        ("np.diff(V, -1)", ValueError, "integer ≥ 0. Got -1"),
+        ("np.conjugate(1j * A)", ValueError, "two conjugates"),
+        ("np.sum(A, axis=3)", ValueError, "batch axes"),
+        ("np.cumsum(A, axis=3)", ValueError, "batch axes"),
+        ("np.cumprod(A, axis=3)", ValueError, "batch axes"),
+        ("cr.stack([A, V])", ValueError, r"shapes \(2, 3, 4\), \(4,\)"),
+        ("cr.stack([])", ValueError, "at least one multivector"),
+        ("cr.stack([ALG.e1, cr.Algebra(4).e1])", ValueError, "of one algebra"),
+        ("np.where(np.ones(5, bool), A, V)", ValueError, r"numpy.where .* shapes \(2, 3, 4\), \(4,\).*NumPy says"),
+        ("np.broadcast_to(V, (2, 3))", ValueError, r"numpy.broadcast_to .* shapes \(4,\)"),
+        ("np.isclose(A, A[:, :2])", ValueError, "parameter of isclose"),
+        ("np.average(A, axis=0, weights=[1, 2, 3])", ValueError, "weights"),
+        *((f"V {sign} ONES", ValueError, r"broadcasts with \((3|4),\)") for sign in "*/+"),
+        ("ONES * V", ValueError, r"broadcasts with \((3|4),\)"),
+        ("A.replace(V[:2], at=0)", ValueError, r"broadcasts with \(3, 4\)"),
+        ("A.replace(B)", ValueError, "a dict"),
+        ("A.replace({'e12': 1.0, 'e21': 2.0})", ValueError, r"each blade once.*'e21'"),
+        ("A.map(lambda x: np.ones(7))", ValueError, "broadcasts"),
+        ("ALG.e1.replace(ALG.e2, at=0)", TypeError, "no batch axis"),
+        ("A.__setitem__('e12', 3.0)", TypeError, r"is a value.*A\.replace\(\{'e12': …\}\)"),
+        ("A.__setitem__(0, B[0])", TypeError, r"A\.replace\(B, at=index\)"),
+        ("np.array([ALG.e1, ALG.e2], dtype=object) * ALG.e1", ValueError, r"cr\.stack makes one batch"),
     ],
 )
-def test_what_has_no_meaning_says_what_to_use(function, hint):
-    with pytest.raises(TypeError, match=hint):
-        function()
+def test_what_has_no_meaning_or_does_not_fit_says_what_to_use(text, error, message):
+    symbols = ALG.vector(np.array([list(sympy.symbols("a b c"))] * 2, dtype=object))
+    with pytest.raises(error, match=message) as raised:
+        eval(text, OPERANDS | {"np": np, "cr": cr, "ALG": ALG, "SYMBOLS": symbols, "ONES": np.ones(3)})
+    assert isinstance(raised.value, cr.ArgumentError) == (error is ValueError)
 
 
 def running_products(X):
-    found = [X[0]]
-    for one in X[1:]:
-        found.append(found[-1] * one)
-    return found
+    products = [X[0]]
+    for factor in X[1:]:
+        products.append(products[-1] * factor)
+    return products
 
 
 def test_running_products_are_a_loop():
@@ -229,8 +224,6 @@ def test_running_products_are_a_loop():
     assert np.cumprod(A).shape == (24,)
     assert list(np.cumprod(ALG.vector([[2, 0, 0], [0, 3, 0]]))) == [2 * ALG.e1, 6 * ALG.e12]
     assert np.cumprod(V[:0], axis=0).shape == (0,)
-    with pytest.raises(cr.ArgumentError, match="batch axes"):
-        np.cumprod(A, axis=3)
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, -1])
@@ -282,66 +275,18 @@ def test_interpolation_is_the_line_between_two():
     assert np.interp(-1.0, [0, 1], ALG.scalar([2.0, 3.0]), left=ALG.e1).isclose(ALG.e1)
     thirds = ALG.vector(np.array([[Fraction(1, 3), 0, 0], [0, Fraction(1, 2), 0]], dtype=object))
     assert np.interp(0.5, [0, 1], thirds).isclose(ALG.e1 / 6 + ALG.e2 / 4)
-    for left, fp in ((None, A), (V, V)):
-        with pytest.raises(cr.ArgumentError, match="batch shape"):
-            np.interp(0.5, np.arange(4.0), fp, left=left)
-
-
-@pytest.mark.parametrize(
-    ("function", "message"),
-    [
-        (lambda symbols: np.interp(0.5, [0, 1], symbols), "free of symbols"),
-        (lambda symbols: np.gradient(symbols), "free of symbols"),
-        (lambda symbols: np.gradient(ALG.e1), "a batch axis, or several. Got a single multivector"),
-        (lambda symbols: np.diff(V, -1), "integer ≥ 0. Got -1"),
-    ],
-)
-def test_what_differences_refuse(function, message):
-    symbols = ALG.vector(np.array([list(sympy.symbols("a b c"))] * 2, dtype=object))
-    with pytest.raises(cr.ArgumentError, match=message):
-        function(symbols)
-
-
-def test_numbers_beside_multivectors_are_none_of_these():
-    for function in (lambda: np.gradient(V, ALG.e1), lambda: np.trapezoid(V, dx=ALG.e1)):
-        with pytest.raises(TypeError, match="needs a scalar"):
-            function()
-    assert np.trapezoid(V.astype(np.float32)).dtype == np.float32
 
 
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
 def test_convolution_is_the_sum_of_geometric_products(mode):
-    w = np.array([1.0, -2.0, 0.5])
-    for a, v in ((V, V[:3]), (V[:2], V), (V, w), (w, V)):
-        found = np.convolve(a, v, mode)
+    w = [1.0, -2.0, 0.5]
+    for a, v in ((V, V[:3]), (V[:2], V), (V, np.array(w)), (V, w), (w, V)):
+        product = np.convolve(a, v, mode)
         n, m = len(a), len(v)
-        full = [sum((a[k] * v[i - k] for k in range(n) if 0 <= i - k < m), 0 * V[0]) for i in range(n + m - 1)]
+        full = [sum((a[k] * v[i - k] for k in range(n) if 0 <= i - k < m), 0 * ALG.e1) for i in range(n + m - 1)]
         numbers = np.convolve(np.arange(1.0, n + 1), np.ones(m), mode)
         start = (n + m - 1 - len(numbers)) // 2
-        assert all(one.isclose(two) for one, two in zip(found, full[start : start + len(numbers)], strict=True))
-
-
-def test_errors_are_the_librarys():
-    with pytest.raises(cr.ArgumentError, match="two conjugates"):
-        np.conjugate(1j * A)
-    with pytest.raises(cr.ArgumentError, match="batch axes"):
-        np.sum(A, axis=3)
-    with pytest.raises(cr.ArgumentError, match="batch axes"):
-        np.cumsum(A, axis=3)
-    with pytest.raises(cr.ArgumentError, match=r"shapes \(2, 3, 4\), \(4,\)"):
-        cr.stack([A, V])
-    with pytest.raises(cr.ArgumentError, match="at least one multivector"):
-        cr.stack([])
-    with pytest.raises(cr.ArgumentError, match="of one algebra"):
-        cr.stack([ALG.e1, cr.Algebra(4).e1])
-    with pytest.raises(cr.ArgumentError, match=r"numpy.where .* shapes \(2, 3, 4\), \(4,\).*NumPy says"):
-        np.where(np.ones(5, bool), A, V)
-    with pytest.raises(cr.ArgumentError, match=r"numpy.broadcast_to .* shapes \(4,\)"):
-        np.broadcast_to(V, (2, 3))
-    with pytest.raises(cr.ArgumentError, match="parameter of isclose"):
-        np.isclose(A, A[:, :2])
-    with pytest.raises(cr.ArgumentError, match="weights"):
-        np.average(A, axis=0, weights=[1, 2, 3])
+        assert all(one.isclose(two) for one, two in zip(product, full[start : start + len(numbers)], strict=True))
 
 
 OPERATIONS = [
@@ -364,12 +309,6 @@ def test_batches_that_do_not_fit(name, d):
             getattr(x, name)(y)
 
 
-def test_arrays_of_numbers_that_do_not_fit():
-    for operate in (lambda: V * np.ones(3), lambda: np.ones(3) * V, lambda: V / np.ones(3), lambda: V + np.ones(3)):
-        with pytest.raises(cr.ArgumentError, match=r"broadcasts with \((3|4),\)"):
-            operate()
-
-
 def test_replace_is_the_assignment_of_values():
     C = A.replace(ALG.e1, at=(0, slice(None), -1))
     assert np.all(C[0, :, -1] == ALG.e1)
@@ -378,20 +317,6 @@ def test_replace_is_the_assignment_of_values():
     assert np.all(A.replace(5.0, at=MASK)[MASK] == 5)
     assert np.all(A.replace(B[0], at=1)[1] == B[0])
     assert np.all(A.replace({"e12": [1, 2, 3, 4]}, at=0)["e12"][0] == [1, 2, 3, 4])
-    with pytest.raises(cr.ArgumentError, match=r"broadcasts with \(3, 4\)"):
-        A.replace(V[:2], at=0)
-    with pytest.raises(TypeError, match="no batch axis"):
-        ALG.e1.replace(ALG.e2, at=0)
-    with pytest.raises(cr.ArgumentError, match="a dict"):
-        A.replace(B)
-    with pytest.raises(TypeError, match=r"is a value.*A\.replace\(\{'e12': …\}\)"):
-        A["e12"] = 3.0
-    with pytest.raises(TypeError, match=r"A\.replace\(B, at=index\)"):
-        A[0] = B[0]
-    with pytest.raises(cr.ArgumentError, match=r"cr\.stack makes one batch"):
-        np.array([ALG.e1, ALG.e2], dtype=object) * ALG.e1
-    with pytest.raises(cr.ArgumentError, match=r"each blade once.*'e21'"):
-        A.replace({"e12": 1.0, "e21": 2.0})
 
 
 def test_map_and_filter():
@@ -405,8 +330,6 @@ def test_map_and_filter():
     assert ALG("e1 + 0*e2").filter() == ALG.e1
     assert ALG("e1 + 2*e2").filter(lambda name, x: name == "e2") == 2 * ALG.e2
     assert ALG.e1.filter(lambda x: x > 1) == 0
-    with pytest.raises(cr.ArgumentError, match="broadcasts"):
-        A.map(lambda x: np.ones(7))
 
 
 class Scale:
@@ -433,10 +356,3 @@ def test_batches_without_any_blade_have_a_text():
     assert f"{none:.2f}".endswith("0")
     assert "array" in none._repr_latex_()
     assert "[3] 0" in none._repr_html_()
-
-
-def test_convolve_takes_lists():
-    X = ALG.vector(np.eye(ALG.d))
-    expected = np.convolve(X, np.array([1, 2]))
-    assert (np.convolve(X, [1, 2]) == expected).all()
-    assert (np.convolve([1, 2], X) == expected).all()

@@ -36,7 +36,7 @@ def _random(alg, seed, dtype):
 @pytest.mark.parametrize("dtype", [np.int64, np.float64, np.float32, complex, np.complex64])
 def test_repr_parses_back_exactly(alg, dtype):
     with np.errstate(over="ignore"):  # the scales of float32 are fewer
-        samples = [_random(alg, seed, dtype) for seed in range(20)]
+        samples = [_random(alg, seed, dtype) for seed in range(6)]
     for M in samples:
         finite = M.new(M.keys, np.where(np.isfinite(M.coefficients), M.coefficients, 0).astype(dtype))
         for text in (repr(finite), repr(-finite), repr(finite.sparse())):
@@ -49,13 +49,8 @@ def test_repr_parses_back_exactly(alg, dtype):
 )
 def test_numbers_of_all_sizes_parse_back(value):
     alg = cr.Algebra(3)
-    for M in (
-        value * alg.e1,
-        alg.scalar(value),
-        alg.e2 - value * alg.e12,
-        (1j * value) * alg.e12,
-        (1 - 1j * value) * alg.e1,
-    ):
+    terms = (value * alg.e1, alg.scalar(value), (1j * value) * alg.e12, (1 - 1j * value) * alg.e1)
+    for M in (*terms, alg.e2 - value * alg.e12):
         assert alg(repr(M)) == M
         assert alg(repr(-M)) == -M
 
@@ -94,9 +89,7 @@ def test_texts():
     }
     for text, M in expected.items():
         assert repr(M) == text
-    assert (
-        repr(np.float64(2.5) * A * 0 + np.array([np.float64(2.5)], dtype=object)[0] * alg.e1.astype(object)) == "2.5*e1"
-    )
+    assert repr(A * 0 + np.array([np.float64(2.5)], dtype=object)[0] * alg.e1.astype(object)) == "2.5*e1"
     assert repr(cr.Algebra(12).blade("e1_12") * 2) == "2*e1_12"
     assert repr(cr.Algebra(2, names=["x", "y"])("x*y - 3*x")) == "-3*x + x_y"
 

@@ -1,6 +1,7 @@
 """The identities of the star, the dual and the complements, in every signature up to five dimensions."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -20,33 +21,28 @@ def metrics():
     return [*algebras, cr.Algebra.cga(2, null_basis=True)]
 
 
-def test_star_is_defined_by_the_inner_product():
-    """(star M) ^ N = inner(M, N) I = M ^ star_right N for grades alike."""
+def size(M, N, k):
+    """A bound of the terms of inner(M, N) of k-blades."""
+    largest = float(np.abs(M.values).max() * np.abs(N.values).max())
+    return largest * max(1.0, float(np.abs(M.algebra.metric).max())) ** k
+
+
+def test_the_star_is_defined_by_the_inner_product():
+    """(star M) ^ N = inner(M, N) I = M ^ star_right N for grades alike, star star M = ± det(G) M."""
     rng = np.random.default_rng(1)
     for alg in metrics():
-        for k in range(alg.d + 1):
-            M, N = (alg.random_multivector(rng, grades=k) for _ in range(2))
-            wanted = cr.inner(M, N) * alg.I
-            scale = (
-                float(np.abs(M.values).max() * np.abs(N.values).max()) * max(1, float(np.abs(alg.metric).max())) ** k
-            )
-            assert (cr.star(M) ^ N).isclose(wanted, rtol=1e-9, atol=1e-12 * scale)
-            assert (M ^ N.star_right()).isclose(wanted, rtol=1e-9, atol=1e-12 * scale)
-            assert (N.reverse() * alg.I).isclose(N.star_right(), rtol=1e-12)
-            assert N.star_right().isclose((-1) ** (k * (alg.d - k)) * N.star(), rtol=1e-9, atol=1e-12 * scale)
-
-
-def test_star_of_star():
-    rng = np.random.default_rng(2)
-    for alg in metrics():
-        det = float(np.linalg.det(alg.metric.astype(float)))
-        d = alg.d
+        det, d = float(np.linalg.det(alg.metric.astype(float))), alg.d
         assert cr.star(alg.scalar(1)) == alg.I
         assert cr.star(alg.I).isclose(det, rtol=1e-9, atol=1e-12)
         for k in range(d + 1):
             M, N = (alg.random_multivector(rng, grades=k) for _ in range(2))
+            expected, sign, atol = cr.inner(M, N) * alg.I, (-1) ** (k * (d - k)), 1e-12 * size(M, N, k)
+            assert (cr.star(M) ^ N).isclose(expected, rtol=1e-9, atol=atol)
+            assert (M ^ N.star_right()).isclose(expected, rtol=1e-9, atol=atol)
+            assert (N.reverse() * alg.I).isclose(N.star_right(), rtol=1e-12)
+            assert N.star_right().isclose(sign * N.star(), rtol=1e-9, atol=atol)
             atol = 1e-9 * max(1.0, float(np.abs(alg.metric).max())) ** d
-            assert M.star().star().isclose((-1) ** (k * (d - k)) * det * M, rtol=1e-9, atol=atol)
+            assert M.star().star().isclose(sign * det * M, rtol=1e-9, atol=atol)
             assert M.star_right().star().isclose(det * M, rtol=1e-9, atol=atol)
             assert cr.inner(M.star(), N.star()).isclose(det * cr.inner(M, N), rtol=1e-8, atol=10 * atol)
 
@@ -73,7 +69,7 @@ def test_the_traps_of_the_star():
     assert cr.star(cr.Algebra(1).scalar(1)) == cr.Algebra(1).e1
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 6, 7])
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5])
 def test_the_star_of_a_wedge_is_the_cross_product(d):
     rng = np.random.default_rng(d)
     A = rng.standard_normal((4, d - 1, d))
@@ -93,14 +89,10 @@ def test_inner_is_the_gram_determinant():
             a, b = rng.standard_normal((2, k, alg.d))
             M, N = cr.wedge(*alg.vector(a)), cr.wedge(*alg.vector(b))
             wanted = float(np.linalg.det(a @ alg.metric.astype(float) @ b.T))
-            scale = (
-                float(np.abs(M.values).max() * np.abs(N.values).max()) * max(1.0, float(np.abs(alg.metric).max())) ** k
-            )
-            assert cr.inner(M, N)["1"] == pytest.approx(wanted, rel=1e-8, abs=1e-11 * scale)
-            assert (M.reverse() * N)["1"] == pytest.approx(wanted, rel=1e-8, abs=1e-11 * scale)
-            assert M.scalar_product(N)["1"] == pytest.approx(
-                (-1) ** (k * (k - 1) // 2) * wanted, rel=1e-8, abs=1e-11 * scale
-            )
+            exactness = {"rel": 1e-8, "abs": 1e-11 * size(M, N, k)}
+            assert cr.inner(M, N)["1"] == pytest.approx(wanted, **exactness)
+            assert (M.reverse() * N)["1"] == pytest.approx(wanted, **exactness)
+            assert M.scalar_product(N)["1"] == pytest.approx((-1) ** (k * (k - 1) // 2) * wanted, **exactness)
 
 
 def test_complements_of_basis_blades():
@@ -114,8 +106,7 @@ def test_complements_of_basis_blades():
 
 
 def test_complements_are_linear_and_metric_free():
-    rng = np.random.default_rng(5)
-    values = rng.standard_normal((3, 16))
+    values = np.random.default_rng(5).standard_normal((3, 16))
     results = {
         alg.multivector(values).left_complement().values.tobytes()
         for alg in (cr.Algebra(4), cr.Algebra(1, 3), cr.Algebra(2, 0, 2), cr.Algebra(metric=np.ones((4, 4))))
@@ -137,14 +128,9 @@ def test_involutions_by_their_definition():
     for alg in (cr.Algebra(5), cr.Algebra(2, 1, 1), cr.Algebra.cga(2, null_basis=True)):
         for k in range(1, 5):
             vectors = [alg.random_multivector(rng, grades=1) for _ in range(k)]
-            product = vectors[0]
-            backward, negated = vectors[-1], -vectors[0]
-            for v in vectors[1:]:
-                product, negated = product * v, negated * -v
-            for v in vectors[-2::-1]:
-                backward = backward * v
+            product, backward = math.prod(vectors), math.prod(vectors[::-1])
             assert (~product).isclose(backward, rtol=1e-12)
-            assert product.involute().isclose(negated, rtol=1e-12)
+            assert product.involute().isclose(math.prod(-v for v in vectors), rtol=1e-12)
             assert product.conjugate().isclose(backward.involute(), rtol=1e-12)
             assert (product.even() + product.odd()).isclose(product, rtol=1e-15)
 

@@ -15,9 +15,10 @@ from clifford_rand.multivector.products import multiply, named
 from clifford_rand.plans import cost_model, table_plan
 from clifford_rand.plans.fast import CongruencePlan, SubsetPlan, TransformPlan
 from clifford_rand.plans.table_plan import TablePlan
-from support.blades import all_blades, product_tensor, signatures
-from support.pairwise import pairwise
+from support.blades import all_blades, blade_product, product_tensor, signatures
 
+DEFINED = sorted(set(RULES) - {"vee"})
+NULL = cr.Algebra.cga(2, null_basis=True)
 DTYPES = [np.float64, np.float32, np.complex128, np.complex64]
 
 
@@ -50,37 +51,27 @@ def defined(rule, a, b, squares):
     return np.einsum("...i,...j,ijk->...k", a, b, tensor * weights)
 
 
-@pytest.mark.parametrize("rule", sorted(set(RULES) - {"vee"}))
+@pytest.mark.parametrize("rule", DEFINED)
 def test_every_product_in_every_signature(rule):
     rng = np.random.default_rng(1)
-    for p, q, r in signatures(4):
-        alg = cr.Algebra(p, q, r)
-        a, b = rng.standard_normal((2, 3, 2**alg.d))
-        got = multiply(alg.multivector(a), rule, alg.multivector(b)).dense().values
-        np.testing.assert_allclose(got, defined(rule, a, b, alg.signature), rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("signature", [(1, 1, 1, 1, -1), (0, 1, 1, 1, 1), (-1, 0, 1, 0, -1), (1,) * 5])
-def test_geometric_product_in_five_dimensions(signature):
-    rng = np.random.default_rng(2)
-    alg = cr.Algebra(signature=signature)
-    a, b = rng.standard_normal((2, 32))
-    np.testing.assert_allclose(
-        (alg.multivector(a) * alg.multivector(b)).dense().values, defined("gp", a, b, signature), rtol=1e-12, atol=1e-12
-    )
+    signatures_of_five = [(1, 1, 1, 1, -1), (0, 1, 1, 1, 1), (-1, 0, 1, 0, -1), (1,) * 5] if rule == "gp" else []
+    for signature in [*(cr.Algebra(*counts).signature for counts in signatures(4)), *signatures_of_five]:
+        a, b = rng.standard_normal((2, 2, 2 ** len(signature)))
+        alg = cr.Algebra(signature=signature)
+        product = multiply(alg.multivector(a), rule, alg.multivector(b)).dense().values
+        np.testing.assert_allclose(product, defined(rule, a, b, signature), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("rule", sorted(RULES))
 def test_dense_graded_and_sparse_are_one(rule):
     """The product of two sums is the sum of the products of their blades."""
     rng = np.random.default_rng(3)
-    for alg in (cr.Algebra(2, 1, 1), cr.Algebra.cga(2, null_basis=True), cr.Algebra(3)):
+    for alg in (cr.Algebra(2, 1, 1), NULL, cr.Algebra(3)):
         a, b = alg.random_multivector(rng, grades=(1, 2)), alg.random_multivector(rng, grades=(0, 2, 3))
         whole = multiply(a.dense(), rule, b.dense())
         graded = multiply(a, rule, b)
         total = alg.scalar(0.0)
-        names = list(alg.blades)
-        for x, y in itertools.product(names, names):
+        for x, y in itertools.product(alg.blades, alg.blades):
             if a[x] != 0 and b[y] != 0:
                 total = total + multiply(alg.blade(x), rule, alg.blade(y)) * float(a[x] * b[y])
         assert whole.isclose(graded, rtol=1e-12)
@@ -96,11 +87,7 @@ def test_every_dtype_by_every_way(dtype, load, monkeypatch):
         monkeypatch.delitem(sys.modules, table_plan._KERNEL, raising=False)
     rng = np.random.default_rng(4)
     alg = cr.Algebra(3, 1)
-    rtol = (
-        1e-5
-        if np.dtype(dtype).itemsize // np.dtype(dtype).type(0).real.itemsize * 4 == np.dtype(dtype).itemsize
-        else 1e-12
-    )
+    rtol = 1e-5 if np.finfo(dtype).bits == 32 else 1e-12
     a = alg.random_multivector(rng, shape=3000, dtype=dtype)
     b = alg.random_multivector(rng, shape=3000, dtype=dtype)
     whole = a * b
@@ -109,8 +96,8 @@ def test_every_dtype_by_every_way(dtype, load, monkeypatch):
     fixed = a[7] * b
     assert part.dtype == fixed.dtype == (a[7] * b[7]).dtype == dtype
     expected = defined("gp", a[:20].values, b[:20].values, alg.signature)
-    for got in (whole[:20], part):
-        np.testing.assert_allclose(got.values, expected, rtol=rtol, atol=10 * rtol)
+    for product in (whole[:20], part):
+        np.testing.assert_allclose(product.values, expected, rtol=rtol, atol=10 * rtol)
     assert np.all((a[7] * b[7]).isclose(part[7], rtol=rtol))
     assert np.all((fixed[:50]).isclose((a[np.full(50, 7)] * b[:50]), rtol=rtol))
     assert np.all((a * b[7])[:20].isclose(a[:20] * b[np.full(20, 7)], rtol=rtol))
@@ -137,23 +124,16 @@ def test_integers_stay_exact_in_high_dimensions():
     a, b = (alg.multivector(rng.integers(-(2**24), 2**24, 256)) for _ in range(2))
     exact = a * b
     assert exact.dtype == np.int64
-    assert exact["e1"] == sum(
-        int(s * a.values[i] * b.values[j])
-        for i, x in enumerate(all_blades(8))
-        for j, y in enumerate(all_blades(8))
+    blades = all_blades(8)
+    terms = (
+        int(blade_product(x, y, [1] * 8)[0]) * int(a.values[i]) * int(b.values[j])
+        for (i, x), (j, y) in itertools.product(enumerate(blades), enumerate(blades))
         if set(x) ^ set(y) == {0}
-        for s, _ in [_sign(x, y)]
     )
+    assert exact["e1"] == sum(terms)
 
 
-def _sign(x, y):
-    from support.blades import blade_product
-
-    sign, blade = blade_product(x, y, [1] * 8)
-    return int(sign), blade
-
-
-@pytest.mark.parametrize("signature", [(1,) * 8, (-1, 1) * 4, (0, *(1,) * 7), (1, 0, -1, 1, 1, 0, 1, 1), (1,) * 9])
+@pytest.mark.parametrize("signature", [(-1, 1) * 4, (0, *(1,) * 7), (1, 0, -1, 1, 1, 0, 1, 1), (1,) * 9])
 def test_table_and_transform_agree(signature):
     rng = np.random.default_rng(7)
     alg = cr.Algebra(signature=signature)
@@ -175,7 +155,7 @@ def test_table_and_transform_agree(signature):
 @pytest.mark.parametrize("rule", ["wedge", "vee", "lc", "rc", "fat_dot", "hestenes"])
 def test_table_and_subsets_agree(rule):
     rng = np.random.default_rng(8)
-    for metric in [(1, -1, 1, 1, -1), (0, 1, -1, 1), (1, -1, 0, 1, 0, -1, 1), (2, -3, 0.5, 0, 1, 4), (1,) * 8]:
+    for metric in [(1, -1, 1, 1, -1), (0, 1, -1, 1), (1, -1, 0, 1, 0, -1, 1), (2, -3, 0.5, 0, 1, 4)]:
         alg = cr.Algebra(metric=np.diag(metric))
         keys = alg.random_multivector(0).keys
         a, b = rng.standard_normal((2, 3, 2**alg.d))
@@ -197,14 +177,13 @@ def test_wedge_of_more_dimensions_than_one_pass_takes(left):
     expected = v ^ A if left else A ^ v
     dense = np.zeros((2, 1, 2**17))
     dense[0, 0, A.keys.masks], dense[1, 0, v.keys.masks] = A.coefficients, v.coefficients
-    found = wedge_products(*(dense[::-1] if left else dense))[0]
-    missing = np.ones(2**17, dtype=bool)
-    missing[expected.keys.masks] = False
-    assert not found[missing].any()
-    np.testing.assert_allclose(found[expected.keys.masks], expected.coefficients, rtol=0, atol=1e-13)
+    whole = np.zeros(2**17)
+    whole[expected.keys.masks] = expected.coefficients
+    product = wedge_products(*(dense[::-1] if left else dense))[0]
+    np.testing.assert_allclose(product, whole, rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("d", [2, 3, 5])
+@pytest.mark.parametrize("d", [2, 3, 4])
 def test_any_metric_is_a_diagonal_one_in_another_basis(d):
     """With f_i = Σ_j T_ij e_j in a diagonal algebra, Algebra(metric=T D Tᵀ) is that algebra written in the basis f."""
     rng = np.random.default_rng(d)
@@ -217,9 +196,7 @@ def test_any_metric_is_a_diagonal_one_in_another_basis(d):
         images = [cr.wedge(base.scalar(1.0), *[frame[i] for i in blade]).dense().values for blade in all_blades(d)]
         move = np.array(images)  # coefficients over f to coefficients over e
         a, b = rng.standard_normal((2, 2**d))
-        for rule in RULES:
-            if rule == "vee":
-                continue
+        for rule in DEFINED:
             here = multiply(alg.multivector(a), rule, alg.multivector(b)).dense().values @ move
             there = multiply(base.multivector(a @ move), rule, base.multivector(b @ move)).dense().values
             np.testing.assert_allclose(here, there, rtol=1e-9, atol=1e-9 * np.abs(there).max())
@@ -265,16 +242,14 @@ def test_integers_in_a_metric_of_floats_are_not_cut():
     rng = np.random.default_rng(16)
     gram = rng.standard_normal((8, 8))
     for metric in (np.diag(rng.uniform(-2, 2, 8)), gram + gram.T):
-        alg = cr.Algebra(metric=metric)
-        a, b = (alg.multivector(rng.integers(-5, 6, 256)) for _ in range(2))
-        product = a * b
-        assert product.dtype == np.float64
-        assert product.isclose(a.astype(float) * b.astype(float), rtol=1e-12)
+        a, b = (cr.Algebra(metric=metric).multivector(rng.integers(-5, 6, 256)) for _ in range(2))
+        assert (a * b).dtype == np.float64
+        assert (a * b).isclose(a.astype(float) * b.astype(float), rtol=1e-12)
 
 
 def test_associative_and_graded_in_high_dimensions():
     rng = np.random.default_rng(11)
-    for d in (10, 13):
+    for d in (10, 12):
         alg = cr.Algebra(d - 2, 1, 1)
         a, b, c = (alg.random_multivector(rng) for _ in range(3))
         assert ((a * b) * c).isclose(a * (b * c), rtol=1e-12)
@@ -313,13 +288,7 @@ def test_few_terms_in_many_dimensions():
 def test_vee_of_complements():
     """LC(RC A ^ RC B) = RC(LC A ^ LC B), I its identity, associative, in every metric."""
     rng = np.random.default_rng(13)
-    for alg in (
-        cr.Algebra(3),
-        cr.Algebra(4),
-        cr.Algebra.pga(3),
-        cr.Algebra(0, 0, 3),
-        cr.Algebra.cga(2, null_basis=True),
-    ):
+    for alg in (cr.Algebra(3), cr.Algebra(4), cr.Algebra.pga(3), cr.Algebra(0, 0, 3), NULL):
         a, b, c = (alg.random_multivector(rng) for _ in range(3))
         vee = a & b
         assert vee.isclose((a.right_complement() ^ b.right_complement()).left_complement(), rtol=1e-12)
@@ -327,12 +296,6 @@ def test_vee_of_complements():
         assert (alg.I & a).isclose(a, rtol=1e-14)
         assert (a & alg.I).isclose(a, rtol=1e-14)
         assert ((a & b) & c).isclose(a & (b & c), rtol=1e-11)
-
-
-def test_the_trap_of_the_bar():
-    alg = cr.Algebra(3)
-    assert (alg.e12 | alg.e12) == -1
-    assert cr.inner(alg.e12, alg.e12) == 1
 
 
 def test_operators_are_the_named_products():
@@ -346,6 +309,8 @@ def test_operators_are_the_named_products():
     assert (2 << a) == 2 * a
     assert cr.wedge(a, b, a).isclose((a ^ b) ^ a, rtol=1e-13)
     assert cr.wedge(a) is a
+    e12 = cr.Algebra(3).e12
+    assert (e12 | e12, cr.inner(e12, e12)) == (-1, 1)  # the trap of the bar
 
 
 def test_scale_does_not_matter():
@@ -359,31 +324,25 @@ def test_scale_does_not_matter():
             assert ((a * scale) * b).isclose(reference * scale, rtol=1e-12)
 
 
-def test_mixed_algebras_are_refused():
-    a, b = cr.Algebra(3).e1, cr.Algebra(2, 1).e1
-    with pytest.raises(cr.ArgumentError, match=r"of the same algebra, Algebra\(3\).*multivector of Algebra\(2, 1\)"):
-        a * b
-    with pytest.raises(cr.ArgumentError, match="of the same algebra"):
-        a + b
+def test_what_is_refused(monkeypatch):
+    a, b, wide = cr.Algebra(3).e1, cr.Algebra(2, 1).e1, cr.Algebra(40).random_multivector(0, grades=4)
+    whole = cr.Algebra(16).multivector(np.ones(2**16, dtype=int))
+    monkeypatch.setitem(RULES, "rising", _rising)  # nothing falls into a plan that was made for other rules
+    for call, message in (
+        (lambda: a * b, r"of the same algebra, Algebra\(3\).*multivector of Algebra\(2, 1\)"),
+        (lambda: a + b, "of the same algebra"),
+        (lambda: a.wedge("e1"), "'other' parameter of wedge must be a multivector"),
+        (lambda: cr.wedge(3), "'a' parameter of wedge must be a multivector"),
+        (lambda: wide * wide, "at most 2\\^27 components"),
+        (lambda: wide.algebra.random_multivector(0), "components"),
+        (lambda: whole * whole, r"astype\(float\)"),
+        (lambda: cr.Algebra(3).vector(np.eye(3)).prod(rule="wegde"), "'rule' parameter"),
+        (lambda: named("rising", whole * 1.0, whole * 1.0), "at most 2"),
+    ):
+        with pytest.raises(cr.ArgumentError, match=message):
+            call()
     with pytest.raises(TypeError):
         a * "e1"
-    with pytest.raises(cr.ArgumentError, match="'other' parameter of wedge must be a multivector"):
-        a.wedge("e1")
-    with pytest.raises(cr.ArgumentError, match="'a' parameter of wedge must be a multivector"):
-        cr.wedge(3)
-
-
-def test_products_that_would_not_fit_are_refused():
-    alg = cr.Algebra(40)
-    a = alg.random_multivector(0, grades=4)
-    with pytest.raises(cr.ArgumentError, match="at most 2\\^27 components"):
-        a * a
-    with pytest.raises(cr.ArgumentError, match="components"):
-        alg.random_multivector(0)
-    wide = cr.Algebra(16)
-    whole = wide.multivector(np.ones(2**16, dtype=int))
-    with pytest.raises(cr.ArgumentError, match=r"astype\(float\)"):
-        whole * whole
 
 
 def _plainly(rule, a, b):
@@ -397,9 +356,9 @@ def _plainly(rule, a, b):
     return total
 
 
-@pairwise(
-    {"rule": ["rising", *sorted(set(RULES) - {"vee"})], "d": [3, 5, 9], "skew": [False, True]},
-    slow=lambda rule, d, skew: d == 9,
+@pytest.mark.parametrize(
+    ("rule", "d", "skew"),
+    [("rising", 9, False), ("rising", 5, True), *((rule, (3, 5)[k % 2], k % 3 == 0) for k, rule in enumerate(DEFINED))],
 )
 def test_a_new_product_is_one_line(rule, d, skew, monkeypatch):
     """As docs/contributing.md says: a rule of nobody's is right in every storage; at d = 9 it was off by 28.6."""
@@ -423,20 +382,7 @@ def _rising(r, s, t):
     return np.asarray((t >= np.maximum(r, s)) & (r % 2 == 1), dtype=np.int8)
 
 
-def test_an_unknown_rule_is_an_error():
-    with pytest.raises(cr.ArgumentError, match="'rule' parameter"):
-        cr.Algebra(3).vector(np.eye(3)).prod(rule="wegde")
-
-
-def test_a_new_product_of_too_many_blades_is_an_error(monkeypatch):
-    """Nothing falls into a plan that was made for other rules."""
-    monkeypatch.setitem(RULES, "rising", _rising)
-    a = cr.Algebra(16).random_multivector(0)
-    with pytest.raises(cr.ArgumentError, match="at most 2"):
-        named("rising", a, a)
-
-
-@pytest.mark.parametrize("d", [40, 57, 63, 100])
+@pytest.mark.parametrize("d", [40, 63, 100])
 def test_a_rotor_times_a_vector_in_many_dimensions(d):
     """x y z = (x·y) z + (y·z) x - (x·z) y + x∧y∧z, and blades sorted by grade, then by their indices."""
     rng = np.random.default_rng(d)

@@ -9,10 +9,11 @@ from clifford_rand.multivector.tensor import REFUSED, SHARED, TensorMultivector
 from clifford_rand.plans.tensor_product import MatrixProduct
 from support.metrics import versor
 
+torch = pytest.importorskip("torch")
+torch.set_num_threads(1)  # its threads wait for each other where tests share the cores
+
 
 def of_torch(array):
-    torch = pytest.importorskip("torch")
-    torch.set_num_threads(1)  # its threads wait for each other where tests share the cores
     return torch.asarray(np.array(array))
 
 
@@ -36,7 +37,6 @@ METRICS = {
     "PGA(3)": cr.Algebra.pga(3),
     "STA": cr.Algebra(1, 3),
     "CGA(3)": cr.Algebra.cga(3),
-    "Cl(0,3)": cr.Algebra(0, 3),
     "scaled": cr.Algebra(metric=np.diag([2.0, -0.5, 3.0])),
     "not diagonal": cr.Algebra(metric=GRAM),
     "degenerate": cr.Algebra(metric=np.outer([1.0, 2.0, -1.0], [1.0, 2.0, -1.0])),
@@ -44,9 +44,8 @@ METRICS = {
     "R8": cr.Algebra(8),
 }
 OFTEN = ("R3", "PGA(3)", "CGA(3)", "not diagonal")
-SMALL = [name for name in METRICS if name != "R8"]
-OFTEN_FIRST = [pytest.param(name, marks=() if name in OFTEN else pytest.mark.slow) for name in SMALL]
-JAX = ("R2", "PGA(3)", "not diagonal", "degenerate")  # some seconds each: every operation of every shape is compiled
+RARE = ("R1", "R2", "STA", "scaled", "degenerate", "Cl(3,3)")
+ONE = cr.Algebra(3)
 
 
 def numpy_of(A):
@@ -74,11 +73,9 @@ def library(request):
 
 EVERYWHERE = pytest.mark.parametrize(
     ("library", "name"),
-    [
-        pytest.param(one, name, marks=() if name in OFTEN and one != "jax" else pytest.mark.slow)
-        for one in LIBRARIES
-        for name in (JAX if one == "jax" else SMALL)
-    ],
+    [(library, name) for library in ("numpy", "torch", "strict") for name in OFTEN]
+    + [pytest.param("torch", name, marks=pytest.mark.slow) for name in RARE]
+    + [pytest.param("jax", name, marks=pytest.mark.slow) for name in ("R2", "degenerate")],  # compiles every operation
     indirect=["library"],
 )
 
@@ -208,7 +205,7 @@ UNARY = {
 }
 
 
-@pytest.mark.parametrize("name", OFTEN_FIRST)
+@pytest.mark.parametrize("name", [*OFTEN, *(pytest.param(name, marks=pytest.mark.slow) for name in RARE)])
 @pytest.mark.parametrize("make", [of_torch, of_strict])
 def test_tensors_have_the_numbers_of_numpy(make, name):
     alg = METRICS[name]
@@ -227,12 +224,8 @@ def test_tensors_have_the_numbers_of_numpy(make, name):
 
 
 def test_products_through_matrices_and_gathers_have_the_numbers_of_numpy():
-    for alg, grades in (
-        (cr.Algebra(7), None),
-        (cr.Algebra(3, 3, 2), None),
-        (cr.Algebra(9), (1, 2)),
-        (cr.Algebra(8), 4),
-    ):
+    for counts, grades in (((7,), None), ((3, 3, 2), None), ((9,), (1, 2)), ((8,), 4)):
+        alg = cr.Algebra(*counts)
         A, B = (random(alg, np.asarray, seed, grades, (2,)) for seed in (0, 1))
         S, T = (random(alg, of_torch, seed, grades, (2,)) for seed in (0, 1))
         for rule in ("gp", "commutator", "anticommutator", "wedge", "vee", "lc", "inner"):
@@ -245,8 +238,8 @@ def test_the_product_through_matrices_serves_any_number_of_null_vectors(counts):
     A, B = (random(alg, np.asarray, seed, None, (2,)) for seed in (0, 1))
     for rule in ("gp", "commutator", "anticommutator"):
         plan = MatrixProduct(alg.form, rule, A.keys, B.keys)
-        found = plan.apply(of_torch(A.coefficients), of_torch(B.coefficients)).numpy()
-        assert agree(alg.multivector(found, plan.keys.grades), getattr(A, rule)(B)), rule
+        product = plan.apply(of_torch(A.coefficients), of_torch(B.coefficients)).numpy()
+        assert agree(alg.multivector(product, plan.keys.grades), getattr(A, rule)(B)), rule
 
 
 def test_a_congruence_has_the_numbers_of_numpy():
@@ -289,40 +282,36 @@ def operations(alg):
     """(name, function of coefficients, what it needs) of every differentiable operation."""
     whole = alg.form.d <= 6
     grades = None if whole else (0, 1, 2)
-    count = (
-        len(alg.multivector(np.zeros(2**alg.d)).coefficients)
-        if whole
-        else alg.random_multivector(0, (), grades).keys.size
-    )
+    count = alg.random_multivector(0, (), grades).keys.size
     other = alg.random_multivector(1, (), grades)
     vector, plane = alg.random_multivector(2, (), 1), alg.random_multivector(3, (), 1)
 
     def of(function):
         return lambda t: _tensor_of(function(alg.multivector(t, grades)))
 
-    found = {rule: of(lambda A, rule=rule: getattr(A, rule)(other) + getattr(other, rule)(A)) for rule in PRODUCTS}
-    found |= {
+    functions = {rule: of(lambda A, rule=rule: getattr(A, rule)(other) + getattr(other, rule)(A)) for rule in PRODUCTS}
+    functions |= {
         name: of(function)
         for name, function in UNARY.items()
         if name not in ("mean", "prod", "part", "reshape", "left_matrix", "right_matrix", "normalized", "power")
         and (whole or name != "exp")
     }
     if alg.d <= 5 and np.any(alg.metric):
-        found["power"] = of(lambda A: A**3)
-        found["sandwich"] = of(lambda A: A.even() >> vector)
-        found["project"] = of(lambda A: vector.project(A.grade(1)) + A.grade(1).reject(plane))
-        found["reflect"] = of(lambda A: A.reflect(vector))
-        found["normalized"] = of(lambda A: A.grade(1).normalized())
-        found["left_matrix"] = of(lambda A: A.left_matrix())
+        functions["power"] = of(lambda A: A**3)
+        functions["sandwich"] = of(lambda A: A.even() >> vector)
+        functions["project"] = of(lambda A: vector.project(A.grade(1)) + A.grade(1).reject(plane))
+        functions["reflect"] = of(lambda A: A.reflect(vector))
+        functions["normalized"] = of(lambda A: A.grade(1).normalized())
+        functions["left_matrix"] = of(lambda A: A.left_matrix())
     if np.linalg.matrix_rank(np.asarray(alg.metric, dtype=float)) == alg.d and alg.d <= 6:
-        found["inv"] = of(lambda A: (3 + A).inv())
-        found["quotient"] = of(lambda A: other / (3 + A))
+        functions["inv"] = of(lambda A: (3 + A).inv())
+        functions["quotient"] = of(lambda A: other / (3 + A))
     if 2 <= alg.d <= 5:
-        found["log"] = of(lambda A: (0.3 * A.grade(2)).exp().log())
-        found["sqrt"] = of(lambda A: (0.3 * A.grade(2)).exp().sqrt())
+        functions["log"] = of(lambda A: (0.3 * A.grade(2)).exp().log())
+        functions["sqrt"] = of(lambda A: (0.3 * A.grade(2)).exp().sqrt())
     if alg.d >= 2:
-        found["exp of a bivector"] = of(lambda A: A.grade(2).exp())
-    return count, found
+        functions["exp of a bivector"] = of(lambda A: A.grade(2).exp())
+    return count, functions
 
 
 def _tensor_of(A):
@@ -331,16 +320,14 @@ def _tensor_of(A):
 
 @pytest.mark.parametrize("name", METRICS)
 def test_every_operation_has_the_gradient_of_differences(name):
-    torch = pytest.importorskip("torch")
     alg = METRICS[name]
-    count, found = operations(alg)
+    count, functions = operations(alg)
     t = torch.asarray(np.random.default_rng(7).standard_normal(count), dtype=torch.float64).requires_grad_()
-    for operation, function in found.items():
+    for operation, function in functions.items():
         assert torch.autograd.gradcheck(function, (t,), fast_mode=True, atol=1e-5, rtol=1e-4), operation
 
 
 def test_the_product_in_twelve_dimensions_differentiates():
-    torch = pytest.importorskip("torch")
     alg = cr.Algebra(12)
     rng = np.random.default_rng(0)
     a, b = (torch.asarray(x).requires_grad_() for x in rng.standard_normal((2, 2**12)))
@@ -352,13 +339,12 @@ def test_the_product_in_twelve_dimensions_differentiates():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("counts", [(12, 0, 0), (4, 4, 0), (5, 2, 1), (2, 5, 0), (7, 0, 1)])
+@pytest.mark.parametrize("counts", [(4, 3, 0), (5, 1, 1)])
 def test_dense_products_differentiate(counts):
-    torch = pytest.importorskip("torch")
     alg = cr.Algebra(*counts)
     rng = np.random.default_rng(0)
     a, b = (torch.asarray(x).requires_grad_() for x in rng.standard_normal((2, 2**alg.d)))
-    for rule in ("gp", "commutator") if alg.d > 8 else (*PRODUCTS, "commutator", "anticommutator"):
+    for rule in (*PRODUCTS, "commutator", "anticommutator"):
 
         def f(a, b, rule=rule):
             return getattr(alg.multivector(a), rule)(alg.multivector(b)).coefficients
@@ -368,7 +354,6 @@ def test_dense_products_differentiate(counts):
 
 @pytest.mark.parametrize("name", ["R3", "PGA(3)", "STA", "CGA(3)", "Cl(3,3)"])
 def test_gradients_are_finite_at_zero(name):
-    torch = pytest.importorskip("torch")
     alg = METRICS[name]
     n = alg.random_multivector(0, (), 2).keys.size
     for function in (lambda B: B.exp(), lambda B: B.exp() >> alg.e1, lambda B: B.exp() if alg.d > 5 else B.exp().log()):
@@ -381,7 +366,6 @@ def test_gradients_are_finite_at_zero(name):
 
 
 def test_the_derivative_of_exp_at_zero_is_the_bivector():
-    torch = pytest.importorskip("torch")
     alg = METRICS["CGA(3)"]
     jacobian = torch.autograd.functional.jacobian(
         lambda t: alg.bivector(t).exp().grade(2).coefficients, torch.zeros(10, dtype=torch.float64)
@@ -393,35 +377,31 @@ def test_the_derivative_of_exp_at_zero_is_the_bivector():
 
 
 def test_the_tensor_is_kept_with_its_dtype_and_gradient():
-    torch = pytest.importorskip("torch")
-    alg = cr.Algebra(3)
     t = torch.randn(4, 3, requires_grad=True)
-    assert alg.vector(t).coefficients is t
-    product = alg.vector(t) * alg.e1 + 2
+    v = ONE.vector(t)
+    assert v.coefficients is t
+    product = v * ONE.e1 + 2
     assert product.dtype == torch.float32
     assert product.coefficients.requires_grad
-    assert (alg.vector(t) * (1 + 2j)).dtype == torch.complex64
-    assert (alg.vector(t) * alg.random_multivector(0)).dtype == torch.float32  # a constant beside the tensor
-    assert (alg.vector(t) * alg.vector(t.double())).dtype == torch.float64
-    assert alg.scalar(t).shape == (4, 3)
+    assert (v * (1 + 2j)).dtype == torch.complex64
+    assert (v * ONE.random_multivector(0)).dtype == torch.float32  # a constant beside the tensor
+    assert (v * ONE.vector(t.double())).dtype == torch.float64
+    assert ONE.scalar(t).shape == (4, 3)
 
 
 def test_tensors_of_scalars_multiply_from_both_sides():
-    torch = pytest.importorskip("torch")
-    alg = cr.Algebra(3)
-    t, A = torch.tensor([2.0, 3.0]), alg.random_multivector(0)
+    t, A = torch.tensor([2.0, 3.0]), ONE.random_multivector(0)
     for product in (t * A, A * t, A + t - A + (A * t) - t):
         assert agree(product, A * np.array([2.0, 3.0]), 1e-5)
-    assert agree(alg.e1 / t, alg.e1 * np.array([0.5, 1 / 3]), 1e-6)
-    assert agree(1 / alg.vector(torch.tensor([0.0, 2.0, 0.0])), 0.5 * alg.e2, 1e-6)
+    assert agree(ONE.e1 / t, ONE.e1 * np.array([0.5, 1 / 3]), 1e-6)
+    assert agree(1 / ONE.vector(torch.tensor([0.0, 2.0, 0.0])), 0.5 * ONE.e2, 1e-6)
 
 
 def test_no_operation_makes_an_array_of_numpy_of_a_tensor_or_writes_into_it(monkeypatch):
-    torch = pytest.importorskip("torch")
     alg = cr.Algebra(4)
-    count, found = operations(alg)
+    count, functions = operations(alg)
     t = torch.randn(count, dtype=torch.float64, requires_grad=True)
-    for function in found.values():
+    for function in functions.values():
         function(t)
 
     def refuse(*args, **kwargs):
@@ -430,7 +410,7 @@ def test_no_operation_makes_an_array_of_numpy_of_a_tensor_or_writes_into_it(monk
     for name in ("__array__", "numpy", "item", "tolist", "__bool__", "__float__"):
         monkeypatch.setattr(torch.Tensor, name, refuse)
     version = t._version
-    for function in found.values():
+    for function in functions.values():
         function(t)
     assert t._version == version
 
@@ -438,28 +418,24 @@ def test_no_operation_makes_an_array_of_numpy_of_a_tensor_or_writes_into_it(monk
 # ---- refusals
 
 
-def test_what_has_no_meaning_for_tensors_says_so():
-    torch = pytest.importorskip("torch")
-    alg = cr.Algebra(3)
-    A = alg.vector(torch.ones(3))
-    with pytest.raises(cr.ArgumentError, match=r"of meet must be a multivector of NumPy\. Got a tensor of torch"):
-        A.meet(A)
-    with pytest.raises(cr.ArgumentError, match="to_numpy"):
-        A.bivector_split()
-    with pytest.raises(cr.ArgumentError, match="floating or complex tensor"):
-        alg.vector(torch.ones(3, dtype=torch.int64))
-    with pytest.raises(cr.ArgumentError, match="3 components"):
-        alg.vector(torch.ones(4))
-    with pytest.raises(cr.ArgumentError, match="numeric beside a tensor"):
-        A * alg.symbols("a")
-    with pytest.raises(cr.ArgumentError, match="non-degenerate"):
-        cr.Algebra(2, 0, 1).vector(torch.ones(3)).dual()
-    with pytest.raises(cr.ArgumentError, match="real even versor"):
-        A.log()
-    with pytest.raises(cr.ArgumentError, match="same algebra"):
-        A * cr.Algebra(2).vector(torch.ones(2))
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(A)
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda A: A.meet(A), r"of meet must be a multivector of NumPy\. Got a tensor of torch"),
+        (lambda A: A.bivector_split(), "to_numpy"),
+        (lambda A: ONE.vector(torch.ones(3, dtype=torch.int64)), "floating or complex tensor"),
+        (lambda A: ONE.vector(torch.ones(4)), "3 components"),
+        (lambda A: A * ONE.symbols("a"), "numeric beside a tensor"),
+        (lambda A: cr.Algebra(2, 0, 1).vector(torch.ones(3)).dual(), "non-degenerate"),
+        (lambda A: A.log(), "real even versor"),
+        (lambda A: A * cr.Algebra(2).vector(torch.ones(2)), "same algebra"),
+        (lambda A: np.sum(A), r"numpy\.\w*sum.*multivector of NumPy"),
+        (lambda A: cr.stack([A, A], axis=3), "axis"),
+    ],
+)
+def test_what_has_no_meaning_for_tensors_says_so(call, message):
+    with pytest.raises(cr.ArgumentError, match=message):
+        call(ONE.vector(torch.ones(3)))
 
 
 def test_every_operation_of_multivectors_is_there_for_tensors_or_refused():
@@ -470,22 +446,21 @@ def test_every_operation_of_multivectors_is_there_for_tensors_or_refused():
 
 
 def test_tensors_that_are_scalars_by_their_grade():
-    torch = pytest.importorskip("torch")
-    alg = cr.Algebra(3)
-    a, b = (alg.vector(torch.tensor(x, dtype=torch.float64)) for x in ([1.0, 2, 3], [1.0, 0, 1]))
+    a, b = (ONE.vector(torch.tensor(x, dtype=torch.float64)) for x in ([1.0, 2, 3], [1.0, 0, 1]))
     assert (float(a | b), complex(a | b), int(a | a), bool(a | b)) == (4, 4, 14, True)
     assert (a | b) < (a | a)
-    assert alg.scalar(3.0) < (a | b)
+    assert ONE.scalar(3.0) < (a | b)
     assert not ((a | b) >= 5)
     for convert in (float, int, complex, lambda A: A < 1):
         with pytest.raises(TypeError, match="grades 0, 2"):
             convert(a * b)
     with pytest.raises(TypeError, match="neither true nor false"):
         bool(a)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(a)
 
 
 def test_stacks_of_tensors():
-    torch = pytest.importorskip("torch")
     alg = cr.Algebra(2, 1)
     t = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     T = cr.stack([alg.vector(t), 2 * alg.e12, 5.0], axis=-1)
@@ -496,10 +471,6 @@ def test_stacks_of_tensors():
     joined = cr.concatenate([T, T[:1]])
     assert joined.shape == (4,)
     assert joined.to_numpy()[3] == joined.to_numpy()[0]
-    with pytest.raises(cr.ArgumentError, match=r"numpy\.\w*sum.*multivector of NumPy"):
-        np.sum(T)
-    with pytest.raises(cr.ArgumentError, match="axis"):
-        cr.stack([T, T], axis=3)
     assert T.sum(keepdims=True).shape == (1,)
 
 
@@ -515,41 +486,23 @@ FUNCTIONS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("d", "names"), [(3, ("product", "involutions", "sandwich", "exp", "chain")), (5, ("product", "exp"))]
-)
-def test_torch_compiles_whole_functions(d, names):
-    torch = pytest.importorskip("torch")
-    x, B = torch.randn(5, d, dtype=torch.float64), torch.randn(5, d * (d - 1) // 2, dtype=torch.float64)
-    for name in names:
-        alg, function = cr.Algebra(d), FUNCTIONS[name]
-        torch._dynamo.reset()
-        compiled = torch.compile(lambda x, B, f=function, alg=alg: f(alg, x, B), fullgraph=True, backend="aot_eager")
-        assert torch.allclose(compiled(x, B), function(alg, x, B), rtol=1e-9), name
-
-
-@pytest.mark.slow
-def test_torch_compiles_a_sandwich_without_a_break():
-    torch = pytest.importorskip("torch")
-    alg = cr.Algebra(2, 1)  # no plan of it is made before the trace
-    torch._dynamo.reset()
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_torch_compiles_whole_functions(name):
     x, B = torch.randn(5, 3, dtype=torch.float64), torch.randn(5, 3, dtype=torch.float64)
-
-    def f(x, B):
-        return (alg.bivector(B).exp() >> alg.vector(x)).coefficients
-
-    assert torch.allclose(torch.compile(f, fullgraph=True, backend="eager")(x, B), f(x, B), rtol=1e-9)
+    alg, function = cr.Algebra(2, 1), FUNCTIONS[name]  # no plan of it is made before the trace
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x, B: function(alg, x, B), fullgraph=True, backend="aot_eager")
+    assert torch.allclose(compiled(x, B), function(alg, x, B), rtol=1e-9)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("d", [3, 4])
-def test_jax_compiles_whole_functions(d):
+def test_jax_compiles_whole_functions():
     jax = pytest.importorskip("jax")
     rng = np.random.default_rng(0)
-    x, B = rng.standard_normal((5, d)), rng.standard_normal((5, d * (d - 1) // 2))
-    u, h = rng.standard_normal((5, d)), 1e-5
+    x, B, u = rng.standard_normal((5, 4)), rng.standard_normal((5, 6)), rng.standard_normal((5, 4))
+    h = 1e-5
     for name, function in FUNCTIONS.items():
-        alg = cr.Algebra(d)
+        alg = cr.Algebra(4)
 
         def plain(x, f=function, alg=alg):  # of tensors, none of which is compiled
             return np.asarray(f(alg, of_strict(x), of_strict(B)))
@@ -564,7 +517,6 @@ def test_jax_compiles_whole_functions(d):
 @pytest.mark.parametrize("gram", [np.diag([9, -16, 25, -4]), np.array([[-4, 2, -4], [2, 0, -4], [-4, -4, -1]])])
 def test_exp_of_general_tensors_is_as_exact_where_squares_are_large(gram):
     """Without a closed form: by squaring, as often as the size of products asks for, not that of coefficients."""
-    torch = pytest.importorskip("torch")
     alg = cr.Algebra(metric=gram)
     A = 0.3 * alg.random_multivector(0, (5,))
     found = alg.multivector(torch.tensor(A.coefficients)).exp().to_numpy()
