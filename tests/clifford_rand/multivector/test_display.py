@@ -135,8 +135,8 @@ def test_batches_print_a_line_each():
     assert "shape=(0,)" in str(alg.vector(np.zeros((0, 2))))
 
 
-@pytest.mark.parametrize("precision", ["", ".2f", ".1e", ",.3g", "#.0f", "z.1f"])
-@pytest.mark.parametrize("width", ["", "8", "40", ">40", "<40", "*^41"])
+@pytest.mark.parametrize("precision", ["", ".2f", ",.3g", "z.1f"])
+@pytest.mark.parametrize("width", ["", "8", "40", "<40", "*^41"])
 @pytest.mark.parametrize("sign", ["", "-", "+", " "])
 def test_formats_with_a_sign_and_a_width(sign, width, precision):
     """The sign is that of the first term, precision that of each number, and width that of the whole."""
