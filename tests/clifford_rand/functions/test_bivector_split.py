@@ -8,6 +8,7 @@ import pytest
 import clifford_rand as cr
 from clifford_rand.functions.closed_split import split_code
 from support.blades import signatures
+from support.refusals import refused
 
 
 def check(B, rtol=1e-9):
@@ -123,14 +124,11 @@ def test_batches_dtypes_and_zero():
 
 def test_refusals():
     alg = cr.Algebra(4)
-    with pytest.raises(cr.ArgumentError, match="must be a bivector"):
-        (1 + alg.e12).bivector_split()
-    with pytest.raises(cr.ArgumentError, match="astype"):
-        (alg.e12 + alg.e34).astype(object).bivector_split()
+    refused("must be a bivector", (1 + alg.e12).bivector_split)
+    refused("astype", (alg.e12 + alg.e34).astype(object).bivector_split)
     neutral = cr.Algebra(2, 2)  # so(2, 2) = sl2 + sl2: a nilpotent part in one, a turn in the other
     turn, other = neutral.e12 + neutral.e34, neutral.e12 - neutral.e34
     boosts = (neutral.e13 + neutral.e24, neutral.e13 - neutral.e24)
     nilpotent = other + next(boost for boost in boosts if boost * turn == turn * boost)
     assert (nilpotent * nilpotent).grade(0) == 0
-    with pytest.raises(cr.ArgumentError, match="a sum of commuting simple bivectors"):
-        (1.0 * turn + nilpotent).bivector_split()
+    refused("a sum of commuting simple bivectors", (1.0 * turn + nilpotent).bivector_split)

@@ -9,6 +9,7 @@ import sympy
 
 import clifford_rand as cr
 from support.metrics import algebras
+from support.refusals import refused
 
 GRADES = ((1,), (2,), (0, 2), (0, 1), None)
 INVERSES = {"arc" + name: name for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
@@ -183,8 +184,7 @@ def test_where_no_real_value_is(name, texts):
     ],
 )
 def test_what_is_refused(A, name, message):
-    with pytest.raises(cr.ArgumentError, match=message):
-        getattr(A, name)()
+    refused(message, lambda: getattr(A, name)())
 
 
 def test_dtypes_batches_and_ufuncs():

@@ -11,6 +11,7 @@ from clifford_rand.functions.closed_inverse import closed_inverse, inverse_code
 from clifford_rand.functions.inverse import determinant_and_adjugate
 from clifford_rand.functions.matrix_inverse import inverse_grades, one_by_matrix
 from support.blades import signatures
+from support.refusals import refused
 
 R3, NULL = cr.Algebra(3), cr.Algebra.cga(1, null_basis=True)
 SINGULAR = r"'A' parameter of inv must be invertible\. Got a multivector with "
@@ -101,8 +102,7 @@ def test_a_large_null_part():
     assert (1.0 + 1e150 * alg.e0).inv().isclose(1.0 - 1e150 * alg.e0)
     B = 2.0 + alg.e1 + 1e100 * alg.e02
     assert (B * B.inv()).isclose(1, atol=1e-14 * 1e100)
-    with pytest.raises(cr.ArgumentError, match="beyond the range"):
-        (1e-200 + 1.0 * alg.e0 + 1e-200 * alg.e12).inv()
+    refused("beyond the range", (1e-200 + 1.0 * alg.e0 + 1e-200 * alg.e12).inv)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.complex64, np.complex128])
@@ -125,8 +125,7 @@ def test_many_dimensions():
     assert (A * A.inv()).isclose(1, rtol=1e-12)
     v = alg.random_multivector(8, (3,), grades=1)
     assert (v * v.inv()).isclose(1, rtol=1e-10).all()
-    with pytest.raises(cr.ArgumentError, match="at most 20 basis vectors"):
-        (v[0] + 1).inv()
+    refused("at most 20 basis vectors", (v[0] + 1).inv)
     for counts in ((10,), (5, 5), (5, 5, 1), (8, 2)):
         assert residual(cr.Algebra(*counts).random_multivector(9)) < 1e-14
 
@@ -146,38 +145,31 @@ def test_singular_multivectors_raise():
         for Z in divisors:
             A, B = (alg.random_multivector(rng) for _ in range(2))
             for singular in (Z, 1e-150 * Z, 1e150 * Z, Z * A, B * Z):
-                with pytest.raises(cr.ArgumentError, match=f"{SINGULAR}reciprocal condition number"):
-                    singular.inv()
+                refused(f"{SINGULAR}reciprocal condition number", singular.inv)
                 count += 1
         for zero in (alg.scalar(0.0), e[0] * 0):
-            with pytest.raises(cr.ArgumentError, match=f"{SINGULAR}reciprocal condition number"):
-                zero.inv()
+            refused(f"{SINGULAR}reciprocal condition number", zero.inv)
     assert count > 300
 
 
 def test_singular_elements_of_a_batch_are_named():
     values = np.random.default_rng(6).standard_normal((30, 8))
     values[17] = (1.0 + R3.e1).dense().coefficients
-    with pytest.raises(cr.ArgumentError, match=r"reciprocal condition number .* at batch index 17"):
-        R3.multivector(values).inv()
+    refused(r"reciprocal condition number .* at batch index 17", R3.multivector(values).inv)
     values[17] = (1.0 + (1 - 1e-9) * R3.e1).dense().coefficients  # ill conditioned: by matrices, the others by rows
     A = R3.multivector(values)
     assert not closed_inverse(A, None)[1][17]
     assert (A * A.inv()).isclose(1.0, rtol=1e-6).all()
-    with pytest.raises(cr.ArgumentError, match=r"reciprocal condition number 0 at batch index \(0, 1\)"):
-        R3.vector([[[1.0, 2, 3], [0, 0, 0]]]).inv()
+    refused(r"reciprocal condition number 0 at batch index \(0, 1\)", R3.vector([[[1.0, 2, 3], [0, 0, 0]]]).inv)
 
 
 def test_rtol_decides_what_is_singular():
     A, nearly = 1 + (1 - 1e-6) * R3.e1, 1 + (1 - 1e-15) * R3.e1  # condition numbers 2e6 and 2e15
     assert (A * A.inv()).isclose(1, rtol=1e-8)
-    with pytest.raises(cr.ArgumentError, match="rtol = 1e-05"):
-        A.inv(rtol=1e-5)
-    with pytest.raises(cr.ArgumentError, match="invertible"):
-        nearly.inv()
+    refused("rtol = 1e-05", A.inv, rtol=1e-5)
+    refused("invertible", nearly.inv)
     assert float(nearly.inv(rtol=0.0)["1"]) == pytest.approx(0.5e15, rel=0.5)
-    with pytest.raises(cr.ArgumentError, match="finite"):
-        (1 + np.nan * R3.e1 + R3.e12).inv()
+    refused("finite", (1 + np.nan * R3.e1 + R3.e12).inv)
 
 
 def test_empty_batches():
@@ -194,8 +186,7 @@ def test_no_component_has_a_square(shape, signature, grades):
     alg = cr.Algebra(signature=signature)
     A, empty = (alg.random_multivector(0, batch, grades) for batch in (shape, (0,)))
     A, empty = (A, empty) if grades else (A - A.scalar_part(), empty - empty.scalar_part())
-    with pytest.raises(cr.ArgumentError, match="must be invertible"):
-        A.inv()
+    refused("must be invertible", A.inv)
     assert empty.inv().shape == (0,)
 
 
@@ -206,8 +197,7 @@ def test_round_off_of_a_change_of_basis_is_not_inverted():
     null = alg.vector(np.linalg.svd(gram)[2][-1])
     for A in (null, alg("3*e12 - 3*e13 + e14 - 3*e23 - 2*e1234"), null ^ alg.e1):
         for shape in ((), (1,), (1, 1)):
-            with pytest.raises(cr.ArgumentError, match="must be invertible"):
-                A.reshape(shape).inv()
+            refused("must be invertible", A.reshape(shape).inv)
     A = 1e-3 + null  # a small part without null vectors is no round-off
     assert (A * A.inv()).isclose(1, rtol=1e-8)
 
@@ -260,8 +250,7 @@ def test_symbols_and_exact_singular_multivectors():
         alg.scalar(Fraction(0)),
         (a + 1) * alg.e12 + (a + 1) * alg.e1 * alg.e12,
     ):
-        with pytest.raises(cr.ArgumentError, match=f"{SINGULAR}determinant 0"):
-            A.inv()
+        refused(f"{SINGULAR}determinant 0", A.inv)
 
 
 # ---- by involutions and by matrices
@@ -320,5 +309,4 @@ def test_what_the_matrix_leaves_to_the_other_ways():
     assert np.all(R.inv().odd().coefficients == 0)  # a versor in all 32 components: its reverse, no rounding elsewhere
     bad = (R, A * 1e30, 1 + alg.e1 + 1e-8 * A, 1 + alg.e1 + 0 * A)
     assert [one_by_matrix(B, 1e-12) for B in bad] + [one_by_matrix(A, 0.9)] == [None] * 5
-    with pytest.raises(cr.ArgumentError, match="invertible"):
-        (1 + alg.e1 + 0 * A).inv()
+    refused("invertible", (1 + alg.e1 + 0 * A).inv)

@@ -14,6 +14,7 @@ from clifford_rand.functions.closed_log import closed_form
 from clifford_rand.functions.orthogonal_log import commuting_turn
 from clifford_rand.multivector.comparison import aligned
 from support.blades import signatures
+from support.refusals import refused
 
 EPS = np.finfo(float).eps
 
@@ -210,16 +211,13 @@ HYPERBOLIC, R4 = cr.Algebra(1, 1), cr.Algebra(4)
     ],
 )
 def test_refusals_of_log_say_why(A, message):
-    with pytest.raises(cr.ArgumentError, match=message):
-        A.log()
+    refused(message, A.log)
 
 
 def test_refusals_of_sqrt_say_why():
     for A in (HYPERBOLIC.e1 + HYPERBOLIC.e2, cr.Algebra.pga(3).e01 * 1.0):
-        with pytest.raises(cr.ArgumentError, match="of sqrt must be a multivector whose eigenvalue 0 has a basis"):
-            A.sqrt()
-    with pytest.raises(cr.ArgumentError, match="of sqrt must be"):
-        cr.Algebra(2).e1.sqrt()
+        refused("of sqrt must be a multivector whose eigenvalue 0 has a basis", A.sqrt)
+    refused("of sqrt must be", cr.Algebra(2).e1.sqrt)
 
 
 def test_what_is_refused_has_no_logarithm():
@@ -318,13 +316,10 @@ def test_exact_results():
 def test_exact_ones_without_a_principal_value(A):
     A = A.astype(object)
     for call in (A.log, A.sqrt) if A != 0 else (A.log,):
-        with pytest.raises(cr.ArgumentError, match="with a principal logarithm"):
-            call()
+        refused("with a principal logarithm", call)
 
 
 def test_exact_ones_of_other_squares():
     for A in (R3.symbols("a"), t * R3.e1):
-        with pytest.raises(cr.ArgumentError, match=r"square has other parts|with a principal logarithm"):
-            A.log()
-    with pytest.raises(cr.ArgumentError, match="square has other parts"):
-        R4.symbols("B", 2).sqrt()
+        refused(r"square has other parts|with a principal logarithm", A.log)
+    refused("square has other parts", R4.symbols("B", 2).sqrt)

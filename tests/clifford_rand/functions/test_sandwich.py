@@ -9,6 +9,7 @@ import sympy
 
 import clifford_rand as cr
 from support.metrics import algebras, versor
+from support.refusals import refused
 
 R3, R4 = cr.Algebra(3), cr.Algebra(4)
 
@@ -174,8 +175,7 @@ def test_a_large_batch_goes_through_one_matrix():
     ],
 )
 def test_failures(call, message):
-    with pytest.raises(cr.ArgumentError, match=message):
-        call(cr.Algebra(2, 1))
+    refused(message, call, cr.Algebra(2, 1))
 
 
 def test_high_dimensions():

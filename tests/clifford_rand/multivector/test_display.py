@@ -8,6 +8,7 @@ import pytest
 import sympy as sp
 
 import clifford_rand as cr
+from support.refusals import refused
 
 A, B = sp.symbols("a b", real=True)
 ALGEBRAS = [
@@ -99,8 +100,7 @@ def test_long_sums_are_abridged_with_the_count():
     assert repr(M).endswith(" + … (64 more terms)")
     assert repr(M).count("*e") == 63
     assert repr(cr.Algebra(6).random_multivector(0)).count("*e") == 63
-    with pytest.raises(cr.ArgumentError, match="This text was abridged"):
-        cr.Algebra(7)(repr(M))
+    refused("This text was abridged", lambda: cr.Algebra(7)(repr(M)))
 
 
 def test_str_follows_the_print_options():
@@ -160,8 +160,7 @@ def test_formats_of_symbols_batches_and_what_is_refused():
     lines = f"{alg.vector([[1.0, 2], [-1, 0]]):+16.1f}".splitlines()[1:]
     assert lines == [" [0] +1.0*e1 + 2.0*e2", " [1] " + "-1.0*e1".rjust(16)]
     for specification in ("08.2f", "=8.2f"):
-        with pytest.raises(cr.ArgumentError, match="free of zero padding"):
-            format(alg.e1 * 1.5, specification)
+        refused("free of zero padding", format, alg.e1 * 1.5, specification)
 
 
 def test_formats():
@@ -173,8 +172,7 @@ def test_formats():
     assert f"{(1 - 2j) * alg.e1:.1f}" == "(1.0-2.0j)*e1"
     assert f"{Fraction(-1, 3) * alg.e1 + A * alg.e2 + sp.sqrt(2) * alg.e12:.2f}" == "-0.33*e1 + a*e2 + 1.41*e12"
     assert f"{alg.vector(np.ones((1, 2))):.1f}".endswith(" [0] 1.0*e1 + 1.0*e2")
-    with pytest.raises(ValueError, match="format"):
-        f"{M:nonsense}"
+    refused("format", lambda: f"{M:nonsense}")
 
 
 def _balanced(text):

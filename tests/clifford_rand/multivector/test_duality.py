@@ -8,6 +8,7 @@ import pytest
 
 import clifford_rand as cr
 from support.blades import signatures
+from support.refusals import refused
 
 
 def metrics():
@@ -116,10 +117,8 @@ def test_complements_are_linear_and_metric_free():
 
 def test_the_dual_of_a_degenerate_metric_is_refused():
     for alg in (cr.Algebra.pga(3), cr.Algebra(metric=[[1, 1], [1, 1]])):
-        with pytest.raises(cr.ArgumentError, match="left_complement"):
-            alg.basis_vectors()[0].dual()
-        with pytest.raises(cr.ArgumentError, match="right_complement"):
-            alg.basis_vectors()[0].undual()
+        refused("left_complement", alg.basis_vectors()[0].dual)
+        refused("right_complement", alg.basis_vectors()[0].undual)
 
 
 def test_involutions_by_their_definition():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import clifford_rand as cr
+from support.refusals import refused
 
 ALG = cr.Algebra(3)
 
@@ -42,8 +43,7 @@ def test_batch_axes_lead_and_broadcast():
     assert (b / weights)[1, 2] == b[2] / weights[1, 2]
     assert (weights + b)[1, 2] == b[2] + weights[1, 2]
     assert (weights - b)[1, 2] == weights[1, 2] - b[2]
-    with pytest.raises(ValueError, match="broadcast"):
-        ALG.random_multivector(rng, shape=4) * b
+    refused("broadcast", lambda: ALG.random_multivector(rng, shape=4) * b)
 
 
 def test_indexing_is_that_of_numpy_on_the_batch():
@@ -59,12 +59,9 @@ def test_indexing_is_that_of_numpy_on_the_batch():
     assert a.reshape(2, 10).shape == a.reshape((2, -1)).shape == (2, 10)
     with pytest.raises(IndexError):
         a[7]
-    with pytest.raises(TypeError, match="blade's name"):
-        ALG.e1[0]
-    with pytest.raises(TypeError, match=r"\.values"):
-        len(ALG.e1)
-    with pytest.raises(TypeError, match=r"\.values"):
-        list(ALG.e1)
+    refused("blade's name", lambda: ALG.e1[0], error=TypeError)
+    refused(r"\.values", len, ALG.e1, error=TypeError)
+    refused(r"\.values", list, ALG.e1, error=TypeError)
 
 
 def test_coefficients_by_name():
@@ -74,8 +71,7 @@ def test_coefficients_by_name():
     np.testing.assert_array_equal(a["e1"], np.zeros(4))
     assert ALG("3*e12")["e21"] == -3
     assert ALG("3*e12").scalar_part() == 0
-    with pytest.raises(cr.ArgumentError, match="name of a blade"):
-        a["e14"]
+    refused("name of a blade", lambda: a["e14"])
 
 
 def test_reductions():
@@ -87,8 +83,7 @@ def test_reductions():
     assert product[2].isclose(a[2, 0] * a[2, 1] * a[2, 2] * a[2, 3] * a[2, 4], rtol=1e-12)
     vectors = ALG.vector(np.eye(3))
     assert vectors.prod(rule="wedge") == ALG.I
-    with pytest.raises(cr.ArgumentError, match="batch axes"):
-        a.sum(axis=2)
+    refused("batch axes", a.sum, axis=2)
 
 
 def test_dtypes_are_kept_and_mixed_as_in_numpy():
@@ -151,8 +146,7 @@ def test_quotients_and_powers():
         A / 0
     with pytest.raises(ZeroDivisionError):
         batch / np.array([1.0, 0.0, 2.0])
-    with pytest.raises(cr.ArgumentError, match="must be a number"):
-        A ** "2"
+    refused("must be a number", lambda: A ** "2")
 
 
 def test_equality_is_exact_and_works_with_batches():
@@ -167,8 +161,7 @@ def test_equality_is_exact_and_works_with_batches():
     assert ALG.e1 != cr.Algebra(2).e1
     assert ALG.e1 != "e1"
     assert (ALG.scalar([1, 2]) == np.array([1, 3])).tolist() == [True, False]
-    with pytest.raises(TypeError, match="neither true nor false"):
-        bool(ALG.e1)
+    refused("neither true nor false", bool, ALG.e1, error=TypeError)
 
 
 def test_isclose_is_relative():
@@ -180,8 +173,7 @@ def test_isclose_is_relative():
     assert (1e150 * ALG.e1).isclose(1e150 * ALG.e1 * (1 + 1e-12))
     assert ALG.random_multivector(0, shape=3).isclose(0).tolist() == [False] * 3
     assert (ALG.e1 * Fraction(1, 3)).isclose(ALG.e1 / 3)
-    with pytest.raises(cr.ArgumentError, match="multivector or a scalar"):
-        small.isclose("0")
+    refused("multivector or a scalar", small.isclose, "0")
 
 
 def test_hash_follows_equality():
@@ -189,8 +181,7 @@ def test_hash_follows_equality():
     assert hash(A) == hash(A.dense()) == hash(A * 1.0) == hash(ALG("2.0*e12 + 1"))
     assert hash(ALG.scalar(3)) == hash(3)
     assert len({A, A.dense(), ALG.e1, ALG.e1 + 0 * ALG.e2}) == 2
-    with pytest.raises(TypeError, match="not hashable"):
-        hash(ALG.vector(np.eye(3)))
+    refused("not hashable", hash, ALG.vector(np.eye(3)), error=TypeError)
 
 
 def test_the_array_is_its_own():
@@ -235,8 +226,7 @@ def test_empty_batches_work_and_nothing_warns():
 @pytest.mark.parametrize(("name", "arguments"), [("exp", [3]), ("map", []), ("bivector_split", "abc"), ("sum", "abc")])
 def test_an_error_names_the_method(name, arguments):
     """A function of a module that is a method calls itself by the method's name: in errors, in help, to pickle."""
-    with pytest.raises(TypeError, match=rf"^Multivector\.{name}\(\) "):
-        getattr(cr.Algebra(3).e12, name)(*arguments)
+    refused(rf"^Multivector\.{name}\(\) ", lambda: getattr(cr.Algebra(3).e12, name)(*arguments), error=TypeError)
 
 
 def test_every_method_can_be_pickled():

@@ -10,6 +10,7 @@ import sympy as sp
 
 import clifford_rand as cr
 from support.clock import within
+from support.refusals import refused
 
 ALG = cr.Algebra(3)
 
@@ -81,8 +82,7 @@ AMBIGUOUS |= {"1_0.2_5e12": "1_0.2_5*e12", "e1 - 0.5e23j": "0.5*e23"}
     ],
 )
 def test_a_float_that_reads_like_a_blade_is_refused(alg, text, blade):
-    with pytest.raises(cr.ArgumentError, match=rf"must be unambiguous.*Write {re.escape(blade)} for the blade"):
-        alg(text)
+    refused(rf"must be unambiguous.*Write {re.escape(blade)} for the blade", alg, text)
 
 
 def test_only_names_of_blades_are_ambiguous():
@@ -125,22 +125,18 @@ def test_only_names_of_blades_are_ambiguous():
     ],
 )
 def test_errors(text, message):
-    with pytest.raises(cr.ArgumentError, match=message):
-        ALG(text)
+    refused(message, ALG, text)
 
 
 def test_a_near_name_is_proposed():
     alg = cr.Algebra(2, names=["left", "right"])
-    with pytest.raises(cr.ArgumentError, match="Did you mean 'right'"):
-        alg("2*rigth")
-    with pytest.raises(cr.ArgumentError, match="Did you mean 'angle'"):
-        alg("angel*left", angle=1)
+    refused("Did you mean 'right'", alg, "2*rigth")
+    refused("Did you mean 'angle'", alg, "angel*left", angle=1)
 
 
 @pytest.mark.parametrize("text", ["1/0", "e1/0", "2*e12 - e1/(3 - 3)", "0**-1"])
 def test_division_by_zero_is_refused(text):
-    with pytest.raises(cr.ArgumentError, match="free of divisions by zero"):
-        ALG(text)
+    refused("free of divisions by zero", ALG, text)
 
 
 @pytest.mark.parametrize(
