@@ -172,7 +172,7 @@ def test_formats():
     assert f"{(1 - 2j) * alg.e1:.1f}" == "(1.0-2.0j)*e1"
     assert f"{Fraction(-1, 3) * alg.e1 + A * alg.e2 + sp.sqrt(2) * alg.e12:.2f}" == "-0.33*e1 + a*e2 + 1.41*e12"
     assert f"{alg.vector(np.ones((1, 2))):.1f}".endswith(" [0] 1.0*e1 + 1.0*e2")
-    refused("format", lambda: f"{M:nonsense}")
+    refused("format", lambda: f"{M:nonsense}", error=ValueError)
 
 
 def _balanced(text):
