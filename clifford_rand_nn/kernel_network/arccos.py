@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from clifford_rand._threads import for_each_slice
 from clifford_rand.compiler.cache import compiled
 from clifford_rand_nn.export.program import ARCSINE
 
@@ -25,14 +26,14 @@ SAME, _SAME_SINGLE = 1.0 - 32 * 2.0**-52, _F(1.0 - 4 * 2.0**-23)
 _ENTRIES = 2**16  # that are looked through for near ones, and then turned, while they are in cache
 _PIECE = 256
 _NEAR = 1.0 - 2.0**-22  # an angle of 7e-4, which the cosine knows to 3e-13
+_LEAST = 64  # rows of a kernel matrix that are worth a thread
 
 
 def arc_inplace(inner: Any, cosines: Any, lengths: Any, lengths2: Any) -> None:
     r"""Multiply inner (n, m) by :math:`(\pi-\theta)/(2\pi)`, cosines (n, m) being those of the angles times lengths.
 
     All arrays are of one type, float64 (error of the share below 4e-16) or float32 (1e-7), but for cosines next to ±1.
-    ``cosines`` may be ``inner`` itself, or a
-    view of the same entries.
+    ``cosines`` may be ``inner`` itself, or a view of the same entries.
     """
     single = inner.dtype == np.float32
     rates = reciprocals(lengths), reciprocals(lengths2)
@@ -162,13 +163,31 @@ def _near_shares(rows: Any, rows2: Any, rates: Any, rates2: Any, i: Any, j: Any)
     return out
 
 
-@compiled(error_model="numpy")
-def turning_inplace(inner: Any, cosines: Any, inverse: Any, inverse2: Any, same: Any) -> None:
-    r"""Overwrite inner (n, m) by :math:`\rho=z\cdot z'/(2\pi\sin\theta)`, and cosines, times lengths, by cosines.
+def slope_factors(inner: Any, cosines: Any, lengths: Any, lengths2: Any) -> tuple[Any, Any]:
+    r"""Return the factors :math:`\kappa=(\pi-\theta)/(2\pi)` (n, m) of slopes of the kernel, and :math:`1/|a|` (n,).
 
-    ``inverse`` (n,) and ``inverse2`` (m,) are one over the lengths. Where |c| ≥ same, rows are parallel and the kernel
-    has no derivative by the angle: there ρ = 0, the middle of its one-sided ones.
+    Inner (n, m) is overwritten by :math:`\rho/(|a||a'|)`, :math:`\rho=z\cdot z'/(2\pi\sin\theta)`, and cosines, which
+    are times lengths, by :math:`\rho\cos\theta/|a|`. Where rows are parallel but for rounding the kernel has no
+    derivative by the angle: there ρ = 0, the middle of its one-sided ones.
     """
+    share = np.ones_like(inner)
+    inverse, inverse2 = reciprocals(lengths), reciprocals(lengths2)
+    same = inner.dtype.type(1 - 32 * np.finfo(inner.dtype).eps)
+
+    def slopes(part: slice) -> None:
+        arc_inplace(share[part], cosines[part], lengths[part], lengths2)
+        _turning(inner[part], cosines[part], inverse[part], inverse2, same)
+
+    for_each_slice(slopes, len(inner), least=_LEAST)
+    inner *= inverse[:, None]
+    cosines *= inner
+    inner *= inverse2
+    return share, inverse
+
+
+@compiled(error_model="numpy")
+def _turning(inner: Any, cosines: Any, inverse: Any, inverse2: Any, same: Any) -> None:
+    """Overwrite inner (n, m) by ρ, 0 where |c| ≥ same, and cosines, times lengths, by cosines c."""
     unit, turns = inner.dtype.type(1.0), inner.dtype.type(0.5 / math.pi)
     for i in range(inner.shape[0]):
         for j in range(inner.shape[1]):

@@ -11,7 +11,7 @@ from clifford_rand._checks import as_real, check_array, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.export.program import Program, Value, apply, constant, rows
-from clifford_rand_nn.kernel_network.arccos import arc_inplace, reciprocals, turning_inplace
+from clifford_rand_nn.kernel_network.arccos import slope_factors
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, StatedKernel
 from clifford_rand_nn.kernel_network.landmarks.span import LandmarkSpan
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
@@ -43,22 +43,12 @@ def kernel_slopes(
     a, b = (z, points) if A is None else (z @ A, points @ A)
     turned, back = (a, b) if A is None else (a @ A.T, b @ A.T)
     lengths = np.linalg.norm(a, axis=1)
-    inverse = reciprocals(lengths)
-    same = 1 - 32 * np.finfo(np.float64).eps
     gradients = np.empty((len(points), alpha.shape[1], z.shape[1]))
     step = max(1, _BLOCK // len(z))
     for start in range(0, len(points), step):
         part = slice(start, start + step)
-        turn = points[part] @ z.T
-        cosines = b[part] @ a.T
-        own = np.linalg.norm(b[part], axis=1)
-        over = reciprocals(own)
-        share = np.ones_like(turn)  # becomes κ = (π - θ)/2π
-        arc_inplace(share, cosines, own, lengths)
-        turning_inplace(turn, cosines, over, inverse, same)  # becomes ρ = z·z′/(2π sin θ)
-        turn *= over[:, None]
-        cosines *= turn
-        turn *= inverse
+        turn, cosines = points[part] @ z.T, b[part] @ a.T
+        share, over = slope_factors(turn, cosines, np.linalg.norm(b[part], axis=1), lengths)
         # ∇f = Σ_j α_j (κ z_j + ρ A(a_j/|a||a_j| - cos θ a/|a|²))
         along = -(cosines @ alpha) * over[:, None]
         for c, coefficients in enumerate(alpha.T):

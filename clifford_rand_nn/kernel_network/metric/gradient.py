@@ -6,12 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, describe, fail
-from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array
-from clifford_rand_nn.kernel_network.arccos import arc_inplace, reciprocals, turning_inplace
+from clifford_rand_nn.kernel_network.arccos import slope_factors
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 
-_LEAST = 64  # rows of a kernel matrix that are worth a thread
 _BLOCK = 2**19  # entries of a block of the kernel matrix: 4 MB, within a cache
 _COLUMNS = 512  # of a product with the kernel matrix, which is read once for all of them
 
@@ -83,11 +81,7 @@ class _Sum:
         self.a = z if A is None else z @ A
         self.turned = z if A is None else self.a @ A.T  # A a' of each row
         self.lengths = np.linalg.norm(self.a, axis=1)
-        self.inverse = reciprocals(self.lengths)
         self.outer = np.zeros((z.shape[1],) * 2, dtype=z.dtype)
-        self.same = z.dtype.type(
-            1 - 32 * np.finfo(z.dtype).eps
-        )  # the cosine of rows that are parallel but for rounding
         self.pairs: NDArray[np.floating] | None = None  # P'P, where that takes less work
         n, r = z.shape
         if A is None and n + 2 * r < 2 * alpha.shape[1] * r:
@@ -95,22 +89,12 @@ class _Sum:
 
     def add(self, at: NDArray[np.floating], root: NDArray[np.floating]) -> None:
         """Add the rows ``at`` (m, r), each with the square of its ``root`` as a weight."""
-        inner = at @ self.z.T
+        turn = at @ self.z.T
         a = at if self.A is None else at @ self.A
-        cosines = inner.copy() if self.A is None else a @ self.a.T
-        lengths = np.linalg.norm(a, axis=1)
-        inverse, share = reciprocals(lengths), np.ones_like(inner)
-
-        def slopes(part: slice) -> None:
-            arc_inplace(share[part], cosines[part], lengths[part], self.lengths)
-            turning_inplace(inner[part], cosines[part], inverse[part], self.inverse, self.same)
-
-        for_each_slice(slopes, len(at), least=_LEAST)
-        turn = inner
-        turn *= (root * inverse)[:, None]
-        cosines *= turn
-        back = (cosines @ self.alpha) * -inverse[:, None]
-        turn *= self.inverse
+        cosines = turn.copy() if self.A is None else a @ self.a.T
+        share, inverse = slope_factors(turn, cosines, np.linalg.norm(a, axis=1), self.lengths)
+        back = (cosines @ self.alpha) * -(root * inverse)[:, None]
+        turn *= root[:, None]
         share *= root[:, None]
         self._join(share, turn, back, a if self.A is None else a @ self.A.T)
 
