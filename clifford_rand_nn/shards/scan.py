@@ -15,7 +15,7 @@ from clifford_rand_nn.row_sums.engine import Engine
 from clifford_rand_nn.row_sums.sums import Block, Part, PartWork
 from clifford_rand_nn.shards.source import Shards
 
-_BEYOND_HALF = 65536.0  # what `single` makes of what is not finite in half precision, or more
+_BEYOND_HALF = 65536.0  # what `lifted` makes of what is not finite in half precision, or more
 _MOST_CLASSES = 10_000  # more different labels are most likely real targets
 _REGRESSOR = "Real targets are for a regressor."
 
@@ -129,7 +129,7 @@ def _check_classes(labels: Mapping[Any, float], where: str, owner: str) -> None:
 
 def _floats(X: NDArray[Any]) -> NDArray[Any]:
     if X.dtype == np.float16:
-        return single(X)
+        return lifted(X)
     return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
 
 
@@ -222,29 +222,14 @@ def _spread_bits(bits: Any, last: Any, out: Any) -> None:
             out[i, j] = last
 
 
-def single(X: NDArray[Any], feature: float | None = None) -> NDArray[np.float32]:
-    """Return finite rows (k, d) in single precision, with a column beside them that is ``feature`` if one is given.
+def lifted(X: NDArray[Any], dtype: Any = np.float32, feature: float | None = None) -> NDArray[Any]:
+    """Return finite rows (k, d) in a precision, an array of their own, with a column beside them that is ``feature``.
 
     Examples
     --------
-    >>> single(np.array([[1.5, -6e-8]], np.float16), 1.0).tolist()
+    >>> lifted(np.array([[1.5, -6e-8]], np.float16), feature=1.0).tolist()
     [[1.5, -5.960464477539063e-08, 1.0]]
     """
-    return _lifted(X, feature, np.float32)
-
-
-def double(X: NDArray[Any], feature: float | None = None) -> NDArray[np.float64]:
-    """Return finite rows (k, d) in double precision, an array of their own, with a column that is ``feature``.
-
-    Examples
-    --------
-    >>> double(np.array([[1.5, -6e-8]], np.float16)).tolist()
-    [[1.5, -5.960464477539063e-08]]
-    """
-    return _lifted(X, feature, np.float64)
-
-
-def _lifted(X: NDArray[Any], feature: float | None, dtype: Any) -> NDArray[Any]:
     (k, d), last = X.shape, 0.0 if feature is None else feature
     out = np.empty((k, d + (feature is not None)), dtype=dtype)
     if X.dtype == np.float16:

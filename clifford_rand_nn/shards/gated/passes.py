@@ -18,7 +18,7 @@ from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.problems.duality import balanced_bound, imbalance, square_above
 from clifford_rand_nn.row_sums.sums import Block, Kept, RowMap, RowSum, Sums, Targets
-from clifford_rand_nn.shards.scan import double, masked, masked_sums, single
+from clifford_rand_nn.shards.scan import lifted, masked, masked_sums
 
 # 385 columns, 50 gates, two threads: 2048 rows take .60 s for a million, 1024 .69 (Python), 4096 .71 (the cache).
 _ENTRIES = 2**20
@@ -47,7 +47,7 @@ class Patterns(RowMap):
 
     def of(self, block: Block) -> NDArray[np.uint8]:
         """Return (k, ⌈P/8⌉) bytes."""
-        return np.packbits(self.gates.on(double(block.X)), axis=1)
+        return np.packbits(self.gates.on(lifted(block.X, np.float64)), axis=1)
 
 
 class _Forward(RowSum):
@@ -79,14 +79,14 @@ class _Forward(RowSum):
         """Return [X c] in the precision of the products."""
         xp = library(block.X)
         if xp is np:
-            return (single if self.dtype == np.float32 else double)(block.X, self.feature)
+            return lifted(block.X, self.dtype, self.feature)
         X: Any = cast(block.X, getattr(xp, self.dtype.name))
         return X if self.feature is None else xp.concat([X, xp.full_like(X[:, :1], self.feature)], axis=1)
 
     def _on(self, block: Block, kept: Kept) -> Any:
         """Return the patterns (k, P) as zeros and ones: bytes of NumPy's, else in the precision of the products."""
         if self._gates is not None:
-            return self._gates.on(double(block.X)).astype(np.float64)
+            return self._gates.on(lifted(block.X, np.float64)).astype(np.float64)
         bits, P = kept[0], self._shape[1]
         xp = library(bits)
         if xp is np:
