@@ -38,46 +38,23 @@ class ShardCertificate:
     The dual point, a number for each row and output, is not stored. It is ``scale`` times the residual
     :math:`\theta_j=-\omega_j\ell'(f(x_j))` of the network, with its best intercept where the stored one is rounded to
     the spacing of targets far from 0, so it follows from the network, the scale and the shards.
-
-    Attributes
-    ----------
-    primal, dual : float
-        Objective and its lower bound, in the 1/n scale.
-    relative_gap : float
-        (primal - dual) / primal.
-    scope : str
-        Over what.
-    n_patterns : int
-    claim : GatedClaim or KernelClaim
-        The network and what it is compared with: all with these gates, or all in the span of its landmarks.
-    scale : float or (C,) array
-        s in (0, 1]; in the span of landmarks one for each output, and the residuals of squares are less their mean;
-        those of the logistic loss are mixed, see `judge`, and s is 1.
-    beta : float
-    loss : str
-    huber_delta : float
-    targets : Targets
-        How stored labels and weights are read.
-    n : int
-        Rows of weight > 0.
-    n_rows : int
-        All rows.
-    fit_intercept : bool
     """
 
-    primal: float
-    dual: float
-    relative_gap: float
-    scope: str
+    primal: float  # objective, in the 1/n scale
+    dual: float  # its lower bound
+    relative_gap: float  # (primal - dual) / primal
+    scope: str  # over what
     n_patterns: int
-    claim: GatedClaim | KernelClaim
+    claim: GatedClaim | KernelClaim  # the network, compared with all of these gates, or in the span of its landmarks
+    # s in (0, 1]; in the span of landmarks one for each output (C,), and the residuals of squares are less their mean;
+    # those of the logistic loss are mixed, see `judge`, and s is 1
     scale: float | Array
     beta: float
     loss: str
     huber_delta: float
-    targets: Targets
-    n: int
-    n_rows: int
+    targets: Targets  # how stored labels and weights are read
+    n: int  # rows of weight > 0
+    n_rows: int  # all rows
     fit_intercept: bool
 
     def verify(self, shards: Shards, engine: Any = None) -> "ShardCertificate":

@@ -71,22 +71,11 @@ class Checkpoint:
     ) -> "CheckpointStore":
         """Return what a solver keeps its state with; one that does nothing for None.
 
-        Parameters
-        ----------
-        given : Checkpoint, path or None
-        about : mapping
-            All that the state depends on, by name: plain values, arrays, and tuples, lists and dicts of these; for the
-            rows, ``{"shards": shards.fingerprint}``. What may change from one start to the next (limits of time, how
-            much is printed) is left out.
-        owner : str
-            Whose errors these are.
-        writes : bool
-            Whether this process writes: of several that run the same solver only one does, and all of them read.
-
-        Raises
-        ------
-        ArgumentError
-            The file cannot be written: no folder, no permission, a full disk.
+        ``about``: all that the state depends on, by name: plain values, arrays, and tuples, lists and dicts of these;
+        for the rows, ``{"shards": shards.fingerprint}``. What may change from one start to the next (limits of time,
+        how much is printed) is left out. ``owner``: whose errors these are. ``writes``: whether this process writes: of
+        several that run the same solver only one does, and all of them read. Raises ArgumentError: the file cannot be
+        written (no folder, no permission, a full disk).
         """
         if checkpoint is not None and not isinstance(checkpoint, Checkpoint | str | os.PathLike):
             raise fail("checkpoint", owner, "a path, a Checkpoint or None", checkpoint)

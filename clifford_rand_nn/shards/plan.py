@@ -36,49 +36,23 @@ class Plan:
     Numbers come from a trial: the same fit to some rows from all over the shards, read from where they are. A pass over
     all rows takes as many times longer as there are more of them; the number of passes and what is done on a sample
     stay about the same.
-
-    Attributes
-    ----------
-    owner : str
-        The estimator.
-    rows, columns, shards : int
-    disk : int
-        Bytes that a pass reads.
-    memory : int
-        Bytes of this process at most.
-    before : int
-        Bytes of them that it has before the fit: Python, libraries, and what else is loaded.
-    workers : int
-        Parts that are worked on at a time.
-    passes : int
-        Over all rows.
-    pass_seconds : float
-        Of one.
-    seconds : float
-        Of the fit.
-    trial_rows : int
-    trial_seconds : float
-    stopped : bool
-        Whether the trial ran out of time, so that there are more passes than it had.
-    max_time : float or None
-        Of the estimator, which ends the fit.
     """
 
-    owner: str
+    owner: str  # the estimator
     rows: int
     columns: int
     shards: int
-    disk: int
-    memory: int
-    before: int
-    workers: int
-    passes: int
-    pass_seconds: float
-    seconds: float
+    disk: int  # bytes that a pass reads
+    memory: int  # bytes of this process at most
+    before: int  # bytes of them that it has before the fit: Python, libraries, and what else is loaded
+    workers: int  # parts that are worked on at a time
+    passes: int  # over all rows
+    pass_seconds: float  # of one
+    seconds: float  # of the fit
     trial_rows: int
     trial_seconds: float
-    stopped: bool
-    max_time: float | None
+    stopped: bool  # whether the trial ran out of time, so that there are more passes than it had
+    max_time: float | None  # of the estimator, which ends the fit
 
     def __str__(self) -> str:
         least = "at least " if self.stopped else "about "

@@ -54,16 +54,6 @@ class Shards:
         Rows that a worker takes at a time; by default a 64th of all, at least 4096, at most 32 MiB. Row groups of
         Parquet and chunks of other formats are not divided.
 
-    Attributes
-    ----------
-    n, d : int
-        Rows and columns.
-    dtype : numpy.dtype
-        Of the rows.
-    names : tuple of str or None
-        Of the columns, where the format has any.
-    parts : tuple of Part
-
     Raises
     ------
     ArgumentError
@@ -104,7 +94,7 @@ class Shards:
         most = min(_PART_BYTES // (self.d * self.dtype.itemsize), self.n // _PARTS)
         size = max(_LEAST_ROWS, most // _LEAST_ROWS * _LEAST_ROWS)
         self.part_rows = check_integer(size if part_rows is None else part_rows, "part_rows", "Shards")
-        self.parts = tuple(self._parts())
+        self.parts: tuple[Part, ...] = tuple(self._parts())
 
     def _check(self) -> None:
         first = self.shards[0]

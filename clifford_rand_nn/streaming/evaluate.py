@@ -21,31 +21,18 @@ _OWNER = "evaluate_shards"
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Scores of a model on the rows of shards.
+    """Scores of a model on the rows of shards, weighted if the shards have weights.
 
-    Attributes
-    ----------
-    scores : Scores
-        Weighted, if the shards have weights: accuracy, balanced accuracy, log-loss (nats) and Brier score of classes,
-        where there are probabilities; of numbers R², root mean square and mean absolute error, means over the outputs.
-    simplest : Scores
-        Of the guess that these rows themselves would get from their most frequent class and the shares of the classes,
-        or from their mean.
-    mse : float or None
-        Mean squared error of numbers.
-    classes : (C,) or None
-    confusion : (C, C) or None
-        Rows of a class (down) that were predicted as another (across), without weights.
-    unknown : int
-        Rows whose label is none of the classes; they count as wrong.
+    Of classes: accuracy, balanced accuracy, and, where there are probabilities, log-loss (nats) and Brier score; of
+    numbers: R², root mean square and mean absolute error, means over the outputs.
     """
 
     scores: Scores
-    simplest: Scores
-    mse: float | None = None
-    classes: NDArray[Any] | None = None
-    confusion: NDArray[np.int64] | None = None
-    unknown: int = 0
+    simplest: Scores  # of the most frequent class of these rows and the shares of the classes, or of their mean
+    mse: float | None = None  # of numbers
+    classes: NDArray[Any] | None = None  # (C,)
+    confusion: NDArray[np.int64] | None = None  # (C, C): rows of a class (down) predicted as another, without weights
+    unknown: int = 0  # rows whose label is none of the classes; they count as wrong
 
     @property
     def recall(self) -> Array:
