@@ -14,6 +14,7 @@ from timing import in_process, options, peak_bytes, timed
 
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.large_n.rows import LIMITS, solve_many
+from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 
 ROWS = (2000, 4000, 8000, 16_000, 64_000)
 TABLE_ROWS = (1000, 2000, 4000, 8000, 10_000)
@@ -50,11 +51,12 @@ def line(n, max_memory, folder):
     X, Y, new, truth = letter(folder, n) if folder else made(n)
     kernel = GateKernel(bias=float(np.sqrt(np.mean((X**2).sum(axis=1)))))
     solve_many(kernel, X[:200], Y[:200], limits=replace(LIMITS, max_time=60.0))  # what is compiled once
-    solution, _, cpu = timed(lambda: solve_many(kernel, X, Y, limits=replace(LIMITS, max_memory=max_memory)))
-    f = solution.predict(new, X, np.float32)
+    solution, seconds, cpu = timed(lambda: solve_many(kernel, X, Y, limits=replace(LIMITS, max_memory=max_memory)))
+    tiles = KernelTiles(kernel, X[solution.centres], np.float32)
+    f = tiles.multiply_from(new, solution.alpha) + solution.intercept
     share = (f.argmax(1) == truth.argmax(1)).mean() if folder else 1 - np.mean((f - truth) ** 2) / truth.var()
     return (
-        f"| {len(X)} | {solution.way} | {solution.seconds:.1f} | {cpu:.1f} | {peak_bytes() / 2**30:.2f} "
+        f"| {len(X)} | {solution.way} | {seconds:.1f} | {cpu:.1f} | {peak_bytes() / 2**30:.2f} "
         f"| {solution.relative_gap:.1e} | {solution.beta * len(X):.3g} | {100 * share:.2f} |"
     )
 

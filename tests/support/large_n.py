@@ -3,8 +3,14 @@
 from dataclasses import replace
 
 from clifford_rand_nn.kernel_network.large_n import rows
+from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 
 
 def solve_many(kernel, X, y, weights=None, beta=None, way="auto", **limits):
     """Solve, with the default limits except for some."""
     return rows.solve_many(kernel, X, y, weights, beta, way, replace(rows.LIMITS, **limits))
+
+
+def predict(kernel, solution, X, rows):
+    """Return the outputs (m, C) of X (m, d), given the training rows (n, d)."""
+    return KernelTiles(kernel, rows[solution.centres]).multiply_from(X, solution.alpha) + solution.intercept

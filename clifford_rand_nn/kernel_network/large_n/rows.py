@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -133,7 +133,6 @@ _N_RADII = 60
 class ManyRowsSolution:
     r"""A function :math:`f(x)=\sum_iK(x, c_i)\,\alpha_i+t`, how it was found, and what is proved of it."""
 
-    kernel: GateKernel
     # (k,): rows of the training data that coefficients belong to: all with a weight, or landmarks
     centres: NDArray[np.intp]
     alpha: Array  # (k, C)
@@ -150,17 +149,11 @@ class ManyRowsSolution:
     relative_gap: float
     dual_point: Array  # (n, C): what proves the bound; columns sum to zero
     status: Status
-    n_iter: int
     history: tuple[HistoryRow, ...]
-    seconds: float
     way: str  # "eigenvectors", "factor", "gradients" or "landmarks"
     scope: str  # over what the gap is certified
     reason: str  # why this way, and what is approximated
     message: str  # the status in words
-
-    def predict(self, X: NDArray[np.floating], rows: NDArray[np.floating], dtype: Any = np.float64) -> Array:
-        """Return the outputs (m, C) of X (m, d), tile by tile, given the training rows (n, d)."""
-        return KernelTiles(self.kernel, rows[self.centres], dtype).multiply_from(X, self.alpha) + self.intercept
 
 
 def solve_many(
@@ -229,7 +222,6 @@ def solve_many(
         fitted[empty] += watch.point.intercept
     assert watch.status is not None
     return ManyRowsSolution(
-        kernel=kernel,
         centres=centres,
         alpha=watch.point.alpha,
         intercept=watch.point.intercept,
@@ -243,9 +235,7 @@ def solve_many(
         relative_gap=watch.gap,
         dual_point=dual,
         status=watch.status,
-        n_iter=watch.n_iter,
         history=tuple(watch.history),
-        seconds=watch.seconds,
         way=chosen.name,
         scope=solved.scope,
         reason=". ".join(part for part in (chosen.reason, solved.remark) if part),

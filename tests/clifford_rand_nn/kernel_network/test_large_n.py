@@ -12,7 +12,7 @@ from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.large_n.rows import choose
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.solvers.base import Status
-from support.large_n import solve_many
+from support.large_n import predict, solve_many
 from support.pairwise import pairwise
 
 KERNEL = GateKernel(bias=1.5)
@@ -52,7 +52,7 @@ def test_whole_problem_is_solved_and_its_gap_holds(way, weighted, beta):
     assert found.objective == pytest.approx(value(KERNEL(X), found.alpha[order], found.intercept, y, w, beta), rel=1e-9)
     assert least - 1e-12 <= found.objective <= least + found.duality_gap + 1e-12
     np.testing.assert_allclose(found.fitted, KERNEL(X) @ alpha + t, atol=2e-3)
-    np.testing.assert_allclose(found.predict(X, X), found.fitted, atol=1e-9)
+    np.testing.assert_allclose(predict(KERNEL, found, X, X), found.fitted, atol=1e-9)
 
 
 def test_gap_of_an_early_end_is_a_bound():
@@ -91,7 +91,7 @@ def test_a_row_of_weight_zero_is_as_if_it_were_not_there(way):
         solve_many(KERNEL, X[w > 0], y[w > 0], None, 1e-2, way, tol=1e-6),
     )
     np.testing.assert_allclose(found.fitted[w > 0], other.fitted, atol=1e-9)
-    np.testing.assert_allclose(found.fitted, found.predict(X, X), atol=1e-9)
+    np.testing.assert_allclose(found.fitted, predict(KERNEL, found, X, X), atol=1e-9)
     assert not found.dual_point[w == 0].any()
 
 
@@ -150,10 +150,10 @@ def test_landmarks_that_nearly_depend_are_solved_for_as_others():
 def test_a_chosen_beta_predicts_better_than_others_far_away(way):
     X, y, clean = made(700, noise=0.5)
     found = solve_many(KERNEL, X[:500], y[:500], way=way)
-    error = np.mean((found.predict(X[500:], X[:500]) - clean[500:]) ** 2)
+    error = np.mean((predict(KERNEL, found, X[500:], X[:500]) - clean[500:]) ** 2)
     for factor in (0.01, 100.0):
         other = solve_many(KERNEL, X[:500], y[:500], None, factor * found.beta, way)
-        assert error < 1.02 * np.mean((other.predict(X[500:], X[:500]) - clean[500:]) ** 2)
+        assert error < 1.02 * np.mean((predict(KERNEL, other, X[500:], X[:500]) - clean[500:]) ** 2)
     assert min(found.tried, key=lambda one: one.loss).loss < 0.5 * np.mean(y.var(axis=0)) * y.shape[1]
 
 
@@ -230,7 +230,7 @@ def test_an_interrupt_ends_with_the_best_point(monkeypatch, product):
         assert len(products) == product + 1
     assert found.status is Status.INTERRUPTED
     assert found.relative_gap < 1
-    np.testing.assert_allclose(found.predict(X, X), found.fitted, atol=1e-8)
+    np.testing.assert_allclose(predict(KERNEL, found, X, X), found.fitted, atol=1e-8)
 
 
 def test_the_way_follows_from_sizes_and_limits():
