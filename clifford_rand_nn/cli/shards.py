@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.row_sums.sums import Part
+from clifford_rand_nn.row_sums import Part
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.formats.readers import has_names
 from clifford_rand_nn.shards.source import Shards

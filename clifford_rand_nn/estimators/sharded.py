@@ -31,8 +31,7 @@ from clifford_rand_nn.estimators.task import Task
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.problems.gated import Coefficients
-from clifford_rand_nn.row_sums.engine import Engine
-from clifford_rand_nn.row_sums.sums import Block, Targets
+from clifford_rand_nn.row_sums import Block, Engine, Targets
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.shards.engines.local import as_engine
 from clifford_rand_nn.shards.gated.fit import State, Trained, moved, needed, on_all_columns, state_of, train_gated

@@ -17,8 +17,7 @@ from clifford_rand_nn.networks import gated_predictions
 from clifford_rand_nn.problems.duality import exact_offsets
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.rescaling import Units
-from clifford_rand_nn.row_sums.engine import Engine
-from clifford_rand_nn.row_sums.sums import Targets
+from clifford_rand_nn.row_sums import Engine, Targets
 from clifford_rand_nn.shards.checkpoint import Checkpoint, CheckpointStore
 from clifford_rand_nn.shards.engines.local import as_engine
 from clifford_rand_nn.shards.gated.fit import State, Trained, moved

@@ -15,7 +15,7 @@ from clifford_rand_nn.kernel_network.calibration import Calibration
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardization
-from clifford_rand_nn.row_sums.sums import Targets
+from clifford_rand_nn.row_sums import Targets
 from clifford_rand_nn.shards.certificate import ShardCertificate
 
 FORMAT = "clifford-rand-model"

@@ -14,8 +14,7 @@ from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.problems.duality import EQUALITY_TOL, imbalance, rounding, stated_gap
 from clifford_rand_nn.rescaling import Units
-from clifford_rand_nn.row_sums.engine import Engine
-from clifford_rand_nn.row_sums.sums import Targets
+from clifford_rand_nn.row_sums import Engine, Targets
 from clifford_rand_nn.shards.engines.local import as_engine
 from clifford_rand_nn.shards.gated.passes import Balance, Judge, Judged, Network, Verify
 from clifford_rand_nn.shards.gated.problem import balanced

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import quantity
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.row_sums.engine import Engine
-from clifford_rand_nn.row_sums.sums import Part, PartWork, RowMap, RowSum, Sums
-from clifford_rand_nn.shards.formats.base import Stored
+from clifford_rand_nn.row_sums import Engine, Part, PartWork, RowMap, RowSum, Sums
+from clifford_rand_nn.shards.formats.arrays import Stored
 from clifford_rand_nn.shards.source import Shard, Shards
 
 _TRIAL_ROWS = 2**16

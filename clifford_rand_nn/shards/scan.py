@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand.compiler.cache import compiled
-from clifford_rand_nn.row_sums.engine import Engine
-from clifford_rand_nn.row_sums.sums import Block, Part, PartWork
+from clifford_rand_nn.row_sums import Block, Engine, Part, PartWork
 from clifford_rand_nn.shards.source import Shards
 
 _BEYOND_HALF = 65536.0  # what `lifted` makes of what is not finite in half precision, or more

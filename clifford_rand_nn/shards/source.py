@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.row_sums.sums import Block, Part
-from clifford_rand_nn.shards.formats.base import UNREADABLE, Stored
+from clifford_rand_nn.row_sums import Block, Part
+from clifford_rand_nn.shards.formats.arrays import UNREADABLE, Stored
 from clifford_rand_nn.shards.formats.readers import opened_shards
 
 _MOST_BYTES = 2**44  # of rows that are said to be there

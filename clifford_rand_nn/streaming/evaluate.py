@@ -10,7 +10,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.kernel_network.candidates import level
-from clifford_rand_nn.row_sums.sums import Block, Kept, RowSum, Sums
+from clifford_rand_nn.row_sums import Block, Kept, RowSum, Sums
 from clifford_rand_nn.scores import LEAST_PROBABILITY, Scores
 from clifford_rand_nn.shards.engines.local import as_engine
 from clifford_rand_nn.shards.source import Shards

@@ -23,7 +23,7 @@ from timing import least, machine, need, options
 
 from clifford_rand_nn import GatedReLUClassifier
 from clifford_rand_nn.datafits.registry import as_loss
-from clifford_rand_nn.row_sums.sums import RowSum, Targets, pairwise
+from clifford_rand_nn.row_sums import RowSum, Targets, pairwise
 from clifford_rand_nn.shards.engines.dask import DaskEngine
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.gated.passes import Judge, Network, Patterns

@@ -6,7 +6,7 @@ import time
 import numpy as np
 
 from clifford_rand_nn.datafits.functions import library
-from clifford_rand_nn.row_sums.sums import PartWork, RowMap, RowSum
+from clifford_rand_nn.row_sums import PartWork, RowMap, RowSum
 
 
 class Moments(RowSum):

@@ -28,7 +28,7 @@ from clifford_rand_nn.kernel_network.landmarks.span import MAX_LANDMARKS
 from clifford_rand_nn.kernel_network.metric.metric_selection import wrong_class
 from clifford_rand_nn.kernel_network.training import Choices
 from clifford_rand_nn.rescaling import Units
-from clifford_rand_nn.row_sums.sums import Targets
+from clifford_rand_nn.row_sums import Targets
 from clifford_rand_nn.scores import r_squared
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.shards.engines.local import as_engine

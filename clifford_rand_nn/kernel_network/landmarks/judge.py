@@ -14,8 +14,7 @@ from scipy.special import entr
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.landmarks.span import LandmarkRows, LandmarkSpan
-from clifford_rand_nn.row_sums.engine import Engine
-from clifford_rand_nn.row_sums.sums import Block, Kept, RowSum, Sums, Targets
+from clifford_rand_nn.row_sums import Block, Engine, Kept, RowSum, Sums, Targets
 
 _HEIGHT = 256  # rows whose kernel is in the cache for all its products
 

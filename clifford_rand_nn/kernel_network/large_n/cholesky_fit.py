@@ -10,8 +10,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri, spotrf, spotrs, strtri
 
 from clifford_rand._checks import fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.kernel_network.large_n.certified import solve_certified
-from clifford_rand_nn.kernel_network.large_n.problem import FLAT, Found, ManyRows, Tried
+from clifford_rand_nn.kernel_network.large_n.problem import FLAT, Found, ManyRows, Tried, solve_certified
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.solvers.base import Limits
 

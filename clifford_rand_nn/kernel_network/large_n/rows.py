@@ -21,8 +21,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.landmarks.span import Workload, spread_rows
 from clifford_rand_nn.kernel_network.large_n.cholesky_fit import by_factor, factor_bytes
-from clifford_rand_nn.kernel_network.large_n.conjugate_gradient_fit import by_gradients
-from clifford_rand_nn.kernel_network.large_n.landmark_fit import by_landmarks
+from clifford_rand_nn.kernel_network.large_n.nystrom_fit import by_gradients, by_landmarks
 from clifford_rand_nn.kernel_network.large_n.problem import FLAT, Found, ManyRows, Tried
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut

@@ -17,7 +17,7 @@ from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import describe, fail
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.row_sums.sums import (
+from clifford_rand_nn.row_sums import (
     Block,
     Part,
     PartWork,

@@ -14,9 +14,20 @@ from numpy.typing import NDArray
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import describe, fail
 from clifford_rand._threads import cpu_count, map_ahead
-from clifford_rand_nn.row_sums.engine import Engine, Need
-from clifford_rand_nn.row_sums.sums import Part, PartWork, RowMap, RowSum, Sums, added, pairwise, part_map, part_sum
-from clifford_rand_nn.shards.formats.npy import NpyFile, RawFile
+from clifford_rand_nn.row_sums import (
+    Engine,
+    Need,
+    Part,
+    PartWork,
+    RowMap,
+    RowSum,
+    Sums,
+    added,
+    pairwise,
+    part_map,
+    part_sum,
+)
+from clifford_rand_nn.shards.formats.arrays import NpyFile, RawFile
 from clifford_rand_nn.shards.source import Shards
 
 _HELD = 2**26  # bytes of kept arrays in memory; all beyond goes to a scratch file, read once a pass

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from clifford_rand._checks import fail
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.row_sums.engine import Engine, runs
-from clifford_rand_nn.row_sums.sums import (
+from clifford_rand_nn.row_sums import (
     Block,
+    Engine,
     Part,
     PartWork,
     RowMap,
@@ -22,6 +22,7 @@ from clifford_rand_nn.row_sums.sums import (
     pairwise,
     part_map,
     part_sum,
+    runs,
 )
 from clifford_rand_nn.shards.source import Shards
 

@@ -11,8 +11,7 @@ from clifford_rand_nn.networks import without_feature
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, Point
 from clifford_rand_nn.problems.maps import GatedMap
 from clifford_rand_nn.problems.penalties import GateMetric
-from clifford_rand_nn.row_sums.engine import Need
-from clifford_rand_nn.row_sums.sums import BLOCK_ROWS
+from clifford_rand_nn.row_sums import BLOCK_ROWS, Need
 from clifford_rand_nn.shards.gated.passes import block_rows
 from clifford_rand_nn.shards.gated.problem import BALANCED, NEARLY, Evaluated, ShardedProblem
 from clifford_rand_nn.shards.source import Shards

@@ -17,7 +17,7 @@ from clifford_rand_nn.datafits.functions import cast, library, zeros
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.problems.duality import balanced_bound, imbalance, square_above
-from clifford_rand_nn.row_sums.sums import Block, Kept, RowMap, RowSum, Sums, Targets
+from clifford_rand_nn.row_sums import Block, Kept, RowMap, RowSum, Sums, Targets
 from clifford_rand_nn.shards.scan import lifted, masked, masked_sums
 
 # 385 columns, 50 gates, two threads: 2048 rows take .60 s for a million, 1024 .69 (Python), 4096 .71 (the cache).

@@ -16,8 +16,7 @@ import numpy as np
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import gap_share
 from clifford_rand_nn.problems.gated import GatedProblem, GatedReLUProblem, Point
-from clifford_rand_nn.row_sums.engine import Engine
-from clifford_rand_nn.row_sums.sums import Sums, Targets
+from clifford_rand_nn.row_sums import Engine, Sums, Targets
 from clifford_rand_nn.shards.gated.passes import Balance, Judge, Judged, Network
 
 _NEWTON_STEPS = 12

@@ -20,8 +20,16 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, level
 from clifford_rand_nn.kernel_network.landmarks.judge import SpanProblem
-from clifford_rand_nn.kernel_network.landmarks.newton import NewtonSteps, Solved, State
-from clifford_rand_nn.kernel_network.landmarks.normal_equations import RADII, SINGLE, Normal, NormalSum, WorkingSum
+from clifford_rand_nn.kernel_network.landmarks.newton import (
+    RADII,
+    SINGLE,
+    NewtonSteps,
+    Normal,
+    NormalSum,
+    Solved,
+    State,
+    WorkingSum,
+)
 from clifford_rand_nn.kernel_network.landmarks.span import (
     LOGISTIC_PASSES,
     SQUARED_PASSES,
@@ -36,8 +44,7 @@ from clifford_rand_nn.kernel_network.large_n.rows import TOL
 from clifford_rand_nn.kernel_network.metric.metric_selection import MetricSelection
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.training import Choices
-from clifford_rand_nn.row_sums.engine import Engine, MemoryEngine
-from clifford_rand_nn.row_sums.sums import Sums, Targets
+from clifford_rand_nn.row_sums import Engine, MemoryEngine, Sums, Targets
 from clifford_rand_nn.shards.landmarks.sample import SampleRows, Selection, select_on_sample, split_sample
 from clifford_rand_nn.shards.scan import Facts
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status, explain

@@ -13,7 +13,7 @@ from clifford_rand_nn.kernel_network.landmarks.span import spread_rows
 from clifford_rand_nn.kernel_network.metric.metric_selection import MetricSelection
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.kernel_network.training import COMPARED, Choices, learned_gates
-from clifford_rand_nn.row_sums.sums import Block, Targets
+from clifford_rand_nn.row_sums import Block, Targets
 from clifford_rand_nn.shards.scan import Facts, Sample
 from clifford_rand_nn.sparse_rows import merged_rows
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from clifford_rand_nn.kernel_network.large_n.certified import solve_with_intercept
+from clifford_rand_nn.kernel_network.large_n.problem import solve_with_intercept
 from clifford_rand_nn.solvers.conjugate_gradient import conjugate_gradient
 
 

@@ -16,11 +16,10 @@ from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, lo
 from clifford_rand_nn.datafits.registry import as_loss, encode_labels
 from clifford_rand_nn.kernel_network.landmarks import span
 from clifford_rand_nn.kernel_network.landmarks.judge import LossSum, ResidualSum, SpanProblem, judge
-from clifford_rand_nn.kernel_network.landmarks.newton import NewtonSteps
-from clifford_rand_nn.kernel_network.landmarks.normal_equations import NormalSum
+from clifford_rand_nn.kernel_network.landmarks.newton import NewtonSteps, NormalSum
 from clifford_rand_nn.kernel_network.landmarks.span import LandmarkRows, LandmarkSpan
 from clifford_rand_nn.kernel_network.logistic.path import logistic_path
-from clifford_rand_nn.row_sums.sums import Block, RowSum, Targets
+from clifford_rand_nn.row_sums import Block, RowSum, Targets
 from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.landmarks import fit as landmark_fit

@@ -14,8 +14,7 @@ import pytest
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.datafits.registry import as_loss
-from clifford_rand_nn.row_sums.engine import Need, runs
-from clifford_rand_nn.row_sums.sums import Part, Targets, pairwise
+from clifford_rand_nn.row_sums import Need, Part, Targets, pairwise, runs
 from clifford_rand_nn.shards.engines.local import LocalEngine, as_engine
 from clifford_rand_nn.shards.engines.torch import TorchEngine
 from clifford_rand_nn.shards.gated.passes import Balance, Judge, Network, Patterns

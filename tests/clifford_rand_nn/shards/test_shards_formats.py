@@ -14,8 +14,7 @@ from scipy.sparse import csr_array
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import Shards
-from clifford_rand_nn.shards.formats.base import regrouped
-from clifford_rand_nn.shards.formats.npy import NpyFile, RawFile, ZarrArray
+from clifford_rand_nn.shards.formats.arrays import NpyFile, RawFile, ZarrArray, regrouped
 
 rng = np.random.default_rng(20)
 X = rng.standard_normal((90, 4))

@@ -12,7 +12,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor, load_model, save_model
 from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.estimators import sharded
-from clifford_rand_nn.row_sums.sums import Targets
+from clifford_rand_nn.row_sums import Targets
 from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.gated.fit import ShardedFista

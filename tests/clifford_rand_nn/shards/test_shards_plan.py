@@ -5,7 +5,7 @@ import pytest
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier
-from clifford_rand_nn.row_sums.sums import RowMap
+from clifford_rand_nn.row_sums import RowMap
 from clifford_rand_nn.shards import plan as planning
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.source import Shards

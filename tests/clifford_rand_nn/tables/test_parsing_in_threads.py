@@ -11,7 +11,7 @@ import pytest
 from clifford_rand import Algebra
 from clifford_rand._parsing import ONE_PARSER
 from clifford_rand_nn._archives import read_npz
-from clifford_rand_nn.shards.formats.npy import NpyFile
+from clifford_rand_nn.shards.formats.arrays import NpyFile
 
 
 @pytest.fixture

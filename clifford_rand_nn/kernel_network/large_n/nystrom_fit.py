@@ -1,4 +1,4 @@
-"""Kernel regression on all rows by conjugate gradients, preconditioned by some columns of the kernel (Nyström)."""
+"""Kernel regression by landmarks (Nyström): a preconditioner of conjugate gradients, and a span of solutions."""
 
 from collections.abc import Iterator
 from copy import copy
@@ -10,12 +10,17 @@ from scipy.linalg import cho_solve, cholesky
 from scipy.linalg.blas import strsm
 
 from clifford_rand._typing import Array
+from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.landmarks.span import LandmarkSpan
-from clifford_rand_nn.kernel_network.large_n.certified import solve_certified
+from clifford_rand_nn.kernel_network.landmarks.judge import SpanProblem
+from clifford_rand_nn.kernel_network.landmarks.newton import RADII, SINGLE, NewtonSteps, Normal, NormalSum, State
+from clifford_rand_nn.kernel_network.landmarks.span import LandmarkRows, LandmarkSpan, independent
 from clifford_rand_nn.kernel_network.large_n.cholesky_fit import compare, factor_rows
-from clifford_rand_nn.kernel_network.large_n.problem import Found, ManyRows, Tried
+from clifford_rand_nn.kernel_network.large_n.problem import Found, ManyRows, Tried, solve_certified
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
+from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
+from clifford_rand_nn.problems.duality import DualBound
+from clifford_rand_nn.row_sums import Block, MemoryEngine, Targets
 from clifford_rand_nn.solvers.base import Limits, Status
 
 _STRIP = 4096  # rows of a strip of features
@@ -161,3 +166,53 @@ def by_gradients(problem: ManyRows, limits: Limits, began: float, beta: float | 
             solve_certified(regression, exact.multiply, whole, watch, limits, fast=tiles.multiply, start=start)
     remark = f"{used} products with the kernel without {held} rows, {watch.n_iter} with all"
     return Found(watch, radius / problem.n, tuple(tried), len(unseen), unseen, remark=remark)
+
+
+_ROUND_OFF = 1e-6  # of normal equations in single precision, as a share of the kernel's diagonal
+
+
+def by_landmarks(problem: ManyRows, limits: Limits, began: float, beta: float | None, landmarks: int) -> Found:
+    r"""Solve :math:`\min_{a,t}\frac1n\sum_i\omega_i\ell(K_{im}a+t, y_i)+\frac\beta2a^TK_{mm}a`, as rows of shards.
+
+    With beta None it is the best of a grid by the last rows, held out. The normal equations of the others are in single
+    precision where that is safe; they precondition the steps in double precision that solve and certify it.
+    """
+    n, X, kernel = problem.n, np.asarray(problem.X, dtype=np.float64), problem.kernel
+    tried: list[Tried] = []
+    unseen, best_beta = problem.targets[:0], beta or 1.0
+    with problem.watch(limits, began) as watch:
+        centers, least = independent(kernel, X[:landmarks])
+        Z, held = X[centers], min(_HELD, n // 10)
+        double, span = LandmarkRows(kernel, Z), LandmarkSpan(kernel, Z)
+        engine = MemoryEngine(Block(X, problem.targets, problem.weights, 0))
+        targets = Targets(as_loss("squared", "solve_many"), None)
+        diagonal = float(np.mean(kernel.diagonal(X)))
+        # round-off of the sums, over the least pivot, is small beside the regularization
+        is_single = least > SINGLE and (beta is None or least * n * beta > _ROUND_OFF * diagonal)
+        rows = LandmarkRows(kernel, Z, dtype=np.float32) if is_single else double
+        K, learn = double.kernel(X[n - held :]), slice(0, n - held)
+        center_k = K.mean(axis=0)
+        center_y = np.average(problem.targets[learn], axis=0, weights=problem.weights[learn])
+        sums = engine.sum(NormalSum(rows, targets._replace(left_out=np.arange(n - held, n)), center_k, center_y))
+        normal = Normal(span, sums, center_k, center_y)
+        del sums
+        radii = np.array([n * beta]) if beta is not None else RADII * diagonal
+        for radius, outputs in zip(radii, normal.predictions(K, radii), strict=True):
+            tried.append(Tried(float(radius) / n, problem.loss(outputs), held, "held-out rows"))
+            if tried[-1].loss == min(trial.loss for trial in tried):
+                unseen, best_beta = outputs, tried[-1].beta
+        span_problem = SpanProblem(double, span, targets, float(problem.weights.sum()), center_y)
+        steps = NewtonSteps(engine, span_problem, best_beta, normal)
+        state, status = steps.solve(State.at_first(*normal.fit(n * best_beta)), limits, began, lambda _: None)
+        assert state.best is not None
+        u, t = state.best.u, state.best.intercept
+        a = span.coefficients(u)
+        fitted = KernelTiles(kernel, Z).multiply_from(X, a) + t
+        theta = state.best.scale * problem.weights[:, None] * (problem.targets - fitted)
+        watch.history += state.history
+        bound = DualBound(state.best.dual, theta - theta.mean(axis=0))
+        watch.judge(state.n_iter, state.best.primal, bound, KernelFit(a, t), fitted)
+        watch.stop(status)
+    scope = f"over functions in the span of {len(centers)} landmarks, and an intercept"
+    remark = f"an approximation: functions in the span of {len(centers)} of {n} rows"
+    return Found(watch, best_beta, tuple(tried), len(unseen), unseen, centers, scope, remark)
