@@ -10,7 +10,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri, spotrf, spotrs, strtri
 
 from clifford_rand._checks import fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.kernel_network.large_n.problem import FLAT, Found, ManyRows, Tried, solve_certified
+from clifford_rand_nn.kernel_network.large_n.problem import FLAT, Found, ManyRows, solve_certified
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.solvers.base import Limits
 
@@ -92,11 +92,7 @@ def left_out(alpha: Array, diagonal: Array, ones: Array) -> Array:
     return np.asarray(alpha[-s:] / (diagonal - ones[-s:] ** 2 / ones.sum())[:, None])
 
 
-_AROUND = (
-    0.25,
-    4.0,
-    1.0,
-)  # of the radius from the subset; the likeliest is the last, so that its factor is still there
+_AROUND = 0.25, 4.0, 1.0  # of the radius from the subset; the likeliest is the last: its factor is still there
 _JUDGED = 2000  # rows whose leave-one-out compares betas
 _MORE = 3.5  # factors whose time the end takes: one more, two for the inverse, and products
 
@@ -126,13 +122,10 @@ def by_factor(problem: ManyRows, limits: Limits, began: float, beta: float | Non
     The factor is in single precision where that is safe. It only preconditions: what is certified is in double
     precision. If time runs short, fewer betas are compared, the one from the subset always.
     """
-    tried: list[Tried] = []
     radius, now = problem.n * (beta or 1.0), None
     if beta is None:
-        radius, first = problem.subset_radius()
         end = np.inf if limits.max_time is None else began + limits.max_time
-        radius, tried, now = compare(problem, radius, problem.n, end)
-        tried.insert(0, first)
+        radius, now = compare(problem, problem.subset_radius(), end)
     regression = problem.regression(radius)
     with regression.watch(limits, began) as watch:
         if now is None or now.radius != radius:
@@ -143,31 +136,28 @@ def by_factor(problem: ManyRows, limits: Limits, began: float, beta: float | Non
         ones = factor.solve(np.ones((problem.n, 1)))[:, 0]
         unseen = problem.targets - left_out(watch.point.alpha, factor.inverse_diagonal(), ones)
         remark = f"one factor of order {problem.n} a beta, in {now.precision} precision"
-        return Found(watch, radius / problem.n, tuple(tried), problem.n, unseen, remark=remark)
-    return Found(watch, radius / problem.n, tuple(tried), 0, problem.targets[:0])
+        return Found(watch, radius / problem.n, problem.n, unseen, remark=remark)
+    return Found(watch, radius / problem.n, 0, problem.targets[:0])
 
 
-def compare(problem: ManyRows, radius: float, n: int, end: float) -> tuple[float, list[Tried], _Factored | None]:
-    """Return the best of three radii, all that were compared (beta for n rows), and the last factor.
+def compare(problem: ManyRows, radius: float, end: float) -> tuple[float, _Factored | None]:
+    """Return the best of three radii, and the last factor.
 
     The best is the largest with a loss within `FLAT` of the least. ``end`` is when the time is over: of the three only
     as many are taken as leave enough of it.
     """
     now: _Factored | None = None
     losses: list[tuple[float, float]] = []
-    tried: list[Tried] = []
     taken = 0.0
     for share in _AROUND:
         start = time.perf_counter()
         if share != 1.0 and end - start < (_MORE + 2) * taken:
             continue
         now = _factored(problem, share * radius, now)
-        loss, rows = _judged(problem, now.factor)
+        losses.append((_judged(problem, now.factor), share * radius))
         taken = time.perf_counter() - start
-        losses.append((loss, share * radius))
-        tried.append(Tried(share * radius / n, loss, rows, f"leave-one-out on a factor of order {problem.n}"))
     least = min(losses)[0]
-    return max(r for loss, r in losses if loss <= (1 + FLAT) * least), tried, now
+    return max(r for loss, r in losses if loss <= (1 + FLAT) * least), now
 
 
 def _factored(problem: ManyRows, radius: float, last: _Factored | None) -> _Factored:
@@ -188,12 +178,12 @@ def _factored(problem: ManyRows, radius: float, last: _Factored | None) -> _Fact
     raise fail("beta", "solve_many", rule, radius / problem.n)
 
 
-def _judged(problem: ManyRows, factor: KernelFactor) -> tuple[float, int]:
-    """Return the leave-one-out loss of the last rows, and how many."""
+def _judged(problem: ManyRows, factor: KernelFactor) -> float:
+    """Return the leave-one-out loss of the last rows."""
     sides = factor.solve(np.column_stack([problem.targets, np.ones(problem.n)]))
     alpha, ones = sides[:, :-1], sides[:, -1]
     # α = A⁻¹y - A⁻¹1 (1ᵀA⁻¹y)/(1ᵀA⁻¹1)
     alpha = alpha - np.outer(ones, alpha.sum(axis=0) / ones.sum())
     s = min(problem.n, _JUDGED)
     unseen: Array = problem.targets[-s:] - left_out(alpha, factor.inverse_diagonal(s), ones)
-    return problem.loss(unseen), s
+    return problem.loss(unseen)

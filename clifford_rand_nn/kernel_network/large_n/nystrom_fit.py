@@ -16,7 +16,7 @@ from clifford_rand_nn.kernel_network.landmarks.judge import SpanProblem
 from clifford_rand_nn.kernel_network.landmarks.newton import RADII, SINGLE, NewtonSteps, Normal, NormalSum, State
 from clifford_rand_nn.kernel_network.landmarks.span import LandmarkRows, LandmarkSpan, independent
 from clifford_rand_nn.kernel_network.large_n.cholesky_fit import compare, factor_rows
-from clifford_rand_nn.kernel_network.large_n.problem import Found, ManyRows, Tried, solve_certified
+from clifford_rand_nn.kernel_network.large_n.problem import Found, ManyRows, solve_certified
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
 from clifford_rand_nn.problems.duality import DualBound
@@ -128,17 +128,13 @@ def by_gradients(problem: ManyRows, limits: Limits, began: float, beta: float | 
     A fit without the last rows, to a gap of 10 %, gives predictions of them that they had no part in; all rows go on
     from its coefficients.
     """
-    tried: list[Tried] = []
     radius = problem.n * (beta or 1.0)
     held = min(_HELD, problem.n // 10)
     if beta is None:
         part = problem.leading(problem.n - held)
-        radius, first = part.subset_radius()
         end = np.inf if limits.max_time is None else began + _SHARE * limits.max_time
         some = part.leading(int(min(_COMPARED, factor_rows(limits.max_memory))))
-        best, tried = compare(some, radius, problem.n, end)[:2]  # its factor goes
-        tried.insert(0, first._replace(beta=radius / problem.n))
-        radius = best
+        radius = compare(some, part.subset_radius(), end)[0]  # its factor goes
     regression = problem.regression(radius)
     unseen, used = problem.targets[:0], 0
     with regression.watch(limits, began) as watch:
@@ -155,7 +151,6 @@ def by_gradients(problem: ManyRows, limits: Limits, began: float, beta: float | 
         early = early_part.watch(sooner, began)
         solve_certified(early_part, early_tiles.multiply, whole.without_last(held), early, sooner)
         unseen = early_tiles.multiply_from(problem.X[rest:], early.point.alpha) + early.point.intercept
-        tried.append(Tried(radius / problem.n, problem.loss(unseen), held, "held-out rows"))
         used = early.n_iter
         start = np.concatenate([early.point.alpha, np.zeros((held, problem.targets.shape[1]))])
         exact = KernelTiles(problem.kernel, problem.X)
@@ -165,7 +160,7 @@ def by_gradients(problem: ManyRows, limits: Limits, began: float, beta: float | 
         else:
             solve_certified(regression, exact.multiply, whole, watch, limits, fast=tiles.multiply, start=start)
     remark = f"{used} products with the kernel without {held} rows, {watch.n_iter} with all"
-    return Found(watch, radius / problem.n, tuple(tried), len(unseen), unseen, remark=remark)
+    return Found(watch, radius / problem.n, len(unseen), unseen, remark=remark)
 
 
 _ROUND_OFF = 1e-6  # of normal equations in single precision, as a share of the kernel's diagonal
@@ -178,8 +173,7 @@ def by_landmarks(problem: ManyRows, limits: Limits, began: float, beta: float | 
     precision where that is safe; they precondition the steps in double precision that solve and certify it.
     """
     n, X, kernel = problem.n, np.asarray(problem.X, dtype=np.float64), problem.kernel
-    tried: list[Tried] = []
-    unseen, best_beta = problem.targets[:0], beta or 1.0
+    least_loss, unseen, best_beta = np.inf, problem.targets[:0], beta or 1.0
     with problem.watch(limits, began) as watch:
         centers, least = independent(kernel, X[:landmarks])
         Z, held = X[centers], min(_HELD, n // 10)
@@ -198,9 +192,8 @@ def by_landmarks(problem: ManyRows, limits: Limits, began: float, beta: float | 
         del sums
         radii = np.array([n * beta]) if beta is not None else RADII * diagonal
         for radius, outputs in zip(radii, normal.predictions(K, radii), strict=True):
-            tried.append(Tried(float(radius) / n, problem.loss(outputs), held, "held-out rows"))
-            if tried[-1].loss == min(trial.loss for trial in tried):
-                unseen, best_beta = outputs, tried[-1].beta
+            if (loss := problem.loss(outputs)) <= least_loss:
+                least_loss, unseen, best_beta = loss, outputs, float(radius) / n
         span_problem = SpanProblem(double, span, targets, float(problem.weights.sum()), center_y)
         steps = NewtonSteps(engine, span_problem, best_beta, normal)
         state, status = steps.solve(State.at_first(*normal.fit(n * best_beta)), limits, began, lambda _: None)
@@ -215,4 +208,4 @@ def by_landmarks(problem: ManyRows, limits: Limits, began: float, beta: float | 
         watch.stop(status)
     scope = f"over functions in the span of {len(centers)} landmarks, and an intercept"
     remark = f"an approximation: functions in the span of {len(centers)} of {n} rows"
-    return Found(watch, best_beta, tuple(tried), len(unseen), unseen, centers, scope, remark)
+    return Found(watch, best_beta, len(unseen), unseen, centers, scope, remark)

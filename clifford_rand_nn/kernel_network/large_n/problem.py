@@ -181,21 +181,11 @@ _N_RADII = 60
 FLAT = 0.002  # of the least loss: the largest radius within this share is taken, as the curve is flat below
 
 
-class Tried(NamedTuple):
-    """A beta that was compared: the loss of predictions of rows that it did not see, and on how many."""
-
-    beta: float
-    loss: float
-    rows: int
-    how: str
-
-
 class Found(NamedTuple):
     """The result of a way to solve; rows are in the order of the `ManyRows`."""
 
     watch: Watch[KernelFit]  # with the best point, its values and its end
     beta: float
-    tried: tuple[Tried, ...]
     last: int  # number of rows at the end with out-of-sample predictions
     unseen: Array  # (last, C): these predictions
     centres: NDArray[np.intp] | None = None  # (k,): rows that the coefficients belong to; None for all
@@ -241,7 +231,7 @@ class ManyRows:
         s = len(unseen)
         return float(np.average(0.5 * ((unseen - self.targets[-s:]) ** 2).sum(axis=1), weights=self.weights[-s:]))
 
-    def subset_radius(self) -> tuple[float, Tried]:
+    def subset_radius(self) -> float:
         r"""Return :math:`n\beta`, by leave-one-out on the first `SUBSET` rows, for any number of rows.
 
         In the sum form :math:`\sum_i\omega_i\ell_i+\frac{n\beta}2||f||^2` the best weight stays the same when rows are
@@ -255,5 +245,4 @@ class ManyRows:
         betas = loo.grid(_N_RADII)
         losses = 0.5 * loo.errors(betas).sum(axis=1)
         k = int(np.argmax(losses <= (1 + FLAT) * losses.min()))  # betas fall
-        radius = float(betas[k]) * n * float(self.weights[:n].mean())
-        return radius, Tried(radius / self.n, float(losses[k]), n, "leave-one-out on a subset")
+        return float(betas[k]) * n * float(self.weights[:n].mean())

@@ -22,18 +22,16 @@ from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.landmarks.span import Workload, spread_rows
 from clifford_rand_nn.kernel_network.large_n.cholesky_fit import by_factor, factor_bytes
 from clifford_rand_nn.kernel_network.large_n.nystrom_fit import by_gradients, by_landmarks
-from clifford_rand_nn.kernel_network.large_n.problem import FLAT, Found, ManyRows, Tried
+from clifford_rand_nn.kernel_network.large_n.problem import Found, ManyRows
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
-from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status
 
-WAYS = ("eigenvectors", "factor", "gradients", "landmarks")
+WAYS = ("factor", "gradients", "landmarks")
 PATIENCE = 120.0  # seconds that a way may take, if no limit is given, where another one is left
 _PROMPT = 12.0  # seconds within which a way with leave-one-out of every row is taken, though another one be faster
 _SHARE_OF_MEMORY = 0.5  # of what the machine has, if no limit is given
 
 # Seconds a unit of work on two cores (AMD EPYC of family 26, OpenBLAS at 110 GFLOP/s a core in single precision).
-_EIGEN = 1.2e-10  # n³ of an eigendecomposition with its leave-one-out
 _FACTOR = 2.4e-12  # n³ of a Cholesky factor in single precision
 _FACTORS = 6.0  # of a choice of beta among three: three, at most one more, an inverse as two
 _FEATURE = 4.5e-12  # n² r of a product with the kernel, by halves, in single precision
@@ -76,7 +74,6 @@ def estimates(n: int, width: int, outputs: int, most: float, seconds: float) -> 
     few = spanning.most(seconds, b, 0, min(_MOST_SPANNING, n // 2))
     m, few = (max(count, min(100, n // 2)) for count in (m, few))
     return {
-        "eigenvectors": Way("eigenvectors", _EIGEN * n**3, 8.0 * 5 * n * n, 0, ""),
         "factor": Way("factor", _SUBSET + _FACTORS * _FACTOR * n**3 + 3 * judged, factor_bytes(n) + own, 0, ""),
         "gradients": Way(
             "gradients",
@@ -92,12 +89,8 @@ def estimates(n: int, width: int, outputs: int, most: float, seconds: float) -> 
 def choose(n: int, width: int, outputs: int, max_time: float | None = None, max_memory: float | None = None) -> Way:
     """Return the way that solves the whole problem within the limits, else landmarks.
 
-    Of several it is the fastest, and one with leave-one-out of every row (eigenvectors, factor) if that is prompt.
-
-    Raises
-    ------
-    ArgumentError
-        No way keeps to ``max_memory``.
+    Of several it is the fastest, and the factor, with leave-one-out of every row, if that is prompt.
+    Raises ArgumentError: no way keeps to ``max_memory``.
     """
     most = _SHARE_OF_MEMORY * machine_memory() if max_memory is None else max_memory
     seconds = PATIENCE if max_time is None else max_time
@@ -113,9 +106,8 @@ def choose(n: int, width: int, outputs: int, max_time: float | None = None, max_
         for way in ways.values()
     )
     about = f"n = {n}, {width} features, {outputs} outputs, {seconds:.4g} s, {quantity(most)}: {about}"
-    prompt = [way for way in quick if way.name != "gradients" and way.seconds <= _PROMPT]
-    if prompt:
-        return min(prompt, key=lambda way: way.seconds)._replace(reason=about)
+    if ways["factor"] in quick and ways["factor"].seconds <= _PROMPT:
+        return ways["factor"]._replace(reason=about)
     if quick:
         return min(quick, key=lambda way: way.seconds)._replace(reason=about)
     if fitting[-1].name == "landmarks":
@@ -125,7 +117,6 @@ def choose(n: int, width: int, outputs: int, max_time: float | None = None, max_
 
 TOL = 1e-3  # relative gap: predictions are then within sqrt(2 tol × objective) of the optimum's, in the mean
 LIMITS = Limits(tol=TOL, max_iter=500)  # of which max_iter counts products with the kernel
-_N_RADII = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,14 +133,13 @@ class ManyRowsSolution:
     # together
     unseen_rows: NDArray[np.intp]
     unseen: Array  # (s, C): these predictions
-    tried: tuple[Tried, ...]  # the betas that were compared
     objective: float  # of the problem that ``scope`` names, in the 1/n scale
     duality_gap: float
     relative_gap: float
     dual_point: Array  # (n, C): what proves the bound; columns sum to zero
     status: Status
     history: tuple[HistoryRow, ...]
-    way: str  # "eigenvectors", "factor", "gradients" or "landmarks"
+    way: str  # "factor", "gradients" or "landmarks"
     scope: str  # over what the gap is certified
     reason: str  # why this way, and what is approximated
     message: str  # the status in words
@@ -168,20 +158,15 @@ def solve_many(
 
     .. math:: \frac1n\sum_i\omega_i\tfrac12||y_i-f(x_i)-t||^2+\frac\beta2||f||_K^2
 
-    Few rows by eigenvectors; more by a Cholesky factor; more by conjugate gradients on tiles of the kernel; and only
-    where none of these keeps to the limits, functions in the span of landmarks. ``reason`` of the result says which and
-    why. Nothing is random: results depend on the data and their order alone.
+    By a Cholesky factor; of more rows by conjugate gradients on tiles of the kernel; and only where neither keeps to
+    the limits, functions in the span of landmarks. ``reason`` of the result says which and why. Nothing is random:
+    results depend on the data and their order alone.
 
     ``targets`` (n, C). ``X`` (n, d): rows as the kernel sees them, standardized. ``weights`` (n,): brought to a mean of
-    1. ``beta``: in the 1/n scale; None chooses it: by leave-one-out of every row and beta (eigenvectors), of some rows
-    from the factor, on some thousand rows (conjugate gradients), or by held-out rows (landmarks). Without
-    ``max_time`` a way to the whole problem is taken if it is expected to end within two minutes; ``max_memory`` counts
-    what is beside the data, by default half of the machine's.
-
-    Raises
-    ------
-    ArgumentError
-        An argument breaks its rule, or no way keeps to ``max_memory``.
+    1. ``beta``: in the 1/n scale; None chooses it: by leave-one-out of some rows from the factor, on some thousand rows
+    (conjugate gradients), or by held-out rows (landmarks). Without ``max_time`` a way to the whole problem is taken if
+    it is expected to end within two minutes; ``max_memory`` counts what is beside the data, by default half of the
+    machine's. Raises ArgumentError: an argument breaks its rule, or no way keeps to ``max_memory``.
 
     Examples
     --------
@@ -228,7 +213,6 @@ def solve_many(
         fitted=fitted,
         unseen_rows=last,
         unseen=solved.unseen,
-        tried=solved.tried,
         objective=watch.objective,
         duality_gap=max(watch.objective - watch.bound.value, 0.0),
         relative_gap=watch.gap,
@@ -243,28 +227,7 @@ def solve_many(
 
 
 def _solve(problem: ManyRows, way: Way, limits: Limits, began: float, beta: float | None) -> Found:
-    if way.name == "eigenvectors":
-        return _by_eigenvectors(problem, limits, began, beta)
     if way.name == "factor":
         return by_factor(problem, limits, began, beta)
     solve = by_gradients if way.name == "gradients" else by_landmarks
     return solve(problem, limits, began, beta, way.landmarks)
-
-
-def _by_eigenvectors(problem: ManyRows, limits: Limits, began: float, beta: float | None) -> Found:
-    """Every beta by one eigendecomposition."""
-    n, X = problem.n, np.asarray(problem.X, dtype=np.float64)
-    loo = LeaveOneOut(problem.kernel(X), problem.targets, problem.weights)
-    betas = loo.grid(_N_RADII) if beta is None else np.array([beta])
-    losses = 0.5 * loo.errors(betas).sum(axis=1)
-    tried = [Tried(float(b), float(loss), n, "leave-one-out") for b, loss in zip(betas, losses, strict=True)]
-    least = min(trial.loss for trial in tried)
-    chosen = max(trial.beta for trial in tried if trial.loss <= (1 + FLAT) * least)
-    regression = problem.regression(n * chosen)
-    with regression.watch(limits, began) as watch:
-        alpha = loo.fit(chosen).alpha
-        alpha = alpha - alpha.mean(axis=0)
-        regression.check(watch, 1, alpha, KernelTiles(problem.kernel, X).multiply(alpha))
-        if watch.status is None:
-            watch.stop(Status.STALLED)
-    return Found(watch, chosen, tuple(tried), n, loo.predictions(np.array([chosen]))[0])
