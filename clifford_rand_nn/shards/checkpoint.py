@@ -96,10 +96,7 @@ class CheckpointStore:
     def load(self) -> Any | None:
         """Return the state in the file, bit for bit as it was offered (named tuples as tuples); None without a file.
 
-        Raises
-        ------
-        ArgumentError
-            The file is damaged, something else, or of another fit; the sentence names what differs.
+        Raises ArgumentError: the file is damaged, something else, or of another fit; the sentence names what differs.
         """
         if self._checkpoint is None:
             return None

@@ -82,11 +82,8 @@ def plan_fit(
 
     ``owner``: the estimator's name. ``engine_of``: makes the engine of the fit for some shards. ``fit``: fits a copy of
     the estimator, given shards, an engine for them, and the seconds that it may take. ``max_time``: of the estimator.
-
-    Raises
-    ------
-    ArgumentError
-        The fit refuses the shards, or the rows of the trial, in which there may be one class where there are two.
+    Raises ArgumentError: the fit refuses the shards, or the rows of the trial, in which there may be one class where
+    there are two.
     """
     some = _some_rows(shards, _TRIAL_ROWS, _PIECES)
     limit = _TRIAL_SECONDS if max_time is None else min(max_time, _TRIAL_SECONDS)

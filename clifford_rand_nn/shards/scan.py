@@ -163,13 +163,9 @@ def scan(engine: Engine, size: int, seed: Any, classify: bool, owner: str) -> Fa
     """Read all rows once.
 
     ``size``: rows of the sample; all, where there are no more. ``seed``: draws them. ``classify``: whether targets are
-    labels. ``owner``: whose errors these are.
-
-    Raises
-    ------
-    ArgumentError
-        Numbers that are not finite, weights < 0 or all 0, no targets; of classifiers multilabel targets, labels that
-        are real numbers, one class, more classes than a classifier has.
+    labels. ``owner``: whose errors these are. Raises ArgumentError: numbers that are not finite, weights < 0 or all 0,
+    no targets; of classifiers multilabel targets, labels that are real numbers, one class, more classes than a
+    classifier has.
     """
     shards = engine.shards
     if not shards.labelled:

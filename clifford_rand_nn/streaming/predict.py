@@ -27,12 +27,7 @@ _BLOCK_BYTES, _MOST_ROWS, _LEAST_ROWS = 2**23, 2**14, 256  # of rows in float64;
 class ModelRows:
     """Calls methods of a model on blocks of rows; columns are found by name where both sides have names.
 
-    ``owner``: whose errors these are.
-
-    Raises
-    ------
-    ArgumentError
-        There are no shards, or they have other columns.
+    ``owner``: whose errors these are. Raises ArgumentError: there are no shards, or they have other columns.
     """
 
     def __init__(self, model: Any, shards: Shards, owner: str) -> None:
@@ -66,10 +61,7 @@ class ModelRows:
     def method(self, name: str) -> Callable[[Any], Any]:
         """Return a method of the model.
 
-        Raises
-        ------
-        ArgumentError
-            It has none of this name.
+        Raises ArgumentError: it has none of this name.
         """
         method: Callable[[Any], Any] | None = getattr(self.model, name, None)
         if method is None:
@@ -80,10 +72,7 @@ class ModelRows:
     def ask(self, name: str, block: Block) -> NDArray[Any]:
         """Return what a method says of a block; an error names its rows.
 
-        Raises
-        ------
-        ArgumentError
-            The model refuses the rows.
+        Raises ArgumentError: the model refuses the rows.
         """
         try:
             return np.asarray(self.method(name)(self._taken(block.X)))

@@ -188,10 +188,7 @@ class Workload(NamedTuple):
 def landmarks_of_shards(load: Workload, max_time: float | None, max_memory: float | None, owner: str) -> Size:
     """Return how many landmarks keep to the limits; at least a hundred, or all rows.
 
-    Raises
-    ------
-    ArgumentError
-        Not even these keep to ``max_memory``.
+    Raises ArgumentError: not even these keep to ``max_memory``.
     """
     most = min(MAX_LANDMARKS, load.n)
     seconds = _PATIENCE if max_time is None else _SHARE * max_time

@@ -49,19 +49,10 @@ class DaskEngine(Engine):
     travel, but for those that Dask gives to an idle worker. A worker that dies costs its share of the pass: Dask runs
     its tasks again elsewhere, from the files.
 
-    Parameters
-    ----------
-    shards : Shards
-        Files that every worker can read under the same paths, or lazy arrays.
-    client : distributed.Client
-        It stays open, and the user's.
-    max_memory : float, optional
-        Bytes a worker; by default its own limit. Rows and what is kept of them take at most 40 %.
-
-    Raises
-    ------
-    ArgumentError
-        A client without workers, or with workers that cannot read the shards or do not have this library.
+    ``shards``: files that every worker can read under the same paths, or lazy arrays. ``client``: it stays open, and
+    the user's. ``max_memory``: bytes a worker; by default its own limit; rows and what is kept of them take at most
+    40 %. Raises ArgumentError: a client without workers, or with workers that cannot read the shards or have not this
+    library.
     """
 
     def __init__(self, shards: Shards, client: Any, max_memory: float | None = None) -> None:

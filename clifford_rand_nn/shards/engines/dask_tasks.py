@@ -94,10 +94,7 @@ def _hindrance(dask_scheduler: Any) -> tuple[str, str]:
 def connected(client: Any) -> Iterator[None]:
     """Say in one sentence that a cluster is gone, whatever Dask raises then.
 
-    Raises
-    ------
-    ArgumentError
-        The scheduler is gone, or someone closed the client or cancelled its tasks.
+    Raises ArgumentError: the scheduler is gone, or someone closed the client or cancelled its tasks.
     """
     try:
         yield

@@ -127,21 +127,10 @@ class LocalEngine(Engine):
 def as_engine(engine: Any, shards: Shards, owner: str, max_memory: float | None = None) -> Engine:
     """Return the engine that runs the sums over some shards.
 
-    Parameters
-    ----------
-    engine : None, distributed.Client, "torch" or Engine
-        This process; the workers of a Dask cluster; the ranks of ``torch.distributed``, or one device if there is no
-        process group; one made by the caller for these shards.
-    shards : Shards
-    owner : str
-        Whose parameter it is, for errors.
-    max_memory : float, optional
-        Bytes a process.
-
-    Raises
-    ------
-    ArgumentError
-        Anything else, or an engine of other shards.
+    ``engine``: None, this process; a distributed.Client, the workers of a Dask cluster; "torch", the ranks of
+    ``torch.distributed``, or one device if there is no process group; or an Engine made by the caller for these shards.
+    ``owner``: whose parameter it is, for errors. ``max_memory``: bytes a process. Raises ArgumentError: anything else,
+    or an engine of other shards.
 
     Examples
     --------

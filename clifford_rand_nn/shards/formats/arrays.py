@@ -24,20 +24,11 @@ UNREADABLE = (OSError, EOFError, ValueError, LookupError, RuntimeError, MemoryEr
 
 
 class Stored(ABC):
-    """An array (n, …) that is read by rows; it holds no rows of a file and no open file, and can be pickled.
+    """An array (n, …) that is read by rows; it holds no rows of a file and no open file, and can be pickled."""
 
-    Attributes
-    ----------
-    name : str
-        For errors: a path, or what the user called it.
-    shape : tuple of int
-    dtype : numpy.dtype
-        In the byte order of the machine; texts of any length have ``str``.
-    """
-
-    name: str
+    name: str  # for errors: a path, or what the user called it
     shape: tuple[int, ...]
-    dtype: np.dtype[Any]
+    dtype: np.dtype[Any]  # in the byte order of the machine; texts of any length have ``str``
 
     @abstractmethod
     def read(self, start: int, stop: int) -> NDArray[Any]:
@@ -94,10 +85,7 @@ _LOOKED_AT = 64  # rows that stand for all in the identity of an array
 class HeldArray(Stored):
     """An array with shape and type whose slices become NumPy arrays: in memory, of HDF5.
 
-    Raises
-    ------
-    TypeError
-        Its slices become no arrays of its shape: sparse, masked, on a device, of one number.
+    Raises TypeError: its slices become no arrays of its shape: sparse, masked, on a device, of one number.
     """
 
     def __init__(self, array: Any, name: str) -> None:
@@ -198,10 +186,7 @@ class RawFile(Stored):
 def NpyFile(path: str | os.PathLike[str]) -> RawFile:
     """Return the array of one ``.npy`` file of numbers or texts of fixed size; its header is read.
 
-    Raises
-    ------
-    ArgumentError
-        There is no such file, it is cut off, no ``.npy`` file, or holds Python objects or records.
+    Raises ArgumentError: there is no such file, it is cut off, no ``.npy`` file, or holds Python objects or records.
     """
     name = os.fspath(path)
     try:
@@ -296,10 +281,7 @@ def is_zarr(path: Path) -> bool:
 def open_zarr(path: Path) -> dict[str, ZarrArray]:
     """Return ``X`` and, of a group that has them, ``y`` and ``sample_weight``.
 
-    Raises
-    ------
-    ArgumentError
-        It cannot be opened, or is a group without X.
+    Raises ArgumentError: it cannot be opened, or is a group without X.
     """
     zarr = require("zarr", extra="shards", purpose="reading Zarr")
     try:

@@ -105,10 +105,7 @@ class ParquetColumns(Stored):
 class ParquetFacts:
     """The footer of a Parquet file: columns with their types, rows of each row group, size and time of change.
 
-    Raises
-    ------
-    ArgumentError
-        There is no such file, or it is cut off or something else.
+    Raises ArgumentError: there is no such file, or it is cut off or something else.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -180,12 +177,8 @@ def parquet_columns(
 ) -> dict[str, list[Stored]]:
     """Return features, targets and weights of Parquet files, which have the same columns in any order.
 
-    Features are the ``columns``, or all but the targets and the weights.
-
-    Raises
-    ------
-    ArgumentError
-        A file cannot be read; it lacks a column or has other ones than the first; a column holds no numbers.
+    Features are the ``columns``, or all but the targets and the weights. Raises ArgumentError: a file cannot be read;
+    it lacks a column or has other ones than the first; a column holds no numbers.
     """
     targets = [target] if isinstance(target, str) else list(target or ())
     apart = [*targets, *([] if sample_weight is None else [sample_weight])]

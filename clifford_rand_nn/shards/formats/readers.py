@@ -97,12 +97,8 @@ def is_dask(value: Any) -> bool:
 def dask_chunks(arrays: Sequence[Any], name: str, like: Sequence[Any] = ()) -> list[DaskChunk]:
     """Return the chunks along rows of Dask arrays, in their order, cut where those of ``like`` are.
 
-    Sizes that are not known are computed, chunk by chunk.
-
-    Raises
-    ------
-    ArgumentError
-        An array has not as many rows as the one of ``like``.
+    Sizes that are not known are computed, chunk by chunk. Raises ArgumentError: an array has not as many rows as the
+    one of ``like``.
     """
     cull = require("dask.optimization", **_PURPOSE).cull
     chunks = []
@@ -141,10 +137,7 @@ Opened = Mapping[str, Sequence[Stored]]
 def opened_shards(X: Any, y: Any, sample_weight: Any, target: Any, columns: Any) -> Opened:
     """Return rows ``X``, targets ``y`` and weights ``sample_weight``, each a list, empty where there are none.
 
-    Raises
-    ------
-    ArgumentError
-        What is given is none of the formats, cannot be read, or lacks a part.
+    Raises ArgumentError: what is given is none of the formats, cannot be read, or lacks a part.
     """
     if isinstance(X, str | os.PathLike):
         X = _inside(check_path(X, "X", "Shards"))
