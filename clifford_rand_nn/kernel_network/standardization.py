@@ -121,8 +121,6 @@ _BLOCK = 4096  # rows whose coordinates are made at a time
 def is_wide(n: int, d: int) -> bool:
     """Whether columns are so many beside n rows that nothing may have a number for each two: d > n, and large.
 
-    Examples
-    --------
     >>> is_wide(2000, 30_000), is_wide(2000, 500), is_wide(40_000, 30_000)
     (True, False, False)
     """
@@ -132,8 +130,6 @@ def is_wide(n: int, d: int) -> bool:
 def by_products(n: int, d: int) -> bool:
     """Whether n rows of d columns are known by their products: they are wide, and not too many for it.
 
-    Examples
-    --------
     >>> by_products(2000, 30_000), by_products(9000, 30_000)
     (True, False)
     """
@@ -141,14 +137,7 @@ def by_products(n: int, d: int) -> bool:
 
 
 def by_content(X: Any) -> Any:
-    """Return rows as CSR, without stored zeros, if few entries are not zero, and else dense: however they came.
-
-    Examples
-    --------
-    >>> X = np.eye(6)
-    >>> by_content(X).format, type(by_content(X @ np.ones((6, 2)))).__name__
-    ('csr', 'ndarray')
-    """
+    """Return rows as CSR, without stored zeros, if few entries are not zero, and else dense: however they came."""
     count = X.count_nonzero() if issparse(X) else np.count_nonzero(X)
     if count > _SPARSE * X.shape[0] * X.shape[1]:
         return X.toarray() if issparse(X) else np.asarray(X)

@@ -125,17 +125,13 @@ def plan_fit(
 
 def stored_bytes(shards: Shards) -> int:
     """Return the bytes of the files of shards, or of their rows where these are elsewhere."""
-    files: dict[str, int] = {}
-    count = 0
-    for shard in shards.shards:
-        for stored in shard:
-            if stored is None:
-                continue
-            if Path(stored.name).is_file():
-                files[stored.name] = os.path.getsize(stored.name)
-            else:
-                count += math.prod(stored.shape) * stored.dtype.itemsize
-    return count + sum(files.values())
+    sizes: dict[Any, int] = {}
+    for stored in (stored for shard in shards.shards for stored in shard if stored is not None):
+        if Path(stored.name).is_file():
+            sizes[stored.name] = os.path.getsize(stored.name)
+        else:
+            sizes[id(stored)] = math.prod(stored.shape) * stored.dtype.itemsize
+    return sum(sizes.values())
 
 
 def _seconds(value: float) -> str:
@@ -176,18 +172,15 @@ def _some_rows(shards: Shards, rows: int, pieces: int) -> Shards:
     for place in range(pieces):
         at = place * shards.n // pieces
         part = shards.parts[int(np.searchsorted(starts, at, "right")) - 1]
-        start, stop = _piece(shards, part, part.start + at - part.first, size)
+        start = part.start + at - part.first
+        # whole units, where only these can be read
+        start, stop = shards.shards[part.shard].X.unit(start) or (start, min(start + size, part.stop))
         if (part.shard, start) not in pieces_of and taken < rows:
             X, y, weights = shards.shards[part.shard]
             piece = [None if stored is None else _Rows(stored, start, stop) for stored in (y, weights)]
             pieces_of[part.shard, start] = Shard(_Rows(X, start, stop), *piece)
             taken += stop - start
     return shards.of(tuple(pieces_of.values()))
-
-
-def _piece(shards: Shards, part: Part, start: int, size: int) -> tuple[int, int]:
-    """Return where a piece begins and ends: within its part, and whole where only whole units can be read."""
-    return shards.shards[part.shard].X.unit(start) or (start, min(start + size, part.stop))
 
 
 # ---- what the trial is watched with

@@ -220,8 +220,6 @@ def _spread_bits(bits: Any, last: Any, out: Any) -> None:
 def lifted(X: NDArray[Any], dtype: Any = np.float32, feature: float | None = None) -> NDArray[Any]:
     """Return finite rows (k, d) in a precision, an array of their own, with a column beside them that is ``feature``.
 
-    Examples
-    --------
     >>> lifted(np.array([[1.5, -6e-8]], np.float16), feature=1.0).tolist()
     [[1.5, -5.960464477539063e-08, 1.0]]
     """
@@ -236,26 +234,14 @@ def lifted(X: NDArray[Any], dtype: Any = np.float32, feature: float | None = Non
 
 
 def masked_sums(Z: NDArray[Any], on: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Return the sums over p of on[j, p] Z[j, p], (k,), added up in double precision.
-
-    Examples
-    --------
-    >>> masked_sums(np.array([[1.0, 2.0, 4.0]]), np.array([[1, 0, 1]], np.uint8))
-    array([5.])
-    """
+    """Return the sums over p of on[j, p] Z[j, p], (k,), added up in double precision."""
     out = np.empty(len(Z))
     _sums(Z, on, out)
     return out
 
 
 def masked(on: NDArray[np.uint8], theta: NDArray[np.float64], dtype: Any) -> NDArray[Any]:
-    """Return on[j, p] theta[j], (k, P), in a precision.
-
-    Examples
-    --------
-    >>> masked(np.array([[1, 0]], np.uint8), np.array([3.0]), np.float32)
-    array([[3., 0.]], dtype=float32)
-    """
+    """Return on[j, p] theta[j], (k, P), in a precision."""
     out = np.empty(on.shape, dtype)
     _spread_mask(on, theta, out)
     return out

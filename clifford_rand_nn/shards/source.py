@@ -1,6 +1,7 @@
 """Shards: rows beyond memory, on disk or elsewhere, that estimators fit instead of arrays."""
 
 import copy
+import math
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple, Self
@@ -166,6 +167,11 @@ class Shards:
                 start = stop
             first += n
 
+    def bytes_of(self, part: Part) -> int:
+        """Return the bytes of the rows of a part, in the types in which they are stored."""
+        stored = [array for array in self.shards[part.shard] if array is not None]
+        return part.size * sum(math.prod(array.shape[1:]) * array.dtype.itemsize for array in stored)
+
     def of(self, shards: tuple[Shard, ...]) -> Self:
         """Return shards of other rows, divided as these."""
         copied = copy.copy(self)
@@ -198,7 +204,8 @@ class Shards:
         X, y, weights = (None if stored is None else _read(name, stored, part, rows) for name, stored in named)
         assert X is not None
         first = part.first
-        for block in X if columns else _narrow(self.dtype, part, rows):
+        sizes = (min(rows, part.stop - start) for start in range(part.start, part.stop, rows))
+        for block in X if columns else (np.empty((size, 0), self.dtype) for size in sizes):
             w = None if weights is None else next(weights).astype(np.float64).reshape(len(block))
             yield Block(block, None if y is None else next(y), w, first)
             first += len(block)
@@ -231,12 +238,6 @@ def _said(stored: Stored) -> str:
 def _unreadable(name: str, where: str, error: BaseException) -> ArgumentError:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
     return fail(name, "Shards", "readable shards", describe(f"{where}: {' '.join(reason.split())}"))
-
-
-def _narrow(dtype: Any, part: Part, rows: int) -> Iterator[NDArray[Any]]:
-    """Yield arrays (k, 0) for the rows of a part."""
-    for start in range(part.start, part.stop, rows):
-        yield np.empty((min(rows, part.stop - start), 0), dtype)
 
 
 def _read(name: str, stored: Stored, part: Part, rows: int) -> Iterator[NDArray[Any]]:

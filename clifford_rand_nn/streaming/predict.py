@@ -179,7 +179,9 @@ def predict_shards(
         def of_no_rows() -> None:  # no worker was asked for these
             for index, (file, wanted) in enumerate(zip(files, todo, strict=True)):
                 if wanted and whole.shards[index].X.shape[0] == 0:
-                    _write(rows_of, method, kind, file, 0, iter([_no_rows(whole, index)]))
+                    # a row that stands for none: what is said of it has the type and the width of the file
+                    row = Block(np.zeros((1, whole.d), whole.shards[index].X.dtype), None, None, 0)
+                    _write(rows_of, method, kind, file, 0, iter([row]))
 
         chosen.of_first(of_no_rows)
     return files
@@ -209,11 +211,6 @@ def _sized(values: NDArray[Any], model: Any) -> NDArray[Any]:
     if values.dtype.kind != "O":
         return values
     return values.astype(np.asarray(getattr(model, "classes_", values)).astype(str).dtype)
-
-
-def _no_rows(shards: Shards, index: int) -> Block:
-    """Return a row that stands for none: what is said of it has the type and the width of the file."""
-    return Block(np.zeros((1, shards.d), shards.shards[index].X.dtype), None, None, 0)
 
 
 @contextmanager
@@ -252,13 +249,7 @@ def _table(file: Path, model: Any, method: str) -> Iterator[_Write]:
 
 
 def shard_numbers(shards: Shards) -> list[str]:
-    """Return what names the shards: the numbers of ``X-….npy``, where all have one of their own, else 00000, 00001, ….
-
-    Examples
-    --------
-    >>> shard_numbers(Shards([np.ones((1, 1)), np.ones((1, 1))]))
-    ['00000', '00001']
-    """
+    """Return what names the shards: the numbers of ``X-….npy``, where all have one of their own, else 00000, …."""
     matches = [re.fullmatch(r"X-(.+)\.npy", os.path.basename(shard.X.name)) for shard in shards.shards]
     numbers = [match.group(1) for match in matches if match]
     if len(set(numbers)) == len(shards.shards):

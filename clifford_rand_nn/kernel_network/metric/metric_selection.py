@@ -163,12 +163,6 @@ def wrong_class(predictions: Array, targets: Array) -> NDArray[np.bool_]:
     """Return which rows (n,) of predictions (n, C) decide for another class than targets do: ``mistakes`` of codes.
 
     One output decides by its sign, more by the largest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> wrong_class(np.array([[0.2], [-3.0]]), np.array([[1.0], [1.0]])).tolist()
-    [False, True]
     """
     return np.asarray(labels_of(predictions) != labels_of(targets))
 
@@ -176,9 +170,6 @@ def wrong_class(predictions: Array, targets: Array) -> NDArray[np.bool_]:
 def wrong_label(predictions: Array, targets: Array) -> NDArray[np.bool_]:
     """Return which rows (n,) of predictions (n, L) are wrong in one label or more of L, each decided by its sign.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> wrong_label(np.array([[0.2, -1.0], [0.1, 0.1]]), np.array([[1.0, -1.0], [1.0, -1.0]])).tolist()
     [False, True]
     """

@@ -13,7 +13,6 @@ from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.row_sums import (
     Engine,
-    Part,
     PartWork,
     RowMap,
     RowSum,
@@ -152,7 +151,7 @@ class DaskEngine(Engine):
         left = [_SHARE * limit if limit < np.inf else 0.0 for limit in memory]
         held = set()
         for run in self._runs:
-            need = sum(_bytes(self.shards, part) for part in run.parts)
+            need = sum(map(self.shards.bytes_of, run.parts))
             if need <= left[run.owner]:
                 left[run.owner] -= need
                 held.add(run.number)
@@ -241,11 +240,6 @@ def _files(shards: Shards) -> list[str]:
     step = max(1, len(shards.shards) // _LOOKED_AT)
     some = itertools.chain.from_iterable([*shards.shards[::step], shards.shards[-1]])
     return [stored.name for stored in some if stored is not None and os.path.exists(stored.name)]
-
-
-def _bytes(shards: Shards, part: Part) -> int:
-    stored = [array for array in shards.shards[part.shard] if array is not None]
-    return sum(int(part.size * np.prod(array.shape[1:], dtype=float) * array.dtype.itemsize) for array in stored)
 
 
 def _failed(keys: Sequence[str], dask_scheduler: Any) -> int:

@@ -129,7 +129,7 @@ class TorchEngine(Engine):
     def blocks(self, part: Part, rows: int, *, columns: bool = True) -> Iterator[Block]:
         """Yield rows as tensors: those on the device, which are put there as long as they fit, or from the shards."""
         if part not in self._rows:
-            size = sum(_width(stored) * part.size for stored in self.shards.shards[part.shard] if stored is not None)
+            size = self.shards.bytes_of(part)
             if size > self._left:
                 yield from map(self._tensors, self.shards.blocks(part, rows))
                 return
@@ -179,7 +179,10 @@ class TorchEngine(Engine):
             mine = work()
         except Exception as failed:  # of whatever kind: the others wait for this rank
             error = failed
-        failure = error if error is None or isinstance(error, ArgumentError) else _elsewhere(self.rank, error)
+        failure: ArgumentError | None = error if isinstance(error, ArgumentError) else None
+        if error is not None and failure is None:
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            failure = ArgumentError(f"rank {self.rank} of torch.distributed: {reason}")
         replies = self._gathered((failure, None if error else summary(mine)))
         if error is not None and failure is not error:
             raise error
@@ -204,14 +207,6 @@ class TorchEngine(Engine):
         dist.all_gather(list(whole.reshape(ranks, width)), total)
         pieces = np.split(self._array(whole)[: sum(sizes)], np.cumsum(sizes)[:-1])
         return tuple(piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True))
-
-
-def _elsewhere(rank: int, error: Exception) -> ArgumentError:
-    return ArgumentError(f"rank {rank} of torch.distributed: {type(error).__name__}: {' '.join(str(error).split())}")
-
-
-def _width(stored: Any) -> int:
-    return int(np.prod(stored.shape[1:], dtype=float) * stored.dtype.itemsize)
 
 
 def _bytes(block: Block) -> int:

@@ -52,13 +52,7 @@ class Stored(ABC):
 
 
 def regrouped(arrays: Iterable[NDArray[Any]], rows: int) -> Iterator[NDArray[Any]]:
-    """Yield the rows of arrays of any lengths as arrays of ``rows`` rows, the last one of what is left.
-
-    Examples
-    --------
-    >>> [one.tolist() for one in regrouped([np.arange(3), np.arange(3, 4), np.arange(4, 9)], 2)]
-    [[0, 1], [2, 3], [4, 5], [6, 7], [8]]
-    """
+    """Yield the rows of arrays of any lengths as arrays of ``rows`` rows, the last one of what is left."""
     waiting: list[NDArray[Any]] = []
     count = 0
     for array in arrays:

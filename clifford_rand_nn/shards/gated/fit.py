@@ -190,7 +190,8 @@ def train_gated(
     proved, status, last = steps.run(state or steps.start(point), early)
     seconds = time.perf_counter() - began
     network = problem.network(proved.point)
-    coefficients = _coefficients(network.U, network.t)
+    coef = np.ascontiguousarray(network.U.transpose(2, 1, 0))
+    coefficients = Coefficients(coef, np.zeros(coef.shape[:2]), network.t.copy())
     nothing = np.zeros((0, network.U.shape[2]))
     result: Result[Coefficients] = Result(
         objective=proved.objective,
@@ -245,11 +246,6 @@ def _warm(problem: ShardedProblem, limits: Limits, null: Point) -> tuple[Point, 
         raise MemoryError
     point = problem.sample.point(solved.coefficients)
     return point if np.isfinite(point.U).all() else null, solved.interrupted
-
-
-def _coefficients(U: Array, t: Array) -> Coefficients:
-    coef = np.ascontiguousarray(U.transpose(2, 1, 0))
-    return Coefficients(coef, np.zeros(coef.shape[:2]), t.copy())
 
 
 def needed(shards: Shards, rows: int, gates: int, outputs: int) -> Need:
