@@ -7,26 +7,7 @@ import zipfile
 import numpy as np
 
 _ODD = (
-    *(
-        None,
-        True,
-        False,
-        -1,
-        0,
-        1,
-        2,
-        3,
-        7,
-        2**31,
-        2**63,
-        10**400,
-        0.5,
-        -0.0,
-        1e308,
-        1e-320,
-        float("nan"),
-        float("inf"),
-    ),
+    *(None, True, False, -1, 0, 1, 2, 3, 7, 2**31, 2**63, 10**400, 0.5, -0.0, 1e308, 1e-320, np.nan, np.inf),
     *("", "x", "l2", "auto", "\ud800", "é" * 40, [], [[]], [0], {}, {"a": 1}, ["a", "b", "c"]),
 )
 _TYPES = ("<f8", "<f4", "<i8", "|b1", ">f8", "<i4", "|u1")
@@ -91,11 +72,7 @@ def _changed(array, rng):
     if kind == 4:
         return np.zeros_like(array)
     if kind == 5:
-        return (
-            array.astype(rng.choice(["<f8", "<f4", "<i8", "|b1", ">f8", "<i4", "|u1"]))
-            if array.dtype.kind in "fiub"
-            else array
-        )
+        return array.astype(rng.choice(_TYPES)) if array.dtype.kind in "fiub" else array
     return array.reshape(-1) if rng.random() < 0.5 else array[None]
 
 

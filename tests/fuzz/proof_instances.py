@@ -15,7 +15,7 @@ from clifford_rand_nn import (
     GatedReLUClassifier,
     GatedReLURegressor,
 )
-from clifford_rand_nn.claims import GatedClaim, KernelClaim
+from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.registry import LOSSES
 from fuzz import hard_rows
 from support.descents import Descent, GroupDescent, losses
@@ -37,14 +37,14 @@ class Instance:
     delta: float
 
 
-def instance(rng, family):
-    """Draw an instance of a family: rows, loss, penalty, biases, weights, outputs, beta."""
+def instance(rng, family, outputs=2):
+    """Draw an instance of a family: rows, loss, penalty, biases, weights, up to so many outputs, beta."""
     d = int(rng.integers(1, 4 if family in ("relu", "lasso") else 9))
     n = int(rng.integers(2, {1: 15, 2: 13, 3: 9}[d] if family in ("relu", "lasso") else 40))
     kind, X = hard_rows.rows(rng, n, d)
     names = [name for name in LOSSES if family != "network" or name in ("squared", "logistic", "softmax")]
     loss = str(rng.choice(names))
-    C = {"softmax": 3, "logistic": 1, "squared_hinge": 1}.get(loss, int(rng.integers(1, 3)))
+    C = {"softmax": 3, "logistic": 1, "squared_hinge": 1}.get(loss, int(rng.integers(1, outputs + 1)))
     y_loss = hard_rows.targets(rng, loss, X, C)
     classes = loss in ("softmax", "logistic", "squared_hinge")
     y = (np.argmax(y_loss, axis=1) if C > 1 else y_loss[:, 0]) if classes else (y_loss if C > 1 else y_loss[:, 0])
@@ -97,6 +97,12 @@ def attack(rng, one, starts):
     for name, said in (("fit", proof), ("verify", again)):
         if said.dual > min(own, lowest) + slack + 1e-9 * abs(lowest):
             found.append(f"{name}'s bound {said.dual:.15g} above a network of {min(own, lowest):.15g} ({said.scope})")
+    if isinstance(proof.claim, NetworkClaim) and proof.claim.family.kind == "gates":
+        wide = proof.over_all_neurons(one.X, one.y, *(() if one.weights is None else (one.weights,)))
+        with np.errstate(over="ignore"):  # weights of columns of zeros
+            lowest = descents(rng, wide, one.X, y, loss, weights, one.delta, starts)[1]
+        if wide.dual > lowest + slack + 1e-9 * abs(lowest):
+            found.append(f"the bound {wide.dual:.15g} over all neurons above a network of {lowest:.15g}")
     gap = proof.relative_gap if proof.primal - proof.dual > 1e-8 * zero else 0.0
     return found, (min(own, lowest) - proof.dual) / max(own, 1e-300), gap
 

@@ -1,6 +1,7 @@
 """Every kind of sketch that there is, and one made as docs/contributing.md says; the laws run on each of them."""
 
 import math
+from functools import cache
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from clifford_rand import SJLT, SRHT, GaussianSketch, LeverageSampling, SparseSi
 from clifford_rand._checks import check_integer
 from clifford_rand.sketch.base import Sketch, drawn_seed, log_falling, own_stream
 
-__all__ = ["MAKERS", "RandomSigns"]
+__all__ = ["MAKERS", "RandomSigns", "drawn"]
 
 
 class RandomSigns(Sketch):
@@ -42,3 +43,9 @@ MAKERS = {
     "Leverage": lambda r, d, rng: LeverageSampling(np.arange(1.0, d + 1), r, rng=rng),
     "RandomSigns": lambda r, d, rng: RandomSigns(r, d, rng=rng),
 }
+
+
+@cache
+def drawn(kind, r, d, n):
+    """The matrices (n, r, d) of n independent sketches of one kind."""
+    return np.stack([MAKERS[kind](r, d, seed).toarray() for seed in range(n)])

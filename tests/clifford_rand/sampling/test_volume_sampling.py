@@ -44,25 +44,20 @@ def rows(n, d, seed=0):
     return np.random.default_rng(seed).standard_normal((n, d)) * np.linspace(0.5, 2, n)[:, None]
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4])
-@pytest.mark.parametrize("d", [4, 5, pytest.param(8, marks=pytest.mark.slow)])
-def test_exact_law(d, k):
-    X = rows(6, d)
-    subsets, probability = enumerated(X, k)
-    assert_has_law(counts(cr.volume_sample(X, k, size=20_000, rng=1, method="exact"), subsets), probability)
-
-
-@pytest.mark.parametrize("k", [1, 2, 3])
-def test_exact_law_with_bias(k):
-    X = rows(6, 2) + np.array([3.0, -1.0])
-    subsets, probability = enumerated(np.column_stack([X, np.ones(6)]), k)
-    assert_has_law(counts(cr.volume_sample(X, k, size=20_000, rng=1, bias=True), subsets), probability)
+@pytest.mark.parametrize(
+    ("d", "k", "bias"), [(5, 1, 0), (4, 2, 0), (5, 3, 0), (4, 4, 0), (8, 3, 0), (2, 2, 1), (2, 3, 1)]
+)
+def test_exact_law(d, k, bias):
+    X = rows(6, d) + bias * np.linspace(3.0, -1.0, d)
+    subsets, probability = enumerated(np.column_stack([X, np.ones((6, bias))]), k)
+    index = cr.volume_sample(X, k, size=10_000, rng=1, method="exact", bias=bool(bias))
+    assert_has_law(counts(index, subsets), probability)
 
 
 def test_dependent_rows_are_never_drawn_together():
     X = rows(7, 4)
     X[3], X[5], X[6] = -2 * X[0], 0.0, X[1] + X[2]
-    for k, method, size in ((2, "exact", 10_000), (3, "exact", 10_000), (3, "mcmc", 150)):
+    for k, method, size in ((2, "exact", 5000), (3, "exact", 5000), (3, "mcmc", 80)):
         subsets, probability = enumerated(X, k)
         index = cr.volume_sample(X, k, size=size, rng=2, method=method)
         assert 5 not in index
@@ -78,16 +73,13 @@ def transition(X, k):
             P[a, a] = 1
             continue
         for out in S:
-            kept = set(S) - {out}
-            near = [b for b, T in enumerate(subsets) if kept <= set(T)]
+            staying = set(S) - {out}
+            near = [b for b, T in enumerate(subsets) if staying <= set(T)]
             P[a, near] += probability[near] / probability[near].sum() / k
     return subsets, probability, P
 
 
-@pytest.mark.parametrize(
-    ("n", "d", "k"),
-    [(5, 3, 2), pytest.param(6, 5, 3, marks=pytest.mark.slow), pytest.param(5, 4, 1, marks=pytest.mark.slow)],
-)
+@pytest.mark.parametrize(("n", "d", "k"), [(5, 3, 2), (6, 5, 3), (5, 4, 1)])
 def test_walk_takes_the_steps_that_enumeration_gives(n, d, k):
     X = scaled_rows(rows(n, d), False, only_span=False)
     subsets, _, P = transition(X, k)
@@ -95,14 +87,14 @@ def test_walk_takes_the_steps_that_enumeration_gives(n, d, k):
     start = subsets.index(tuple(sorted(walk.rows.tolist())))
     rng = np.random.default_rng(0)
     for steps in (1, 2, 5):
-        index = np.sort([walk.sample(steps, rng) for _ in range(1200)], axis=1)
+        index = np.sort([walk.sample(steps, rng) for _ in range(500)], axis=1)
         assert_has_law(counts(index, subsets), np.linalg.matrix_power(P, steps)[start])
 
 
 @pytest.mark.parametrize(("n", "d", "k"), [(5, 3, 2), (6, 5, 3), (7, 4, 4), (6, 2, 1)])
 def test_burn_in_is_enough(n, d, k):
     """The stated distance and both bounds that it rests on, by enumeration."""
-    for seed in range(20):
+    for seed in range(8):
         X = rows(n, d, seed) * 10.0 ** np.random.default_rng(seed).uniform(-2, 2, (n, 1))
         subsets, probability, P = transition(X, k)
         np.testing.assert_allclose(probability @ P, probability, atol=1e-12)
@@ -123,10 +115,7 @@ def test_burn_in_is_enough(n, d, k):
 
 @pytest.mark.slow
 def test_methods_agree():
-    X = rows(6, 3)
-    subsets, probability = enumerated(X, 2)
-    assert_has_law(counts(cr.volume_sample(X, 2, size=400, rng=0, method="mcmc"), subsets), probability)
-    # larger: how often each row is drawn, samples of 80 and of 4000. Hoeffding:
+    # how often each row is drawn, samples of 80 and of 4000. Hoeffding:
     # 60·exp(-2·80·0.4²) < 5e-10 and 60·exp(-2·4000·0.06²) < 2e-11
     X = rows(30, 12, 1)
     walk, exact = (
@@ -156,21 +145,16 @@ def test_marginals_of_a_low_rank():
     assert scores.sum() == pytest.approx(2)
     index = cr.volume_sample(X, 2, size=20_000, rng=0)
     assert np.abs(np.bincount(index.ravel(), minlength=9) / 20_000 - scores).max() < 0.025
-    with pytest.raises(
-        cr.ArgumentError, match=r"'k' .* must be an integer from 1 to 2, the rank of the rows\. Got 3 for"
-    ):
-        cr.volume_sample(X, 3, method="exact")
-    with pytest.raises(
-        cr.ArgumentError, match=r"must be an integer from 1 to 2, the rank of the rows\. Got 3 for 9 rows"
-    ):
-        cr.volume_sample(X, 3, method="mcmc")
+    for method in ("exact", "mcmc"):
+        with pytest.raises(cr.ArgumentError, match=r"'k' .* from 1 to 2, the rank of the rows\. Got 3 for 9 rows"):
+            cr.volume_sample(X, 3, method=method)
     assert cr.volume_sample(X, 3, rtol=0, rng=0).shape == (1, 3)  # the user's own idea of rank
 
 
 def test_one_row_is_drawn_by_its_squared_norm():
     X = rows(8, 5)
     squares = (X**2).sum(axis=1)
-    for method, size in (("exact", 20_000), ("mcmc", 500)):
+    for method, size in (("exact", 10_000), ("mcmc", 300)):
         index = cr.volume_sample(X, 1, size=size, rng=0, method=method)[:, 0]
         assert_has_law(np.bincount(index, minlength=8), squares / squares.sum())
 
@@ -215,20 +199,20 @@ def test_nearly_dependent_columns(method):
     x, y = rows(6, 2, 3).T
     X = np.column_stack([x, x + 1e-10 * y, np.zeros(6)])
     subsets, probability = enumerated(np.column_stack([x, y]), 2)
-    size = 20_000 if method == "exact" else 300
+    size = 10_000 if method == "exact" else 120
     assert_has_law(counts(cr.volume_sample(X, 2, size=size, rng=0, method=method), subsets), probability)
 
 
 def test_large():
-    X = np.random.default_rng(0).standard_normal((2000, 100))
-    for k in (99, 100, 50):
+    X = np.random.default_rng(0).standard_normal((1000, 60))
+    for k in (59, 60, 30):
         index = cr.volume_sample(X, k, size=3, rng=0)
         assert index.shape == (3, k)
         assert np.all(np.diff(index, axis=1) > 0)
         assert index.min() >= 0
-        assert index.max() < 2000
+        assert index.max() < 1000
         assert np.linalg.matrix_rank(X[index[0]]) == k
-    wide = np.random.default_rng(0).standard_normal((60, 5000))
+    wide = np.random.default_rng(0).standard_normal((60, 1000))
     assert np.array_equal(cr.volume_sample(wide, 60, rng=0), [np.arange(60)])
     assert cr.volume_sample(wide, 30, size=4, rng=0).shape == (4, 30)
     walk = cr.volume_sample(X, 20, rng=0, method="mcmc")
@@ -241,7 +225,7 @@ def test_automatic_choice():
     assert _cheaper(4000, 1000, 5, 1) == "mcmc"
     assert _cheaper(4000, 1000, 5, 1000) == "exact"
     X = np.random.default_rng(0).standard_normal((1200, 400))
-    assert _cheaper(1200, 400, 2, 1) == "mcmc"
+    assert _cheaper(*X.shape, 2, 1) == "mcmc"
     assert np.array_equal(cr.volume_sample(X, 2, rng=5), cr.volume_sample(X, 2, rng=5, method="mcmc"))
 
 
@@ -267,13 +251,15 @@ def test_kinds_of_input():
     assert cr.cross_many(X, cr.volume_sample(X, 2, size=5, rng=0)).any(axis=1).all()
 
 
-def test_errors():
-    X = rows(6, 3)
-    many = r"'k' parameter of volume_sample must be an integer from 1 to {}, the rank of the rows\. Got {} for 6 rows"
-    cases = [
-        ({"k": 4}, many.format(3, 4) + r" of length 3, rtol = .*lower k"),
-        ({"k": 4, "method": "mcmc"}, many.format(3, 4)),
-        ({"k": 5, "bias": True}, many.format(4, 5)),
+RANK = r"'k' parameter of volume_sample must be an integer from 1 to {}, the rank of the rows\. Got {} for 6 rows"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"k": 4}, RANK.format(3, 4) + r" of length 3, rtol = .*lower k"),
+        ({"k": 4, "method": "mcmc"}, RANK.format(3, 4)),
+        ({"k": 5, "bias": True}, RANK.format(4, 5)),
         ({"k": 0}, r"'k' parameter of volume_sample must be an integer ≥ 1\. Got 0"),
         ({"k": 1.5}, r"'k' parameter of volume_sample must be an integer ≥ 1\. Got 1\.5"),
         ({"k": 2, "size": -1}, r"'size' parameter of volume_sample must be an integer ≥ 0\. Got -1"),
@@ -281,24 +267,27 @@ def test_errors():
         ({"k": 2, "bias": 1}, r"'bias' parameter of volume_sample must be one of True, False\. Got 1"),
         ({"k": 2, "rtol": 1.0}, r"'rtol' parameter of volume_sample must be None or a number in \[0, 1\)\. Got 1\.0"),
         ({"k": 2, "rng": "x"}, r"'rng' parameter of volume_sample"),
-    ]
-    for arguments, message in cases:
-        with pytest.raises(cr.ArgumentError, match=message):
-            cr.volume_sample(X, **arguments)
+    ],
+)
+def test_errors(arguments, message):
+    with pytest.raises(cr.ArgumentError, match=message):
+        cr.volume_sample(rows(6, 3), **arguments)
+
+
+def test_rows_that_are_refused():
     zero = r"'k' .* must be at most the rank of the rows, which is 0\. Got 1 for 3 rows of length 2"
     for method in ("exact", "mcmc"):
         with pytest.raises(cr.ArgumentError, match=zero):
             cr.volume_sample(np.zeros((3, 2)), 1, method=method)
-    for bad, message in (
+    for X, message in (
         (np.ones(3), r"'X' .* of shape \(n, d\) with n, d ≥ 1.* Got shape \(3,\)"),
         (np.ones((0, 3)), r"Got shape \(0, 3\)"),
         (np.ones((3, 2)) * 1j, r"'X' .* an array of real numbers\. Got dtype complex128"),
         (np.array([[1.0, np.nan]]), r"'X' .* finite\. Got 1 NaN or infinite of 2"),
     ):
-        with pytest.raises(cr.ArgumentError, match=message):
-            cr.volume_sample(bad, 1)
-        with pytest.raises(cr.ArgumentError, match=message):
-            cr.leverage_scores(bad)
+        for function, arguments in ((cr.volume_sample, (X, 1)), (cr.leverage_scores, (X,))):
+            with pytest.raises(cr.ArgumentError, match=message):
+                function(*arguments)
 
 
 def test_origin_does_not_matter_to_simplices():

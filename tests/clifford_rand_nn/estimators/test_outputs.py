@@ -159,7 +159,7 @@ CASES = [
 
 @pytest.mark.parametrize(("d", "p", "bias", "loss"), CASES)
 def test_no_network_is_below_a_global_bound(d, p, bias, loss):
-    """The attack of tests/fuzz/attack_vector.py, once for each kind."""
+    """The attack of `python -m tests.reliability proofs`, once for each kind."""
     rng = np.random.default_rng(100 * d + 10 * p + bias)
     X = rng.standard_normal((7, d))
     options = {"gates": "exhaustive", "beta": 0.02, "penalty": f"group_l{p}", "bias": bias, "fit_intercept": bias}

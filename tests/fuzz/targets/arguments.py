@@ -26,69 +26,13 @@ _SEEDS = (
     "--version",
     "fit --help",
 )
-_WORDS = [
-    *(
-        "t.csv",
-        "new.csv",
-        "m.npz",
-        "p.csv",
-        "none.csv",
-        ".",
-        "",
-        "-",
-        "--",
-        "y",
-        "a",
-        "Y",
-        "é",
-        "a,b",
-        "a=b",
-        "=",
-        "%d",
-        "\x00",
-    ),
-    *(
-        "0",
-        "1",
-        "-1",
-        "2.5",
-        "1e999",
-        "nan",
-        "inf",
-        "-inf",
-        "1e-320",
-        "99999999999999999999",
-        "0x1",
-        "True",
-        "none",
-        "auto",
-    ),
-    *("--target", "--out", "--beta", "--seed", "--max-time", "--model", "--loss", "--weights", "--columns", "--groups"),
-    *(
-        "--separator",
-        "--decimal",
-        "--encoding",
-        "--no-header",
-        "--threads",
-        "--verbose",
-        "--quiet",
-        "--help",
-        "-h",
-        "-x",
-    ),
-    *(
-        "--tol",
-        "--gates",
-        "--penalty",
-        "--bias",
-        "--date",
-        "--text",
-        "--categorical",
-        "--target=",
-        "--beta=x",
-        "--what",
-    ),
-]
+_TEXT = """
+t.csv new.csv m.npz p.csv none.csv . - -- y a Y é a,b a=b = %d 0 1 -1 2.5 1e999 nan inf -inf 1e-320 0x1 True none auto
+99999999999999999999 --target --out --beta --seed --max-time --model --loss --weights --columns --groups --separator
+--decimal --encoding --no-header --threads --verbose --quiet --help -h -x --tol --gates --penalty --bias --date --text
+--categorical --target= --beta=x --what
+"""
+_WORDS = [*_TEXT.split(), "", "\x00"]
 _MOST = 14  # words
 
 

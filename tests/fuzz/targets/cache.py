@@ -11,20 +11,7 @@ from fuzz.target import Target
 from support.damage import damaged_bytes
 
 COUNTED = ("clifford_rand_nn.features.cache",)
-_VALUES = (
-    "NULL",
-    "-1",
-    "0",
-    "3",
-    "1e300",
-    "9223372036854775807",
-    "'x'",
-    "x''",
-    "x'00'",
-    "zeroblob(100)",
-    "zeroblob(48)",
-)
-
+_VALUES = ("NULL", "-1", "0", "3", "1e300", str(2**63 - 1), "'x'", "x''", "x'00'", "zeroblob(100)", "zeroblob(48)")
 _OLDER = ["ALTER TABLE vectors DROP COLUMN sum", "PRAGMA user_version = 1"]  # a file of the first version
 
 

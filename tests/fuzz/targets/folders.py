@@ -15,36 +15,8 @@ from support.damage import damaged_bytes
 
 COUNTED = ("clifford_rand_nn.shards.source", "clifford_rand_nn.shards.formats", "clifford_rand_nn.row_sums")
 _HEADS = [
-    *(
-        b"<f8",
-        b">f8",
-        b"<f4",
-        b"<f2",
-        b"<c16",
-        b"|O",
-        b"<U9",
-        b"<U0",
-        b"|S0",
-        b"|V8",
-        b"<M8[s]",
-        b"|b1",
-        b"True",
-        b"False",
-    ),
-    *(
-        b"True",
-        b"False",
-        b"(-1, 3)",
-        b"(0, 3)",
-        b"(8,)",
-        b"(8, 0)",
-        b"(99999999999, 3)",
-        b"(4, 6)",
-        b"()",
-        b"(8, 3, 1)",
-        b"((",
-        b"'",
-    ),
+    *b"<f8 >f8 <f4 <f2 <c16 |O <U9 <U0 |S0 |V8 <M8[s] |b1 True False True False (8,) () (( '".split(),
+    *(b"(-1, 3)", b"(0, 3)", b"(8, 0)", b"(99999999999, 3)", b"(4, 6)", b"(8, 3, 1)"),
 ]
 _LONGEST = 20_000
 _MOST_NUMBERS = 100_000
