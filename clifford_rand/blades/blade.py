@@ -10,13 +10,13 @@ from clifford_rand._blas import stacked
 from clifford_rand._checks import as_real, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand.basis.keys import LARGEST, keys_of_grades
-from clifford_rand.blades.projection import Projections
+from clifford_rand.blades.relations import Relations
 from clifford_rand.blades.rows import LN2, relative
 from clifford_rand.blades.subspace import batch_pivots
 from clifford_rand.multivector.multivector import Multivector
 
 
-class Blade(Projections):
+class Blade(Relations):
     """The blade a1∧…∧ak of the rows of a matrix: k vectors and a scalar, never the C(d, k) components.
 
     Parameters
@@ -53,7 +53,6 @@ class Blade(Projections):
 
     Examples
     --------
-    >>> import numpy as np
     >>> import clifford_rand as cr
     >>> A = cr.Blade([[1.0, 0, 0], [1, 2, 0]])
     >>> A.grade, A.to_multivector()
@@ -191,8 +190,7 @@ class Blade(Projections):
         size = np.asarray(size, dtype=np.float64)
         rows = [vector.values for vector in vectors]
         factors = np.stack(rows, axis=-2) if rows else np.zeros((*A.shape, 0, A.algebra.d), dtype=A.dtype)
-        blade = cls(as_real(factors, "A", owner), A.algebra)
-        return blade._make(blade.factors, np.sign(size), np.log(np.abs(size)))
+        return cls(as_real(factors, "A", owner), A.algebra).scaled(np.log(np.abs(size)), np.sign(size))
 
 
 for _name, _method in inspect.getmembers(Blade, inspect.isfunction):

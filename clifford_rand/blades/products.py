@@ -29,7 +29,7 @@ class Products(Storage):
         >>> A.grade, A.to_multivector()
         (2, 2.0*e12)
         """
-        factors = [self, *(self._other(factor, "wedge") for factor in (b, *more))]
+        factors = [self, *(self._checked(factor, "wedge") for factor in (b, *more))]
         try:
             shape = np.broadcast_shapes(*(factor.shape for factor in factors))
         except ValueError:
@@ -39,10 +39,10 @@ class Products(Storage):
         if sum(factor.grade for factor in factors) > self.d:
             return self._make(np.zeros((*shape, 0, self.d)), 0.0, -np.inf, dtype)
         rows = np.concatenate([broadcast(factor.factors, shape) for factor in factors], axis=-2)
-        sign = np.prod(np.stack(np.broadcast_arrays(*(factor._sign for factor in factors))), axis=0)
-        log = np.sum(np.stack(np.broadcast_arrays(*(factor._log_scale for factor in factors))), axis=0)
+        sign = np.prod(np.stack(np.broadcast_arrays(*(factor.sign for factor in factors))), axis=0)
+        log = np.sum(np.stack(np.broadcast_arrays(*(factor.log_scale for factor in factors))), axis=0)
         result = self._make(rows, sign, log, dtype)
-        result._rtol = max((factor._rtol for factor in factors if factor._rtol is not None), default=None)
+        result.rtol = max((factor.rtol for factor in factors if factor.rtol is not None), default=None)
         return result
 
     def __xor__(self, other: Any) -> Self:
@@ -60,7 +60,7 @@ class Products(Storage):
         >>> (A & B).isclose(cr.Blade([[0, 1.0, 0]]))
         True
         """
-        second = self._other(b, "vee")
+        second = self._checked(b, "vee")
         if self.grade + second.grade < self.d:
             shape = np.broadcast_shapes(self.shape, second.shape)
             return self._make(np.zeros((*shape, 0, self.d)), 0.0, -np.inf, np.result_type(self.factors, second.factors))
@@ -82,25 +82,23 @@ class Products(Storage):
 
         Examples
         --------
-        >>> import numpy as np
         >>> import clifford_rand as cr
         >>> A = cr.Blade(1e5 * np.eye(100))
         >>> sign, log = A.log_inner(A)
         >>> float(sign), round(float(log) / np.log(10))
         (1.0, 1000)
         """
-        second: Storage = self._other(b, "inner")
-        shape = np.broadcast_shapes(self.shape, second.shape)
-        if self.grade != second.grade:
+        (A, sign_a, log_a), (B, sign_b, log_b) = self._rows, self._checked_rows(b, "inner")
+        shape = np.broadcast_shapes(self.shape, b.shape)
+        if self.grade != b.grade:
             return np.zeros(shape)[()], np.full(shape, -np.inf)[()]
-        (A, sign_a, log_a), (B, sign_b, log_b) = self._rows, second._rows
-        if math.prod(self.shape) <= math.prod(second.shape):
+        if math.prod(self.shape) <= math.prod(b.shape):
             A, exponent = lowered(self.algebra.form, A)
         else:
             B, exponent = lowered(self.algebra.form, B)
         sign, log, doubtful = log_det(A @ B.swapaxes(-1, -2))
         if doubtful.any():
-            zero = np.asarray(self.is_zero | second.is_zero)
+            zero = np.asarray(self.is_zero | b.is_zero)
             sign, log = np.where(zero, 0.0, sign), np.where(zero, -np.inf, log)
         sign = sign * sign_a * sign_b
         log = np.where(sign == 0, -np.inf, log + log_a + log_b + self.grade * exponent * LN2)
@@ -153,7 +151,6 @@ class Products(Storage):
 
         Examples
         --------
-        >>> import numpy as np
         >>> import clifford_rand as cr
         >>> A = cr.Blade(np.random.default_rng(0).standard_normal((100, 5000)))
         >>> round(float(A.log_norm()))
@@ -201,10 +198,9 @@ class Products(Storage):
 
         For two blades of one subspace this is their relative orientation.
         """
-        second: Storage = self._other(b, "same_orientation")
-        if second.grade != self.grade:
-            raise fail("b", "same_orientation", f"of grade {self.grade}", describe(f"a blade of grade {second.grade}"))
-        P, Q = self._frame, second._frame
+        P, Q = self._frame, self._checked_frame(b, "same_orientation")
+        if b.grade != self.grade:
+            raise fail("b", "same_orientation", f"of grade {self.grade}", describe(f"a blade of grade {b.grade}"))
         sign = np.linalg.slogdet(P.basis @ Q.basis.swapaxes(-1, -2))[0]
         return truth(sign * P.sign * Q.sign > 0)
 

@@ -1,13 +1,15 @@
-"""Blades as subspaces: containment, sum and intersection, angles, distances, equality; no metric is used."""
+"""Blades as subspaces: containment, sum and intersection, angles, distances, equality, projection and rejection."""
 
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import check_choice, describe, fail
+from clifford_rand._checks import check_choice, check_tolerance, describe, fail
+from clifford_rand._typing import Array
+from clifford_rand.blades.gram import is_euclidean, lowered
 from clifford_rand.blades.products import Products
-from clifford_rand.blades.rows import broadcast, check_rows, frame_of, relative, scaled_rows
+from clifford_rand.blades.rows import Frame, broadcast, check_rows, default_rtol, frame_of, relative, scaled_rows
 from clifford_rand.blades.storage import Storage, truth
 from clifford_rand.blades.subspace import (
     DISTANCES,
@@ -18,11 +20,11 @@ from clifford_rand.blades.subspace import (
     principal_angles,
     sines,
 )
-from clifford_rand.crossproduct.scaled import row_peaks
+from clifford_rand.crossproduct.scaled import row_peaks, unit_scaled
 
 
 class Relations(Products):
-    """Relations of two subspaces, in coordinates."""
+    """Relations of two subspaces, in coordinates; only projection and rejection use the metric."""
 
     def contains(self, x: Any, rtol: float = 1e-9) -> Any:
         """Tell whether vectors (..., d), or the subspace of a blade, lie in the blade's subspace.
@@ -40,10 +42,10 @@ class Relations(Products):
         >>> cr.Blade([[1.0, 0, 0], [1, 1, 0]]).contains([[3.0, 4, 0], [3, 4, 1e-6]])
         array([ True, False])
         """
-        self._need_subspace("contains")
+        self._check_subspace("contains")
         if isinstance(x, Storage):
-            second, dtype = self._pair(x, "contains", "x")
-            return truth((sines(self._frame.basis, second._frame.basis) <= relative(dtype, rtol)).all(axis=-1))
+            P, Q, dtype = self._frames(x, "contains", "x")
+            return truth((sines(P.basis, Q.basis) <= relative(dtype, rtol)).all(axis=-1))
         array = check_rows(x, self.d, "x", "contains")
         rows = scaled_rows(array[..., None, :], row_peaks(array)[..., None])[0]
         rest = np.linalg.norm(outside(rows, self._frame.basis)[..., 0, :], axis=-1)
@@ -81,8 +83,7 @@ class Relations(Products):
 
     def _join_and_meet(self, b: Any, rtol: float, owner: str) -> tuple[Self, Self]:
         """Return J and M; of unit blades a'∧m, m∧b' with A = α a'∧m, B = β m∧b', and a'∧m∧b' = v J: M = α β v m."""
-        second, dtype = self._pair(b, owner)
-        P, Q = self._frame, second._frame
+        P, Q, dtype = self._frames(b, owner)
         apart = only_angles(P.basis, Q.basis, relative(dtype, rtol))
         if apart is not None:
             V, log, sign = apart
@@ -101,12 +102,12 @@ class Relations(Products):
         join = self._make(broadcast(frame.basis, whole.shape[:-2]), turn, 0.0, dtype)
         return join, self._make(parts.common, sign, log, dtype)
 
-    def _pair(self, b: Any, owner: str, name: str = "b") -> tuple[Self, np.dtype]:
-        """Return another blade and the dtype of both, where neither is zero."""
-        second = self._other(b, owner, name)
-        self._need_subspace(owner)
-        second._need_subspace(owner, name)
-        return second, np.result_type(self.factors, second.factors)
+    def _frames(self, other: Any, owner: str, name: str = "b") -> tuple[Frame, Frame, np.dtype]:
+        """Return the frames and the dtype of both, where neither blade is zero."""
+        self._checked(other, owner, name)
+        self._check_subspace(owner)
+        other._check_subspace(owner, name)
+        return self._frame, other._frame, np.result_type(self.factors, other.factors)
 
     def principal_angles(self, b: Any) -> NDArray[Any]:
         """Return the principal angles in coordinates (..., min(j, k)), in radians, smallest first.
@@ -123,8 +124,8 @@ class Relations(Products):
         >>> print(cr.Blade([[1.0, 0, 0]]).principal_angles(cr.Blade([[1.0, 1e-10, 0]])))
         [1.e-10]
         """
-        second, dtype = self._pair(b, "principal_angles")
-        return principal_angles(self._frame.basis, second._frame.basis).astype(dtype)
+        P, Q, dtype = self._frames(b, "principal_angles")
+        return principal_angles(P.basis, Q.basis).astype(dtype)
 
     def distance(self, b: Any, kind: str = "geodesic") -> Any:
         r"""Return a distance of two subspaces of one dimension, by their principal angles θ in coordinates.
@@ -150,21 +151,20 @@ class Relations(Products):
         (0.785398, 0.707107)
         """
         check_choice(kind, "kind", "distance", tuple(DISTANCES))
-        second: Storage = self._other(b, "distance")
-        if second.grade != self.grade:
-            raise fail("b", "distance", f"of grade {self.grade}", describe(f"a blade of grade {second.grade}"))
-        dtype = self._pair(b, "distance")[1]
-        return DISTANCES[kind](principal_angles(self._frame.basis, second._frame.basis)).astype(dtype)[()]
+        if self._checked(b, "distance").grade != self.grade:
+            raise fail("b", "distance", f"of grade {self.grade}", describe(f"a blade of grade {b.grade}"))
+        P, Q, dtype = self._frames(b, "distance")
+        return DISTANCES[kind](principal_angles(P.basis, Q.basis)).astype(dtype)[()]
 
     def is_parallel(self, b: Any, rtol: float = 1e-9) -> Any:
         """Tell whether two blades have one subspace, to sines of ``rtol``, whatever their size and orientation.
 
         Blades of different grades are not parallel; zero has no subspace, and is an error.
         """
-        second, dtype = self._pair(b, "is_parallel")
-        if self.grade != second.grade:
-            return truth(np.zeros(np.broadcast_shapes(self.shape, second.shape)))
-        return truth((sines(self._frame.basis, second._frame.basis) <= relative(dtype, rtol)).all(axis=-1))
+        P, Q, dtype = self._frames(b, "is_parallel")
+        if self.grade != b.grade:
+            return truth(np.zeros(np.broadcast_shapes(self.shape, b.shape)))
+        return truth((sines(P.basis, Q.basis) <= relative(dtype, rtol)).all(axis=-1))
 
     def isclose(self, b: Any, rtol: float = 1e-9) -> Any:
         """Compare as oriented blades with size: |a - b| ≤ rtol · max(|a|, |b|), lengths in coordinates.
@@ -179,11 +179,10 @@ class Relations(Products):
         >>> A.isclose(cr.Blade([[1.0, 1.0, 0], [0, 1.0, 0]])), A.isclose(cr.Blade([[0, 1.0, 0], [1.0, 0, 0]]))
         (True, False)
         """
-        second: Storage = self._other(b, "isclose")
-        P, Q = self._frame, second._frame
+        P, Q = self._frame, self._checked_frame(b, "isclose")
         zeros = (P.sign == 0) & (Q.sign == 0)
-        if self.grade != second.grade:
-            return truth(zeros | np.zeros(np.broadcast_shapes(self.shape, second.shape), dtype=bool))
+        if self.grade != b.grade:
+            return truth(zeros | np.zeros(np.broadcast_shapes(self.shape, b.shape), dtype=bool))
         either = (P.sign == 0) | (Q.sign == 0)
         inner = np.linalg.slogdet(P.basis @ Q.basis.swapaxes(-1, -2))[0] * P.sign * Q.sign
         sine = sines(P.basis, Q.basis)
@@ -192,5 +191,138 @@ class Relations(Products):
         log_a, log_b = (np.where(either, 0.0, log) for log in (P.log_volume, Q.log_volume))
         ratio = np.exp(-np.abs(log_a - log_b))  # the smaller volume over the larger
         square = (1 - ratio) ** 2 + 2 * ratio * turned
-        limit = relative(np.result_type(self.factors, second.factors), rtol)
+        limit = relative(np.result_type(self.factors, b.factors), rtol)
         return truth(np.where(either, zeros, (inner > 0) & (square <= limit**2)))
+
+    # ---- orthogonal projection, in any metric
+
+    def project_vectors(self, X: ArrayLike, rtol: float | None = None) -> NDArray[Any]:
+        """Return the orthogonal projections of vectors on the blade's subspace.
+
+        Parameters
+        ----------
+        X : array_like of shape (..., d)
+            Leading axes broadcast with the blade's batch.
+        rtol : float, optional
+            The blade is null, an error, where the metric on its subspace is this near to singular; see `is_null`.
+
+        Raises
+        ------
+        ArgumentError
+            If the blade is zero or null.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Blade([[1.0, 0, 0], [1, 1, 0]]).project_vectors([1.0, 2, 3]).round(12)
+        array([1., 2., 0.])
+        """
+        return self._moved(X, "project_vectors", rtol, reject=False)
+
+    def reject_vectors(self, X: ArrayLike, rtol: float | None = None) -> NDArray[Any]:
+        """Return the parts of vectors orthogonal to the blade's subspace, x - projection of x.
+
+        In Euclidean space they are orthogonal to rounding of their own length, however near the subspace they are.
+        Parameters and errors are those of `project_vectors`.
+        """
+        return self._moved(X, "reject_vectors", rtol, reject=True)
+
+    def project(self, b: Any, rtol: float | None = None) -> Self:
+        """Return the projection of this blade on the subspace of the blade ``b``, as `Multivector.project`.
+
+        It is the outermorphism of the projection of vectors, so zero where these become dependent. Scalars stay.
+
+        Raises
+        ------
+        ArgumentError
+            If ``b`` is zero or null.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> A, B = cr.Blade([[1.0, 0, 2]]), cr.Blade([[1.0, 0, 0], [0, 1, 0]])
+        >>> A.project(B).isclose(cr.Blade([[1.0, 0, 0]]))
+        True
+        """
+        return self._mapped(b, "project", rtol)
+
+    def reject(self, b: Any, rtol: float | None = None) -> Self:
+        """Return the rejection of this blade from the subspace of ``b``, as `Multivector.reject`.
+
+        reject(a) ∧ b = a ∧ b: the outermorphism of the rejection of vectors. Scalars stay.
+
+        Raises
+        ------
+        ArgumentError
+            If ``b`` is zero or null.
+        """
+        return self._mapped(b, "reject", rtol)
+
+    def _mapped(self, other: Any, owner: str, rtol: float | None) -> Self:
+        """Return the outermorphism of the projection or rejection of vectors by another blade."""
+        if isinstance(other, np.ndarray | list | tuple):
+            hint = f"To {owner} vectors x use blade.{owner}_vectors(x)."
+            raise fail("b", owner, "a Blade", describe("an array"), hint)
+        self._checked(other, owner)
+        dtype = np.result_type(self.factors, other.factors)
+        if owner == "reject":
+            rows = other._rejected(self._frame.basis, owner, rtol)
+            return self._image(rows, rows, self.grade + other.grade, dtype)
+        W = other._coefficients(self._frame.basis, owner, rtol)
+        return self._image(W, W @ other._frame.basis, max(self.grade, other.grade), dtype)
+
+    def _coefficients(self, rows: Array, owner: str, rtol: float | None) -> Array:
+        """Return W with W Q the projections of ``rows`` (..., n, d) on the span of the blade's orthonormal Q."""
+        self._check_subspace(owner)
+        if rtol is not None:
+            check_tolerance(rtol, 0.0, owner)
+        Q, metric = self._frame.basis, self.algebra.form
+        if is_euclidean(metric):
+            return np.asarray(rows @ Q.swapaxes(-1, -2))
+        if np.any(self.is_null(rtol)):
+            rule = "not null: the metric must not be singular on its subspace"
+            raise fail("blade", owner, rule, describe("a null blade"), "There is no orthogonal projection on it.")
+        lower = lowered(metric, Q)[0].swapaxes(-1, -2)
+        return np.asarray(np.linalg.solve(Q @ lower, (rows @ lower).swapaxes(-1, -2)).swapaxes(-1, -2))
+
+    def _rejected(self, rows: Array, owner: str, rtol: float | None) -> Array:
+        Q = self._frame.basis
+        if is_euclidean(self.algebra.form):
+            self._check_subspace(owner)
+            if rtol is not None:
+                check_tolerance(rtol, 0.0, owner)
+            return outside(rows, Q)
+        return np.asarray(rows - self._coefficients(rows, owner, rtol) @ Q)
+
+    def _moved(self, X: ArrayLike, owner: str, rtol: float | None, *, reject: bool) -> NDArray[Any]:
+        """Return the projections (or rejections) of vectors (..., d); leading axes broadcast with the batch."""
+        array = check_rows(X, self.d, "X", owner)
+        try:
+            batch = np.broadcast_shapes(self.shape, array.shape[:-1])
+        except ValueError:
+            rule = f"of shape (..., {self.d}) with leading axes that fit the batch of shape {self.shape}"
+            raise fail("X", owner, rule, describe(f"shape {array.shape}")) from None
+        rows, shift = unit_scaled(array.astype(np.float64))
+        stacked = rows[..., None, :] if self.ndim else rows.reshape(-1, self.d)
+        if reject:
+            image = self._rejected(stacked, owner, rtol)
+        else:
+            image = self._coefficients(stacked, owner, rtol) @ self._frame.basis
+        image = image.reshape(*batch, self.d)
+        dtype = np.result_type(array, self.factors)
+        return np.asarray(np.ldexp(image, shift[..., None]).astype(dtype))
+
+    def _image(self, measured: Array, rows: Array, k: int, dtype: np.dtype) -> Self:
+        """Return the blade of image rows of an orthonormal basis; zero if those of ``measured`` (..., j, n) depend."""
+        frame, j = self._frame, self.grade
+        zero = np.zeros(rows.shape[:-2], dtype=bool)
+        if j > measured.shape[-1]:
+            zero[...] = True
+        elif j:
+            sizes = np.linalg.svd(measured, compute_uv=False)
+            zero = sizes[..., -1] <= 4 * default_rtol(k, dtype) * np.maximum(sizes[..., 0], 1)
+        # orthonormal rows, so that the result is never zero to its own test where it is not to this one
+        image = frame_of(rows, 0.0)
+        sign = np.where(zero, 0.0, frame.sign * image.sign)
+        log = np.where(sign == 0, -np.inf, frame.log_volume + image.log_volume)
+        return self._make(image.basis, sign, log, dtype)

@@ -49,7 +49,7 @@ class Storage:
     factors: NDArray[Any]
     _sign: NDArray[np.float64]
     _log_scale: NDArray[np.float64]
-    _rtol: float | None
+    rtol: float | None
     _is_plain = False  # a single wedge of rows in float64, none of them long, without a scalar or tolerance
 
     def __init__(self, factors: ArrayLike, algebra: Algebra | None = None, *, rtol: float | None = None) -> None:
@@ -66,13 +66,9 @@ class Storage:
             raise fail("factors", "Blade", rule, describe(f"shape {array.shape}"), hint)
         k, d = array.shape[-2:]
         if k > d:
-            raise fail(
-                "factors",
-                "Blade",
-                "at most d vectors of R^d, one per row",
-                describe(f"{k} vectors of R^{d}"),
-                "More are always dependent, and their wedge is zero. For columns pass the transpose.",
-            )
+            rule = "at most d vectors of R^d, one per row"
+            hint = "More are always dependent, and their wedge is zero. For columns pass the transpose."
+            raise fail("factors", "Blade", rule, describe(f"{k} vectors of R^{d}"), hint)
         if not isinstance(factors, list | tuple):
             array = array.copy()  # the user's may change
         least, most = extremes(array) if array.size else (0.0, 0.0)
@@ -86,7 +82,7 @@ class Storage:
             rule = f"of {d} dimensions, as the vectors are"
             raise fail("algebra", "Blade", rule, describe(f"one of {algebra.d} dimensions"))
         check_metric(algebra.form, "Blade")
-        self.algebra, self._rtol = algebra, None if rtol is None else check_tolerance(rtol, 0.0, "Blade")
+        self.algebra, self.rtol = algebra, None if rtol is None else check_tolerance(rtol, 0.0, "Blade")
         array.flags.writeable = False
         self.factors = array
         if array.ndim == 2:
@@ -98,7 +94,7 @@ class Storage:
 
     def _set(self, factors: NDArray[Any], algebra: Algebra, sign: Any, log_scale: Any, rtol: float | None) -> None:
         shape = factors.shape[:-2]
-        self.algebra, self._rtol = algebra, rtol
+        self.algebra, self.rtol = algebra, rtol
         self.factors = factors.view()
         self._sign = np.full(shape, sign, dtype=np.float64)
         self._log_scale = np.full(shape, log_scale, dtype=np.float64)
@@ -108,13 +104,12 @@ class Storage:
 
     def _make(self, factors: NDArray[Any], sign: Any, log_scale: Any, dtype: Any = None) -> Self:
         """Return a blade of the same algebra; the fast way, without checks, in the blade's own dtype or another."""
-        blade = object.__new__(type(self))
         array = factors.astype(self.dtype if dtype is None else dtype, copy=False)
-        blade._set(array, self.algebra, sign, log_scale, self._rtol)
+        blade: Self = _restore(type(self), array, self.algebra, sign, log_scale, self.rtol)
         return blade
 
     def __reduce__(self) -> Any:
-        return _restore, (type(self), np.array(self.factors), self.algebra, self._sign, self._log_scale, self._rtol)
+        return _restore, (type(self), np.array(self.factors), self.algebra, self._sign, self._log_scale, self.rtol)
 
     def __copy__(self) -> Self:
         return self
@@ -176,13 +171,9 @@ class Storage:
     # ---- numbers that are computed once
 
     @cached_property
-    def _is_ordinary(self) -> bool:
-        return is_ordinary(self.factors)
-
-    @cached_property
     def _rows(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Rows of moderate size in float64, sign and log: the blade is sign · exp(log) · r1∧…∧rk."""
-        if self._is_ordinary:
+        if is_ordinary(self.factors):
             return self.factors.astype(np.float64, copy=False), self._sign, self._log_scale
         rows, shift = scaled_rows(self.factors, row_peaks(self.factors))
         return rows, self._sign, self._log_scale + shift * LN2
@@ -222,14 +213,12 @@ class Storage:
 
     @property
     def _zero_rtol(self) -> float:
-        return default_rtol(self.grade, self.dtype) if self._rtol is None else self._rtol
+        return default_rtol(self.grade, self.dtype) if self.rtol is None else self.rtol
 
     def _value(self, sign: Any, log: Any, dtype: Any = None) -> Any:
         """Return sign · exp(log) in the blade's dtype; inf with NumPy's warning where it does not fit."""
-        kind = np.dtype(self.dtype if dtype is None else dtype)
         with np.errstate(under="ignore"):
-            value = np.asarray(sign * np.exp(log))
-            return value.astype(kind)[()]
+            return np.asarray(sign * np.exp(log)).astype(self.dtype if dtype is None else dtype)[()]
 
     # ---- batch axes
 
@@ -255,15 +244,7 @@ class Storage:
     # ---- scalars
 
     def scaled(self, log: ArrayLike, sign: ArrayLike = 1) -> Self:
-        """Return the blade times sign · exp(log), which need not fit into a float.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> A = cr.Blade([[3.0, 4.0]]).scaled(2000)
-        >>> round(float(A.log_norm()) - 2000, 12) == round(float(np.log(5)), 12)
-        True
-        """
+        """Return the blade times sign · exp(log), which need not fit into a float."""
         logs = as_real(log, "log", "scaled").astype(np.float64)
         signs = as_real(sign, "sign", "scaled").astype(np.float64)
         if not np.isin(signs, (-1, 0, 1)).all():
@@ -282,9 +263,8 @@ class Storage:
     def __mul__(self, other: Any) -> Self:
         """Return the blade times a scalar, or times an array of scalars over the batch."""
         if isinstance(other, Storage):
-            raise TypeError(
-                "the geometric product of two blades is not a blade; use to_multivector() for it, ^ to wedge"
-            )
+            hint = "use to_multivector() for it, ^ to wedge"
+            raise TypeError(f"the geometric product of two blades is not a blade; {hint}")
         if not isinstance(other, int | float | np.ndarray | np.generic | list):
             return NotImplemented
         return self._times(*_sign_and_log(other, "other"))
@@ -313,8 +293,8 @@ class Storage:
 
     # ---- other blades
 
-    def _other(self, other: Any, owner: str, name: str = "b") -> Self:
-        """Return ``other`` if it is a blade of the same algebra."""
+    def _checked(self, other: Any, owner: str, name: str = "b") -> Self:
+        """Return a blade if it is one of the same algebra."""
         if not isinstance(other, Storage):
             received = describe(f"{type(other).__name__} {other!r}")
             raise fail(name, owner, "a Blade", received, "Make one of vectors as rows: Blade(rows, algebra).")
@@ -329,7 +309,17 @@ class Storage:
             raise fail(name, owner, rule, describe(f"shape {other.shape}")) from None
         return other  # type: ignore[return-value]
 
-    def _need_subspace(self, owner: str, name: str = "blade") -> None:
+    def _checked_rows(self, other: Any, owner: str) -> tuple[NDArray[np.float64], Any, Any]:
+        """Return `_rows` of a blade of the same algebra."""
+        self._checked(other, owner)
+        return other._rows  # type: ignore[no-any-return]
+
+    def _checked_frame(self, other: Any, owner: str, name: str = "b") -> Frame:
+        """Return the frame of a blade of the same algebra."""
+        self._checked(other, owner, name)
+        return other._frame  # type: ignore[no-any-return]
+
+    def _check_subspace(self, owner: str, name: str = "blade") -> None:
         """Refuse zero, which has no subspace."""
         if np.any(self._frame.sign == 0):
             rule = "other than zero, of independent vectors"
@@ -354,9 +344,7 @@ def _sign_and_log(value: Any, name: str) -> tuple[NDArray[np.float64], NDArray[n
         return np.sign(array), np.log(np.abs(array))
 
 
-def _restore(
-    kind: type[Storage], factors: NDArray[Any], algebra: Algebra, sign: Any, log_scale: Any, rtol: float | None
-) -> Storage:
-    blade = object.__new__(kind)
-    blade._set(factors, algebra, sign, log_scale, rtol)
-    return blade
+def _restore(kind: type[Storage], *data: Any) -> Any:
+    other = object.__new__(kind)
+    other._set(*data)
+    return other
