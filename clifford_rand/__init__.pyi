@@ -13,7 +13,7 @@ from .crossproduct.exact import CrossProduct as CrossProduct
 from .crossproduct.exact import cross as cross
 from .crossproduct.exact import cross_log as cross_log
 from .crossproduct.exact import cross_many as cross_many
-from .crossproduct.simplex import cross_simplex as cross_simplex
+from .crossproduct.exact import cross_simplex as cross_simplex
 from .crossproduct.subsets import cross_all as cross_all
 from .crossproduct.subsets import cross_walk as cross_walk
 from .errors import ArgumentError as ArgumentError
@@ -37,15 +37,15 @@ from .presets.registration import robust_motor_from_points as robust_motor_from_
 from .presets.registration import rotor_from_points as rotor_from_points
 from .sampling.haar import haar_blade as haar_blade
 from .sampling.haar import random_rotation as random_rotation
-from .sampling.leverage import leverage_scores as leverage_scores
 from .sampling.volume import volume_sample as volume_sample
 from .sketch.base import sketch_rows as sketch_rows
 from .sketch.dense import SRHT as SRHT
 from .sketch.dense import GaussianSketch as GaussianSketch
 from .sketch.inner import sketched_inner as sketched_inner
 from .sketch.leverage import LeverageSampling as LeverageSampling
+from .sketch.leverage import leverage_scores as leverage_scores
 from .sketch.leverage import sketched_leverage_scores as sketched_leverage_scores
-from .sketch.nearest import nearest_to_span as nearest_to_span
+from .sketch.products import nearest_to_span as nearest_to_span
 from .sketch.products import sketched_cross as sketched_cross
 from .sketch.products import sketched_star as sketched_star
 from .sketch.products import sketched_wedge as sketched_wedge

@@ -77,7 +77,6 @@ class LinearMap:
 
         Examples
         --------
-        >>> import numpy as np
         >>> import clifford_rand as cr
         >>> cr.LinearMap(cr.Algebra(2), np.ones((5, 2, 2))).shape
         (5,)

@@ -37,7 +37,7 @@ def slerp(A: Any, B: Any, t: ArrayLike, *, shortest: bool = True) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr, numpy as np
+    >>> import clifford_rand as cr
     >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> screw = pga.motor(alg, alg.e12, np.pi / 2, 4.0)

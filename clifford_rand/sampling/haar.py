@@ -52,7 +52,6 @@ def haar_blade(
 
     Examples
     --------
-    >>> import numpy as np
     >>> import clifford_rand as cr
     >>> B = cr.haar_blade(2, 5, rng=0)
     >>> B, bool(np.allclose(B.factors @ B.factors.T, np.eye(2)))
@@ -93,7 +92,6 @@ def random_rotation(
 
     Examples
     --------
-    >>> import numpy as np
     >>> import clifford_rand as cr
     >>> Q = cr.random_rotation(4, rng=0)
     >>> bool(np.allclose(Q @ Q.T, np.eye(4))), round(float(np.linalg.det(Q)), 12)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_generator, check_choice, check_fits, check_integer, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand.errors import ArgumentError
-from clifford_rand.sampling.leverage import check_rank_rtol, check_rows, scaled_rows
+from clifford_rand.sketch.leverage import check_rank_rtol, check_rows, scaled_rows
 
 _CHUNK_BYTES = 64 * 2**20  # of gathered singular vectors
 
@@ -80,7 +80,6 @@ def volume_sample(
 
     Examples
     --------
-    >>> import numpy as np
     >>> import clifford_rand as cr
     >>> X = [[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]]  # rows 0 and 1 span no area: row 2 is in every subset
     >>> index = cr.volume_sample(X, 2, size=1000, rng=0)

@@ -37,6 +37,8 @@ class Sketch(ABC):
     Attributes
     ----------
     shape : (r, d)
+    r, d, rng : int
+        Rows, columns, and the seed.
     exchangeable_rows : bool
         Whether two rows may be exchanged without changing the distribution, so that the second proposition of
         Section 3.3 of arXiv:2406.02806 holds (zero mean at every row that was not sampled, see `sketched_cross`).
@@ -63,6 +65,17 @@ class Sketch(ABC):
     def _apply_transposed_rows(self, V: NDArray[Any]) -> NDArray[Any]:
         """Return V S (n, d) for V (n, r)."""
         return self._apply_transposed(V.T).T
+
+    def _dense(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Return the matrix (r, d), made once for a dtype."""
+        kept: dict[Any, NDArray[Any]] = self.__dict__.setdefault("_kept", {})
+        if dtype not in kept:
+            kept[dtype] = self._drawn_matrix(dtype)
+        return kept[dtype]
+
+    def _drawn_matrix(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Return the matrix (r, d) of a sketch that keeps it."""
+        raise NotImplementedError
 
     def _apply_sparse(self, x: Any) -> Any:
         """Return S x for a sparse x (d, k)."""
@@ -192,7 +205,6 @@ def sketch_rows(blocks: Iterable[Any], S: Sketch) -> Iterator[Any]:
 
     Examples
     --------
-    >>> import numpy as np
     >>> import clifford_rand as cr
     >>> X, S = np.arange(24.0).reshape(6, 4), cr.SJLT(2, 4, rng=0)
     >>> Y = np.concatenate(list(cr.sketch_rows((X[i : i + 4] for i in (0, 4)), S)))

@@ -47,12 +47,10 @@ class SRHT(Sketch):
     d : int
         Columns, the number of features.
     rng : Generator, int or None
-        An integer is the seed; a generator draws one, and None a fresh one. ``repr(S)`` rebuilds the map.
+        The seed, or what draws one: see `SJLT`.
 
     Attributes
     ----------
-    shape : (r, d)
-    r, d, rng : int
     padded : int
         d', the order of H.
 
@@ -79,7 +77,6 @@ class SRHT(Sketch):
 
     Examples
     --------
-    >>> import numpy as np
     >>> import clifford_rand as cr
     >>> S = cr.SRHT(4, 6, rng=0)
     >>> S, S.padded
@@ -153,12 +150,8 @@ class SRHT(Sketch):
     def _dense_pays(self, rows: int) -> bool:
         return self._is_small and rows >= _DENSE_FROM and rows * self.padded < _KERNEL_FROM
 
-    def _dense(self, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Return the matrix (r, d), made once for a dtype."""
-        kept: dict[Any, NDArray[Any]] = self.__dict__.setdefault("_kept", {})
-        if dtype not in kept:
-            kept[dtype] = self._transposed_rows(np.eye(self.r, dtype=dtype))
-        return kept[dtype]
+    def _drawn_matrix(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        return self._transposed_rows(np.eye(self.r, dtype=dtype))
 
     def _transformed(
         self,
@@ -225,12 +218,7 @@ class GaussianSketch(Sketch):
     r, d : int
         Rows, the dimension of the sketch, and columns, the number of features.
     rng : Generator, int or None
-        An integer is the seed; a generator draws one, and None a fresh one. ``repr(S)`` rebuilds the map.
-
-    Attributes
-    ----------
-    shape : (r, d)
-    r, d, rng : int
+        The seed, or what draws one: see `SJLT`.
 
     Raises
     ------
@@ -274,7 +262,6 @@ class GaussianSketch(Sketch):
         check_fits(self.r * self.d, "r", "GaussianSketch", unit="entries", limit=_MOST_ENTRIES)
         self.rng, _ = drawn_seed(rng, "GaussianSketch")
         self.shape = (self.r, self.d)
-        self._kept: dict[str, NDArray[Any]] = {}
 
     @staticmethod
     def suggest_dim(k: int, eps: float = 0.5, delta: float = 0.1) -> int:
@@ -303,21 +290,22 @@ class GaussianSketch(Sketch):
         return reduce(operator.iadd, (V[:, rows] @ block for rows, block in self._blocks(V.dtype)))
 
     def _apply_sparse(self, x: Any) -> NDArray[Any]:
-        return np.ascontiguousarray((x.T.tocsr() @ self._dense(x.dtype).T).T)
+        return np.ascontiguousarray((x.T.tocsr() @ self._whole(x.dtype).T).T)
 
     def _apply_transposed_sparse(self, v: Any) -> NDArray[Any]:
-        return np.ascontiguousarray((v.T.tocsr() @ self._dense(v.dtype)).T)
+        return np.ascontiguousarray((v.T.tocsr() @ self._whole(v.dtype)).T)
 
-    def _dense(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+    def _whole(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         return np.concatenate([block for _, block in self._blocks(dtype)])
+
+    def _drawn_matrix(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        return np.concatenate([block for _, block in self._drawn(dtype)])
 
     def _blocks(self, dtype: np.dtype[Any]) -> Iterable[tuple[slice, NDArray[Any]]]:
         """Return blocks of rows, the same whether they are kept or drawn again."""
         if self.r * self.d > _KEPT_ENTRIES:
             return self._drawn(dtype)
-        if dtype.name not in self._kept:
-            self._kept[dtype.name] = np.concatenate([block for _, block in self._drawn(dtype)])
-        return [(slice(0, self.r), self._kept[dtype.name])]
+        return [(slice(0, self.r), self._dense(dtype))]
 
     def _drawn(self, dtype: np.dtype[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
         generator = own_stream(self.rng)

@@ -5,8 +5,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
-from clifford_rand._checks import as_real, check_fits, check_integer, check_number, describe, fail
+from clifford_rand._checks import (
+    as_real,
+    check_bool,
+    check_fits,
+    check_integer,
+    check_number,
+    check_tolerance,
+    describe,
+    fail,
+)
+from clifford_rand._typing import Array
 from clifford_rand.crossproduct.paths import check_rtol
 from clifford_rand.crossproduct.scaled import unit_scaled
 from clifford_rand.sketch.base import (
@@ -17,7 +28,82 @@ from clifford_rand.sketch.base import (
     log_minor_of_draws,
     own_stream,
 )
-from clifford_rand.sketch.sparse import KERNEL_FROM, SparseTable
+from clifford_rand.sketch.sparse import SparseSketch
+
+
+def leverage_scores(X: ArrayLike, *, bias: bool = False, rtol: float | None = None) -> NDArray[np.float64]:
+    r"""Return the leverage score of every row, the diagonal of the projection on the span of the columns.
+
+    .. math:: \ell_i = (X X^+)_{ii} = \lVert u_i \rVert^2 \in [0, 1], \qquad \sum_i \ell_i = \operatorname{rank} X,
+
+    with u_i the rows of the left singular vectors. It is the probability that row i is in a volume sample of rank X
+    rows, see `volume_sample`. No unit of a feature changes it, nor any other change of basis.
+
+    Parameters
+    ----------
+    X : array_like (n, d)
+        One vector per row.
+    bias : bool
+        Take the rows (x, 1).
+    rtol : float, optional
+        Singular values up to ``rtol`` times the largest, of X with columns scaled to one size, count as zero. Default:
+        max(n, d)·eps.
+
+    Returns
+    -------
+    ndarray (n,) of float64
+
+    Raises
+    ------
+    ArgumentError
+        If ``X`` is not (n, d) with n, d ≥ 1, not real or not finite.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> cr.leverage_scores([[1.0, 0.0], [1.0, 0.0], [0.0, 5.0]]).round(12)
+    array([0.5, 0.5, 1. ])
+    """
+    owner = "leverage_scores"
+    X = check_rows(X, bias, owner)
+    return span_scores(scaled_rows(X, bias, only_span=True), check_rank_rtol(rtol, X, bias, owner))
+
+
+def span_scores(X: NDArray[Any], rtol: float) -> NDArray[Any]:
+    """Return the scores of checked rows: QR, then the SVD of R tells its rank, in half of the time of that of X."""
+    Q, R = np.linalg.qr(X)
+    U, size, _ = np.linalg.svd(R, full_matrices=False)
+    return _squares(Q @ U[:, size > rtol * size[0]])
+
+
+def check_rows(X: ArrayLike, bias: bool, owner: str, name: str = "X") -> NDArray[Any]:
+    """Return ``X`` as a real (n, d) array with n, d ≥ 1; check ``bias`` as well."""
+    X = as_real(X, name, owner)
+    if X.ndim != 2 or 0 in X.shape:
+        raise fail(name, owner, "of shape (n, d) with n, d ≥ 1, one vector per row", describe(f"shape {X.shape}"))
+    check_bool(bias, "bias", owner)
+    return X
+
+
+def check_rank_rtol(rtol: float | None, X: NDArray[Any], bias: bool, owner: str) -> float:
+    """Return ``rtol`` as a float in [0, 1); by default max(n, d)·eps of X's dtype, as `numpy.linalg.matrix_rank`."""
+    return check_tolerance(rtol, max(len(X), X.shape[1] + bool(bias)) * float(np.finfo(X.dtype).eps), owner)
+
+
+def scaled_rows(X: NDArray[Any], bias: bool, only_span: bool) -> Array:
+    """Return the rows of X (n, d), or (x, 1), in float64 and scaled to entries of at most 1.
+
+    One power of two scales all, which changes no ratio of volumes. Where only the span of the columns counts
+    (``only_span``) every column has its own, and with ``bias`` the mean row is subtracted first: so neither the units
+    of the features nor the place of the origin cost digits.
+    """
+    ones = np.ones((len(X), int(bias)))
+    if not only_span:
+        return unit_scaled(np.concatenate([X.astype(np.float64), ones], axis=1), None)[0]
+    columns = unit_scaled(X.astype(np.float64), 0)[0]
+    if bias:
+        columns = columns - columns.mean(axis=0)
+    return unit_scaled(np.concatenate([columns, ones], axis=1), 0)[0]
 
 
 def sketched_leverage_scores(
@@ -58,7 +144,6 @@ def sketched_leverage_scores(
 
     Examples
     --------
-    >>> import numpy as np
     >>> import clifford_rand as cr
     >>> X = np.random.default_rng(0).standard_normal((1000, 3))
     >>> X[7] *= 100
@@ -67,7 +152,7 @@ def sketched_leverage_scores(
     7
     """
     owner = "sketched_leverage_scores"
-    X = _checked(X, owner)
+    X = unit_scaled(check_rows(X, False, owner), axis=0)[0]  # scores stay, ranks are more reliable
     n, d = X.shape
     for name, sketch, size in (("S", S, n), ("project", project, d)):
         if not (isinstance(sketch, Sketch) and sketch.shape[1] == size) and (name == "S" or sketch is not None):
@@ -83,27 +168,11 @@ def sketched_leverage_scores(
     return _squares(X @ (whitening[:rank] if project is None else project @ whitening).T)
 
 
-def _checked(X: ArrayLike, owner: str, name: str = "X") -> NDArray[Any]:
-    """Return a real finite matrix, its columns scaled to peaks in [1/2, 1): scores stay, ranks are more reliable."""
-    array: NDArray[Any] = as_real(X, name, owner)
-    if array.ndim != 2 or not array.size:
-        rule = "of shape (n, d) with n, d ≥ 1, one vector per row"
-        raise fail(name, owner, rule, describe(f"shape {array.shape}"))
-    return unit_scaled(array, axis=0)[0]
-
-
 def _squares(basis: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(np.einsum("ij,ij->i", basis, basis))
 
 
-def _exact_scores(X: NDArray[Any]) -> NDArray[Any]:
-    """Return the exact scores of a matrix from `_checked`: QR, then the SVD of R tells its rank."""
-    Q, R = np.linalg.qr(X)
-    U, size, _ = np.linalg.svd(R, full_matrices=False)
-    return _squares(Q @ U[:, size > check_rtol(None, max(X.shape[1], 4), X.dtype, "leverage_scores") * size[0]])
-
-
-class LeverageSampling(Sketch):
+class LeverageSampling(SparseSketch):
     r"""Sampling of r rows of an (n, d) matrix, independently and with probabilities proportional to their scores.
 
     .. math:: S_{t j} = \frac{[j = j_t]}{\sqrt{r p_j}}, \quad P(j_t = j) = p_j = \frac{\ell_j}{\sum_i \ell_i}, \qquad
@@ -118,13 +187,10 @@ class LeverageSampling(Sketch):
     r : int
         Rows to sample, with replacement.
     rng : Generator, int or None
-        An integer is the seed; a generator draws one, and None a fresh one. ``LeverageSampling(S.scores, S.r,
-        rng=S.rng)`` rebuilds the map.
+        See `SJLT`. ``LeverageSampling(S.scores, S.r, rng=S.rng)`` rebuilds the map.
 
     Attributes
     ----------
-    shape : (r, n)
-    r, d, rng : int
     scores, rows : ndarray (n,), (r,)
         The scores, and the rows that were drawn, in the order of the draws.
 
@@ -153,7 +219,6 @@ class LeverageSampling(Sketch):
 
     Examples
     --------
-    >>> import numpy as np
     >>> import clifford_rand as cr
     >>> S = cr.LeverageSampling([0.0, 1.0, 3.0], 4, rng=0)
     >>> S
@@ -162,14 +227,15 @@ class LeverageSampling(Sketch):
     True
     """
 
-    exchangeable_rows = True
     _arguments = ("scores", "r")
 
     def __init__(self, scores: ArrayLike, r: int, *, rng: np.random.Generator | int | None = None) -> None:
         owner = "LeverageSampling"
         scores = as_real(scores, "scores", owner, min_ndim=1)
         if scores.ndim == 2:
-            scores = _exact_scores(_checked(scores, owner, "scores"))
+            X = check_rows(scores, False, owner, "scores")
+            rtol = check_rtol(None, max(X.shape[1], 4), X.dtype, owner)
+            scores = span_scores(scaled_rows(X, False, only_span=True), rtol).astype(X.dtype)
         if scores.ndim != 1 or not scores.size:
             raise fail("scores", owner, "of shape (n,), or a matrix (n, d)", describe(f"shape {scores.shape}"))
         if scores.min() < 0 or not scores.max() > 0:
@@ -185,6 +251,7 @@ class LeverageSampling(Sketch):
         probability = weights / weights.sum()
         self.rows = own_stream(self.rng).choice(self.d, size=self.r, p=probability)
         self._scale = 1 / np.sqrt(self.r * probability[self.rows])
+        self._set_matrix(csr_array((self._scale, self.rows, np.arange(self.r + 1)), shape=self.shape), 1.0)
 
     @staticmethod
     def suggest_dim(k: int, eps: float = 0.5, delta: float = 0.1, *, beta: float = 1.0) -> int:
@@ -203,29 +270,6 @@ class LeverageSampling(Sketch):
 
     def _apply(self, x: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(x[self.rows] * self._scale.astype(x.dtype)[:, None])
-
-    def _apply_transposed(self, v: NDArray[Any]) -> NDArray[Any]:
-        if self.d * v.shape[1] >= KERNEL_FROM:
-            return SparseTable.of(self._matrix(v.dtype).T, self.r).times_columns(v, self.d)
-        result = np.zeros((self.d, v.shape[1]), v.dtype)
-        np.add.at(result, self.rows, v * self._scale.astype(v.dtype)[:, None])
-        return result
-
-    def _apply_transposed_rows(self, V: NDArray[Any]) -> NDArray[Any]:
-        if self.d * len(V) >= KERNEL_FROM:
-            return SparseTable.of(self._matrix(V.dtype).T).times_rows(V, self.d)
-        return super()._apply_transposed_rows(V)
-
-    def _apply_sparse(self, x: Any) -> Any:
-        return self._matrix(x.dtype) @ x.tocsr()
-
-    def _apply_transposed_sparse(self, v: Any) -> Any:
-        return self._matrix(v.dtype).T.tocsr() @ v.tocsr()
-
-    def _matrix(self, dtype: np.dtype[Any]) -> Any:
-        from scipy.sparse import csr_array
-
-        return csr_array((self._scale.astype(dtype), self.rows, np.arange(self.r + 1)), shape=self.shape)
 
     def __repr__(self) -> str:
         return f"LeverageSampling(<{self.d} scores>, r={self.r}, rng={self.rng})"

@@ -50,13 +50,43 @@ class SparseTable(NamedTuple):
         return sketches.over_columns(x, self.starts, self.place, entries, scale, width)
 
 
-class SignColumns(Sketch):
-    """A sketch given by the rows (d, s) of its non-zeros, sorted in each column, and independent signs."""
+class SparseSketch(Sketch):
+    """A sketch that is a number times a sparse matrix, whose products are SciPy's or, of large factors, the kernels'.
+
+    A subclass calls `_set_matrix` with a SciPy array of shape (r, d) in int8, for both precisions, or float64.
+    """
 
     exchangeable_rows = True
-    _arguments = ("r", "d", "s")
     r: int
     d: int
+
+    def _set_matrix(self, columns: Any, factor: float) -> None:
+        self._matrix, self._transposed, self._factor = columns.tocsr(), columns.tocsc().T, factor
+
+    def _apply_transposed(self, v: NDArray[Any]) -> NDArray[Any]:
+        if self.d * v.shape[1] >= KERNEL_FROM:
+            return SparseTable.of(self._transposed, self.r).times_columns(v, self.d, self._factor)
+        return np.asarray(self._scaled(_in(self._transposed, v.dtype) @ v))
+
+    def _apply_transposed_rows(self, V: NDArray[Any]) -> NDArray[Any]:
+        if len(V) * self.d >= KERNEL_FROM:
+            return SparseTable.of(self._transposed).times_rows(V, self.d, self._factor)
+        return super()._apply_transposed_rows(V)
+
+    def _apply_sparse(self, x: Any) -> Any:
+        return self._scaled(self._matrix.astype(x.dtype) @ x.tocsr())
+
+    def _apply_transposed_sparse(self, v: Any) -> Any:
+        return self._scaled(self._transposed.astype(v.dtype) @ v.tocsr())
+
+    def _scaled(self, result: Any) -> Any:
+        return result if self._factor == 1 else result * result.dtype.type(self._factor)
+
+
+class SignColumns(SparseSketch):
+    """A sketch given by the rows (d, s) of its non-zeros, sorted in each column, and independent signs."""
+
+    _arguments = ("r", "d", "s")
     s: int
 
     @abstractmethod
@@ -72,9 +102,7 @@ class SignColumns(Sketch):
         signs = generator.integers(0, 2, size=rows.size, dtype=np.int8) * np.int8(2) - np.int8(1)
         self.shape = (self.r, self.d)
         starts = np.arange(0, s * d + 1, s)
-        columns = csc_array((signs, rows.ravel(), starts), shape=self.shape)
-        self._matrix = columns.tocsr()
-        self._transposed = columns.T
+        self._set_matrix(csc_array((signs, rows.ravel(), starts), shape=self.shape), 1.0 / math.sqrt(s))
 
     @classmethod
     def suggest_dim(cls, k: int, eps: float = 0.5, delta: float = 0.1) -> int:
@@ -84,44 +112,24 @@ class SignColumns(Sketch):
 
     def _apply(self, x: NDArray[Any]) -> NDArray[Any]:
         if x.size >= KERNEL_FROM:
-            return SparseTable.of(self._matrix, self.d).times_columns(x, self.r, 1.0 / math.sqrt(self.s))
+            return SparseTable.of(self._matrix, self.d).times_columns(x, self.r, self._factor)
         return np.asarray(self._scaled(self._matrix @ x))
-
-    def _apply_transposed(self, v: NDArray[Any]) -> NDArray[Any]:
-        if self.d * v.shape[1] >= KERNEL_FROM:
-            return SparseTable.of(self._transposed, self.r).times_columns(v, self.d, 1.0 / math.sqrt(self.s))
-        return np.asarray(self._scaled(self._transposed @ v))
 
     def _apply_rows(self, X: NDArray[Any]) -> NDArray[Any]:
         if X.size >= KERNEL_FROM:
-            return SparseTable.of(self._matrix).times_rows(X, self.r, 1.0 / math.sqrt(self.s))
+            return SparseTable.of(self._matrix).times_rows(X, self.r, self._factor)
         return X @ self._dense(X.dtype).T if self._dense_pays(len(X)) else super()._apply_rows(X)
 
     def _apply_transposed_rows(self, V: NDArray[Any]) -> NDArray[Any]:
-        if len(V) * self.d >= KERNEL_FROM:
-            return SparseTable.of(self._transposed).times_rows(V, self.d, 1.0 / math.sqrt(self.s))
-        return V @ self._dense(V.dtype) if self._dense_pays(len(V)) else super()._apply_transposed_rows(V)
+        small = len(V) * self.d < KERNEL_FROM and self._dense_pays(len(V))
+        return V @ self._dense(V.dtype) if small else super()._apply_transposed_rows(V)
 
     def _dense_pays(self, rows: int) -> bool:
         """Tell whether a GEMM is no slower than SciPy: an entry of X costs r/16 ns, or s and a copy, some 3."""
         return rows >= _DENSE_FROM and self.r <= 16 * (self.s + 3) and self.r * self.d <= _DENSE_ENTRIES
 
-    def _dense(self, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Return the matrix (r, d), made once for a dtype."""
-        kept: dict[Any, NDArray[Any]] = self.__dict__.setdefault("_kept", {})
-        if dtype not in kept:
-            kept[dtype] = self._scaled(self._matrix.toarray().astype(dtype))
-        return kept[dtype]
-
-    def _apply_sparse(self, x: Any) -> Any:
-        return self._scaled(self._matrix.astype(x.dtype) @ x.tocsr())
-
-    def _apply_transposed_sparse(self, v: Any) -> Any:
-        return self._scaled(self._transposed.astype(v.dtype) @ v.tocsr())
-
-    def _scaled(self, result: Any) -> Any:
-        """Multiply by 1/√s, kept out of the stored ±1 so that int8 serves both precisions."""
-        return result if self.s == 1 else result * result.dtype.type(1.0 / math.sqrt(self.s))
+    def _drawn_matrix(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        return np.asarray(self._scaled(self._matrix.toarray().astype(dtype)))
 
 
 class SJLT(SignColumns):
@@ -178,17 +186,12 @@ class SJLT(SignColumns):
 
     Examples
     --------
-    >>> import numpy as np
     >>> import clifford_rand as cr
     >>> S = cr.SJLT(3, 6, rng=0)
-    >>> S
-    SJLT(r=3, d=6, s=1, rng=0)
-    >>> np.abs(S.toarray()).sum(axis=0)
-    array([1., 1., 1., 1., 1., 1.])
-    >>> np.abs(S.toarray()).sum(axis=1)
-    array([2., 2., 2.])
-    >>> (np.ones((4, 6)) @ S.T).shape
-    (4, 3)
+    >>> S, (np.ones((4, 6)) @ S.T).shape
+    (SJLT(r=3, d=6, s=1, rng=0), (4, 3))
+    >>> np.abs(S.toarray()).sum(axis=0), np.abs(S.toarray()).sum(axis=1)
+    (array([1., 1., 1., 1., 1., 1.]), array([2., 2., 2.]))
     """
 
     def __init__(self, r: int, d: int, s: int = 1, *, rng: np.random.Generator | int | None = None) -> None:
@@ -238,12 +241,7 @@ class SparseSign(SignColumns):
     s : int
         Non-zeros a column, from 1 to r. The default is min(8, r).
     rng : Generator, int or None
-        An integer is the seed; a generator draws one, and None a fresh one. ``repr(S)`` rebuilds the map.
-
-    Attributes
-    ----------
-    shape : (r, d)
-    r, d, s, rng : int
+        The seed, or what draws one: see `SJLT`.
 
     Raises
     ------
@@ -268,13 +266,10 @@ class SparseSign(SignColumns):
 
     Examples
     --------
-    >>> import numpy as np
     >>> import clifford_rand as cr
     >>> S = cr.SparseSign(6, 10, s=3, rng=0)
-    >>> S
-    SparseSign(r=6, d=10, s=3, rng=0)
-    >>> np.unique((S.toarray() != 0).sum(axis=0))
-    array([3])
+    >>> S, np.unique((S.toarray() != 0).sum(axis=0))
+    (SparseSign(r=6, d=10, s=3, rng=0), array([3]))
     """
 
     def __init__(self, r: int, d: int, s: int | None = None, *, rng: np.random.Generator | int | None = None) -> None:
@@ -296,6 +291,10 @@ class SparseSign(SignColumns):
         distinct rows in order, each in its column with probability s/r, over s^k.
         """
         return log_minor_of_draws(self.r, check_integer(k, "k", "log_minor", low=0))
+
+
+def _in(matrix: Any, dtype: np.dtype[Any]) -> Any:
+    return matrix if matrix.dtype == np.int8 else matrix.astype(dtype)
 
 
 def _balanced_rows(r: int, d: int, s: int, rng: np.random.Generator) -> NDArray[np.int64]:
