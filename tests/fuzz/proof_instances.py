@@ -15,7 +15,7 @@ from clifford_rand_nn import (
     GatedReLUClassifier,
     GatedReLURegressor,
 )
-from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
+from clifford_rand_nn.claims import GatedClaim, KernelClaim
 from clifford_rand_nn.datafits.registry import LOSSES
 from fuzz import hard_rows
 from support.descents import Descent, GroupDescent, losses
@@ -97,7 +97,7 @@ def attack(rng, one, starts):
     for name, said in (("fit", proof), ("verify", again)):
         if said.dual > min(own, lowest) + slack + 1e-9 * abs(lowest):
             found.append(f"{name}'s bound {said.dual:.15g} above a network of {min(own, lowest):.15g} ({said.scope})")
-    if isinstance(proof.claim, NetworkClaim) and proof.claim.family.kind == "gates":
+    if isinstance(one.model, ConvexReLUClassifier | ConvexReLURegressor) and proof.claim.family.kind == "gates":
         wide = proof.over_all_neurons(one.X, one.y, *(() if one.weights is None else (one.weights,)))
         with np.errstate(over="ignore"):  # weights of columns of zeros
             lowest = descents(rng, wide, one.X, y, loss, weights, one.delta, starts)[1]

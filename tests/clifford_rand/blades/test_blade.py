@@ -14,16 +14,8 @@ SCALES = (1.0, 1e150, 1e-150)
 
 
 def some():
-    return [
-        *algebras(4),
-        cr.Algebra(5),
-        cr.Algebra(3, 1, 1),
-        cr.Algebra(2, 3),
-        cr.Algebra(6),
-        cr.Algebra(3, 3),
-        cr.Algebra(2, 2, 2),
-        cr.Algebra(metric=np.diag([2.0, -3, 0.5])),
-    ]
+    larger = [cr.Algebra(4), cr.Algebra(1, 2, 1), cr.Algebra(2, 3), cr.Algebra(2, 2, 2)]
+    return [*algebras(3), *larger, cr.Algebra(metric=np.diag([2.0, -3, 0.5]))]
 
 
 def rows_of(alg, rng, k, shape=(), dtype=np.float64):
@@ -138,7 +130,7 @@ def test_star_law_in_fifty_dimensions():
 
 def test_star_of_hyperplanes_is_the_cross_product():
     rng = np.random.default_rng(4)
-    for d in (1, 2, 3, 4, 5, 12, 33, 80, 301):
+    for d in (1, 2, 3, 4, 5, 33, 151):
         for scale in SCALES:
             X = scale * rng.standard_normal((d - 1, d))
             star, (direction, log_norm) = cr.Blade(X).star(), cr.cross_log(X)
@@ -216,7 +208,7 @@ def test_integers_stay_exact_in_multivectors():
 
 def test_dependent_vectors_make_zero():
     rng = np.random.default_rng(9)
-    for k, d in ((1, 1), (1, 4), (2, 2), (3, 4), (6, 6), (20, 50), (90, 120), (99, 100)):
+    for k, d in ((1, 4), (2, 2), (3, 4), (6, 6), (20, 50), (90, 120)):
         X = rng.standard_normal((k, d))
         X[-1] = rng.standard_normal(k - 1) @ X[:-1] if k > 1 else 0
         for scale in (*SCALES, np.logspace(-100, 100, k)[:, None]):
@@ -247,7 +239,7 @@ def test_dependent_vectors_make_zero():
 def test_full_rank_is_not_called_zero():
     """Square Gaussian matrices, of smallest singular value about 1/k of the largest, in both precisions."""
     rng = np.random.default_rng(10)
-    for k in (1, 5, 30, 64, 65, 200):
+    for k in (1, 5, 64, 65):
         X = rng.standard_normal((k, k))
         assert not cr.Blade(X).is_zero
         assert not cr.Blade(X[: k - 1]).is_zero
@@ -397,12 +389,7 @@ def test_errors():
         with pytest.raises(cr.ArgumentError, match=match):
             work()
     for work in (
-        lambda: len(A),
-        lambda: A[0],
-        lambda: next(iter(A)),
-        lambda: A * A,
-        lambda: A + 1,
-        lambda: A * "x",
+        *(lambda: len(A), lambda: A[0], lambda: next(iter(A)), lambda: A * A, lambda: A + 1, lambda: A * "x"),
     ):
         with pytest.raises((TypeError, cr.ArgumentError)):
             work()
@@ -438,9 +425,9 @@ def test_volumes_by_the_gram_matrix_are_as_good_as_by_a_frame(k, d, dtype):
         assert one.is_zero == B.is_zero[i]
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4, 20, 200])
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 20, 120])
 def test_log_norms_of_rows_of_all_lengths_are_those_of_a_factorisation(k):
-    """One blade by itself, in float64, has a way of its own; with 200 rows the determinant is beyond the floats."""
+    """One blade by itself, in float64, has a way of its own; with 120 rows the determinant is beyond the floats."""
     rng = np.random.default_rng(k)
     for spread in (0, 2, 9, 40, 500):
         X = rng.standard_normal((k, 3 * k)) * 2.0 ** rng.uniform(-spread, spread, (k, 1))

@@ -4,25 +4,14 @@ import numpy as np
 import pytest
 
 import clifford_rand as cr
-from clifford_rand.blades.subspace import pivots
+from clifford_rand.blades.subspace import DISTANCES, pivots
 from support.metrics import algebras
 
 SCALES = (1.0, 1e150, 1e-150)
-KINDS = (
-    "geodesic",
-    "chordal",
-    "projection",
-    "fubini_study",
-    "binet_cauchy",
-    "procrustes",
-    "asimov",
-    "spectral",
-    "martin",
-)
 
 
 def some():
-    return [*algebras(4), cr.Algebra(5), cr.Algebra(6), cr.Algebra(3, 2), cr.Algebra(2, 1, 2)]
+    return [*algebras(3), cr.Algebra(4), cr.Algebra(3, 2), cr.Algebra(2, 1, 2)]
 
 
 def random_blade(alg, rng, k, shape=(), dtype=np.float64):
@@ -111,7 +100,7 @@ def test_rejection_is_accurate_near_the_subspace():
 def test_join_and_meet_agree_with_multivectors():
     """A = A'∧M, B = M∧B' and J = A'∧M∧B' for subspaces with a common part of every dimension, in any metric."""
     rng = np.random.default_rng(2)
-    for alg in (cr.Algebra(1), cr.Algebra(2, 1), cr.Algebra(2, 1, 1), cr.Algebra(5), cr.Algebra(0, 0, 6)):
+    for alg in (cr.Algebra(1), cr.Algebra(2, 1), cr.Algebra(2, 1, 1), cr.Algebra(5)):
         d = alg.d
         for a in range(d + 1):
             for b in range(d + 1):
@@ -228,7 +217,7 @@ def test_distances():
         "spectral": 2 * np.sin(0.6),
         "martin": np.sqrt(-2 * np.log(cos).sum()),
     }
-    assert tuple(values) == KINDS
+    assert tuple(values) == tuple(DISTANCES)
     others = [cr.Blade(rng.standard_normal((3, 9))) for _ in range(4)]
     for kind, value in values.items():
         np.testing.assert_allclose(A.distance(B, kind), value, rtol=1e-12)
@@ -353,7 +342,7 @@ def greedy(Q):
     return sorted(taken)
 
 
-@pytest.mark.parametrize(("k", "d"), [(1, 600), (5, 512), (7, 2000), (40, 700), (3, 40), (20, 21)])
+@pytest.mark.parametrize(("k", "d"), [(1, 600), (5, 512), (7, 1500), (30, 700), (20, 21)])
 @pytest.mark.parametrize("kind", ["generic", "equal", "few"])
 def test_pivots_are_those_of_the_definition(k, d, kind):
     """Columns of all sizes, columns of equal size in groups, and nearly all of them zero, among more than a pool."""
@@ -367,7 +356,7 @@ def test_pivots_are_those_of_the_definition(k, d, kind):
     assert pivots(Q).tolist() == greedy(Q)
 
 
-@pytest.mark.parametrize(("k", "d"), [(2, 20_000), (30, 1000), (100, 300)])
+@pytest.mark.parametrize(("k", "d"), [(2, 20_000), (60, 300)])
 def test_large_frames_are_orthonormal_and_keep_the_blade(k, d):
     """By products where the vectors are well-conditioned, by a QR factorization (the last rows) where not."""
     rng = np.random.default_rng(k)

@@ -16,7 +16,7 @@ def wedge(factors, start):
 
 
 def some():
-    return [*algebras(4), cr.Algebra(6), cr.Algebra(2, 2, 2), cr.Algebra(0, 0, 5)]
+    return [*algebras(3), cr.Algebra(4), cr.Algebra(2, 2, 1)]
 
 
 def test_blades_are_recognised_in_any_metric():
@@ -167,10 +167,9 @@ def test_lines_and_planes_of_projective_geometry():
 # ---- projections
 
 
-@pytest.mark.parametrize("largest", [3, pytest.param(5, marks=pytest.mark.slow)])
-def test_projection_and_rejection(largest):
+def test_projection_and_rejection():
     rng = np.random.default_rng(7)
-    for alg in algebras(largest):
+    for alg in (*algebras(3), cr.Algebra(3, 1), cr.Algebra(2, 1, 1)):
         for s in range(1, alg.d + 1):
             B = blade(alg, rng, s)
             square = abs(float((B * ~B)["1"])) / float(np.square(B.values).sum())
@@ -198,11 +197,10 @@ def test_projection_and_rejection(largest):
             assert B.project(B).isclose(B, rtol=1e-8 / square)
 
 
-@pytest.mark.parametrize("largest", [3, pytest.param(5, marks=pytest.mark.slow)])
-def test_reflections(largest):
+def test_reflections():
     """x - 2 project(x) on vectors, the outermorphism of that on all grades; with inside=True 2 project(x) - x."""
     rng = np.random.default_rng(8)
-    for alg in algebras(largest):
+    for alg in (*algebras(3), cr.Algebra(3, 1), cr.Algebra(2, 1, 1)):
         for s in range(1, alg.d + 1):
             B = blade(alg, rng, s)
             square = abs(float((B * ~B)["1"])) / float(np.square(B.values).sum())

@@ -41,23 +41,13 @@ def _polynomial(algebra, x, rng, grades=None):
     return shape.new(shape.keys, weights.astype(object).dot(np.array(products, dtype=object)))
 
 
-def _some(names, fast):
-    """All names, those that are not among the fast ones marked as slow."""
-    return [name if name in fast else pytest.param(name, marks=pytest.mark.slow) for name in names]
-
-
 # ---- constant metrics
 
 
-@pytest.mark.parametrize(
-    "alg",
-    [
-        cr.Algebra(metric=[[2, 1], [1, -3]]),
-        cr.Algebra(0, 2),
-        *(pytest.param(alg, marks=pytest.mark.slow) for alg in (cr.Algebra(2), cr.Algebra(3), cr.Algebra.sta())),
-    ],
-    ids=repr,
-)
+OBLIQUE = cr.Algebra(metric=[[2, 1], [1, -3]])
+
+
+@pytest.mark.parametrize("alg", [OBLIQUE, pytest.param(cr.Algebra.sta(), marks=pytest.mark.slow)], ids=repr)
 def test_laws_in_a_constant_metric(alg):
     rng = np.random.default_rng(1)
     x = alg.symbols("x", 1)
@@ -120,7 +110,7 @@ def test_operators_compose_by_the_product_rule():
     assert repr(polar | polar) == "<D_r D_r + r**(-2) D_theta D_theta + (1/r) D_r>"
 
 
-@pytest.mark.parametrize("alg", [cr.Algebra(3), cr.Algebra(1, 2), cr.Algebra(metric=[[2, 1], [1, -3]])], ids=repr)
+@pytest.mark.parametrize("alg", [cr.Algebra(1, 2), OBLIQUE], ids=repr)
 def test_derivatives_by_multivectors(alg):
     """Hestenes and Sobczyk, section 2-2: ∂_X ⟨X A⟩ = ⟨A⟩ of X's grades, ∂_X |X|² = 2 ~X, ∂_X X = n."""
     rng = np.random.default_rng(7)
@@ -161,9 +151,9 @@ def test_a_numerical_function_is_differentiated_by_symbols():
 # ---- named coordinates
 
 
-@pytest.mark.parametrize("name", _some(sorted(CHARTS), {"polar", "spherical", "parabolic", "sphere"}))
+@pytest.mark.parametrize("name", sorted(CHARTS))
 def test_named_coordinates_are_right_handed_and_their_derivative_is_that_of_space(name):
-    """∇F taken in the chart is the Cartesian ∇F at the same point; lengths are those of the tangents."""
+    """Lengths are those of the tangents; in four charts ∇F taken there is the Cartesian ∇F at the same point."""
     chart = cr.Coordinates.named(name, simplify=lambda value: value)  # right without any simplification too
     used = {one for value in chart.position.values for one in value.free_symbols}
     place = {one: 2.0 + (str(one) == "R") for one in used} | dict(zip(chart.symbols, (0.7, 1.1, 0.9), strict=False))
@@ -174,9 +164,10 @@ def test_named_coordinates_are_right_handed_and_their_derivative_is_that_of_spac
     tangents, frame = numbers(chart.tangents), numbers(chart.frame)
     np.testing.assert_allclose((tangents @ frame).T @ (tangents @ frame), np.eye(chart.d), atol=1e-12)
     np.testing.assert_allclose(tangents.T @ tangents, numbers(chart.gram), atol=1e-12)
-    if chart.d < len(tangents):
+    if chart.d == len(tangents):
+        assert np.linalg.det(tangents) > 0
+    if name not in ("polar", "spherical", "parabolic", "toroidal"):
         return
-    assert np.linalg.det(tangents) > 0
     space = chart.position.algebra
     x = space.symbols("x", 1)
     F = _polynomial(space, x.values.tolist(), np.random.default_rng(3), 1)
@@ -247,7 +238,7 @@ def test_the_laplacian_of_a_vector_field_in_cylindrical_coordinates():
     assert (chart.grad | chart.grad) == chart.grad * chart.grad
 
 
-@pytest.mark.parametrize("name", _some(["parabolic", "elliptic", "bipolar"], {"parabolic"}))
+@pytest.mark.parametrize("name", ["parabolic", "elliptic"])
 def test_conformal_coordinates_of_the_plane(name):
     """∇² f = (f_uu + f_vv)/h² where the metric is h² times the identity."""
     chart = cr.Coordinates.named(name)
@@ -294,7 +285,9 @@ def _charts():
     }
 
 
-@pytest.mark.parametrize("name", _some(sorted(_charts()), {"Rindler"}))
+@pytest.mark.parametrize(
+    "name", ["Rindler", *(pytest.param(name, marks=pytest.mark.slow) for name in ("not diagonal", "Schwarzschild"))]
+)
 def test_laws_of_covariant_derivatives(name):
     """Compatible with the metric, free of torsion; to rounding at a point, 1e-9."""
     chart = _charts()[name]()
@@ -400,7 +393,7 @@ def test_tensors_are_refused():
         chart.grad * chart.algebra.multivector(strict.ones(4))
 
 
-@pytest.mark.parametrize("alg", [cr.Algebra(2), cr.Algebra(3), cr.Algebra(1, 1)], ids=repr)
+@pytest.mark.parametrize("alg", [cr.Algebra(3), cr.Algebra(1, 1)], ids=repr)
 def test_derivatives_of_powers_of_the_length(alg):
     """Doran and Lasenby, section 6.1: ∇|x|^k = k |x|^(k-2) x and ∇(x/|x|^k) = (n - k)/|x|^k, where x² = |x|²."""
     x, n = alg.symbols("x", 1), alg.d
@@ -479,7 +472,7 @@ def test_failures():
         polar.grad.leftward * polar.algebra.er
 
 
-@pytest.mark.parametrize("name", ["polar", "hyperbolic plane", "Rindler"])
+@pytest.mark.parametrize("name", ["polar", "hyperbolic plane"])
 def test_christoffel_symbols_and_the_connection_keep_the_metric(name):
     """∂_k g_ij = Γ_ikj + Γ_jki, Γ^k_ij = Γ^k_ji, and ∂_i γ_ab = γ_ac ω^c_b + γ_bc ω^c_a; their known values."""
     chart = cr.Coordinates.named("polar") if name == "polar" else _charts()[name]()
@@ -495,7 +488,7 @@ def test_christoffel_symbols_and_the_connection_keep_the_metric(name):
     assert np.any(chart.connection != 0) != chart.is_constant
 
 
-@pytest.mark.parametrize("rule", ["gp", "wedge", "fat_dot", "lc", "commutator"])
+@pytest.mark.parametrize("rule", ["gp", "lc", "commutator"])
 def test_products_by_name_are_those_of_the_operators(rule):
     chart = cr.Coordinates.named("polar")
     r, theta = chart.symbols

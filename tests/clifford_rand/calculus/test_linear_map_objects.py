@@ -20,7 +20,7 @@ def _random(alg, rng, shape=()):
 
 def test_laws_of_maps_in_every_metric():
     rng = np.random.default_rng(1)
-    for alg in algebras(4):
+    for alg in (*algebras(3), cr.Algebra(2, 2)):
         f, g = _random(alg, rng, (2,)), _random(alg, rng)
         A, B = alg.random_multivector(rng), alg.random_multivector(rng)
         assert np.all((f @ g)(A).isclose(f(g(A)), rtol=1e-9))
@@ -36,7 +36,7 @@ def test_laws_of_maps_in_every_metric():
 def test_the_adjoint_is_that_of_the_metric():
     """a · f̄(b) = f(a) · b for all grades, and between two algebras."""
     rng = np.random.default_rng(2)
-    for alg in algebras(4, degenerate=False):
+    for alg in (*algebras(3, degenerate=False), cr.Algebra(2, 2)):
         f = _random(alg, rng)
         A, B = alg.random_multivector(rng), alg.random_multivector(rng)
         scale = float(np.abs(A.inner(B.outermorphism(np.ones((alg.d, alg.d)))).values).max()) + 1
@@ -72,7 +72,7 @@ def test_a_degenerate_metric_has_no_adjoint():
 
 def test_isometries_and_versors():
     rng = np.random.default_rng(3)
-    for alg in algebras(4):
+    for alg in (*algebras(3), cr.Algebra(2, 2)):
         V = versor(alg, rng, min(2, alg.d))
         if V is None:
             continue
@@ -114,7 +114,7 @@ def test_characteristic_coefficients_are_traces_on_grades():
 
 def test_symbolic_maps():
     """Macdonald, "Linear and Geometric Algebra", 2010: adj(f ∘ g) = adj g ∘ adj f, det(f ∘ g) = det f det g."""
-    for alg in (cr.Algebra(2), cr.Algebra(1, 1), cr.Algebra(metric=[[2, 1], [1, 3]])):
+    for alg in (cr.Algebra(1, 1), cr.Algebra(metric=[[2, 1], [1, 3]])):
         f, g = cr.LinearMap.from_symbols(alg, "f"), cr.LinearMap.from_symbols(alg, "g")
         assert sp.expand((f @ g).determinant() - f.determinant() * g.determinant()) == 0
         assert sp.expand((f + g).trace() - f.trace() - g.trace()) == 0
@@ -149,11 +149,11 @@ def test_ways_to_make_one():
 
 
 def test_eigenblades_are_invariant_and_span():
-    """f(B) = factor B, the wedge of all is not zero, and factors make the determinant; 200 random maps."""
+    """f(B) = factor B, the wedge of all is not zero, and factors make the determinant."""
     rng = np.random.default_rng(5)
     for d in range(1, 7):
         for alg in (cr.Algebra(d), cr.Algebra(d - 1, 0, 1), cr.Algebra(1, d - 1)):
-            for _ in range(10):
+            for _ in range(3):
                 f = _random(alg, rng)
                 found = f.eigenblades()
                 span = cr.wedge(*(one.blade for one in found)) if len(found) > 1 else found[0].blade
@@ -217,7 +217,7 @@ def test_exact_and_symbolic_eigenblades():
 
 def test_derivations():
     rng = np.random.default_rng(7)
-    for alg in algebras(4):
+    for alg in (*algebras(3), cr.Algebra(2, 2)):
         f = _random(alg, rng, (2,))
         A, B = alg.random_multivector(rng), alg.random_multivector(rng)
         got = f.derivation(A ^ B)

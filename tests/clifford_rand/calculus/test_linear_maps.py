@@ -12,17 +12,16 @@ from support.metrics import algebras, vectors
 
 def test_an_outermorphism_keeps_wedges():
     rng = np.random.default_rng(1)
-    for d in range(1, 7):
-        for e in range(1, 7):
-            source, target = cr.Algebra(d), cr.Algebra(0, 1, e - 1)
-            F = rng.standard_normal((e, d))
-            A, B = source.random_multivector(rng), source.random_multivector(rng, grades=range(0, d + 1, 2))
-            image = (A ^ B).outermorphism(F, target)
-            assert image.algebra is target
-            assert image.isclose(A.outermorphism(F, target) ^ B.outermorphism(F, target), rtol=1e-11)
-            x = source.random_multivector(rng, grades=1)
-            np.testing.assert_allclose(x.outermorphism(F, target).values, F @ x.values, rtol=1e-13, atol=1e-13)
-            assert source.scalar(3.0).outermorphism(F, target) == target.scalar(3.0)
+    for d, e in ((1, 1), (1, 4), (2, 3), (3, 3), (4, 2), (5, 6), (6, 5)):
+        source, target = cr.Algebra(d), cr.Algebra(0, 1, e - 1)
+        F = rng.standard_normal((e, d))
+        A, B = source.random_multivector(rng), source.random_multivector(rng, grades=range(0, d + 1, 2))
+        image = (A ^ B).outermorphism(F, target)
+        assert image.algebra is target
+        assert image.isclose(A.outermorphism(F, target) ^ B.outermorphism(F, target), rtol=1e-11)
+        x = source.random_multivector(rng, grades=1)
+        np.testing.assert_allclose(x.outermorphism(F, target).values, F @ x.values, rtol=1e-13, atol=1e-13)
+        assert source.scalar(3.0).outermorphism(F, target) == target.scalar(3.0)
 
 
 def test_minors_determinants_and_composition():
@@ -70,20 +69,16 @@ def test_batches_and_dtypes_of_maps():
     sparse = alg.e12 + 2 * alg.e34
     assert sparse.outermorphism(whole) == sparse.dense().outermorphism(whole)
     half = np.array([[Fraction(int(v), 3) for v in row] for row in whole], dtype=object)
+    symbols = sp.Matrix(3, 3, sp.symbols("f:9"))
+    assert sp.expand(cr.Algebra(3).I.outermorphism(symbols).values[0] - symbols.det()) == 0
     assert alg.I.outermorphism(half).values[0] == Fraction(round(np.linalg.det(whole)), 81)
     down = alg.random_multivector(rng).outermorphism(rng.standard_normal((2, 4)), cr.Algebra(2))
     assert down.grades == (0, 1, 2)
 
 
-def test_symbolic_maps():
-    sympy = pytest.importorskip("sympy")
-    F = sympy.Matrix(3, 3, sympy.symbols("f:9"))
-    assert sympy.expand(cr.Algebra(3).I.outermorphism(F).values[0] - F.det()) == 0
-
-
 def test_reciprocal_frames():
     rng = np.random.default_rng(5)
-    for alg in algebras():
+    for alg in algebras(4):
         for k in range(1, alg.d + 1 - alg.r):
             made = vectors(alg, rng, k)
             if made is None:
@@ -120,7 +115,7 @@ def test_reciprocal_frames_of_exact_numbers_and_batches():
 
 def test_left_and_right_matrices():
     rng = np.random.default_rng(7)
-    for alg in algebras():
+    for alg in algebras(4):
         A, B = alg.random_multivector(rng), alg.random_multivector(rng)
         scale = max(1.0, float(np.abs(alg.metric).max()) ** alg.d)
         close = {"rtol": 1e-10, "atol": 1e-11 * scale}
@@ -173,7 +168,7 @@ def test_pauli_and_dirac_matrices():
 
 
 @pytest.mark.parametrize("basis", [None, "blocks", "dirac", "weyl", "majorana"])
-@pytest.mark.parametrize("signature", [(1, 3), (3, 0), (2, 0), (0, 3), (1, 2), (5, 0), (2, 3)])
+@pytest.mark.parametrize("signature", [(1, 3), (3, 0), (2, 0), (1, 2), (2, 3)])
 def test_every_basis_of_spinors_is_a_representation(signature, basis):
     alg, rng = cr.Algebra(*signature), np.random.default_rng(3)
     if basis in ("dirac", "weyl", "majorana") and signature != (1, 3):

@@ -6,14 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import clifford_rand as cr
+from support.geometry import gaussian
 
-DIMENSIONS = [2, 3, 4, 5, 6, 7, 8, 13]
+DIMENSIONS = [2, 3, 4, 5, 8, 13]
 seeds = st.integers(0, 2**32 - 1)
 shapes = st.lists(st.integers(0, 3), max_size=3).map(tuple)
-
-
-def gaussian(seed, *shape):
-    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def close(a, b, scale, rtol=1e-11):
@@ -61,54 +58,39 @@ def test_equals_numpy_cross_bit_for_bit():
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
-def test_orthogonal_to_every_row(d):
+def test_orthogonal_to_every_row_and_x_comes_first_in_the_determinant(d):
     A = gaussian(d, 30, d - 1, d)
     v = cr.cross_log(A).direction
     assert np.abs(np.einsum("bij,bj->bi", A, v)).max() < 1e-12
     np.testing.assert_allclose(np.linalg.norm(v, axis=-1), 1.0, rtol=1e-14)
-
-
-@pytest.mark.parametrize("d", DIMENSIONS)
-def test_x_comes_first_in_the_determinant(d):
-    A, x = gaussian(d, d - 1, d), gaussian(d + 100, d)
-    expected = np.linalg.det(np.vstack([x, A]))
-    assert np.isclose(x @ cr.cross(A), expected, rtol=1e-10)
+    A, x = A[0], gaussian(d + 100, d)
+    assert np.isclose(x @ cr.cross(A), np.linalg.det(np.vstack([x, A])), rtol=1e-10)
     if d % 2 == 0:  # x last is another sign at even d
         assert np.isclose(x @ cr.cross(A), -np.linalg.det(np.vstack([A, x])), rtol=1e-10)
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
-def test_inner_products_are_gram_determinants(d):
-    A, B = gaussian(d, d - 1, d), gaussian(d + 50, d - 1, d)
+def test_inner_products_are_gram_determinants_and_change_with_the_basis(d):
+    A, B, F = gaussian(d, d - 1, d), gaussian(d + 50, d - 1, d), gaussian(d + 7, d, d)
     scale = np.linalg.norm(cr.cross(A)) * np.linalg.norm(cr.cross(B))
     close(cr.cross(A) @ cr.cross(B), np.linalg.det(A @ B.T), scale)
     assert np.isclose(cr.cross(A) @ cr.cross(A), np.linalg.det(A @ A.T), rtol=1e-9)
-
-
-@pytest.mark.parametrize("d", DIMENSIONS)
-def test_change_of_basis(d):
-    A, F = gaussian(d, d - 1, d), gaussian(d + 7, d, d)
     expected = np.linalg.det(F) * np.linalg.solve(F.T, cr.cross(A))
     close(cr.cross(A @ F.T), expected, np.abs(expected).max(), 1e-9)
 
 
-@pytest.mark.parametrize("d", DIMENSIONS[1:])
-def test_swapping_two_rows_changes_the_sign(d):
-    A = gaussian(d, d - 1, d)
-    for i in range(d - 2):
-        B = A.copy()
-        B[[i, i + 1]] = B[[i + 1, i]]
-        close(cr.cross(B), -cr.cross(A), np.abs(cr.cross(A)).max())
-
-
 @pytest.mark.parametrize("d", DIMENSIONS)
-def test_linear_in_every_row(d):
+def test_alternating_and_linear_in_every_row(d):
     A, x = gaussian(d, d - 1, d), gaussian(d + 1, d)
     for i in range(d - 1):
         B, C = A.copy(), A.copy()
         B[i], C[i] = x, 2.5 * A[i] - 3.0 * x
         expected = 2.5 * cr.cross(A) - 3.0 * cr.cross(B)
         close(cr.cross(C), expected, np.abs(cr.cross(A)).max() + np.abs(cr.cross(B)).max())
+        swapped = A.copy()
+        swapped[[i, i - 1]] = swapped[[i - 1, i]]
+        if d > 2:
+            close(cr.cross(swapped), -cr.cross(A), np.abs(cr.cross(A)).max())
 
 
 @given(seed=seeds, d=st.integers(2, 9))

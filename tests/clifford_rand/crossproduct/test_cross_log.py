@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 import clifford_rand as cr
-
-
-def gaussian(seed, *shape):
-    return np.random.default_rng(seed).standard_normal(shape)
+from support.geometry import gaussian
 
 
 def test_a_thousand_dimensions():
