@@ -6,8 +6,8 @@ from .algebra import Algebra as Algebra
 from .blades.blade import Blade as Blade
 from .blades.large import LargeBlade as LargeBlade
 from .calculus.coordinates import Coordinates as Coordinates
+from .calculus.coordinates import gradient as gradient
 from .calculus.linear_map import LinearMap as LinearMap
-from .calculus.nabla import gradient as gradient
 from .calculus.simplices import SimplicialChain as SimplicialChain
 from .crossproduct.exact import CrossProduct as CrossProduct
 from .crossproduct.exact import cross as cross

@@ -16,11 +16,11 @@ from clifford_rand.blades.subspace import (
     common_part,
     only_angles,
     orientation,
-    outside,
     principal_angles,
     sines,
 )
 from clifford_rand.crossproduct.scaled import row_peaks, unit_scaled
+from clifford_rand.geometry.subspaces import outside
 
 
 class Relations(Products):

@@ -9,17 +9,11 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
+from clifford_rand.geometry.subspaces import outside, turned_away, with_common_part
 
 _LEAST_SQUARE = 0.01  # of a sine: rows divided by it are orthogonal to 100 eps
 _POOL = 512  # columns among which pivots are looked for
 _TIE = 1e-6  # columns this near to the longest count as longest too, so that rounding does not choose among them
-
-
-def outside(Q: Array, P: Array) -> Array:
-    """Return the part of Q's rows (..., b, d) orthogonal to orthonormal rows P (..., a, d); accurate if it is small."""
-    for _ in range(2):  # a second pass takes away what rounding of the first left inside
-        Q = Q - (Q @ P.swapaxes(-1, -2)) @ P
-    return Q
 
 
 def sines(P: Array, Q: Array) -> Array:
@@ -107,29 +101,19 @@ def common_part(P: Array, Q: Array, rtol: float, owner: str) -> Common:
     batch = np.broadcast_shapes(P.shape[:-2], Q.shape[:-2])
     P, Q = (np.broadcast_to(X, (*batch, *X.shape[-2:])) for X in (P, Q))
     a, b, d = P.shape[-2], Q.shape[-2], P.shape[-1]
-    m = 0
-    if a and b:
-        turn, sine = np.linalg.svd(outside(Q, P), full_matrices=False)[:2]
-        Q_turned = turn.swapaxes(-1, -2) @ Q  # from the largest angle to A to the smallest
-        counts = np.unique((sine <= rtol).sum(axis=-1))
-        # two subspaces of dimensions a + b > d always share a + b - d directions
-        counts = np.unique(np.maximum(counts, a + b - d))
-        if len(counts) > 1:
-            raise fail(
-                "b",
-                owner,
-                "of intersections with one dimension throughout the batch",
-                describe(f"dimensions from {counts[0]} to {counts[-1]}"),
-                "Index the batch, and take its blades one by one.",
-            )
-        m = int(counts[0]) if len(counts) else max(0, a + b - d)
-    else:
-        Q_turned = Q
-    common, only_b = Q_turned[..., b - m :, :], Q_turned[..., : b - m, :]
-    only_a = P
-    if m:
-        full = np.linalg.qr(P @ common.swapaxes(-1, -2), mode="complete")[0]
-        only_a = full[..., m:].swapaxes(-1, -2) @ P
+    Q_turned, sine = turned_away(P, Q)
+    # two subspaces of dimensions a + b > d always share a + b - d directions
+    counts = np.unique(np.maximum((sine <= rtol).sum(axis=-1), a + b - d))
+    if len(counts) > 1:
+        raise fail(
+            "b",
+            owner,
+            "of intersections with one dimension throughout the batch",
+            describe(f"dimensions from {counts[0]} to {counts[-1]}"),
+            "Index the batch, and take its blades one by one.",
+        )
+    m = int(counts[0]) if len(counts) else max(0, a + b - d)
+    only_a, common, only_b = with_common_part(P, Q_turned, m)
     sign_a = _orientation(np.concatenate([only_a, common], axis=-2), P)
     sign_b = _orientation(np.concatenate([common, only_b], axis=-2), Q)
     return Common(only_a, common, only_b, sign_a, sign_b)

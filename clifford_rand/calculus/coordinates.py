@@ -1,4 +1,4 @@
-"""Coordinates whose metric depends on the point: basis fields, connection, the vector derivative."""
+"""Coordinates whose metric depends on the point, and the vector derivative, by a multivector of symbols too."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -9,9 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import check_choice, check_instance, check_integer, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.algebra import Algebra
+from clifford_rand.basis.rules import bits_of
 from clifford_rand.calculus import charts, fields
+from clifford_rand.calculus.fields import Variables
 from clifford_rand.calculus.matrices import derivation
-from clifford_rand.calculus.operators import DifferentialOperator
+from clifford_rand.calculus.operators import DifferentialOperator, Word
+from clifford_rand.calculus.properties import inverse_gram
 from clifford_rand.multivector.multivector import Multivector
 
 
@@ -93,7 +96,7 @@ class Coordinates:
         names: Sequence[str] | None = None,
         simplify: Callable[[Any], Any] | None = None,
     ) -> None:
-        from clifford_rand.symbolic.matrices import coordinate_symbols, inverse_matrix, simplified
+        from clifford_rand.symbolic.matrices import coordinate_symbols, inverse_matrix
 
         if simplify is not None:
             check_instance(simplify, Callable, "simplify", "Coordinates", "None or a function of an expression")
@@ -114,7 +117,7 @@ class Coordinates:
             self.position = None if position is None else charts.position(position, self.symbols)
         self.gram, known = charts.metric_of(self, metric, lengths, signs)
         self.frame = charts.frame_of(self, frame, known)
-        own = charts.mirrored(simplified(self.frame.T.dot(self.gram).dot(self.frame), simplify))
+        own = charts.mirrored(self.simplified(self.frame.T.dot(self.gram).dot(self.frame)))
         chosen = names if names is not None else ["e" + str(symbol).replace("_", "") for symbol in self.symbols]
         if isinstance(symbols, Multivector) and isinstance(frame, str) and frame == "coordinate" and names is None:
             self.algebra: Algebra = symbols.algebra
@@ -123,8 +126,8 @@ class Coordinates:
         if self.algebra.form.is_degenerate:
             hint = "Without reciprocal vectors: keep differential forms in a Euclidean algebra and take grad ^ F there."
             raise fail("metric", "Coordinates", "non-degenerate", describe(repr(self.algebra)), hint)
-        self.inverse_frame = simplified(inverse_matrix(self.frame), simplify)
-        self.inverse_gram = simplified(inverse_matrix(self.gram), simplify)
+        self.inverse_frame = self.simplified(inverse_matrix(self.frame))
+        self.inverse_gram = self.simplified(inverse_matrix(self.gram))
 
     @classmethod
     def named(cls, name: str, frame: str = "unit", **options: Any) -> "Coordinates":
@@ -153,18 +156,17 @@ class Coordinates:
         symbols, position, lengths = charts.named(name)
         return cls(symbols, position=position, lengths=lengths, frame=frame, **options)
 
+    def simplified(self, expressions: NDArray[Any]) -> NDArray[Any]:
+        """Return an array of expressions, simplified as the entries of the metric are."""
+        from clifford_rand.symbolic.matrices import simplified
+
+        return simplified(expressions, self.simplifier)
+
     # ---- geometry
 
     @property
     def d(self) -> int:
-        """The number of coordinates.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> cr.Coordinates.named("sphere").d
-        2
-        """
+        """The number of coordinates."""
         return len(self.symbols)
 
     @cached_property
@@ -191,65 +193,12 @@ class Coordinates:
         >>> cr.Coordinates.named("polar").reciprocal
         [er, (1/r)*etheta]
         """
-        from clifford_rand.symbolic.matrices import simplified
-
-        matrix = simplified(self.inverse_frame.dot(self.inverse_gram), self.simplifier)
+        matrix = self.simplified(self.inverse_frame.dot(self.inverse_gram))
         return [self.algebra.vector(column.copy()).sparse() for column in matrix.T]
 
-    @cached_property
-    def christoffel(self) -> NDArray[Any]:
-        """Γ^k_ij = ½ Σ_l g^kl (∂_i g_jl + ∂_j g_il - ∂_l g_ij) at [k, i, j].
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> cr.Coordinates.named("polar").christoffel[0]
-        array([[0, 0],
-               [0, -r]], dtype=object)
-        """
-        from clifford_rand.symbolic.coefficients import derivative
-        from clifford_rand.symbolic.matrices import simplified
-
-        slopes = np.stack([derivative(self.gram, symbol) for symbol in self.symbols])  # [i, j, l]
-        lowered = (slopes + np.swapaxes(slopes, 0, 1) - np.moveaxis(slopes, 0, 2)) / 2  # [i, j, l]
-        return simplified(np.einsum("kl,ijl->kij", self.inverse_gram, lowered), self.simplifier)
-
-    @cached_property
-    def connection(self) -> NDArray[Any]:
-        """ω_i with D_i f_a = Σ_b (ω_i)_ba f_b for the frame f_a, at [i, b, a]: E⁻¹ (∂_i E + Γ_i E).
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> cr.Coordinates.named("polar").connection[1]  # unit vectors turn with theta
-        array([[0, -1],
-               [1, 0]], dtype=object)
-        """
-        from clifford_rand.symbolic.coefficients import derivative
-        from clifford_rand.symbolic.matrices import simplified
-
-        matrices = []
-        for i, symbol in enumerate(self.symbols):
-            turned = derivative(self.frame, symbol) + self.christoffel[:, i, :].dot(self.frame)
-            matrices.append(simplified(self.inverse_frame.dot(turned), self.simplifier))
-        return np.stack(matrices)
-
-    @cached_property
-    def volume(self) -> Any:
-        """√|det g|, by which du^1 … du^d is multiplied in an integral.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> cr.Coordinates.named("spherical").volume
-        r**2*sin(theta)
-        """
-        from clifford_rand.basis.metric import metric_of_gram
-        from clifford_rand.symbolic.matrices import positive_root, sign_of, simplified
-
-        det = simplified(np.array([metric_of_gram(self.gram).determinant], dtype=object), self.simplifier)[0]
-        return positive_root(det * (sign_of(det) or 1))
-
+    christoffel = cached_property(fields.christoffel)
+    connection = cached_property(fields.connection)
+    volume = cached_property(fields.volume)
     christoffel_first = fields.christoffel_first
     riemann = fields.riemann
     ricci = fields.ricci
@@ -338,3 +287,46 @@ class Coordinates:
 
     def __repr__(self) -> str:
         return f"<Coordinates ({', '.join(map(str, self.symbols))}) of {self.algebra!r}>"
+
+
+def gradient(x: Multivector) -> DifferentialOperator:
+    """Return the derivative by a vector x of symbols, ∇ = Σ e^i ∂/∂x_i, or by any multivector of symbols.
+
+    For other grades it is ∂_X = Σ_J e^J ∂/∂X_J over the components X_J e_J of X, ⟨e^J e_K⟩ = δ_JK (D. Hestenes and
+    G. Sobczyk, "Clifford Algebra to Geometric Calculus", 1984, section 2-2). Operators by different variables may be
+    multiplied and added.
+
+    Raises
+    ------
+    ArgumentError
+        For a degenerate metric, or one that depends on x, and for coefficients that are not distinct symbols.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> x, B = alg.symbols("x", 1), alg.symbols("B", 2)
+    >>> grad = cr.gradient(x)
+    >>> grad * x, grad ^ x, grad * (x * x)
+    (3, 0, 2*x1*e1 + 2*x2*e2 + 2*x3*e3)
+    >>> (alg.e1 | grad) * x
+    e1
+    >>> cr.gradient(B) * (B * B), (cr.gradient(B) * grad) * (B * x)
+    (2*B12*e12 + 2*B13*e13 + 2*B23*e23, -3)
+    """
+    from clifford_rand.symbolic.matrices import coordinate_symbols
+
+    if not isinstance(x, Multivector) or x.ndim:
+        raise fail("x", "gradient", 'a vector of symbols, as alg.symbols("x", 1)', x)
+    if x.grades == (1,):
+        return Coordinates(x).grad
+    symbols = coordinate_symbols(x.coefficients.tolist(), (), "gradient")
+    rows = inverse_gram(x.algebra, "gradient", x.dtype)
+    reciprocal = [x.algebra.vector(row.copy()).sparse() for row in rows]
+    terms: dict[Word, Multivector] = {}
+    for place, mask in enumerate(int(mask) for mask in x.keys.masks):
+        blade = x.algebra.scalar(1)
+        for i in reversed(list(bits_of(mask))):
+            blade = blade.wedge(reciprocal[i])
+        terms[(place,)] = blade
+    return DifferentialOperator(Variables(x.algebra, symbols), terms)

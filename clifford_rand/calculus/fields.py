@@ -127,10 +127,8 @@ def to_ambient(chart: Any, F: Any) -> Multivector:
     >>> chart.to_ambient(chart.algebra.er)
     cos(theta)*e1 + sin(theta)*e2
     """
-    from clifford_rand.symbolic.matrices import simplified
-
     point = position_of(chart, "to_ambient")
-    matrix = simplified(chart.tangents.dot(chart.frame), chart.simplifier)
+    matrix = chart.simplified(chart.tangents.dot(chart.frame))
     return chart.as_field(F, "to_ambient").outermorphism(matrix, point.algebra)
 
 
@@ -152,7 +150,7 @@ def from_ambient(chart: Any, F: Multivector, x: Any = None) -> Multivector:
     >>> chart.from_ambient(x, x).simplify()
     r*er
     """
-    from clifford_rand.symbolic.matrices import simplified, substituted
+    from clifford_rand.symbolic.matrices import substituted
 
     point = position_of(chart, "from_ambient")
     if not hasattr(F, "algebra") or F.algebra != point.algebra:
@@ -162,7 +160,7 @@ def from_ambient(chart: Any, F: Multivector, x: Any = None) -> Multivector:
         F = F.new(F.keys, substituted(F.coefficients, symbols, point.values.tolist()))
     metric = point.algebra.form.gram.astype(object)
     inverse = chart.inverse_frame.dot(chart.inverse_gram).dot(chart.tangents.T).dot(metric)
-    return F.outermorphism(np.asarray(simplified(inverse, chart.simplifier)), chart.algebra)
+    return F.outermorphism(np.asarray(chart.simplified(inverse)), chart.algebra)
 
 
 class Variables:
@@ -188,6 +186,58 @@ class Variables:
         return f"<Variables ({', '.join(map(str, self.symbols))}) of {self.algebra!r}>"
 
 
+def christoffel(chart: Any) -> NDArray[Any]:
+    """Return Γ^k_ij = ½ Σ_l g^kl (∂_i g_jl + ∂_j g_il - ∂_l g_ij) at [k, i, j].
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> cr.Coordinates.named("polar").christoffel[0]
+    array([[0, 0],
+           [0, -r]], dtype=object)
+    """
+    from clifford_rand.symbolic.coefficients import derivative
+
+    slopes = np.stack([derivative(chart.gram, symbol) for symbol in chart.symbols])  # [i, j, l]
+    lowered = (slopes + np.swapaxes(slopes, 0, 1) - np.moveaxis(slopes, 0, 2)) / 2  # [i, j, l]
+    return chart.simplified(np.einsum("kl,ijl->kij", chart.inverse_gram, lowered))
+
+
+def connection(chart: Any) -> NDArray[Any]:
+    """Return ω_i with D_i f_a = Σ_b (ω_i)_ba f_b for the frame f_a, at [i, b, a]: E⁻¹ (∂_i E + Γ_i E).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> cr.Coordinates.named("polar").connection[1]  # unit vectors turn with theta
+    array([[0, -1],
+           [1, 0]], dtype=object)
+    """
+    from clifford_rand.symbolic.coefficients import derivative
+
+    matrices = []
+    for i, symbol in enumerate(chart.symbols):
+        turned = derivative(chart.frame, symbol) + chart.christoffel[:, i, :].dot(chart.frame)
+        matrices.append(chart.simplified(chart.inverse_frame.dot(turned)))
+    return np.stack(matrices)
+
+
+def volume(chart: Any) -> Any:
+    """Return √|det g|, by which du^1 … du^d is multiplied in an integral.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> cr.Coordinates.named("spherical").volume
+    r**2*sin(theta)
+    """
+    from clifford_rand.basis.metric import metric_of_gram
+    from clifford_rand.symbolic.matrices import positive_root, sign_of
+
+    det = chart.simplified(np.array([metric_of_gram(chart.gram).determinant], dtype=object))[0]
+    return positive_root(det * (sign_of(det) or 1))
+
+
 def christoffel_first(chart: Any) -> NDArray[Any]:
     """Return Γ_kij = Σ_l g_kl Γ^l_ij at [k, i, j].
 
@@ -198,9 +248,7 @@ def christoffel_first(chart: Any) -> NDArray[Any]:
     array([[0, r],
            [r, 0]], dtype=object)
     """
-    from clifford_rand.symbolic.matrices import simplified
-
-    return simplified(np.einsum("kl,lij->kij", chart.gram, chart.christoffel), chart.simplifier)
+    return chart.simplified(np.einsum("kl,lij->kij", chart.gram, chart.christoffel))
 
 
 def riemann(chart: Any) -> NDArray[Any]:
@@ -215,12 +263,11 @@ def riemann(chart: Any) -> NDArray[Any]:
     False
     """
     from clifford_rand.symbolic.coefficients import derivative
-    from clifford_rand.symbolic.matrices import simplified
 
     G = chart.christoffel
     slopes = np.stack([derivative(G, symbol) for symbol in chart.symbols])  # [i, k, j, l]
     first = np.einsum("ikjl->klij", slopes) + np.einsum("kim,mjl->klij", G, G)  # ∂_i Γ^k_jl + Γ^k_im Γ^m_jl
-    return simplified(first - np.swapaxes(first, 2, 3), chart.simplifier)
+    return chart.simplified(first - np.swapaxes(first, 2, 3))
 
 
 def ricci(chart: Any) -> NDArray[Any]:
@@ -233,9 +280,7 @@ def ricci(chart: Any) -> NDArray[Any]:
     >>> bool(black_hole.ricci().any())  # Schwarzschild's metric solves Einstein's equations without matter
     False
     """
-    from clifford_rand.symbolic.matrices import simplified
-
-    return simplified(np.einsum("klkj->lj", riemann(chart)), chart.simplifier)
+    return chart.simplified(np.einsum("klkj->lj", riemann(chart)))
 
 
 def scalar_curvature(chart: Any) -> Any:
@@ -247,10 +292,8 @@ def scalar_curvature(chart: Any) -> Any:
     >>> cr.Coordinates.named("sphere").scalar_curvature()
     2/R**2
     """
-    from clifford_rand.symbolic.matrices import simplified
-
     total = np.einsum("lj,lj->", chart.inverse_gram, ricci(chart))
-    return simplified(np.array([total], dtype=object), chart.simplifier)[0]
+    return chart.simplified(np.array([total], dtype=object))[0]
 
 
 def is_flat(chart: Any) -> bool:

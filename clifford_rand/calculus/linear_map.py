@@ -73,14 +73,7 @@ class LinearMap:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The batch axes: ``()`` for one map.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> cr.LinearMap(cr.Algebra(2), np.ones((5, 2, 2))).shape
-        (5,)
-        """
+        """The batch axes: ``()`` for one map."""
         return self.matrix.shape[:-2]
 
     def __getitem__(self, index: Any) -> "LinearMap":

@@ -135,14 +135,7 @@ class SimplicialChain:
 
     @property
     def k(self) -> int:
-        """The dimension of the simplices.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> cr.SimplicialChain.box(cr.Algebra(2), [0, 0], [1, 1]).k
-        2
-        """
+        """The dimension of the simplices."""
         return int(self.simplices.shape[1]) - 1
 
     def map(self, function: Field) -> "SimplicialChain":

@@ -272,10 +272,6 @@ def cross_simplex(
         A subset whose reciprocal condition number, in the 1-norm and with rows scaled to peak 1, is at most ``rtol`` is
         taken for dependent; its products come one by one from `cross_log`, exactly so. Default: that of `cross`.
 
-    Returns
-    -------
-    Facets
-
     Raises
     ------
     ArgumentError

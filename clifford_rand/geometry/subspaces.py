@@ -251,17 +251,8 @@ def join_and_meet(A: Any, B: Any, owner: str, rtol: float = 1e-9) -> tuple[Any, 
     Q_a, Q_b = (
         np.broadcast_to(Q, (*shape, *Q.shape[-2:])).reshape(count, *Q.shape[-2:]).astype(dtype) for Q in (Q_a, Q_b)
     )
-    if a and b:
-        outside = Q_b - (Q_b @ Q_a.conj().swapaxes(-1, -2)) @ Q_a  # the part of B's basis outside A
-        # twice, as a small rest of the first keeps its rounding
-        outside = outside - (outside @ Q_a.conj().swapaxes(-1, -2)) @ Q_a
-        turn, sine = np.linalg.svd(outside, full_matrices=False)[:2]  # sines of the principal angles, the largest first
-        Q_b = (
-            turn.conj().swapaxes(-1, -2) @ Q_b
-        )  # principal directions of B, from the largest angle to A to the smallest
-        common = (sine <= limit).sum(axis=-1)  # the dimension of the intersection
-    else:
-        common = np.zeros(len(Q_b), dtype=int)
+    Q_b, sine = turned_away(Q_a, Q_b)
+    common = (sine <= limit).sum(axis=-1)  # the dimension of the intersection
     counts = sorted({int(m) for m in common})
     joins = scatter_keys(A.algebra.d, tuple(sorted(a + b - m for m in counts)), live)
     meets = scatter_keys(A.algebra.d, tuple(counts), live)
@@ -280,13 +271,7 @@ def _combine(
     A: NDArray[Any], B: NDArray[Any], Q_a: NDArray[Any], Q_b: NDArray[Any], m: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the coefficients of join and meet; the last m rows of Q_b are common, the others are not."""
-    b = Q_b.shape[-2]
-    common, only_b = Q_b[:, b - m :], Q_b[:, : b - m]
-    only_a = Q_a
-    if m:  # what of A is orthogonal to the common part
-        # the last rows are orthogonal to the common ones
-        turned = np.linalg.qr((Q_a @ common.conj().swapaxes(-1, -2)), mode="complete")[0]
-        only_a = turned[..., m:].conj().swapaxes(-1, -2) @ Q_a
+    only_a, common, only_b = with_common_part(Q_a, Q_b, m)
     whole = np.concatenate([only_a, common, only_b], axis=-2)
     factor_a = _coefficient(A, np.concatenate([only_a, common], axis=-2))
     factor_b = _coefficient(B, np.concatenate([common, only_b], axis=-2))
@@ -301,6 +286,32 @@ def _combine(
     first = np.argmax(size >= 0.5 * size.max(axis=-1, keepdims=True), axis=-1)[:, None]
     phase = np.take_along_axis(J, first, axis=-1) / np.take_along_axis(size, first, axis=-1)
     return J / phase, factor_a * factor_b * volume * phase * wedge_rows(common)
+
+
+def outside(Q: NDArray[Any], P: NDArray[Any]) -> NDArray[Any]:
+    """Return the part of Q's rows (..., b, d) orthogonal to orthonormal rows P (..., a, d); accurate if it is small."""
+    for _ in range(2):  # a second pass takes away what rounding of the first left inside
+        Q = Q - (Q @ P.conj().swapaxes(-1, -2)) @ P
+    return Q
+
+
+def turned_away(P: NDArray[Any], Q: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return Q's principal directions (..., b, d) and the sines of their angles to P's span, the largest first."""
+    if not (P.shape[-2] and Q.shape[-2]):
+        return Q, np.ones(Q.shape[:-1])
+    turn, sine = np.linalg.svd(outside(Q, P), full_matrices=False)[:2]
+    return turn.conj().swapaxes(-1, -2) @ Q, sine
+
+
+def with_common_part(P: NDArray[Any], Q: NDArray[Any], m: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return rows of P's span orthogonal to the last m of Q, which lie in it, those m rows, and the others of Q."""
+    b = Q.shape[-2]
+    common, only_a = Q[..., b - m :, :], P
+    if m:
+        # the last columns of the complete Q are orthogonal to the first m, which span the common part
+        turn = np.linalg.qr(P @ common.conj().swapaxes(-1, -2), mode="complete")[0]
+        only_a = turn[..., m:].conj().swapaxes(-1, -2) @ P
+    return only_a, common, Q[..., : b - m, :]
 
 
 def _coefficient(A: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
