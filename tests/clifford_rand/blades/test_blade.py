@@ -110,7 +110,7 @@ def test_star_law_in_fifty_dimensions():
     d = 50
     gram = rng.standard_normal((d, d))
     for alg in (None, cr.Algebra(20, 30), cr.Algebra(metric=gram + gram.T), cr.Algebra(40, 0, 10)):
-        for k in (0, 1, 7, 25, 40, 49, 50):
+        for k in (0, 1, 7, 25, 40, 48, 49, 50):
             A, B = (cr.Blade(rng.standard_normal((k, d)), alg) for _ in range(2))
             whole = A.star() ^ B
             sign, log = np.linalg.slogdet(whole.factors)
@@ -158,20 +158,6 @@ def test_nothing_overflows_in_five_thousand_dimensions():
     with pytest.warns(RuntimeWarning, match="overflow"):
         assert A.norm() == np.inf
     assert cr.Blade(1e-150 * X).norm() == 0
-
-
-def test_codimension_two():
-    """The large complement by two vectors: orthogonal to all rows, and of their volume."""
-    rng = np.random.default_rng(6)
-    d = 300
-    A = cr.Blade(rng.standard_normal((d - 2, d)))
-    star = A.star()
-    assert star.factors.shape == (2, d)
-    assert np.abs(A.factors @ star.factors.T).max() < 1e-11
-    sign, log = np.linalg.slogdet(A.factors @ A.factors.T)
-    assert sign == 1
-    np.testing.assert_allclose(2 * star.log_norm(), log, rtol=1e-12)
-    assert np.linalg.slogdet(np.concatenate([star.factors, A.factors]))[0] * star.sign == 1
 
 
 def test_scales_and_precision():

@@ -95,32 +95,6 @@ def test_factors_of_nearly_dependent_vectors_batches_and_dtypes():
     assert all(isinstance(value, int | Fraction) for a in factors for value in a.coefficients.tolist())
 
 
-def test_join_and_meet_share_the_factors():
-    """A = A' ∧ M, B = M ∧ B' and J = A' ∧ M ∧ B', for subspaces with a common part of every dimension."""
-    rng = np.random.default_rng(5)
-    for alg in some():
-        d = alg.d
-        for a in range(d + 1):
-            for b in range(d + 1):
-                for m in range(max(0, a + b - d), min(a, b) + 1):
-                    M = blade(alg, rng, m)
-                    first, second = blade(alg, rng, a - m), blade(alg, rng, b - m)
-                    A, B, J = first ^ M, M ^ second, (first ^ M) ^ second
-                    join, meet = A.join(B), A.meet(B)
-                    assert join.grades == (a + b - m,), (alg, a, b, m)
-                    assert meet.grades == (m,)
-                    assert join.is_blade()
-                    np.testing.assert_allclose(np.linalg.norm(join.values), 1, rtol=1e-12)
-                    length = J.values @ join.values  # J = length · join, so meet = length · M
-                    assert (length * join).isclose(J, rtol=1e-7)
-                    assert meet.isclose(length * M, rtol=1e-7)
-                    if m == 0:
-                        assert (meet * join).isclose(A ^ B, rtol=1e-7)
-                    if a + b - m == d:
-                        assert join.isclose(alg.I * 1.0)
-                        assert meet.isclose(A & B, rtol=1e-7)
-
-
 def test_join_and_meet_of_batches_scales_and_dtypes():
     rng = np.random.default_rng(6)
     alg = cr.Algebra(4)
@@ -168,6 +142,7 @@ def test_lines_and_planes_of_projective_geometry():
 
 
 def test_projection_and_rejection():
+    """By their definitions; that they are outermorphisms and orthogonal is tested with `Blade`, which agrees."""
     rng = np.random.default_rng(7)
     for alg in (*algebras(3), cr.Algebra(3, 1), cr.Algebra(2, 1, 1)):
         for s in range(1, alg.d + 1):
@@ -181,20 +156,13 @@ def test_projection_and_rejection():
                 size *= max(1.0, float(np.abs(alg.metric).max())) ** (2 * alg.d)
                 close = {"rtol": 1e-9, "atol": 1e-11 * size}
                 assert A.reject(B).isclose((A ^ B) * B.inv(), **close)
-                assert a.project(B).isclose(a - a.reject(B), **close)
+                assert (A ^ a).reject(B).isclose(A.reject(B) ^ a.reject(B), **close)
                 if alg.form.counts[2] and r > s:  # a point on a plane, maybe
                     with pytest.raises(cr.ArgumentError, match=r"'A' parameter of project .*pga\.project"):
                         A.project(B)
                 else:
                     assert A.project(B).isclose((A << B) * B.inv(), **close), (alg, s, r)
-                    assert A.project(B).project(B).isclose(A.project(B), **close)
-                    assert A.project(1e120 * B).isclose(A.project(B), **close)
-                if not (alg.form.counts[2] and r >= s):
-                    assert (A ^ a).project(B).isclose(A.project(B) ^ a.project(B), **close)
-                assert (A ^ a).reject(B).isclose(A.reject(B) ^ a.reject(B), **close)
-                assert (A.reject(B) ^ B).isclose(A ^ B, **close)
-                assert (a.reject(B) << B).isclose(0, **close)
-            assert B.project(B).isclose(B, rtol=1e-8 / square)
+                    assert A.project(1e120 * B).project(B).isclose(A.project(B), **close)
 
 
 def test_reflections():
