@@ -53,7 +53,6 @@ class Blade(Relations):
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> A = cr.Blade([[1.0, 0, 0], [1, 2, 0]])
     >>> A.grade, A.to_multivector()
     (2, 2.0*e12)
@@ -75,7 +74,6 @@ class Blade(Relations):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> A = cr.Blade([[3e200, 4e200]]).normalized()
         >>> round(float(A.norm()), 12), A.isclose(cr.Blade([[0.6, 0.8]]))
         (1.0, True)
@@ -94,7 +92,6 @@ class Blade(Relations):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> A = cr.Blade([[1.0, 2, 3], [4, 5, 7]]).canonical()
         >>> A.factors.round(9), float(A.sign), round(float(A.log_scale), 9)  # log 5 for -5 e13
         (array([[1. , 0.2, 0. ],
@@ -164,7 +161,6 @@ class Blade(Relations):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> A = cr.Algebra(4)("3*e12 + 4*e13")
         >>> cr.Blade.from_multivector(A).to_multivector().isclose(A)
         True

@@ -54,7 +54,6 @@ class LargeBlade:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((10, 100_000)).astype(np.float32)
     >>> A, B = cr.LargeBlade(X), cr.LargeBlade(X[:5] + 0.1 * rng.standard_normal((5, 100_000)))
@@ -121,7 +120,6 @@ class LargeBlade:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> A, B = cr.LargeBlade(np.eye(2, 5)), cr.LargeBlade(np.eye(1, 5, 3))
         >>> A ^ B, cr.wedge(A, B, A).is_zero
         (<LargeBlade of grade 3 in R^5>, True)
@@ -137,7 +135,6 @@ class LargeBlade:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> A, B = cr.LargeBlade(1e200 * np.eye(2, 9)), cr.LargeBlade(-1e200 * np.eye(2, 9)[::-1])
         >>> sign, log = A.log_inner(B)
         >>> sign, round(float(log / np.log(10)), 6)
@@ -157,7 +154,6 @@ class LargeBlade:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> bool(abs(cr.LargeBlade(1e200 * np.eye(3, 1000)).log_norm() - 600 * np.log(10)) < 1e-9)
         True
         """
@@ -181,7 +177,6 @@ class LargeBlade:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> A, B = cr.LargeBlade(np.eye(1, 99)), cr.LargeBlade(np.eye(1, 99) + 1e-10 * np.eye(1, 99, 5))
         >>> print(A.principal_angles(B))
         [1.e-10]
@@ -194,7 +189,6 @@ class LargeBlade:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> A, B = cr.LargeBlade([[1.0, 0]]), cr.LargeBlade([[1.0, 1.0]])
         >>> round(A.distance(B), 6), round(A.distance(B, "chordal"), 6)
         (0.785398, 0.707107)
@@ -221,7 +215,6 @@ class LargeBlade:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> A, B = cr.LargeBlade(np.eye(3, 10)), cr.LargeBlade(np.eye(3, 10, 2))
         >>> A.intersection(B).orthonormal_basis().round(9).argmax()
         np.int64(2)
@@ -236,7 +229,6 @@ class LargeBlade:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> A = cr.LargeBlade(np.eye(3, 1000))
         >>> A.contains(cr.LargeBlade(np.eye(1, 1000, 2))), A.contains(cr.LargeBlade(np.eye(1, 1000, 3)))
         (True, False)
@@ -254,7 +246,6 @@ class LargeBlade:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.LargeBlade(np.eye(2, 9)).coordinates(np.arange(18.0).reshape(2, 9))
         array([[ 0.,  1.],
                [ 9., 10.]])
@@ -273,7 +264,6 @@ class LargeBlade:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.LargeBlade([[1, 1, 0], [0, 1, 1]]).project_vectors([[3, 0, 0]]).round(9)
         array([[ 2.,  1., -1.]])
         """
@@ -289,7 +279,6 @@ class LargeBlade:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.LargeBlade([[1, 1, 0], [0, 1, 1]]).reject_vectors([[3, 0, 0]]).round(9)
         array([[ 1., -1.,  1.]])
         """
@@ -306,7 +295,6 @@ class LargeBlade:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> A = cr.LargeBlade([[1, 1, 0], [0, 1, 1]])
         >>> Q = A.orthonormal_basis()
         >>> np.allclose(Q @ Q.T, np.eye(2)), cr.LargeBlade(Q).contains(A)

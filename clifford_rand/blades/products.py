@@ -24,7 +24,6 @@ class Products(Storage):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> A = cr.Blade([[1.0, 0, 0]]) ^ cr.Blade([[0, 2.0, 0]])
         >>> A.grade, A.to_multivector()
         (2, 2.0*e12)
@@ -55,7 +54,6 @@ class Products(Storage):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> A, B = cr.Blade([[1.0, 0, 0], [0, 1, 0]]), cr.Blade([[0, 1.0, 0], [0, 0, 1]])
         >>> (A & B).isclose(cr.Blade([[0, 1.0, 0]]))
         True
@@ -82,7 +80,6 @@ class Products(Storage):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> A = cr.Blade(1e5 * np.eye(100))
         >>> sign, log = A.log_inner(A)
         >>> float(sign), round(float(log) / np.log(10))
@@ -121,7 +118,6 @@ class Products(Storage):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> A, B = cr.Blade([[1.0, 0, 0], [0, 1, 0]]), cr.Blade([[2.0, 0, 5], [0, 3, 0]])
         >>> round(float(A.inner(B)), 12)
         6.0
@@ -151,7 +147,6 @@ class Products(Storage):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> A = cr.Blade(np.random.default_rng(0).standard_normal((100, 5000)))
         >>> round(float(A.log_norm()))
         425
@@ -165,7 +160,6 @@ class Products(Storage):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> round(float(cr.Blade([[3.0, 4.0]]).norm()), 12)
         5.0
         """
@@ -215,7 +209,6 @@ class Products(Storage):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.Blade([[1.0, 0, 0], [0, 2.0, 0]]).star().to_multivector().isclose(2 * cr.Algebra(3).e3)
         True
         >>> A = cr.Blade([[1.0, 2, 3, 4], [0, 1, 0, 1], [1, 0, 0, 5]])
@@ -248,7 +241,6 @@ class Products(Storage):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.Blade([[1.0, 0, 0]]).dual().to_multivector().isclose(-cr.Algebra(3).e23)
         True
         """

@@ -38,7 +38,6 @@ class Relations(Products):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.Blade([[1.0, 0, 0], [1, 1, 0]]).contains([[3.0, 4, 0], [3, 4, 1e-6]])
         array([ True, False])
         """
@@ -67,7 +66,6 @@ class Relations(Products):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> A, B = cr.Blade([[1.0, 0, 0, 0], [0, 1, 0, 0]]), cr.Blade([[0, 3.0, 0, 0], [0, 0, 1, 0]])
         >>> print(A.join(B).to_multivector(), A.meet(B).to_multivector())
         1.0*e123 3.0*e2
@@ -120,7 +118,6 @@ class Relations(Products):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> print(cr.Blade([[1.0, 0, 0]]).principal_angles(cr.Blade([[1.0, 1e-10, 0]])))
         [1.e-10]
         """
@@ -145,7 +142,6 @@ class Relations(Products):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> A, B = cr.Blade([[1.0, 0]]), cr.Blade([[1.0, 1.0]])
         >>> round(float(A.distance(B)), 6), round(float(A.distance(B, "chordal")), 6)
         (0.785398, 0.707107)
@@ -174,7 +170,6 @@ class Relations(Products):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> A = cr.Blade([[1.0, 0, 0], [0, 1.0, 0]])
         >>> A.isclose(cr.Blade([[1.0, 1.0, 0], [0, 1.0, 0]])), A.isclose(cr.Blade([[0, 1.0, 0], [1.0, 0, 0]]))
         (True, False)
@@ -213,7 +208,6 @@ class Relations(Products):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.Blade([[1.0, 0, 0], [1, 1, 0]]).project_vectors([1.0, 2, 3]).round(12)
         array([1., 2., 0.])
         """
@@ -239,7 +233,6 @@ class Relations(Products):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> A, B = cr.Blade([[1.0, 0, 2]]), cr.Blade([[1.0, 0, 0], [0, 1, 0]])
         >>> A.project(B).isclose(cr.Blade([[1.0, 0, 0]]))
         True

@@ -72,7 +72,6 @@ class Coordinates:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> polar = cr.Coordinates("r theta", position=["r*cos(theta)", "r*sin(theta)"])
     >>> polar.gram
     array([[1, 0],
@@ -147,7 +146,6 @@ class Coordinates:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> chart = cr.Coordinates.named("cylindrical")
         >>> chart.grad * chart.symbols[0]
         erho
@@ -175,7 +173,6 @@ class Coordinates:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.Coordinates.named("polar").tangents[:, 1]
         array([-r*sin(theta), r*cos(theta)], dtype=object)
         """
@@ -189,7 +186,6 @@ class Coordinates:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.Coordinates.named("polar").reciprocal
         [er, (1/r)*etheta]
         """
@@ -212,7 +208,6 @@ class Coordinates:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> polar = cr.Coordinates.named("polar")
         >>> polar.grad * polar.field("f", 0)
         Derivative(f(r, theta), r)*er + (Derivative(f(r, theta), theta)/r)*etheta
@@ -229,7 +224,6 @@ class Coordinates:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> polar = cr.Coordinates.named("polar")
         >>> polar.covariant(polar.algebra.er, 1), polar.covariant(polar.algebra.er_etheta, 1)
         (etheta, 0)
@@ -247,7 +241,6 @@ class Coordinates:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.Coordinates.named("polar").is_constant, cr.Coordinates("x y", lengths=[1, 1]).is_constant
         (False, True)
         """
@@ -259,7 +252,6 @@ class Coordinates:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.Coordinates.named("cylindrical").grad
         <erho D_rho + (1/rho)*ephi D_phi + ez D_z>
         """
@@ -270,7 +262,6 @@ class Coordinates:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> polar = cr.Coordinates.named("polar")
         >>> polar.grad * polar.partial(1)
         <er D_r D_theta + (1/r)*etheta D_theta D_theta>
@@ -303,7 +294,6 @@ def gradient(x: Multivector) -> DifferentialOperator:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> x, B = alg.symbols("x", 1), alg.symbols("B", 2)
     >>> grad = cr.gradient(x)

@@ -20,7 +20,6 @@ def as_field(chart: Any, F: Any, owner: str = "as_field") -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> polar = cr.Coordinates.named("polar")
     >>> polar.as_field(polar.symbols[0]).grades
     (0,)
@@ -47,7 +46,6 @@ def divergence(chart: Any, F: Any) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> chart = cr.Coordinates.named("spherical")
     >>> r = chart.symbols[0]
     >>> chart.divergence(chart.algebra.er / r**2).simplify()  # a point charge
@@ -61,7 +59,6 @@ def curl(chart: Any, F: Any) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> chart = cr.Coordinates.named("polar")
     >>> r, theta = chart.symbols
     >>> chart.curl(r * chart.algebra.etheta).simplify()  # a turning disc: twice its angular velocity
@@ -75,7 +72,6 @@ def vector_curl(chart: Any, F: Any) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> chart = cr.Coordinates.named("cylindrical")
     >>> rho = chart.symbols[0]
     >>> chart.vector_curl(rho * chart.algebra.ephi)  # a turning disc: twice its angular velocity
@@ -99,7 +95,6 @@ def laplacian(chart: Any, F: Any) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> chart = cr.Coordinates.named("polar")
     >>> r, theta = chart.symbols
     >>> chart.laplacian(r**3).simplify()
@@ -122,7 +117,6 @@ def to_ambient(chart: Any, F: Any) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> chart = cr.Coordinates.named("polar")
     >>> chart.to_ambient(chart.algebra.er)
     cos(theta)*e1 + sin(theta)*e2
@@ -144,7 +138,6 @@ def from_ambient(chart: Any, F: Multivector, x: Any = None) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> chart = cr.Coordinates.named("polar")
     >>> x = cr.Algebra(2).symbols("x", 1)
     >>> chart.from_ambient(x, x).simplify()
@@ -191,7 +184,6 @@ def christoffel(chart: Any) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.Coordinates.named("polar").christoffel[0]
     array([[0, 0],
            [0, -r]], dtype=object)
@@ -208,7 +200,6 @@ def connection(chart: Any) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.Coordinates.named("polar").connection[1]  # unit vectors turn with theta
     array([[0, -1],
            [1, 0]], dtype=object)
@@ -227,7 +218,6 @@ def volume(chart: Any) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.Coordinates.named("spherical").volume
     r**2*sin(theta)
     """
@@ -243,7 +233,6 @@ def christoffel_first(chart: Any) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.Coordinates.named("polar").christoffel_first()[1]  # of theta
     array([[0, r],
            [r, 0]], dtype=object)
@@ -258,7 +247,6 @@ def riemann(chart: Any) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> bool(cr.Coordinates.named("polar").riemann().any())
     False
     """
@@ -275,7 +263,6 @@ def ricci(chart: Any) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> black_hole = cr.Coordinates("t r theta phi", metric=["1-2/r", "-1/(1-2/r)", "-r**2", "-r**2*sin(theta)**2"])
     >>> bool(black_hole.ricci().any())  # Schwarzschild's metric solves Einstein's equations without matter
     False
@@ -288,7 +275,6 @@ def scalar_curvature(chart: Any) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.Coordinates.named("sphere").scalar_curvature()
     2/R**2
     """
@@ -301,7 +287,6 @@ def is_flat(chart: Any) -> bool:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.Coordinates.named("polar").is_flat(), cr.Coordinates.named("sphere").is_flat()
     (True, False)
     """

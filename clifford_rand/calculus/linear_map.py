@@ -41,7 +41,6 @@ class LinearMap:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(2)
     >>> f = cr.LinearMap(alg, [[1, 2], [3, 4]])
     >>> f
@@ -85,7 +84,6 @@ class LinearMap:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.LinearMap(cr.Algebra(2), [[1, 2], [3, 4]]).images()
         [e1 + 3*e2, 2*e1 + 4*e2]
         """
@@ -107,7 +105,6 @@ class LinearMap:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> alg = cr.Algebra(3)
         >>> cr.LinearMap(alg, [[1, 0, 0], [0, 2, 0], [0, 0, 5]]).derivation(alg.e13)
         6*e13
@@ -140,7 +137,6 @@ class LinearMap:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> third = cr.LinearMap(cr.Algebra(2), [[1, 2], [3, 4]]) / 3
         >>> third.isclose(third * (1 + 1e-12)), third.isclose(third * 1.01)
         (True, False)
@@ -158,7 +154,6 @@ class LinearMap:
         Examples
         --------
         >>> import sympy
-        >>> import clifford_rand as cr
         >>> t = sympy.Symbol("t", real=True)
         >>> f = cr.LinearMap(cr.Algebra(1), [[sympy.cos(t) ** 2 + sympy.sin(t) ** 2]])
         >>> f.simplify()
@@ -175,7 +170,6 @@ class LinearMap:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> f = cr.LinearMap.from_symbols(cr.Algebra(2), "f")
         >>> f.subs({f.matrix[0, 1]: 0, f.matrix[1, 1]: 5})
         <LinearMap of Algebra(2): e1 -> f_11*e1 + f_21*e2, e2 -> 5*e2>
@@ -187,7 +181,6 @@ class LinearMap:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> f = cr.LinearMap(cr.Algebra(2), [[1, 2], [3, 4]])
         >>> f.astype(float).matrix
         array([[1., 2.],
@@ -252,7 +245,6 @@ class LinearMap:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> f = cr.LinearMap.from_symbols(cr.Algebra(2), "f")
         >>> (f.inverse() @ f).simplify()
         <LinearMap of Algebra(2): e1 -> e1, e2 -> e2>
@@ -277,7 +269,6 @@ class LinearMap:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> alg = cr.Algebra(1, 1)
         >>> int(cr.LinearMap(alg, [[1, 2], [3, 4]]).trace()), cr.LinearMap.from_symbols(alg, "f").trace()
         (5, f_11 + f_22)
@@ -290,7 +281,6 @@ class LinearMap:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> alg = cr.Algebra(2)
         >>> int(cr.LinearMap(alg, [[2**40, 0], [0, 2**40]]).determinant()) == 2**80
         True
@@ -308,7 +298,6 @@ class LinearMap:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.LinearMap(cr.Algebra(3), [[2, 1, 0], [0, 3, 0], [0, 0, 5]]).characteristic_coefficients()
         array([ 1, 10, 31, 30])
         """

@@ -136,7 +136,6 @@ def identity(cls: Any, algebra: Algebra) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(2)
     >>> cr.LinearMap.identity(alg)
     <LinearMap of Algebra(2): e1 -> e1, e2 -> e2>
@@ -151,7 +150,6 @@ def from_images(cls: Any, algebra: Algebra, images: Sequence[Multivector]) -> An
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(2)
     >>> cr.LinearMap.from_images(alg, [alg.e2, -alg.e1]).matrix
     array([[ 0, -1],
@@ -183,7 +181,6 @@ def from_function(cls: Any, algebra: Algebra, function: Callable[[Multivector], 
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> cr.LinearMap.from_function(alg, lambda a: a - 2 * (a | alg.e1) * alg.e1).matrix.diagonal()
     array([-1,  1,  1])
@@ -209,7 +206,6 @@ def from_versor(cls: Any, V: Multivector) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(2)
     >>> cr.LinearMap.from_versor(1 - alg.e12).matrix  # a quarter turn, e1 to e2
     array([[ 0., -1.],
@@ -224,7 +220,6 @@ def from_symbols(cls: Any, /, algebra: Algebra, name: str, target: Algebra | Non
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.LinearMap.from_symbols(cr.Algebra(2), "f").determinant()
     f_11*f_22 - f_12*f_21
     """

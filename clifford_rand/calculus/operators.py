@@ -50,7 +50,6 @@ class DifferentialOperator:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(2)
     >>> x = alg.symbols("x", 1)
     >>> grad = cr.gradient(x)
@@ -82,7 +81,6 @@ class DifferentialOperator:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> polar = cr.Coordinates.named("polar")
         >>> r, theta = polar.symbols
         >>> polar.grad.product("fat_dot", r * polar.algebra.er), polar.grad | (r * polar.algebra.er)
@@ -101,7 +99,6 @@ class DifferentialOperator:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> polar = cr.Coordinates.named("polar")
         >>> r, theta = polar.symbols
         >>> polar.grad.product_from_left("fat_dot", polar.algebra.etheta) * theta
@@ -186,7 +183,6 @@ class DifferentialOperator:
         Examples
         --------
         >>> import sympy
-        >>> import clifford_rand as cr
         >>> polar = cr.Coordinates.named("polar")
         >>> t = polar.symbols[1]
         >>> ((sympy.cos(t) ** 2 + sympy.sin(t) ** 2) * polar.partial(0)).simplify()
@@ -212,7 +208,6 @@ class DifferentialOperator:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> x = cr.Algebra(2).symbols("x", 1)
         >>> (x.algebra.e12 * x) * cr.gradient(x).leftward
         2*e12
@@ -243,7 +238,6 @@ class LeftwardOperator:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> x = alg.symbols("x", 1)
     >>> F = alg.e12 * x
@@ -263,7 +257,6 @@ class LeftwardOperator:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> polar = cr.Coordinates.named("polar")
         >>> r, theta = polar.symbols
         >>> polar.grad.leftward.product_from_left("gp", r * polar.algebra.er)

@@ -29,7 +29,6 @@ def adjoint(f: Any) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> sta = cr.Algebra(1, 1)
     >>> cr.LinearMap(sta, [[1, 2], [3, 4]]).adjoint().matrix
     array([[ 1, -3],
@@ -46,7 +45,6 @@ def symmetric_part(f: Any) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> f = cr.LinearMap(cr.Algebra(2), [[1, 2], [4, 3]])
     >>> f.symmetric_part().matrix, f.skew_part().matrix
     (array([[1., 3.],
@@ -70,7 +68,6 @@ def bivector(f: Any) -> Multivector:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> f = cr.LinearMap.from_function(alg, lambda a: a << (2 * alg.e12 + alg.e23))
     >>> f.bivector()
@@ -90,7 +87,6 @@ def is_symmetric(f: Any, rtol: float = 1e-9) -> bool:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> matrix = [[1, 2], [-2, 3]]
     >>> cr.LinearMap(cr.Algebra(2), matrix).is_symmetric(), cr.LinearMap(cr.Algebra(1, 1), matrix).is_symmetric()
     (False, True)
@@ -103,7 +99,6 @@ def is_skew(f: Any, rtol: float = 1e-9) -> bool:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> boost = [[0, 1], [1, 0]]
     >>> cr.LinearMap(cr.Algebra(1, 1), boost).is_skew(), cr.LinearMap(cr.Algebra(2), boost).is_skew()
     (True, False)
@@ -116,7 +111,6 @@ def is_isometry(f: Any, rtol: float = 1e-9) -> bool:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> sta = cr.Algebra.sta()
     >>> boost = cr.LinearMap.from_versor((0.3 * sta.blade("g1_g0")).exp())
     >>> boost.is_isometry(), (2 * boost).is_isometry()
@@ -177,7 +171,6 @@ class Eigenblade:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> turn = cr.LinearMap(cr.Algebra(3), [[0, -1, 0], [1, 0, 0], [0, 0, 2]])
     >>> sorted((one.blade.grades, round(float(one.factor), 9)) for one in turn.eigenblades())
     [((1,), 2.0), ((2,), 1.0)]
@@ -217,7 +210,6 @@ def eigenblades(f: Any, rtol: float | None = None) -> list[Eigenblade]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> turn = cr.LinearMap(alg, [[0, -2, 0], [2, 0, 0], [0, 0, 5]])
     >>> [(one.blade, one.factor) for one in turn.astype(object).eigenblades()]

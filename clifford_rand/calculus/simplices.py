@@ -55,7 +55,6 @@ class SimplicialChain:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(2)
     >>> triangle = cr.SimplicialChain(alg, [[0, 0], [2, 0], [0, 1]])
     >>> triangle.directed_measure().sum(), triangle.boundary().simplices.tolist()
@@ -108,7 +107,6 @@ class SimplicialChain:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cube = cr.SimplicialChain.box(cr.Algebra(3), [0, 0, 0], [1, 2, 3], 2)
         >>> cube.simplices.shape, cube.directed_measure().sum().isclose(6 * cr.Algebra(3).I)
         ((48, 4), True)
@@ -143,7 +141,6 @@ class SimplicialChain:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> plane, space = cr.Algebra(2), cr.Algebra(3)
         >>> square = cr.SimplicialChain.box(plane, [0, 0], [1, 1])
         >>> tilted = square.map(cr.LinearMap(plane, [[1, 0], [0, 1], [1, 0]], space))
@@ -166,7 +163,6 @@ class SimplicialChain:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> square = cr.SimplicialChain.box(cr.Algebra(2), [0, 0], [1, 1])
         >>> len(square.simplices), len(square.boundary().simplices)  # the diagonal cancels
         (2, 4)
@@ -194,7 +190,6 @@ class SimplicialChain:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> corner = cr.SimplicialChain(cr.Algebra(3), [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
         >>> corner.directed_measure().sum()
         0.5*e12 - 0.5*e13 + 0.5*e23
@@ -221,7 +216,6 @@ class SimplicialChain:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> alg = cr.Algebra(3)
         >>> ball = cr.SimplicialChain.box(alg, [-1, -1, -1], [1, 1, 1], 2)
         >>> float(ball.integrate(lambda x: x | x, measure="volume")["1"].round(12))  # ∫ x² over the cube

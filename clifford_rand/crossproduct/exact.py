@@ -65,7 +65,6 @@ def cross(A: ArrayLike, *, rtol: float | None = None) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.cross([[3, 4]])
     array([ 4., -3.])
     >>> cr.cross([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]])
@@ -105,7 +104,6 @@ def cross_log(A: ArrayLike, *, rtol: float | None = None) -> CrossProduct:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> direction, log_norm = cr.cross_log([[3e200, 4e200]])
     >>> print(direction, round(log_norm - 200 * np.log(10), 6))
     [ 0.8 -0.6] 1.609438
@@ -176,7 +174,6 @@ def cross_many(X: ArrayLike, index: ArrayLike, *, normalize: bool = False, rtol:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> X = np.array([[1.0, 0, 0], [0, 2, 0], [0, 0, 3]])
     >>> cr.cross_many(X, [[0, 1], [2, 0]])
     array([[0., 0., 2.],
@@ -283,7 +280,6 @@ def cross_simplex(
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.cross_simplex(np.diag([1.0, 2.0, 4.0])).direction[0]
     array([[ 1.,  0.,  0.],
            [ 0., -1.,  0.],

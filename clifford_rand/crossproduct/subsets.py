@@ -154,7 +154,6 @@ def cross_all(
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> for subsets, vectors in cr.cross_all(np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1]])):
     ...     print(subsets.tolist(), vectors.tolist())
     [[0, 1], [1, 2], [0, 2]] [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, -1.0, 0.0]]
@@ -220,7 +219,6 @@ def cross_walk(X: ArrayLike, index: ArrayLike, *, tol: float = 1e-10, rtol: floa
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> X = np.random.default_rng(0).standard_normal((6, 4))
     >>> found = cr.cross_walk(X, [[0, 1, 2], [0, 5, 2], [4, 5, 2]])
     >>> bool(np.allclose(found.direction[2], cr.cross_log(X[[4, 5, 2]]).direction))

@@ -35,7 +35,6 @@ def factorize(A: MV, rtol: float = 1e-9) -> tuple[Any, list[MV]]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> len(alg.e123.factorize()[1]), len((1 + alg.e12).factorize()[1])
     (3, 2)
@@ -61,7 +60,6 @@ def factorize_blade(A: MV, rtol: float = 1e-9) -> tuple[Any, list[MV]]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(4)
     >>> A = alg("3*e12 + 4*e13")
     >>> s, (a, b) = A.factorize_blade()
@@ -137,7 +135,6 @@ def factorize_versor(A: MV, rtol: float = 1e-12) -> tuple[Any, list[MV]]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> R = 3 + 4 * alg.e12
     >>> s, (a, b) = R.factorize_versor()

@@ -37,8 +37,6 @@ def slerp(A: Any, B: Any, t: ArrayLike, *, shortest: bool = True) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(3)
     >>> screw = pga.motor(alg, alg.e12, np.pi / 2, 4.0)
     >>> cr.slerp(alg.scalar(1.0), screw, 0.5).isclose(pga.motor(alg, alg.e12, np.pi / 4, 2.0))
@@ -110,8 +108,6 @@ class RotorSpline:
 
     Examples
     --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import pga
     >>> alg = cr.Algebra.pga(2)
     >>> spline = cr.RotorSpline([0, 1, 2, 3], pga.translator(alg, [[0, 0], [1, 1], [2, 0], [3, 1]]))
     >>> pga.coordinates(spline([0.5, 1.0]) >> pga.point(alg, [0, 0])).round(12)
@@ -156,7 +152,6 @@ class RotorSpline:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> alg = cr.Algebra(2)
         >>> spline = cr.RotorSpline([0, 1, 3], (alg.scalar([0.0, 0.2, 0.6]) * alg.e12).exp())  # evenly turning
         >>> float(spline.velocity(1.7)["e12"].round(9))

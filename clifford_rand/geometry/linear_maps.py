@@ -40,7 +40,6 @@ def outermorphism(A: MV, F: ArrayLike, target: Any = None) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(2)
     >>> F = [[1, 2], [3, 4]]
     >>> alg.e1.outermorphism(F), alg.I.outermorphism(F)  # F(I) = det(F) I
@@ -135,7 +134,6 @@ def left_matrix(A: MV) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.Algebra(0, 1).e1.left_matrix()  # i as a real matrix
     array([[ 0, -1],
            [ 1,  0]])
@@ -148,7 +146,6 @@ def right_matrix(A: MV) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(2)
     >>> alg.e12.right_matrix()[:, 1]  # e1 e12 = e2
     array([0, 0, 1, 0])
@@ -202,7 +199,6 @@ def from_left_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> alg.from_left_matrix((2 * alg.e12).left_matrix()).sparse()
     2*e12
@@ -215,7 +211,6 @@ def from_right_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(2)
     >>> alg.from_right_matrix(alg("1 + 2*e12").right_matrix())
     1 + 2*e12
@@ -271,7 +266,6 @@ def convert(algebra: Any, A: Any, mapping: Mapping[str, str] | None = None, *, d
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> vga, pga = cr.Algebra.vga(3), cr.Algebra.pga(3)
     >>> pga.convert(vga.e12) * pga.e0
     e012

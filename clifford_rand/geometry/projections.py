@@ -70,7 +70,6 @@ def project(A: MV, B: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> alg("e1 + 2*e3").project(alg.e12)
     1.0*e1
@@ -106,7 +105,6 @@ def reject(A: MV, B: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> alg("e1 + 2*e3").reject(alg.e12)
     2.0*e3
@@ -133,7 +131,6 @@ def reflect(A: MV, B: Any, *, inside: bool = False) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> x = alg("e1 + 2*e3")
     >>> x.reflect(alg.e3), x.reflect(alg.e3, inside=True)
@@ -167,7 +164,6 @@ def reciprocal_frame(algebra: Any, vectors: Sequence[Any]) -> list[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> alg.reciprocal_frame([alg.e1, alg.e1 + 2 * alg.e2])
     [1.0*e1 - 0.5*e2, 0.5*e2]

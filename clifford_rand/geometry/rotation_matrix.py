@@ -38,7 +38,6 @@ def rotor_from_matrix(alg: Any, F: ArrayLike, *, rtol: float | None = None) -> A
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> R = cr.rotor_from_matrix(alg, [[0, -1, 0], [1, 0, 0], [0, 0, 1]])
     >>> (R >> alg.e1).isclose(alg.e2), (R >> alg.e3).isclose(alg.e3)

@@ -45,7 +45,6 @@ def rotor_between(a: Any, b: Any) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> R = cr.rotor_between(alg.e1, 5.0 * alg.e2)
     >>> (R >> alg.e1).isclose(alg.e2)

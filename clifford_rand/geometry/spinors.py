@@ -75,7 +75,6 @@ def spinor_matrix(A: MV, basis: str | None = None) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.Algebra(3).e2.spinor_matrix()
     array([[0.+0.j, 0.-1.j],
            [0.+1.j, 0.+0.j]])
@@ -122,7 +121,6 @@ def from_spinor_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9, basis: st
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(4)
     >>> alg.from_spinor_matrix((1 + 2 * alg.e12).spinor_matrix()).sparse()
     1.0 + 2.0*e12

@@ -119,7 +119,6 @@ def is_blade(A: MV, rtol: float = 1e-9) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(4)
     >>> (alg.e12 + alg.e13).is_blade(), (alg.e12 + alg.e34).is_blade()
     (True, False)
@@ -203,7 +202,6 @@ def join(A: MV, B: Any, rtol: float = 1e-9) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3, 0, 1)
     >>> A, B = alg.e01, alg.e02
     >>> A.join(B), A.meet(B)
@@ -221,7 +219,6 @@ def meet(A: MV, B: Any, rtol: float = 1e-9) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(4)
     >>> alg.e12.meet(2 * alg.e23), alg.e12.meet(alg.e34)
     (2.0*e2, 1.0)

@@ -108,7 +108,6 @@ def is_versor(A: MV, rtol: float = RTOL) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(4)
     >>> (1 + alg.e12).is_versor(), (1 + alg.e1).is_versor(), (1 + alg.e1234).is_versor()
     (True, False, False)
@@ -164,7 +163,6 @@ def sandwich(R: MV, X: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> (1 + alg.e12) >> alg.e1
     -1.0*e2
@@ -323,7 +321,6 @@ def vector_matrix(R: MV) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(2)
     >>> (1 + alg.e12).vector_matrix()
     array([[ 0.,  1.],

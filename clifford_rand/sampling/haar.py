@@ -52,7 +52,6 @@ def haar_blade(
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> B = cr.haar_blade(2, 5, rng=0)
     >>> B, bool(np.allclose(B.factors @ B.factors.T, np.eye(2)))
     (<Blade of grade 2 in Algebra(5)>, True)
@@ -92,7 +91,6 @@ def random_rotation(
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> Q = cr.random_rotation(4, rng=0)
     >>> bool(np.allclose(Q @ Q.T, np.eye(4))), round(float(np.linalg.det(Q)), 12)
     (True, 1.0)

@@ -80,7 +80,6 @@ def volume_sample(
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> X = [[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]]  # rows 0 and 1 span no area: row 2 is in every subset
     >>> index = cr.volume_sample(X, 2, size=1000, rng=0)
     >>> subsets, counts = np.unique(index, axis=0, return_counts=True)

@@ -205,7 +205,6 @@ def sketch_rows(blocks: Iterable[Any], S: Sketch) -> Iterator[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> X, S = np.arange(24.0).reshape(6, 4), cr.SJLT(2, 4, rng=0)
     >>> Y = np.concatenate(list(cr.sketch_rows((X[i : i + 4] for i in (0, 4)), S)))
     >>> np.array_equal(Y, X @ S.T)

@@ -77,7 +77,6 @@ class SRHT(Sketch):
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> S = cr.SRHT(4, 6, rng=0)
     >>> S, S.padded
     (SRHT(r=4, d=6, rng=0), 8)
@@ -244,7 +243,6 @@ class GaussianSketch(Sketch):
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> S = cr.GaussianSketch(200, 1000, rng=0)
     >>> S, round(float((S.toarray() ** 2).sum() / 1000), 2)
     (GaussianSketch(r=200, d=1000, rng=0), 1.0)

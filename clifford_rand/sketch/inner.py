@@ -117,7 +117,6 @@ def sketched_inner(A: ArrayLike, B: ArrayLike, S: Sketch, *, repeats: int = 1) -
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> A = np.random.default_rng(0).standard_normal((2, 400))
     >>> found = cr.sketched_inner(A, A, cr.GaussianSketch(100, 400, rng=0), repeats=20)
     >>> bool(abs(found.value - np.linalg.det(A @ A.T)) < 4 * found.error)

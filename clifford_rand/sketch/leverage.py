@@ -60,7 +60,6 @@ def leverage_scores(X: ArrayLike, *, bias: bool = False, rtol: float | None = No
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.leverage_scores([[1.0, 0.0], [1.0, 0.0], [0.0, 5.0]]).round(12)
     array([0.5, 0.5, 1. ])
     """
@@ -144,7 +143,6 @@ def sketched_leverage_scores(
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> X = np.random.default_rng(0).standard_normal((1000, 3))
     >>> X[7] *= 100
     >>> scores = cr.sketched_leverage_scores(X, cr.SparseSign(200, 1000, rng=0))
@@ -219,7 +217,6 @@ class LeverageSampling(SparseSketch):
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> S = cr.LeverageSampling([0.0, 1.0, 3.0], 4, rng=0)
     >>> S
     LeverageSampling(<3 scores>, r=4, rng=0)

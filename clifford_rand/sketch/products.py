@@ -72,7 +72,6 @@ def sketched_cross(
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> A = np.random.default_rng(0).standard_normal((4, 50))
     >>> v = cr.sketched_cross(A, cr.SJLT(5, 50, rng=0), normalize=True)
     >>> bool(np.abs(A @ v).max() < 1e-12), round(float(np.linalg.norm(v)), 12)
@@ -141,7 +140,6 @@ def sketched_wedge(A: ArrayLike, S: Sketch | NDArray[Any]) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.sketched_wedge(np.eye(2, 20), cr.SJLT(5, 20, rng=0)).shape
     (2, 5)
     """
@@ -178,7 +176,6 @@ def sketched_star(A: ArrayLike, S: Sketch | NDArray[Any], *, rtol: float | None 
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> A = np.random.default_rng(0).standard_normal((3, 50))
     >>> star = cr.sketched_star(A, cr.SJLT(8, 50, rng=0))
     >>> star.factors.shape, bool(np.abs(star.factors @ A.T).max() < 1e-12)
@@ -298,7 +295,6 @@ def nearest_to_span(
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.nearest_to_span([[0, 0, 1.0], [5, 2, 0.5], [1, 1, -3]], [[1, 0, 0], [1, 1, 0]], count=2)
     NearestToSpan(rows=array([1, 0]), residual=array([0.5, 1. ]), estimate=array([1. , 0.5, 3. ]))
     """

@@ -186,7 +186,6 @@ class SJLT(SignColumns):
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> S = cr.SJLT(3, 6, rng=0)
     >>> S, (np.ones((4, 6)) @ S.T).shape
     (SJLT(r=3, d=6, s=1, rng=0), (4, 3))
@@ -266,7 +265,6 @@ class SparseSign(SignColumns):
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> S = cr.SparseSign(6, 10, s=3, rng=0)
     >>> S, np.unique((S.toarray() != 0).sum(axis=0))
     (SparseSign(r=6, d=10, s=3, rng=0), array([3]))

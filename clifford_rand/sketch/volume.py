@@ -136,7 +136,6 @@ def sketched_volume(
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> A = np.random.default_rng(0).standard_normal((10, 5000))
     >>> found = cr.sketched_volume(A, 500, rng=0)
     >>> exact = np.linalg.slogdet(A @ A.T)[1] / 2

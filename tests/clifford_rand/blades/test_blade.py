@@ -9,6 +9,7 @@ import pytest
 
 import clifford_rand as cr
 from support.metrics import algebras
+from support.refusals import refused
 
 SCALES = (1.0, 1e150, 1e-150)
 
@@ -76,10 +77,8 @@ def test_duals_agree_with_multivectors():
             assert close(A.right_complement(), M.right_complement(), scale=scale)
             assert A.left_complement().right_complement().isclose(A, 1e-10)
             if null:
-                with pytest.raises(cr.ArgumentError, match="Use left_complement"):
-                    A.dual()
-                with pytest.raises(cr.ArgumentError, match="Use right_complement"):
-                    A.undual()
+                refused("Use left_complement", A.dual)
+                refused("Use right_complement", A.undual)
             else:
                 assert close(A.dual(), M.dual(), scale=scale)
                 assert close(A.undual(), M.undual(), scale=scale)
@@ -305,14 +304,10 @@ def test_multivectors_and_back():
         (alg.e1 * np.nan, "must be finite"),
         (np.eye(3), "must be a multivector"),
     ):
-        with pytest.raises(cr.ArgumentError, match=match):
-            cr.Blade.from_multivector(M)
-    with pytest.raises(cr.ArgumentError, match=r"C\(10000, 100\) = 10\^241, 10\^242 bytes"):
-        cr.Blade(rng.standard_normal((100, 10_000))).to_multivector()
-    with pytest.raises(cr.ArgumentError, match="fit into float64"):
-        cr.Blade(1e200 * np.eye(2)).to_multivector()
-    with pytest.raises(cr.ArgumentError, match="fit into float32"):
-        cr.Blade(1e30 * np.eye(2, dtype=np.float32)).to_multivector()
+        refused(match, cr.Blade.from_multivector, M)
+    refused(r"C\(10000, 100\) = 10\^241, 10\^242 bytes", cr.Blade(rng.standard_normal((100, 10_000))).to_multivector)
+    refused("fit into float64", cr.Blade(1e200 * np.eye(2)).to_multivector)
+    refused("fit into float32", cr.Blade(1e30 * np.eye(2, dtype=np.float32)).to_multivector)
 
 
 def test_values():
@@ -372,16 +367,14 @@ def test_errors():
         (lambda: cr.Blade(X, cr.Algebra(2, 0, 1)).dual(), "non-degenerate"),
         (lambda: cr.star(cr.Blade(np.ones((1, 20_000), np.float32))), "components"),
     ):
-        with pytest.raises(cr.ArgumentError, match=match):
-            work()
+        refused(match, work)
     for work in (
         *(lambda: len(A), lambda: A[0], lambda: next(iter(A)), lambda: A * A, lambda: A + 1, lambda: A * "x"),
     ):
         with pytest.raises((TypeError, cr.ArgumentError)):
             work()
     sympy = pytest.importorskip("sympy")
-    with pytest.raises(cr.ArgumentError, match="of a metric of numbers"):
-        cr.Blade([[1.0]], cr.Algebra(metric=[[sympy.Symbol("g")]]))
+    refused("of a metric of numbers", cr.Blade, [[1.0]], cr.Algebra(metric=[[sympy.Symbol("g")]]))
     from fractions import Fraction
 
     third = cr.Algebra(metric=[[Fraction(1, 3)]])
@@ -423,8 +416,7 @@ def test_log_norms_of_rows_of_all_lengths_are_those_of_a_factorisation(k):
     assert cr.Blade(X).log_norm() < np.inf
     for wrong in (np.nan, np.inf, -np.inf):
         X[-1, -1] = wrong
-        with pytest.raises(cr.ArgumentError, match="finite"):
-            cr.Blade(X)
+        refused("finite", cr.Blade, X)
 
 
 @pytest.mark.parametrize("rtol", [1e-6, 1e-2, 0.3])

@@ -6,6 +6,7 @@ import pytest
 import clifford_rand as cr
 from clifford_rand.blades.subspace import DISTANCES, pivots
 from support.metrics import algebras
+from support.refusals import refused
 
 SCALES = (1.0, 1e150, 1e-150)
 
@@ -42,10 +43,8 @@ def test_projection_agrees_with_multivectors():
             B = random_blade(alg, rng, k)
             N = B.to_multivector()
             if B.is_null():
-                with pytest.raises(cr.ArgumentError, match="must be not null"):
-                    random_blade(alg, rng, 1).project(B)
-                with pytest.raises(cr.ArgumentError, match="must be not null"):
-                    B.project_vectors(np.ones(alg.d))
+                refused("must be not null", random_blade(alg, rng, 1).project, B)
+                refused("must be not null", B.project_vectors, np.ones(alg.d))
                 with pytest.raises(cr.ArgumentError):
                     N.project(N)
                 continue
@@ -61,8 +60,7 @@ def test_projection_agrees_with_multivectors():
                 M = A.to_multivector()
                 scale = np.abs(M.values).max() * max(1.0, np.abs(B.project_vectors(np.eye(alg.d))).max()) ** j
                 if alg.r and j > k > 0:  # multivectors refuse what vanishes there: flats are meant
-                    with pytest.raises(cr.ArgumentError, match="degenerate metric"):
-                        M.project(N)
+                    refused("degenerate metric", M.project, N)
                 else:
                     image = A.project(B).to_multivector()
                     assert image.isclose(M.project(N), rtol=1e-6, atol=1e-8 * scale), (alg, j, k)
@@ -146,10 +144,12 @@ def test_join_and_meet_of_large_blades_scales_and_batches():
     A, B = cr.Blade(X), cr.Blade(X[:, :1]) ^ cr.Blade(rng.standard_normal((3, 1, 5)))
     assert (A.join(B).shape, A.join(B).grade, A.meet(B).grade) == ((3,), 3, 1)
     assert A.meet(B)[1].isclose(A[1].meet(B[1]), 1e-7)
-    with pytest.raises(cr.ArgumentError, match=r"one dimension throughout the batch\. Got dimensions from 1 to 2"):
-        cr.Blade(X).join(cr.Blade(np.stack([X[0], B.factors[1], B.factors[2]])))
-    with pytest.raises(cr.ArgumentError, match="other than zero, of independent vectors"):
-        cr.Blade(np.ones((2, 3))).join(cr.Blade(np.eye(3)))
+    refused(
+        r"one dimension throughout the batch\. Got dimensions from 1 to 2",
+        cr.Blade(X).join,
+        cr.Blade(np.stack([X[0], B.factors[1], B.factors[2]])),
+    )
+    refused("other than zero, of independent vectors", cr.Blade(np.ones((2, 3))).join, cr.Blade(np.eye(3)))
 
 
 def test_contains():
@@ -233,12 +233,9 @@ def test_distances():
         assert cr.Blade(np.zeros((0, 2))).distance(cr.Blade(np.zeros((0, 2))), kind) == 0
     assert A.distance(B) == A.distance(B, "geodesic")
     assert cr.Blade(rng.standard_normal((4, 2, 5))).distance(cr.Blade(rng.standard_normal((2, 5)))).shape == (4,)
-    with pytest.raises(cr.ArgumentError, match="must be one of 'geodesic'"):
-        A.distance(B, "manhattan")
-    with pytest.raises(cr.ArgumentError, match=r"of grade 3\. Got a blade of grade 1"):
-        A.distance(cr.Blade(np.ones((1, 9))))
-    with pytest.raises(cr.ArgumentError, match="other than zero"):
-        A.principal_angles(cr.Blade(np.ones((2, 9))))
+    refused("must be one of 'geodesic'", A.distance, B, "manhattan")
+    refused(r"of grade 3\. Got a blade of grade 1", A.distance, cr.Blade(np.ones((1, 9))))
+    refused("other than zero", A.principal_angles, cr.Blade(np.ones((2, 9))))
 
 
 # ---- equality and normal forms
@@ -325,8 +322,7 @@ def test_null_blades():
         (lambda: cr.Blade(np.ones((2, 3))).project_vectors(np.ones(3)), "other than zero"),
         (lambda: cr.Blade(np.ones((2, 1, 3))).project_vectors(np.ones((3, 3))), "leading axes that fit the batch"),
     ]:
-        with pytest.raises(cr.ArgumentError, match=message):
-            call()
+        refused(message, call)
 
 
 def greedy(Q):
@@ -395,5 +391,4 @@ def test_a_tolerance_is_one_in_every_metric(rtol):
     blade, other = cr.Blade(np.eye(4)[:2]), cr.Blade(np.ones((1, 4)))
     for move, x in ((blade.project, other), (blade.reject, other), (blade.project_vectors, np.ones(4)),
                     (blade.reject_vectors, np.ones(4))):  # fmt: skip
-        with pytest.raises(cr.ArgumentError, match=f"'rtol' parameter of {move.__name__} must be"):
-            move(x, rtol)
+        refused(f"'rtol' parameter of {move.__name__} must be", move, x, rtol)

@@ -8,6 +8,7 @@ from scipy import sparse
 
 import clifford_rand as cr
 from clifford_rand.blades import blocks
+from support.refusals import refused
 
 KINDS = ["float64", "float32", "float16", "memory map", "csr", "csc", "list"]
 
@@ -121,8 +122,7 @@ def test_zero_and_independent(kind, tmp_path):
     assert cr.LargeBlade(np.zeros((2, 5))).is_zero
     assert not cr.LargeBlade(rows).is_zero
     assert cr.LargeBlade([[1.0, 0, 0], [1, 0.5, 0]], rtol=0.5).is_zero
-    with pytest.raises(cr.ArgumentError, match="other than zero"):
-        A.principal_angles(cr.LargeBlade(rows))
+    refused("other than zero", A.principal_angles, cr.LargeBlade(rows))
 
 
 def test_intersections():
@@ -198,25 +198,16 @@ def test_what_is_refused(tmp_path):
         (np.ones((1, 2), complex), "real"),
         ([["a", "b"]], "real"),
     ):
-        with pytest.raises(cr.ArgumentError, match=words):
-            cr.LargeBlade(wrong)
-    with pytest.raises(cr.ArgumentError, match="LargeBlade takes sparse rows"):
-        cr.Blade(sparse.csr_array(np.eye(2, 3)))
+        refused(words, cr.LargeBlade, wrong)
+    refused("LargeBlade takes sparse rows", cr.Blade, sparse.csr_array(np.eye(2, 3)))
     A = cr.LargeBlade(np.eye(2, 30))
     for bad in (np.nan, np.inf):
         X = np.eye(2, 30)
         X[1, 20] = bad
-        with pytest.raises(cr.ArgumentError, match="finite"):
-            cr.LargeBlade(X).log_norm()
-        with pytest.raises(cr.ArgumentError, match="finite"):
-            A.coordinates(X)
-    with pytest.raises(cr.ArgumentError, match="30 dimensions"):
-        A.principal_angles(cr.LargeBlade(np.eye(2, 31)))
-    with pytest.raises(cr.ArgumentError, match="LargeBlade"):
-        A.wedge(cr.Blade(np.eye(2, 30)))
-    with pytest.raises(cr.ArgumentError, match="grade 2"):
-        A.distance(cr.LargeBlade(np.eye(1, 30)))
-    with pytest.raises(cr.ArgumentError, match="shape"):
-        A.coordinates(np.ones((2, 29)))
-    with pytest.raises(cr.ArgumentError, match="floats"):
-        A.orthonormal_basis(np.zeros((2, 29)))
+        refused("finite", cr.LargeBlade(X).log_norm)
+        refused("finite", A.coordinates, X)
+    refused("30 dimensions", A.principal_angles, cr.LargeBlade(np.eye(2, 31)))
+    refused("LargeBlade", A.wedge, cr.Blade(np.eye(2, 30)))
+    refused("grade 2", A.distance, cr.LargeBlade(np.eye(1, 30)))
+    refused("shape", A.coordinates, np.ones((2, 29)))
+    refused("floats", A.orthonormal_basis, np.zeros((2, 29)))

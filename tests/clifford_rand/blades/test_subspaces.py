@@ -7,6 +7,7 @@ import pytest
 
 import clifford_rand as cr
 from support.metrics import algebras, blade
+from support.refusals import refused
 
 
 def wedge(factors, start):
@@ -158,8 +159,7 @@ def test_projection_and_rejection():
                 assert A.reject(B).isclose((A ^ B) * B.inv(), **close)
                 assert (A ^ a).reject(B).isclose(A.reject(B) ^ a.reject(B), **close)
                 if alg.form.counts[2] and r > s:  # a point on a plane, maybe
-                    with pytest.raises(cr.ArgumentError, match=r"'A' parameter of project .*pga\.project"):
-                        A.project(B)
+                    refused(r"'A' parameter of project .*pga\.project", A.project, B)
                 else:
                     assert A.project(B).isclose((A << B) * B.inv(), **close), (alg, s, r)
                     assert A.project(1e120 * B).project(B).isclose(A.project(B), **close)
@@ -209,23 +209,16 @@ def test_failures():
         (lambda: e["a"].reflect((e["a"] ^ e["b"]) + (e["c"] ^ e["d"])), "reflect must be a blade, a wedge of vectors"),
         (lambda: e["a"].project(1 + e["a"]), "'B' parameter of project must be of one grade"),
     ]:
-        with pytest.raises(ValueError, match=message):
-            call()
+        refused(message, call)
+    sum_of_blades = (e["a"] ^ e["b"]) + (e["c"] ^ e["d"])
     for method in ("join", "meet"):
-        with pytest.raises(ValueError, match=f"'A' parameter of {method} must be a blade"):
-            getattr((e["a"] ^ e["b"]) + (e["c"] ^ e["d"]), method)(e["a"])
-        with pytest.raises(ValueError, match=f"'B' parameter of {method} must be a blade other than zero"):
-            getattr(e["a"], method)(0 * e["a"])
-        with pytest.raises(ValueError, match="must be of the same algebra"):
-            getattr(e["a"], method)(cr.Algebra(2).e1)
-        with pytest.raises(ValueError, match="must be numeric"):
-            getattr(e["a"].astype(object), method)(e["a"])
-    with pytest.raises(ValueError, match="factorize_blade must be a blade"):
-        ((e["a"] ^ e["b"]) + (e["c"] ^ e["d"])).factorize_blade()
-    with pytest.raises(ValueError, match="factorize_blade must be of one grade"):
-        (1 + e["a"]).factorize_blade()
-    with pytest.raises(ValueError, match="'coefficients' parameter of is_blade must be finite"):
-        (np.inf * e["a"]).is_blade()
+        refused(f"'A' parameter of {method} must be a blade", getattr(sum_of_blades, method), e["a"])
+        refused(f"'B' parameter of {method} must be a blade other than zero", getattr(e["a"], method), 0 * e["a"])
+        refused("must be of the same algebra", getattr(e["a"], method), cr.Algebra(2).e1)
+        refused("must be numeric", getattr(e["a"].astype(object), method), e["a"])
+    refused("factorize_blade must be a blade", sum_of_blades.factorize_blade)
+    refused("factorize_blade must be of one grade", (1 + e["a"]).factorize_blade)
+    refused("'coefficients' parameter of is_blade must be finite", (np.inf * e["a"]).is_blade)
 
 
 def test_blades_of_few_vectors_of_a_high_dimension():

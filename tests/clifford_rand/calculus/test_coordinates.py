@@ -6,6 +6,7 @@ import sympy as sp
 
 import clifford_rand as cr
 from clifford_rand.calculus.charts import CHARTS
+from support.refusals import refused
 
 R, THETA, PHI = cr.Coordinates.named("spherical").symbols
 
@@ -389,8 +390,7 @@ def test_fields_may_be_batches_or_constant():
 def test_tensors_are_refused():
     strict = pytest.importorskip("array_api_strict")
     chart = cr.Coordinates.named("polar")
-    with pytest.raises(ValueError, match="a field of expressions"):
-        chart.grad * chart.algebra.multivector(strict.ones(4))
+    refused("a field of expressions", lambda: chart.grad * chart.algebra.multivector(strict.ones(4)))
 
 
 @pytest.mark.parametrize("alg", [cr.Algebra(3), cr.Algebra(1, 1)], ids=repr)
@@ -447,25 +447,18 @@ def test_failures():
         (lambda: cr.gradient(cr.Algebra.pga(2).symbols("x", 1)), "must be non-degenerate"),
         (lambda: cr.gradient("x"), "a vector of symbols"),
     ]:
-        with pytest.raises(ValueError, match=message):
-            call()
+        refused(message, call)
     E = sp.Symbol("E")
     varying = cr.Algebra(metric=[[E, 0], [0, 1]])
-    with pytest.raises(ValueError, match="entries that depend on E"):
-        cr.gradient(varying.vector(np.array([E, sp.Symbol("y")])))
+    refused("entries that depend on E", cr.gradient, varying.vector(np.array([E, sp.Symbol("y")])))
     polar = cr.Coordinates("r theta", position=["r*cos(theta)", "r*sin(theta)"])
-    with pytest.raises(ValueError, match="from_ambient"):
-        polar.grad * alg.e1
+    refused("from_ambient", lambda: polar.grad * alg.e1)
     for other in (cr.gradient(alg.symbols("x", 1)), cr.Coordinates.named("polar").grad):
-        with pytest.raises(ValueError, match="the same coordinates"):
-            polar.grad * other
+        refused("the same coordinates", polar.grad.__mul__, other)
     assert polar.grad != cr.gradient(alg.symbols("x", 1))
-    with pytest.raises(ValueError, match="must be non-degenerate, to have reciprocal vectors"):
-        cr.gradient(cr.Algebra.pga(2).symbols("B", 2))
-    with pytest.raises(ValueError, match="a vector field in 3 dimensions"):
-        polar.vector_curl(polar.algebra.er)
-    with pytest.raises(ValueError, match="the point as a function of the coordinates"):
-        cr.Coordinates("r theta", metric=[1, 1]).to_ambient(1)
+    refused("must be non-degenerate, to have reciprocal vectors", cr.gradient, cr.Algebra.pga(2).symbols("B", 2))
+    refused("a vector field in 3 dimensions", polar.vector_curl, polar.algebra.er)
+    refused("the point as a function of the coordinates", cr.Coordinates("r theta", metric=[1, 1]).to_ambient, 1)
     with pytest.raises(TypeError):
         polar.grad * "F"
     with pytest.raises(TypeError):
@@ -508,8 +501,7 @@ def test_christoffel_symbols_of_the_sphere():
     assert _zero(sphere.christoffel[0, 1, 1] + sp.sin(theta) * sp.cos(theta))  # Γ^θ_φφ
     assert _zero(sphere.christoffel[1, 0, 1] - sp.cot(theta))  # Γ^φ_θφ
     assert sphere.as_field(theta) == sphere.algebra.scalar(theta)
-    with pytest.raises(cr.ArgumentError, match="as_field"):
-        sphere.as_field(cr.Algebra(3).e1)
+    refused("as_field", sphere.as_field, cr.Algebra(3).e1)
 
 
 def test_operators_take_batches_of_coefficients():

@@ -9,6 +9,7 @@ import sympy as sp
 
 import clifford_rand as cr
 from support.metrics import algebras, versor
+from support.refusals import refused
 
 T = sp.Symbol("t", real=True)
 OBLIQUE = cr.Algebra(metric=[[2, 1, 0], [1, 3, 1], [0, 1, -1]])
@@ -61,8 +62,7 @@ def test_the_adjoint_is_that_of_the_metric():
 def test_a_degenerate_metric_has_no_adjoint():
     pga = cr.Algebra.pga(2)
     for method in ("adjoint", "symmetric_part", "skew_part", "bivector"):
-        with pytest.raises(ValueError, match="must be non-degenerate, to have reciprocal vectors"):
-            getattr(cr.LinearMap.identity(pga), method)()
+        refused("must be non-degenerate, to have reciprocal", getattr(cr.LinearMap.identity(pga), method))
     f = cr.LinearMap(pga, np.diag([2, 3, 4]))
     assert f(pga.I) == 24 * pga.I
     assert f.determinant() == 24
@@ -139,11 +139,9 @@ def test_ways_to_make_one():
     assert cr.LinearMap.from_function(alg, lambda a: a - a).matrix.any() is np.False_
     assert cr.LinearMap.from_function(alg, lambda a: (alg.e12 + alg.e23) | a) != f
     for wrong in (lambda a: (a * a) * alg.e1, lambda a: a + alg.e1, lambda a: a.norm() * alg.e1):
-        with pytest.raises(ValueError, match=r"must be linear\. Got f"):
-            cr.LinearMap.from_function(alg, wrong)
+        refused(r"must be linear\. Got f", cr.LinearMap.from_function, alg, wrong)
     for wrong in (lambda a: a * a, lambda a: a + 1, lambda a: a * alg.e12):
-        with pytest.raises(ValueError, match="whose values are vectors"):
-            cr.LinearMap.from_function(alg, wrong)
+        refused("whose values are vectors", cr.LinearMap.from_function, alg, wrong)
     x = cr.LinearMap.from_symbols(alg, "x")
     assert cr.LinearMap.from_function(alg, lambda a: x(a) + a).trace() == x.trace() + 3
 
@@ -237,19 +235,14 @@ def test_failures():
         (lambda: f(cr.Algebra(3).e1), "a multivector of Algebra"),
         (lambda: cr.LinearMap.identity(cr.Algebra(3)) @ f, r"a map into Algebra\(3\)"),
     ]:
-        with pytest.raises(ValueError, match=message):
-            call()
+        refused(message, call)
     for matrix in (np.zeros((2, 2)), np.zeros((2, 2), dtype=int), np.array([[T, T], [T, T]]), [[1.0, 1], [1, 1]]):
-        with pytest.raises(ValueError, match="'f' parameter of inverse must be a map with an inverse"):
-            cr.LinearMap(alg, matrix).inverse()
+        refused("'f' parameter of inverse must be a map with an inverse", cr.LinearMap(alg, matrix).inverse)
     between = cr.LinearMap(alg, np.ones((3, 2)), cr.Algebra(3))
     for method in ("trace", "determinant", "eigenblades", "symmetric_part"):
-        with pytest.raises(ValueError, match="of an algebra into itself"):
-            getattr(between, method)()
-    with pytest.raises(ValueError, match="one dimension"):
-        between.inverse()
-    with pytest.raises(ValueError, match=r"Take f\[i\] of a batch"):
-        cr.LinearMap(alg, np.ones((3, 2, 2))).eigenblades()
+        refused("of an algebra into itself", getattr(between, method))
+    refused("one dimension", between.inverse)
+    refused(r"Take f\[i\] of a batch", cr.LinearMap(alg, np.ones((3, 2, 2))).eigenblades)
     with pytest.raises(TypeError):
         f + 1
     with pytest.raises(TypeError):
@@ -263,5 +256,7 @@ def test_eigenblades_of_objects_that_are_floats():
     for one, other in zip(f.eigenblades(), same.eigenblades(), strict=True):
         assert one.blade.isclose(other.blade)
         assert one.factor == other.factor
-    with pytest.raises(cr.ArgumentError, match="'f' parameter of eigenblades must be a map of exact numbers"):
-        cr.LinearMap(cr.Algebra(2), [[T, 0.5], [0, 1]]).eigenblades()
+    refused(
+        "'f' parameter of eigenblades must be a map of exact numbers",
+        cr.LinearMap(cr.Algebra(2), [[T, 0.5], [0, 1]]).eigenblades,
+    )

@@ -5,6 +5,7 @@ import pytest
 
 import clifford_rand as cr
 from support.geometry import gaussian
+from support.refusals import refused
 
 
 def test_a_thousand_dimensions():
@@ -187,19 +188,12 @@ def test_errors(function):
     owner = function.__name__
     rule = rf"The 'A' parameter of {owner} must be of shape \(\.\.\., d-1, d\), one vector per row\. Got shape "
     for shape in [(3,), (), (3, 3), (2, 4), (0, 0), (2, 0), (5, 1, 0)]:
-        with pytest.raises(cr.ArgumentError, match=rule):
-            function(np.zeros(shape))
-    with pytest.raises(
-        cr.ArgumentError, match=r"Got shape \(4, 3\) instead\. Pass the transpose: one vector per row\."
-    ):
-        function(np.ones((4, 3)))
-    with pytest.raises(cr.ArgumentError, match=r"must be finite\. Got 2 NaN or infinite of 6 entries"):
-        function([[1, np.nan, 0], [0, 1, np.inf]])
+        refused(rule, function, np.zeros(shape))
+    refused(r"Got shape \(4, 3\) instead\. Pass the transpose: one vector per row\.", function, np.ones((4, 3)))
+    refused(r"must be finite\. Got 2 NaN or infinite of 6 entries", function, [[1, np.nan, 0], [0, 1, np.inf]])
     for bad in (1j * np.ones((2, 3)), np.ones((2, 3)).astype(object), np.full((2, 3), "a")):
-        with pytest.raises(cr.ArgumentError, match=r"must be an array of real numbers\. Got dtype"):
-            function(bad)
+        refused(r"must be an array of real numbers\. Got dtype", function, bad)
     for rtol in (-1e-3, 1.0, np.nan, "small", True):
-        with pytest.raises(
-            cr.ArgumentError, match=rf"The 'rtol' parameter of {owner} must be None or a number in \[0, 1"
-        ):
-            function(np.ones((2, 3)), rtol=rtol)
+        refused(
+            rf"The 'rtol' parameter of {owner} must be None or a number in \[0, 1", function, np.ones((2, 3)), rtol=rtol
+        )
