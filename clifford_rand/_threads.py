@@ -1,4 +1,8 @@
-"""Slices of a batch on a few threads, and properties that are computed once; nothing here outlives a fork locked."""
+"""Threads: slices of arrays, values that are computed once, one thread in Python's parser.
+
+Python 3.11 counts the depth of trees that `ast.parse` makes in one number for all threads: where another thread has its
+turn in the middle of one (when garbage is collected), both raise SystemError. NumPy parses the headers of files by it.
+"""
 
 import functools
 import itertools
@@ -175,3 +179,11 @@ cached_property = _CachedProperty
 
 if hasattr(os, "register_at_fork"):  # a forked process has no thread of its parent's
     os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+ONE_PARSER = threading.RLock()  # of one thread again: what garbage collection or a signal calls may parse, too
+
+if hasattr(os, "register_at_fork"):  # a process is forked when no thread is in the middle of a text
+    os.register_at_fork(
+        before=ONE_PARSER.acquire, after_in_parent=ONE_PARSER.release, after_in_child=ONE_PARSER.release
+    )

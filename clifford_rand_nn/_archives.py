@@ -16,7 +16,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from clifford_rand._optional import require
-from clifford_rand._parsing import ONE_PARSER
+from clifford_rand._threads import ONE_PARSER
 from clifford_rand.errors import ArgumentError
 
 # What zipfile, zlib, NumPy's header parser and json raise on bytes that are not theirs. RuntimeError is of zipfile:

@@ -306,8 +306,6 @@ def tensor_source(program: Program, title: str) -> str:
         results.append(f"_stack(_xp, [{', '.join(writer.name(ref) for ref in output.refs)}], {first})")
     lines.append(f"return [{', '.join(results)}]")
     head = [f'"""{title}"""', ""]
-    head += [
-        f"from clifford_rand.fusion.array_function import {name} as _{name}" for name in (*ROOTS, "stack", "where")
-    ]
+    head += [f"from clifford_rand.fusion.kernel import {name} as _{name}" for name in (*ROOTS, "stack", "where")]
     head += ["", "", f"def kernel({', '.join(['_xp', *arguments])}):"]
     return "\n".join([*head, *(f"    {line}" for line in lines)]) + "\n"

@@ -11,8 +11,7 @@ from clifford_rand.basis.keys import Keys, keys_of_masks
 from clifford_rand.basis.table import product_table
 from clifford_rand.compiler.scalar import COMPLEX, Trace, TracedScalar, TraceError, apply_ufunc, is_number
 from clifford_rand.fusion import analysis, geometry
-from clifford_rand.fusion.linear_maps import LinearMaps
-from clifford_rand.fusion.unsupported import Untraced
+from clifford_rand.fusion.base import LinearMaps, Untraced
 from clifford_rand.multivector.components import called
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ import numpy as np
 
 from clifford_rand.compiler.graph import Input, Output, Program
 from clifford_rand.compiler.scalar import COMPLEX, Trace, TracedScalar, TraceError
-from clifford_rand.fusion.array_function import ArrayFunction
-from clifford_rand.fusion.kernel import FusedKernel, Result, Traced
+from clifford_rand.fusion.kernel import ArrayFunction, FusedKernel, Result, Traced
 from clifford_rand.fusion.linear import by_coefficients
 from clifford_rand.fusion.multivector import TracedMultivector, lift_constant, trace_input
 from clifford_rand.multivector.multivector import Multivector

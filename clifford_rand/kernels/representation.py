@@ -8,28 +8,36 @@ vector is ± the product of the others up to a phase, so there are two blocks. N
 (A + e0 B)(C + e0 D) = AC + e0 (BC + Â D), Â the grade involution.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from clifford_rand.basis.metric import Metric
+from clifford_rand.kernels.outermorphism import signed_permutation
 
 _BLOCK = 5  # log2 of the largest Hadamard factor that is one GEMM: beyond, its O(2^k) beats no butterfly
 
 
 class Representation(NamedTuple):
-    """Tables of one signature of 1 and -1: matrices of 2^m × 2^m, ``blocks`` of them (2 in odd dimensions).
+    """Tables of one signature of 1 and -1: matrices of 2^m × 2^m, two of them in odd dimensions.
 
-    ``source``: mask of the blade at (x, z), of the first 2^{2m} coefficients. ``phase``: its phase. ``twist``: for odd
-    d the same pair for the blades that hold the last vector. ``gather``: V[x, c] to M[r, c], r = c ⊕ x, and back.
+    ``arrays``: ``source``, mask of the blade at (x, z), of the first 2^{2m} coefficients, and ``back``, its inverse;
+    ``phase``, that of this blade; for odd d ``source_2``, ``back_2`` and ``phase_2`` of the blades that hold the last
+    vector. ``gather``: V[x, c] to M[r, c], r = c ⊕ x, and back.
     """
 
     d: int
     m: int
-    source: NDArray[np.int32]
-    phase: NDArray[np.complex128]
-    twist: tuple[NDArray[np.int32], NDArray[np.complex128]] | None
-    gather: NDArray[np.int32]
+    arrays: dict[str, NDArray[Any]]
+
+    def of(self, name: str, like: NDArray[Any]) -> NDArray[Any]:
+        """Return an array, complex ones in the precision of ``like``."""
+        array = self.arrays[name]
+        single = array.dtype.kind == "c" and like.dtype in (np.float32, np.complex64)
+        return array.astype(np.complex64) if single else array
 
 
 @lru_cache(maxsize=16)
@@ -37,7 +45,7 @@ def representation_of(signature: tuple[int, ...]) -> Representation:
     """Return the tables for a signature of 1 and -1, its basis vectors in order."""
     d = len(signature)
     m = d // 2
-    x = z = np.zeros(1, dtype=np.int32)
+    x = z = np.zeros(1, dtype=np.int64)
     phase = np.ones(1, dtype=np.complex128)
     for i in range(2 * m):
         qubit = i // 2
@@ -48,23 +56,33 @@ def representation_of(signature: tuple[int, ...]) -> Representation:
         phase = np.concatenate([phase, phase * swapped])
         x, z = np.concatenate([x, x ^ x_i]), np.concatenate([z, z ^ z_i])
     size = 1 << m
-    cell = x.astype(np.int64) * size + z
-    twist = None
+    columns = np.arange(size)
+    gather = ((columns[:, None] ^ columns) * size + columns).ravel()
+    back = x * size + z  # the cell of a blade
+    source = np.argsort(back)
+    arrays = {"source": source, "back": back, "phase": phase[source], "gather": gather}
     if d % 2:
-        unit = 1.0 if signature[-1] > 0 else 1j
-        twist = _sorted_by(x.astype(np.int64) * size + (z ^ (size - 1)), phase * unit)
-    source, ordered = _sorted_by(cell, phase)
-    columns = np.arange(size, dtype=np.int32)
-    gather = ((columns[:, None] ^ columns[None, :]) * size + columns[None, :]).ravel().astype(np.int32)
-    return Representation(d, m, source, ordered, twist, gather)
+        back = x * size + (z ^ (size - 1))
+        source = np.argsort(back)
+        phase = phase[source] * (1.0 if signature[-1] > 0 else 1j)
+        arrays |= {"source_2": source + size * size, "back_2": back, "phase_2": phase}
+    return Representation(d, m, arrays)
 
 
-def _sorted_by(
-    cell: NDArray[np.int64], phase: NDArray[np.complex128]
-) -> tuple[NDArray[np.int32], NDArray[np.complex128]]:
-    source = np.empty(len(cell), dtype=np.int32)
-    source[cell] = np.arange(len(cell), dtype=np.int32)
-    return source, phase[source]
+def unit_basis(metric: Metric) -> tuple[tuple[int, ...], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the signature of a diagonal metric, null vectors first, and its blades in a basis of squares 0, 1, -1.
+
+    Component k in that basis is component ``masks[k]`` in the metric's own, times ``factors[k]``.
+    """
+    assert metric.diagonal is not None
+    diagonal = metric.diagonal.astype(np.float64)
+    sign = np.sign(diagonal).astype(int)
+    order = (*np.flatnonzero(sign == 0).tolist(), *np.flatnonzero(sign != 0).tolist())
+    masks, signs = signed_permutation(order)
+    scale = np.ones(1)
+    for value in diagonal:
+        scale = np.concatenate([scale, scale * (np.sqrt(abs(value)) if value else 1.0)])
+    return tuple(int(sign[i]) for i in order), masks, signs * scale[masks]
 
 
 @lru_cache(maxsize=16)
@@ -76,10 +94,10 @@ def hadamard(k: int) -> NDArray[np.float64]:
     return matrix
 
 
-def _walsh_hadamard(W: NDArray[np.complexfloating], m: int) -> NDArray[np.complexfloating]:
+def _walsh_hadamard(W: NDArray[np.complexfloating]) -> NDArray[np.complexfloating]:
     """Return the unnormalized Walsh–Hadamard transform along the last axis, of length 2^m."""
-    shape = W.shape
-    done = 0
+    shape, m = W.shape, W.shape[-1].bit_length() - 1
+    W, done = np.ascontiguousarray(W), 0
     while done < m:
         k = min(_BLOCK, m - done)
         factor = hadamard(k).astype(W.real.dtype)
@@ -93,38 +111,39 @@ def _walsh_hadamard(W: NDArray[np.complexfloating], m: int) -> NDArray[np.comple
     return W.reshape(shape)
 
 
-def to_matrices(values: NDArray, tables: Representation) -> NDArray[np.complexfloating]:
-    """Return the matrices (..., blocks, 2^m, 2^m) of coefficients (..., 2^d) in the order of their masks."""
-    dtype = np.dtype(np.complex64 if values.dtype in (np.float32, np.complex64) else np.complex128)
-    size = 1 << tables.m
-    half = 1 << (2 * tables.m)
-    lead = values.shape[:-1]
-    W = values[..., tables.source] * tables.phase.astype(dtype, copy=False)
-    W = W.reshape(*lead, 1, size, size)
-    if tables.twist is not None:
-        source, phase = tables.twist
-        T = (values[..., half:][..., source] * phase.astype(dtype, copy=False)).reshape(*lead, 1, size, size)
-        W = np.concatenate([W + T, W - T], axis=-3)
-    V = _walsh_hadamard(np.ascontiguousarray(W), tables.m)
-    return V.reshape(*W.shape[:-2], half)[..., tables.gather].reshape(W.shape)
+def to_matrices(
+    values: Any, tables: Representation, xp: Any = np, of: Any = None, transform: Callable[[Any], Any] | None = None
+) -> Any:
+    """Return the matrices (..., blocks, 2^m, 2^m) of coefficients (..., 2^d) in the order of their masks.
+
+    Of tensors, ``xp`` has the functions of their library, ``of`` the tables beside them, and ``transform`` is the
+    Walsh–Hadamard transform.
+    """
+    of, size, lead = of or tables.of, 1 << tables.m, tuple(values.shape[:-1])
+    W = xp.reshape(xp.take(values, of("source", values), axis=-1) * of("phase", values), (*lead, 1, size, size))
+    if "source_2" in tables.arrays:
+        T = xp.reshape(xp.take(values, of("source_2", values), axis=-1) * of("phase_2", values), W.shape)
+        W = xp.concat([W + T, W - T], axis=-3)
+    V = xp.reshape((transform or _walsh_hadamard)(W), (*W.shape[:-2], size * size))
+    return xp.reshape(xp.take(V, of("gather", V), axis=-1), W.shape)
 
 
-def from_matrices(M: NDArray[np.complexfloating], tables: Representation) -> NDArray[np.complexfloating]:
+def from_matrices(
+    M: Any, tables: Representation, xp: Any = np, of: Any = None, transform: Callable[[Any], Any] | None = None
+) -> Any:
     """Return the coefficients (..., 2^d), in the order of their masks, of matrices (..., blocks, 2^m, 2^m)."""
-    size = 1 << tables.m
-    half = 1 << (2 * tables.m)
-    lead = M.shape[:-3]
-    V = M.reshape(*M.shape[:-2], half)[..., tables.gather].reshape(M.shape)  # c ⊕ x is an involution of x for each c
-    W = _walsh_hadamard(np.ascontiguousarray(V), tables.m).reshape(*M.shape[:-2], half) / size
-    values = np.empty((*lead, 1 << tables.d), dtype=M.dtype)
-    if tables.twist is None:
-        values[..., tables.source] = W[..., 0, :] * tables.phase.conj().astype(M.dtype, copy=False)
-        return values
-    source, phase = tables.twist
+    of, size = of or tables.of, 1 << tables.m
+    V = xp.reshape(M, (*M.shape[:-2], size * size))
+    V = xp.reshape(xp.take(V, of("gather", M), axis=-1), M.shape)  # c ⊕ x is an involution of x for each c
+    W = xp.reshape((transform or _walsh_hadamard)(V), (*M.shape[:-2], size * size)) / size
+
+    def blades(cells: Any, number: str = "") -> Any:
+        return xp.take(cells * xp.conj(xp.asarray(of("phase" + number, M))), of("back" + number, M), axis=-1)
+
+    if "source_2" not in tables.arrays:
+        return blades(W[..., 0, :])
     first, second = W[..., 0, :], W[..., 1, :]
-    values[..., tables.source] = (first + second) / 2 * tables.phase.conj().astype(M.dtype, copy=False)
-    values[..., half:][..., source] = (first - second) / 2 * phase.conj().astype(M.dtype, copy=False)
-    return values
+    return xp.concat([blades((first + second) / 2), blades((first - second) / 2, "_2")], axis=-1)
 
 
 def transform_product(a: NDArray, b: NDArray, signature: tuple[int, ...], swapped: int = 0) -> NDArray:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from clifford_rand._checks import check_integer, describe, fail
-from clifford_rand._parsing import ONE_PARSER
+from clifford_rand._threads import ONE_PARSER
 from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import INT, largest
 from clifford_rand.basis.keys import check_size, dense_keys, keys_of_grades

@@ -187,19 +187,12 @@ class TransformPlan(DensePlan):
     """The geometric product, commutator or anticommutator through the matrices of a diagonal metric."""
 
     def __init__(self, metric: Metric, rule: str, a: Keys, b: Keys) -> None:
+        from clifford_rand.kernels.representation import unit_basis
+
         super().__init__(metric, rule, a, b)
-        diagonal = metric.diagonal
-        assert diagonal is not None
-        sign = np.sign(diagonal).astype(int)
-        order = (*np.flatnonzero(sign == 0).tolist(), *np.flatnonzero(sign != 0).tolist())
-        self._signature = tuple(int(sign[i]) for i in order)
-        self._order = None if order == tuple(range(metric.d)) else order
-        self._scale: NDArray[np.float64] | None = None
-        if not metric.is_unit:
-            scale = np.ones(1)
-            for value in diagonal.astype(np.float64):
-                scale = np.concatenate([scale, scale * (np.sqrt(abs(value)) if value else 1.0)])
-            self._scale = scale
+        self._signature, self._masks, factors = unit_basis(metric)
+        is_unit = np.array_equal(self._masks, np.arange(len(self._masks))) and bool(np.all(factors == 1))
+        self._factors = None if is_unit else factors
 
     def _compute(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         d, few = self.metric.d, max(a.size, b.size) << self.metric.d // 2 <= SMALL_GEMM
@@ -207,23 +200,19 @@ class TransformPlan(DensePlan):
             return super()._compute(a, b)
 
     def _multiply(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-        from clifford_rand.kernels.outermorphism import signed_permutation
         from clifford_rand.kernels.representation import transform_product
 
-        scale = None if self._scale is None else self._scale.astype(a.real.dtype)
-        if scale is not None:
-            a, b = a * scale, b * scale
-        if self._order is not None:
-            masks, signs = signed_permutation(self._order)
-            a, b = a[..., masks] * signs, b[..., masks] * signs
+        if self._factors is not None:
+            factors = self._factors.astype(a.real.dtype)
+            a, b = a[..., self._masks] * factors, b[..., self._masks] * factors
         product = transform_product(a, b, self._signature, _SWAPPED[self.rule])
         if self.rule != "gp":
             product /= 2
-        if self._order is not None:
-            back = np.empty_like(product)
-            back[..., masks] = product * signs
-            product = back
-        return product if scale is None else product / scale
+        if self._factors is None:
+            return product
+        result = np.empty_like(product)
+        result[..., self._masks] = product / factors
+        return result
 
 
 class CongruencePlan(RoundingPlan):

@@ -14,8 +14,8 @@ from clifford_rand.basis.keys import Keys, check_size, keys_labelled, keys_of_gr
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import BY_TRANSFORM, METRIC_FREE, SCALAR
 from clifford_rand.basis.table import product_table
-from clifford_rand.kernels.outermorphism import move_components, signed_permutation
-from clifford_rand.kernels.representation import hadamard, representation_of
+from clifford_rand.kernels.outermorphism import move_components
+from clifford_rand.kernels.representation import from_matrices, hadamard, representation_of, to_matrices, unit_basis
 from clifford_rand.plans.cost_model import RECURSION, SMALL_TRANSFORM, transform_pays
 from clifford_rand.plans.fast import possible_grades
 
@@ -97,33 +97,16 @@ class MatrixProduct:
     """
 
     def __init__(self, metric: Metric, rule: str, a: Keys, b: Keys) -> None:
-        d, diagonal = metric.d, metric.diagonal
-        assert diagonal is not None
-        sign = np.sign(diagonal.astype(np.float64)).astype(int)
-        order = (*np.flatnonzero(sign == 0).tolist(), *np.flatnonzero(sign != 0).tolist())
-        signature = tuple(int(sign[i]) for i in order)
+        d = metric.d
+        signature, masks, factor = unit_basis(metric)
         self.rule, self.null = rule, metric.counts[2]
         self.keys = keys_of_grades(d, possible_grades(rule, d, a, b))
-        tables = representation_of(signature[self.null :])
-        self.inner, self.qubits = tables.d, tables.m
-        masks, signs = signed_permutation(order)
-        scale = np.ones(1)
-        for value in diagonal.astype(np.float64):
-            scale = np.concatenate([scale, scale * (np.sqrt(abs(value)) if value else 1.0)])
-        factor = signs * scale[masks]
-        half = 1 << 2 * tables.m
-        arrays = {
-            "source": tables.source.astype(np.int64),
-            "phase": tables.phase,
-            "hadamard": hadamard(tables.m),
-            "gather": tables.gather.astype(np.int64),
-            "back": np.argsort(tables.source).astype(np.int64),
-            "involution": 1.0 - 2.0 * (np.bitwise_count(np.arange(1 << tables.d)) % 2),
+        self.tables = representation_of(signature[self.null :])
+        arrays: dict[str, NDArray[Any]] = {
+            **self.tables.arrays,
+            "hadamard": hadamard(self.tables.m),
+            "involution": 1.0 - 2.0 * (np.bitwise_count(np.arange(1 << self.tables.d)) % 2),
         }
-        if tables.twist is not None:
-            source, phase = tables.twist
-            arrays |= {"source_2": source + np.int64(half), "phase_2": phase, "back_2": np.argsort(source)}
-        self.twisted = tables.twist is not None
         for name, keys in (("a", a), ("b", b)):
             place = np.full(1 << d, keys.size, dtype=np.int64)  # the one behind the last is zero
             place[keys.masks] = np.arange(keys.size)
@@ -149,38 +132,17 @@ class MatrixProduct:
         of = self.constants.of
         padded = xp.concat([values, xp.zeros_like(values[..., :1])], axis=-1)
         dense = xp.take(padded, of("spread_" + name, values), axis=-1) * of("scale_" + name, values)
-        parts = xp.reshape(dense, (*values.shape[:-1], 1 << self.inner, 1 << self.null))
+        parts = xp.reshape(dense, (*values.shape[:-1], 1 << self.tables.d, 1 << self.null))
+        how = self.tables, xp, of, self._transform
         matrices = []
         for u in range(1 << self.null):
-            matrix = self._to_matrices(xp, parts[..., u])
-            turned = self._to_matrices(xp, parts[..., u] * of("involution", values)) if self.null else matrix
+            matrix = to_matrices(parts[..., u], *how)
+            turned = to_matrices(parts[..., u] * of("involution", values), *how) if self.null else matrix
             matrices.append((matrix, turned))
         return matrices
 
-    def _to_matrices(self, xp: Any, values: Tensor) -> Tensor:
-        of, size = self.constants.of, 1 << self.qubits
-        lead = tuple(values.shape[:-1])
-        W = xp.take(values, of("source", values), axis=-1) * of("phase", values)
-        W = xp.reshape(W, (*lead, 1, size, size))
-        if self.twisted:
-            T = xp.take(values, of("source_2", values), axis=-1) * of("phase_2", values)
-            T = xp.reshape(T, (*lead, 1, size, size))
-            W = xp.concat([W + T, W - T], axis=-3)
-        V = xp.reshape(W @ of("hadamard", W), (*W.shape[:-2], size * size))
-        return xp.reshape(xp.take(V, of("gather", values), axis=-1), W.shape)
-
-    def _from_matrices(self, xp: Any, M: Tensor) -> Tensor:
-        of, size = self.constants.of, 1 << self.qubits
-        V = xp.reshape(M, (*M.shape[:-2], size * size))
-        V = xp.reshape(xp.take(V, of("gather", M), axis=-1), M.shape)
-        W = xp.reshape(V @ of("hadamard", V), (*M.shape[:-2], size * size)) / size
-        phase = xp.conj(xp.asarray(of("phase", M)))
-        if not self.twisted:
-            return xp.take(W[..., 0, :] * phase, of("back", M), axis=-1)
-        first, second = W[..., 0, :], W[..., 1, :]
-        low = xp.take((first + second) / 2 * phase, of("back", M), axis=-1)
-        phase = xp.conj(xp.asarray(of("phase_2", M)))
-        return xp.concat([low, xp.take((first - second) / 2 * phase, of("back_2", M), axis=-1)], axis=-1)
+    def _transform(self, W: Tensor) -> Tensor:
+        return W @ self.constants.of("hadamard", W)
 
     def _product(self, xp: Any, A: Any, B: Any) -> Tensor:
         parts = []
@@ -194,7 +156,7 @@ class MatrixProduct:
                 if sum((u >> (i + 1)).bit_count() for i in range(self.null) if v >> i & 1) % 2:
                     term = -term
                 total = term if total is None else total + term
-            parts.append(self._from_matrices(xp, total))
+            parts.append(from_matrices(total, self.tables, xp, self.constants.of, self._transform))
         if not self.null:
             return parts[0]
         together = xp.stack(parts, axis=-1)

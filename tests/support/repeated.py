@@ -56,42 +56,43 @@ def _rows(n, d, seed=0, classes=2):
     return X, np.digitize(noisy, np.quantile(noisy, np.linspace(0, 1, classes + 1)[1:-1])), noisy
 
 
-# ---- networks
+# ---- networks: estimator, rows (of size 1), columns, classes (0 for numbers), parameters
+
+_GATED = {"n_gates": 20, "random_state": 3}
+FITS = {
+    "default_classifier": ("ConvexNetworkClassifier", 150, 6, 3, {}),
+    "default_regressor": ("ConvexNetworkRegressor", 200, 8, 0, {}),
+    "learned_gates": ("ConvexNetworkRegressor", 150, 5, 0, {"rounds": 2}),
+    "few_neurons": ("ConvexNetworkRegressor", 80, 4, 0, {"n_neurons": 6}),
+    "crossed_neurons": ("ConvexNetworkClassifier", 80, 4, 2, {"gates": "cross"}),
+    "gated_auto": ("GatedReLUClassifier", 120, 6, 3, _GATED),
+    "gated_fista": ("GatedReLUClassifier", 300, 6, 3, _GATED | {"beta": 1e-2, "solver": "fista", "tol": 1e-4}),
+    "gated_kernel": ("GatedReLUClassifier", 100, 6, 3, _GATED | {"beta": 1e-2, "solver": "kernel"}),
+    "gated_gram": ("GatedReLUClassifier", 600, 6, 3, _GATED | {"beta": 1e-3, "solver": "gram"}),
+    "gated_ridge": ("GatedReLUClassifier", 200, 6, 3, _GATED | {"beta": 1e-3, "penalty": "ridge"}),
+    "gated_refined": ("GatedReLUClassifier", 60, 6, 3, _GATED | {"beta": 1e-2, "refine": 2}),
+    "gated_float32": ("GatedReLURegressor", 1500, 16, 0, _GATED | {"beta": 1e-2, "solver": "fista", "tol": 1e-3}),
+    "infinite_gates": ("GatedReLUClassifier", 200, 6, 2, {"gates": "infinite", "penalty": "ridge", "beta": 1e-3}),
+    "relu": ("ConvexReLURegressor", 60, 4, 0, {"n_gates": 10, "random_state": 3, "beta": 1e-2, "tol": 1e-4}),
+    "lasso": ("CrossProductLassoRegressor", 30, 2, 0, {"beta": 1e-2, "subsample": 300, "random_state": 3}),
+    "lasso_auto": ("CrossProductLassoClassifier", 40, 3, 2, {"random_state": 3}),
+}
 
 
-def default_classifier(size):
-    from clifford_rand_nn import ConvexNetworkClassifier
+def _fit(name):
+    def case(size):
+        import clifford_rand_nn as nn
 
-    X, labels, _ = _rows(150 * size, 6, classes=3)
-    return Found().model(ConvexNetworkClassifier().fit(X, labels), X[:40])
+        kind, n, d, classes, parameters = FITS[name]
+        X, labels, y = _rows(n * size, d, classes=classes or 2)
+        X = X.astype(np.float32) if name.endswith("float32") else X
+        model = getattr(nn, kind)(**parameters).fit(X, labels if classes else y)
+        found = Found().model(model, X[:20])
+        if hasattr(getattr(model, "gates_", None), "directions"):
+            found.add(model.gates_.directions)
+        return found.add(model.coef_) if hasattr(model, "coef_") else found
 
-
-def default_regressor(size):
-    from clifford_rand_nn import ConvexNetworkRegressor
-
-    X, _, y = _rows(200 * size, 8)
-    return Found().model(ConvexNetworkRegressor().fit(X, y), X[:40])
-
-
-def learned_gates(size):
-    from clifford_rand_nn import ConvexNetworkRegressor
-
-    X, _, y = _rows(150 * size, 5)
-    return Found().model(ConvexNetworkRegressor(rounds=2).fit(X, y), X[:40])
-
-
-def crossed_neurons(size):
-    from clifford_rand_nn import ConvexNetworkClassifier
-
-    X, labels, _ = _rows(80 * size, 4)
-    return Found().model(ConvexNetworkClassifier(gates="cross").fit(X, labels), X[:40])
-
-
-def few_neurons(size):
-    from clifford_rand_nn import ConvexNetworkRegressor
-
-    X, _, y = _rows(80 * size, 4)
-    return Found().model(ConvexNetworkRegressor(n_neurons=6).fit(X, y), X[:40])
+    return case
 
 
 def many_rows(size):
@@ -100,46 +101,6 @@ def many_rows(size):
 
     X, _, y = _rows(8500, 4)
     return Found().model(ConvexNetworkRegressor(rounds=0).fit(X, y), X[:40])
-
-
-def _gated(size, rows, **options):
-    from clifford_rand_nn import GatedReLUClassifier
-
-    X, labels, _ = _rows(rows * size, 6, classes=3)
-    model = GatedReLUClassifier(20, random_state=3, **options).fit(X, labels)
-    return Found().model(model, X[:40]).add(model.coef_, model.gates_.directions)
-
-
-def gated_auto(size):
-    return _gated(size, 120)
-
-
-def gated_fista(size):
-    return _gated(size, 300, beta=1e-2, solver="fista", tol=1e-4)
-
-
-def gated_kernel(size):
-    return _gated(size, 100, beta=1e-2, solver="kernel")
-
-
-def gated_gram(size):
-    return _gated(size, 600, beta=1e-3, solver="gram")
-
-
-def gated_ridge(size):
-    return _gated(size, 200, beta=1e-3, penalty="ridge")
-
-
-def gated_refined(size):
-    return _gated(size, 60, beta=1e-2, refine=2)
-
-
-def gated_float32(size):
-    from clifford_rand_nn import GatedReLURegressor
-
-    X, _, y = _rows(1500 * size, 16)
-    model = GatedReLURegressor(20, random_state=3, beta=1e-2, solver="fista", tol=1e-3).fit(X.astype(np.float32), y)
-    return Found().model(model, X[:40].astype(np.float32)).add(model.coef_)
 
 
 def gated_sparse(size):
@@ -152,36 +113,6 @@ def gated_sparse(size):
     y = X[:, :20].sum(axis=1) + 0.1 * rng.standard_normal(len(X.indptr) - 1)
     model = GatedReLURegressor(6, random_state=3, beta=1e-2, tol=1e-3).fit(X, y)
     return Found().model(model, X[:20])
-
-
-def infinite_gates(size):
-    from clifford_rand_nn import GatedReLUClassifier
-
-    X, labels, _ = _rows(200 * size, 6)
-    return Found().model(GatedReLUClassifier(gates="infinite", penalty="ridge", beta=1e-3).fit(X, labels), X[:40])
-
-
-def relu(size):
-    from clifford_rand_nn import ConvexReLURegressor
-
-    X, _, y = _rows(60 * size, 4)
-    model = ConvexReLURegressor(10, random_state=3, beta=1e-2, tol=1e-4).fit(X, y)
-    return Found().model(model, X[:40]).add(model.coef_)
-
-
-def lasso(size):
-    from clifford_rand_nn import CrossProductLassoRegressor
-
-    X, _, y = _rows(30 * size, 2)
-    model = CrossProductLassoRegressor(beta=1e-2, subsample=300, random_state=3).fit(X, y)
-    return Found().model(model, X[:20])
-
-
-def lasso_auto(size):
-    from clifford_rand_nn import CrossProductLassoClassifier
-
-    X, labels, _ = _rows(40 * size, 3)
-    return Found().model(CrossProductLassoClassifier(random_state=3).fit(X, labels), X[:20])
 
 
 def paths(size):
@@ -316,13 +247,11 @@ def algebra(size):
     return found.add(large.log_norm(), large.principal_angles(other))
 
 
-CASES = {
-    one.__name__: one
-    for one in (
-        default_classifier, default_regressor, learned_gates, few_neurons, crossed_neurons, many_rows, gated_auto,
-        gated_fista, gated_kernel, gated_gram, gated_ridge, gated_refined, gated_float32, gated_sparse,
-        infinite_gates, relu, lasso, lasso_auto, paths, chosen_by_cv, shards, shards_default, tables, sketches,
-        sampling, cross_products, algebra,
+CASES = {name: _fit(name) for name in FITS} | {
+    case.__name__: case
+    for case in (
+        many_rows, gated_sparse, paths, chosen_by_cv, shards, shards_default, tables, sketches, sampling,
+        cross_products, algebra,
     )
 }  # fmt: skip
 SLOW = {"many_rows", "shards_default"}  # ten seconds of one size

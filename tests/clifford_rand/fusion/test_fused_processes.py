@@ -6,6 +6,8 @@ import os
 import pickle
 import subprocess
 import sys
+import textwrap
+from importlib.util import find_spec
 
 import pytest
 
@@ -57,26 +59,21 @@ POOLS = {
 NAMES = {"multiprocessing": "turned renamed Holder.turned", "futures": "turned", "joblib": "turned renamed local"}
 
 
-def run(code, folder):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
-    path = folder / "script.py"
-    path.write_text(code)
-    subprocess.run([sys.executable, str(path)], check=True, env=environment, cwd=folder, timeout=300)
-
-
 @pytest.mark.parametrize("own", [True, False], ids=["defined in the script", "imported"])
-@pytest.mark.parametrize("pool", POOLS)
-def test_pools_of_processes_take_fused_functions(pool, own, tmp_path):
-    if pool == "joblib":
-        pytest.importorskip("joblib")
+def test_pools_of_processes_take_fused_functions(own, tmp_path):
     (tmp_path / "functions.py").write_text(MODULE)
-    head = MODULE if own else "from functions import *"
-    modules = "import concurrent.futures, multiprocessing\n" + ("import joblib\n" if pool == "joblib" else "")
-    body = "".join(
-        f"    function = {name}\n{POOLS[pool][1:]}\n        assert are_right(results)\n".replace(" " * 8, " " * 4)
-        for name in NAMES[pool].split()
-    )
-    run(f"{modules}{head}\n\nif __name__ == '__main__':\n{body}", tmp_path)
+    pools = {pool: code for pool, code in POOLS.items() if pool != "joblib" or find_spec("joblib")}
+    lines = [
+        f"import {', '.join(['concurrent.futures', 'multiprocessing', *(['joblib'] if 'joblib' in pools else [])])}"
+    ]
+    lines += [MODULE if own else "from functions import *", "if __name__ == '__main__':"]
+    for pool, code in pools.items():
+        for name in NAMES[pool].split():
+            lines += [f"    function = {name}", textwrap.indent(textwrap.dedent(code).strip("\n"), "    ")]
+            lines += ["    assert are_right(results)"]
+    (tmp_path / "script.py").write_text("\n".join(lines))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    subprocess.run([sys.executable, "script.py"], check=True, env=environment, cwd=tmp_path, timeout=300)
 
 
 def test_pickles_and_copies(tmp_path, monkeypatch):
