@@ -11,6 +11,8 @@ from clifford_rand.basis.arrays import is_tensor
 from clifford_rand.basis.coefficients import as_coefficients
 from clifford_rand.multivector.multivector import Multivector
 
+Vectors = ArrayLike | Multivector  # coordinates (..., n), or vectors of Algebra(n)
+
 
 def floats(array: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
     """Return exact numbers as float64, for what has roots and angles; others as they are, and symbols are refused."""
@@ -79,7 +81,7 @@ def _finite(array: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
     return array
 
 
-def coordinates_of(X: ArrayLike | Multivector, n: int, name: str, owner: str) -> NDArray[Any]:
+def coordinates_of(X: Vectors, n: int, name: str, owner: str) -> NDArray[Any]:
     """Return coordinates (..., n): from an array, or from a vector of the Euclidean algebra of n-space."""
     if isinstance(X, Multivector):
         metric = X.algebra.form

@@ -20,13 +20,12 @@ from clifford_rand.geometry.rotation_matrix import Moments, moments, nearest_rot
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets import cga, pga
 from clifford_rand.presets.cga.measures import model_of
+from clifford_rand.presets.inputs import Vectors
 from clifford_rand.presets.pga.conversions import lifted, moved_rotor
 
 
 @one_batch
-def rotor_from_points(
-    alg: Algebra, X: ArrayLike | Multivector, Y: ArrayLike | Multivector, *, weights: ArrayLike | None = None
-) -> Multivector:
+def rotor_from_points(alg: Algebra, X: Vectors, Y: Vectors, *, weights: ArrayLike | None = None) -> Multivector:
     """Return the rotors R that minimize Σ w_i |y_i - R x_i ~R|²: the turn about the origin that takes X nearest to Y.
 
     By the singular value decomposition of Σ w y xᵀ; in space R is also the eigenvector of the largest eigenvalue of the
@@ -75,8 +74,8 @@ def rotor_from_points(
 @one_batch
 def motor_from_points(
     alg: Algebra,
-    X: ArrayLike | Multivector,
-    Y: ArrayLike | Multivector,
+    X: Vectors,
+    Y: Vectors,
     *,
     weights: ArrayLike | None = None,
     scale: bool = False,
@@ -250,8 +249,8 @@ class RobustMotor(NamedTuple):
 @one_batch
 def robust_motor_from_points(
     alg: Algebra,
-    X: ArrayLike | Multivector,
-    Y: ArrayLike | Multivector,
+    X: Vectors,
+    Y: Vectors,
     *,
     weights: ArrayLike | None = None,
     scale: bool = False,

@@ -2,6 +2,12 @@
 
 import numpy as np
 
+import clifford_rand as cr
+from clifford_rand.presets import cga
+
+CGA = {(n, null): cr.Algebra.cga(n, null_basis=null) for n in (1, 2, 3, 4, 5) for null in (False, True)}
+BASES = [CGA[3, False], CGA[3, True]]  # conformal space in both bases
+
 
 def gaussian(seed, *shape):
     """Standard normal numbers of a seed."""
@@ -13,6 +19,26 @@ def close(a, b, rtol=1e-11):
     a, b = np.asarray(a), np.asarray(b)
     assert a.shape == np.broadcast_shapes(a.shape, b.shape)
     np.testing.assert_allclose(a, b, rtol=0, atol=rtol * max(1.0, np.abs(b).max(initial=0.0)))
+
+
+def relative(a, b, rtol=1e-11):
+    """Arrays of one shape agree to ``rtol`` times the largest entry, however small."""
+    a, b = np.asarray(a), np.asarray(b)
+    assert a.shape == b.shape
+    np.testing.assert_allclose(a, b, rtol=0, atol=rtol * max(1e-300, np.abs(b).max(initial=0.0)))
+
+
+def same(X, Y, rtol=1e-10):
+    """Multivectors agree up to a factor, as homogeneous objects do."""
+    a, b = (A.dense().coefficients for A in (X, Y))
+    a, b = (v / np.linalg.norm(v, axis=-1, keepdims=True) for v in (a, b))
+    np.testing.assert_allclose(a * np.sign((a * b).sum(-1, keepdims=True)), b, rtol=0, atol=rtol)
+
+
+def through(alg, points, *more):
+    """The wedge of the conformal points at some places, and of further factors."""
+    first, *rest = [cga.up(alg, x) for x in points] + list(more)
+    return first.wedge(*rest) if rest else first
 
 
 def rodrigues(u, angle):

@@ -65,6 +65,8 @@ class Classified:
     >>> X = cga.classify(cga.sphere(alg, [1, 2, 3], 4))
     >>> str(X.kind), str(X.name), X.location.round(12).tolist(), float(X.radius_squared.round(9))
     ('round', 'sphere', [1.0, 2.0, 3.0], 16.0)
+    >>> X.shape, int(X.dimension), float(X.radius.round(9))
+    ((), 3, 4.0)
     >>> X.blade().isclose(cga.sphere(alg, [1, 2, 3], 4))
     True
     """
@@ -79,35 +81,17 @@ class Classified:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the batch.
-
-        Examples
-        --------
-        >>> cga.classify(cga.sphere(cr.Algebra.cga(3), [[1, 2, 3], [4, 5, 6]], 1)).shape
-        (2,)
-        """
+        """The shape of the batch."""
         return np.shape(self.kind)
 
     @property
     def dimension(self) -> Any:
-        """The dimensions of the directions: 1 for lines and point pairs, 2 for planes and circles.
-
-        Examples
-        --------
-        >>> int(cga.classify(cga.circle(cr.Algebra.cga(3), [1, 2, 3], 4, [0, 0, 1])).dimension)
-        2
-        """
+        """The dimensions of the directions: 1 for lines and point pairs, 2 for planes and circles."""
         return (self.grade - np.vectorize(DROP.__getitem__, otypes=[np.int64])(self.kind))[()]
 
     @property
     def radius(self) -> Any:
-        """The radii; nan for imaginary rounds and for what has none.
-
-        Examples
-        --------
-        >>> float(cga.classify(cga.sphere(cr.Algebra.cga(3), [1, 2, 3], 4)).radius.round(9))
-        4.0
-        """
+        """The radii; nan for imaginary rounds and for what has none."""
         square = np.asarray(self.radius_squared)
         return np.sqrt(np.where(square >= 0, square, np.nan))[()]
 
@@ -138,13 +122,7 @@ class Classified:
 
     @property
     def name(self) -> Any:
-        """The usual names: "circle", "imaginary sphere", "line", "flat point", "tangent", "infinity" and so on.
-
-        Examples
-        --------
-        >>> str(cga.classify(cga.line(cr.Algebra.cga(3), [1, 2, 3], [0, 0, 1])).name)
-        'line'
-        """
+        """The usual names: "circle", "imaginary sphere", "line", "flat point", "tangent", "infinity" and so on."""
         return np.vectorize(_name, otypes=[str])(self.kind, self.grade, self.dimension, self.imaginary)[()]
 
     def directions(self) -> NDArray[Any]:

@@ -14,12 +14,10 @@ from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.classification import Classified, classify
 from clifford_rand.presets.cga.measures import as_dual, down, model_of, squared
 from clifford_rand.presets.cga.parts import FLAT, assemble, euclidean
-from clifford_rand.presets.inputs import coordinates_of, of_algebra
+from clifford_rand.presets.inputs import Vectors, coordinates_of, of_algebra
 
 
-def fit_round(
-    alg: Algebra, X: ArrayLike | Multivector, m: int, weights: ArrayLike | None = None, *, dual: bool = False
-) -> Multivector:
+def fit_round(alg: Algebra, X: Vectors, m: int, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:
     """Return the m-dimensional rounds nearest to points: 1 point pairs, 2 circles, 3 spheres, n hyperspheres.
 
     Minimizes Σ w_i Σ_j (P_i·s_j)² over the dual vectors s_j, s_j·s_k = δ_jk, whose common points the round holds. For a
@@ -65,9 +63,7 @@ def fit_round(
     return _fit_round(alg, X, check_integer(m, "m", "fit_round", high=n), weights, dual, "fit_round")
 
 
-def fit_sphere(
-    alg: Algebra, X: ArrayLike | Multivector, weights: ArrayLike | None = None, *, dual: bool = False
-) -> Multivector:
+def fit_sphere(alg: Algebra, X: Vectors, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:
     """Return the hyperspheres nearest to points (circles for n = 2): `fit_round` of dimension n.
 
     Examples
@@ -80,9 +76,7 @@ def fit_sphere(
     return _fit_round(alg, X, model_of(alg, "fit_sphere")[0], weights, dual, "fit_sphere")
 
 
-def fit_circle(
-    alg: Algebra, X: ArrayLike | Multivector, weights: ArrayLike | None = None, *, dual: bool = False
-) -> Multivector:
+def fit_circle(alg: Algebra, X: Vectors, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:
     """Return the circles nearest to points of any dimension n ≥ 2: `fit_round` of dimension 2.
 
     Examples
@@ -98,9 +92,7 @@ def fit_circle(
     return _fit_round(alg, X, 2, weights, dual, "fit_circle")
 
 
-def fit_flat(
-    alg: Algebra, X: ArrayLike | Multivector, m: int, weights: ArrayLike | None = None, *, dual: bool = False
-) -> Multivector:
+def fit_flat(alg: Algebra, X: Vectors, m: int, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:
     """Return the m-dimensional flats nearest to points: 1 lines, 2 planes; Σ w distance² is least.
 
     Through the weighted mean along the first m principal directions. Parameters as in `fit_round`.
@@ -116,9 +108,7 @@ def fit_flat(
     return _fit_flat(alg, X, check_integer(m, "m", "fit_flat", high=n), weights, dual, "fit_flat")
 
 
-def fit_line(
-    alg: Algebra, X: ArrayLike | Multivector, weights: ArrayLike | None = None, *, dual: bool = False
-) -> Multivector:
+def fit_line(alg: Algebra, X: Vectors, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:
     """Return the lines nearest to points: Σ w distance² is least.
 
     Examples
@@ -131,9 +121,7 @@ def fit_line(
     return _fit_flat(alg, X, 1, weights, dual, "fit_line")
 
 
-def fit_plane(
-    alg: Algebra, X: ArrayLike | Multivector, weights: ArrayLike | None = None, *, dual: bool = False
-) -> Multivector:
+def fit_plane(alg: Algebra, X: Vectors, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:
     """Return the hyperplanes nearest to points: Σ w distance² is least.
 
     Examples

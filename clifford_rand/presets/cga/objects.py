@@ -15,11 +15,11 @@ from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.classification import Classified, Object, classify
 from clifford_rand.presets.cga.measures import as_dual, from_parts, half_power, is_dual, model_of
 from clifford_rand.presets.cga.parts import FLAT, ROUND, euclidean, flat_parts, joined, round_parts
-from clifford_rand.presets.inputs import coordinates_of, floats, halved, numbers_of
+from clifford_rand.presets.inputs import Vectors, coordinates_of, floats, halved, numbers_of
 
 
 @one_batch
-def sphere(alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike, *, dual: bool = False) -> Multivector:
+def sphere(alg: Algebra, centre: Vectors, radius: ArrayLike, *, dual: bool = False) -> Multivector:
     """Return spheres (circles for n = 2): with ``dual`` the vectors up(centre) - radius² n_∞ / 2, else their `undual`.
 
     Examples
@@ -37,7 +37,7 @@ def sphere(alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike, *, 
 
 
 @one_batch
-def plane(alg: Algebra, normal: ArrayLike | Multivector, offset: ArrayLike = 0.0, *, dual: bool = False) -> Multivector:
+def plane(alg: Algebra, normal: Vectors, offset: ArrayLike = 0.0, *, dual: bool = False) -> Multivector:
     """Return hyperplanes normal·x = offset: with ``dual`` the vectors normal + offset n_∞, else their `undual`.
 
     Examples
@@ -58,7 +58,7 @@ def plane(alg: Algebra, normal: ArrayLike | Multivector, offset: ArrayLike = 0.0
 @one_batch
 def circle(
     alg: Algebra,
-    centre: ArrayLike | Multivector,
+    centre: Vectors,
     radius: ArrayLike,
     normal: ArrayLike | None = None,
     *,
@@ -108,9 +108,7 @@ def line(alg: Algebra, through: ArrayLike, direction: ArrayLike, *, dual: bool =
 
 
 @one_batch
-def point_pair(
-    alg: Algebra, A: ArrayLike | Multivector, B: ArrayLike | Multivector, *, dual: bool = False
-) -> Multivector:
+def point_pair(alg: Algebra, A: Vectors, B: Vectors, *, dual: bool = False) -> Multivector:
     """Return the pairs up(A) ∧ up(B).
 
     Examples
@@ -152,7 +150,7 @@ def _direction(directions: ArrayLike, n: int, owner: str) -> Any:
 
 
 @one_batch
-def flat(alg: Algebra, through: ArrayLike | Multivector, directions: ArrayLike, *, dual: bool = False) -> Multivector:
+def flat(alg: Algebra, through: Vectors, directions: ArrayLike, *, dual: bool = False) -> Multivector:
     """Return the flats up(through) ∧ E ∧ n_∞ along m directions: flat points, lines, planes and so on.
 
     Parameters
@@ -177,7 +175,7 @@ def flat(alg: Algebra, through: ArrayLike | Multivector, directions: ArrayLike, 
 
 @one_batch
 def round_about(
-    alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike, directions: ArrayLike, *, dual: bool = False
+    alg: Algebra, centre: Vectors, radius: ArrayLike, directions: ArrayLike, *, dual: bool = False
 ) -> Multivector:
     """Return the rounds of a centre, a radius and m directions: point pairs, circles, spheres in any n.
 

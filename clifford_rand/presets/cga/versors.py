@@ -22,6 +22,7 @@ from clifford_rand.presets.cga.measures import (
     parts_of,
 )
 from clifford_rand.presets.inputs import (
+    Vectors,
     blade_of,
     coordinates_of,
     exact_beside,
@@ -36,7 +37,7 @@ from clifford_rand.presets.inputs import (
 )
 
 
-def translator(alg: Algebra, t: ArrayLike | Multivector) -> Multivector:
+def translator(alg: Algebra, t: Vectors) -> Multivector:
     """Return the versors 1 - t n_∞ / 2, which move by +t, of shape (..., n).
 
     Examples
@@ -105,7 +106,7 @@ def motor(
     return translator(alg, u * along[..., None]) * rotor(alg, B, angle, rtol=rtol)
 
 
-def dilator(alg: Algebra, factor: ArrayLike, centre: ArrayLike | Multivector | None = None) -> Multivector:
+def dilator(alg: Algebra, factor: ArrayLike, centre: Vectors | None = None) -> Multivector:
     """Return the versors that scale lengths by ``factor`` > 0 about a centre (the origin): exp(ln(factor)/2 n_o ∧ n_∞).
 
     Examples
@@ -129,7 +130,7 @@ def dilator(alg: Algebra, factor: ArrayLike, centre: ArrayLike | Multivector | N
 
 
 @one_batch
-def inversion(alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike) -> Multivector:
+def inversion(alg: Algebra, centre: Vectors, radius: ArrayLike) -> Multivector:
     """Return unit dual spheres S: ``S >> P`` is on the ray from the centre to P, at radius²/distance.
 
     Examples
@@ -148,7 +149,7 @@ def inversion(alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike) 
     return from_parts(alg, null, c, unit, half_power(c, r, "inversion")) / r
 
 
-def transversion(alg: Algebra, b: ArrayLike | Multivector) -> Multivector:
+def transversion(alg: Algebra, b: Vectors) -> Multivector:
     """Return the versors 1 - b n_o that invert in the unit sphere, move by b, of shape (..., n), and invert again.
 
     x goes to (x + x² b) / (1 + 2 x·b + x² b²), the special conformal transformation that fixes the origin and takes

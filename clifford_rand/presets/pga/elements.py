@@ -11,6 +11,7 @@ from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.interpolation import slerp
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import (
+    Vectors,
     blade_of,
     coordinates_of,
     exact_beside,
@@ -32,7 +33,7 @@ def _n_vector(alg: Algebra, X: NDArray[Any], weight: int) -> Multivector:
     return alg.new(keys_of_grades(n + 1, (n,)), array)
 
 
-def point(alg: Algebra, X: ArrayLike | Multivector) -> Multivector:
+def point(alg: Algebra, X: Vectors) -> Multivector:
     """Return points from coordinates (..., n), or vectors of the Euclidean algebra: (e1 - X1 e0) ∧ … ∧ (en - Xn e0).
 
     Examples
@@ -45,7 +46,7 @@ def point(alg: Algebra, X: ArrayLike | Multivector) -> Multivector:
     return _n_vector(alg, coordinates_of(X, n, "X", "point"), 1)
 
 
-def direction(alg: Algebra, X: ArrayLike | Multivector) -> Multivector:
+def direction(alg: Algebra, X: Vectors) -> Multivector:
     """Return the ideal points in directions (..., n): point(X) + direction(t) is point(X + t).
 
     Examples
@@ -58,7 +59,7 @@ def direction(alg: Algebra, X: ArrayLike | Multivector) -> Multivector:
 
 
 @one_batch
-def plane(alg: Algebra, normal: ArrayLike | Multivector, offset: ArrayLike = 0.0) -> Multivector:
+def plane(alg: Algebra, normal: Vectors, offset: ArrayLike = 0.0) -> Multivector:
     """Return the hyperplane normal·x = offset (a line for n = 2): the vector normal - offset e0.
 
     Parameters
@@ -82,7 +83,7 @@ def plane(alg: Algebra, normal: ArrayLike | Multivector, offset: ArrayLike = 0.0
     return alg.vector(np.concatenate(parts, axis=-1))
 
 
-def line(alg: Algebra, P: ArrayLike | Multivector, Q: ArrayLike | Multivector) -> Multivector:
+def line(alg: Algebra, P: Vectors, Q: Vectors) -> Multivector:
     """Return the line from P to Q, P & Q; Q may be an ideal point, a `direction`. Arrays are coordinates of points.
 
     Raises
@@ -144,7 +145,7 @@ def coordinates(P: Multivector, rtol: float = 0.0) -> NDArray[Any]:
 sclerp = slerp  # its name where motors are concerned
 
 
-def translator(alg: Algebra, t: ArrayLike | Multivector) -> Multivector:
+def translator(alg: Algebra, t: Vectors) -> Multivector:
     """Return the motors 1 - e0 t / 2, which move by +t, of shape (..., n).
 
     Examples

@@ -15,7 +15,7 @@ from clifford_rand._checks import as_real, describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import blade_of, coordinates_of, numbers_of, of_algebra, refuse_tensors
+from clifford_rand.presets.inputs import Vectors, blade_of, coordinates_of, numbers_of, of_algebra, refuse_tensors
 from clifford_rand.presets.pga.flats import dimension_of, meet, norm
 
 
@@ -59,7 +59,7 @@ def screw_axis(alg: Algebra, axis: Multivector, pitch: ArrayLike = 0.0) -> Multi
     return B + h * slide_axis(alg, u)
 
 
-def slide_axis(alg: Algebra, u: ArrayLike | Multivector) -> Multivector:
+def slide_axis(alg: Algebra, u: Vectors) -> Multivector:
     """Return the axes e0 ∧ u of prismatic joints, which slide by q u; u of any length.
 
     Examples

@@ -8,12 +8,6 @@ Heaviside–Lorentz units, without 4π and ε_0: F = E + I B, and ∇F = J holds
 Examples assume ``import clifford_rand as cr, numpy as np`` and ``from clifford_rand.presets import sta``.
 """
 
-from clifford_rand.presets.sta.fields import electric_and_magnetic as electric_and_magnetic
-from clifford_rand.presets.sta.fields import energy_momentum as energy_momentum
-from clifford_rand.presets.sta.fields import faraday as faraday
-from clifford_rand.presets.sta.fields import field_invariants as field_invariants
-from clifford_rand.presets.sta.fields import lorentz_force as lorentz_force
-from clifford_rand.presets.sta.fields import stress_energy_tensor as stress_energy_tensor
 from clifford_rand.presets.sta.frames import boost as boost
 from clifford_rand.presets.sta.frames import boost_and_rotation as boost_and_rotation
 from clifford_rand.presets.sta.frames import boost_to as boost_to
@@ -24,10 +18,16 @@ from clifford_rand.presets.sta.frames import lorentz_matrix as lorentz_matrix
 from clifford_rand.presets.sta.frames import rotation as rotation
 from clifford_rand.presets.sta.frames import spacetime_split as spacetime_split
 from clifford_rand.presets.sta.frames import time_and_space as time_and_space
-from clifford_rand.presets.sta.velocities import add_velocities as add_velocities
-from clifford_rand.presets.sta.velocities import gamma as gamma
-from clifford_rand.presets.sta.velocities import interval as interval
-from clifford_rand.presets.sta.velocities import proper_time as proper_time
-from clifford_rand.presets.sta.velocities import rapidity as rapidity
-from clifford_rand.presets.sta.velocities import velocity as velocity
-from clifford_rand.presets.sta.velocities import velocity_of_rapidity as velocity_of_rapidity
+from clifford_rand.presets.sta.observables import add_velocities as add_velocities
+from clifford_rand.presets.sta.observables import electric_and_magnetic as electric_and_magnetic
+from clifford_rand.presets.sta.observables import energy_momentum as energy_momentum
+from clifford_rand.presets.sta.observables import faraday as faraday
+from clifford_rand.presets.sta.observables import field_invariants as field_invariants
+from clifford_rand.presets.sta.observables import gamma as gamma
+from clifford_rand.presets.sta.observables import interval as interval
+from clifford_rand.presets.sta.observables import lorentz_force as lorentz_force
+from clifford_rand.presets.sta.observables import proper_time as proper_time
+from clifford_rand.presets.sta.observables import rapidity as rapidity
+from clifford_rand.presets.sta.observables import stress_energy_tensor as stress_energy_tensor
+from clifford_rand.presets.sta.observables import velocity as velocity
+from clifford_rand.presets.sta.observables import velocity_of_rapidity as velocity_of_rapidity

@@ -1,13 +1,11 @@
 """Conformal objects far from the origin: right to 1e-9 of the distance, or refused."""
 
-import functools
-import operator
-
 import numpy as np
 import pytest
 
 import clifford_rand as cr
 from clifford_rand.presets import cga
+from support.geometry import CGA, through
 
 MODELS = [(n, null) for n in (2, 3, 4) for null in (False, True)]
 RADIUS = 1.3
@@ -22,7 +20,7 @@ def scene(n, distance):
 
 def rounds(n, null, distance):
     """Return {(name, m): round of dimension m and radius 1.3}, as constructed, and fitted."""
-    alg = cr.Algebra.cga(n, null_basis=null)
+    alg = CGA[n, null]
     c, Q = scene(n, distance)
     rng = np.random.default_rng(7)
     found = {("sphere", n): cga.sphere(alg, c, RADIUS)}
@@ -68,13 +66,13 @@ def test_wedges_of_points_are_right_or_refused(null):
     """What the products of a wedge have lost cannot come back: the answer is right to 1e-3, or a sentence."""
     kept = 0
     for n in (2, 3, 4):
-        alg = cr.Algebra.cga(n, null_basis=null)
+        alg = CGA[n, null]
         for distance in 10.0 ** np.arange(1, 6):
             c, Q = scene(n, distance)
             for m in range(1, n + (distance < 3e3)):  # of n + 1 points no grade of X ~X tells the rounding
                 V = np.random.default_rng(m).standard_normal((m + 1, m)) if m > 1 else np.array([[1.0], [-1.0]])
-                points = cga.up(alg, c + RADIUS * V / np.linalg.norm(V, axis=1, keepdims=True) @ Q[:m])
-                X = functools.reduce(operator.xor, points)
+                points = c + RADIUS * V / np.linalg.norm(V, axis=1, keepdims=True) @ Q[:m]
+                X = through(alg, points)
                 for measure in (cga.radius, lambda A: cga.classify(A).radius, cga.centre):
                     try:
                         error = np.linalg.norm(measure(X) - (c if measure is cga.centre else RADIUS))
@@ -94,7 +92,7 @@ def test_wedges_of_three_points_in_a_coordinate_plane_have_a_radius_or_none(corn
     for distance in 10.0 ** np.arange(0, 7):
         points = distance * np.array([*corner, 0.0]) + size * np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]])
         try:
-            radius = cga.radius(functools.reduce(operator.xor, cga.up(alg, points)))
+            radius = cga.radius(through(alg, points))
         except cr.ArgumentError:
             assert distance > 30
             continue
@@ -105,7 +103,7 @@ def test_wedges_of_three_points_in_a_coordinate_plane_have_a_radius_or_none(corn
 
 @pytest.mark.parametrize("null", [False, True])
 def test_a_radius_below_the_rounding_of_c_squared_is_refused(null):
-    alg = cr.Algebra.cga(3, null_basis=null)
+    alg = CGA[3, null]
     assert cga.radius(cga.sphere(alg, [1e6, 0, 0], 1.0)) == 1
     assert cga.classify(cga.sphere(alg, [1e6, 0, 0], 1.0)).radius == 1
     for make in (
@@ -123,7 +121,7 @@ def test_a_radius_below_the_rounding_of_c_squared_is_refused(null):
 @pytest.mark.parametrize(("null", "distance"), [(False, 1e2), (False, 1e3), (True, 1e2), (True, 1e4), (True, 1e6)])
 def test_screws_about_far_axes_move_points_as_matrices_do(null, distance):
     """In the basis of e4 and e5 the terms of R P ~R are c² times P, so R P comes first: it has rounding c times P."""
-    alg, rng = cr.Algebra.cga(3, null_basis=null), np.random.default_rng(5)
+    alg, rng = CGA[3, null], np.random.default_rng(5)
     for _ in range(20):
         c, u = scene(3, distance)[0] + rng.standard_normal(3), rng.standard_normal(3)
         u, angle = u / np.linalg.norm(u), rng.uniform(0.1, 3)

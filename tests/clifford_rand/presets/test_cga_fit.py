@@ -6,9 +6,9 @@ from scipy.optimize import least_squares
 
 import clifford_rand as cr
 from clifford_rand.presets import cga
-from support.geometry import close, gaussian
+from support.geometry import CGA, close, gaussian
 
-MODELS = {(n, null): cr.Algebra.cga(n, null_basis=null) for n in (1, 2, 3, 4) for null in (False, True)}
+MODELS = [(n, null) for n, null in CGA if n < 5]
 
 
 def on_round(seed, count, m, n, noise=0.0):
@@ -24,7 +24,7 @@ def on_round(seed, count, m, n, noise=0.0):
 
 @pytest.mark.parametrize(("n", "null"), MODELS)
 def test_exact_points_give_back_what_they_lie_on(n, null):
-    alg = MODELS[n, null]
+    alg = CGA[n, null]
     for m in range(1, n + 1):
         for count in (m + 1, 40):
             X, c, r, U = on_round(10 * n + m, count, m, n)
@@ -44,7 +44,7 @@ def test_exact_points_give_back_what_they_lie_on(n, null):
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_spheres_minimise_the_same_as_a_general_solver(n):
     """Σ w ((|x - c|² - r²)/(2 r))², by Levenberg-Marquardt from the true sphere."""
-    alg = MODELS[n, True]
+    alg = CGA[n, True]
     X, c, r, _ = on_round(n, 60, n, n, noise=0.1)
     w = np.random.default_rng(n).random(60)
 
@@ -61,7 +61,7 @@ def test_spheres_minimise_the_same_as_a_general_solver(n):
 
 def test_circles_of_space_minimise_the_same_as_a_general_solver():
     """Σ height² + ((|x - c|² - r²)/(2 r))² over centre, normal and radius."""
-    alg = MODELS[3, True]
+    alg = CGA[3, True]
     X, c, r, U = on_round(7, 80, 2, 3, noise=0.1)
 
     def residual(z):
@@ -78,7 +78,7 @@ def test_circles_of_space_minimise_the_same_as_a_general_solver():
 
 @pytest.mark.parametrize("noise", [1e-3, 1e-2])
 def test_a_fit_differs_from_that_of_distances_by_the_square_of_the_noise(noise):
-    alg = MODELS[3, True]
+    alg = CGA[3, True]
     X, c, r, _ = on_round(5, 200, 3, 3, noise=noise)
     best = least_squares(lambda z: np.linalg.norm(X - z[:3], axis=1) - z[3], np.append(c, r), xtol=1e-15).x
     S = cga.fit_sphere(alg, X)
@@ -88,7 +88,7 @@ def test_a_fit_differs_from_that_of_distances_by_the_square_of_the_noise(noise):
 
 def test_lines_and_planes_are_those_of_principal_directions():
     for n in (2, 3, 4):
-        alg = MODELS[n, False]
+        alg = CGA[n, False]
         X = gaussian(n, 50, n) * np.arange(1, n + 1) + 100.0
         w = np.random.default_rng(n).random(50)
         mean = w @ X / w.sum()
@@ -103,22 +103,22 @@ def test_lines_and_planes_are_those_of_principal_directions():
 def test_far_away_small_and_huge_points_are_as_good():
     """The null basis holds a centre c with a radius² to |c|² eps; the parameters of the fit are better than that."""
     X, *_ = on_round(3, 30, 3, 3, noise=0.01)
-    reference = cga.classify(cga.fit_sphere(MODELS[3, True], X))
+    reference = cga.classify(cga.fit_sphere(CGA[3, True], X))
     for scale in (1e-6, 1e6):
-        S = cga.classify(cga.fit_sphere(MODELS[3, True], scale * X))
+        S = cga.classify(cga.fit_sphere(CGA[3, True], scale * X))
         close(S.location / scale, reference.location, 1e-9)
         close(S.radius / scale, reference.radius, 1e-9)
-    moved = cga.classify(cga.fit_sphere(MODELS[3, True], X + 1e4))
+    moved = cga.classify(cga.fit_sphere(CGA[3, True], X + 1e4))
     close(moved.location - 1e4, reference.location, 1e-6)
     close(moved.radius, reference.radius, 1e-6)
     arc = np.linspace(0, 1e-2, 20)  # a short arc
     X = 5.0 + 2 * np.stack([np.cos(arc), np.sin(arc)], axis=-1)
-    S = cga.classify(cga.fit_circle(MODELS[2, True], X))
+    S = cga.classify(cga.fit_circle(CGA[2, True], X))
     close(S.radius, 2.0, 1e-5)
 
 
 def test_points_of_a_line_have_no_circle_and_of_a_circle_no_sphere():
-    alg = MODELS[3, True]
+    alg = CGA[3, True]
     t = gaussian(1, 9, 1)
     line = cga.classify(cga.fit_circle(alg, [1.0, 2, 3] + t * [1.0, 0, 0]))
     assert str(line.name) == "line"
@@ -131,7 +131,7 @@ def test_points_of_a_line_have_no_circle_and_of_a_circle_no_sphere():
 
 
 def test_batches_weights_and_multivectors():
-    alg = MODELS[3, True]
+    alg = CGA[3, True]
     X = np.stack([on_round(seed, 25, 3, 3, noise=0.05)[0] for seed in range(4)])
     S = cga.fit_sphere(alg, X.reshape(2, 2, 25, 3))
     assert S.shape == (2, 2)
@@ -149,23 +149,6 @@ def test_batches_weights_and_multivectors():
     assert cga.fit_line(alg, X.astype(np.float32)).dtype == np.float32
 
 
-@pytest.mark.parametrize(
-    ("work", "message"),
-    [
-        (lambda a: cga.fit_round(a, np.ones((5, 3)), 4), "'m' parameter of fit_round must be"),
-        (lambda a: cga.fit_sphere(a, np.ones(3)), r"points of shape \(\.\.\., N, n\)"),
-        (lambda a: cga.fit_sphere(a, np.ones((3, 3))), "'weights' .* for 4 points or more. Got 3 points"),
-        (lambda a: cga.fit_line(a, np.ones((4, 3)), [1, -1, 1, 1]), "Got negative or infinite ones"),
-        (lambda a: cga.fit_line(a, np.ones((3, 3)), [1, 1]), r"'weights' .* of shape \(\.\.\., 3\)"),
-        (lambda a: cga.fit_line(a, np.ones((3, 3))), "points that determine one"),
-        (lambda a: cga.fit_circle(MODELS[1, True], np.ones((4, 1))), "'alg' parameter of fit_circle must be of 2 or"),
-    ],
-)
-def test_bad_input_gets_one_clear_error(work, message):
-    with pytest.raises(cr.ArgumentError, match=message):
-        work(MODELS[3, True])
-
-
 def test_points_whose_squares_overflow_are_refused():
     with pytest.raises(cr.ArgumentError, match="'X' parameter of fit_plane must be small enough for its square"):
-        cga.fit_plane(MODELS[3, False], 1e300 * np.random.default_rng(0).standard_normal((6, 3)))
+        cga.fit_plane(CGA[3, False], 1e300 * np.random.default_rng(0).standard_normal((6, 3)))

@@ -6,16 +6,15 @@ import operator
 import numpy as np
 import pytest
 
-import clifford_rand as cr
 from clifford_rand.presets import cga
-from support.geometry import close, gaussian
+from support.geometry import CGA, close, gaussian
 
-MODELS = {(n, null): cr.Algebra.cga(n, null_basis=null) for n in (1, 2, 3, 4) for null in (False, True)}
+MODELS = [(n, null) for n, null in CGA if n < 5]
 
 
 @pytest.mark.parametrize(("n", "null"), MODELS)
 def test_transversions_against_coordinates(n, null):
-    alg = MODELS[n, null]
+    alg = CGA[n, null]
     x, b = gaussian(1, 6, n), gaussian(2, 6, n)
     K = cga.transversion(alg, b)
     assert (K * ~K).isclose(1).all()
@@ -29,7 +28,7 @@ def test_transversions_against_coordinates(n, null):
 
 @pytest.mark.parametrize(("n", "null"), MODELS)
 def test_products_of_known_parts_give_them_back(n, null):
-    alg = MODELS[n, null]
+    alg = CGA[n, null]
     a, b, s = gaussian(1, 5, n), gaussian(2, 5, n), np.exp(gaussian(3, 5))
     R = alg.scalar(np.ones(5)) if n == 1 else cga.rotor(alg, alg.e1 ^ alg.e2, gaussian(4, 5))
     V = cga.translator(alg, a) * R * cga.dilator(alg, s) * cga.transversion(alg, b) * 3.0
@@ -50,7 +49,7 @@ def test_products_of_known_parts_give_them_back(n, null):
 @pytest.mark.parametrize(("n", "null"), MODELS)
 def test_products_of_inversions_and_reflections_recompose(n, null):
     """Every conformal map is one: random spheres and planes, even and odd numbers of them."""
-    alg = MODELS[n, null]
+    alg = CGA[n, null]
     for count in range(1, 6):
         factors = [
             cga.inversion(alg, gaussian(seed, 4, n), np.exp(gaussian(seed + 50, 4)))
@@ -67,7 +66,7 @@ def test_products_of_inversions_and_reflections_recompose(n, null):
 
 @pytest.mark.parametrize(("n", "null"), MODELS)
 def test_what_takes_the_origin_to_infinity_is_inverted(n, null):
-    alg = MODELS[n, null]
+    alg = CGA[n, null]
     J, T = cga.inversion(alg, np.zeros(n), 2.0), cga.translator(alg, np.ones(n))
     parts = cga.decompose(J)
     assert parts.inverted
@@ -87,7 +86,7 @@ def test_what_takes_the_origin_to_infinity_is_inverted(n, null):
 
 
 def test_dtypes():
-    alg = MODELS[3, True]
+    alg = CGA[3, True]
     V = cga.translator(alg, np.ones(3, dtype=np.float32)) * cga.transversion(alg, np.ones(3, dtype=np.float32))
     parts = cga.decompose(V)
     assert parts.translation.dtype == parts.rotor.dtype == np.float32
@@ -96,26 +95,11 @@ def test_dtypes():
     assert empty.translation.shape == (0, 3)
 
 
-@pytest.mark.parametrize(
-    ("work", "message"),
-    [
-        (lambda a: cga.decompose(1 + a.e1), "'V' parameter of decompose must be a versor. Got another"),
-        (lambda a: cga.decompose(a.e1 * 1j), "must be a versor with real coefficients"),
-        (lambda a: cga.decompose(cga.up(a, [0, 0, 0]) + cga.infinity(a)), "decompose must be a versor with V ~V > 0"),
-        (lambda a: cga.transversion(a, [1, 2]), r"'b' .* transversion must be an array of shape \(\.\.\., 3\)"),
-    ],
-)
-def test_bad_input_gets_one_clear_error(work, message):
-    for null in (False, True):
-        with pytest.raises(cr.ArgumentError, match=message):
-            work(MODELS[3, null])
-
-
 @pytest.mark.parametrize("null", [False, True])
 def test_exact_shifts_and_inversions_of_exact_numbers(null):
     from fractions import Fraction
 
-    alg = MODELS[3, null]
+    alg = CGA[3, null]
     line = cga.line(alg, [1, 0, 0], [0, 0, 1])
     for angle in (Fraction(1, 2), np.array(0.5, dtype=object)):
         assert cga.motor(alg, line, angle, Fraction(3)).isclose(cga.motor(alg, line, 0.5, 3.0))

@@ -132,24 +132,6 @@ def test_what_overflows_converges_nowhere_and_prints_nothing(capfd):
     assert capfd.readouterr().out == ""  # LAPACK's own messages
 
 
-@pytest.mark.parametrize(
-    ("work", "message"),
-    [
-        (lambda S: pga.screw_axis(SPACE, SPACE.e01), "'axis' parameter of screw_axis must be not ideal.*slide_axis"),
-        (lambda S: pga.screw_axis(SPACE, SPACE.e1), "'axis' parameter of screw_axis must be an axis, of grade 2"),
-        (lambda S: pga.screw_axis(PLANE, PLANE.e12, 1.0), "'pitch' parameter of screw_axis must be 0 but in space"),
-        (lambda S: pga.slide_axis(SPACE, [1, 2]), r"'u' parameter of slide_axis .* \(\.\.\., 3\)"),
-        (lambda S: pga.forward_kinematics(S[0], [0.0]), "'screws' parameter of joint_motors must be a batch of"),
-        (lambda S: pga.space_jacobian(S, [0.0]), r"'q' parameter of space_jacobian must be of shape \(\.\.\., 6\)"),
-        (lambda S: pga.damped_step(S, np.zeros(6), PLANE.e12), "'target' parameter of damped_step"),
-        (lambda S: pga.inverse_kinematics(S, 1.0, np.zeros(6)), "'target' parameter of inverse_kinematics"),
-    ],
-)
-def test_bad_input_gets_one_clear_error(work, message):
-    with pytest.raises(cr.ArgumentError, match=message):
-        work(arm()[0])
-
-
 def test_exact_targets_are_numbers_and_symbols_are_refused():
     import sympy
 

@@ -1,25 +1,19 @@
 """The projective model against coordinate geometry in NumPy."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 
 import clifford_rand as cr
 from clifford_rand.presets import pga
-from support.geometry import gaussian, rodrigues
+from support.geometry import gaussian, relative, rodrigues
 
 ALGEBRAS = {n: cr.Algebra.pga(n) for n in (1, 2, 3, 4, 5)}
 
 
-def move(M, X):
-    return M >> X
-
-
-def close(a, b, rtol=1e-12):
-    a, b = np.asarray(a), np.asarray(b)
-    assert a.shape == b.shape
-    np.testing.assert_allclose(a, b, rtol=0, atol=rtol * max(1e-300, np.abs(b).max(initial=0.0)))
+close = partial(relative, rtol=1e-12)
 
 
 def flat_distance(p, U, q, V):
@@ -57,7 +51,7 @@ def test_points_are_meets_of_coordinate_planes_and_come_back(n):
 def test_n_random_planes_meet_where_numpy_says_and_n_points_span_a_plane(n):
     alg, N, b = ALGEBRAS[n], gaussian(n, n, n), gaussian(n + 9, n)
     planes = [pga.plane(alg, N[i], b[i]) for i in range(n)]
-    close(pga.coordinates(planes[0].wedge(*planes[1:])), np.linalg.solve(N, b), 1e-10)
+    close(pga.coordinates(planes[0].wedge(*planes[1:])), np.linalg.solve(N, b), rtol=1e-10)
     X = gaussian(n + 30, n, n)
     joined = pga.point(alg, X[0])
     for x in X[1:]:
@@ -65,7 +59,7 @@ def test_n_random_planes_meet_where_numpy_says_and_n_points_span_a_plane(n):
     normal = np.linalg.solve(X, np.ones(n))  # normal·x = 1 on all of them
     expected = pga.plane(alg, normal, 1.0)
     ratio = joined.coefficients / expected.coefficients
-    close(ratio, np.full(n + 1, ratio[0]), 1e-9)
+    close(ratio, np.full(n + 1, ratio[0]), rtol=1e-9)
 
 
 def test_3d_names_agree_with_the_usual_tables():
@@ -80,9 +74,9 @@ def test_3d_names_agree_with_the_usual_tables():
 def test_translators_move_by_t(n):
     alg, X, t = ALGEBRAS[n], gaussian(n, 6, n), gaussian(n + 1, 6, n)
     T = pga.translator(alg, t)
-    close(pga.coordinates(move(T, pga.point(alg, X))), X + t)
+    close(pga.coordinates(T >> pga.point(alg, X)), X + t)
     N, b = gaussian(n + 2, 6, n), gaussian(n + 3, 6)
-    assert move(T, pga.plane(alg, N, b)).grade(1).isclose(pga.plane(alg, N, b + (N * t).sum(-1))).all()
+    assert (T >> pga.plane(alg, N, b)).grade(1).isclose(pga.plane(alg, N, b + (N * t).sum(-1))).all()
     assert (T * ~T).isclose(1).all()
 
 
@@ -91,7 +85,7 @@ def test_rotors_of_the_plane_turn_counter_clockwise_about_a_point():
     for angle in (0.3, np.pi / 2, -2.0, 6.0):
         R = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
         rotor = pga.rotor(alg, pga.point(alg, c) * 4, angle)
-        close(pga.coordinates(move(rotor, pga.point(alg, X))), (X - c) @ R.T + c)
+        close(pga.coordinates(rotor >> pga.point(alg, X)), (X - c) @ R.T + c)
 
 
 def test_motors_of_space_equal_4x4_matrices():
@@ -105,15 +99,15 @@ def test_motors_of_space_equal_4x4_matrices():
         S[:3, 3] = p - S[:3, :3] @ p + shift * u
         axis = pga.line(alg, p, pga.direction(alg, u)) * 3.7
         M = pga.motor(alg, axis, angle, shift)
-        moved = pga.coordinates(move(M, pga.point(alg, X)))
+        moved = pga.coordinates(M >> pga.point(alg, X))
         close(moved, (np.c_[X, np.ones(7)] @ S.T)[:, :3])
         assert (M * ~M).isclose(1)
         other = pga.motor(alg, pga.line(alg, p, p + 2 * u), angle, shift)
         assert M.isclose(other, rtol=1e-10)
         L = pga.line(alg, X[0], X[1])
-        assert move(M, L).grade(2).isclose(pga.line(alg, moved[0], moved[1]), rtol=1e-10)
+        assert (M >> L).grade(2).isclose(pga.line(alg, moved[0], moved[1]), rtol=1e-10)
         turned = pga.direction(alg, X) * 1.0
-        assert move(M, turned).grade(3).isclose(pga.direction(alg, X @ S[:3, :3].T), rtol=1e-10).all()
+        assert (M >> turned).grade(3).isclose(pga.direction(alg, X @ S[:3, :3].T), rtol=1e-10).all()
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
@@ -123,7 +117,7 @@ def test_bivectors_turn_their_first_vector_towards_their_second(n):
     Y = X.copy()
     Y[:, 0] = np.cos(angles) * X[:, 0] - np.sin(angles) * X[:, 1]
     Y[:, 1] = np.sin(angles) * X[:, 0] + np.cos(angles) * X[:, 1]
-    close(pga.coordinates(move(pga.rotor(alg, alg.e12, angles), pga.point(alg, X))), Y)
+    close(pga.coordinates(pga.rotor(alg, alg.e12, angles) >> pga.point(alg, X)), Y)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
@@ -139,8 +133,8 @@ def test_distance_of_any_two_flats(n):
                     V[:, : min(k, m)] = U[:, : min(k, m)]  # parallel
                 expected = flat_distance(p, U, q, V)
                 a, b = flat(alg, p, U) * -2.5, flat(alg, q, V)
-                close(pga.distance(a, b) + 1, expected + 1, 1e-10)
-                close(pga.distance(b, a) + 1, expected + 1, 1e-10)
+                close(pga.distance(a, b) + 1, expected + 1, rtol=1e-10)
+                close(pga.distance(b, a) + 1, expected + 1, rtol=1e-10)
                 assert pga.is_incident(a, b, rtol=1e-10) == (expected < 1e-10)
 
 
@@ -151,15 +145,12 @@ def test_distances_that_have_a_short_formula():
     close(pga.distance(P, Q), np.linalg.norm(X - Y, axis=-1))
     N, b = gaussian(3, 50, 3), gaussian(4, 50)
     close(pga.distance(P, pga.plane(alg, N, b)), np.abs((X * N).sum(-1) - b) / np.linalg.norm(N, axis=-1))
-    close(
-        pga.distance(pga.plane(alg, N, b), pga.plane(alg, -2 * N, b)),
-        1.5 * np.abs(b) / np.linalg.norm(N, axis=-1),
-        1e-9,
-    )
+    apart = pga.distance(pga.plane(alg, N, b), pga.plane(alg, -2 * N, b))
+    close(apart, 1.5 * np.abs(b) / np.linalg.norm(N, axis=-1), rtol=1e-9)
     A, B = gaussian(5, 50, 3), gaussian(6, 50, 3)
     normal = np.cross(A - X, B - Y)
     skew = np.abs(((Y - X) * normal).sum(-1)) / np.linalg.norm(normal, axis=-1)
-    close(pga.distance(pga.line(alg, X, A), pga.line(alg, Y, B)), skew, 1e-9)
+    close(pga.distance(pga.line(alg, X, A), pga.line(alg, Y, B)), skew, rtol=1e-9)
 
 
 def test_angles():
@@ -173,7 +164,7 @@ def test_angles():
     close(pga.angle(lines[0], planes[1]), np.abs(np.pi / 2 - expected))
     close(pga.angle(planes[1], lines[0]), np.abs(np.pi / 2 - expected))
     tiny = 1e-9  # arccos would give 0
-    close(pga.angle(pga.plane(alg, [1.0, 0, 0]), pga.plane(alg, [np.cos(tiny), np.sin(tiny), 0])), tiny, 1e-6)
+    close(pga.angle(pga.plane(alg, [1.0, 0, 0]), pga.plane(alg, [np.cos(tiny), np.sin(tiny), 0])), tiny, rtol=1e-6)
     assert pga.angle(pga.plane(alg, [0, 0, 1]), pga.line(alg, [1, 2, 3], [2, 2, 3])) == 0
     assert abs(pga.angle(pga.plane(alg, [0, 0, 1]), pga.line(alg, [0, 0, 0], [0, 0, 3])) - np.pi / 2) < 1e-15
     assert pga.angle(pga.plane(alg, [0, 0, 1]), pga.plane(alg, [0, 0, -2], 5)) == np.pi
@@ -232,15 +223,12 @@ def test_dtypes():
         assert np.asarray(result).dtype == np.float32
     assert pga.is_incident(pga.point(alg, X), L).all()
     exact = pga.line(alg, X.astype(float), X[::-1].astype(float) + 1)
-    close(
-        pga.coordinates(move(pga.motor(alg, L, 0.5, 1.0), P)),
-        pga.coordinates(move(pga.motor(alg, exact, 0.5, 1.0), P)),
-        1e-5,
-    )
+    moved, expected = (pga.coordinates(pga.motor(alg, axis, 0.5, 1.0) >> P) for axis in (L, exact))
+    close(moved, expected, rtol=1e-5)
     third = Fraction(1, 3)
     P = pga.point(alg, np.array([third, Fraction(2), Fraction(5, 7)], dtype=object))
     T = pga.translator(alg, np.array([third, third, third], dtype=object))
-    moved = pga.coordinates(move(T, P).grade(3) * Fraction(3))
+    moved = pga.coordinates((T >> P).grade(3) * Fraction(3))
     assert moved.tolist() == [2 * third, 2 + third, Fraction(5, 7) + third]
 
 
@@ -255,41 +243,6 @@ def test_points_from_vectors_and_batches_that_broadcast():
     assert pga.point(alg, np.zeros((0, 3))).shape == (0,)
     assert pga.coordinates(pga.point(alg, np.zeros((0, 3)))).shape == (0, 3)
     assert pga.distance(pga.point(alg, np.zeros((0, 3))), pga.plane(alg, N[0])).shape == (0,)
-
-
-@pytest.mark.parametrize(
-    ("work", "message"),
-    [
-        (lambda a: pga.point(a, [1.0, 2.0]), r"'X' parameter of point must be an array of shape \(\.\.\., 3\).*\(2,\)"),
-        (lambda a: pga.point(a, [1.0, 2.0, np.nan]), "'X' parameter of point must be finite"),
-        (lambda a: pga.point(a, cr.Algebra(2).e1), "parameter of point must be an array of coordinates or a vector of"),
-        (lambda a: pga.point(cr.Algebra(4), [1, 2, 3]), r"'alg' parameter of point must be a projective.*Algebra\.pga"),
-        (lambda a: pga.point("pga", [1, 2, 3]), "'alg' parameter of point must be a projective"),
-        (lambda a: pga.coordinates(pga.direction(a, [1, 0, 0])), "a point of weight ≠ 0. Got an ideal point"),
-        (lambda a: pga.coordinates(pga.plane(a, [1, 0, 0])), "of coordinates must be a point, of grade 3. Got grade 1"),
-        (lambda a: pga.coordinates(pga.point(a, [1, 2, 3]) + a.e1), r"a point. Got a multivector of grades \(1, 3\)"),
-        (lambda a: pga.coordinates(pga.point(a, [1, 2, 3]) * 0), "must be a point, not zero"),
-        (lambda a: pga.coordinates(7), "'alg' parameter of coordinates"),
-        (lambda a: pga.line(a, [1, 2, 3], [1, 2, 3]), "'Q' parameter of line must be another point than P"),
-        (lambda a: pga.line(a, a.e1, [1, 2, 3]), "'P' parameter of line must be a point, of grade 3"),
-        (lambda a: pga.rotor(a, a.e01, 1.0), "'axis' parameter of rotor must be a bivector that turns.*translator"),
-        (lambda a: pga.rotor(a, a.e12 + a.e03, 1.0), "'axis' parameter of rotor must be one axis"),
-        (lambda a: pga.rotor(a, a.e1, 1.0), "'axis' parameter of rotor must be an axis, of grade 2"),
-        (lambda a: pga.rotor(a, cr.Algebra(3).e12, 1.0), r"of rotor must be a multivector of Algebra\(3, 0, 1\)"),
-        (lambda a: pga.rotor(a, a.e12, 1j), "'angle' parameter of rotor must be a real number"),
-        (lambda a: pga.rotor(a, a.e12, np.inf), "'angle' parameter of rotor must be finite"),
-        (lambda a: pga.motor(ALGEBRAS[2], ALGEBRAS[2].e12, 1.0, 1.0), "'alg' parameter of motor must be of 3-space"),
-        (lambda a: pga.distance(a.e1, pga.direction(a, [1, 0, 0])), "'b' parameter of distance must be not ideal"),
-        (lambda a: pga.distance(a.e1, cr.Algebra.pga(2).e1), "'b' parameter of distance must be a multivector of"),
-        (lambda a: pga.distance(a.I, a.e1), "'a' parameter of distance must be a flat, of grade 1 to 3"),
-        (lambda a: pga.distance(pga.point(a, [1j, 0, 0]), a.e1), "with real coefficients. Got dtype complex128"),
-        (lambda a: pga.angle(pga.point(a, [1, 2, 3]), a.e1), "'a' parameter of angle must be a flat with directions"),
-        (lambda a: pga.norm(a.e1 * 1j), "'A' parameter of norm must be a multivector with real coefficients"),
-    ],
-)
-def test_bad_input_gets_one_clear_error(work, message):
-    with pytest.raises(cr.ArgumentError, match=message):
-        work(ALGEBRAS[3])
 
 
 def test_coordinates_of_symbols_ask_for_no_rounding():

@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,16 +13,14 @@ from scipy.spatial.transform import Rotation
 
 import clifford_rand as cr
 from clifford_rand.presets import pga
+from support.geometry import close as agree
 from support.geometry import gaussian
 
 ALGEBRAS = {n: cr.Algebra.pga(n) for n in (1, 2, 3, 4, 5, 6)}
 SPACE = ALGEBRAS[3]
 
 
-def close(a, b, rtol=1e-13):
-    a, b = np.asarray(a), np.asarray(b)
-    assert a.shape == b.shape
-    np.testing.assert_allclose(a, b, rtol=0, atol=rtol * max(1.0, np.abs(b).max(initial=0.0)))
+close = partial(agree, rtol=1e-13)
 
 
 def flat(alg, p, U):
@@ -54,8 +53,8 @@ def test_points_and_directions_are_projected_on_any_flat(n):
         feet = np.array([coordinates_on(p, U, x)[0] if m else p for x in X])
         P = pga.point(alg, X) * 2.0
         image = pga.project(P, B)
-        close(pga.coordinates(image), feet, 1e-12)
-        close(pga.norm(image), np.full(6, 2.0), 1e-12)
+        close(pga.coordinates(image), feet, rtol=1e-12)
+        close(pga.norm(image), np.full(6, 2.0), rtol=1e-12)
         rest = pga.reject(P, B)
         assert rest.isclose(pga.direction(alg, 2 * (X - feet)), rtol=1e-11).all()
         if m:
@@ -86,7 +85,7 @@ def test_projections_of_any_two_flats_are_incident_idempotent_and_decompose(n):
             if k == m:
                 cosine = pga.norm(image) / pga.norm(A)
                 angles = np.array([pga.angle(a, b) for a, b in zip(A, B, strict=True)]) if k else 0.0
-                close(cosine, np.abs(np.cos(angles)) * np.ones(5), 1e-10)
+                close(cosine, np.abs(np.cos(angles)) * np.ones(5), rtol=1e-10)
 
 
 def test_projections_with_a_known_answer():
@@ -138,7 +137,7 @@ def test_meet_and_join_are_wedge_and_vee_and_what_to_do_where_they_vanish():
         np.testing.assert_allclose(pga.distance(point, plane), 0, atol=1e-13)
     first, second = pga.line(SPACE, X[0, 0], X[1, 0]), pga.line(SPACE, X[0, 0], X[2, 0])
     assert pga.meet(first, second).isclose(0, atol=1e-14)
-    close(pga.coordinates(first.join(second)), X[0, 0], 1e-12)
+    close(pga.coordinates(first.join(second)), X[0, 0], rtol=1e-12)
     np.testing.assert_allclose(pga.distance(first.meet(second), R[0]), 0, atol=1e-13)
     parallel = pga.meet(pga.plane(SPACE, [0, 0, 1], 1), pga.plane(SPACE, [0, 0, 1], 2))
     assert pga.norm(parallel) == 0
@@ -232,13 +231,13 @@ def test_matrices_move_points_as_motors_do_and_come_back(n):
     matrix = pga.motor_to_matrix(-2.0 * M)
     X = gaussian(n, 3, 20, n)
     moved = (matrix @ np.concatenate([X, np.ones((3, 20, 1))], axis=-1)[..., None])[..., :n, 0]
-    close(pga.coordinates(M >> pga.point(alg, X)), moved, 1e-14)
+    close(pga.coordinates(M >> pga.point(alg, X)), moved, rtol=1e-14)
     N = pga.motor_from_matrix(alg, matrix)
     assert (N.scalar_part() >= 0).all()
     sign = np.where(M.scalar_part() < 0, -1, 1)
     np.testing.assert_allclose((N - sign * M).values, 0, atol=1e-14 * np.abs(M.values).max())
-    close(pga.motor_to_matrix(N), matrix, 1e-14)
-    close(pga.motor_to_matrix(M[0] * M[1]), matrix[0] @ matrix[1], 1e-14)
+    close(pga.motor_to_matrix(N), matrix, rtol=1e-14)
+    close(pga.motor_to_matrix(M[0] * M[1]), matrix[0] @ matrix[1], rtol=1e-14)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
@@ -285,7 +284,7 @@ def test_rotations_of_scipy_come_and_go():
     M = pga.motor_from_rotation(SPACE, rotation, t)
     close(pga.coordinates(M >> pga.point(SPACE, X)), rotation.apply(X) + t)
     back, step = pga.motor_to_rotation(M * 3.0)
-    close((back * rotation.inv()).magnitude(), np.zeros(12), 1e-15)
+    close((back * rotation.inv()).magnitude(), np.zeros(12), rtol=1e-15)
     close(step, t)
     close(pga.motor_to_matrix(M)[:, :3, :3], rotation.as_matrix())
     euler = pga.motor_from_rotation(SPACE, Rotation.from_euler("ZYX", [0.1, 0.2, 0.3]))
@@ -318,38 +317,6 @@ def test_the_migration_page_names_what_there_is():
     names = {name for row in rows for name in re.findall(r"\bcr\.(\w+)", row)}
     assert {"slerp", "motor_from_points", "rotor_from_matrix"} <= names
     assert [name for name in sorted(names) if not hasattr(cr, name)] == []
-
-
-@pytest.mark.parametrize(
-    ("work", "message"),
-    [
-        (lambda a: pga.project(a.e1, a.e0), "'B' parameter of project must be a flat that is not ideal"),
-        (lambda a: pga.reject(a.e1, pga.direction(a, [1, 0, 0])), "'B' parameter of reject must be a flat that is"),
-        (lambda a: pga.project(a.e1, cr.Algebra(3).e1), "'B' parameter of project must be a multivector of"),
-        (lambda a: pga.point(a, [1, 2, 3]).project(a.e3), "'A' parameter of project .* degenerate .*pga.project"),
-        (lambda a: a.e3.project(a.e0), r"'B' parameter of project must be a blade that is not null.*pga\.project"),
-        (lambda a: pga.normalized(a.e01), "'M' parameter of normalized must be of non-zero norm.*Ideal"),
-        (lambda a: pga.normalized(a.e1 + a.e12), r"must be even or odd. Got grades \(1, 2\)"),
-        (lambda a: pga.normalized(a.e12 * np.nan), "must be finite"),
-        (lambda a: pga.normalized(a.e12 * 1j), "with real coefficients"),
-        (lambda a: pga.screw(1 + a.e0123 + a.e12), "'M' parameter of screw must be a motor.*normalized"),
-        (lambda a: pga.screw(a.e1), "'M' parameter of screw must be a motor, an even versor"),
-        (lambda a: pga.screw(ALGEBRAS[2].e12), r"a motor of space, of Algebra\.pga\(3\)"),
-        (lambda a: pga.motor_to_matrix(a.e123), "'M' parameter of motor_to_matrix must be a motor"),
-        (lambda a: pga.motor_from_matrix(a, np.eye(3)), r"shape \(\.\.\., 4, 4\). Got shape \(3, 3\)"),
-        (lambda a: pga.motor_from_matrix(a, np.diag([1.0, 1, -1, 1])), "a rotation, of determinant 1"),
-        (lambda a: pga.motor_from_matrix(a, np.diag([1.0, 1, 2, 1])), "a rotation: FᵀF = 1.*motor_from_points"),
-        (lambda a: pga.motor_from_matrix(a, np.eye(4).T + np.eye(4, k=-3)), "its last row is 0, 0, 0, 1"),
-        (lambda a: cr.rotor_from_matrix(a, np.eye(4)), "'alg' parameter of rotor_from_matrix must be the algebra of"),
-        (lambda a: pga.motor_from_quaternion(a, [1, 0, 0]), r"shape \(\.\.\., 4\). Got shape \(3,\)"),
-        (lambda a: pga.motor_from_quaternion(ALGEBRAS[2], [1, 0, 0, 0]), "must be of 3-space"),
-        (lambda a: pga.motor_from_rotation(a, [1.0]), "a scipy.spatial.transform.Rotation.*motor_from_matrix"),
-        (lambda a: pga.motor_to_dual_quaternion(a.e1), r"must be even. Got grades \(1,\)"),
-    ],
-)
-def test_bad_input_gets_one_clear_error(work, message):
-    with pytest.raises(cr.ArgumentError, match=message):
-        work(SPACE)
 
 
 @pytest.mark.parametrize("number", [Fraction(1, 2), np.array(0.5, dtype=object), sympy.Rational(1, 2)])
