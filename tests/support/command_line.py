@@ -25,7 +25,7 @@ def run_forced(line, *arguments, code=0):
 
 def error_of(line, *arguments):
     """Return the one line of a command that is refused."""
-    result = run_forced(line, *arguments, code=2)
+    result = run(line, *arguments, code=2)
     lines = result.stderr.strip().splitlines()
     errors = [line for line in lines if line.startswith("error: ")]
     assert lines[-1:] == errors, result.stderr

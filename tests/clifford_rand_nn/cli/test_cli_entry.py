@@ -10,13 +10,13 @@ from typer.testing import CliRunner
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.cli import app, console, entry, info, sigint
 
+UNFINISHED = "interrupted: the command was not finished.\n"
+
 
 @pytest.fixture(autouse=True)
 def own_process(monkeypatch):
     """Put back what the program takes for itself."""
-    before = signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # where tests run in the background, it is ignored
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run in the background
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
     yield
     signal.signal(signal.SIGINT, before)
@@ -29,6 +29,12 @@ def ends(monkeypatch, capfd, work):
     with pytest.raises(SystemExit) as end:
         entry.main()
     return end.value.code, capfd.readouterr().err
+
+
+def command(monkeypatch, work):
+    monkeypatch.setattr(info, "run_info", work)
+    result = CliRunner().invoke(app.app, ["info", "model.npz"])
+    return result.exit_code, result.stderr
 
 
 class Finalized:
@@ -45,8 +51,7 @@ def test_ctrl_c_while_modules_are_loaded(monkeypatch, capfd):
     def loading():
         raise KeyboardInterrupt
 
-    said = "interrupted: the command was not finished.\n"
-    assert ends(monkeypatch, capfd, loading) == (130, said)
+    assert ends(monkeypatch, capfd, loading) == (130, UNFINISHED)
     assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL  # nothing is left to be saved
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     assert ends(monkeypatch, capfd, loading)[0] == 130
@@ -59,12 +64,15 @@ def test_ctrl_c_while_options_are_read(monkeypatch):
 
     monkeypatch.setattr(app._Group, "parse_args", reading)
     result = CliRunner().invoke(app.app, ["info", "model.npz"])
-    assert (result.exit_code, result.stderr) == (130, "interrupted: the command was not finished.\n")
+    assert (result.exit_code, result.stderr) == (130, UNFINISHED)
 
 
 @pytest.mark.parametrize("other", [ImportError, ArgumentError])
 def test_ctrl_c_that_code_in_c_makes_another_error_of(other, monkeypatch, capfd):
     """Of a module that is loaded, or of a table that pandas reads."""
+
+    def missing(*_):
+        raise other("initialization failed") from None
 
     def loading(*_):
         try:
@@ -72,28 +80,17 @@ def test_ctrl_c_that_code_in_c_makes_another_error_of(other, monkeypatch, capfd)
         except KeyboardInterrupt:
             missing()
 
-    def missing(*_):
-        raise other("initialization failed") from None
-
-    said = "interrupted: the command was not finished.\n"
-    assert ends(monkeypatch, capfd, loading) == (130, said)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    monkeypatch.undo()
-    monkeypatch.setattr(info, "run_info", loading)
-    result = CliRunner().invoke(app.app, ["info", "model.npz"])
-    assert (result.exit_code, result.stderr) == (130, said)
-    monkeypatch.setattr(info, "run_info", missing)
-    result = CliRunner().invoke(app.app, ["info", "model.npz"])
-    assert result.exit_code == (1 if other is ImportError else 2)
-
     def full(*_):
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
         raise OSError(28, "No space left on device", "new.npz")
 
-    monkeypatch.setattr(info, "run_info", full)
-    result = CliRunner().invoke(app.app, ["info", "model.npz"])
-    assert (result.exit_code, result.stderr) == (2, "error: new.npz: No space left on device\n")
+    assert ends(monkeypatch, capfd, loading) == (130, UNFINISHED)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.undo()
+    assert command(monkeypatch, loading) == (130, UNFINISHED)
+    assert command(monkeypatch, missing)[0] == (1 if other is ImportError else 2)
+    assert command(monkeypatch, full) == (2, "error: new.npz: No space left on device\n")
 
 
 def test_ctrl_c_that_python_cannot_raise_comes_again(monkeypatch, capfd):
@@ -103,7 +100,7 @@ def test_ctrl_c_that_python_cannot_raise_comes_again(monkeypatch, capfd):
         for _ in range(1000):
             time.sleep(0.001)
 
-    assert ends(monkeypatch, capfd, work) == (130, "interrupted: the command was not finished.\n")
+    assert ends(monkeypatch, capfd, work) == (130, UNFINISHED)
 
 
 def test_memory_that_ends_where_python_cannot_raise_is_one_line(monkeypatch, capfd):
@@ -128,11 +125,9 @@ def test_memory_that_ends_is_one_sentence(monkeypatch, capfd):
     def refused(*_):
         raise MemoryError("Unable to allocate 7.0 GiB for an array")
 
-    monkeypatch.setattr(info, "run_info", refused)
-    result = CliRunner().invoke(app.app, ["info", "model.npz"])
-    assert result.exit_code == 2
-    why = "Unable to allocate 7.0 GiB for an array"
-    assert result.stderr == f"error: there is not enough memory ({why}); free some, or give fewer rows or columns.\n"
+    why = "(Unable to allocate 7.0 GiB for an array)"
+    line = f"error: there is not enough memory {why}; free some, or give fewer rows or columns.\n"
+    assert command(monkeypatch, refused) == (2, line)
 
 
 def test_a_line_about_an_error_has_an_end():

@@ -87,21 +87,3 @@ def test_tables_without_names(run):
     text = run("plain.npz", "plain_rows.npz", "--train", "plain_rows.npz", "--target", "y").stdout
     assert "active for this row" in text
     assert "which has the target" in text
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("model.npz", "new.csv", "--row", 10), "new.csv: there is no row 10; it has 10 rows, counted from 0."),
-        (("model.npz", "--row", 1), "--row needs a table"),
-        (("model.npz", "new.csv", "--target", "buys"), "--target names a column of --train, which was not given."),
-        (("model.npz", "new.csv", "--row", 1, "--row", 2, "--out", "p.png"), "--out draws one row, and 2 were given"),
-        (("model.npz", "new.csv", "--out", "p.txt"), "the picture is written as .png, .svg or .pdf"),
-        (("model.npz", "plain_rows.npz"), "a column of the model is missing: 'age', 'city', 'income'"),
-        (("model.npz", "new.csv", "--train", "train.csv", "--target", "buy"), "is 'buys' meant?"),
-    ],
-)
-def test_what_is_wrong_is_said_in_one_line(run, arguments, words):
-    result = run(*arguments, code=2)
-    assert words in result.stderr.splitlines()[-1]
-    assert "Traceback" not in result.output

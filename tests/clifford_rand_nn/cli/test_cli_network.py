@@ -26,9 +26,9 @@ FEATURES = ["a", "b", "c"]
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("kind", "value"):
-        TABLE[:80][[*FEATURES, name]].to_csv(f"{name}.csv", index=False)
-        TABLE[80:][[*FEATURES, name]].to_csv(f"{name}-test.csv", index=False)
-    TABLE[[*FEATURES, "times", "kind"]].to_csv("weighted.csv", index=False)
+        TABLE[:60][[*FEATURES, name]].to_csv(f"{name}.csv", index=False)
+        TABLE[60:][[*FEATURES, name]].to_csv(f"{name}-test.csv", index=False)
+    TABLE[:60][[*FEATURES, "times", "kind"]].to_csv("weighted.csv", index=False)
     TABLE[[*FEATURES, "kind"]].to_parquet("kind.parquet")
     np.savez("two.npz", X=X, y=X[:, 0] > 0)
     return tmp_path
@@ -45,7 +45,7 @@ def test_classes_without_an_option(folder):
     facts, whole = facts_of("kind.csv", "--test", "kind-test.csv", "--out", "m.npz"), load_model("m.npz")
     model = whole[-1]
     assert type(model) is ConvexNetworkClassifier
-    train, test = TABLE[:80], TABLE[80:]
+    train, test = TABLE[:60], TABLE[60:]
     assert facts["left_out"]["model"]["accuracy"] == pytest.approx(model.loo_score_)
     assert facts["test"]["model"]["accuracy"] == pytest.approx(whole.score(test[FEATURES], test.kind))
     assert facts["train"]["accuracy"] == pytest.approx(whole.score(train[FEATURES], train.kind))
@@ -73,7 +73,7 @@ def test_numbers_without_an_option(folder):
     assert type(model) is ConvexNetworkRegressor
     assert model.beta == 0.01
     assert "beta" not in [one["name"] for one in facts["chosen"]]
-    assert facts["test"]["model"]["r2"] == pytest.approx(whole.score(TABLE[80:][FEATURES], TABLE[80:].value))
+    assert facts["test"]["model"]["r2"] == pytest.approx(whole.score(TABLE[60:][FEATURES], TABLE[60:].value))
     assert facts["test"]["model"]["r2"] > 0.7
     assert facts["left_out"]["model"]["log_loss"] is None
     half = model.intervals_.quantile()[0]
@@ -83,36 +83,29 @@ def test_numbers_without_an_option(folder):
         run("predict m.npz value-test.csv --out p.csv", *coverage)
         back = read_csv("p.csv")
         assert list(back) == ["prediction", "low", "high"]
-        np.testing.assert_array_equal(back["prediction"], model.predict(TABLE[80:][FEATURES]))
-        low, high = model[-1].predict_interval(TABLE[80:][FEATURES].to_numpy(), float(coverage[1]) if coverage else 0.9)
+        np.testing.assert_array_equal(back["prediction"], model.predict(TABLE[60:][FEATURES]))
+        low, high = model[-1].predict_interval(TABLE[60:][FEATURES].to_numpy(), float(coverage[1]) if coverage else 0.9)
         np.testing.assert_array_equal(back[["low", "high"]].T, [low, high])
-    message = run("predict m.npz value-test.csv --out p.csv --coverage 90", code=2).stderr
-    assert "'--coverage' parameter of clifford-rand predict must be between 0 and 1. Got 90.0" in message
 
 
 def test_weights_count(folder):
     facts = facts_of("weighted.csv", "--weights", "times", "--out", "m.npz", "--no-compare")
-    assert (facts["rows_used"], facts["weights"], facts["n_features"]) == (120, [1, 3], 3)
-    plain = ConvexNetworkClassifier().fit(TABLE[FEATURES], TABLE.kind, sample_weight=TABLE.times)
-    np.testing.assert_array_equal(
-        load_model("m.npz").predict_proba(TABLE[FEATURES]), plain.predict_proba(TABLE[FEATURES])
-    )
+    assert (facts["rows_used"], facts["weights"], facts["n_features"]) == (60, [1, 3], 3)
+    rows = TABLE[:60]
+    plain = ConvexNetworkClassifier().fit(rows[FEATURES], rows.kind, sample_weight=rows.times)
+    model = load_model("m.npz")
+    np.testing.assert_array_equal(model.predict_proba(TABLE[FEATURES]), plain.predict_proba(TABLE[FEATURES]))
 
 
-@pytest.mark.parametrize("ending", ["csv", *(pytest.param(one, marks=pytest.mark.slow) for one in ("parquet", "npz"))])
-def test_rows_of_a_group_are_left_out_together(folder, ending):
+def test_rows_of_a_group_are_left_out_together(folder):
     """Rows of a group share their label: known groups are easy, new ones are chance."""
     local = np.random.default_rng(0)
     who = np.repeat(np.arange(20), 6)
     rows = local.standard_normal((20, 3))[who] + 0.1 * local.standard_normal((120, 3))
-    name, label = np.char.mod("patient %d", who), local.integers(0, 2, 20)[who].astype(bool)
-    frame = pd.DataFrame(rows, columns=FEATURES).assign(who=name, y=label)
-    table = f"t.{ending}"
-    if ending == "npz":
-        np.savez(table, X=rows, who=name, y=label)
-    else:
-        (frame.to_parquet if ending == "parquet" else frame.to_csv)(table, index=False)
-    facts = facts_of(table, "--target", "y", "--groups", "who", "--out", "m.npz")
+    label = local.integers(0, 2, 20)[who].astype(bool)
+    frame = pd.DataFrame(rows, columns=FEATURES).assign(who=np.char.mod("patient %d", who), y=label)
+    frame.to_csv("t.csv", index=False)
+    facts = facts_of("t.csv", "--target", "y", "--groups", "who", "--out", "m.npz")
     assert (facts["n_groups"], facts["rows_used"], facts["n_features"]) == (20, 120, 3)
     assert "group" in facts["left_out"]["how"]
     assert "groups" in facts["left_out"]["linear_how"]
@@ -120,44 +113,18 @@ def test_rows_of_a_group_are_left_out_together(folder, ending):
     assert facts["left_out"]["linear"]["accuracy"] < 0.8
     plain = ConvexNetworkClassifier().fit(rows, label, groups=who)
     assert facts["left_out"]["model"]["accuracy"] == pytest.approx(plain.loo_score_)
-    assert "--model gated. Got 'who'" in run("fit", table, "--model", "gated", "--groups", "who", code=2).stderr
-    same = run("fit", table, "--target", "y", "--groups", "y", code=2).stderr
-    assert "'--groups' parameter of clifford-rand fit must be another column than --target and --weights" in same
-    assert "'whom'" in run("fit", table, "--target", "y", "--groups", "whom", code=2).stderr
-    assert "is not a target here; give --target" in run("fit", table, "--groups", "y", code=2).stderr
 
 
 @pytest.mark.parametrize(("table", "target"), [("kind.parquet", "kind"), ("two.npz", "y"), ("value.csv", "value")])
 def test_the_target_is_the_last_column(folder, table, target):
-    assert run("fit", table, "--model", "gated", "--n-gates", "3", "--tol", "0.1", "--no-compare").stdout.startswith(
-        f"target: {target}; "
-    )
-    named = run(
-        "fit", table, "--model", "gated", "--n-gates", "3", "--tol", "0.1", "--no-compare", "--target", target
-    ).stdout
-    assert "else give --target" not in named
+    options = ("--model", "gated", "--n-gates", "3", "--tol", "0.1", "--beta", "0.1", "--no-compare")
+    assert run("fit", table, *options).stdout.startswith(f"target: {target}; ")
+    assert "else give --target" not in run("fit", table, *options, "--target", target).stdout
 
 
 def test_quiet_says_nothing(folder):
     result = run("fit value.csv --out m.npz --quiet")
     assert (result.stdout, result.stderr) == ("", "")
-
-
-@pytest.mark.parametrize(
-    "option",
-    [
-        ("--penalty", "l2"), ("--no-bias",), ("--tol", "1e-3"), ("--max-iter", "9"),
-        ("--seed", "1"), ("--solver", "auto"), ("--huber-delta", "1"),
-    ],
-    ids=lambda option: option[0],
-)  # fmt: skip
-def test_options_of_models_with_neurons_are_refused(folder, option):
-    message = run("fit kind.csv", *option, code=2).stderr
-    assert message.startswith(
-        f"error: The '{option[0]}' parameter of clifford-rand fit must be left out with --model network"
-    )
-    assert message.endswith("It is for --model gated, --model relu and --model lasso.\n")
-    assert "It is for --model gated and --model relu." in run("fit kind.csv --n-gates 9", code=2).stderr
 
 
 def test_the_loss_may_be_asked_for(folder):
@@ -173,14 +140,6 @@ def test_the_loss_may_be_asked_for(folder):
     asked = facts_of("kind.csv", "--loss", "logistic", "--out", "m.npz", "--no-compare")
     assert "loss" not in [one["name"] for one in asked["chosen"]]
     assert load_model("m.npz")[-1].certificate_.loss == "logistic"
-    for name in ("huber", "squared_hinge"):
-        message = run("fit kind.csv --loss", name, code=2).stderr
-        assert message.startswith("error: The '--loss' parameter of clifford-rand fit must be")
-
-
-def test_an_empty_header_has_no_last_column(folder):
-    (folder / "empty.csv").write_text("\n\n")
-    assert run("fit empty.csv", code=2).stderr == "error: empty.csv: the file is empty.\n"
 
 
 def law_of(model):

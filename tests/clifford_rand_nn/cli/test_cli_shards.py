@@ -67,6 +67,10 @@ def test_a_fit_is_saved_and_said(folder):
     model = load_model(folder / "m.npz")
     assert list(model.classes_) == ["far", "near"]
     assert model.certificate_.relative_gap <= 1e-2
+    facts = json.loads(run("fit --shards train", *GATED, "--checkpoint", "state", "--test", "new", "--json").stdout)
+    assert facts["rows"] == 100
+    assert facts["proof"]["relative_gap"] <= 1e-2
+    assert facts["test"]["rows"] == np.sum(facts["test"]["confusion"]) == 60
 
 
 def test_shards_to_score_on_that_do_not_fit(folder):
@@ -92,14 +96,6 @@ def test_a_network_without_knobs_that_was_not_done_says_so(monkeypatch, status, 
     monkeypatch.setattr(f"{module}.train", lambda *given: replace(whole(*given), status=status))
     done = run("fit --shards train")
     assert re.search(f"warning: not converged: stopped after .* {advice}", " ".join(done.stderr.split()))
-
-
-def test_a_fit_as_json_with_its_test():
-    said = json.loads(run("fit --shards train", *GATED, "--test", "new", "--json").stdout)
-    assert said["rows"] == 100
-    assert said["proof"]["relative_gap"] <= 1e-2
-    assert said["test"]["rows"] == 60
-    assert np.sum(said["test"]["confusion"]) == 60
 
 
 def test_the_network_without_knobs():
@@ -162,30 +158,6 @@ def test_parquet_with_names(folder):
     scores = json.loads(run("evaluate p.npz --shards p-new --target size --json").stdout)
     assert scores["model"]["accuracy"] == pytest.approx(np.mean(said == LABELS[100:]))
     assert "Parquet needs --target" in run("fit --shards p-train", code=2).stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "match"),
-    [
-        (("fit",), "Give a table, or --shards"),
-        (("fit", "a.csv", "--shards", "train"), "not both"),
-        (("fit", "a.csv", "--checkpoint", "c"), "--checkpoint: It is for a fit to --shards"),
-        (("fit", "--shards", "none"), "which is no folder"),
-        (("fit", "--shards", "train", "--target", "price"), "names a column, as Parquet has"),
-        (("fit", "--shards", "train", "--groups", "id"), "'--groups' parameter .* must be left out"),
-        (("fit", "--shards", "train", "--no-compare"), "'--no-compare' parameter .* must be left out"),
-        (("fit", "--shards", "train", "--model", "lasso"), "must be network or gated"),
-        (("fit", "--shards", "train", "--max-memory", "much"), "'much' is not a size such as 1GB"),
-        (("fit", "--shards", "train", "--checkpoint", "no/c"), "there is no folder"),
-        (("predict", "m.npz", "--shards", "new"), "needs --out"),
-        (("predict", "m.npz", "new.csv", "--resume"), "--resume: It is for --shards"),
-        (("predict", "m.npz", "--shards", "new", "--out", "x", "--id", "a"), "--id: It is for tables"),
-        (("evaluate", "m.npz", "--shards", "new", "--decimal", ","), "--decimal: It is for tables"),
-        (("evaluate", "m.npz"), "Give a table, or --shards"),
-    ],
-)
-def test_what_does_not_go_together_is_one_sentence(arguments, match):
-    assert re.search(match, " ".join(run(*arguments, code=2).stderr.replace("│", " ").split()))
 
 
 @pytest.mark.slow

@@ -8,17 +8,14 @@ import sys
 import numpy as np
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
 from clifford_rand_nn import load_model
 from clifford_rand_nn.cli import console
-from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.solvers.convergence import Watch
 from support.command_line import run
 
 pd = pytest.importorskip("pandas")
 
-runner = CliRunner()
 rng = np.random.default_rng(5)
 CITY = np.array(["Oslo", "Bergen", "Rome"])[np.arange(90) % 3]
 TABLE = pd.DataFrame({"size": rng.standard_normal(90), "city": CITY, "key": [f"k{i:03d}" for i in range(90)]})
@@ -81,11 +78,6 @@ def test_options_are_not_folded(monkeypatch):
 def test_kinds_can_be_overruled():
     facts = json.loads(run("fit train.csv --json --no-compare --drop city").stdout)
     assert {one["name"]: one["kind"] for one in facts["columns"]}["city"] == "left out"
-    message = run("fit train.csv --drop town", code=2).stderr
-    assert "train.csv: --drop must be names of columns of the table. Got 'town' instead." in message
-    message = run("fit train.csv --separator ;;", code=2).stderr
-    assert message == "error: --separator must be one ASCII character that ends no line. Got ';;' instead.\n"
-    assert "--date city=%d/%m/%Y says how" in run("fit train.csv --date city", code=2).stderr
 
 
 def test_evaluate_refuses_a_target_without_any_class_of_the_model():
@@ -107,8 +99,6 @@ def test_dates_and_texts_as_asked():
     options = ("--target", "buys", "--json", "--no-compare")
     facts = json.loads(run("fit day.csv", *options, "--date", "when=%d/%m/%Y", "--text", "note").stdout)
     assert {one["name"]: one["kind"] for one in facts["columns"]} == {"size": "number", "when": "date", "note": "text"}
-    message = " ".join(run("fit day.csv", *options, "--date", "when=%d/%m/%Y", "--date", "size", code=2).stderr.split())
-    assert "'size' has no format" in message
 
 
 def test_rows_without_a_target_are_left_out_and_said():
@@ -148,8 +138,6 @@ def test_evaluate_scores_what_the_model_predicts():
     assert numbers["model"]["r2"] > 0.5
     assert 0.8 <= numbers["model"]["coverage"] <= 1
     assert numbers["simplest"]["r2"] == pytest.approx(0)
-    TABLE.assign(paid=TABLE["buys"]).to_csv("words.csv", index=False)
-    assert "predicts numbers" in run("evaluate r.npz words.csv --target paid", code=2).stderr
 
 
 def test_info_says_what_is_inside():
@@ -185,20 +173,10 @@ def test_blocks_are_as_good_as_the_whole(monkeypatch):
         np.testing.assert_allclose(arrays["probability_no"], whole["probability_no"], rtol=1e-12)
 
 
-def test_a_file_is_overwritten_only_when_forced():
-    for command in (
-        ("fit", "train.csv", "--out", "m.npz"),
-        ("predict", "m.npz", "test.parquet", "--out", "train.csv"),
-        ("path", "paid.csv", "--out", "train.csv"),
-        ("embed", "train.csv", "--text", "city", "--encoder", "hashing:64", "--out", "m.npz"),
-    ):
-        message = run(*command, code=2).stderr
-        assert message == f"error: {command[-1]}: this file is there already; --force overwrites it.\n"
-
-
 @pytest.mark.slow
 def test_a_path_is_a_table_and_a_picture():
     run("path paid.csv --out path.csv --picture path.png --force")
+    assert "loo error: leave-one-out squared error over the variance" in run("path paid.csv --target paid").stdout
     left_out = pd.read_csv("path.csv")
     assert (np.diff(left_out["beta"]) < 0).all()
     assert left_out["loo_error"].min() < 0.6
@@ -242,21 +220,6 @@ def test_a_model_of_named_arrays_is_used_without_a_word_of_names():
     assert run("evaluate named_model.npz named.npz").stderr == ""
 
 
-def test_a_model_is_no_table():
-    message = run("predict train.csv m.npz", code=2).stderr
-    assert message == "error: train.csv: this is not a model file, which ends in .npz; the model is given first.\n"
-    result = runner.invoke(app, ["path", "m.npz"])
-    assert result.exit_code == 2
-    assert "m.npz: this is a model file; give a table" in result.output
-    table = runner.invoke(app, ["path", "paid.csv", "--target", "paid"])
-    assert "loo error: leave-one-out squared error over the variance" in table.output
-
-
-def test_tables_of_another_encoding(folder):
-    (folder / "latin.csv").write_bytes("größe;stadt\n1,5;Köln\n2,5;Graz\n".encode("cp1252"))
-    result = runner.invoke(app, ["fit", "latin.csv"])
-    assert result.exit_code == 2
-    assert "--encoding cp1252" in result.output
+def test_tables_of_another_encoding():
     TABLE[:40].rename(columns={"buys": "käuft", "key": "schlüssel"}).to_csv("buys.csv", index=False, encoding="cp1252")
-    done = runner.invoke(app, ["evaluate", "m.npz", "buys.csv", "--encoding", "cp1252", "--target", "käuft"])
-    assert done.exit_code == 0, done.output
+    run("evaluate m.npz buys.csv --encoding cp1252 --target käuft")

@@ -1,6 +1,5 @@
 """The demo in a small version: the tables, the files, and what is said without matplotlib."""
 
-import csv
 import io
 import re
 
@@ -15,6 +14,7 @@ from clifford_rand_nn import ConvexNetworkClassifier, spiral
 from clifford_rand_nn.cli import console, demo
 from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, SpiralFit, fit_spiral
 from clifford_rand_nn.solvers.convergence import Watch
+from support.csv_tables import read_rows
 
 SMALL = {"n_gates": 30, "digits": 120, "resolution": 40}
 NETWORKS = ["every network", "all pairs", "30 pairs", "30 cross-product gates", "30 Gaussian gates"]
@@ -31,11 +31,6 @@ def objective(network, beta, X, y):
     return np.mean((f - y) ** 2) / 2 + beta * (np.sum(network.W1**2) + np.sum(network.w2**2)) / 2
 
 
-def _read(path):
-    with open(path, newline="", encoding="utf-8") as stream:
-        return list(csv.DictReader(stream))
-
-
 @pytest.mark.slow
 def test_demo_writes_tables_and_picture(tmp_path, capsys, monkeypatch, fits):
     pytest.importorskip("matplotlib")
@@ -48,7 +43,7 @@ def test_demo_writes_tables_and_picture(tmp_path, capsys, monkeypatch, fits):
     assert all(f"wrote {path}" in said for path in out.iterdir())
     assert "\x1b" not in said
 
-    rows = _read(out / "spiral.csv")
+    rows = read_rows(out / "spiral.csv")
     X, y = spiral()
     assert [row["network"] for row in rows] == NETWORKS
     values = [objective(fits[row["network"]].model.network_, 1e-3 / 320, X, y) for row in rows]
@@ -68,7 +63,7 @@ def test_demo_writes_tables_and_picture(tmp_path, capsys, monkeypatch, fits):
     assert [int(row["over"].split()[0]) <= 30 for row in rows[3:]] == [True, True]
     assert all(f"{name}  " in said for name in NETWORKS)
 
-    rows = _read(out / "digits.csv")
+    rows = read_rows(out / "digits.csv")
     peers = ["100 gates", "MLPClassifier (adam)", "SVC (rbf)", "LogisticRegression"]
     assert [row["method"] for row in rows] == ["ConvexNetworkClassifier()", *peers]
     assert all(float(row["test accuracy"]) > 0.7 for row in rows)
@@ -95,32 +90,25 @@ def test_demo_without_matplotlib_says_what_is_left_out(tmp_path, capsys, monkeyp
 
 
 @pytest.mark.slow
-def test_spiral_is_the_paper_s_problem_and_no_network_beats_the_first(fits):
+def test_spiral_is_the_paper_s_problem_no_network_beats_the_first_and_neurons_that_count_matter(fits):
     X, y = spiral()
     best = fits["every network"].proof
     for fit in fits.values():
-        proof = fit.proof
+        proof, network = fit.proof, fit.model.network_
         assert proof.beta * 2 * len(X) == pytest.approx(1e-3)  # the paper's scale
-        assert fit.model.decision_function(X) == pytest.approx(fit.model.network_.predict(X))
-        assert proof.primal == pytest.approx(objective(fit.model.network_, proof.beta, X, y), rel=1e-9)
+        assert fit.model.decision_function(X) == pytest.approx(network.predict(X))
+        assert proof.primal == pytest.approx(objective(network, proof.beta, X, y), rel=1e-9)
         assert proof.primal >= best.dual  # what the first row's proof says of all the others
         assert proof.over_all_neurons(X, y).dual <= best.primal  # and no other dual point proves it wrong
-    assert best.over_all_neurons(X, y).relative_gap <= 1e-6
-
-
-@pytest.mark.slow
-def test_neurons_that_count_are_those_that_matter(fits):
-    X, _ = spiral()
-    for fit in fits.values():
-        network = fit.model.network_
         size = np.linalg.norm(network.W1, axis=1) * np.abs(network.w2[:, 0])
         kept = np.argsort(size)[::-1][: fit.n_neurons]
         f = np.maximum(X @ network.W1[kept].T + network.b1[kept], 0) @ network.w2[kept, 0] + network.b2[0]
         np.testing.assert_allclose(f, network.predict(X), atol=1e-3)  # labels are -1 and 1
+    assert best.over_all_neurons(X, y).relative_gap <= 1e-6
 
 
 def test_seed_and_number_of_gates_are_used(monkeypatch):
-    X, y = spiral(12)
+    X, y = spiral(8)
     first, again, other = (fit_spiral(X, y, seed, 6, lambda _: None) for seed in (0, 0, 1))
     for name in ("6 pairs", "6 cross-product gates", "6 Gaussian gates"):
         assert first[name].proof.primal == again[name].proof.primal != other[name].proof.primal
@@ -163,7 +151,7 @@ def test_digits_are_selected_on_a_validation_set_and_tested_on_others(monkeypatc
             return {1: 0.5, 2: 0.9, 3: 0.7}[self.value]
 
     monkeypatch.setattr(demo, "_peers", lambda seed: {"recorder": (Recorder(), "value", (1, 2, 3))})
-    (default, score), sizes = demo.compare_digits(0, 200, lambda _: None)
+    (default, score), sizes = demo.compare_digits(0, 120, lambda _: None)
     assert [value for value, _ in fitted] == [1, 2, 3, 2]  # the best on the validation set is fitted again
     assert (score.selected, default.selected) == ("value 2", "by leave-one-out")
     part, train, held, test = fitted[0][1], fitted[-1][1], scored[0], scored[-1]
@@ -171,10 +159,11 @@ def test_digits_are_selected_on_a_validation_set_and_tested_on_others(monkeypatc
     assert train == part | held
     assert not part & held
     assert not test & train
-    assert (sizes.train, sizes.test, sizes.validation) == (100, 100, 25)
+    assert (sizes.train, sizes.test, sizes.validation) == (60, 60, 15)
 
 
-def _pressed_at_second_check(monkeypatch):
+def test_ctrl_c_in_a_fit_ends_the_demo(monkeypatch):
+    """The fit keeps the best that it has, and the demo does not go on with it."""
     check, checks = Watch.check, []
 
     def pressed(self, *arguments, **named):
@@ -184,12 +173,6 @@ def _pressed_at_second_check(monkeypatch):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(Watch, "check", pressed)
-    return checks
-
-
-def test_ctrl_c_in_a_fit_ends_the_demo(monkeypatch):
-    """The fit keeps the best that it has, and the demo does not go on with it."""
-    checks = _pressed_at_second_check(monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         fit_spiral(*spiral(), 0, 30, lambda _: None)
     assert len(checks) == 2

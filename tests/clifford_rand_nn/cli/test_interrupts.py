@@ -41,7 +41,7 @@ WORK["homotopy"] = lambda: homotopy(K, Y, beta_min=1e-2)
 WORK["estimator, logistic"] = lambda: GatedReLUClassifier(30, loss="logistic", **_FEW).fit(X, SIGNS)
 WORK["estimator, ridge"] = lambda: GatedReLURegressor(30, penalty="ridge", **_FEW).fit(X, Y)
 WORK["estimator, infinite"] = lambda: GatedReLURegressor(gates="infinite", penalty="ridge", **_FEW).fit(X, Y)
-_LINES = 4  # tried of each part of a call
+_LINES = 3  # tried of each part of a call
 QUICK = ("fista", "newton", "kernel", "interior point", "estimator, ridge")
 
 
@@ -114,27 +114,32 @@ def test_an_interrupt_between_the_last_step_and_the_result_is_a_status(monkeypat
     is_sound(RIDGE, found)
 
 
-@pytest.mark.parametrize(
-    ("place", "name", "fit"),
-    [
-        (UniqueRows, "certificate", lambda X, y: ConvexNetworkRegressor(n_neurons=3, beta=1e-2).fit(X, y)),
-        (UniqueRows, "certificate", lambda X, y: ConvexNetworkClassifier(n_neurons=3, beta=1e-2).fit(X, y > 0)),
-        (
-            PipelinePrefix,
-            "joined",
-            lambda X, y: BetaCV(GatedReLURegressor(4), betas=[0.1, 0.01], cv=2).fit(X, y).estimator_,
-        ),
-        (
-            gated_shards.ShardedGatedReLU,
-            "_sharded_result",
-            lambda X, y: GatedReLURegressor(4, beta=0.1).fit(Shards([X], [y])),
-        ),
-        (network_shards, "_network_attributes", lambda X, y: ConvexNetworkRegressor(rounds=0).fit(Shards([X], [y]))),
-    ],
-)
+LAST_STEPS = {
+    "regressor": (UniqueRows, "certificate", lambda X, y: ConvexNetworkRegressor(n_neurons=3, beta=1e-2).fit(X, y)),
+    "classifier": (
+        *(UniqueRows, "certificate"),
+        lambda X, y: ConvexNetworkClassifier(n_neurons=3, beta=1e-2).fit(X, y > 0),
+    ),
+    "search": (
+        *(PipelinePrefix, "joined"),
+        lambda X, y: BetaCV(GatedReLURegressor(4), betas=[0.1, 0.01], cv=2).fit(X, y).estimator_,
+    ),
+    "gated shards": (
+        *(gated_shards.ShardedGatedReLU, "_sharded_result"),
+        lambda X, y: GatedReLURegressor(4, beta=0.1).fit(Shards([X], [y])),
+    ),
+    "network of shards": (
+        *(network_shards, "_network_attributes"),
+        lambda X, y: ConvexNetworkRegressor(rounds=0).fit(Shards([X], [y])),
+    ),
+}
+
+
+@pytest.mark.parametrize("estimator", LAST_STEPS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_an_interrupt_after_the_last_solver_of_an_estimator_is_a_status(monkeypatch, place, name, fit):
+def test_an_interrupt_after_the_last_solver_of_an_estimator_is_a_status(monkeypatch, estimator):
     """It waits until the network is kept, and the next Ctrl-C is the program's again."""
+    place, name, fit = LAST_STEPS[estimator]
     kept = getattr(place, name)
 
     def pressed(*arguments):
@@ -144,7 +149,7 @@ def test_an_interrupt_after_the_last_solver_of_an_estimator_is_a_status(monkeypa
 
     monkeypatch.setattr(place, name, pressed)
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((60, 3)), rng.standard_normal(60)
+    X, y = rng.standard_normal((40, 3)), rng.standard_normal(40)
     model = fit(X, y)
     assert (model.result_.status if hasattr(model, "result_") else model.status_) is Status.INTERRUPTED
     assert np.isfinite(model.predict(X).astype(float)).all()

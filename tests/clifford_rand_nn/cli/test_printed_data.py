@@ -4,13 +4,14 @@ import ast
 import functools
 import json
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from clifford_rand.errors import printable
-from clifford_rand_nn import explain, save_model, table_model
+from clifford_rand_nn import ConvexNetworkClassifier, explain, save_model, table_model
 from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.cli.predict import _is_formula
 from clifford_rand_nn.tables import writers
@@ -28,8 +29,8 @@ COMMANDS = (
     "explain MODEL TABLE --row 1 --json",
     "evaluate MODEL TABLE --target TARGET",
     "evaluate MODEL TABLE --target TARGET --json",
-    "fit TABLE --target TARGET",
-    "fit TABLE --target TARGET --json",
+    "fit TABLE --target TARGET --report PAGE",
+    "fit TABLE --target TARGET --json --no-compare",
     "fit TABLE --target MISSING",
     "path TABLE --target TARGET",
     "export MODEL --to SOURCE",
@@ -44,22 +45,26 @@ def evil_table(n=60):
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory):
+def model():
+    return table_model(evil_table(), f"y{EVIL}", model=ConvexNetworkClassifier(rounds=0, loss="squared"))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, model):
     folder = tmp_path_factory.mktemp("evil")
-    frame, target = evil_table(), f"y{EVIL}"
-    save_model(folder / "m.npz", table_model(frame, target))
-    frame.to_parquet(folder / "t.parquet")
-    names = {"MODEL": "m.npz", "TABLE": "t.parquet", "SOURCE": "s.py"}
+    save_model(folder / "m.npz", model)
+    evil_table().to_parquet(folder / "t.parquet")
+    names = {"MODEL": "m.npz", "TABLE": "t.parquet", "SOURCE": "s.py", "PAGE": "page.html"}
     paths = {key: str(folder / name) for key, name in names.items()}
-    return paths | {"TARGET": target, "ID": f"x{EVIL}", "MISSING": EVIL}
+    return paths | {"TARGET": f"y{EVIL}", "ID": f"x{EVIL}", "MISSING": EVIL}
 
 
 def places(value, path=()):
-    """Return the paths of all entries of what JSON can hold."""
+    """Return the paths of all entries of what JSON can hold; of lists those of the first entry."""
     if not isinstance(value, dict | list):
         return [path]
-    pairs = value.items() if isinstance(value, dict) else enumerate(value)
-    return [path] * bool(path) + [below for key, one in pairs for below in places(one, (*path, key))]
+    pairs = value.items() if isinstance(value, dict) else list(enumerate(value))[:1]
+    return [path] * bool(path) + [below for key, entry in pairs for below in places(entry, (*path, key))]
 
 
 @pytest.mark.parametrize("odd", [None, EVIL, -1, [], "lost"], ids=repr)
@@ -67,9 +72,9 @@ def test_info_shows_or_refuses_the_other_contents_of_a_model_file(odd, files, tm
     """It ended with KeyError, ValueError or StopIteration where the model could be read, but not what is beside it."""
     arrays = dict(np.load(files["MODEL"]))
     text = arrays["meta"].tobytes().decode()
-    for *above, last in places(json.loads(text))[::2]:
+    for *above, last in places(json.loads(text)):
         meta = json.loads(text)
-        held = functools.reduce(lambda one, key: one[key], above, meta)
+        held = functools.reduce(lambda entry, key: entry[key], above, meta)
         if odd == "lost":
             del held[last]
         else:
@@ -82,6 +87,9 @@ def test_info_shows_or_refuses_the_other_contents_of_a_model_file(odd, files, tm
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_print_no_control_characters(command, files):
+    if "--report" in command:
+        pytest.importorskip("matplotlib")
+        pytest.importorskip("jinja2")
     done = CliRunner().invoke(app, [files.get(word, word) for word in command.split()])
     assert done.exit_code == (2 if "MISSING" in command else 0), done.output
     if "predict" in command:
@@ -89,6 +97,10 @@ def test_commands_print_no_control_characters(command, files):
         return  # of a pipe, as here; see the test of terminals
     printed = done.stdout + done.stderr
     assert [char for char in printed if not (char.isprintable() or char == "\n")] == []
+    if "--report" in command:
+        text = Path(files["PAGE"]).read_text(encoding="utf-8").replace("\n", " ").replace("\xa0", " ")
+        assert sorted({char for char in text if not char.isprintable()}) == []
+        assert "x\\x1b[2J" in text
     if "--json" in command:
         assert json.loads(done.stdout)
     elif not command.startswith(("path", "export")):  # which print no names
@@ -105,20 +117,8 @@ def test_predictions_on_a_terminal_are_escaped(monkeypatch, capsys):
     assert printed.splitlines()[-1].strip('"') == "b"
 
 
-def test_the_report_holds_no_control_characters(files, tmp_path):
-    pytest.importorskip("matplotlib")
-    pytest.importorskip("jinja2")
-    page = tmp_path / "report.html"
-    done = CliRunner().invoke(app, ["fit", files["TABLE"], "--target", files["TARGET"], "--report", str(page)])
-    assert done.exit_code == 0, done.output
-    text = page.read_text(encoding="utf-8").replace("\n", " ").replace("\xa0", " ")
-    assert sorted({char for char in text if not char.isprintable()}) == []
-    assert "x\\x1b[2J" in text
-
-
-def test_explanations_and_notes_are_escaped():
-    frame, target = evil_table(), f"y{EVIL}"
-    model, rows = table_model(frame, target), frame.drop(columns=target)
+def test_explanations_notes_and_source_are_escaped(model):
+    rows = evil_table().drop(columns=f"y{EVIL}")
     for text in (str(explain(model)), str(explain(model, rows[:2]))):
         assert "city\\x1b[2J" in text
         assert all(char.isprintable() or char == "\n" for char in text)
@@ -127,10 +127,7 @@ def test_explanations_and_notes_are_escaped():
         model.predict(rows.assign(**{f"city{EVIL}": f"new{EVIL}"}))
     assert caught
     assert all(str(warning.message).isprintable() for warning in caught)
-
-
-def test_source_of_names_with_control_characters_compiles():
-    ast.parse(table_model(evil_table(), f"y{EVIL}")[-1].to_source())
+    ast.parse(model[-1].to_source())
 
 
 @pytest.mark.parametrize(

@@ -229,13 +229,16 @@ def test_weights_are_a_column_apart(tmp_path, ending):
     picked = read_table(path, target="kind", weights="w", columns=["a"])
     assert picked.ignored == ("b", "flag")
     assert picked.weights.tolist() == [0.0, 2.0, 5.0]
+    grouped = read_table(path, target="flag", groups="kind")
+    assert (grouped.names, grouped.groups.tolist()) == (("b", "a", "w"), ["x", "y", "x"])
 
 
 def test_weights_may_be_missing_where_they_are_not_needed(saved, tmp_path):
     table = read_table(saved, target="kind", weights="w", need_weights=False)
     assert table.weights is None
     assert table.names == ("b", "a", "flag")
-    np.savez(tmp_path / "t.npz", X=np.eye(2), w=[[1], [3]])
+    np.savez(tmp_path / "t.npz", X=np.eye(2), w=[[1], [3]], who=["p", "q"])
+    assert read_table(tmp_path / "t.npz", groups="who").groups.tolist() == ["p", "q"]
     assert read_table(tmp_path / "t.npz", weights="w").weights.tolist() == [1.0, 3.0]
     assert read_table(tmp_path / "t.npz", weights="v", need_weights=False).weights is None
 

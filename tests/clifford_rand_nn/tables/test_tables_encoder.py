@@ -164,6 +164,11 @@ def test_the_state_as_plain_values_gives_the_same_numbers(frame):
         TableEncoder.from_plain(arrays, broken)
 
 
+@pytest.fixture(scope="module")
+def plain(frame):
+    return TableEncoder().fit(frame).to_plain()
+
+
 @pytest.mark.parametrize(
     ("place", "value"),
     [
@@ -182,8 +187,8 @@ def test_the_state_as_plain_values_gives_the_same_numbers(frame):
         (("columns", "date", "missing"), True),
     ],
 )
-def test_plain_values_of_other_types_are_refused(frame, place, value):
-    arrays, meta = TableEncoder().fit(frame).to_plain()
+def test_plain_values_of_other_types_are_refused(plain, place, value):
+    arrays, meta = plain
     meta = json.loads(json.dumps(meta))
     where = meta[place[0]]
     if isinstance(where, list):
@@ -237,11 +242,10 @@ def test_missing_columns_and_wrong_names_are_refused(frame, encoder):
         TableEncoder().fit(frame[["same", "empty"]])
 
 
-def test_the_set_output_of_scikit_learn(frame, encoder):
-    out = TableEncoder(categorical=["zip"]).set_output(transform="pandas").fit_transform(frame.iloc[5:])
-    assert (
-        out.columns.tolist() == TableEncoder(categorical=["zip"]).fit(frame.iloc[5:]).get_feature_names_out().tolist()
-    )
+def test_the_set_output_of_scikit_learn(frame):
+    encoder = TableEncoder(categorical=["zip"]).set_output(transform="pandas")
+    out = encoder.fit_transform(frame[["zip", "size", "when"]].iloc[5:])
+    assert out.columns.tolist() == encoder.get_feature_names_out().tolist()
     assert out.index.tolist() == frame.index[5:].tolist()
 
 
@@ -282,15 +286,17 @@ def test_columns_of_every_sort(name):
         assert np.isfinite(encoder.transform(gaps)).all()
 
 
-DAYS = pd.date_range("2019-01-03 07:15", periods=60, freq="11D9h")
+DAYS = pd.date_range("2019-01-03 07:15", periods=24, freq="27D9h")
+CLOCK = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M%p")
+MONTHS = ("%b %Y", "%B %Y", "%b-%Y", "%m/%Y")
+DAY = ("%d.%m.%Y", "%d/%m/%Y %H:%M", "%d %b %Y", "%d-%b-%y", "%d %b %y", "%d-%b-%y %H:%M", "%d. %B %Y")
+QUARTERS = ("{y}Q{q}", "{y}-Q{q}", "Q{q} {y}", "q{q}/{y}", "{q}Q{y}", "{q}Q{s}", "Q{q} '{s}", "{q}q-{y}")
 FORMS = {
-    **{form: (form, DAYS.strftime(form)) for form in ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M%p", "%b %Y", "%B %Y")},
-    **{form: (form, DAYS.strftime(form)) for form in ("%b-%Y", "%m/%Y", "%d.%m.%Y", "%d/%m/%Y %H:%M", "%d %b %Y")},
-    **{form: (form, DAYS.strftime(form)) for form in ("%d-%b-%y", "%d %b %y", "%d-%b-%y %H:%M", "%d. %B %Y")},
+    **{form: (form, DAYS.strftime(form)) for form in (*CLOCK, *MONTHS, *DAY)},
     "ISO": ("ISO8601", DAYS.strftime("%Y-%m-%dT%H:%M:%S")),
     **{
         form: ("quarter", [form.format(y=day.year, q=day.quarter, s=day.year % 100) for day in DAYS])
-        for form in ("{y}Q{q}", "{y}-Q{q}", "Q{q} {y}", "q{q}/{y}", "{q}Q{y}", "{q}Q{s}", "Q{q} '{s}", "{q}q-{y}")
+        for form in QUARTERS
     },
     "times": ("native", [day.time() for day in DAYS]),
     "far ahead": ("ISO8601", [*DAYS.strftime("%Y-%m-%d")[:-1], "9999-12-31"]),
@@ -298,34 +304,30 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("case", FORMS)
-@pytest.mark.parametrize("bad", [None, 0, 7])
+@pytest.mark.parametrize(("case", "bad"), [(form, i % 2 * 7) for i, form in enumerate(FORMS)] + [("%d.%m.%Y", None)])
 def test_dates_of_every_form(case, bad):
     form, cells = FORMS[case]
-    if form == "native":
-        bad = None
-    frame = pd.DataFrame({"day": pd.Series(list(cells), dtype=object), "n": np.arange(60) % 7})
+    bad = None if form == "native" else bad
+    frame = pd.DataFrame({"day": pd.Series(list(cells), dtype=object), "n": np.arange(24) % 7})
     if bad is not None:
         frame.loc[bad, "day"] = "n.d."
     expected = pd.Series(DAYS)
-    if "%H" in form or "%I" in form or case == "times":
-        expected = expected if "%d" in form else expected - expected.dt.normalize() + pd.Timestamp(0)
-        expected = expected.dt.floor("min")
-    elif form == "quarter" or ("%d" not in form and "%" in form):
+    if form in CLOCK or case == "times":
+        expected = (expected - expected.dt.normalize() + pd.Timestamp(0)).dt.floor("min")
+    elif form == "quarter" or form in MONTHS:
         expected = expected.dt.to_period("Q" if form == "quarter" else "M").dt.to_timestamp()
-    elif case != "ISO":
+    elif case != "ISO" and "%H" not in form:
         expected = expected.dt.normalize()
     expected = expected.astype("datetime64[us]")
     if "far" in case:
-        expected[59] = pd.Timestamp("9999-12-31")
+        expected[23] = pd.Timestamp("9999-12-31")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         encoder = TableEncoder().fit(frame)
-    said = " ".join(str(one.message) for one in caught)
-    assert (f"'day': 1 of 60 cells could not be read (such as 'n.d.' in row {bad})" in said) == (bad is not None)
-    assert encoder.columns_[0].kind == "date"
-    assert encoder.readers_[0].format == form
-    there = np.arange(60) != (-1 if bad is None else bad)
+    printed = " ".join(str(warning.message) for warning in caught)
+    assert (f"'day': 1 of 24 cells could not be read (such as 'n.d.' in row {bad})" in printed) == (bad is not None)
+    assert (encoder.columns_[0].kind, encoder.readers_[0].format) == ("date", form)
+    there = np.arange(24) != (-1 if bad is None else bad)
     days = (expected - expected[there].min()) / pd.Timedelta(days=1)
     again = TableEncoder.from_plain(*encoder.to_plain())
     np.testing.assert_array_equal(again.encode(frame)[0][there, 0], days[there])
@@ -395,27 +397,6 @@ def test_the_checks_of_scikit_learn():
     check_estimator(TableEncoder())
 
 
-def test_amounts_of_money_are_numbers():
-    english = pd.Series(["$1,234.50", "-$5", "USD 7", "7", "1,234", None])
-    found, odd = numbers(english)
-    np.testing.assert_array_equal(found, [1234.5, -5, 7, 7, 1234, np.nan])
-    assert odd == []
-    german, odd = numbers(
-        pd.Series(["1.234,56 €", "9,5 EUR", "1.234", "1.234 €", "-3,1", "12"], index=[5, 5, 0, 1, 1, 2])
-    )
-    np.testing.assert_array_equal(german, [1234.56, 9.5, 1234, 1234, -3.1, 12])
-    assert odd == []
-    assert numbers(pd.Series(["12,34,5", "--5", "1 2"]))[1] == ["12,34,5", "--5", "1 2"]
-
-
-def test_marks_of_thousands_and_of_minus():
-    found, odd = numbers(pd.Series(["1'234.50", "12’000", "-950", "\u2212 5.5", "CHF 1'000.–".removesuffix(".–")]))
-    assert (odd, found.tolist()) == ([], [1234.5, 12000, -950, -5.5, 1000])
-    found, odd = numbers(pd.Series(["1 234,50 €", "1\u202f234\u202f567,5", "12\u00a0000", "9,5"]))
-    assert (odd, found.tolist()) == ([], [1234.5, 1234567.5, 12000, 9.5])
-    assert numbers(pd.Series(["030 123 456", "12 34"]))[1] == ["030 123 456", "12 34"]
-
-
 def test_whole_numbers_beyond_floats_are_not_said_to_be_equal():
     big = pd.DataFrame({"key": np.arange(30, dtype=np.uint64) + np.uint64(2**63), "one": 7})
     key, one = find_kinds(big, {})
@@ -424,10 +405,13 @@ def test_whole_numbers_beyond_floats_are_not_said_to_be_equal():
 
 
 UNITS = {
-    "parentheses": (
-        ["(1,234.50)", "2", "($3.5)", "$ (4)", "-5", "6-", "(7 -)"],
-        [-1234.5, 2, -3.5, -4, -5, -6, "(7 -)"],
-    ),
+    "money": (["$1,234.50", "-$5", "USD 7", "7", "1,234", None], [1234.5, -5, 7, 7, 1234, np.nan]),
+    "euros": (["1.234,56 €", "9,5 EUR", "1.234", "1.234 €", "-3,1", "12"], [1234.56, 9.5, 1234, 1234, -3.1, 12]),
+    "no numbers": (["12,34,5", "--5", "1 2"], ["12,34,5", "--5", "1 2"]),
+    "apostrophes": (["1'234.50", "12’000", "-950", "\u2212 5.5", "CHF 1'000"], [1234.5, 12000, -950, -5.5, 1000]),
+    "spaces": (["1 234,50 €", "1\u202f234\u202f567,5", "12\u00a0000", "9,5"], [1234.5, 1234567.5, 12000, 9.5]),
+    "telephones": (["030 123 456", "12 34"], ["030 123 456", "12 34"]),
+    "parentheses": (["(1,234.50)", "2", "($3.5)", "$ (4)", "6-", "(7 -)"], [-1234.5, 2, -3.5, -4, -6, "(7 -)"]),
     "before": (["R$ 1,5", "R$1.234,5", "R$ -2"], [1.5, 1234.5, -2]),
     "rupees": (["₹1,23,456.50", "₹ 7", "1,234"], [123456.5, 7, 1234]),
     "short": (["kr 5", "1 000 kr", "kr.7,5", "5,- kr", "5:- kr"], [5, 1000, 7.5, 5, 5]),
@@ -440,10 +424,7 @@ UNITS = {
     "factor": (["1.5k", "900", "800"], ["1.5k", 900, 800]),
     "percent": (["12 %", "0.5", "0.7"], ["12 %", 0.5, 0.7]),
     "currencies": (["$5", "USD 6", "$7", "€8"], [5, 6, 7, "€8"]),
-    "labels": (
-        ["u17", "Q1", "#3", "Room 5", "<0.5", "90+", "1-2"],
-        ["u17", "Q1", "#3", "Room 5", "<0.5", "90+", "1-2"],
-    ),
+    "labels": (["u17", "Q1", "#3", "Room 5", "<0.5", "90+", "1-2"],) * 2,
     "comma and exponent": (["1,234E+03", "-2,5e-1", "7"], [1234, -0.25, 7]),
     "one comma": (["1.234", "0.512", "7.25", "1,5"], [1.234, 0.512, 7.25, "1,5"]),
     "rare comma": (["1.234"] * 11 + ["1,5"], [1.234] * 11 + ["1,5"]),
@@ -454,12 +435,12 @@ UNITS = {
 @pytest.mark.parametrize("case", UNITS)
 def test_numbers_with_units(case):
     cells, expected = UNITS[case]
-    found, odd = numbers(pd.Series(cells))
+    found, odd = numbers(pd.Series(cells, index=np.arange(len(cells)) // 2))
     np.testing.assert_array_equal(found, [np.nan if isinstance(cell, str) else cell for cell in expected])
     assert odd == [cell for cell in expected if isinstance(cell, str)]
 
 
-@pytest.mark.parametrize("start", ["7", "-7", "(7", "- ", "- $ ", "1.7", "abc "])
+@pytest.mark.parametrize("start", ["-7", "(7", "- $ ", "1.7", "abc "])
 def test_long_cells_are_read_in_linear_time(start):
     """Ten such cells did not end in 170 s, for every split of digits, or of spaces, into two parts of a pattern."""
     cells = [f"{start}{' ' * 20_000 if start[-1] == ' ' else '7' * 20_000}x{i}" for i in range(10)]
@@ -468,8 +449,10 @@ def test_long_cells_are_read_in_linear_time(start):
         assert np.isnat(moments(pd.Series(cells), "ISO8601")).all()
 
 
-@pytest.mark.parametrize(("bad", "row"), [("#DIV/0!", 17), ("n.d.", 0), ("<0.5", 59), ("1,5 (est.)", 30), ("err", 1)])
-@pytest.mark.parametrize("written", ["{}", "{} kg", "${}"])
+@pytest.mark.parametrize(
+    ("bad", "row", "written"),
+    [("#DIV/0!", 17, "{}"), ("n.d.", 0, "{} kg"), ("<0.5", 59, "${}"), ("1,5 (est.)", 30, "{}"), ("err", 1, "{} kg")],
+)
 def test_a_bad_cell_in_a_column_of_numbers_is_missing(bad, row, written):
     values = np.arange(60) * 37 % 61 / 8
     cells = pd.Series([written.format(value) for value in values], index=range(100, 160), dtype=object)

@@ -21,6 +21,7 @@ def _write(path, text, encoding="utf-8"):
     return path
 
 
+THOUSANDS = "semicolons|with a comma, thousands with a point"
 FILES = {
     "commas": ("t.csv", "a,b\n1.5,x\n2,y\n", [[1.5, 2], ["x", "y"]], ""),
     "semicolons": ("t.csv", "a;b\n1,5;x\n2;y\n", [[1.5, 2], ["x", "y"]], "semicolons|with a comma"),
@@ -44,24 +45,12 @@ FILES = {
     "names in quotes after spaces": ("t.csv", '"a"; "b"\n1,5; "x; z"\n2; y\n', [[1.5, 2], ["x; z", "y"]], "s|c"),
     "R": ("t.txt", '"a" "b"\n"Mazda RX4" 1.5 "x"\n"Fiat" 2 "y"\n', [[1.5, 2], ["x", "y"]], "by spaces|row index"),
     "blank lines": ("t.csv", "\n\na,b\n1.5,x\n\n2,y\n", [[1.5, 2], ["x", "y"]], ""),
-    "thousands": (
-        "t.csv",
-        "a;b\n1,5;12.000\n2;31.12\n".replace("31.12", "950"),
-        [[1.5, 2], [12000, 950]],
-        "semicolons|with a comma, thousands with a point",
-    ),
+    "thousands": ("t.csv", "a;b\n1,5;12.000\n2;950\n", [[1.5, 2], [12000, 950]], THOUSANDS),
     "thousands and fractions": (
-        "t.csv",
-        "a;b\n1.234,5;1.000\n-12.000,25;1.234.567\n",
-        [[1234.5, -12000.25], [1000, 1234567]],
-        "semicolons|with a comma, thousands with a point",
+        *("t.csv", "a;b\n1.234,5;1.000\n-12.000,25;1.234.567\n"),
+        *([[1234.5, -12000.25], [1000, 1234567]], THOUSANDS),
     ),
-    "dates beside commas": (
-        "t.csv",
-        "a;b\n1,5;01.12.2020\n2;02.12.2020\n",
-        [[1.5, 2], ["01.12.2020", "02.12.2020"]],
-        "s|c",
-    ),
+    "dates": ("t.csv", "a;b\n1,5;01.12.2020\n2;02.12.2020\n", [[1.5, 2], ["01.12.2020", "02.12.2020"]], "s|c"),
     "points are decimals": ("t.csv", "a;b\n1,234;0.5\n2,345;12.000\n", [["1,234", "2,345"], [0.5, 12]], "semicolons"),
     "old Macintosh": ("t.csv", "a,b\r1.5,x\r2,y\r", [[1.5, 2], ["x", "y"]], ""),
     "windows": ("t.csv", "a,b\r\n1.5,x\r\n2,y\r\n", [[1.5, 2], ["x", "y"]], ""),
@@ -92,8 +81,7 @@ def test_encodings_by_their_byte_order_mark(tmp_path, encoding):
 
 
 @pytest.mark.parametrize("name", ["Age\n(years)", "Age\r\n(years)", 'a ""b"",\n;c', "a\n\nb", "1\n2;3"])
-@pytest.mark.parametrize("separator", [",", ";", "\t"])
-@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize(("separator", "first"), [(",", True), (";", False), ("\t", True)])
 def test_line_breaks_in_names(tmp_path, name, separator, first):
     names = [f'"{name}"', "b", "y"] if first else ["b", "y", f'"{name}"']
     rows = [separator.join(names), *(separator.join((f"{i}", f"{i * 2}", "u")) for i in range(9))]
@@ -103,8 +91,7 @@ def test_line_breaks_in_names(tmp_path, name, separator, first):
         assert frame.iloc[:, 0].tolist() == list(range(9))
 
 
-@pytest.mark.parametrize("length", [131_072, 200_000, 300_000])
-@pytest.mark.parametrize("row", [0, 2, 8])
+@pytest.mark.parametrize(("length", "row"), [(131_072, 8), (200_000, 2), (300_000, 0)])
 def test_long_cells(tmp_path, length, row):
     cells = ["x, y\n" * (length // 5) if i == row else "x" for i in range(9)]
     path = _write(tmp_path / "t.csv", "text,y\n" + "".join(f'"{cell}",{i % 2}\n' for i, cell in enumerate(cells)))
@@ -127,8 +114,9 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("case", TEXTS)
-@pytest.mark.parametrize("ending", ["txt", "dat", "csv", "zip"])
+@pytest.mark.parametrize(
+    ("case", "ending"), [*((case, "txt") for case in TEXTS), ("spaces", "dat"), ("words", "csv"), ("savetxt", "zip")]
+)
 def test_spaces_and_comments(tmp_path, case, ending):
     text, columns = TEXTS[case]
     path = tmp_path / f"t.{ending}"
@@ -213,31 +201,25 @@ def test_excel(tmp_path, monkeypatch):
         read_frame(path)
 
 
-@pytest.mark.parametrize("late", ["01049", '"01049"', " 01049", "00", "007"])
-@pytest.mark.parametrize("kind", ["t.csv", "t.csv.gz", "utf-16", "semicolons"])
+@pytest.mark.parametrize(
+    ("late", "kind"),
+    [("01049", "t.csv"), ('"01049"', "t.csv.gz"), (" 01049", "utf-16"), ("00", "semicolons"), ("007", "t.csv")],
+)
 def test_codes_keep_their_zeros_wherever_they_are(tmp_path, late, kind):
-    rows = [f"{99999 - i % 5000},{i}.5,{'x' * 60}" for i in range(6000)]
+    rows = [f"{99999 - i},{i}.5,{'x' * 120}" for i in range(2200)]  # more than is looked at for the dialect
     text = "\n".join(["zip,n,note", *rows, f"{late},0.5,x", "7,00:15,y"]) + "\n"
     text = text.replace(",", ";") if kind == "semicolons" else text
     path = _write(tmp_path / (kind if kind[:2] == "t." else "t.csv"), text, "utf-16" if kind == "utf-16" else "utf-8")
     frame = read_frame(path)
     assert [str(cell).strip() for cell in frame["zip"].iloc[[0, -2, -1]]] == ["99999", late.strip(' "'), "7"]
-    blocks = pd.concat(read_blocks(path, rows=1000))
+    blocks = pd.concat(read_blocks(path, rows=500))
     assert blocks["zip"].tolist() == frame["zip"].tolist()
     assert pd.concat(read_blocks(path, columns=["n"])).iloc[-2, 0] in (0.5, "0.5")
     numbers = pd.concat(read_blocks(path, columns=["zip"], as_number=["zip"]))["zip"]
     assert numbers.tolist() == [float(cell.strip()) for cell in frame["zip"]]
 
 
-def test_codes_are_texts_in_blocks(tmp_path):
-    path = _write(tmp_path / "t.csv", "zip,n\n01234,10\n10115,20\n")
-    assert pd.concat(read_blocks(path, rows=1))["zip"].tolist() == ["01234", "10115"]
-
-
 def test_encodings_and_no_header(tmp_path):
-    path = _write(tmp_path / "t.csv", "\ufeffa,b\n1,å\n2,ß\n", "utf-16-le")
-    assert read_frame(path)["b"].tolist() == ["å", "ß"]
-    assert next(read_blocks(path))["b"].tolist() == ["å", "ß"]
     path = _write(tmp_path / "t.csv", "a,b\n1,å\n2,ß\n", "cp1252")
     with pytest.raises(ArgumentError, match=r"not UTF-8 text; save it in UTF-8, or give .* --encoding cp1252"):
         read_frame(path)
@@ -250,16 +232,13 @@ def test_encodings_and_no_header(tmp_path):
     assert read_frame(path, header=False, separator=";", decimal=".")["c2"].tolist() == ["2,5", "4,5"]
 
 
+ONE_CHARACTER = "The 'separator' parameter of read_frame must be one ASCII character that ends no line"
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        *(
-            (
-                {"separator": one},
-                "The 'separator' parameter of read_frame must be one ASCII character that ends no line",
-            )
-            for one in ("ab", "é", "\n", "\r")
-        ),
+        *(({"separator": separator}, ONE_CHARACTER) for separator in ("ab", "é", "\n", "\r")),
         ({"decimal": ":"}, "The 'decimal' parameter of read_frame must be '.' or ','"),
         ({"encoding": "klingon"}, "must be an encoding that Python knows"),
     ],
@@ -339,7 +318,7 @@ def test_many_columns_without_a_name_take_the_time_of_one_each(tmp_path):
         path = _write(tmp_path / f"{n}.csv", "a" + "," * n + "\n1" + "," * n + "\n")
         assert [frame.shape for frame in (read_frame(path), *read_blocks(path))] == [(1, 1)] * 2
 
-    few, many = fastest(lambda: read(800), lambda: read(8000), rounds=2)
+    few, many = fastest(lambda: read(400), lambda: read(4000), rounds=2)
     assert many < 40 * few
 
 
@@ -379,8 +358,7 @@ def test_parquet_with_dates_and_booleans(tmp_path):
     np.testing.assert_array_equal(X[:, 0], 7 * np.arange(80))
 
 
-@pytest.mark.parametrize("compressed", [False, True])
-@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(("compressed", "order"), [(False, "C"), (True, "F")])
 def test_npz_by_rows(tmp_path, compressed, order):
     path = tmp_path / "t.npz"
     X = np.asarray(np.arange(14.0).reshape(7, 2), order=order)
@@ -471,9 +449,8 @@ def test_codes_that_begin_with_0_keep_it(tmp_path, names):
     names = [name.lstrip() for name in names.split(",")]
     assert list(read_frame(path).columns) == names
     assert read_frame(path).set_axis(["zip", "n", "share"], axis=1)["zip"].tolist() == ["01234", "10115"]
-    path = _write(tmp_path / "t.csv", "zip,n,share\n01234,10,0.5\n10115,20,0\n")
-    assert read_frame(path)["zip"].tolist() == ["01234", "10115"]
-    assert read_frame(path)[["n", "share"]].to_numpy().tolist() == [[10, 0.5], [20, 0]]
+    assert read_frame(path).iloc[:, 1:].to_numpy().tolist() == [[10, 0.5], [20, 0]]
+    assert pd.concat(read_blocks(path, rows=1)).iloc[:, 0].tolist() == ["01234", "10115"]
 
 
 def test_the_last_column_is_read_as_the_table_is(tmp_path):
