@@ -1,5 +1,7 @@
 """Options of ``clifford-rand fit``, in records: data, columns, output, the model."""
 
+# ruff: noqa: RUF009  # option() returns a field
+
 import functools
 import re
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from clifford_rand_nn.cli.options import (
     ModelKind,
     Shards,
     Target,
+    option,
     option_error,
     shards_option,
     table_option,
@@ -25,46 +28,33 @@ Bias = StrEnum("Bias", "penalized free none")
 Columns = list[str] | None
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
-_finite_option = functools.partial(typer.Option, rich_help_panel="Options of --model gated, relu and lasso")
-_gates_option = functools.partial(typer.Option, rich_help_panel="Options of --model gated and relu")
-_lasso_option = functools.partial(typer.Option, rich_help_panel="Options of --model lasso")
+_finite_option = functools.partial(option, panel="Options of --model gated, relu and lasso")
+_gates_option = functools.partial(option, panel="Options of --model gated and relu")
+_lasso_option = functools.partial(option, panel="Options of --model lasso")
 
 
 @dataclass(frozen=True)
 class ColumnKinds:
     """Columns that are asked to be of a kind."""
 
-    categorical: Annotated[
-        Columns, table_option(metavar="<column>", help="Take it for categories, such as a zip code.")
-    ] = None
-    numeric: Annotated[Columns, table_option(metavar="<column>", help="Take it for numbers.")] = None
-    date: Annotated[
-        Columns,
-        table_option(
-            metavar="<column>",
-            help="Take it for dates; column=%d/%m/%Y gives their format, then for every one of them.",
-        ),
-    ] = None
-    text: Annotated[
-        Columns,
-        table_option(
-            metavar="<column>",
-            help="Use the words of its texts, which are ignored otherwise. The command embed makes better features.",
-        ),
-    ] = None
-    drop: Annotated[Columns, table_option(metavar="<column>", help="Ignore it, such as an identifier.")] = None
-    missing: Annotated[
-        Columns, table_option(metavar="<mark>", help="Take cells such as n.d. or -999 as missing (repeatable).")
-    ] = None
+    categorical: Columns = table_option(None, "Take it for categories, such as a zip code.", metavar="<column>")
+    numeric: Columns = table_option(None, "Take it for numbers.", metavar="<column>")
+    date: Columns = table_option(
+        None, "Take it for dates; column=%d/%m/%Y gives their format, then for every one of them.", metavar="<column>"
+    )
+    text: Columns = table_option(
+        None,
+        "Use the words of its texts, which are ignored otherwise. The command embed makes better features.",
+        metavar="<column>",
+    )
+    drop: Columns = table_option(None, "Ignore it, such as an identifier.", metavar="<column>")
+    missing: Columns = table_option(None, "Take cells such as n.d. or -999 as missing (repeatable).", metavar="<mark>")
 
     @property
     def keywords(self) -> dict[str, Any]:
         """Arguments of `TableEncoder`.
 
-        Raises
-        ------
-        typer.BadParameter
-            Some dates have a format and some have none.
+        Raises typer.BadParameter if some dates have a format and some have none.
         """
         kinds: dict[str, Any] = {"categorical": self.categorical, "numeric": self.numeric, "textual": self.text}
         kinds |= {"leave_out": self.drop, "missing": self.missing, "dates": self.date}
@@ -88,59 +78,44 @@ class FitData:
         ),
     ] = None
     target: Target = None
-    test: Annotated[
-        Path | None, typer.Option(help="Test set, with the same columns; with --shards a folder of shards.")
-    ] = None
-    weights: Annotated[
-        str | None,
-        typer.Option(
-            metavar="<column>",
-            help="Column with weights of the rows, numbers ≥ 0; not a feature. A test table need not have it.",
-            show_default="all equal",
-        ),
-    ] = None
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            metavar="<column>",
-            help="Column of groups (one patient, one author), not a feature: a group is left out as a whole, so that "
-            "scores are estimates for new groups (--model network only).",
-        ),
-    ] = None
+    test: Path | None = option(None, "Test set, with the same columns; with --shards a folder of shards.")
+    weights: str | None = option(
+        None,
+        "Column with weights of the rows, numbers ≥ 0; not a feature. A test table need not have it.",
+        metavar="<column>",
+        show_default="all equal",
+    )
+    groups: str | None = option(
+        None,
+        "Column of groups (one patient, one author), not a feature: a group is left out as a whole, so that scores "
+        "are estimates for new groups (--model network only).",
+        metavar="<column>",
+    )
     shards: Shards = None
-    checkpoint: Annotated[
-        Path | None,
-        shards_option(
-            metavar="<file>", help="File for the state of a fit to --shards; the same command resumes from it."
-        ),
-    ] = None
-    plan: Annotated[
-        bool,
-        shards_option(
-            "--plan",
-            help="Print what a fit to --shards would take, by a trial on some rows: memory, passes, seconds; and end.",
-        ),
-    ] = False
+    checkpoint: Path | None = shards_option(
+        None, "File for the state of a fit to --shards; the same command resumes from it.", metavar="<file>"
+    )
+    plan: bool = shards_option(
+        False,
+        "Print what a fit to --shards would take, by a trial on some rows: memory, passes, seconds; and end.",
+        "--plan",
+    )
 
 
 @dataclass(frozen=True)
 class FitOutput:
     """Files that a fit writes, and what it prints."""
 
-    out: Annotated[Path | None, typer.Option(help="Where to write the model, a .npz file.")] = None
-    report: Annotated[
-        Path | None, typer.Option(help="Where to write a report, a .html file; takes some seconds more.")
-    ] = None
+    out: Path | None = option(None, "Where to write the model, a .npz file.")
+    report: Path | None = option(None, "Where to write a report, a .html file; takes some seconds more.")
     force: Force = False
-    compare: Annotated[
-        bool,
-        typer.Option(
-            help="Whether the model is scored on left-out rows, beside the majority class (mean) and logistic (ridge) "
-            "regression on the same columns. For --model gated, relu and lasso it takes up to five more fits."
-        ),
-    ] = True
+    compare: bool = option(
+        True,
+        "Whether the model is scored on left-out rows, beside the majority class (mean) and logistic (ridge) "
+        "regression on the same columns. For --model gated, relu and lasso it takes up to five more fits.",
+    )
     as_json: AsJson = False
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")] = False
+    quiet: bool = option(False, "Print warnings and errors only.", "--quiet", "-q")
 
     @property
     def prints_text(self) -> bool:
@@ -152,55 +127,42 @@ class FitOutput:
 class ModelChoice:
     """The model of a fit, and options of all models."""
 
-    task: Annotated[Task, typer.Option(help="What the target is; auto prints what it took it for.")] = Task.auto
-    model: Annotated[
-        ModelKind,
-        typer.Option(
-            help="network: kernel ridge regression with the gated-ReLU kernel (infinitely many gates), tuning-free; "
-            "gated: sampled gates, for many features; relu: a ReLU network over activation patterns; lasso: a ReLU "
-            "network of cross products."
-        ),
-    ] = ModelKind.network
-    neurons: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="<number>",
-            help="Maximum number of neurons of a ReLU network, selected from the data (--model network only).",
-            show_default="infinitely many gates",
-        ),
-    ] = None
-    beta: Annotated[
-        str | None,
-        typer.Option(
-            metavar="<number>",
-            help="Regularization strength, independent of the number of rows; auto selects it.",
-            show_default="the model's own",
-        ),
-    ] = None
-    max_time: Annotated[
-        float | None,
-        typer.Option(
-            metavar="<seconds>",
-            help="Seconds after which the best network so far is returned, if there is one; Ctrl-C does the same.",
-            show_default="no limit",
-        ),
-    ] = None
-    max_memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="<size>", help="Of a process at most, such as 1GB or 512MiB.", show_default="the method's own limit"
-        ),
-    ] = None
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            metavar="<name>",
-            help="squared or, for classes, logistic; of --model gated, relu and lasso also huber or log_cosh for "
-            "regression, squared_hinge for classes. auto takes the better one, where a model can.",
-            show_default="the model's own",
-        ),
-    ] = None
+    task: Task = option(Task.auto, "What the target is; auto prints what it took it for.")
+    model: ModelKind = option(
+        ModelKind.network,
+        "network: kernel ridge regression with the gated-ReLU kernel (infinitely many gates), tuning-free; gated: "
+        "sampled gates, for many features; relu: a ReLU network over activation patterns; lasso: a ReLU network of "
+        "cross products.",
+    )
+    neurons: int | None = option(
+        None,
+        "Maximum number of neurons of a ReLU network, selected from the data (--model network only).",
+        min=1,
+        metavar="<number>",
+        show_default="infinitely many gates",
+    )
+    beta: str | None = option(
+        None,
+        "Regularization strength, independent of the number of rows; auto selects it.",
+        metavar="<number>",
+        show_default="the model's own",
+    )
+    max_time: float | None = option(
+        None,
+        "Seconds after which the best network so far is returned, if there is one; Ctrl-C does the same.",
+        metavar="<seconds>",
+        show_default="no limit",
+    )
+    max_memory: str | None = option(
+        None, "Of a process at most, such as 1GB or 512MiB.", metavar="<size>", show_default="the method's own limit"
+    )
+    loss: str | None = option(
+        None,
+        "squared or, for classes, logistic; of --model gated, relu and lasso also huber or log_cosh for "
+        "regression, squared_hinge for classes. auto takes the better one, where a model can.",
+        metavar="<name>",
+        show_default="the model's own",
+    )
 
     def __post_init__(self) -> None:
         as_beta(self.beta)
@@ -211,61 +173,41 @@ class ModelChoice:
 class FiniteModel:
     """Options of models with finitely many gates or neurons."""
 
-    huber_delta: Annotated[float, _finite_option(help="Where huber and log_cosh become linear.")] = 1.0
-    penalty: Annotated[
-        str | None,
-        _finite_option(
-            metavar="<name>",
-            help="Norm of a neuron's weights, l1 or l2; ridge is half the squared l2 norm, for --model gated.",
-            show_default="l1 for lasso, else l2",
-        ),
-    ] = None
-    bias: Annotated[Bias, _finite_option(help="Of gates and neurons: inside the norm of the weights; free; none.")] = (
-        Bias.penalized
+    huber_delta: float = _finite_option(1.0, "Where huber and log_cosh become linear.")
+    penalty: str | None = _finite_option(
+        None,
+        "Norm of a neuron's weights, l1 or l2; ridge is half the squared l2 norm, for --model gated.",
+        metavar="<name>",
+        show_default="l1 for lasso, else l2",
     )
-    no_bias: Annotated[bool, _finite_option("--no-bias", help="Short for --bias none.")] = False
-    tol: Annotated[
-        float | None, _finite_option(help="Relative duality gap to reach.", show_default="1e-6, of --shards 1e-3")
-    ] = None
-    max_iter: Annotated[
-        int | None, _finite_option(min=1, help="Iterations at most.", show_default="the solver's own")
-    ] = None
-    solver: Annotated[
-        str,
-        _finite_option(
-            metavar="<name>",
-            help="auto, and the output has the reason; kernel, gram or fista for gated; column_generation, "
-            "interior_point or augmented_lagrangian for relu; working_set, interior_point or homotopy for lasso; "
-            "cvxpy, a reference.",
-        ),
-    ] = "auto"
-    seed: Annotated[int, _finite_option(min=0, help="Seed of everything random.")] = 0
-    gates: Annotated[
-        str,
-        _gates_option(
-            metavar="<name>",
-            help="Hyperplanes through sampled rows: cross, or sampled by leverage, volume, simplex, polished; random "
-            "ones: gaussian, or orthogonal; between rows of opposite classes: opposite; exhaustive: all patterns; "
-            "infinite: all random ones at once, with --model gated --penalty ridge.",
-        ),
-    ] = "cross"
-    n_gates: Annotated[int, _gates_option(min=1, help="Gates to sample.")] = 50
-    sketch_dim: Annotated[str, _gates_option(help="Sketch for cross products: auto, exact or its number of rows.")] = (
-        "auto"
+    bias: Bias = _finite_option(Bias.penalized, "Of gates and neurons: inside the norm of the weights; free; none.")
+    no_bias: bool = _finite_option(False, "Short for --bias none.", "--no-bias")
+    tol: float | None = _finite_option(None, "Relative duality gap to reach.", show_default="1e-6, of --shards 1e-3")
+    max_iter: int | None = _finite_option(None, "Iterations at most.", min=1, show_default="the solver's own")
+    solver: str = _finite_option(
+        "auto",
+        "auto, and the output has the reason; kernel, gram or fista for gated; column_generation, interior_point "
+        "or augmented_lagrangian for relu; working_set, interior_point or homotopy for lasso; cvxpy, a reference.",
+        metavar="<name>",
     )
-    refine: Annotated[
-        int,
-        _gates_option(
-            min=0, metavar="<number>", help="Iterations that exchange gates for better ones (--model gated only)."
-        ),
-    ] = 0
-    subsample: Annotated[
-        str,
-        _lasso_option(
-            metavar="<number>",
-            help="Cross products to sample, each with both signs, or all; auto samples as many as take some seconds.",
-        ),
-    ] = "auto"
+    seed: int = _finite_option(0, "Seed of everything random.", min=0)
+    gates: str = _gates_option(
+        "cross",
+        "Hyperplanes through sampled rows: cross, or sampled by leverage, volume, simplex, polished; random ones: "
+        "gaussian, or orthogonal; between rows of opposite classes: opposite; exhaustive: all patterns; infinite: "
+        "all random ones at once, with --model gated --penalty ridge.",
+        metavar="<name>",
+    )
+    n_gates: int = _gates_option(50, "Gates to sample.", min=1)
+    sketch_dim: str = _gates_option("auto", "Sketch for cross products: auto, exact or its number of rows.")
+    refine: int = _gates_option(
+        0, "Iterations that exchange gates for better ones (--model gated only).", min=0, metavar="<number>"
+    )
+    subsample: str = _lasso_option(
+        "auto",
+        "Cross products to sample, each with both signs, or all; auto samples as many as take some seconds.",
+        metavar="<number>",
+    )
 
     def __post_init__(self) -> None:
         as_count(self.subsample, "subsample", "all")
@@ -282,12 +224,6 @@ class FiniteModel:
 def as_count(text: str, option: str, none: str) -> int | str | None:
     """Return a positive integer, "auto" as it is, and None for the word ``none``.
 
-    Raises
-    ------
-    typer.BadParameter
-
-    Examples
-    --------
     >>> as_count("12", "subsample", "all"), as_count("auto", "subsample", "all"), as_count("all", "subsample", "all")
     (12, 'auto', None)
     """
@@ -301,12 +237,6 @@ def as_count(text: str, option: str, none: str) -> int | str | None:
 def as_bytes(text: str | None) -> float | None:
     """Return a size such as 1.5GB, 512 MiB or 1000000 in bytes.
 
-    Raises
-    ------
-    typer.BadParameter
-
-    Examples
-    --------
     >>> as_bytes("1.5GB"), as_bytes("2 KiB")
     (1500000000.0, 2048.0)
     """

@@ -4,10 +4,12 @@ Nothing here imports NumPy: help and completion of a shell must be quick. Names 
 formats are therefore words here, and are checked against their registries when a command runs.
 """
 
+# ruff: noqa: RUF009  # option() returns a field
+
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -16,9 +18,18 @@ import typer
 
 ModelKind = StrEnum("ModelKind", "network gated relu lasso")
 Precision = StrEnum("Precision", "float32 float64")
+_OPTION = "option"  # in the metadata of a field
 
-table_option = functools.partial(typer.Option, rich_help_panel="How the table is read")
-shards_option = functools.partial(typer.Option, rich_help_panel="Data beyond memory")
+
+def option(default: Any, text: str, *names: str, panel: str | None = None, **settings: Any) -> Any:
+    """Return a field of a record with the option that `takes_records` makes of it: its help text, names and metavar."""
+    return field(
+        default=default, metadata={_OPTION: typer.Option(*names, help=text, rich_help_panel=panel, **settings)}
+    )
+
+
+table_option = functools.partial(option, panel="How the table is read")
+shards_option = functools.partial(option, panel="Data beyond memory")
 
 
 def takes_records(command: Callable[..., None]) -> Callable[..., None]:
@@ -33,16 +44,17 @@ def takes_records(command: Callable[..., None]) -> Callable[..., None]:
             flat.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
             continue
         hints = get_type_hints(records[name], include_extras=True)
-        for field in fields(records[name]):
-            default = inspect.Parameter.empty if field.default is MISSING else field.default
-            kind = inspect.Parameter.KEYWORD_ONLY
-            flat.append(inspect.Parameter(field.name, kind, default=default, annotation=hints[field.name]))
+        for entry in fields(records[name]):
+            default = inspect.Parameter.empty if entry.default is MISSING else entry.default
+            hint = hints[entry.name]
+            hint = Annotated[hint, entry.metadata[_OPTION]] if _OPTION in entry.metadata else hint
+            flat.append(inspect.Parameter(entry.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint))
 
     @functools.wraps(command)
     def run(**values: Any) -> None:
         arguments = {name: values[name] for name in parameters if name not in records}
         for name, record in records.items():
-            arguments[name] = record(**{field.name: values[field.name] for field in fields(record)})
+            arguments[name] = record(**{entry.name: values[entry.name] for entry in fields(record)})
         command(**arguments)
 
     run.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
@@ -60,9 +72,10 @@ Weights = Annotated[
 ]
 Shards = Annotated[
     Path | None,
-    shards_option(
+    typer.Option(
         metavar="<folder>",
         help="Instead of a table: X-00000.npy, y-00000.npy, …, or Parquet files with one --target, or Zarr.",
+        rich_help_panel="Data beyond memory",
     ),
 ]
 Coverage = Annotated[float, typer.Option(help="Share of new values between low and high, the ends of intervals.")]
@@ -75,23 +88,19 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document in
 class TableFormat:
     """The format of a text table."""
 
-    separator: Annotated[
-        str | None, table_option(metavar="<mark>", help="Between the cells of a text table.", show_default="detected")
-    ] = None
-    decimal: Annotated[
-        str | None, table_option(metavar="<mark>", help="In decimals: . or ,", show_default="detected")
-    ] = None
-    encoding: Annotated[
-        str | None,
-        table_option(
-            metavar="<name>",
-            help="Of a text table that is not UTF-8, such as cp1252 (Windows, Excel) or latin-1.",
-            show_default="UTF-8, or UTF-16 or UTF-32 by its mark",
-        ),
-    ] = None
-    no_header: Annotated[
-        bool, table_option("--no-header", help="The first line of a text table is a row; columns are c1, c2, …")
-    ] = False
+    separator: str | None = table_option(
+        None, "Between the cells of a text table.", metavar="<mark>", show_default="detected"
+    )
+    decimal: str | None = table_option(None, "In decimals: . or ,", metavar="<mark>", show_default="detected")
+    encoding: str | None = table_option(
+        None,
+        "Of a text table that is not UTF-8, such as cp1252 (Windows, Excel) or latin-1.",
+        metavar="<name>",
+        show_default="UTF-8, or UTF-16 or UTF-32 by its mark",
+    )
+    no_header: bool = table_option(
+        False, "The first line of a text table is a row; columns are c1, c2, …", "--no-header"
+    )
 
     @property
     def keywords(self) -> dict[str, Any]:
@@ -100,31 +109,22 @@ class TableFormat:
         return {"separator": self.separator, "decimal": self.decimal, "header": header, "encoding": self.encoding}
 
     def refuse(self) -> None:
-        """Refuse these options for shards.
-
-        Raises
-        ------
-        typer.BadParameter
-        """
-        for field in fields(self):
-            if getattr(self, field.name):
-                raise option_error(field.name, "It is for tables, not for --shards.")
+        """Refuse these options for shards."""
+        for entry in fields(self):
+            if getattr(self, entry.name):
+                raise option_error(entry.name, "It is for tables, not for --shards.")
 
 
 @dataclass(frozen=True)
 class PredictionOutput:
     """Output of predict."""
 
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where to write the predictions: .csv, .parquet or .npz; with --shards a folder.",
-            show_default="CSV to stdout",
-        ),
-    ] = None
-    identifier: Annotated[
-        str | None, typer.Option("--id", metavar="<column>", help="Column to write beside the predictions.")
-    ] = None
+    out: Path | None = option(
+        None,
+        "Where to write the predictions: .csv, .parquet or .npz; with --shards a folder.",
+        show_default="CSV to stdout",
+    )
+    identifier: str | None = option(None, "Column to write beside the predictions.", "--id", metavar="<column>")
     coverage: Coverage = 0.9
     force: Force = False
 
@@ -134,15 +134,13 @@ class ShardPrediction:
     """Shards to predict, and the files of their predictions."""
 
     shards: Shards = None
-    method: Annotated[
-        str, shards_option(metavar="<name>", help="Written for --shards: predict, predict_proba or decision_function.")
-    ] = "predict"
-    kind: Annotated[
-        str, shards_option(metavar="<name>", help="Of the files that are written for --shards: npy, parquet or csv.")
-    ] = "npy"
-    resume: Annotated[bool, shards_option("--resume", help="Keep existing files for --shards; write the others.")] = (
-        False
+    method: str = shards_option(
+        "predict", "Written for --shards: predict, predict_proba or decision_function.", metavar="<name>"
     )
+    kind: str = shards_option(
+        "npy", "Of the files that are written for --shards: npy, parquet or csv.", metavar="<name>"
+    )
+    resume: bool = shards_option(False, "Keep existing files for --shards; write the others.", "--resume")
 
 
 @dataclass(frozen=True)
@@ -160,38 +158,31 @@ class PathData:
 
     train: Annotated[Path, typer.Argument(help="Table to train on.")]
     target: Target = None
-    test: Annotated[
-        Path | None, typer.Option(help="Table to score every beta on.", show_default="a fifth of the rows, held out")
-    ] = None
+    test: Path | None = option(None, "Table to score every beta on.", show_default="a fifth of the rows, held out")
     weights: Weights = None
-    groups: Annotated[
-        str | None, typer.Option(metavar="<column>", help="Column of rows that are left out together.")
-    ] = None
+    groups: str | None = option(None, "Column of rows that are left out together.", metavar="<column>")
 
 
 @dataclass(frozen=True)
 class PathModel:
     """The model of a regularization path, and its values of beta."""
 
-    model: Annotated[
-        ModelKind,
-        typer.Option(help="network: the leave-one-out curve; else the path of a convex program of finitely many."),
-    ] = ModelKind.network
-    n_gates: Annotated[int, typer.Option(min=1, help="Gates to sample, of gated and relu.")] = 50
-    subsample: Annotated[int, typer.Option(min=1, help="Cross products to sample, of lasso.")] = 500
-    n_betas: Annotated[int, typer.Option(min=2, help="Values of beta, of gated, relu and lasso.")] = 30
-    max_time: Annotated[
-        float, typer.Option(metavar="<seconds>", help="After which a path of gated, relu or lasso ends.")
-    ] = 60.0
-    seed: Annotated[int, typer.Option(min=0, help="Seed of gates and cross products.")] = 0
+    model: ModelKind = option(
+        ModelKind.network, "network: the leave-one-out curve; else the path of a convex program of finitely many."
+    )
+    n_gates: int = option(50, "Gates to sample, of gated and relu.", min=1)
+    subsample: int = option(500, "Cross products to sample, of lasso.", min=1)
+    n_betas: int = option(30, "Values of beta, of gated, relu and lasso.", min=2)
+    max_time: float = option(60.0, "After which a path of gated, relu or lasso ends.", metavar="<seconds>")
+    seed: int = option(0, "Seed of gates and cross products.", min=0)
 
 
 @dataclass(frozen=True)
 class PathOutput:
     """Files of a regularization path."""
 
-    out: Annotated[Path | None, typer.Option(help="Where to write the table, a .csv file.")] = None
-    picture: Annotated[Path | None, typer.Option(help="Where to draw the curves: .png, .svg or .pdf.")] = None
+    out: Path | None = option(None, "Where to write the table, a .csv file.")
+    picture: Path | None = option(None, "Where to draw the curves: .png, .svg or .pdf.")
     force: Force = False
 
 
@@ -199,25 +190,22 @@ class PathOutput:
 class TrainingTable:
     """The table that a model was trained on, for its explanation."""
 
-    train: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="<table>",
-            help="Table that the model was trained on: its rows are shown, and the importance of columns is measured "
-            "on them. Another table with the same columns serves for the latter.",
-        ),
-    ] = None
-    target: Annotated[
-        str | None,
-        typer.Option(metavar="<column>", help="Column with the target in --train.", show_default="the last column"),
-    ] = None
+    train: Path | None = option(
+        None,
+        "Table that the model was trained on: its rows are shown, and the importance of columns is measured on "
+        "them. Another table with the same columns serves for the latter.",
+        metavar="<table>",
+    )
+    target: str | None = option(
+        None, "Column with the target in --train.", metavar="<column>", show_default="the last column"
+    )
 
 
 @dataclass(frozen=True)
 class ExplanationOutput:
     """The picture of an explanation, or its values."""
 
-    out: Annotated[Path | None, typer.Option(metavar="<picture>", help="Picture to draw: .png, .svg or .pdf.")] = None
+    out: Path | None = option(None, "Picture to draw: .png, .svg or .pdf.", metavar="<picture>")
     force: Force = False
     as_json: AsJson = False
 
@@ -230,12 +218,11 @@ class TextColumns:
         list[str],
         typer.Option(metavar="<column>", help="Column of text; several are concatenated, two may be a --pair."),
     ]
-    target: Annotated[str | None, typer.Option(metavar="<column>", help="Column to write as y.")] = None
-    split: Annotated[
-        str | None,
-        typer.Option(metavar="<column>", help="Column to write as split: true, 1 or train, else false, 0 or test."),
-    ] = None
-    pair: Annotated[bool, typer.Option("--pair", help="Features |e1 - e2| and e1·e2 of two columns of text.")] = False
+    target: str | None = option(None, "Column to write as y.", metavar="<column>")
+    split: str | None = option(
+        None, "Column to write as split: true, 1 or train, else false, 0 or test.", metavar="<column>"
+    )
+    pair: bool = option(False, "Features |e1 - e2| and e1·e2 of two columns of text.", "--pair")
 
 
 @dataclass(frozen=True)
@@ -250,11 +237,10 @@ class TextEncoding:
             "key in OPENAI_API_KEY; or hashing:<features>, counts of words and word pairs, without a model.",
         ),
     ]
-    cache: Annotated[
-        Path | None,
-        typer.Option(help="Folder with the vectors of all texts.", show_default="embedding-cache beside --out"),
-    ] = None
-    batch_size: Annotated[int, typer.Option(min=1, help="Texts encoded, and then stored, at once.")] = 64
+    cache: Path | None = option(
+        None, "Folder with the vectors of all texts.", show_default="embedding-cache beside --out"
+    )
+    batch_size: int = option(64, "Texts encoded, and then stored, at once.", min=1)
 
 
 def option_error(name: str, why: str) -> typer.BadParameter:
@@ -263,12 +249,7 @@ def option_error(name: str, why: str) -> typer.BadParameter:
 
 
 def check_source(table: Path | None, shards: Path | None, argument: str) -> None:
-    """Refuse a command with neither a table nor shards, or with both.
-
-    Raises
-    ------
-    typer.BadParameter
-    """
+    """Refuse a command with neither a table nor shards, or with both."""
     if (table is None) == (shards is None):
         message = "Give a table, or --shards." if table is None else "Give a table or --shards, not both."
         raise typer.BadParameter(message, param_hint=argument)
