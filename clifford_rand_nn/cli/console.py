@@ -195,13 +195,9 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
 def check_out(out: Path, force: bool, endings: Sequence[str], what: str) -> Path:
     """Return the path of a file to write, before the work and not after it.
 
-    Raises
-    ------
-    ArgumentError
-        It ends otherwise, there is no such folder, or the file is there and ``force`` is not asked for.
+    Raises ArgumentError if it ends otherwise, there is no such folder, or the file is there and ``force`` is not
+    asked for.
 
-    Examples
-    --------
     >>> check_out(Path("model.pkl"), False, (".npz",), "the model")
     Traceback (most recent call last):
         ...

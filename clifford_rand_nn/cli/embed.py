@@ -53,8 +53,6 @@ def run_embed(
 def make_encoder(name: str) -> KeyedEncoder:
     """Return the encoder that ``--encoder`` names: openai:MODEL, hashing:DIM, or a sentence-transformers model.
 
-    Examples
-    --------
     >>> make_encoder("hashing:4096")
     HashingEncoder(4096, ngram_range=(1, 2))
     """
@@ -77,8 +75,6 @@ def make_encoder(name: str) -> KeyedEncoder:
 def pair_features(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return features (n, 2k) of pairs, |e1 - e2| and e1 · e2 entry by entry: the same if a pair is swapped.
 
-    Examples
-    --------
     >>> pair_features(np.float32([[1, 2]]), np.float32([[3, 2]])).tolist()
     [[2.0, 0.0, 3.0, 4.0]]
     """

@@ -60,13 +60,8 @@ def loss_of(choice: ModelChoice) -> str:
 def check_options(choice: ModelChoice, finite: FiniteModel, explicit: dict[str, Any]) -> None:
     """Refuse options that were given, with their values in ``explicit``, and that the model ignores.
 
-    Raises
-    ------
-    ArgumentError
-        It names the option, the rule, the value and what to do.
+    The ArgumentError names the option, the rule, the value and what to do.
 
-    Examples
-    --------
     >>> from clifford_rand_nn.cli.options import ModelKind
     >>> check_options(ModelChoice(model=ModelKind.relu), FiniteModel(subsample="9"), {"subsample": 9})
     Traceback (most recent call last):
@@ -113,15 +108,10 @@ def check_options(choice: ModelChoice, finite: FiniteModel, explicit: dict[str, 
 def make_estimator(task: str, choice: ModelChoice, finite: FiniteModel, verbose: int = 0) -> Any:
     """Return the estimator for a task, not fitted.
 
-    Raises
-    ------
-    ArgumentError
-        The loss is not one for the task.
+    Raises ArgumentError if the loss is not one for the task.
     typer.BadParameter
         A number is not one.
 
-    Examples
-    --------
     >>> from clifford_rand_nn.cli.options import ModelKind
     >>> choice = ModelChoice(model=ModelKind.lasso, loss="huber", beta="0.1")
     >>> make_estimator("regression", choice, FiniteModel(huber_delta=0.5, subsample="all"))

@@ -26,29 +26,14 @@ _Result = tuple[Any, Any]  # labels or None, and numbers
 
 @dataclass(frozen=True)
 class Exported:
-    """A file that was written.
+    """A file that was written."""
 
-    Attributes
-    ----------
-    files : list of Path
-        The file, and one that is beside it.
-    inputs, outputs : list of str
-        What it takes and gives, a line each.
-    usage : list of str
-        Lines of Python that use it.
-    run : function or None
-        Returns labels, or None, and numbers for a table or rows.
-    why_not : str
-        Why there is none.
-    notes : list of str
-    """
-
-    files: list[Path]
-    inputs: list[str]
+    files: list[Path]  # the file, and one that is beside it
+    inputs: list[str]  # what it takes and gives, a line each
     outputs: list[str]
-    usage: list[str]
-    run: Callable[[Any], _Result] | None = None
-    why_not: str = ""
+    usage: list[str]  # lines of Python that use it
+    run: Callable[[Any], _Result] | None = None  # returns labels, or None, and numbers for a table or rows
+    why_not: str = ""  # why there is none
     notes: list[str] = field(default_factory=list)
 
 

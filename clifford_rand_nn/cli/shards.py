@@ -21,10 +21,7 @@ _PIECES, _PIECE = 16, 1000  # places whose targets say what the task is, and row
 def training_shards(folder: Path, target: str | None, weights: str | None) -> Shards:
     """Return shards with their targets.
 
-    Raises
-    ------
-    ArgumentError
-        There are no targets, or columns are named where files have none.
+    Raises ArgumentError if there are no targets, or columns are named where files have none.
     """
     if has_names(folder):
         if target is None:
@@ -42,10 +39,7 @@ def training_shards(folder: Path, target: str | None, weights: str | None) -> Sh
 def new_shards(folder: Path, target: str | None, train: Shards) -> Shards:
     """Return shards with targets to score on, with the columns of those of training: by name where both have names.
 
-    Raises
-    ------
-    ArgumentError
-        There are no targets, or other columns.
+    Raises ArgumentError if there are no targets, or other columns.
     """
     if has_names(folder) and train.names is not None:
         return Shards(folder, target=target, columns=train.names)

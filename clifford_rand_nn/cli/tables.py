@@ -35,23 +35,13 @@ KINDS = ("numeric", "categorical", "dates", "textual", "leave_out", "missing")  
 
 @dataclass(frozen=True)
 class Reading:
-    """The format of a table, and the roles of its columns.
-
-    Attributes
-    ----------
-    target : str
-    weights, groups : str or None
-    dialect : mapping
-        Of `read_frame`: separator, decimal, header.
-    kinds : mapping
-        Of `TableEncoder`: columns that are asked to be of a kind.
-    """
+    """The format of a table, and the roles of its columns."""
 
     target: str
     weights: str | None = None
     groups: str | None = None
-    dialect: Mapping[str, Any] = field(default_factory=dict)
-    kinds: Mapping[str, Any] = field(default_factory=dict)
+    dialect: Mapping[str, Any] = field(default_factory=dict)  # of `read_frame`: separator, decimal, header
+    kinds: Mapping[str, Any] = field(default_factory=dict)  # of `TableEncoder`: columns that are asked to be of a kind
 
 
 def choose_target(path: Path, target: str | None, table_format: TableFormat, prints_text: bool) -> str:
@@ -159,21 +149,11 @@ def _rows(path: Path, X: Any, parts: Any, encoder: TableEncoder, reading: Readin
 
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
-    """A model file, taken apart.
-
-    Attributes
-    ----------
-    path : Path
-    encoder : TableEncoder or None
-        The encoder of tables; None if the model takes numbers.
-    prefix : Pipeline or None
-        Other steps before the model.
-    model : estimator
-    """
+    """A model file, taken apart."""
 
     path: Path
-    encoder: TableEncoder | None
-    prefix: Any
+    encoder: TableEncoder | None  # the encoder of tables; None if the model takes numbers
+    prefix: Any  # other steps before the model
     model: Any
 
     @property
@@ -205,10 +185,7 @@ class LoadedModel:
     def columns_of(self, path: Path, frame: Any) -> Any:
         """Return the columns of a table that the model needs: those with its names, or the first if it has none.
 
-        Raises
-        ------
-        ArgumentError
-            One is missing.
+        Raises ArgumentError if one is missing.
         """
         if self.names is None:
             if frame.shape[1] < self.n_columns:
@@ -229,10 +206,7 @@ class LoadedModel:
 def read_model(path: Path) -> LoadedModel:
     """Read a model file.
 
-    Raises
-    ------
-    ArgumentError
-        It is not a model file, or is damaged.
+    Raises ArgumentError if it is not a model file, or is damaged.
     """
     if path.suffix.lower() != ".npz" and path.is_file():
         raise ArgumentError(f"{path}: this is not a model file, which ends in .npz; the model is given first.")
@@ -255,22 +229,12 @@ def take_apart(path: Path, loaded: Any) -> LoadedModel:
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Predictions of rows.
+    """Predictions of rows."""
 
-    Attributes
-    ----------
-    labels : (n,)
-        Classes, or numbers.
-    probabilities : (n, C) or None
-    outputs : (n,) or (n, C), or None
-        Of a classifier without probabilities.
-    interval : pair of (n,), or None
-    """
-
-    labels: NDArray[Any]
-    probabilities: Array | None = None
-    outputs: Array | None = None
-    interval: tuple[Array, Array] | None = None
+    labels: NDArray[Any]  # (n,), classes, or numbers
+    probabilities: Array | None = None  # (n, C)
+    outputs: Array | None = None  # (n,) or (n, C), of a classifier without probabilities
+    interval: tuple[Array, Array] | None = None  # pair of (n,)
 
 
 def predictions(model: Any, X: Any, coverage: float) -> Predictions:

@@ -83,10 +83,7 @@ def planes_of(model: Any, planes: Any = True) -> Planes | None:
 def segments(directions: ArrayLike, offsets: ArrayLike, low: Array, high: Array) -> Array:
     """Return the ends (m, 2, 2) of the lines h·x + c = 0 beyond a box: from the point nearest its middle, both ways.
 
-    Raises
-    ------
-    ArgumentError
-        The lines are not of two columns.
+    Raises ArgumentError if the lines are not of two columns.
     """
     H, c = np.asarray(directions, dtype=np.float64), np.asarray(offsets, dtype=np.float64)
     if H.ndim != 2 or len(H) != 2:

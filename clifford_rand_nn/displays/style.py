@@ -23,10 +23,7 @@ GREY = "#7f7f7f"
 def axes_of(ax: Any = None) -> Any:
     """Return the axes to draw on: the given ones, or new ones in a figure of pyplot, as scikit-learn's displays do.
 
-    Raises
-    ------
-    ArgumentError
-        What is given are none.
+    Raises ArgumentError if what is given are none.
     MissingDependencyError
         matplotlib is not installed.
     """
@@ -44,8 +41,6 @@ def axes_of(ax: Any = None) -> Any:
 def literal(text: object) -> str:
     r"""Return text for a picture in which a dollar sign begins no formula.
 
-    Examples
-    --------
     >>> print(literal("price in $, not $x$"))
     price in \$, not \$x\$
     """
@@ -83,13 +78,8 @@ def save_figure(figure: Any, path: str | Path) -> None:
 def places_of(y: Any, classes: NDArray[Any], n: int, owner: str) -> NDArray[np.intp]:
     """Return the places (n,) of labels among the classes.
 
-    Raises
-    ------
-    ArgumentError
-        They are not n, or not all of them are classes.
+    Raises ArgumentError if they are not n, or not all of them are classes.
 
-    Examples
-    --------
     >>> places_of(["b", "a"], np.array(["a", "b"]), 2, "f")
     array([1, 0])
     """

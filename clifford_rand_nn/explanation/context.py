@@ -24,42 +24,23 @@ _SAME = 1e-9  # of the largest entry: rows of a network, brought back to what th
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """A model, its network as a sum, and the rows that were given with it.
-
-    Attributes
-    ----------
-    route : Route
-    network : GatedSum or KernelSum
-    rows : Rows or None
-        Those that were given.
-    targets : (n,) array or None
-    training : bool
-        Whether they are the rows of training.
-    numbers : (P,) int or None
-        The training row that each part of a kernel network is.
-    reference : (k,), (d,)
-        The row that columns are measured from, encoded and as the network sees it.
-    measured_from : str
-        The name of that row.
-    """
+    """A model, its network as a sum, and the rows that were given with it."""
 
     route: Route
     network: NetworkSum
-    rows: Rows | None
-    targets: NDArray[Any] | None
-    training: bool
-    numbers: Numbers | None
+    rows: Rows | None  # those that were given
+    targets: NDArray[Any] | None  # (n,) array
+    training: bool  # whether they are the rows of training
+    numbers: Numbers | None  # (P,) int, the training row that each part of a kernel network is
+    # (k,), (d,), the row that columns are measured from, encoded and as the network sees it
     reference: tuple[Array, Array]
-    measured_from: str
+    measured_from: str  # the name of that row
 
     @classmethod
     def of(cls, model: Any, rows: Any, targets: Any, x: Any = None) -> "Context":
         """Return what is known of a fitted model.
 
-        Raises
-        ------
-        ArgumentError
-            The model is not one that can be explained, or targets do not fit the rows.
+        Raises ArgumentError if the model is not one that can be explained, or targets do not fit the rows.
         """
         route = Route(model, rows if rows is not None else x)
         network = sum_of(route.estimator)
@@ -162,8 +143,6 @@ def _targets(targets: Any, n: int, estimator: Any) -> NDArray[Any]:
 def cell(value: Any) -> str:
     """Return how an entry of a table is written: numbers to four digits, what is missing by that word.
 
-    Examples
-    --------
     >>> [cell(value) for value in (12204.0, 0.123456, "A11", float("nan"))]
     ['12204', '0.1235', 'A11', 'missing']
     """

@@ -33,8 +33,6 @@ def permutation_losses(
     ----------
     Breiman, "Random forests", Machine Learning 45 (2001), section 10.
 
-    Examples
-    --------
     >>> rows = np.arange(12.0).reshape(6, 2)
     >>> losses = permutation_losses(lambda X: float(np.abs(X[:, 0] - rows[:, 0]).mean()), rows, [[0], [1]], 3, 0)
     >>> losses.shape, bool((losses[0] > 0).all()), losses[1].tolist()
@@ -66,8 +64,6 @@ def prediction_error(model: Any, X: Any, y: NDArray[Any], weights: Array | None 
     Log loss where there are probabilities (multilabel: its mean over the labels), else 1 minus the
     accuracy or R².
 
-    Examples
-    --------
     >>> from sklearn.dummy import DummyClassifier
     >>> X, y = np.zeros((4, 1)), np.array([0, 0, 1, 1])
     >>> round(prediction_error(DummyClassifier().fit(X, y), X, y), 4)

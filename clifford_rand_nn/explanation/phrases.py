@@ -34,8 +34,6 @@ def towards(context: Context, output: int, amount: float) -> str:
 def rank_text(share: float) -> str:
     """Return whether an entry is high or low, by the share of known rows with a smaller one.
 
-    Examples
-    --------
     >>> rank_text(0.99), rank_text(0.5), rank_text(0.05)
     ('unusually high', '', 'low')
     """
@@ -51,8 +49,6 @@ def rank_text(share: float) -> str:
 def signed(value: float) -> str:
     """Return a number with its sign, to three digits.
 
-    Examples
-    --------
     >>> signed(0.12345), signed(-2.0), signed(0.0)
     ('+0.123', '-2', '0')
     """
@@ -62,8 +58,6 @@ def signed(value: float) -> str:
 def in_a_column(values: Sequence[float]) -> list[str]:
     """Return numbers with their signs and as many decimals as give the largest three digits.
 
-    Examples
-    --------
     >>> in_a_column([-0.327, 0.0041, 0.0])
     ['-0.327', '+0.004', '0.000']
     """
@@ -104,8 +98,6 @@ def plane_text(context: Context, neuron: int) -> str:
 def _sum_text(terms: Sequence[tuple[float, str]]) -> str:
     """Return weights times names as a sum.
 
-    Examples
-    --------
     >>> _sum_text([(1.0, "age"), (-0.31, "income")])
     'age - 0.31·income'
     """
@@ -121,8 +113,6 @@ def _sum_text(terms: Sequence[tuple[float, str]]) -> str:
 def others_text(count: int) -> str:
     """Return the name of columns that are not written.
 
-    Examples
-    --------
     >>> others_text(1), others_text(3)
     ('1 other column', '3 other columns')
     """
@@ -139,8 +129,6 @@ def column_notes(context: Context) -> list[str]:
 def rows_text(numbers: Any, most: int = 6) -> str:
     """Return training rows by their numbers.
 
-    Examples
-    --------
     >>> rows_text([4]), rows_text([4, 7]), rows_text(range(9))
     ('row 4', 'rows 4, 7', 'rows 0, 1, 2, 3, 4, 5, … (9 in all)')
     """

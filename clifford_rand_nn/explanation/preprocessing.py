@@ -25,20 +25,11 @@ _MIXING = ("components_", "scalings_")  # what linear maps of scikit-learn have:
 
 
 class Rows(NamedTuple):
-    """Rows on their way.
+    """Rows on their way."""
 
-    Attributes
-    ----------
-    table : data frame or (m, t) array
-    encoded : (m, k)
-        Columns that are explained, each made of one of the given ones.
-    seen : (m, d)
-        Columns that the network sees.
-    """
-
-    table: Any
-    encoded: Array
-    seen: Array
+    table: Any  # data frame or (m, t) array
+    encoded: Array  # (m, k), columns that are explained, each made of one of the given ones
+    seen: Array  # (m, d), columns that the network sees
 
 
 class Route:
@@ -105,10 +96,8 @@ class Route:
     def rows(self, x: Any, name: str = "x") -> tuple[Rows, bool]:
         """Return rows on their way, and whether one row was given that is not in a table.
 
-        Raises
-        ------
-        ArgumentError
-            There are no rows, or they are none that the steps or the estimator take; it calls them ``name``.
+        Raises ArgumentError if there are no rows, or they are none that the steps or the estimator take; it calls
+        them ``name``.
         """
         table, single = as_table(x, self.given_names, name)
         if len(table) == 0:
@@ -213,10 +202,7 @@ def named(model: Any, seen: Array) -> Any:
 def taken_apart(model: Any) -> tuple[list[Any], Any, Any]:
     """Return the steps before a fitted estimator of this library, the last step, and the estimator in it.
 
-    Raises
-    ------
-    ArgumentError
-        The model is none of these, nor a `BetaCV` or a Pipeline around one.
+    Raises ArgumentError if the model is none of these, nor a `BetaCV` or a Pipeline around one.
     """
     steps: list[Any] = []
     inner = last = model

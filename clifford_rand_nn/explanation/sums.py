@@ -17,21 +17,13 @@ _BLOCK = 2**22  # entries of a block of rows times outputs times parts
 
 
 class Local(NamedTuple):
-    r"""Linear functions :math:`f_c(x)=\mathrm{base}_c+\mathrm{secants}_c\cdot(x-r)` at rows x, for one row r.
+    r"""Linear functions :math:`f_c(x)=\mathrm{base}_c+\mathrm{secants}_c\cdot(x-r)` at rows x, for one row r."""
 
-    Attributes
-    ----------
-    slopes : (m, C, d)
-        Gradients, in units of the output over those of a column.
-    secants : (m, C, d)
-        The same where the network takes columns as they are; where it bounds them, slopes of the chord from r to x.
-    base : (m, C)
-        What these functions are at r.
-    """
-
-    slopes: Array
+    slopes: Array  # (m, C, d), gradients, in units of the output over those of a column
+    # (m, C, d), the same where the network takes columns as they are; where it bounds them, slopes of the chord from
+    # r to x
     secants: Array
-    base: Array
+    base: Array  # (m, C), what these functions are at r
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,33 +31,17 @@ class GatedSum:
     r"""A network of finitely many neurons, :math:`f_c(x)=\sum_i1[h_i\cdot x+c_i\ge0]\,(x\cdot U_{ci}+b_{ci})+t_c`.
 
     ReLU neurons are those with :math:`U_{ci}=w_{2,ic}W_i`, :math:`h_i=W_i`: at 0 the side does not matter.
-
-    Attributes
-    ----------
-    directions : (d, P)
-        h.
-    offsets : (P,)
-    coef : (C, P, d)
-        U.
-    constants : (C, P)
-        b.
-    intercept : (C,)
-    numbers : (P,) int
-        The place of each neuron in the lists of the estimator: those without weights are left out here.
-    reference : (d,) or None
-        The mean of the training rows, where it is known.
-    jumps : bool
-        Whether the network jumps at planes, as gated ones do; ReLU neurons are 0 there.
     """
 
-    directions: Array
-    offsets: Array
-    coef: Array
-    constants: Array
-    intercept: Array
+    directions: Array  # (d, P), h
+    offsets: Array  # (P,)
+    coef: Array  # (C, P, d), u
+    constants: Array  # (C, P), b
+    intercept: Array  # (C,)
+    # (P,) int, the place of each neuron in the lists of the estimator: those without weights are left out here
     numbers: NDArray[np.intp]
-    reference: Array | None = None
-    jumps: bool = False
+    reference: Array | None = None  # (d,), the mean of the training rows, where it is known
+    jumps: bool = False  # whether the network jumps at planes, as gated ones do; ReLU neurons are 0 there
 
     @classmethod
     def of_gated(cls, claim: GatedClaim) -> "GatedSum":

@@ -75,8 +75,6 @@ def column_effect(step: Any, names: Sequence[str]) -> ColumnEffect:
     A transformer states its input columns by ``origin_`` (names; output columns of the same name are unchanged) or
     ``output_to_input_`` (of skrub); the effect of scikit-learn's own transformers is known by their class.
 
-    Examples
-    --------
     >>> column_effect(MinMaxScaler().fit([[1.0], [5.0]]), ["x"]).columns
     ColumnMap(places=array([0]), rate=array([0.25]), offset=array([-0.25]))
     """

@@ -70,8 +70,6 @@ COLUMNS = ("numbers", "words", "days")  # what a table holds
 class Value:
     """Array of a program: an operation on others, or an array that is given.
 
-    Examples
-    --------
     >>> x = rows()
     >>> hidden = maximum(x @ constant([[1.0], [2.0]], "W"), 0)
     >>> hidden.op, hidden.operands[0].op

@@ -30,38 +30,20 @@ _SEED = 0
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """Predictions of rows by fits without them.
+    """Predictions of rows by fits without them."""
 
-    Attributes
-    ----------
-    rows : (m,) int
-        Which rows were left out and predicted.
-    labels : (m,)
-        What was predicted.
-    probabilities : (m, C) or None
-    """
-
-    rows: NDArray[np.intp]
-    labels: NDArray[Any]
-    probabilities: Array | None = None
+    rows: NDArray[np.intp]  # (m,) int, which rows were left out and predicted
+    labels: NDArray[Any]  # (m,), what was predicted
+    probabilities: Array | None = None  # (m, C)
 
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """Parts of the rows that are left out in turn.
+    """Parts of the rows that are left out in turn."""
 
-    Attributes
-    ----------
-    held : list of (m,) int arrays
-        Rows that are left out.
-    n : int
-    words : str
-        How, in words.
-    """
-
-    held: list[NDArray[np.intp]]
+    held: list[NDArray[np.intp]]  # rows that are left out
     n: int
-    words: str
+    words: str  # how, in words
 
     @property
     def rows(self) -> NDArray[np.intp]:
@@ -78,8 +60,6 @@ class Folds:
 def together(X: Array, groups: NDArray[Any] | None) -> NDArray[Any] | None:
     """Return the rows that must be left out together: those of a group, else duplicates; None if there are none.
 
-    Examples
-    --------
     >>> together(np.array([[1.0], [2.0], [1.0]]), None).tolist()
     [0, 1, 0]
     """
@@ -123,8 +103,6 @@ def baseline_folds(rows: Rows, *, classes: bool) -> Folds:
 def hold_out(rows: Rows, places: NDArray[np.intp]) -> Folds:
     """Return one fold of these rows, with those of their groups or their duplicates, which no such fit may see.
 
-    Examples
-    --------
     >>> rows = Rows(np.array([[1.0], [2.0], [1.0], [3.0]]), np.arange(4))
     >>> hold_out(rows, np.array([2])).held
     [array([0, 2])]
@@ -212,24 +190,13 @@ _REPEATS = 5
 
 @dataclass(frozen=True, eq=False)
 class Influence:
-    """The increase of the error on held-out rows when a column is shuffled among them.
+    """The increase of the error on held-out rows when a column is shuffled among them."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Columns of the table, the most influential first.
-    losses : (k, repeats) array
-        Increase of the log loss, or decrease of R² (accuracy, where there are no probabilities).
-    measure : str
-        Which of them.
-    n_train, n_test : int
-        Rows.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # columns of the table, the most influential first
+    # (k, repeats) array, increase of the log loss, or decrease of R² (accuracy, where there are no probabilities)
     losses: Array
-    measure: str
-    n_train: int
+    measure: str  # which of them
+    n_train: int  # rows
     n_test: int
 
 

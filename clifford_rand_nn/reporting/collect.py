@@ -63,8 +63,6 @@ def collect_facts(
     compare : bool
         Whether rows are left out and linear models fitted; without, ``left_out`` is None, and nothing is fitted.
 
-    Examples
-    --------
     >>> from sklearn.datasets import load_iris
     >>> from clifford_rand_nn import ConvexNetworkClassifier
     >>> X, y = load_iris(return_X_y=True)
@@ -230,8 +228,6 @@ def paired(
 
     Accuracy, or R²: differences of squared errors over the variance of the truth.
 
-    Examples
-    --------
     >>> y = np.array([0, 1, 1, 0])
     >>> difference, error = paired(y, y, 1 - y, None, True)
     >>> difference, error

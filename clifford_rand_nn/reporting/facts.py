@@ -17,43 +17,21 @@ from clifford_rand_nn.scores import Scores
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows as the model takes them, and the table that they come from.
+    """Rows as the model takes them, and the table that they come from."""
 
-    Attributes
-    ----------
-    X : (n, d) float64
-        After encoding.
-    y : (n,)
-    weights : (n,) or None
-    groups : (n,) or None
-    names : tuple of str
-        Of the d columns.
-    origin : tuple of str
-        Column of the table that each of them is made of.
-    frame : DataFrame or None
-        The same n rows as they are in the table, without target, weights and groups; None for arrays without names.
-    columns : tuple of ColumnKind
-        The kind of each column of the table; empty for arrays.
-    path : str
-    target : str
-    read : int
-        Rows of the file, with those that were left out.
-    reasons : tuple of (int, str)
-        How many rows were left out, and why.
-    """
-
-    X: Array
-    y: NDArray[Any]
-    weights: Array | None = None
-    groups: NDArray[Any] | None = None
-    names: tuple[str, ...] = ()
-    origin: tuple[str, ...] = ()
+    X: Array  # (n, d) float64, after encoding
+    y: NDArray[Any]  # (n,)
+    weights: Array | None = None  # (n,)
+    groups: NDArray[Any] | None = None  # (n,)
+    names: tuple[str, ...] = ()  # of the d columns
+    origin: tuple[str, ...] = ()  # column of the table that each of them is made of
+    # the same n rows as they are in the table, without target, weights and groups; None for arrays without names
     frame: Any = None
-    columns: tuple[Any, ...] = ()
+    columns: tuple[Any, ...] = ()  # the kind of each column of the table; empty for arrays
     path: str = ""
     target: str = ""
-    read: int = 0
-    reasons: tuple[tuple[int, str], ...] = ()
+    read: int = 0  # rows of the file, with those that were left out
+    reasons: tuple[tuple[int, str], ...] = ()  # how many rows were left out, and why
 
     def take(self, places: NDArray[Any]) -> "Rows":
         """Return some of the rows, encoded, with their targets, weights and groups."""
@@ -69,66 +47,37 @@ class Rows:
 
 @dataclass(frozen=True)
 class ModelWarning:
-    """Something about rows or scores that a reader should know before the model is used.
+    """Something about rows or scores that a reader should know before the model is used."""
 
-    Attributes
-    ----------
-    code : str
-        For programs: "few_rows", "rare_class", "copies", "contradictions", "seen_rows", "telling_column", "groups",
-        "no_better_than_simplest", "linear_is_better", "not_converged".
-    text : str
-        A sentence, with what to do.
-    columns : tuple of str
-        Of the table, that it is about.
-    """
-
+    # for programs: "few_rows", "rare_class", "copies", "contradictions", "seen_rows", "telling_column", "groups",
+    # "no_better_than_simplest", "linear_is_better", "not_converged"
     code: str
-    text: str
-    columns: tuple[str, ...] = ()
+    text: str  # a sentence, with what to do
+    columns: tuple[str, ...] = ()  # of the table, that it is about
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Out-of-sample scores on the same rows: of the model, of the simplest model, of a linear model.
+    """Out-of-sample scores on the same rows: of the model, of the simplest model, of a linear model."""
 
-    Attributes
-    ----------
-    how : str
-        The rows, and how they were left out, in words.
-    model, simplest, linear : Scores
-        "linear" is logistic regression, or ridge regression for numbers, on the same columns; None where it was not
-        fitted.
-    guess : str
-        The prediction of the simplest model: the most frequent class, or the mean.
-    linear_how : str
-        How the linear model was left out, if in another way.
-    difference, error : float or None
-        Accuracy (R²) of the model minus that of the linear one, and the standard error of this difference: by the rows,
-        paired.
-    rows : (m,) int
-        Which rows these are.
-    truth, predicted : (m,)
-        Of the model.
-    probabilities : (m, C) or None
-    interval : pair of (m,), or None
-        Ends that are to hold 90 % of the targets.
-    confusion : (C, C) int or None
-        Rows of each class (row) that were predicted as each class (column), in the order of ``classes``.
-    """
-
-    how: str
+    how: str  # the rows, and how they were left out, in words
+    # "linear" is logistic regression, or ridge regression for numbers, on the same columns; None where it was not
+    # fitted
     model: Scores
     simplest: Scores
-    guess: str
-    rows: NDArray[np.intp]
-    truth: NDArray[Any]
-    predicted: NDArray[Any]
+    guess: str  # the prediction of the simplest model: the most frequent class, or the mean
+    rows: NDArray[np.intp]  # (m,) int, which rows these are
+    truth: NDArray[Any]  # (m,), of the model
+    predicted: NDArray[Any]  # (m,)
     linear: Scores | None = None
-    linear_how: str = ""
+    linear_how: str = ""  # how the linear model was left out, if in another way
+    # accuracy (R²) of the model minus that of the linear one, and the standard error of this difference: by the rows,
+    # paired
     difference: float | None = None
     error: float | None = None
-    probabilities: Array | None = None
-    interval: tuple[Array, Array] | None = None
+    probabilities: Array | None = None  # (m, C)
+    interval: tuple[Array, Array] | None = None  # pair of (m,), ends that are to hold 90 % of the targets
+    # (C, C) int, rows of each class (row) that were predicted as each class (column), in the order of ``classes``
     confusion: NDArray[np.intp] | None = None
 
     def models(self, linear: str) -> dict[str, Scores | None]:
@@ -152,69 +101,30 @@ class Proof:
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """The facts of a fit.
+    """The facts of a fit."""
 
-    Attributes
-    ----------
-    path, target : str
-        Table and column.
-    task, why : str
-        "classification" or "regression", and the reason.
-    rows_read, rows_used : int
-    rows_left_out : tuple of (int, str)
-        How many and why.
-    weights : pair of float, or None
-        Smallest and largest weight of a row.
-    n_groups : int or None
-    columns : tuple of ColumnKind
-        The kind of each column of the table; those that are left out with the reason.
-    n_features : int
-        Numbers that a row is encoded as.
-    classes : tuple of (label, int), or None
-        Rows of each class.
-    model : str
-        In words.
-    details : tuple of (str, str)
-        Of a model with finitely many gates or neurons: problem, candidates, neurons.
-    chosen : tuple of Choice
-        Parameters that the data selected.
-    intervals : str or None
-        The width of intervals for new rows.
-    left_out : Comparison or None
-        On the training set, each row predicted by a fit without it.
-    test : Comparison or None
-        On the test set.
-    train : Scores
-        On the training set: no measure of quality.
-    proof : Proof
-    solver : str
-    seconds : float
-        Of the fit alone.
-    warnings : tuple of ModelWarning
-    """
-
-    path: str
+    path: str  # table and column
     target: str
-    task: str
+    task: str  # "classification" or "regression", and the reason
     why: str
     rows_read: int
     rows_used: int
-    rows_left_out: tuple[tuple[int, str], ...]
-    weights: tuple[float, float] | None
+    rows_left_out: tuple[tuple[int, str], ...]  # how many and why
+    weights: tuple[float, float] | None  # smallest and largest weight of a row
     n_groups: int | None
-    columns: tuple[Any, ...]
-    n_features: int
-    classes: tuple[tuple[Any, int], ...] | None
-    model: str
-    details: tuple[tuple[str, str], ...]
-    chosen: tuple[Choice, ...]
-    intervals: str | None
-    left_out: Comparison | None
-    test: Comparison | None
-    train: Scores
+    columns: tuple[Any, ...]  # the kind of each column of the table; those that are left out with the reason
+    n_features: int  # numbers that a row is encoded as
+    classes: tuple[tuple[Any, int], ...] | None  # rows of each class
+    model: str  # in words
+    details: tuple[tuple[str, str], ...]  # of a model with finitely many gates or neurons: problem, candidates, neurons
+    chosen: tuple[Choice, ...]  # parameters that the data selected
+    intervals: str | None  # the width of intervals for new rows
+    left_out: Comparison | None  # on the training set, each row predicted by a fit without it
+    test: Comparison | None  # on the test set
+    train: Scores  # on the training set: no measure of quality
     proof: Proof
     solver: str
-    seconds: float
+    seconds: float  # of the fit alone
     warnings: tuple[ModelWarning, ...] = ()
 
     @property

@@ -51,8 +51,6 @@ class Picture(NamedTuple):
 def picture(draw: Callable[[Any], object], alt: str, width: float = 5.6, height: float = 3.6) -> Picture:
     """Return the picture that ``draw`` makes on axes of so many inches, a transparent SVG.
 
-    Examples
-    --------
     >>> drawn = picture(lambda ax: ax.plot([0, 1]), "a line")
     >>> drawn.alt, drawn.width, drawn.uri[:26]
     ('a line', 538, 'data:image/svg+xml;base64,')
@@ -188,8 +186,6 @@ def score_table(
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the columns and the rows of a table of scores: a column for each model that has any.
 
-    Examples
-    --------
     >>> score_table({"this model": Scores(9, 0.75), "majority": Scores(9, 0.5)})
     (('', 'this model', 'majority'), [('accuracy', '0.7500', '0.5000')])
     """
@@ -209,8 +205,6 @@ def _score(value: float | None) -> str:
 def cell(value: Any, most: int = _LONG) -> str:
     """Return a value as a table shows it: numbers with four digits, missing ones as a dash, long text cut.
 
-    Examples
-    --------
     >>> [cell(value) for value in (3, 1234567, 0.123456, 12345.678, -1e-7, float("nan"), None, True, "x" * 500)][:8]
     ['3', '1234567', '0.1235', '12346', '-1e-07', '–', '–', 'True']
     """
@@ -225,8 +219,6 @@ def cell(value: Any, most: int = _LONG) -> str:
 def share(value: float) -> str:
     r"""Return a share as a percentage with as many digits as are significant, in one piece; a dash for NaN.
 
-    Examples
-    --------
     >>> share(0.9234), share(1.0), share(0.99996)
     ('92.3\xa0%', '100\xa0%', '99.996\xa0%')
     """

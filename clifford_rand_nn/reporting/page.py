@@ -75,8 +75,6 @@ def report_page(facts: Facts, model: Any, rows: Rows) -> str:
     MissingDependencyError
         matplotlib or jinja2 is not installed.
 
-    Examples
-    --------
     >>> from sklearn.datasets import load_iris
     >>> from clifford_rand_nn import ConvexNetworkClassifier
     >>> from clifford_rand_nn.reporting.collect import collect_facts

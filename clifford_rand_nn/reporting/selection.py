@@ -20,28 +20,17 @@ Lines = list[tuple[str, str]]  # names and values
 
 @dataclass(frozen=True)
 class Choice:
-    """A parameter that was selected from the data.
-
-    Attributes
-    ----------
-    name, value : str
-    among : str
-        The values that were compared.
-    by : str
-        The rows or the rule that decided.
-    """
+    """A parameter that was selected from the data."""
 
     name: str
     value: str
-    among: str
-    by: str
+    among: str  # the values that were compared
+    by: str  # the rows or the rule that decided
 
 
 def describe_model(model: Any) -> str:
     """Return the kind of a fitted model in a few words.
 
-    Examples
-    --------
     >>> from clifford_rand_nn import GatedReLUClassifier, spiral
     >>> describe_model(GatedReLUClassifier(n_gates=8, beta=1e-3, bias=True, random_state=0).fit(*spiral()))
     'GatedReLUClassifier: a gated ReLU network of 8 neurons'

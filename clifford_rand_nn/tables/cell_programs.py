@@ -33,10 +33,7 @@ _FALSE = (
 def encoder_program(encoder: Any) -> tuple[Value, tuple[Value, ...]]:
     """Return the numbers (n, d) that a fitted `TableEncoder` makes, and the columns of the table that it takes.
 
-    Raises
-    ------
-    ArgumentError
-        A column holds texts whose words are hashed.
+    Raises ArgumentError if a column holds texts whose words are hashed.
     """
     inputs: list[Value] = []
     cells = CellPrograms({}, {})

@@ -68,10 +68,7 @@ def encoder_from_plain(
 ) -> tuple[Mapping[str, Any], Learned]:
     """Return the parameters of the encoder that `encoder_to_plain` described, and what it learned.
 
-    Raises
-    ------
-    ValueError, LookupError or TypeError
-        Parts do not fit each other.
+    Raises ValueError, LookupError or TypeError if parts do not fit each other.
     """
     agree(meta["version"] == _VERSION, "the table's encoder is of a later version")
     params = _read_parameters(meta["params"])
