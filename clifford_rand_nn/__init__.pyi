@@ -6,7 +6,7 @@ from .datasets import spiral as spiral
 from .dictionaries.bracket import bracket_factor as bracket_factor
 from .dictionaries.dictionary import cross_product_dictionary as cross_product_dictionary
 from .displays.calibration import CalibrationDisplay as CalibrationDisplay
-from .displays.learning_curve import LearningCurveDisplay as LearningCurveDisplay
+from .displays.calibration import LearningCurveDisplay as LearningCurveDisplay
 from .displays.path import RegularizationPathDisplay as RegularizationPathDisplay
 from .displays.regions import DecisionRegionsDisplay as DecisionRegionsDisplay
 from .displays.training import CertificateDisplay as CertificateDisplay

@@ -1,18 +1,20 @@
-"""``clifford-rand info``: the content of a model file, as text or JSON."""
+"""``clifford-rand info``: the content of a model file, as text or JSON, and the facts of a fit as text."""
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from clifford_rand_nn._archives import read_npz
 from clifford_rand_nn._words import some_of
-from clifford_rand_nn.cli.console import print_json, show_pairs
-from clifford_rand_nn.cli.facts import show_choices, show_kinds
+from clifford_rand_nn.cli.console import print_json, say, show_pairs, show_table
 from clifford_rand_nn.cli.tables import LoadedModel, read_model
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.model_file import damage_as_error
-from clifford_rand_nn.reporting.selection import choices, describe_model, loo_line, proof_dict, prove
+from clifford_rand_nn.reporting.facts import Comparison, Facts
+from clifford_rand_nn.reporting.figures import score_table
+from clifford_rand_nn.reporting.selection import Choice, choices, describe_model, loo_line, proof_dict, prove
 
 _SHOWN = 12  # names in one line
 
@@ -95,3 +97,94 @@ def held_rows(model: Any) -> str:
 
 def _is_plain(value: object) -> bool:
     return value is None or isinstance(value, bool | int | float | str)
+
+
+_NAMED = 8  # columns of a kind, and classes, that are named
+_KINDS = ("number", "boolean", "category", "date", "text", "left out")
+
+
+def show_facts(facts: Facts) -> None:
+    """Print the facts of a fit on stdout, without the warnings."""
+    show_pairs([*_data(facts), ("model", facts.model), *facts.details])
+    if facts.columns:
+        show_kinds(facts.columns)
+    if facts.left_out is not None:
+        say()
+        linear_how = facts.left_out.linear_how
+        how = facts.left_out.how + (f"; {facts.linear}: {linear_how}" if linear_how else "")
+        _show_comparison(facts.left_out, facts, f"out-of-sample scores on the training set: {how}")
+        if facts.chosen:
+            say("these rows also selected the parameters below, so scores on new rows may be a little lower")
+    if facts.intervals is not None:
+        show_pairs([("intervals", facts.intervals)])
+    if facts.test is not None:
+        say()
+        seen = ", some of them equal to training rows" if facts.test_was_seen else ""
+        _show_comparison(facts.test, facts, f"scores on the test set, {facts.test.how}{seen}")
+    show_choices(facts.chosen)
+    say()
+    show_pairs(_training(facts))
+
+
+def show_kinds(columns: Sequence[Any]) -> None:
+    """Print the kinds of columns: a line a kind, and a line for each that is left out."""
+    rows = []
+    for kind in _KINDS:
+        of_kind = [column for column in columns if column.kind == kind]
+        if kind == "left out":
+            rows += [(kind, "1", f"{column.name}: {column.why}") for column in of_kind[:_NAMED]]
+            rows += [(kind, str(len(of_kind) - _NAMED), "…")] if len(of_kind) > _NAMED else []
+        elif of_kind:
+            names = some_of([column.name + (" (as asked)" if column.asked else "") for column in of_kind], _NAMED)
+            empty = sum(column.missing for column in of_kind)
+            rows.append((kind, str(len(of_kind)), names + (f"; {empty} empty cells" if empty else "")))
+    say()
+    show_table("kinds of columns", ("kind", "count", "columns"), rows, ("columns",))
+
+
+def show_choices(choices: Sequence[Choice]) -> None:
+    """Print the parameters that were selected from the data, if there are any."""
+    if choices:
+        say()
+        say("selected from the data", "bold")
+        show_pairs([(choice.name, f"{choice.value}; among {choice.among}; by {choice.by}") for choice in choices])
+
+
+def _show_comparison(comparison: Comparison, facts: Facts, title: str) -> None:
+    """Print the scores of the model beside those of the simplest model and the linear model."""
+    show_table(title, *score_table(comparison.models(facts.linear)))
+    if comparison.difference is not None and comparison.error is not None:
+        side = "higher" if comparison.difference >= 0 else "lower"
+        within = ", within noise" if abs(comparison.difference) <= 2 * comparison.error else ""
+        size = f"{abs(comparison.difference):.4f} ± {comparison.error:.4f} (standard error){within}"
+        say(f"{facts.measure} {side} than that of {facts.linear} by {size}")
+
+
+def _data(facts: Facts) -> list[tuple[str, str]]:
+    left_out = [f"{count} left out: {reason}" for count, reason in facts.rows_left_out]
+    zero = facts.rows_read - sum(count for count, _ in facts.rows_left_out) - facts.rows_used
+    left_out += [f"{zero} of weight zero left out"] if zero else []
+    weights = [] if facts.weights is None else ["weights from {:g} to {:g}".format(*facts.weights)]
+    groups = [] if facts.n_groups is None else [f"in {facts.n_groups} groups"]
+    pairs = [("rows", "; ".join([f"{facts.rows_used} used", *weights, *groups, *left_out]))]
+    if facts.columns:
+        n_left_out = len(facts.columns) - facts.columns_used
+        used = f"{facts.columns_used} used, encoded as {facts.n_features} numbers"
+        pairs.append(("columns", used + (f"; {n_left_out} left out" if n_left_out else "")))
+    else:
+        pairs.append(("columns", f"{facts.n_features}, all numbers"))
+    if facts.classes is not None:
+        shown = ", ".join(f"{label} ({count} rows)" for label, count in facts.classes[:_NAMED])
+        more = ", …" if len(facts.classes) > _NAMED else ""
+        pairs.append(("classes", f"{len(facts.classes)}: {shown}{more}"))
+    return pairs
+
+
+def _training(facts: Facts) -> list[tuple[str, str]]:
+    return [
+        ("certificate", facts.proof.sentence),
+        ("objective", f"{facts.proof.objective:.8g}, proved to be at least {facts.proof.bound:.8g}"),
+        ("training score", f"{facts.measure} {facts.train.main:.4f} on the training set: no measure of quality"),
+        ("solver", facts.solver),
+        ("seconds", f"{facts.seconds:.2f}"),
+    ]

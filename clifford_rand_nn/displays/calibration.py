@@ -1,13 +1,31 @@
-"""Calibration of out-of-sample probabilities, as scikit-learn draws it."""
+"""Displays of out-of-sample predictions: calibration, and the learning curve."""
 
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibrationDisplay as _CalibrationDisplay
+from sklearn.model_selection import LearningCurveDisplay as _LearningCurveDisplay
+from sklearn.utils import _safe_indexing, indexable, resample
+from sklearn.utils.validation import _num_samples
 
-from clifford_rand._checks import as_array, as_real, check_choice, check_fits, check_integer, describe, fail
-from clifford_rand_nn.displays.style import FIRST, axes_of, literal, network_of, places_of
+from clifford_rand._checks import (
+    as_array,
+    as_real,
+    check_choice,
+    check_fits,
+    check_integer,
+    describe,
+    fail,
+    refuse_unreal,
+)
+from clifford_rand_nn.datafits.registry import split_weights
+from clifford_rand_nn.displays.style import FIRST, SECOND, axes_of, literal, network_of, places_of
+from clifford_rand_nn.estimators.folds import group_numbers
+from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
+from clifford_rand_nn.estimators.parameters import drawn_state
+from clifford_rand_nn.estimators.rows import new_rows, refused_by_scikit_learn, training_labels
 
 _SLACK = 1e-6  # of a probability, which rounding may leave above 1
 
@@ -117,3 +135,152 @@ class CalibrationDisplay(_CalibrationDisplay):
         )
         axes.set(xlabel=literal(of), ylabel="observed frequency")
         return shown
+
+
+_LEAST = 20  # rows of the smallest part
+_MOST = 1000  # parts of a size, each of which is fitted to
+
+
+class LearningCurveDisplay(_LearningCurveDisplay):
+    """scikit-learn's `sklearn.model_selection.LearningCurveDisplay`, also from the ``loo_score_`` of fits to some rows.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn.datasets import load_iris
+    >>> from clifford_rand_nn import ConvexNetworkClassifier, LearningCurveDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ConvexNetworkClassifier(loss="squared").fit(X, y)
+    >>> drawn = LearningCurveDisplay.from_left_out(model, X, y, train_sizes=(0.3, 1.0), ax=Figure().subplots())
+    >>> drawn.train_sizes.tolist(), float(drawn.test_scores[-1, 0]) == model.loo_score_
+    ([45, 150], True)
+    """
+
+    @classmethod
+    def from_left_out(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        *,
+        train_sizes: ArrayLike = (0.1, 0.2, 0.4, 0.7, 1.0),
+        n_draws: int = 1,
+        random_state: int | None = 0,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Fit to some of the rows, and draw their leave-one-out scores beside the scores on the training set.
+
+        Each fit has its own leave-one-out score, so there are no folds: five sizes are five fits, of which the last, to
+        all rows, is the ``estimator`` itself.
+
+        Parameters
+        ----------
+        estimator : ConvexNetworkClassifier or ConvexNetworkRegressor, or a pipeline that ends in one
+            Fitted to X and y.
+        X : (n, d) array or DataFrame
+        y : (n,) array
+        sample_weight, groups : (n,) arrays, optional
+            Those of the fit; of bare estimators.
+        train_sizes : shares of the rows, at most 1
+            Two parts or more; those of fewer than 20 rows are not tried. They are drawn as the classes are.
+        n_draws : int
+            Parts of each size but all rows, at most 1000; the line is their mean.
+        random_state : int or None
+            Of the parts.
+        ax : matplotlib Axes, optional
+        **kwargs
+            Of scikit-learn's `plot`.
+
+        Raises
+        ------
+        ArgumentError
+            Another estimator; shares that are none, or of which fewer than two are tried.
+        """
+        owner, model = cls.__name__, network_of(estimator)
+        if not isinstance(model, BaseConvexNetwork) or not hasattr(model, "loo_score_"):
+            hint = "Others have from_estimator, by cross-validation."
+            rule = "a fitted tuning-free network"
+            raise fail("estimator", owner, rule, describe(f"a {type(model).__name__}"), hint)
+        shares = np.unique(as_real(train_sizes, "train_sizes", owner))
+        if not len(shares) or shares[0] <= 0 or shares[-1] > 1:
+            raise fail("train_sizes", owner, "shares of the rows, above 0 and at most 1", train_sizes)
+        n_draws = check_integer(n_draws, "n_draws", owner, high=_MOST)
+        if estimator is model:
+            new_rows(model, X, owner=owner)
+        with refused_by_scikit_learn(owner, X):
+            X = indexable(X)[0]
+            n = _num_samples(X)
+        classes = is_classifier(model)
+        labels = _targets(y, n, model, owner)
+        weights = split_weights(sample_weight, n, owner)[2]
+        fit_params: dict[str, NDArray[Any]] = {} if weights is None else {"sample_weight": weights}
+        if groups is not None:
+            fit_params["groups"] = group_numbers(groups, n, owner)
+        rng = drawn_state(random_state, owner)
+        sizes = [int(m) for m in np.unique(np.round(shares * n)) if m >= _LEAST or m == n]
+        if len(sizes) < 2:
+            rule = f"such that two parts or more have at least {_LEAST} of the {n} rows, for a line between them"
+            raise fail("train_sizes", owner, rule, train_sizes, "Give more rows, or larger shares.")
+        seen, unseen = [], []
+        for m in sizes:
+            if m == n:
+                every = _score(estimator, X, labels, fit_params)
+                pairs = [(every, model.loo_score_)] * n_draws
+            else:
+                pairs = [_part(estimator, X, labels, fit_params, m, classes, rng) for _ in range(n_draws)]
+            seen.append([on_training for on_training, _ in pairs])
+            unseen.append([left_out for _, left_out in pairs])
+        shown = cls(
+            train_sizes=np.array(sizes),
+            train_scores=np.array(seen),
+            test_scores=np.array(unseen),
+            score_name="accuracy" if classes else "R²",
+        )
+        return shown.drawn(ax, **kwargs)
+
+    def drawn(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on axes, or on a new figure of pyplot, in the colors of this library."""
+        ax = axes_of(ax)
+        self.plot(ax, **({"std_display_style": "fill_between" if self.train_scores.shape[1] > 1 else None} | kwargs))
+        looks = ((FIRST, "--", "s", "training set"), (SECOND, "-", "o", "left-out rows"))
+        for line, (color, style, marker, label) in zip(self.lines_ or [], looks, strict=False):
+            line.set(color=color, linestyle=style, marker=marker, label=label)
+        ax.set(xlabel="training rows")
+        ax.grid(axis="y", alpha=0.25)
+        ax.legend(frameon=False)
+        return self
+
+
+def _targets(y: Any, n: int, model: Any, owner: str) -> NDArray[Any]:
+    """Return the targets of n rows of the training: labels among the classes, or finite numbers."""
+    labels = as_array(y, "y", owner)
+    if labels.ndim not in (1, 2) or len(labels) != n:
+        raise fail("y", owner, f"the targets of the {n} rows of the training", describe(f"shape {labels.shape}"))
+    if is_classifier(model):
+        labels = training_labels(labels, owner, several=True)
+        if labels.ndim == 1:
+            places_of(labels, model.classes_, n, owner)
+        return labels
+    refuse_unreal(labels, "y", owner)
+    with refused_by_scikit_learn(owner, y=y):
+        return as_real(labels.astype(np.float64) if labels.dtype.kind == "O" else labels, "y", owner)
+
+
+def _part(
+    estimator: Any, X: Any, y: NDArray[Any], fit_params: dict[str, NDArray[Any]], m: int, classes: bool, rng: Any
+) -> tuple[float, float]:
+    """Return the score of a fit to m rows on these, and its leave-one-out score."""
+    rows = resample(
+        np.arange(len(y)), replace=False, n_samples=m, random_state=rng, stratify=y if classes and y.ndim == 1 else None
+    )
+    some, own = _safe_indexing(X, rows), {name: value[rows] for name, value in fit_params.items()}
+    fitted = clone(estimator).fit(some, y[rows], **own)
+    return _score(fitted, some, y[rows], own), float(network_of(fitted).loo_score_)
+
+
+def _score(estimator: Any, X: Any, y: NDArray[Any], fit_params: dict[str, NDArray[Any]]) -> float:
+    weights = {name: value for name, value in fit_params.items() if name == "sample_weight"}
+    return float(estimator.score(X, y, **weights))

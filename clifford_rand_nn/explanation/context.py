@@ -13,8 +13,7 @@ from clifford_rand._checks import as_array, as_real, describe, fail, refuse_unre
 from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.rows import refused_by_scikit_learn, training_labels
 from clifford_rand_nn.explanation.preprocessing import Route, Rows
-from clifford_rand_nn.explanation.sums import KernelSum, NetworkSum, sum_of
-from clifford_rand_nn.explanation.training import Numbers, are_training_rows, rows_of_parts
+from clifford_rand_nn.explanation.sums import KernelSum, NetworkSum, Numbers, are_training_rows, rows_of_parts, sum_of
 
 _MANY = 10  # distinct values of a column whose entries can be high or low
 _SHOWN = 4  # columns of a row that are written

@@ -10,11 +10,17 @@ from clifford_rand_nn._words import printable_lines
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.explanation.context import Context
 from clifford_rand_nn.explanation.importance import ColumnImportance, error_measure, importances
-from clifford_rand_nn.explanation.phrases import column_notes, plane_text
-from clifford_rand_nn.explanation.picture import draw_columns
-from clifford_rand_nn.explanation.sums import GatedSum, KernelSum, in_blocks
+from clifford_rand_nn.explanation.phrases import column_notes, draw_columns, plane_text
+from clifford_rand_nn.explanation.sums import (
+    GatedSum,
+    KernelSum,
+    in_blocks,
+    kept_rows,
+    likeness,
+    row_weights,
+    spanning_rows,
+)
 from clifford_rand_nn.explanation.text import model_text
-from clifford_rand_nn.explanation.training import kept_rows, likeness, row_weights, spanning_rows
 
 _AT = 1000  # rows, at most, that shares are taken over
 _DIRECTIONS = 3

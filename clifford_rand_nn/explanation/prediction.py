@@ -12,12 +12,19 @@ from clifford_rand._typing import Array
 from clifford_rand_nn._words import printable_lines
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.explanation.context import Context, cell
-from clifford_rand_nn.explanation.phrases import column_notes, largest, plane_text
-from clifford_rand_nn.explanation.picture import draw_prediction
+from clifford_rand_nn.explanation.phrases import column_notes, draw_prediction, largest, plane_text
 from clifford_rand_nn.explanation.preprocessing import named
-from clifford_rand_nn.explanation.sums import GatedSum, KernelSum
+from clifford_rand_nn.explanation.sums import (
+    GatedSum,
+    KernelSum,
+    Numbers,
+    kept_rows,
+    likeness,
+    row_weights,
+    shares,
+    spanning_rows,
+)
 from clifford_rand_nn.explanation.text import prediction_text
-from clifford_rand_nn.explanation.training import Numbers, kept_rows, likeness, row_weights, shares, spanning_rows
 
 _MOST = 2**27  # numbers that an explanation may hold: 1 GB
 

@@ -22,8 +22,7 @@ from clifford_rand_nn.explanation.phrases import (
     signed,
     towards,
 )
-from clifford_rand_nn.explanation.sums import GatedSum, KernelSum
-from clifford_rand_nn.explanation.training import spanning_rows
+from clifford_rand_nn.explanation.sums import GatedSum, KernelSum, spanning_rows
 
 _COLUMNS, _NEURONS, _ROWS, _WEIGHTS = 12, 8, 8, 5  # of a model that are written
 _ROW_COLUMNS, _ROW_NEURONS, _ROWS_A_SIDE, _PRINTED = 8, 6, 4, 5  # of predictions that are written

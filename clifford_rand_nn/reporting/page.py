@@ -17,8 +17,7 @@ from clifford_rand import __version__
 from clifford_rand._files import replaced
 from clifford_rand._optional import require
 from clifford_rand_nn._words import joined, printable_lines
-from clifford_rand_nn.displays.calibration import CalibrationDisplay
-from clifford_rand_nn.displays.learning_curve import LearningCurveDisplay
+from clifford_rand_nn.displays.calibration import CalibrationDisplay, LearningCurveDisplay
 from clifford_rand_nn.displays.path import RegularizationPathDisplay
 from clifford_rand_nn.displays.training import CertificateDisplay, ConvergenceDisplay
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork

@@ -4,6 +4,7 @@ from .arrays import column_target as column_target
 from .arrays import numeric_features as numeric_features
 from .arrays import read_table as read_table
 from .column_types import ColumnKind as ColumnKind
+from .column_types import choose_task as choose_task
 from .encoder import TableEncoder as TableEncoder
 from .frames import default_target as default_target
 from .frames import read_blocks as read_blocks
@@ -13,6 +14,5 @@ from .model import table_model as table_model
 from .model import training_rows as training_rows
 from .notes import Notes as Notes
 from .notes import TableNote as TableNote
-from .task import choose_task as choose_task
 from .writers import existing_table as existing_table
 from .writers import listed as listed

@@ -18,8 +18,7 @@ from clifford_rand._optional import require
 from clifford_rand._threads import cached_property
 from clifford_rand_nn.export.program import Value, apply, beside, constant, where
 from clifford_rand_nn.tables.column_readers import NUMBER, TEXT, TRUTH, WORD, Reader
-from clifford_rand_nn.tables.column_types import ColumnKind
-from clifford_rand_nn.tables.task import indicators
+from clifford_rand_nn.tables.column_types import ColumnKind, indicators
 
 Cells = Mapping[str, NDArray[Any]]
 Tests = Callable[[list[str], str], Value]  # columns of 1 and 0: which of some words a cell is; [""] asks for missing

@@ -14,9 +14,9 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._words import shortened
 from clifford_rand_nn.tables.arrays import column_target, column_weights
 from clifford_rand_nn.tables.cells import as_frame, distinct, is_rare, numbers, without_marks
+from clifford_rand_nn.tables.column_types import MOST_CLASSES, choose_task
 from clifford_rand_nn.tables.encoder import TableEncoder
 from clifford_rand_nn.tables.notes import TableNote, column_names
-from clifford_rand_nn.tables.task import MOST_CLASSES, choose_task
 from clifford_rand_nn.tables.writers import listed
 
 _LONGEST = 100  # characters of a name that is not there

@@ -12,7 +12,7 @@ import pytest
 
 import clifford_rand
 from clifford_rand_nn import CrossProductLassoClassifier, cli, load_model
-from clifford_rand_nn.cli.commands import COMMANDS, EXAMPLES
+from clifford_rand_nn.cli.app import COMMANDS, EXAMPLES
 from clifford_rand_nn.cli.fit import _note_many_columns
 from clifford_rand_nn.tables import choose_task
 from support.command_line import fitted

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import clifford_rand_nn.cli.embed as command
+from clifford_rand_nn.cli.embed import read_text_table
 from clifford_rand_nn.features.text_encoders import HashingEncoder
-from clifford_rand_nn.features.text_table import read_text_table
 from support.command_line import run
 
 pd = pytest.importorskip("pandas")

@@ -51,7 +51,7 @@ def test_targets_that_change_while_a_task_is_chosen_are_named(tmp_path, monkeypa
         (tmp_path / "y-00000.npy").write_bytes(b"something else")
         return shards
 
-    monkeypatch.setattr("clifford_rand_nn.cli.fit_shards.training_shards", changed)
+    monkeypatch.setattr("clifford_rand_nn.cli.fit.training_shards", changed)
     said = run("fit --shards", tmp_path, code=2).stderr
     assert re.search(r"y-00000\.npy, rows 0 to 160: the file has changed", " ".join(said.split())), said
 

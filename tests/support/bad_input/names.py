@@ -67,7 +67,7 @@ def public_names():
 
 
 def commands():
-    from clifford_rand_nn.cli.commands import EXAMPLES
+    from clifford_rand_nn.cli.app import EXAMPLES
 
     return sorted(EXAMPLES)
 
