@@ -19,8 +19,7 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._typing import Array
-from clifford_rand_nn.displays.panels import Planes, planes_of, segments
-from clifford_rand_nn.displays.style import MARKERS, PALETTE, axes_of, encoded, literal
+from clifford_rand_nn.displays.style import MARKERS, PALETTE, Planes, axes_of, encoded, literal, planes_of, segments
 from clifford_rand_nn.estimators.rows import refused_by_scikit_learn, training_labels
 
 _TINT = 0.72  # how far a region's color is mixed with white

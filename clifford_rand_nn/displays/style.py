@@ -1,17 +1,19 @@
-"""Shared parts of displays: colors, axes, literal text, estimators and labels, files of figures."""
+"""Style and axes of displays, figures as files, and the hyperplanes of networks in a plane."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
-from clifford_rand._checks import as_array, check_instance, describe, fail
+from clifford_rand._checks import as_array, as_real, check_instance, check_listed, describe, fail
 from clifford_rand._files import replaced
 from clifford_rand._optional import require
+from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.folds import PipelinePrefix
+from clifford_rand_nn.networks import TwoLayerNetwork
 
 # Okabe and Ito's palette, made for color-blind readers; no two of its colors differ by hue alone.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
@@ -92,3 +94,90 @@ def places_of(y: Any, classes: NDArray[Any], n: int, owner: str) -> NDArray[np.i
     except (KeyError, TypeError) as error:  # another label, or a list
         value = describe(f"{error}" if isinstance(error, KeyError) else "a list")
         raise fail("y", owner, f"labels among the {len(place)} classes", value) from None
+
+
+_ON_PLANE = 1e-6  # of |x||h| + |c|
+
+
+class Planes(NamedTuple):
+    r"""Hyperplanes :math:`h_j\cdot x+c_j=0`: directions (d, m), offsets (m,), the rows of training that span each.
+
+    ``moved``: whether they were moved off these, as gates are.
+    """
+
+    directions: Array
+    offsets: Array
+    rows: list[NDArray[np.intp]]
+    moved: bool = False
+
+    def cut(self, base: Array, columns: tuple[int, int]) -> tuple[Array, Array]:
+        """Return the lines (2, m), (m,) in two columns, where the others are as in ``base`` (d,)."""
+        fixed = np.setdiff1d(np.arange(len(base)), columns)
+        return self.directions[list(columns)], self.offsets + base[fixed] @ self.directions[fixed]
+
+    def spanning(self, X: Array) -> NDArray[np.intp]:
+        """Return which rows X (n, d) span a hyperplane; those that are not where they should be, of other data, do not.
+
+        The rows of a neuron lie on its hyperplane. A gate was moved off its rows into a chamber beside them, by less
+        than to any other row.
+        """
+        spanning: set[int] = set()
+        for j, rows in enumerate(self.rows):
+            some = rows[(rows >= 0) & (rows < len(X))]
+            size = np.linalg.norm(X, axis=1) * np.linalg.norm(self.directions[:, j]) + abs(self.offsets[j])
+            away = np.abs(X @ self.directions[:, j] + self.offsets[j])
+            least = np.delete(away, some).min(initial=np.inf) if self.moved else 0.0
+            if len(some) and (away[some] <= least + _ON_PLANE * size[some]).all():
+                spanning.update(some.tolist())
+        return np.array(sorted(spanning), dtype=np.intp)
+
+
+def planes_of(model: Any, planes: Any = True) -> Planes | None:
+    """Return the planes of a fitted model's neurons or gates, or given ones; None if it has infinitely many, or none.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Of a pipeline they are planes of the columns that its last step sees.
+    planes : bool, Gates or (directions (d, m), offsets (m,))
+    """
+    if planes is False or planes is None:
+        return None
+    if planes is not True:
+        rule = "true, false, gates, or directions (d, m) and offsets (m,)"
+        listed = check_listed(planes, "planes", "DecisionRegionsDisplay", rule)
+        if len(listed) != 2:
+            raise fail("planes", "DecisionRegionsDisplay", rule, planes)
+        directions, offsets = (as_real(part, "planes", "DecisionRegionsDisplay") for part in listed)
+        if directions.ndim != 2 or offsets.shape != directions.shape[1:]:
+            value = describe(f"shapes {directions.shape} and {offsets.shape}")
+            raise fail("planes", "DecisionRegionsDisplay", rule, value)
+        known = getattr(planes, "incident", np.zeros((len(offsets), 0), dtype=np.intp))
+        return Planes(np.asarray(directions), np.asarray(offsets), list(known), True)
+    inner = network_of(model)
+    network = getattr(inner, "network_", None)
+    if not isinstance(network, TwoLayerNetwork):
+        return None
+    if network.gates is not None:
+        return Planes(network.gates.directions, network.gates.offsets, list(network.gates.incident), True)
+    rows = getattr(inner, "spanning_rows_", None)
+    if rows is None:
+        rows = list(getattr(inner, "rows_", np.zeros((network.n_neurons, 0), dtype=np.intp)))
+    return Planes(np.ascontiguousarray(network.W1.T), network.b1, rows)
+
+
+def segments(directions: ArrayLike, offsets: ArrayLike, low: Array, high: Array) -> Array:
+    """Return the ends (m, 2, 2) of the lines h·x + c = 0 beyond a box: from the point nearest its middle, both ways.
+
+    Raises ArgumentError if the lines are not of two columns.
+    """
+    H, c = np.asarray(directions, dtype=np.float64), np.asarray(offsets, dtype=np.float64)
+    if H.ndim != 2 or len(H) != 2:
+        raise fail("planes", "DecisionRegionsDisplay", "of two columns", describe(f"shape {H.shape}"))
+    middle, reach = (low + high) / 2, np.linalg.norm(high - low)
+    length = np.linalg.norm(H, axis=0)
+    drawn = length > 0
+    normal = H[:, drawn] / length[drawn]
+    foot = middle[:, None] - normal * (middle @ normal + c[drawn] / length[drawn])
+    along = reach * np.stack([-normal[1], normal[0]])
+    return np.stack([foot - along, foot + along]).transpose(2, 0, 1)

@@ -17,12 +17,14 @@ from clifford_rand_nn.solvers.convergence import Watch
 from support.csv_tables import read_rows
 
 SMALL = {"n_gates": 30, "digits": 120, "resolution": 40}
+X, Y = spiral(30)
+PAIRS = len(X) * (len(X) - 1)  # of points, in either order; planes through two of them make two patterns more
 NETWORKS = ["every network", "all pairs", "30 pairs", "30 cross-product gates", "30 Gaussian gates"]
 
 
 @pytest.fixture(scope="module")
 def fits():
-    return fit_spiral(*spiral(), 0, SMALL["n_gates"], lambda _: None)
+    return fit_spiral(X, Y, 0, SMALL["n_gates"], lambda _: None)
 
 
 def objective(network, beta, X, y):
@@ -35,6 +37,7 @@ def objective(network, beta, X, y):
 def test_demo_writes_tables_and_picture(tmp_path, capsys, monkeypatch, fits):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(demo, "fit_spiral", lambda X, y, seed, n_gates, tell: fits)
+    monkeypatch.setattr(demo, "spiral", lambda: (X, Y))
     monkeypatch.setattr(demo, "_NEURONS", 25)
     out = tmp_path / "new" / "folder"
     demo.run_demo(out, 0, **SMALL)
@@ -44,21 +47,20 @@ def test_demo_writes_tables_and_picture(tmp_path, capsys, monkeypatch, fits):
     assert "\x1b" not in said
 
     rows = read_rows(out / "spiral.csv")
-    X, y = spiral()
     assert [row["network"] for row in rows] == NETWORKS
-    values = [objective(fits[row["network"]].model.network_, 1e-3 / 320, X, y) for row in rows]
+    values = [objective(fits[row["network"]].model.network_, 1e-3 / (2 * len(X)), X, Y) for row in rows]
     assert [row["objective"] for row in rows] == [f"{value:.3e}" for value in values]
     assert rows[0]["above the optimum"] == "–"
     above = [float(row["above the optimum"].rstrip("%").replace(",", "")) for row in rows[1:]]
     np.testing.assert_allclose(above, 100 * (np.array(values[1:]) / values[0] - 1), rtol=0.01)
     for row in rows:
         model = fits[row["network"]].model
-        assert float(row["train accuracy"]) == pytest.approx(np.mean(model.predict(X) == y), abs=5e-4)
+        assert float(row["train accuracy"]) == pytest.approx(np.mean(model.predict(X) == Y), abs=5e-4)
         assert 0 < int(row["neurons"]) <= model.network_.n_neurons
-        assert float(row["certified gap"]) == pytest.approx(model.certificate_.verify(X, y).relative_gap, abs=1e-7)
+        assert float(row["certified gap"]) == pytest.approx(model.certificate_.verify(X, Y).relative_gap, abs=1e-7)
         assert float(row["certified gap"]) <= 1e-6
-    assert rows[0]["over"] == "all 25,442 patterns"
-    assert rows[1]["over"] == "25,440 columns"  # 160 · 159 / 2 pairs, both signs
+    assert rows[0]["over"] == f"all {PAIRS + 2:,} patterns"
+    assert rows[1]["over"] == f"{PAIRS:,} columns"
     assert rows[2]["over"].endswith(" columns")
     assert [int(row["over"].split()[0]) <= 30 for row in rows[3:]] == [True, True]
     assert all(f"{name}  " in said for name in NETWORKS)
@@ -70,8 +72,8 @@ def test_demo_writes_tables_and_picture(tmp_path, capsys, monkeypatch, fits):
     assert all(float(row["certified gap"]) <= 1e-3 for row in rows[:2])
     assert [row["certified gap"] for row in rows[2:]] == ["–"] * 3
     (promise,) = re.findall(r"leave-one-out accuracy (0\.\d{3}), on 60 test rows (0\.\d{3}) ± (0\.\d{3})\.", said)
-    X, y = load_digits(return_X_y=True)
-    halves = train_test_split(X[:120] / 16, y[:120], test_size=0.5, stratify=y[:120], random_state=0)
+    pixels, y = load_digits(return_X_y=True)
+    halves = train_test_split(pixels[:120] / 16, y[:120], test_size=0.5, stratify=y[:120], random_state=0)
     model = ConvexNetworkClassifier().fit(halves[0], halves[2])
     came = model.score(halves[1], halves[3])
     assert promise == (f"{model.loo_score_:.3f}", f"{came:.3f}", f"{np.sqrt(came * (1 - came) / 60):.3f}")
@@ -91,25 +93,23 @@ def test_demo_without_matplotlib_says_what_is_left_out(tmp_path, capsys, monkeyp
 
 @pytest.mark.slow
 def test_spiral_is_the_paper_s_problem_no_network_beats_the_first_and_neurons_that_count_matter(fits):
-    X, y = spiral()
     best = fits["every network"].proof
     for fit in fits.values():
         proof, network = fit.proof, fit.model.network_
         assert proof.beta * 2 * len(X) == pytest.approx(1e-3)  # the paper's scale
         assert fit.model.decision_function(X) == pytest.approx(network.predict(X))
-        assert proof.primal == pytest.approx(objective(network, proof.beta, X, y), rel=1e-9)
+        assert proof.primal == pytest.approx(objective(network, proof.beta, X, Y), rel=1e-9)
         assert proof.primal >= best.dual  # what the first row's proof says of all the others
-        assert proof.over_all_neurons(X, y).dual <= best.primal  # and no other dual point proves it wrong
+        assert proof.over_all_neurons(X, Y).dual <= best.primal  # and no other dual point proves it wrong
         size = np.linalg.norm(network.W1, axis=1) * np.abs(network.w2[:, 0])
         kept = np.argsort(size)[::-1][: fit.n_neurons]
         f = np.maximum(X @ network.W1[kept].T + network.b1[kept], 0) @ network.w2[kept, 0] + network.b2[0]
         np.testing.assert_allclose(f, network.predict(X), atol=1e-3)  # labels are -1 and 1
-    assert best.over_all_neurons(X, y).relative_gap <= 1e-6
+    assert best.over_all_neurons(X, Y).relative_gap <= 1e-6
 
 
 def test_seed_and_number_of_gates_are_used(monkeypatch):
-    X, y = spiral(8)
-    first, again, other = (fit_spiral(X, y, seed, 6, lambda _: None) for seed in (0, 0, 1))
+    first, again, other = (fit_spiral(*spiral(8), seed, 6, lambda _: None) for seed in (0, 0, 1))
     for name in ("6 pairs", "6 cross-product gates", "6 Gaussian gates"):
         assert first[name].proof.primal == again[name].proof.primal != other[name].proof.primal
     for name in ("every network", "all pairs"):
@@ -174,13 +174,12 @@ def test_ctrl_c_in_a_fit_ends_the_demo(monkeypatch):
 
     monkeypatch.setattr(Watch, "check", pressed)
     with pytest.raises(KeyboardInterrupt):
-        fit_spiral(*spiral(), 0, 30, lambda _: None)
+        fit_spiral(X, Y, 0, 30, lambda _: None)
     assert len(checks) == 2
 
 
 def test_ctrl_c_in_a_fit_of_scikit_learn_ends_the_demo(monkeypatch):
     """A perceptron keeps what it has and warns."""
-    X, y = load_digits(return_X_y=True)
     model = MLPClassifier((5,), max_iter=3)
 
     def pressed(*_):
@@ -188,4 +187,4 @@ def test_ctrl_c_in_a_fit_of_scikit_learn_ends_the_demo(monkeypatch):
 
     monkeypatch.setattr(MLPClassifier, "_backprop", pressed)
     with pytest.raises(KeyboardInterrupt):
-        demo._fit(model, X[:100], y[:100])
+        demo._fit(model, X, Y)

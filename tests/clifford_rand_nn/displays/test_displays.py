@@ -53,36 +53,31 @@ def test_regions_points_and_title():
     ax = Figure().subplots()
     plot_decision_regions(ax, Halves(), X, Y, "halves", resolution=101)
     (image,) = ax.images
-    region = np.asarray(image.get_array())
     left, right, *_ = image.get_extent()
-    assert left < -1
-    assert right > 1
+    assert left < -1 < 1 < right
     columns = np.linspace(left, right, 101)
-    np.testing.assert_array_equal(region, np.tile(columns > 0.25, (101, 1)))
+    np.testing.assert_array_equal(np.asarray(image.get_array()), np.tile(columns > 0.25, (101, 1)))
     assert [points.get_offsets().tolist() for points in ax.collections] == [X[[0, 3]].tolist(), X[[1, 2]].tolist()]
     markers = {tuple(map(tuple, points.get_paths()[0].vertices.round(3))) for points in ax.collections}
-    assert len(markers) == 2
-    assert ax.get_title() == "halves"
+    assert (len(markers), ax.get_title()) == (2, "halves")
 
-
-def test_the_vertical_axis_points_up():
     class Upper:
         def predict(self, X):
             return np.where(X[:, 1] > 0.5, "right", "left")
 
     ax = Figure().subplots()
     plot_decision_regions(ax, Upper(), X, Y, resolution=11)
-    (image,) = ax.images
-    region = np.asarray(image.get_array())
-    assert image.origin == "lower"
-    assert not region[0].any()
-    assert region[-1].all()
+    region = np.asarray(ax.images[0].get_array())
+    assert ax.images[0].origin == "lower"  # the vertical axis points up
+    assert (region[0].any(), region[-1].all()) == (False, True)
 
 
-def test_a_fine_grid_is_predicted_in_blocks():
-    model = Halves()
+def test_a_fine_grid_is_predicted_in_blocks_and_pyplot_is_not_touched():
+    before, model = "matplotlib.pyplot" in sys.modules, Halves()
     plot_decision_regions(Figure().subplots(), model, X, Y, resolution=400)
     assert 0 < model.most <= 50_000
+    spiral_figure([("", Halves(), None)], X, Y, resolution=5)
+    assert ("matplotlib.pyplot" in sys.modules) == before
 
 
 def test_gates_are_lines_through_the_picture():
@@ -136,12 +131,6 @@ def test_titles_of_the_demo_do_not_overlap():
     assert boxes[0].x1 < boxes[1].x0
     assert boxes[2].y1 < figure.axes[0].get_window_extent().y0
     assert all(box.x0 >= 0 and box.x1 <= figure.bbox.width for box in boxes)
-
-
-def test_no_global_state_of_pyplot_is_touched():
-    before = "matplotlib.pyplot" in sys.modules
-    spiral_figure([("", Halves(), None)], X, Y, resolution=5)
-    assert ("matplotlib.pyplot" in sys.modules) == before
 
 
 def test_what_cannot_be_drawn_is_refused(monkeypatch):
@@ -202,7 +191,7 @@ def test_regions_of_more_columns_are_a_cut_at_the_medians():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((50, 3))
     y = np.where(X[:, 2] > 0, "b", "a")
-    model = ConvexNetworkClassifier(n_neurons=3, gates="free").fit(X, y)
+    model = ConvexNetworkClassifier(n_neurons=3, gates="cross", beta=0.05).fit(X, y)
     shown = DecisionRegionsDisplay.from_estimator(model, X, y, columns=(2, 0), resolution=9, ax=Figure().subplots())
     rows = np.tile(np.median(X, axis=0), (81, 1))
     grid = np.stack(np.meshgrid(shown.horizontal, shown.vertical), axis=-1).reshape(-1, 2)

@@ -101,52 +101,41 @@ def _outputs(model, rows):
     return out.reshape(len(rows), -1)
 
 
+def _differences(function, rows, h=1e-6):
+    """Central differences (m, C, D) of a function of rows along each column."""
+    return np.stack([(function(rows + step) - function(rows - step)) / (2 * h) for step in h * np.eye(D)], axis=-1)
+
+
 @pytest.mark.parametrize("name", _quick_first(MODELS))
-@pytest.mark.parametrize("known", [False, True])
-def test_contributions_add_up_to_the_output(fitted, name, known):
+def test_contributions_add_up_to_the_output_and_slopes_are_those_of_differences(fitted, name):
     model, _ = fitted(name)
-    f = _outputs(model, NEW)
-    found = explain(model, NEW, rows=X if known else None)
+    f, finite = _outputs(model, NEW), name in FINITE
     size = np.abs(f).max()
-    assert np.abs(found.outputs - f).max() < 1e-12 * size
-    assert np.abs(found.base + found.columns.sum(axis=2) - f).max() < 1e-11 * size
-    assert found.columns.shape == (len(NEW), f.shape[1], D)
-    assert (found.neurons is None) == (name not in FINITE)
-    if found.neurons is not None:
-        assert np.abs(found.neurons.sum(axis=2) + found.intercept - f).max() < 1e-12 * size
-        assert not found.neurons.transpose(0, 2, 1)[~found.active].any()
-    assert (found.rows is None) == (name in FINITE and not known)
-    if found.rows is not None:
-        assert np.abs(found.rows.sum(axis=2) + found.intercept + found.rest - f).max() < 1e-12 * size
-        assert sorted(found.row_numbers) == list(range(N))
-        if name not in FINITE:  # weights sum to zero
+    for known in (False, True):
+        found = explain(model, NEW, rows=X if known else None)
+        assert np.abs(found.outputs - f).max() < 1e-12 * size
+        assert np.abs(found.base + found.columns.sum(axis=2) - f).max() < 1e-11 * size
+        assert found.columns.shape == (len(NEW), f.shape[1], D)
+        assert (found.neurons is None) == (not finite)
+        if finite:
+            assert np.abs(found.neurons.sum(axis=2) + found.intercept - f).max() < 1e-12 * size
+            assert not found.neurons.transpose(0, 2, 1)[~found.active].any()
+        assert (found.rows is None) == (finite and not known)
+        if found.rows is not None:
+            assert np.abs(found.rows.sum(axis=2) + found.intercept + found.rest - f).max() < 1e-12 * size
+            assert sorted(found.row_numbers) == list(range(N))
+        if not finite:  # weights sum to zero
             assert np.abs(found.rest).max() < 1e-9 * size
             likeness = found.rows[:, 0] / found.row_weights[:, 0]
             assert np.abs(likeness.mean(axis=1)).max() < 1e-9 * np.abs(likeness).max()
+    if finite:  # optimality makes weights a sum over rows: what is left is the gap, and biases that are not penalized
+        free = name == "gated, free"
+        biases = (found.active @ model.gate_intercept_[found.neuron_numbers])[:, None] if free else 0.0
+        assert np.abs(found.rest - biases).max() < 1e-3 * size
     one = explain(model, NEW[0])  # not in a table
     np.testing.assert_allclose(one.outputs, f[:1], rtol=0, atol=1e-12 * size)
-
-
-@pytest.mark.parametrize("name", _quick_first(MODELS))
-def test_slopes_are_those_of_differences(fitted, name):
-    model, _ = fitted(name)
-    slopes = explain(model, NEW[:6]).slopes
-    h = 1e-6
-    steps = h * np.eye(D)
-    apart = [(_outputs(model, NEW[:6] + step) - _outputs(model, NEW[:6] - step)) / (2 * h) for step in steps]
-    np.testing.assert_allclose(slopes, np.stack(apart, axis=2), rtol=0, atol=1e-6 * np.abs(slopes).max())
-
-
-@pytest.mark.parametrize("name", _quick_first(FINITE))
-def test_rows_speak_in_finite_networks_too(fitted, name):
-    """Optimality makes weights a sum over rows: what is left is the gap, and biases that are not penalized."""
-    model, _ = fitted(name)
-    found = explain(model, NEW, rows=X)
-    rest = found.rest
-    if name == "gated, free":
-        biases = model.gate_intercept_[found.neuron_numbers]
-        rest = rest - (found.active @ biases)[:, None]
-    assert np.abs(rest).max() < 1e-3 * np.abs(found.outputs).max()
+    apart = _differences(lambda rows: _outputs(model, rows), NEW[:6])
+    np.testing.assert_allclose(found.slopes[:6], apart, rtol=0, atol=1e-6 * np.abs(found.slopes).max())
 
 
 def test_rows_of_weight_zero_are_none():
@@ -279,29 +268,27 @@ def test_linear_steps_are_followed_back_to_the_units_of_the_table(fitted):
     model = make_pipeline(MinMaxScaler(), PCA(2), inner).fit(X, ONE)
     found = explain(model, NEW, rows=X)
     np.testing.assert_allclose((found.base + found.columns.sum(axis=2))[:, 0], model.predict(NEW), rtol=1e-9)
-    scaled, h = MinMaxScaler().fit(X), 1e-6
-    slopes = found.slopes[:, 0] / scaled.data_range_  # of scaled columns to those of the table
-    apart = [(model.predict(NEW + step) - model.predict(NEW - step)) / (2 * h) for step in h * np.eye(D)]
-    np.testing.assert_allclose(slopes[:6], np.stack(apart, axis=1)[:6], rtol=0, atol=1e-5 * np.abs(slopes).max())
+    slopes = found.slopes[:, 0] / MinMaxScaler().fit(X).data_range_  # of scaled columns to those of the table
+    apart = _differences(model.predict, NEW[:6])
+    np.testing.assert_allclose(slopes[:6], apart, rtol=0, atol=1e-5 * np.abs(slopes).max())
     unknown = explain(model, NEW)
     np.testing.assert_allclose((unknown.base + unknown.columns.sum(axis=2))[:, 0], model.predict(NEW), rtol=1e-9)
 
 
-def test_steps_that_mix_columns_otherwise_are_said():
-    model = make_pipeline(PolynomialFeatures(2, include_bias=False), StandardScaler(), ConvexNetworkRegressor(rounds=0))
-    model.fit(X, ONE)
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [PolynomialFeatures(2, include_bias=False), StandardScaler()],
+        [MinMaxScaler(clip=True), NMF(2, max_iter=2000, tol=1e-3)],  # looks linear, and is tried
+    ],
+)
+def test_steps_that_mix_columns_otherwise_are_said(steps):
+    model = make_pipeline(*steps, ConvexNetworkRegressor(rounds=0)).fit(X, ONE)
     found = explain(model, NEW, rows=X)
-    assert found.column_names[3] == "x0^2"
-    assert "Columns are those that the network sees: PolynomialFeatures" in str(found[0])
+    mixing = next(step for step in steps if not isinstance(step, MinMaxScaler))
+    assert f"Columns are those that the network sees: {type(mixing).__name__}" in str(found[0])
+    assert found.column_names[:4] == (["nmf0", "nmf1"] if len(found.column_names) == 2 else ["x0", "x1", "x2", "x0^2"])
     np.testing.assert_allclose((found.base + found.columns.sum(axis=2))[:, 0], model.predict(NEW), rtol=1e-9)
-
-
-def test_steps_that_look_linear_are_tried():
-    model = make_pipeline(MinMaxScaler(clip=True), NMF(2, max_iter=2000, tol=1e-3), ConvexNetworkRegressor(rounds=0))
-    model.fit(X, ONE)
-    found = explain(model, NEW[:2], rows=X)
-    assert "Columns are those that the network sees: NMF" in str(found[0])
-    np.testing.assert_allclose((found.base + found.columns.sum(axis=2))[:, 0], model.predict(NEW[:2]), rtol=1e-9)
 
 
 def _moved(step, rows, j):
@@ -352,12 +339,11 @@ def test_words_for_classes_and_calibration(fitted):
     assert all(f"{str(label)!r} {share:.2f}" in text for label, share in zip(model.classes_, p, strict=True))
     assert "Probabilities are calibrated on outputs for held-out rows" in text
     assert text.count("together, the output") == 1
-    several = explain(fitted("infinite, three classes")[0], NEW)
+    thirds = fitted("infinite, three classes")[0]
+    several = explain(thirds, NEW)
     assert "… and 3 more" in str(several)
-    chosen = several[1].output_of(0)
-    assert several[1].output_names[chosen] == str(several.predictions[1])
-    other = explain(fitted("infinite, three classes")[0], NEW[1], output=2)
-    assert "Output of the network for '2'" in str(other)
+    assert several[1].output_names[several[1].output_of(0)] == str(several.predictions[1])
+    assert "Output of the network for '2'" in str(explain(thirds, NEW[1], output=2))
     number = str(explain(fitted("few, cross")[0], NEW[0], rows=X))
     assert number.startswith("Prediction: ")
     assert "plane through row" in number
@@ -414,9 +400,7 @@ def test_columns_that_are_drawn_in(fitted):
     found, f = explain(model, NEW), model.network_.predict(NEW)
     assert np.abs(found.base + found.columns.sum(axis=2) - f).max() < 1e-11
     assert "outliers are clipped" in str(found[0])
-    h = 1e-6
-    apart = [(model.predict(NEW[:6] + s) - model.predict(NEW[:6] - s)) / (2 * h) for s in h * np.eye(D)]
-    np.testing.assert_allclose(found.slopes[:6], np.stack(apart, axis=2), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(found.slopes[:6], _differences(model.predict, NEW[:6]), rtol=0, atol=1e-6)
 
 
 def test_several_labels_a_row():
@@ -473,31 +457,30 @@ def test_pictures_show_the_numbers(fitted):
         explain(model, NEW).plot()
 
 
-def test_what_cannot_be_explained_is_refused(fitted):
-    model, y = fitted("infinite, two classes")
-    with pytest.raises(ArgumentError, match="must be an estimator of this library"):
-        explain(StandardScaler().fit(X))
-    with pytest.raises(ArgumentError, match=r"'x' parameter of explain must be rows of 3 columns. Got shape \(2,\)"):
-        explain(model, [1.0, 2.0])
-    with pytest.raises(ArgumentError, match="'output' parameter of explain"):
-        explain(model, NEW, output=1)
-    with pytest.raises(ArgumentError, match="'targets' parameter of explain must be given with rows"):
-        explain(model, targets=y)
-    with pytest.raises(ArgumentError, match=r"must be 40, as there are rows\. Got 3 instead"):
-        explain(model, rows=X, targets=y[:3])
-    with pytest.raises(ArgumentError, match="one row or more"):
-        explain(model, NEW[:0])
-    with pytest.raises(ArgumentError, match=r"'x' parameter of explain .* features"):
-        explain(model, NEW[:, :2])
-    with pytest.raises(ArgumentError, match="'rows' parameter of explain must be without NaN"):
-        explain(model, rows=X * np.nan)
-    with pytest.raises(ArgumentError, match="'targets' parameter of explain must be"):
-        explain(model, rows=X, targets=ONE * np.nan)
+REFUSED = {
+    "must be an estimator of this library": lambda model, y: explain(StandardScaler().fit(X)),
+    r"'x' parameter of explain must be rows of 3 columns. Got shape \(2,\)": lambda model, y: explain(
+        model, [1.0, 2.0]
+    ),
+    "'output' parameter of explain": lambda model, y: explain(model, NEW, output=1),
+    "'targets' parameter of explain must be given with rows": lambda model, y: explain(model, targets=y),
+    r"must be 40, as there are rows\. Got 3 instead": lambda model, y: explain(model, rows=X, targets=y[:3]),
+    "one row or more": lambda model, y: explain(model, NEW[:0]),
+    "'x' parameter of explain .* features": lambda model, y: explain(model, NEW[:, :2]),
+    "'rows' parameter of explain must be without NaN": lambda model, y: explain(model, rows=X * np.nan),
+    "'targets' parameter of explain must be": lambda model, y: explain(model, rows=X, targets=ONE * np.nan),
+}
 
 
-@pytest.mark.parametrize("bias", [0.0, 0.7])
-@pytest.mark.parametrize("frame", [False, True])
-@pytest.mark.parametrize("angle", [False, True])
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_cannot_be_explained_is_refused(fitted, message):
+    with pytest.raises(ArgumentError, match=message):
+        REFUSED[message](*fitted("infinite, two classes"))
+
+
+@pytest.mark.parametrize(
+    ("bias", "frame", "angle"), [(0.0, False, False), (0.7, False, True), (0.0, True, True), (0.7, True, False)]
+)
 def test_slopes_of_every_kernel(bias, frame, angle):
     local = np.random.default_rng(5)
     F = local.standard_normal((D, 2)) if frame else None
@@ -507,15 +490,13 @@ def test_slopes_of_every_kernel(bias, frame, angle):
     found = kernel_slopes(kernel, rows, alpha, at)
     f = kernel(at, rows) @ alpha
     np.testing.assert_allclose(np.einsum("mcd,md->mc", found.columns, at) + found.constant, f, rtol=0, atol=1e-12)
-    h = 1e-6
-    apart = [(kernel(at + s, rows) - kernel(at - s, rows)) @ alpha / (2 * h) for s in h * np.eye(D)]
-    np.testing.assert_allclose(found.columns, np.stack(apart, axis=2), rtol=0, atol=1e-7)
+    apart = _differences(lambda x: kernel(x, rows) @ alpha, at)
+    np.testing.assert_allclose(found.columns, apart, rtol=0, atol=1e-7)
 
 
-@pytest.mark.parametrize("sparse", [pytest.param(False, marks=pytest.mark.slow), True])
-def test_networks_that_know_rows_by_their_products(sparse):
+@pytest.mark.parametrize("shown", [pytest.param(0.5, marks=pytest.mark.slow), 0.02])
+def test_networks_that_know_rows_by_their_products(shown):
     local = np.random.default_rng(0)
-    shown = 0.02 if sparse else 0.5
     rows = local.standard_normal((34, 4200)) * (local.uniform(size=(34, 4200)) < shown)
     model = ConvexNetworkRegressor(rounds=0, beta=0.01).fit(csr_array(rows), rows[:, :30].sum(axis=1))
     assert isinstance(model.network_.standard, RowSpan)

@@ -64,7 +64,8 @@ def table(n=120, seed=0):
 
 @pytest.fixture(scope="module")
 def model():
-    return table_model(table(), TARGET, model=ConvexNetworkClassifier(rounds=0), categorical=['a "quoted" \\name'])
+    model = ConvexNetworkClassifier(rounds=0, loss="squared")
+    return table_model(table(), TARGET, model=model, categorical=['a "quoted" \\name'])
 
 
 @pytest.fixture(scope="module")
@@ -79,15 +80,8 @@ def new():
     frame.loc[frame.index[9], "size (m²)"] = np.inf
     frame.loc[frame.index[10], 'a "quoted" \\name'] = 4
     frame["len"] = frame["len"].map({"Yes": "YES", "no": "No"})
-    ends = [
-        "2020-02-29T12:00",
-        "2020-12-31T23:59",
-        "2021-01-01T00:00",
-        "2021-03-01",
-        "1968-02-29",
-        "2100-12-31",
-        "1900-07-01",
-    ]
+    ends = ["2020-02-29T12:00", "2020-12-31T23:59", "2021-01-01T00:00", "2021-03-01", "1968-02-29"]
+    ends += ["2100-12-31", "1900-07-01"]
     frame["when"] = pandas.to_datetime(frame["when"])
     frame.loc[frame.index[20 : 20 + len(ends)], "when"] = pandas.to_datetime(ends, format="ISO8601")
     return frame.astype({"size (m²)": float, 'a "quoted" \\name': float})
@@ -115,10 +109,12 @@ def test_a_table_goes_through_onnx_as_through_the_pipeline(model, new, tmp_path)
         assert out["label"].tolist() == model.predict(frame).tolist()
         np.testing.assert_allclose(out["probabilities"], model.predict_proba(frame), rtol=1e-9, atol=1e-11)
     kinds = {}
-    run(
-        path,
-        lambda session: kinds.update({one.name: one.type for one in session.get_inputs()}) or onnx_inputs(session, new),
-    )
+
+    def inputs(session):
+        kinds.update({column.name: column.type for column in session.get_inputs()})
+        return onnx_inputs(session, new)
+
+    run(path, inputs)
     assert list(kinds) == list(new.columns)
     assert {name for name, kind in kinds.items() if kind == "tensor(string)"} == {"class", "len"}
 
@@ -245,15 +241,11 @@ def test_steps_that_state_nothing_are_refused_by_name(tmp_path):
     y = np.arange(40.0)
     late = make_pipeline(VarianceThreshold(), SimpleImputer(), GatedReLURegressor(3, beta=1.0, random_state=0))
     bent = make_pipeline(SimpleImputer(), "passthrough", PowerTransformer(), late[-1])
-    for model, said in (
-        (late, "VarianceThreshold, SimpleImputer, Gated"),
-        (bent, "SimpleImputer, PowerTransformer, G"),
-    ):
-        model.fit(HOLES, y)
-        with pytest.raises(
-            ArgumentError, match=f"after scalers, SimpleImputer, selectors and PCA. Got a pipeline of {said}"
-        ):
-            export_source(model)
+    steps = ("VarianceThreshold, SimpleImputer, Gated", "SimpleImputer, PowerTransformer, G")
+    for model, named in zip((late, bent), steps, strict=True):
+        message = f"after scalers, SimpleImputer, selectors and PCA. Got a pipeline of {named}"
+        with pytest.raises(ArgumentError, match=message):
+            export_source(model.fit(HOLES, y))
     with pytest.raises(ArgumentError, match=r"'dtype' parameter of export_onnx must be 'float32' for this pipeline"):
         export_onnx(bent, tmp_path / "model.onnx", dtype="float64")
     pytest.importorskip("skl2onnx")

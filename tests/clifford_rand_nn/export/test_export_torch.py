@@ -90,18 +90,11 @@ def trained_on(kind):
     return X, np.where(np.eye(len(model.classes_), dtype=bool)[index], 1.0, -1.0 if signed else 0.0)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "network, two classes",
-        "network, three classes",
-        "network, two numbers",
-        "gated, three classes",
-        "gated, two numbers",
-        "gated, squared norms",
-        "infinitely many gates",
-    ],
-)
+CONVEX = [f"network, {what}" for what in ("two classes", "three classes", "two numbers")]
+CONVEX += [f"gated, {what}" for what in ("three classes", "two numbers", "squared norms")]
+
+
+@pytest.mark.parametrize("kind", [*CONVEX, "infinitely many gates"])
 def test_the_gradient_of_a_convex_objective_vanishes_at_the_optimum(kind):
     model = fitted(kind)
     module = model.to_torch()
@@ -121,7 +114,7 @@ def gradient(value, module):
 
 @pytest.mark.parametrize("penalty", ["group_l2", pytest.param("group_l1", marks=pytest.mark.slow)])
 def test_training_on_from_a_global_optimum_gains_no_more_than_the_gap(penalty):
-    X = np.random.default_rng(1).standard_normal((12, 1))
+    X = np.random.default_rng(1).standard_normal((8, 1))
     y = np.abs(X[:, 0]) + 0.1 * X[:, 0] ** 3
     model = ConvexReLURegressor(gates="exhaustive", penalty=penalty, beta=3e-3).fit(X, y)
     module, x, t = model.to_torch(), torch.tensor(X), torch.tensor(y)
@@ -132,7 +125,7 @@ def test_training_on_from_a_global_optimum_gains_no_more_than_the_gap(penalty):
 
     gap = model.result_.duality_gap
     assert value().item() == pytest.approx(model.result_.objective, rel=1e-9)
-    for rate in (1e-4, 1e-2, 0.3):
+    for rate in (1e-3, 0.3):
         for method in (torch.optim.SGD, torch.optim.Adam):
             module.load_state_dict(first)
             optimizer = method(module.parameters(), lr=rate)

@@ -76,12 +76,11 @@ def test_copies_and_groups_are_left_out_together():
 def test_labels_of_chance_get_no_credit_for_their_copies():
     """Each row is there twice: a fit that has seen the copy is right on all, an honest one on half."""
     local = np.random.default_rng(1)
-    rows, y = np.repeat(local.standard_normal((100, 9)), 2, axis=0), np.repeat(local.integers(0, 2, 100), 2)
+    rows, y = np.repeat(local.standard_normal((80, 6)), 2, axis=0), np.repeat(local.integers(0, 2, 80), 2)
     folds = make_folds(Rows(rows, y), classes=True)
-    accuracy = np.mean(
-        predict_left_out(lambda train: linear_model(train, classes=True), Rows(rows, y), folds).labels == y
-    )
-    assert accuracy < 0.7  # 100 fair coins: beyond that once in 10^4
+    found = predict_left_out(lambda train: linear_model(train, classes=True), Rows(rows, y), folds)
+    accuracy = np.mean(found.labels == y)
+    assert accuracy < 0.72  # 80 fair coins: beyond that once in 10^4
 
 
 def test_facts_of_classes(classified):
@@ -149,20 +148,15 @@ def test_the_linear_model_is_judged_on_the_rows_that_the_model_left_out(monkeypa
     model = ConvexNetworkClassifier(rounds=0, loss="squared").fit(X, y)
     fold = baselines.baseline_folds(Rows(X, y), classes=True).rows
     some = np.setdiff1d(np.arange(60), fold)[:10]
-    told = replace_left_out(model, some)
-    facts = collect_facts(told, Rows(X, y), seconds=0.1)
+    model = copy.copy(model)
+    model.left_out_ = np.isin(np.arange(60), some)
+    facts = collect_facts(model, Rows(X, y), seconds=0.1)
     np.testing.assert_array_equal(facts.left_out.rows, some)
     kept = np.setdiff1d(np.arange(60), some)
     linear = linear_model(Rows(X[kept], y[kept]), classes=True).fit(X[kept], y[kept])
     assert facts.left_out.linear.accuracy == pytest.approx(linear.score(X[some], y[some]))
     assert facts.left_out.linear.log_loss == pytest.approx(log_loss(y[some], linear.predict_proba(X[some])))
     assert facts.left_out.linear_how == "the same rows"
-
-
-def replace_left_out(model, some):
-    told = copy.copy(model)
-    told.left_out_ = np.isin(np.arange(60), some)
-    return told
 
 
 def test_cautions_of_rows():
