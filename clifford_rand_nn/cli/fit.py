@@ -15,12 +15,11 @@ from sklearn.pipeline import Pipeline
 
 from clifford_rand._checks import fail, quantity
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn._words import some_of
 from clifford_rand_nn.cli.console import INTERRUPTED, check_out, complain, print_json, refused_data, say, show_pairs
 from clifford_rand_nn.cli.estimators import check_options, make_estimator
 from clifford_rand_nn.cli.evaluate import evaluation_dict, show_evaluation
 from clifford_rand_nn.cli.fit_options import ColumnKinds, FiniteModel, FitData, FitOutput, ModelChoice, given_options
-from clifford_rand_nn.cli.info import show_facts
+from clifford_rand_nn.cli.info import model_pairs, show_facts
 from clifford_rand_nn.cli.options import TableFormat, option_error
 from clifford_rand_nn.cli.shards import ShownEngine, new_shards, some_targets, training_shards
 from clifford_rand_nn.cli.tables import Reading, choose_target, read_other, read_training
@@ -31,7 +30,7 @@ from clifford_rand_nn.model_file import save_model
 from clifford_rand_nn.reporting.collect import collect_facts
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.reporting.page import check_libraries, write_report
-from clifford_rand_nn.reporting.selection import describe_model, loo_line, proof_dict, prove, solver_text
+from clifford_rand_nn.reporting.selection import describe_model, proof_dict, solver_text
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import Status, explain
@@ -211,7 +210,8 @@ def run_fit_shards(
     if output.out is not None:
         save_model(output.out, copy.copy(model).set_params(verbose=0))
     if output.prints_text:
-        show_pairs(_shards_pairs(model, seconds))
+        pairs = [("model", describe_model(model)), *model_pairs(model, _CLASSES)]
+        show_pairs([*pairs, ("solver", solver_text(model)), ("seconds", f"{seconds:.2f}")])
     evaluation = None if test is None else evaluate_shards(model, test)
     if output.as_json:
         record = {"shards": str(data.shards), "task": task, "why": why, "seconds": seconds}
@@ -243,15 +243,6 @@ def _fit_shards(model: Any, shards: Shards, data: FitData, shows_passes: bool) -
     except KeyboardInterrupt as interrupt:
         resumed = f" The same command resumes from {data.checkpoint}, if it is there." if data.checkpoint else ""
         raise KeyboardInterrupt(f"there is no network yet, so nothing was written.{resumed}") from interrupt
-
-
-def _shards_pairs(model: Any, seconds: float) -> list[tuple[str, str]]:
-    rows = [("model", describe_model(model))]
-    if hasattr(model, "classes_"):
-        labels = [str(label) for label in model.classes_]
-        rows.append(("classes", f"{len(labels)}: {some_of(labels, _CLASSES)}"))
-    rows += [*loo_line(model), ("beta", f"{model.beta_:.3g}"), ("certificate", prove(model))]
-    return [*rows, ("solver", solver_text(model)), ("seconds", f"{seconds:.2f}")]
 
 
 def _shards_record(shards: Shards, model: Any) -> dict[str, Any]:

@@ -54,12 +54,14 @@ def _pairs(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> list[tuple[
         rows.append(("columns", f"{loaded.n_columns} of numbers: {shown}"))
     else:
         rows.append(("columns", f"{len(loaded.needed or ())} used, encoded as {model.n_features_in_} numbers"))
-    if loaded.is_classifier:
-        rows.append(("classes", f"{len(model.classes_)}: {some_of([str(label) for label in model.classes_], _SHOWN)}"))
-    rows += loo_line(model)
-    rows.append(("beta", f"{model.beta_:.3g}"))
-    rows.append(("certificate", prove(model)))
-    return rows
+    return rows + model_pairs(model, _SHOWN)
+
+
+def model_pairs(model: Any, most_classes: int) -> list[tuple[str, str]]:
+    """Return the classes of a model, its out-of-sample score, beta and certificate."""
+    labels = [str(label) for label in getattr(model, "classes_", ())]
+    classes = [("classes", f"{len(labels)}: {some_of(labels, most_classes)}")] if labels else []
+    return [*classes, *loo_line(model), ("beta", f"{model.beta_:.3g}"), ("certificate", prove(model))]
 
 
 def _plain(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> dict[str, Any]:

@@ -68,9 +68,7 @@ class CalibrationDisplay(_CalibrationDisplay):
             The labels of the training, in the same order.
         n_bins, strategy
             As in scikit-learn.
-        ax : matplotlib Axes, optional
-        **kwargs
-            Of the line.
+        ax, **kwargs : matplotlib Axes, optional, and options of the line
 
         Raises
         ------
@@ -190,9 +188,7 @@ class LearningCurveDisplay(_LearningCurveDisplay):
             Parts of each size but all rows, at most 1000; the line is their mean.
         random_state : int or None
             Of the parts.
-        ax : matplotlib Axes, optional
-        **kwargs
-            Of scikit-learn's `plot`.
+        ax, **kwargs : matplotlib Axes, optional, and options of scikit-learn's `plot`
 
         Raises
         ------

@@ -98,9 +98,7 @@ class RegularizationPathDisplay:
         y : (m,) or (m, C) array, optional
             Their targets, as those that the path was made with.
         loss : str
-        ax : matplotlib Axes, optional
-        **kwargs
-            Of `plot`.
+        ax, **kwargs : matplotlib Axes, optional, and options of `plot`
 
         Raises
         ------
@@ -155,9 +153,7 @@ class RegularizationPathDisplay:
         estimator
         X, y, sample_weight, groups
             Of the training, as the estimator takes them; for infinitely many gates only.
-        ax : matplotlib Axes, optional
-        **kwargs
-            Of `plot`.
+        ax, **kwargs : matplotlib Axes, optional, and options of `plot`
 
         Raises
         ------

@@ -53,8 +53,7 @@ class DecisionRegionsDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
 
     Examples
     --------
@@ -108,9 +107,7 @@ class DecisionRegionsDisplay:
             and X is these, they are marked.
         resolution : int
             Grid points along each side.
-        ax : matplotlib Axes, optional
-        **kwargs
-            Of `plot`.
+        ax, **kwargs : matplotlib Axes, optional, and options of `plot`
 
         Raises
         ------

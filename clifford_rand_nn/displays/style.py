@@ -135,11 +135,7 @@ class Planes(NamedTuple):
 def planes_of(model: Any, planes: Any = True) -> Planes | None:
     """Return the planes of a fitted model's neurons or gates, or given ones; None if it has infinitely many, or none.
 
-    Parameters
-    ----------
-    model : fitted estimator
-        Of a pipeline they are planes of the columns that its last step sees.
-    planes : bool, Gates or (directions (d, m), offsets (m,))
+    Of a pipeline they are planes of the columns that its last step sees.
     """
     if planes is False or planes is None:
         return None

@@ -47,21 +47,10 @@ def collect_facts(
     seconds: float = float("nan"),
     compare: bool = True,
 ) -> Facts:
-    """Return the facts of a fitted model.
+    """Return the facts of a model that is fitted to ``rows``; ``test`` are others of the same columns.
 
-    Parameters
-    ----------
-    model : one of the estimators, fitted to ``rows``
-    rows : Rows
-        Of training.
-    why : str
-        Why the task is what it is.
-    test : Rows or None
-        Other rows, of the same columns.
-    seconds : float
-        That the fit took.
-    compare : bool
-        Whether rows are left out and linear models fitted; without, ``left_out`` is None, and nothing is fitted.
+    ``why`` is the reason for the task, ``seconds`` the time that the fit took. Without ``compare`` no rows are left
+    out, and nothing is fitted.
 
     >>> from sklearn.datasets import load_iris
     >>> from clifford_rand_nn import ConvexNetworkClassifier

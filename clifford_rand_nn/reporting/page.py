@@ -61,19 +61,6 @@ def report_page(facts: Facts, model: Any, rows: Rows) -> str:
     It fits the model again to some of the rows, for the learning curve and the influence of columns: with 1000 rows a
     few seconds. Of more than 2000 rows it takes some, and the page says so.
 
-    Parameters
-    ----------
-    facts : Facts
-        Of `collect_facts`.
-    model : the estimator, fitted to ``rows.X``
-    rows : Rows
-        Of training.
-
-    Raises
-    ------
-    MissingDependencyError
-        matplotlib or jinja2 is not installed.
-
     >>> from sklearn.datasets import load_iris
     >>> from clifford_rand_nn import ConvexNetworkClassifier
     >>> from clifford_rand_nn.reporting.collect import collect_facts
