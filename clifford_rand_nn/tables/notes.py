@@ -1,5 +1,6 @@
 """Notes on a table that a model is fitted to or used on."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,14 +50,11 @@ class Notes:
     left_out: tuple[str, ...] = ()
 
     def __add__(self, other: "Notes") -> "Notes":
-        unknown = {name: dict(counts) for name, counts in self.unknown.items()}
-        for name, counts in other.unknown.items():
-            mine = unknown.setdefault(name, {})
-            for word, count in counts.items():
-                mine[word] = mine.get(word, 0) + count
-        filled = {
-            name: self.filled.get(name, 0) + other.filled.get(name, 0) for name in dict(self.filled) | other.filled
+        unknown = {
+            name: dict(Counter(self.unknown.get(name)) + Counter(other.unknown.get(name)))
+            for name in self.unknown | other.unknown
         }
+        filled = dict(Counter(self.filled) + Counter(other.filled))
         ignored = tuple(dict.fromkeys((*self.ignored, *other.ignored)))
         unread = dict(self.unread)
         for name, (count, cell, row) in other.unread.items():

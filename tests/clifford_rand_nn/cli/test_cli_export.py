@@ -22,14 +22,9 @@ def files(tmp_path_factory):
     """A folder with a table and two models."""
     there = tmp_path_factory.mktemp("export")
     rng = np.random.default_rng(3)
-    frame = pandas.DataFrame(
-        {
-            "age": rng.uniform(20, 80, 60),
-            "city": rng.choice(["Oslo", "Bergen", "Tromsø"], 60),
-            "owner": rng.choice(["yes", "no"], 60),
-            "since": pandas.to_datetime("2020-01-01") + pandas.to_timedelta(rng.integers(0, 900, 60), unit="D"),
-        }
-    )
+    frame = pandas.DataFrame({"age": rng.uniform(20, 80, 60), "city": rng.choice(["Oslo", "Bergen", "Tromsø"], 60)})
+    frame["owner"] = rng.choice(["yes", "no"], 60)
+    frame["since"] = pandas.Timestamp("2020-01-01") + pandas.to_timedelta(rng.integers(0, 900, 60), unit="D")
     frame["buys"] = np.where(frame["age"] / 60 + (frame["city"] == "Oslo") > 1, "yes", "no")
     frame.loc[::9, ["age", "city", "since"]] = None
     frame.to_csv(there / "table.csv", index=False)

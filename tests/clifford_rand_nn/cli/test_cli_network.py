@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model
+from clifford_rand_nn.cli import info
 from clifford_rand_nn.reporting.selection import choices
 from support.command_line import run_forced as run
 from support.csv_tables import read_csv
@@ -39,10 +40,22 @@ def facts_of(*arguments):
     return json.loads(run("fit", *arguments, "--json").stdout)
 
 
-def test_classes_without_an_option(folder):
-    out = run("fit kind.csv --test kind-test.csv --out m.npz").stdout
+def printed_facts(monkeypatch, *arguments):
+    """Run fit; return what it prints, and the facts of which that is made, as JSON has them."""
+    shown = []
+
+    def show(facts):
+        shown.append(json.loads(json.dumps(facts.as_dict())))
+        info.show_facts(facts)
+
+    monkeypatch.setattr("clifford_rand_nn.cli.fit.show_facts", show)
+    return run("fit", *arguments).stdout, *shown
+
+
+def test_classes_without_an_option(folder, monkeypatch):
+    out, facts = printed_facts(monkeypatch, "kind.csv", "--test", "kind-test.csv", "--out", "m.npz")
     assert out.splitlines()[:2] == ["target: kind; else give --target", "classification: the target is text, 3 classes"]
-    facts, whole = facts_of("kind.csv", "--test", "kind-test.csv", "--out", "m.npz"), load_model("m.npz")
+    whole = load_model("m.npz")
     model = whole[-1]
     assert type(model) is ConvexNetworkClassifier
     train, test = TABLE[:60], TABLE[60:]
@@ -65,10 +78,10 @@ def test_classes_without_an_option(folder):
     np.testing.assert_array_equal(back.iloc[:, 1:], whole.predict_proba(test[FEATURES]))
 
 
-def test_numbers_without_an_option(folder):
+def test_numbers_without_an_option(folder, monkeypatch):
     arguments = "value.csv", "--test", "value-test.csv", "--out", "m.npz", "--beta", "0.01"
-    out = run("fit", *arguments).stdout
-    facts, whole = facts_of(*arguments), load_model("m.npz")
+    out, facts = printed_facts(monkeypatch, *arguments)
+    whole = load_model("m.npz")
     model = whole[-1]
     assert type(model) is ConvexNetworkRegressor
     assert model.beta == 0.01

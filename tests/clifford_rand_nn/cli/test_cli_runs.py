@@ -45,9 +45,6 @@ def fit(*arguments, code=0, target="kind", table="train.csv"):
     return json.loads(result.stdout) if result.stdout else {}, result.stderr
 
 
-# ---------------------------------------------------------------------------------------------------- weights
-
-
 def test_weights_are_no_feature_and_count_in_every_score(folder):
     facts, _ = fit("--weights", "times", "--test", "test.csv", "--out", "m.npz", *QUICK)
     assert (facts["rows_read"], facts["rows_used"], facts["weights"]) == (48, 36, [1, 3])
@@ -105,9 +102,6 @@ def test_weights_of_an_npz(folder):
     assert facts["test"]["model"]["n"] == 80
 
 
-# ---------------------------------------------------------------------------------------------------- solvers
-
-
 def test_solvers_agree_and_the_report_names_them(folder):
     found = {}
     for solver in ("auto", "kernel", "fista"):
@@ -140,9 +134,6 @@ def test_time_that_runs_out_is_a_warning_that_names_the_option(folder):
     assert fitted("m.npz").max_time == 1e-9
     _, stderr = fit("--max-time", "60", *QUICK)
     assert stderr == ""
-
-
-# ---------------------------------------------------------------------------------------------------- Ctrl-C
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ def folder(tmp_path_factory):
     TABLE.drop(columns=["buys", "key"]).to_csv(folder / "paid.csv", index=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        run("fit train.csv --out m.npz -q")
+        (folder / "printed.txt").write_text(run("fit train.csv --test test.parquet --out m.npz").stdout)
         run("fit paid.csv --out r.npz -q")
     return folder
 
@@ -42,16 +42,16 @@ def _inside(folder, monkeypatch):
     monkeypatch.chdir(folder)
 
 
-def test_a_fit_says_what_columns_are_and_is_honest():
-    done = run("fit train.csv --test test.parquet")
-    words = " ".join(done.stdout.split())
+def test_a_fit_says_what_columns_are_and_is_honest(folder):
+    out = (folder / "printed.txt").read_text()
+    words = " ".join(out.split())
     assert "columns 3 used" not in words  # the key is different in every row
     assert "number 1 size" in words
     assert "category 1 city" in words
     assert "left out 1 key: " in words
     assert "30 rows of test.parquet, some of them equal to training rows" in words  # in city, without a size
     assert "this says nothing about new rows" in words
-    assert done.stdout.index("out-of-sample scores") < done.stdout.index("no measure of quality")
+    assert out.index("out-of-sample scores") < out.index("no measure of quality")
     assert "these rows also selected the parameters below, so scores on new rows may be a little lower" in words
 
 
@@ -67,10 +67,9 @@ def test_test_rows_that_were_trained_on_are_not_called_new(tmp_path):
 def test_options_are_not_folded(monkeypatch):
     monkeypatch.setattr(console, "_console", lambda: Console(width=40, force_terminal=True, file=sys.stdout))
     out = io.StringIO()
+    row = ("left out", "a long-winded text in so many rows: --text why")
     with contextlib.redirect_stdout(out):
-        console.show_table(
-            "t", ("kind", "why"), [("left out", "a long-winded text in so many rows: --text why")], ("why",)
-        )
+        console.show_table("t", ("kind", "why"), [row], ("why",))
     assert "--text" in out.getvalue()
     assert "-winded" not in out.getvalue()
 
@@ -143,11 +142,8 @@ def test_evaluate_scores_what_the_model_predicts():
 def test_info_says_what_is_inside():
     told = json.loads(run("info m.npz --json").stdout)
     assert told["estimator"] == "ConvexNetworkClassifier"
-    assert {one["name"]: one["kind"] for one in told["columns"]} == {
-        "size": "number",
-        "city": "category",
-        "key": "left out",
-    }
+    kinds = {"size": "number", "city": "category", "key": "left out"}
+    assert {column["name"]: column["kind"] for column in told["columns"]} == kinds
     assert told["left_out_score"] == pytest.approx(load_model("m.npz")[-1].loo_score_)
     assert "says nothing about new rows" in run("info m.npz").stdout
 

@@ -2,7 +2,7 @@
 
 import os
 import signal
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -52,6 +52,14 @@ def _usual_handler():
     signal.signal(signal.SIGINT, before)
 
 
+def press():
+    signal.raise_signal(signal.SIGINT)
+
+
+def is_given_back():
+    return signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in WORK]
@@ -71,7 +79,7 @@ def test_ctrl_c_at_any_line_after_the_first_point_loses_nothing(name):
             assert found is not None, lines.where
             result = getattr(found, "result_", found)
             assert result.status is Status.INTERRUPTED, lines.where
-            assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+            assert is_given_back()
             if name in SOLVERS:
                 is_sound(SOLVERS[name][0], result)
     assert pressed >= _LINES
@@ -98,13 +106,18 @@ def test_every_solver_path_and_refinement_hands_over():
     assert [one.__qualname__ for one in calls if one.__code__ is not code] == []
 
 
-def test_an_interrupt_between_the_last_step_and_the_result_is_a_status(monkeypatch):
+def test_an_interrupt_between_the_last_step_and_the_result_is_a_status_and_a_second_one_is_raised(monkeypatch):
     """Of Newton's method for kernels the network is made of the dual variable after the last step."""
     result = KernelNewton._result
 
     def pressed(*arguments):
-        signal.raise_signal(signal.SIGINT)
+        press()
         return result(*arguments)
+
+    def pressed_twice(*_):
+        press()
+        press()
+        raise AssertionError("not raised")
 
     monkeypatch.setattr(KernelNewton, "_result", pressed)
     found = KernelNewton(tol=1e-9).solve(RIDGE)
@@ -112,13 +125,17 @@ def test_an_interrupt_between_the_last_step_and_the_result_is_a_status(monkeypat
     assert found.relative_gap <= 1e-9
     assert "stopped by an interrupt" in found.message
     is_sound(RIDGE, found)
+    monkeypatch.setattr(KernelNewton, "_result", pressed_twice)
+    with pytest.raises(KeyboardInterrupt):
+        KernelNewton().solve(RIDGE)
+    assert is_given_back()
 
 
 LAST_STEPS = {
-    "regressor": (UniqueRows, "certificate", lambda X, y: ConvexNetworkRegressor(n_neurons=3, beta=1e-2).fit(X, y)),
+    "regressor": (UniqueRows, "certificate", lambda X, y: ConvexNetworkRegressor(n_neurons=2, beta=0.05).fit(X, y)),
     "classifier": (
         *(UniqueRows, "certificate"),
-        lambda X, y: ConvexNetworkClassifier(n_neurons=3, beta=1e-2).fit(X, y > 0),
+        lambda X, y: ConvexNetworkClassifier(n_neurons=2, beta=0.05).fit(X, y > 0),
     ),
     "search": (
         *(PipelinePrefix, "joined"),
@@ -143,17 +160,17 @@ def test_an_interrupt_after_the_last_solver_of_an_estimator_is_a_status(monkeypa
     kept = getattr(place, name)
 
     def pressed(*arguments):
-        signal.raise_signal(signal.SIGINT)
+        press()
         monkeypatch.setattr(place, name, kept)
         return kept(*arguments)
 
     monkeypatch.setattr(place, name, pressed)
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((40, 3)), rng.standard_normal(40)
+    X, y = rng.standard_normal((24, 2)), rng.standard_normal(24)
     model = fit(X, y)
     assert (model.result_.status if hasattr(model, "result_") else model.status_) is Status.INTERRUPTED
     assert np.isfinite(model.predict(X).astype(float)).all()
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert is_given_back()
 
 
 def test_an_interrupt_between_the_programs_of_few_neurons_leaves_the_second_its_optimum(monkeypatch):
@@ -162,7 +179,7 @@ def test_an_interrupt_between_the_programs_of_few_neurons_leaves_the_second_its_
     def pressed(*arguments):
         calls.append(1)
         if len(calls) == 1:
-            signal.raise_signal(signal.SIGINT)
+            press()
         return proved(*arguments)
 
     monkeypatch.setattr(sparse_network, "_proved", pressed)
@@ -176,55 +193,37 @@ def test_an_interrupt_between_the_programs_of_few_neurons_leaves_the_second_its_
     assert model.network_.n_neurons > 0
 
 
-def test_a_second_one_is_raised_at_once(monkeypatch):
-    def pressed(*_):
-        signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGINT)
-        raise AssertionError("not raised")
-
-    monkeypatch.setattr(KernelNewton, "_result", pressed)
-    with pytest.raises(KeyboardInterrupt):
-        KernelNewton().solve(RIDGE)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
 def test_an_interrupt_before_the_first_point_is_raised():
-    @handed_over
-    def solve():
-        signal.raise_signal(signal.SIGINT)
-
     with pytest.raises(KeyboardInterrupt):
-        solve()
+        handed_over(press)()
 
 
 def test_an_interrupt_between_two_solves_ends_the_second_at_its_first_check():
-    problem = GATED
-
     @handed_over
     def twice():
-        Fista(tol=1e-3).solve(problem)
-        signal.raise_signal(signal.SIGINT)
+        Fista(tol=1e-3).solve(GATED)
+        press()
         assert held()
-        return Fista(tol=1e-12).solve(problem)
+        return Fista(tol=1e-12).solve(GATED)
 
     found = twice()
     assert (found.status, found.n_iter) == (Status.INTERRUPTED, 0)
 
 
-def test_what_is_of_no_more_use_holds_nothing_back():
+@pytest.mark.parametrize("taken", [False, True])
+def test_what_is_of_no_more_use_holds_nothing_back(taken):
     @handed_over
-    def twice(taken):
+    def twice():
         with BestIterate([1]):
             pass
         if not taken:
-            signal.raise_signal(signal.SIGINT)
+            press()
         raise_held()
-        signal.raise_signal(signal.SIGINT)
+        press()
         raise AssertionError("not raised")
 
-    for taken in (False, True):
-        with pytest.raises(KeyboardInterrupt):
-            twice(taken)
+    with pytest.raises(KeyboardInterrupt):
+        twice()
 
 
 def test_an_error_gives_the_handler_back():
@@ -235,16 +234,21 @@ def test_an_error_gives_the_handler_back():
 
     with pytest.raises(ZeroDivisionError):
         fails()
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert is_given_back()
+
+
+def handlers_seen():
+    """Return the handlers that are there at each step of a solver, and its status."""
+    seen = []
+    result = Fista(tol=1e-3, callback=lambda _: seen.append(signal.getsignal(signal.SIGINT))).solve(GATED)
+    return seen, result.status
 
 
 @pytest.mark.parametrize("handler", [signal.SIG_IGN, lambda *_: None])
 def test_a_program_with_a_handler_of_its_own_keeps_it(handler):
     signal.signal(signal.SIGINT, handler)
-    seen = []
-    Fista(tol=1e-3, callback=lambda _: seen.append(signal.getsignal(signal.SIGINT))).solve(GATED)
-    assert seen
-    assert all(one is handler for one in seen)
+    seen, _ = handlers_seen()
+    assert set(seen) == {handler}
     assert signal.getsignal(signal.SIGINT) is handler
 
 
@@ -257,17 +261,10 @@ def test_a_handler_that_a_callback_installs_stays():
 
 
 def test_another_thread_leaves_the_handler_alone():
-    seen = []
-
-    def solve():
-        result = Fista(tol=1e-3, callback=lambda _: seen.append(signal.getsignal(signal.SIGINT))).solve(GATED)
-        seen.append(result.status)
-
-    thread = threading.Thread(target=solve)
-    thread.start()
-    thread.join()
-    assert seen[-1] is Status.OPTIMAL
-    assert all(one is signal.default_int_handler for one in seen[:-1])
+    with ThreadPoolExecutor(1) as pool:
+        seen, status = pool.submit(handlers_seen).result()
+    assert status is Status.OPTIMAL
+    assert set(seen) == {signal.default_int_handler}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="children of this process by fork")
@@ -280,7 +277,7 @@ def test_a_forked_child_holds_nothing_back():
         if child == 0:
             code = 1
             try:
-                signal.raise_signal(signal.SIGINT)
+                press()
             except KeyboardInterrupt:
                 code = 0
             finally:

@@ -222,20 +222,14 @@ def table():
     local = np.random.default_rng(2)
     frame = pd.DataFrame({"age": local.integers(20, 70, 60), "city": local.choice(["Oslo", "Rome", "Lima"], 60)})
     frame["income"] = np.exp(local.normal(8, 0.5, 60)).round()
-    wanted = (frame.income > 3000) ^ (frame.city == "Rome")
-    return frame, np.where(wanted, "buys", "leaves")
-
-
-def _encoder():
-    return make_column_transformer(
-        (OneHotEncoder(sparse_output=False), ["city"]),
-        (make_pipeline(SimpleImputer(), StandardScaler()), ["income", "age"]),
-    )
+    y = np.where((frame.income > 3000) ^ (frame.city == "Rome"), "buys", "leaves")
+    numbers = make_pipeline(SimpleImputer(), StandardScaler()), ["income", "age"]
+    encoder = make_column_transformer((OneHotEncoder(sparse_output=False), ["city"]), numbers)
+    return frame, y, make_pipeline(encoder, ConvexNetworkClassifier(rounds=0)).fit(frame, y)
 
 
 def test_columns_of_a_table_through_encoders(table):
-    frame, y = table
-    model = make_pipeline(_encoder(), ConvexNetworkClassifier(rounds=0)).fit(frame, y)
+    frame, y, model = table
     found = explain(model, frame, rows=frame, targets=y)
     assert found.column_names == ["age", "city", "income"]
     inner, encoded = model[-1], model[:-1].transform(frame)
@@ -254,8 +248,7 @@ def test_columns_of_a_table_through_encoders(table):
 
 
 def test_permutations_are_scikit_learns_on_the_table(table):
-    frame, y = table
-    model = make_pipeline(_encoder(), ConvexNetworkClassifier(rounds=0)).fit(frame, y)
+    frame, y, model = table
     ours = {one.name: one for one in explain(model, rows=frame, targets=y, n_repeats=3, random_state=4).columns}
     theirs = permutation_importance(model, frame, y, scoring="neg_log_loss", n_repeats=3, random_state=4)
     for j, name in enumerate(frame.columns):
@@ -530,8 +523,7 @@ def test_columns_of_texts_are_words():
 
 def test_words_are_in_units_of_the_table_behind_scalers(table):
     """Of a scaled column one more is one more of the table's, and planes are where the table's entries are."""
-    frame, y = table
-    model = make_pipeline(_encoder(), ConvexNetworkClassifier(rounds=0)).fit(frame, y)
+    frame, _, model = table
     one = frame.iloc[[4]].astype({"income": float})
     net = model[-1].network_
     up, down = (net.predict(model[:-1].transform(one.assign(income=one.income + h))) for h in (1.0, -1.0))

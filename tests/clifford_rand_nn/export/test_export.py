@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -37,38 +38,31 @@ def run_source(text, folder=None):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
 def test_source_says_what_the_model_says(kind):
+    """Also far from training: from 1e150 on predictions were those of clipped rows, and exports of neither."""
     model, X = fitted(kind), rows_of(kind)
     module = run_source(model.to_source())
     assert {name for name in module if not name.startswith("_")} >= {"predict", "np"}
-    said = module["predict"](X)
+    names = {"predict", "predict_proba", "decision_function", "predict_interval"}
+    assert {name for name in names if hasattr(model, name)} == names & set(module)
+    said, far = module["predict"](X), np.random.default_rng(0).normal(size=(7, model.n_features_in_))
     if hasattr(model, "classes_"):
         assert said.dtype == model.classes_.dtype
         assert (said == model.predict(X)).all()
         np.testing.assert_allclose(module["decision_function"](X), model.decision_function(X), rtol=1e-9, atol=1e-11)
-        assert ("predict_proba" in module) == hasattr(model, "predict_proba")
-        if hasattr(model, "predict_proba"):
-            np.testing.assert_allclose(module["predict_proba"](X), model.predict_proba(X), rtol=1e-9)
     else:
         np.testing.assert_allclose(said, model.predict(X), rtol=1e-9, atol=1e-11)
-        assert ("predict_interval" in module) == hasattr(model, "predict_interval")
-        if hasattr(model, "predict_interval"):
-            text = model.to_source(coverage=0.5)
-            found, wanted = run_source(text)["predict_interval"](X), model.predict_interval(X, 0.5)
-            np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-11)
-            assert "predict_interval" not in run_source(model.to_source(coverage=None))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
-def test_source_says_it_of_rows_that_are_nothing_like_those_of_training(kind):
-    """From 1e150 on predictions were those of clipped rows and outputs, and exports of neither; NaN from 1e308 on."""
-    model = fitted(kind)
-    module, Z = run_source(model.to_source()), np.random.default_rng(0).normal(size=(7, model.n_features_in_))
-    for far in (1e100, 1e150, 1e160, 1e200, -1e250):
+    if hasattr(model, "predict_proba"):
+        np.testing.assert_allclose(module["predict_proba"](X), model.predict_proba(X), rtol=1e-9)
+    if hasattr(model, "predict_interval"):
+        found = run_source(model.to_source(coverage=0.5))["predict_interval"](X)
+        np.testing.assert_allclose(found, model.predict_interval(X, 0.5), rtol=1e-9, atol=1e-11)
+        assert "predict_interval" not in run_source(model.to_source(coverage=None))
+    for Z in (scale * far for scale in (1e100, 1e150, 1e160, 1e200, -1e250)):
         if "predict_proba" in module:
-            np.testing.assert_allclose(module["predict_proba"](far * Z), model.predict_proba(far * Z), rtol=1e-8)
-        said, wanted = module["predict"](far * Z), model.predict(far * Z)
+            np.testing.assert_allclose(module["predict_proba"](Z), model.predict_proba(Z), rtol=1e-8)
+        said, wanted = module["predict"](Z), model.predict(Z)
         assert (said == wanted).all() if "CLASSES" in module else np.allclose(said, wanted, rtol=1e-8)
 
 
@@ -124,19 +118,14 @@ def test_a_module_and_its_arrays_are_of_one_export(tmp_path, monkeypatch):
     monkeypatch.setattr(numpy_source, "LONGEST", 1000)
     old = model.to_source(tmp_path / "model.py")
     said = run_source(old, tmp_path)["predict"](X)
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "write_text", _full_disk)
-        with pytest.raises(OSError, match=r"model\.py"):
-            other.to_source(tmp_path / "model.py")
+    full = OSError(28, "No space left on device")
+    with mock.patch.object(Path, "write_text", side_effect=full), pytest.raises(OSError, match=r"model\.py"):
+        other.to_source(tmp_path / "model.py")
     np.testing.assert_array_equal(run_source(old, tmp_path)["predict"](X), said)
     new = other.to_source(tmp_path / "model.py")
     with pytest.raises(ValueError, match=r"model\.arrays\.npz is of another module"):
         run_source(old, tmp_path)
     assert len(run_source(new, tmp_path)["predict"](X)) == len(X)
-
-
-def _full_disk(*_, **__):
-    raise OSError(28, "No space left on device")
 
 
 def test_numbers_are_read_back_exactly():
@@ -155,12 +144,18 @@ def test_numbers_are_read_back_exactly():
         assert found.tobytes() == array.tobytes() or (found == array).all()
 
 
-def test_source_refuses_rows_of_another_shape_and_missing_numbers():
-    predict = run_source(fitted("relu, a number").to_source())["predict"]
+def test_what_is_wrong_is_refused(tmp_path):
+    model = fitted("relu, a number")
+    predict = run_source(model.to_source())["predict"]
     with pytest.raises(ValueError, match=r"of shape \(n, 3\), not \(2, 4\)"):
         predict(np.zeros((2, 4)))
     with pytest.raises(ValueError, match="missing or infinite"):
         predict([[0.0, np.nan, 1.0]])
+    for unfitted in (ConvexNetworkClassifier(), GatedReLURegressor()):
+        with pytest.raises(NotFittedError):
+            unfitted.to_source()
+    with pytest.raises(ArgumentError, match=r"'path' parameter of to_source must be a file name that ends in .py"):
+        model.to_source(tmp_path / "model.txt")
 
 
 @pytest.mark.parametrize("C", [2, 4])
@@ -173,9 +168,8 @@ def test_calibration_states_itself(C, slopes):
     v = rng.uniform(0, 5, size=len(F))
     v[-4:] = 0
     width = F.shape[1]
-    scores = found.stated(
-        rows() @ constant(np.eye(width + 1)[:, :width], "F"), rows() @ constant(np.eye(width + 1)[:, width:], "v")
-    )
+    own, rest = np.split(np.eye(width + 1), [width], axis=1)
+    scores = found.stated(rows() @ constant(own, "F"), rows() @ constant(rest, "v"))
     said = computed(Program("Calibration", width + 1, {"predict": scores}), np.c_[F, v])
     np.testing.assert_allclose(scipy_log_softmax(said, axis=1), found.log_probabilities(F, v), rtol=1e-10, atol=1e-10)
 
@@ -191,14 +185,6 @@ def test_intervals_that_are_infinite_stay_so():
     low, high = found.stated(rows(), None, 0.9)
     text = numpy_source.write_source(Program("Intervals", 1, {"low": low, "high": high}))
     assert [end.tolist() for end in run_source(text)["predict_interval"]([[1.0]])] == [[[-np.inf]], [[np.inf]]]
-
-
-def test_what_is_not_fitted_or_named_wrongly_is_refused(tmp_path):
-    for model in (ConvexNetworkClassifier(), GatedReLURegressor()):
-        with pytest.raises(NotFittedError):
-            model.to_source()
-    with pytest.raises(ArgumentError, match=r"'path' parameter of to_source must be a file name that ends in .py"):
-        fitted("relu, a number").to_source(tmp_path / "model.txt")
 
 
 def test_a_value_is_computed_once_and_after_its_operands():

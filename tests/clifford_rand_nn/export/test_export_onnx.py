@@ -79,10 +79,9 @@ def test_columns_and_labels_keep_their_names(tmp_path):
 
 
 def test_networks_state_themselves(tmp_path):
-    for network, X in (
-        (kernel_network(), rows_of("network, a number")),
-        (fitted("gated, two numbers").network_, rows_of("gated, two numbers")),
-    ):
+    finite = fitted("gated, two numbers").network_
+    for network, kind in ((kernel_network(), "network, a number"), (finite, "gated, two numbers")):
+        X = rows_of(kind)
         np.testing.assert_allclose(run(network, X, tmp_path)["variable"], network.predict(X), rtol=1e-5, atol=1e-5)
 
 
@@ -103,21 +102,21 @@ def test_rows_are_taken_in_blocks_of_every_size(kind, monkeypatch):
                 assert (out[name] == values[:n]).all()
 
 
-def test_a_wide_model_is_one_that_goes_by_blocks(tmp_path):
-    assert Program("m", 2, {}, width=128).block() is None
-    assert Program("m", 2, {}, width=1000).block() == 2**16 // 1000
-    assert Program("m", 2, {}, width=2**20).block() == 1
+def test_a_wide_model_is_one_that_goes_by_blocks():
+    blocks = {width: Program("m", 2, {}, width=width).block() for width in (128, 1000, 2**20)}
+    assert blocks == {128: None, 1000: 2**16 // 1000, 2**20: 1}
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "exact"),
-    [
-        ("arcsin", lambda a: apply("arcsin", a), np.arcsin),
-        ("log1p", lambda a: apply("log1p", a * a), lambda a: np.log1p(a * a)),
-        ("softplus", lambda a: softplus(a * 800.0), lambda a: np.logaddexp(0, 800 * a)),
-    ],
-)
-def test_functions_that_onnx_does_not_have_are_right_to_rounding(name, value, exact):
+FUNCTIONS = {
+    "arcsin": (lambda a: apply("arcsin", a), np.arcsin),
+    "log1p": (lambda a: apply("log1p", a * a), lambda a: np.log1p(a * a)),
+    "softplus": (lambda a: softplus(a * 800.0), lambda a: np.logaddexp(0, 800 * a)),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_that_onnx_does_not_have_are_right_to_rounding(name):
+    value, exact = FUNCTIONS[name]
     a = np.concatenate([np.linspace(-1, 1, 4001), 0.5 + np.linspace(-1e-9, 1e-9, 5), 10.0 ** -np.arange(300.0)])
     program = Program(name, 1, {"predict": value(rows())})
     said = run(onnx_model(program, "float64"), a[:, None])["variable"]

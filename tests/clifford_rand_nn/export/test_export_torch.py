@@ -42,14 +42,12 @@ def test_a_module_says_what_the_model_says(kind):
 def test_results_are_of_the_precision_of_the_module(kind):
     """Computed in float64: sums over the rows of a kernel lose four digits in float32."""
     model, X = fitted(kind), rows_of(kind).astype(np.float16)
-    wanted = model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
-    module = model.to_torch()
+    wanted, module = getattr(model, "decision_function", model.predict)(X), model.to_torch()
     for dtype, tol in ((torch.float16, 1e-3), (torch.float32, 1e-6), (torch.float64, 1e-9)):
         module, x = module.to(dtype).to("cpu"), torch.tensor(X).to(dtype)
         results = [module(x), *([module.probabilities(x)] if hasattr(model, "predict_proba") else [])]
-        assert {one.dtype for one in results} == {dtype}
+        assert {result.dtype for result in (*results, module.penalty())} == {dtype}
         np.testing.assert_allclose(said(results[0]), wanted, rtol=tol, atol=tol)
-        assert module.penalty().dtype == dtype
     if hasattr(model, "classes_"):
         assert not module.labels(x).is_floating_point()
 
@@ -181,9 +179,12 @@ def test_rows_are_taken_in_blocks_where_nothing_is_trained(monkeypatch):
     module, widest = network.to_torch(), []
     monkeypatch.setattr(type(module.program), "block", lambda self: 4)
     evaluated = type(module)._evaluated
-    monkeypatch.setattr(
-        type(module), "_evaluated", lambda self, end, x: (widest.append(len(x)), evaluated(self, end, x))[1]
-    )
+
+    def noted(self, end, x):
+        widest.append(len(x))
+        return evaluated(self, end, x)
+
+    monkeypatch.setattr(type(module), "_evaluated", noted)
     with torch.no_grad():
         np.testing.assert_allclose(module(torch.tensor(X)).numpy(), network.predict(X), rtol=1e-9, atol=1e-11)
     assert max(widest) == 4

@@ -1,7 +1,7 @@
 """Embedding by any callable: order, batches, and a stop at any point that costs nothing that was done."""
 
 import signal
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -56,9 +56,8 @@ def test_only_what_is_missing_is_encoded(tmp_path):
     encoder = Letters()
     np.testing.assert_array_equal(embed(TEXTS, encoder, cache=tmp_path), expected())
     assert encoder.calls == [TEXTS[1::2]]
-    np.testing.assert_array_equal(
-        embed(TEXTS[::-1], encoder, cache=FeatureCache(tmp_path, "letters")), expected()[::-1]
-    )
+    turned = embed(TEXTS[::-1], encoder, cache=FeatureCache(tmp_path, "letters"))
+    np.testing.assert_array_equal(turned, expected()[::-1])
     assert len(encoder.calls) == 1
     embed(TEXTS, encoder, cache=tmp_path, cache_key="another")
     assert len(encoder.calls) == 2
@@ -76,42 +75,33 @@ def test_a_run_that_stopped_goes_on_after_its_last_batch(tmp_path, do, error):
     assert second.calls == [TEXTS[6:9], TEXTS[9:]]
 
 
-def test_ctrl_c_waits_for_the_batch_in_hand(tmp_path):
-    encoder = Letters(at=2, do=lambda: signal.raise_signal(signal.SIGINT))
-    with pytest.raises(KeyboardInterrupt, match="6 of 10 distinct items are stored"):
-        embed(TEXTS, encoder, batch_size=3, cache=tmp_path)
-    assert len(FeatureCache(tmp_path, "letters")) == 6
+def press():
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize(
+    ("do", "kept", "stored"),
+    [(press, True, 6), (lambda: (press(), press()), True, 3), (stop, False, 3)],
+    ids=["waits for the batch in hand", "a second one does not", "without a cache"],
+)
+def test_ctrl_c_says_what_is_stored_or_lost(tmp_path, do, kept, stored):
+    end = "are stored" if kept else "were done, and are lost; with cache= they"
+    with pytest.raises(KeyboardInterrupt, match=f"{stored} of 10 distinct items {end}"):
+        embed(TEXTS, Letters(at=2, do=do), batch_size=3, cache=tmp_path if kept else None)
+    assert len(FeatureCache(tmp_path, "letters")) == (stored if kept else 0)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_a_second_ctrl_c_stops_at_once(tmp_path):
-    def twice():
-        signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGINT)
-
-    with pytest.raises(KeyboardInterrupt, match="3 of 10 distinct items are stored"):
-        embed(TEXTS, Letters(at=2, do=twice), batch_size=3, cache=tmp_path)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_without_a_cache_an_interrupt_says_what_is_lost():
-    with pytest.raises(KeyboardInterrupt, match="3 of 10 distinct items were done, and are lost; with cache= they"):
-        embed(TEXTS, Letters(at=2, do=stop), batch_size=3)
 
 
 def test_the_handler_of_a_program_and_other_threads_are_left_alone():
     mine = []
     before = signal.signal(signal.SIGINT, lambda *_: mine.append(1))
     try:
-        embed(TEXTS, Letters(at=1, do=lambda: signal.raise_signal(signal.SIGINT)))
+        embed(TEXTS, Letters(at=1, do=press))
     finally:
         signal.signal(signal.SIGINT, before)
     assert mine == [1]
-    done = []
-    thread = threading.Thread(target=lambda: done.append(embed(TEXTS, Letters())))
-    thread.start()
-    thread.join()
-    np.testing.assert_array_equal(done[0], expected())
+    with ThreadPoolExecutor(1) as pool:
+        np.testing.assert_array_equal(pool.submit(embed, TEXTS, Letters()).result(), expected())
 
 
 def test_an_encoder_may_take_fewer_than_a_batch(tmp_path):
@@ -131,9 +121,8 @@ def test_an_encoder_may_take_fewer_than_a_batch(tmp_path):
 
 def test_arrays_and_columns_of_tables_are_items_too():
     images = np.arange(24.0).reshape(4, 2, 3)
-    np.testing.assert_array_equal(
-        embed(images, lambda batch: [image.sum(axis=0) for image in batch], batch_size=3), images.sum(axis=1)
-    )
+    sums = embed(images, lambda batch: [image.sum(axis=0) for image in batch], batch_size=3)
+    np.testing.assert_array_equal(sums, images.sum(axis=1))
     pandas = pytest.importorskip("pandas")
     column = pandas.Series(TEXTS, index=range(10, 0, -1))  # by position, not by index
     np.testing.assert_array_equal(embed(column, Letters()), expected())
@@ -141,26 +130,14 @@ def test_arrays_and_columns_of_tables_are_items_too():
 
 
 BAD_ENCODERS = {
-    "number": (
-        lambda texts: np.zeros((len(texts) + 1, 2)),
-        r"returns an array \(4, k\) for 4 items. Got shape \(5, 2\)",
-    ),
-    "axis": (lambda texts: np.zeros(len(texts)), r"returns an array \(4, k\) for 4 items. Got shape \(4,\)"),
-    "empty": (lambda texts: np.zeros((len(texts), 0)), r"Got shape \(4, 0\)"),
-    "ragged": (lambda texts: [[1.0] * (1 + i) for i in range(len(texts))], "its rows of one length"),
-    "words": (lambda texts: [["a"]] * len(texts), "an array of real numbers. Got dtype <U1"),
-    "NaN": (
-        lambda texts: [[np.nan, 1]] + [[1, 1]] * (len(texts) - 1),
-        "numbers finite in float32. Got NaN .* in 1 of 4",
-    ),
-    "large": (
-        lambda texts: np.full((len(texts), 2), 1e300),
-        "numbers finite in float32. Got NaN or infinity in 4 of 4",
-    ),
-    "k": (
-        lambda texts: np.ones((len(texts), len(texts))),
-        "(same length, 4 so far|4 numbers that the others.*). Got vec",
-    ),
+    "number": (lambda t: np.zeros((len(t) + 1, 2)), r"returns an array \(4, k\) for 4 items. Got shape \(5, 2\)"),
+    "axis": (lambda t: np.zeros(len(t)), r"returns an array \(4, k\) for 4 items. Got shape \(4,\)"),
+    "empty": (lambda t: np.zeros((len(t), 0)), r"Got shape \(4, 0\)"),
+    "ragged": (lambda t: [[1.0] * (1 + i) for i in range(len(t))], "its rows of one length"),
+    "words": (lambda t: [["a"]] * len(t), "an array of real numbers. Got dtype <U1"),
+    "NaN": (lambda t: [[np.nan, 1]] + [[1, 1]] * (len(t) - 1), "numbers finite in float32. Got NaN .* in 1 of 4"),
+    "large": (lambda t: np.full((len(t), 2), 1e300), "numbers finite in float32. Got NaN or infinity in 4 of 4"),
+    "k": (lambda t: np.ones((len(t), len(t))), "(same length, 4 so far|4 numbers that the others.*). Got vec"),
     "none": (7, "'encoder' parameter of embed must be a callable from a list of items"),
 }
 
@@ -179,11 +156,7 @@ def test_what_an_encoder_returns_is_checked(tmp_path, case, cached):
         ([], {}, "at least one text or array. Got none"),
         ("a text", {}, "a list of texts or of arrays, or one array of them. Got 'a text'"),
         (7, {}, "a list of texts or of arrays"),
-        (
-            ["a 1", float("nan")],
-            {},
-            "texts, or arrays of numbers. Got float nan at 1 instead. Fill or drop what is empty",
-        ),
+        (["a 1", np.nan], {}, "texts, or arrays of numbers. Got float nan at 1 instead. Fill or drop what is empty"),
         (np.arange(3.0), {}, "Got float64 .* at 0"),
         (TEXTS, {"batch_size": 0}, "'batch_size' parameter of embed must be an integer ≥ 1. Got 0"),
         (TEXTS, {"cache": "folder"}, r"None for an encoder without the attribute cache_key. .* Give cache_key="),
@@ -195,9 +168,7 @@ def test_arguments_are_checked(items, options, message):
 
 
 def test_a_cache_of_another_encoder_is_refused(tmp_path):
-    with pytest.raises(
-        ArgumentError, match=r"one for the encoder's key 'letters'\. Got 'other' instead\. Give its folder"
-    ):
+    with pytest.raises(ArgumentError, match=r"encoder's key 'letters'\. Got 'other' instead\. Give its folder"):
         embed(TEXTS, Letters(), cache=FeatureCache(tmp_path, "other"))
 
 

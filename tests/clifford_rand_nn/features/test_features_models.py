@@ -17,8 +17,6 @@ from clifford_rand.errors import ArgumentError, MissingDependencyError
 from clifford_rand_nn.features.embedding import embed
 from clifford_rand_nn.features.text_encoders import OpenAIEncoder, SentenceTransformerEncoder
 
-# ------------------------------------------------------------------------------------------- sentence-transformers
-
 
 @pytest.fixture
 def folder(tmp_path):
@@ -103,8 +101,6 @@ def test_minilm(tmp_path):
     np.testing.assert_allclose(first[0], first[1], atol=1e-6)
 
 
-# ------------------------------------------------------------------------------------------- OpenAI
-
 KEY = "sk-test-0123456789-not-to-be-seen"
 
 
@@ -159,7 +155,6 @@ def test_a_request_keeps_the_limits_of_the_api_and_each_is_stored(key, tmp_path)
     assert encoder(texts).shape == (5, 2)
     assert [len(request[1]) for request in encoder._client.requests] == [2, 2, 1]
     encoder = faked()
-    encoder._client.error = None
     create = encoder._client.create
 
     def fails_later(**request):
@@ -201,15 +196,15 @@ def test_key_and_arguments(key, monkeypatch):
     assert len(keys) == 3
     monkeypatch.setenv("OPENAI_BASE_URL", "http://host/v1")
     assert OpenAIEncoder("m", dimensions=8).cache_key == encoder.cache_key
-    with pytest.raises(ArgumentError, match="an address without a password"):
-        OpenAIEncoder(base_url="http://me:secret@host/v1")
-    with pytest.raises(ArgumentError, match="an address without a query") as refused:
-        OpenAIEncoder(base_url="http://host/v1?api-key=secret")
-    assert "secret" not in str(refused.value)
-    with pytest.raises(ArgumentError, match="'dimensions' parameter of OpenAIEncoder must be an integer ≥ 1"):
-        OpenAIEncoder(dimensions=0)
-    with pytest.raises(ArgumentError, match="the name of an embedding model"):
-        OpenAIEncoder("")
+    for options, message in (
+        ({"base_url": "http://me:secret@host/v1"}, "an address without a password"),
+        ({"base_url": "http://host/v1?api-key=secret"}, "an address without a query"),
+        ({"dimensions": 0}, "'dimensions' parameter of OpenAIEncoder must be an integer ≥ 1"),
+        ({"model": ""}, "the name of an embedding model"),
+    ):
+        with pytest.raises(ArgumentError, match=message) as refused:
+            OpenAIEncoder(**options)
+        assert "secret" not in str(refused.value)
     with pytest.raises(ArgumentError, match=r"a list of texts, none empty\. Got '' instead\. Fill or drop"):
         OpenAIEncoder()(["a", ""])
     monkeypatch.setattr(optional, "available", lambda module: module != "openai")

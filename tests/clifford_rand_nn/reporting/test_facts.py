@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, r2_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -92,20 +93,15 @@ def test_facts_of_classes(classified):
     assert left.confusion.sum() == 60
     assert np.trace(left.confusion) == round(60 * left.model.accuracy)
     np.testing.assert_array_equal(left.predicted, model.loo_predictions_)
-    assert (facts.task, facts.classes) == (
-        "classification",
-        tuple(zip(*np.unique(KIND, return_counts=True), strict=True)),
-    )
+    assert facts.task == "classification"
+    assert facts.classes == tuple(zip(*np.unique(KIND, return_counts=True), strict=True))
     assert "this says nothing about new rows" in facts.proof.sentence
     assert {choice.name for choice in facts.chosen} >= {"scaling", "constant feature", "beta"}
     assert facts.warnings == ()
-
-
-def test_facts_are_json(classified):
-    told = json.loads(json.dumps(classified[1].as_dict(), allow_nan=False))
-    assert told["left_out"]["model"]["accuracy"] == classified[1].left_out.model.accuracy
-    assert told["proof"]["relative_gap"] >= 0
-    assert "probabilities" not in told["left_out"]
+    plain = json.loads(json.dumps(facts.as_dict(), allow_nan=False))
+    assert plain["left_out"]["model"]["accuracy"] == left.model.accuracy
+    assert plain["proof"]["relative_gap"] >= 0
+    assert "probabilities" not in plain["left_out"]
 
 
 def test_facts_of_numbers_weights_and_test_rows():
@@ -126,12 +122,10 @@ def test_a_finite_network_is_judged_by_folds():
     model = GatedReLUClassifier(n_gates=5, beta=0.05, tol=1e-2, random_state=0).fit(X, KIND)
     facts = collect_facts(model, Rows(X, KIND), seconds=0.1)
     assert facts.left_out.how == "5-fold cross-validation"
-    folds = make_folds(Rows(X, KIND), classes=True, count=5)
-    right = 0
+    folds, right = make_folds(Rows(X, KIND), classes=True, count=5), 0
     for held in folds.held:
         kept = folds.kept(held)
-        fresh = GatedReLUClassifier(n_gates=5, beta=0.05, tol=1e-2, random_state=0).fit(X[kept], KIND[kept])
-        right += int((fresh.predict(X[held]) == KIND[held]).sum())
+        right += (clone(model).fit(X[kept], KIND[kept]).predict(X[held]) == KIND[held]).sum()
     assert facts.left_out.model.accuracy == pytest.approx(right / 60)
     slow = collect_facts(model, Rows(X, KIND), seconds=1e3)
     assert slow.left_out.how == "a validation set of 12 rows"

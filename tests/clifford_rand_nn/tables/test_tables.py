@@ -19,22 +19,18 @@ def write_columns(path, columns):
 
 
 def _frame():
-    return pd.DataFrame(
-        {
-            "b": [1.5, 0.1 + 0.2, -3e-17],
-            "a": [1, 2, 3],
-            "flag": [True, False, True],
-            "kind": ["x", "y", "x"],
-        }
-    )
+    columns = {"b": [1.5, 0.1 + 0.2, -3e-17], "a": [1, 2, 3], "flag": [True, False, True], "kind": ["x", "y", "x"]}
+    return pd.DataFrame(columns)
+
+
+def _write(path, frame):
+    frame.to_csv(path, index=False) if path.suffix == ".csv" else frame.to_parquet(path)
+    return path
 
 
 @pytest.fixture(params=[".csv", ".parquet"])
 def saved(request, tmp_path):
-    path = tmp_path / f"t{request.param}"
-    frame = _frame()
-    frame.to_csv(path, index=False) if request.param == ".csv" else frame.to_parquet(path)
-    return path
+    return _write(tmp_path / f"t{request.param}", _frame())
 
 
 def test_a_table_comes_back_exactly(saved):
@@ -57,22 +53,15 @@ def test_columns_are_taken_by_name_and_the_others_ignored(saved):
 @pytest.mark.parametrize(("name", "kind"), [("flag", "b"), ("a", "i"), ("b", "f")])
 def test_targets_keep_their_kind(saved, name, kind):
     frame = _frame().drop(columns="kind")
-    frame.to_csv(saved, index=False) if saved.suffix == ".csv" else frame.to_parquet(saved)
-    target = read_table(saved, target=name).target
+    target = read_table(_write(saved, frame), target=name).target
     assert target.dtype.kind == kind
     assert target.tolist() == frame[name].tolist()
 
 
 def test_nullable_and_categorical_columns_of_parquet(tmp_path):
-    path = tmp_path / "t.parquet"
-    pd.DataFrame(
-        {
-            "a": pd.array([1, 2], dtype="Int64"),
-            "f": pd.array([True, False], dtype="boolean"),
-            "kind": pd.Categorical(["u", "v"]),
-        }
-    ).to_parquet(path)
-    table = read_table(path, target="kind")
+    columns = {"a": pd.array([1, 2], "Int64"), "f": pd.array([True, False], "boolean"), "kind": list("uv")}
+    frame = pd.DataFrame(columns).astype({"kind": "category"})
+    table = read_table(_write(tmp_path / "t.parquet", frame), target="kind")
     np.testing.assert_array_equal(table.X, [[1, 1], [2, 0]])
     assert table.target.tolist() == ["u", "v"]
 
@@ -111,8 +100,7 @@ def test_faults_of_a_csv_are_named_in_one_line(tmp_path, fault):
 
 
 def test_long_lists_of_columns_are_shortened(tmp_path):
-    path = tmp_path / "wide.csv"
-    path.write_text(",".join(f"c{i}" for i in range(300)) + "\n" + ",".join("1" * 300) + "\n")
+    path = _write(tmp_path / "wide.csv", pd.DataFrame(np.ones((1, 300)), columns=[f"c{i}" for i in range(300)]))
     with pytest.raises(ArgumentError, match=r"'c7', … \(300 in all\)") as caught:
         read_table(path, target="y")
     assert len(str(caught.value)) < 300 + len(str(path))
@@ -127,23 +115,25 @@ def test_missing_columns_are_named_with_the_closest(tmp_path):
         read_table(path, columns=["width", "p", "q"])
 
 
-def test_faults_of_files(tmp_path):
-    with pytest.raises(ArgumentError, match=r"no\.csv: there is no such file"):
-        read_table(tmp_path / "no.csv")
-    with pytest.raises(ArgumentError, match=r"unknown ending '\.xls'; use one of \.csv, \.parquet, \.npz"):
-        read_table(tmp_path / "no.xls")
+FILE_FAULTS = {
+    "no.csv": (None, r"no\.csv: there is no such file"),
+    "no.xls": (None, r"unknown ending '\.xls'; use one of \.csv, \.parquet, \.npz"),
+    "bad.parquet": (b"not parquet at all", "this is not a readable Parquet file"),
+    "latin.csv": ("a,y\n1,å\n".encode("latin-1"), "this is not UTF-8 text"),
+    "bad.npz": (b"PK not a zip", "this NPZ file is damaged"),
+}
+
+
+@pytest.mark.parametrize("name", FILE_FAULTS)
+def test_faults_of_files(tmp_path, name):
+    content, message = FILE_FAULTS[name]
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(ArgumentError, match=message):
+        read_table(tmp_path / name)
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(ArgumentError, match="this is a folder"):
         read_table(tmp_path / "folder.csv")
-    (tmp_path / "bad.parquet").write_bytes(b"not parquet at all")
-    with pytest.raises(ArgumentError, match="this is not a readable Parquet file"):
-        read_table(tmp_path / "bad.parquet")
-    (tmp_path / "latin.csv").write_bytes("a,y\n1,å\n".encode("latin-1"))
-    with pytest.raises(ArgumentError, match="this is not UTF-8 text"):
-        read_table(tmp_path / "latin.csv", target="y")
-    (tmp_path / "bad.npz").write_bytes(b"PK not a zip")
-    with pytest.raises(ArgumentError, match="this NPZ file is damaged"):
-        read_table(tmp_path / "bad.npz")
 
 
 def test_dates_are_not_numbers(tmp_path):
@@ -213,14 +203,8 @@ def test_predictions_are_written_and_read_back(tmp_path, ending, arrow, monkeypa
     assert read == {name: values.tolist() for name, values in columns.items()}
 
 
-# ---------------------------------------------------------------------------------------------------- weights
-
-
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_weights_are_a_column_apart(tmp_path, ending):
-    path = tmp_path / f"w{ending}"
-    frame = _frame().assign(w=[0, 2, 5])
-    frame.to_csv(path, index=False) if ending == ".csv" else frame.to_parquet(path)
+def test_weights_are_a_column_apart(saved):
+    path = _write(saved, _frame().assign(w=[0, 2, 5]))
     table = read_table(path, target="kind", weights="w")
     assert table.names == ("b", "a", "flag")
     assert (table.weights.tolist(), table.weights.dtype) == ([0.0, 2.0, 5.0], np.float64)

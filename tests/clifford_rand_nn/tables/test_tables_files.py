@@ -179,9 +179,8 @@ def test_archives_of_other_things(tmp_path):
 def test_excel(tmp_path, monkeypatch):
     pytest.importorskip("openpyxl")
     days = pd.to_datetime(["2020-01-05", None, "2021-03-01"])
-    frame = pd.DataFrame(
-        {"zip": ["01234", "10115", "04109"], "n": [1, None, 3], "day": days, "at": [dt.time(8, 30)] * 3}
-    )
+    columns = {"zip": ["01234", "10115", "04109"], "n": [1, None, 3], "day": days, "at": [dt.time(8, 30)] * 3}
+    frame = pd.DataFrame(columns)
     path = tmp_path / "t.xlsx"
     frame.to_excel(path, index=False)
     for read in (read_frame(path), *read_blocks(path)):
@@ -250,13 +249,11 @@ def test_what_is_given_is_checked(tmp_path, given, message):
 
 def test_damaged_compression(tmp_path):
     path = tmp_path / "t.csv.gz"
-    path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 1000)[:-9])
-    for read in (read_frame, lambda path: list(read_blocks(path))):
-        with pytest.raises(ArgumentError, match="not a readable gzip file"):
-            read(path)
-    path.write_text("a,b\n1,2\n")
-    with pytest.raises(ArgumentError, match="not a readable gzip file"):
-        read_frame(path)
+    for content in (gzip.compress(b"a,b\n" + b"1,2\n" * 1000)[:-9], b"a,b\n1,2\n"):
+        path.write_bytes(content)
+        for read in (read_frame, lambda path: list(read_blocks(path))):
+            with pytest.raises(ArgumentError, match="not a readable gzip file"):
+                read(path)
 
 
 ARFF = """% made here
@@ -318,7 +315,7 @@ def test_many_columns_without_a_name_take_the_time_of_one_each(tmp_path):
         path = _write(tmp_path / f"{n}.csv", "a" + "," * n + "\n1" + "," * n + "\n")
         assert [frame.shape for frame in (read_frame(path), *read_blocks(path))] == [(1, 1)] * 2
 
-    few, many = fastest(lambda: read(400), lambda: read(4000), rounds=2)
+    few, many = fastest(lambda: read(200), lambda: read(2000), rounds=2)
     assert many < 40 * few
 
 
@@ -340,15 +337,10 @@ def test_arff(tmp_path):
 
 def test_parquet_with_dates_and_booleans(tmp_path):
     path = tmp_path / "t.parquet"
-    days = [dt.date(2020, 1, 1) + dt.timedelta(days=7 * i) for i in range(80)]
-    frame = pd.DataFrame(
-        {
-            "day": days,
-            "stamp": pd.date_range("2021-01-01", periods=80, freq="5h", tz="Europe/Oslo"),
-            "flag": pd.array([True, False, None, True] * 20, dtype="boolean"),
-            "count": pd.array([1, 2, None, 4, 5] * 16, dtype="Int64"),
-        }
-    )
+    frame = pd.DataFrame({"day": [dt.date(2020, 1, 1) + dt.timedelta(days=7 * i) for i in range(80)]})
+    frame["stamp"] = pd.date_range("2021-01-01", periods=80, freq="5h", tz="Europe/Oslo")
+    frame["flag"] = pd.array([True, False, None, True] * 20, dtype="boolean")
+    frame["count"] = pd.array([1, 2, None, 4, 5] * 16, dtype="Int64")
     frame.to_parquet(path, row_group_size=30)
     whole = read_frame(path)
     encoder = TableEncoder().fit(whole)
