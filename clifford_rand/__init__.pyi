@@ -42,6 +42,7 @@ from .sketch.base import sketch_rows as sketch_rows
 from .sketch.dense import SRHT as SRHT
 from .sketch.dense import GaussianSketch as GaussianSketch
 from .sketch.inner import sketched_inner as sketched_inner
+from .sketch.inner import sketched_volume as sketched_volume
 from .sketch.leverage import LeverageSampling as LeverageSampling
 from .sketch.leverage import leverage_scores as leverage_scores
 from .sketch.leverage import sketched_leverage_scores as sketched_leverage_scores
@@ -51,6 +52,5 @@ from .sketch.products import sketched_star as sketched_star
 from .sketch.products import sketched_wedge as sketched_wedge
 from .sketch.sparse import SJLT as SJLT
 from .sketch.sparse import SparseSign as SparseSign
-from .sketch.volume import sketched_volume as sketched_volume
 
 __version__: str

@@ -4,7 +4,6 @@ import math
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.basis.keys import check_size
@@ -175,17 +174,11 @@ class Products(Storage):
         True if the smallest singular value of q_iᵀ G q_j, q orthonormal in coordinates, is at most ``rtol`` times the
         largest entry of G; by default 64·√k·eps. Zero is null.
         """
-        size = np.linalg.svd(self._gram_of_basis(), compute_uv=False).min(axis=-1, initial=np.inf)
-        return truth((size <= self._null_rtol(rtol)) | (self._frame.sign == 0))
-
-    def _gram_of_basis(self) -> NDArray[np.float64]:
-        """Return q_iᵀ G q_j / 2^n of the orthonormal basis in coordinates."""
+        limit = 16 * default_rtol(self.grade, self.dtype) if rtol is None else check_tolerance(rtol, 0.0, "Blade")
         Q = self._frame.basis
-        gram: NDArray[np.float64] = lowered(self.algebra.form, Q)[0] @ Q.swapaxes(-1, -2)
-        return gram
-
-    def _null_rtol(self, rtol: float | None) -> float:
-        return 16 * default_rtol(self.grade, self.dtype) if rtol is None else check_tolerance(rtol, 0.0, "Blade")
+        gram = lowered(self.algebra.form, Q)[0] @ Q.swapaxes(-1, -2)  # q_iᵀ G q_j / 2^n
+        size = np.linalg.svd(gram, compute_uv=False).min(axis=-1, initial=np.inf)
+        return truth((size <= limit) | (self._frame.sign == 0))
 
     def same_orientation(self, b: Any) -> Any:
         """Tell whether the Euclidean inner product in coordinates with another blade of the same grade is positive.

@@ -137,22 +137,22 @@ def test_star_of_hyperplanes_is_the_cross_product():
             np.testing.assert_allclose(star.log_norm(), log_norm, rtol=1e-12, atol=1e-9)
 
 
-def test_nothing_overflows_in_five_thousand_dimensions():
+def test_nothing_overflows_in_a_thousand_dimensions():
     rng = np.random.default_rng(5)
-    X, Y = rng.standard_normal((2, 40, 5000))
+    X, Y = rng.standard_normal((2, 30, 1000))
     want_sign, want = np.linalg.slogdet(X @ Y.T)
     for a in SCALES:
         for b in SCALES:
             sign, log = cr.Blade(a * X).log_inner(cr.Blade(b * Y))
             assert sign == want_sign
-            np.testing.assert_allclose(log, want + 40 * (np.log(a) + np.log(b)), rtol=1e-12)
+            np.testing.assert_allclose(log, want + 30 * (np.log(a) + np.log(b)), rtol=1e-12)
     A = cr.Blade(1e150 * X)
-    np.testing.assert_allclose(A.log_norm(), np.linalg.slogdet(X @ X.T)[1] / 2 + 40 * np.log(1e150), rtol=1e-12)
+    np.testing.assert_allclose(A.log_norm(), np.linalg.slogdet(X @ X.T)[1] / 2 + 30 * np.log(1e150), rtol=1e-12)
     assert (A ^ cr.Blade(Y)).log_norm() < np.inf
     assert A.isclose(A.orthonormalized(), 1e-10)
     assert (A * 1e300).scaled(-1e6).log_norm() < -9e5
-    sign, log = cr.Blade(X, cr.Algebra(2500, 2500)).log_inner(cr.Blade(Y, cr.Algebra(2500, 2500)))
-    metric = np.repeat([1.0, -1.0], 2500)
+    sign, log = cr.Blade(X, cr.Algebra(500, 500)).log_inner(cr.Blade(Y, cr.Algebra(500, 500)))
+    metric = np.repeat([1.0, -1.0], 500)
     assert (sign, pytest.approx(log)) == tuple(np.linalg.slogdet((X * metric) @ Y.T))
     with pytest.warns(RuntimeWarning, match="overflow"):
         assert A.norm() == np.inf
@@ -180,7 +180,7 @@ def test_scales_and_precision():
     assert cr.Blade(np.eye(2), cr.Algebra(metric=[[1e-150, 0], [0, -2e-150]])).log_norm_squared()[1] == pytest.approx(
         np.log(2e-150 * 1e-150)
     )
-    large = cr.Blade(np.random.default_rng(8).standard_normal((60, 2000)).astype(np.float32))
+    large = cr.Blade(np.random.default_rng(8).standard_normal((40, 500)).astype(np.float32))
     np.testing.assert_allclose(large.log_norm(), cr.Blade(large.factors.astype(float)).log_norm(), rtol=1e-12)
 
 
@@ -193,7 +193,7 @@ def test_integers_stay_exact_in_multivectors():
 
 def test_dependent_vectors_make_zero():
     rng = np.random.default_rng(9)
-    for k, d in ((1, 4), (2, 2), (3, 4), (6, 6), (20, 50), (90, 120)):
+    for k, d in ((1, 4), (2, 2), (3, 4), (6, 6), (20, 50), (70, 90)):
         X = rng.standard_normal((k, d))
         X[-1] = rng.standard_normal(k - 1) @ X[:-1] if k > 1 else 0
         for scale in (*SCALES, np.logspace(-100, 100, k)[:, None]):
@@ -404,9 +404,9 @@ def test_volumes_by_the_gram_matrix_are_as_good_as_by_a_frame(k, d, dtype):
         assert one.is_zero == B.is_zero[i]
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4, 20, 120])
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 20, 70])
 def test_log_norms_of_rows_of_all_lengths_are_those_of_a_factorisation(k):
-    """One blade by itself, in float64, has a way of its own; with 120 rows the determinant is beyond the floats."""
+    """One blade by itself, in float64, has a way of its own; with 70 rows the determinant is beyond the floats."""
     rng = np.random.default_rng(k)
     for spread in (0, 2, 9, 40, 500):
         X = rng.standard_normal((k, 3 * k)) * 2.0 ** rng.uniform(-spread, spread, (k, 1))

@@ -126,11 +126,11 @@ def test_join_and_meet_agree_with_multivectors():
 
 def test_join_and_meet_of_large_blades_scales_and_batches():
     rng = np.random.default_rng(3)
-    d = 400
-    M, first, second = (cr.Blade(rng.standard_normal((k, d))) for k in (7, 20, 30))
+    d = 120
+    M, first, second = (cr.Blade(rng.standard_normal((k, d))) for k in (5, 12, 15))
     for s in SCALES:
         A, B = (first ^ M) * s, (M ^ second) / s
-        assert (A.join(B).grade, A.meet(B).grade) == (57, 7)
+        assert (A.join(B).grade, A.meet(B).grade) == (32, 5)
         assert A.join(B).isclose((first ^ M ^ second).normalized(), 1e-7) or A.join(B).isclose(
             -(first ^ M ^ second).normalized(), 1e-7
         )
@@ -370,10 +370,10 @@ def test_large_frames_are_orthonormal_and_keep_the_blade(k, d):
 
 
 def test_joins_and_meets_of_large_blades_with_and_without_common_vectors():
-    """(M join(A, B)) = A ∧ B without common vectors; with some, J = A'∧M∧B', at d = 900 and in a batch."""
+    """(M join(A, B)) = A ∧ B without common vectors; with some, J = A'∧M∧B', at d = 300 and in a batch."""
     rng = np.random.default_rng(0)
     for shape in ((), (2,)):
-        X, Y = rng.standard_normal((2, *shape, 20, 900))
+        X, Y = rng.standard_normal((2, *shape, 20, 300))
         A, B = cr.Blade(X), cr.Blade(Y)
         J, M = A.join(B), A.meet(B)
         assert M.grade == 0

@@ -9,8 +9,7 @@ from scipy.special import stdtrit
 
 import clifford_rand as cr
 from clifford_rand import SJLT, GaussianSketch, SparseSign
-from clifford_rand.sketch.inner import mean_interval
-from clifford_rand.sketch.volume import SketchedVolume, log_volume_moments
+from clifford_rand.sketch.inner import SketchedVolume, log_volume_moments, mean_interval
 from support.geometry import gaussian
 from support.pairwise import pairwise
 from support.refusals import refused
