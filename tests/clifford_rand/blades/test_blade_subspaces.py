@@ -315,14 +315,11 @@ def test_null_blades():
     assert (null ^ cr.Blade([[0, 1.0, 0]], alg)).is_null() is True  # tangent to the cone
     assert (null ^ cr.Blade([[0, 0, 1.0]], alg)).is_null() is False
     assert cr.Blade(np.zeros((0, 3)), alg).is_null() is False
-    for call, message in [
-        (lambda: null.project_vectors([1.0, 2, 3]), "must be not null"),
-        (lambda: null.project(np.ones(3)), r"To project vectors x use blade.project_vectors\(x\)"),
-        (lambda: cr.Blade(np.eye(3)).project_vectors(np.ones(2)), r"of shape \(..., 3\). Got shape \(2,\)"),
-        (lambda: cr.Blade(np.ones((2, 3))).project_vectors(np.ones(3)), "other than zero"),
-        (lambda: cr.Blade(np.ones((2, 1, 3))).project_vectors(np.ones((3, 3))), "leading axes that fit the batch"),
-    ]:
-        refused(message, call)
+    refused("must be not null", null.project_vectors, [1.0, 2, 3])
+    refused(r"To project vectors x use blade.project_vectors\(x\)", null.project, np.ones(3))
+    refused(r"of shape \(..., 3\). Got shape \(2,\)", cr.Blade(np.eye(3)).project_vectors, np.ones(2))
+    refused("other than zero", cr.Blade(np.ones((2, 3))).project_vectors, np.ones(3))
+    refused("leading axes that fit the batch", cr.Blade(np.ones((2, 1, 3))).project_vectors, np.ones((3, 3)))
 
 
 def greedy(Q):

@@ -229,13 +229,10 @@ def test_derivations():
 def test_failures():
     alg = cr.Algebra(2)
     f = cr.LinearMap(alg, np.eye(2))
-    for call, message in [
-        (lambda: cr.LinearMap(alg, np.eye(3)), r"parameter of LinearMap must be an array of shape \(\.\.\., 2, 2\)"),
-        (lambda: cr.LinearMap(2, np.eye(2)), "'algebra' parameter of LinearMap must be an Algebra"),
-        (lambda: f(cr.Algebra(3).e1), "a multivector of Algebra"),
-        (lambda: cr.LinearMap.identity(cr.Algebra(3)) @ f, r"a map into Algebra\(3\)"),
-    ]:
-        refused(message, call)
+    refused(r"parameter of LinearMap must be an array of shape \(\.\.\., 2, 2\)", cr.LinearMap, alg, np.eye(3))
+    refused("'algebra' parameter of LinearMap must be an Algebra", cr.LinearMap, 2, np.eye(2))
+    refused("a multivector of Algebra", f, cr.Algebra(3).e1)
+    refused(r"a map into Algebra\(3\)", lambda: cr.LinearMap.identity(cr.Algebra(3)) @ f)
     for matrix in (np.zeros((2, 2)), np.zeros((2, 2), dtype=int), np.array([[T, T], [T, T]]), [[1.0, 1], [1, 1]]):
         refused("'f' parameter of inverse must be a map with an inverse", cr.LinearMap(alg, matrix).inverse)
     between = cr.LinearMap(alg, np.ones((3, 2)), cr.Algebra(3))

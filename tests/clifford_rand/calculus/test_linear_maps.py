@@ -23,22 +23,10 @@ def test_an_outermorphism_keeps_wedges():
         x = source.random_multivector(rng, grades=1)
         np.testing.assert_allclose(x.outermorphism(F, target).values, F @ x.values, rtol=1e-13, atol=1e-13)
         assert source.scalar(3.0).outermorphism(F, target) == target.scalar(3.0)
-
-
-def test_minors_determinants_and_composition():
-    rng = np.random.default_rng(2)
-    for d in range(1, 8):
-        alg = cr.Algebra(d)
-        F, H = rng.standard_normal((2, d, d))
-        np.testing.assert_allclose((alg.I * 1.0).outermorphism(F)["1"], 0)
-        np.testing.assert_allclose((alg.I * 1.0).outermorphism(F).values[0], np.linalg.det(F), rtol=1e-10)
-        A = alg.random_multivector(rng)
-        assert A.outermorphism(F).outermorphism(H).isclose(A.outermorphism(H @ F), rtol=1e-10)
-        assert A.outermorphism(np.eye(d)) == A
-        if d >= 2:  # coefficient on e_1 ∧ e_d is a 2 × 2 minor
-            image = alg.blade(alg.names.blade(3)).outermorphism(F)
-            minor = np.linalg.det(F[np.ix_([0, d - 1], [0, 1])])
-            np.testing.assert_allclose(image[alg.names.blade(1 | 1 << (d - 1))], minor, rtol=1e-12)
+        if min(d, e) >= 2:  # the coefficient on e_1 ∧ e_e is a 2 × 2 minor
+            image = source.blade(source.names.blade(3)).outermorphism(F, target)
+            minor = np.linalg.det(F[np.ix_([0, e - 1], [0, 1])])
+            np.testing.assert_allclose(image[target.names.blade(1 | 1 << (e - 1))], minor, rtol=1e-12)
 
 
 def test_the_shears_agree_with_the_minors():
@@ -69,6 +57,7 @@ def test_batches_and_dtypes_of_maps():
     assert alg.I.outermorphism(whole).values[0] == round(np.linalg.det(whole))
     sparse = alg.e12 + 2 * alg.e34
     assert sparse.outermorphism(whole) == sparse.dense().outermorphism(whole)
+    assert A[0].outermorphism(np.eye(4)) == A[0]
     half = np.array([[Fraction(int(v), 3) for v in row] for row in whole], dtype=object)
     symbols = sp.Matrix(3, 3, sp.symbols("f:9"))
     assert sp.expand(cr.Algebra(3).I.outermorphism(symbols).values[0] - symbols.det()) == 0
@@ -190,23 +179,20 @@ def test_every_basis_of_spinors_is_a_representation(signature, basis):
 
 def test_failures():
     alg = cr.Algebra(3)
-    for call, message in [
-        (lambda: alg.e1.outermorphism(np.eye(2)), r"of outermorphism must be an array of shape \(\.\.\., 3, 3\)"),
-        (lambda: alg.e1.outermorphism(np.ones((2, 3))), "with target="),
-        (lambda: alg.e1.outermorphism([["a"] * 3] * 3), "a matrix of numbers or symbols"),
-        (lambda: alg.reciprocal_frame([alg.e1 + alg.e2, 2 * alg.e1 + 2 * alg.e2]), "matrix a_i · a_j is not singular"),
-        (lambda: alg.reciprocal_frame([(alg.e1 + alg.e2).astype(object), 2 * alg.e1 + 2 * alg.e2]), "is not singular"),
-        (lambda: cr.Algebra.pga(2).reciprocal_frame(cr.Algebra.pga(2).basis_vectors()), "a_i · a_j is not singular"),
-        (lambda: alg.reciprocal_frame([alg.e12]), "'vectors' parameter of reciprocal_frame must be vectors"),
-        (lambda: alg.reciprocal_frame([alg.e1] * 4), "at most 3 vectors"),
-        (lambda: alg.reciprocal_frame([]), "at least one vector"),
-        (lambda: alg.reciprocal_frame([cr.Algebra(2).e1]), "must be of Algebra"),
-        (lambda: cr.Algebra(13).scalar(1.0).left_matrix(), "d ≤ 12"),
-        (lambda: cr.Algebra.pga(2).e1.spinor_matrix(), "orthogonal with squares 1 and -1"),
-        (lambda: alg.from_left_matrix(np.ones((8, 8))), "the matrix of a product"),
-        (lambda: alg.from_left_matrix(np.ones((4, 4))), r"an array of shape \(\.\.\., 8, 8\)"),
-    ]:
-        refused(message, call)
+    refused(r"of outermorphism must be an array of shape \(\.\.\., 3, 3\)", alg.e1.outermorphism, np.eye(2))
+    refused("with target=", alg.e1.outermorphism, np.ones((2, 3)))
+    refused("a matrix of numbers or symbols", alg.e1.outermorphism, [["a"] * 3] * 3)
+    refused("matrix a_i · a_j is not singular", alg.reciprocal_frame, [alg.e1 + alg.e2, 2 * alg.e1 + 2 * alg.e2])
+    refused("is not singular", alg.reciprocal_frame, [(alg.e1 + alg.e2).astype(object), 2 * alg.e1 + 2 * alg.e2])
+    refused("a_i · a_j is not singular", cr.Algebra.pga(2).reciprocal_frame, cr.Algebra.pga(2).basis_vectors())
+    refused("'vectors' parameter of reciprocal_frame must be vectors", alg.reciprocal_frame, [alg.e12])
+    refused("at most 3 vectors", alg.reciprocal_frame, [alg.e1] * 4)
+    refused("at least one vector", alg.reciprocal_frame, [])
+    refused("must be of Algebra", alg.reciprocal_frame, [cr.Algebra(2).e1])
+    refused("d ≤ 12", cr.Algebra(13).scalar(1.0).left_matrix)
+    refused("orthogonal with squares 1 and -1", cr.Algebra.pga(2).e1.spinor_matrix)
+    refused("the matrix of a product", alg.from_left_matrix, np.ones((8, 8)))
+    refused(r"an array of shape \(\.\.\., 8, 8\)", alg.from_left_matrix, np.ones((4, 4)))
 
 
 def test_matrices_back_to_multivectors():
@@ -222,10 +208,7 @@ def test_matrices_back_to_multivectors():
             assert (alg.from_right_matrix(A.right_matrix()) == A).all()
             assert (alg.from_left_matrix(A.left_matrix()) == A).all()
     alg = cr.Algebra(3)
-    for call, message in [
-        (lambda: alg.from_spinor_matrix(np.eye(4)), r"from_spinor_matrix must be an array of shape \(..., 2, 2\)"),
-        (lambda: alg.from_spinor_matrix(np.full((2, 2, 2), None)), "numeric"),
-        (lambda: cr.Algebra(2, 0, 1).from_spinor_matrix(np.eye(4)), "squares 1 and -1"),
-        (lambda: alg.from_right_matrix(alg.e1.left_matrix()), "product X ↦ X A"),
-    ]:
-        refused(message, call)
+    refused(r"from_spinor_matrix must be an array of shape \(..., 2, 2\)", alg.from_spinor_matrix, np.eye(4))
+    refused("numeric", alg.from_spinor_matrix, np.full((2, 2, 2), None))
+    refused("squares 1 and -1", cr.Algebra(2, 0, 1).from_spinor_matrix, np.eye(4))
+    refused("product X ↦ X A", alg.from_right_matrix, alg.e1.left_matrix())
