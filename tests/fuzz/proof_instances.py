@@ -5,16 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand_nn import (
-    ConvexNetworkClassifier,
-    ConvexNetworkRegressor,
-    ConvexReLUClassifier,
-    ConvexReLURegressor,
-    CrossProductLassoClassifier,
-    CrossProductLassoRegressor,
-    GatedReLUClassifier,
-    GatedReLURegressor,
-)
+import clifford_rand_nn as cn
 from clifford_rand_nn.claims import GatedClaim, KernelClaim
 from clifford_rand_nn.datafits.registry import LOSSES
 from fuzz import hard_rows
@@ -59,24 +50,22 @@ def instance(rng, family, outputs=2):
 
 
 def _model(rng, family, classes, loss, options):
-    beta = float(10.0 ** rng.uniform(-6, 0))
+    beta, side = float(10.0 ** rng.uniform(-6, 0)), "Classifier" if classes else "Regressor"
     if family == "network":
-        kind = ConvexNetworkClassifier if classes else ConvexNetworkRegressor
         few = {"n_neurons": int(rng.integers(1, 8)), "gates": "cross"} if rng.random() < 0.3 else {}
         own = {"loss": "squared" if few or loss == "squared" else "logistic"} if classes else {}
-        return kind(beta="auto" if rng.random() < 0.5 else beta, max_time=5.0, **few, **own)
+        beta = "auto" if rng.random() < 0.5 else beta
+        return getattr(cn, "ConvexNetwork" + side)(beta=beta, max_time=5.0, **few, **own)
     bias, intercept = [("free", True), (False, False), (False, True), ("penalized", True)][rng.integers(4)]
     options |= {"beta": beta, "loss": loss, "bias": bias, "fit_intercept": intercept, "tol": 1e-6, "max_time": 5.0}
     if family == "lasso":
-        kind = CrossProductLassoClassifier if classes else CrossProductLassoRegressor
-        return kind(penalty=str(rng.choice(["l1", "l2"])), **options)
+        return getattr(cn, "CrossProductLasso" + side)(penalty=str(rng.choice(["l1", "l2"])), **options)
     if family == "gated":
-        kind = GatedReLUClassifier if classes else GatedReLURegressor
         gates = {"n_gates": int(rng.integers(1, 12)), "gates": str(rng.choice(["cross", "gaussian"]))}
-        return kind(penalty=str(rng.choice(["group_l2", "ridge"])), random_state=0, **gates, **options)
-    kind = ConvexReLUClassifier if classes else ConvexReLURegressor
+        penalty = str(rng.choice(["group_l2", "ridge"]))
+        return getattr(cn, "GatedReLU" + side)(penalty=penalty, random_state=0, **gates, **options)
     gates = {"gates": "exhaustive"} if rng.random() < 0.5 else {"n_gates": 4, "random_state": 0}
-    return kind(penalty=str(rng.choice(["group_l2", "group_l1"])), **gates, **options)
+    return getattr(cn, "ConvexReLU" + side)(penalty=str(rng.choice(["group_l2", "group_l1"])), **gates, **options)
 
 
 def attack(rng, one, starts):
@@ -97,7 +86,7 @@ def attack(rng, one, starts):
     for name, said in (("fit", proof), ("verify", again)):
         if said.dual > min(own, lowest) + slack + 1e-9 * abs(lowest):
             found.append(f"{name}'s bound {said.dual:.15g} above a network of {min(own, lowest):.15g} ({said.scope})")
-    if isinstance(one.model, ConvexReLUClassifier | ConvexReLURegressor) and proof.claim.family.kind == "gates":
+    if isinstance(one.model, cn.ConvexReLUClassifier | cn.ConvexReLURegressor) and proof.claim.family.kind == "gates":
         wide = proof.over_all_neurons(one.X, one.y, *(() if one.weights is None else (one.weights,)))
         with np.errstate(over="ignore"):  # weights of columns of zeros
             lowest = descents(rng, wide, one.X, y, loss, weights, one.delta, starts)[1]
@@ -207,11 +196,8 @@ def _kernel(kernel, rows, others):
         return np.column_stack([Z, np.full(len(Z), np.longdouble(kernel.bias))]) if kernel.bias else Z
 
     z, w = made(rows), made(others)
-    a, b = (
-        (z, w)
-        if kernel.angle is None
-        else (z @ kernel.angle.astype(np.longdouble), w @ kernel.angle.astype(np.longdouble))
-    )
+    angle_map = np.eye(z.shape[1]) if kernel.angle is None else kernel.angle
+    a, b = z @ angle_map.astype(np.longdouble), w @ angle_map.astype(np.longdouble)
     lengths, lengths2 = np.sqrt(np.sum(a**2, axis=1)), np.sqrt(np.sum(b**2, axis=1))
     a = a / np.where(lengths > 0, lengths, 1)[:, None]
     b = b / np.where(lengths2 > 0, lengths2, 1)[:, None]
