@@ -1,5 +1,6 @@
 """Three paths to a cross product, and the rule that chooses one."""
 
+import math
 import sys
 from functools import partial
 from typing import Any
@@ -41,20 +42,14 @@ def ordinary_pairs(X: NDArray[Any], index: NDArray[np.int64] | None, rtol: float
     """
     m = len(X) // 2 if index is None else len(index)
     most = 2.0 ** (np.finfo(X.dtype).maxexp // 4)
-    vector = np.empty((m, 3), X.dtype)
     if not _pairs_by_kernel(m):
-        for start in range(0, m, _PAIRS_AT_A_TIME):
-            part = slice(start, start + _PAIRS_AT_A_TIME)
-            some = X.reshape(m, 2, 3)[part] if index is None else X.take(index[part], axis=0)
-            if not _write_pairs(some.transpose(1, 2, 0), rtol, most, vector[part]):
-                return None
-        return vector if m else None
+        return _pairs_by_numpy(X, index, rtol, most) if m else None
     from clifford_rand.kernels.null_vectors import pair_crosses
 
     if not (X.flags.c_contiguous and X.flags.writeable):  # Numba compiles once more for a read-only array
         X = X.copy()
     pairs = np.empty((0, 2), np.int64) if index is None else np.require(index, np.int64, ["C", "W"])
-    ordinary: list[bool] = []
+    vector, ordinary = np.empty((m, 3), X.dtype), list[bool]()
 
     def run(part: slice) -> None:
         chosen = pairs if index is None else pairs[part]
@@ -65,6 +60,18 @@ def ordinary_pairs(X: NDArray[Any], index: NDArray[np.int64] | None, rtol: float
     else:
         for_each_slice(run, m, least=2**14)
     return vector if all(ordinary) else None
+
+
+def _pairs_by_numpy(X: NDArray[Any], index: NDArray[np.int64] | None, rtol: float, most: float) -> NDArray[Any] | None:
+    """Return the cross products (m, 3) of pairs of rows, None if a row has no peak from 1/most to most/3."""
+    m = len(X) // 2 if index is None else len(index)
+    vector = np.empty((m, 3), X.dtype)
+    for start in range(0, m, _PAIRS_AT_A_TIME):
+        part = slice(start, start + _PAIRS_AT_A_TIME)
+        some = X.reshape(m, 2, 3)[part] if index is None else X.take(index[part], axis=0)
+        if not _write_pairs(some.transpose(1, 2, 0), rtol, most, vector[part]):
+            return None
+    return vector
 
 
 def _write_pairs(pairs: NDArray[Any], rtol: float, most: float, vector: NDArray[Any]) -> bool:
@@ -122,18 +129,10 @@ def by_closed_form(
     shift = np.frexp(peaks)[1]
     shift[np.abs(shift) <= np.finfo(X.dtype).maxexp // 4] = 0
     if shift.any():
-        X, peaks = np.ldexp(X, -shift[:, None]), np.ldexp(peaks, -shift)
+        X = np.ldexp(X, -shift[:, None])
         exponent += shift[index].sum(axis=-1)
-    (i, j), (a, b, c) = index.T, X.T
-    vector = np.empty((m, 3), X.dtype)
-    # three columns at a time: np.cross does the same arithmetic on views of stride 3, five times as slowly
-    ai, bi, ci, aj, bj, cj = a[i], b[i], c[i], a[j], b[j], c[j]
-    np.subtract(bi * cj, ci * bj, out=vector[:, 0])
-    np.subtract(ci * aj, ai * cj, out=vector[:, 1])
-    np.subtract(ai * bj, bi * aj, out=vector[:, 2])
-    deficient = row_peaks(vector) <= rtol * (peaks[i] * peaks[j])
-    vector[deficient] = 0.0
-    return ScaledVectors(vector, exponent)
+    vector = _pairs_by_numpy(X, index, rtol, math.inf)  # zero rows are in range, too
+    return ScaledVectors(np.asarray(vector), exponent)
 
 
 def by_kernel(X: NDArray[Any], index: NDArray[np.int64], rtol: float) -> ScaledVectors:

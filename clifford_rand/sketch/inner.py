@@ -267,7 +267,7 @@ def _cumulant(n: int, k: int, r: int) -> float:
     """Return cumulant n ≥ 2 of the sum of log χ with r, r-1, …, r-k+1 degrees of freedom."""
     from scipy.special import polygamma
 
-    return float(np.sum(polygamma(n - 1, (r - np.arange(k)) / 2))) / 2**n
+    return float(np.sum(polygamma(n - 1, (r - np.arange(k)) / 2))) / 2.0**n
 
 
 def sketched_volume(
