@@ -73,14 +73,14 @@ def _fitted(model, *data):
 
 NESTED = {  # runs of which solvers are steps, of which one may be interrupted
     "majorized": lambda: MajorizeMinimize(tol=1e-9).solve(SOFTMAX),
-    "relu, chosen": _fitted(ConvexReLUClassifier(5, random_state=0), X, SIGNS),
+    "relu, chosen": _fitted(ConvexReLUClassifier(2, random_state=0), X[:30], SIGNS[:30]),
     "relu, beta": _fitted(ConvexReLURegressor(20, beta=1e-4, max_iter=4, random_state=0), X, Y),
-    "few": _fitted(ConvexNetworkRegressor(n_neurons=2), X[:20], Y[:20]),
+    "few": _fitted(ConvexNetworkRegressor(n_neurons=2, beta=0.1), X[:20], Y[:20]),
     "refined": _fitted(GatedReLURegressor(8, beta=1e-3, refine=2, random_state=0), X, Y),
     "shards": _fitted(GatedReLUClassifier(1, beta=1e-3, tol=1e-6, random_state=0), Shards([X], [SIGNS])),
-    "shards, chosen": _fitted(GatedReLUClassifier(6, random_state=0), Shards([X], [SIGNS])),
+    "shards, chosen": _fitted(GatedReLUClassifier(2, random_state=0, tol=1e-3), Shards([X], [SIGNS])),
 }
-LONG = ("relu, chosen", "few", "shards, chosen")
+LONG = ("relu, chosen", "shards, chosen")
 OURS = [name for name in SOLVERS if name != "cvxpy"]  # a foreign solver is interrupted as a whole
 
 

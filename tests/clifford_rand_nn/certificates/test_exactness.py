@@ -1,12 +1,13 @@
-"""What equals what: the Lasso, the convex program over all patterns, the network; each solved by another method."""
+"""Equal optima of the Lasso, the program over all patterns and the network, and the bracket of unit l2 columns."""
 
 import warnings
 
 import numpy as np
 import pytest
-from scipy.optimize import check_grad, minimize
+from scipy.optimize import check_grad, linprog, minimize
 from sklearn.exceptions import ConvergenceWarning
 
+from clifford_rand import ArgumentError
 from clifford_rand_nn import (
     CrossProductLassoRegressor,
     GatedReLURegressor,
@@ -30,6 +31,11 @@ BETA = 0.03
 KINDS = ["random", "repeated", "flat", "integer", "wide"]
 
 
+def lasso_optimum(X, y, norm, family="mixed", bias=False, beta=BETA):
+    pricer = BlockPricer(X, cross_product_dictionary(X, norm, bias=bias, family=family))
+    return WorkingSet(tol=1e-9).solve(X, y, beta, pricer, fit_intercept=bias)
+
+
 def rows(kind, d, rng):
     n = 2 if kind == "wide" else 6
     X = rng.standard_normal((n, d))
@@ -44,7 +50,6 @@ def rows(kind, d, rng):
 
 @pairwise({"bias": [True, False], "loss": ["squared", "logistic", "huber"], "kind": KINDS})
 def test_one_lasso_is_the_network_for_p_1(kind, loss, bias):
-    """Lasso over rows of [X; I] = program over all patterns = objective of the decoded network, for d = 1, 2, 3."""
     rng = np.random.default_rng(KINDS.index(kind))
     for d in (1, 2, 3):
         X = rows(kind, d, rng)
@@ -53,10 +58,8 @@ def test_one_lasso_is_the_network_for_p_1(kind, loss, bias):
         options = {"loss": loss, "fit_intercept": bias}
         pricer = BlockPricer(X, cross_product_dictionary(X, "l1", bias=bias))
         lasso = WorkingSet(tol=1e-9).solve(X, y, BETA, pricer, **options)
-        patterns = enumerate_patterns(X, bias)
-        program = ConvexReLUProblem(X, y, patterns, BETA, penalty="group_l1", bias=bias, **options)
-        found = ConeInteriorPoint(tol=1e-9).solve(program)
-        assert lasso.objective == pytest.approx(found.objective, rel=1e-7)
+        program = ConvexReLUProblem(X, y, enumerate_patterns(X, bias), BETA, penalty="group_l1", bias=bias, **options)
+        assert lasso.objective == pytest.approx(ConeInteriorPoint(tol=1e-9).solve(program).objective, rel=1e-7)
         network = TwoLayerNetwork.from_neurons(lasso.coefficients, 1)
         f = network.predict(X)[:, None]
         assert program.datafit.value(f) + BETA * network.penalty(1) == pytest.approx(lasso.objective, rel=1e-12)
@@ -65,12 +68,10 @@ def test_one_lasso_is_the_network_for_p_1(kind, loss, bias):
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_no_descent_from_anywhere_is_better(bias):
-    """The non-convex problem with n + 1 neurons, smooth in the parts of the weights, from 30 random points."""
+    """The non-convex problem with n + 1 neurons, smooth in the parts of the weights, from 15 random points."""
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((6, 2)), rng.standard_normal(6)
-    pricer = BlockPricer(X, cross_product_dictionary(X, "l1", bias=bias))
-    optimum = WorkingSet(tol=1e-10).solve(X, y, BETA, pricer, fit_intercept=bias).objective
-    m = 7
+    optimum, m = lasso_optimum(X, y, "l1", bias=bias).objective, 7
 
     def value_and_gradient(x):
         plus, minus = x[: 2 * m].reshape(m, 2), x[2 * m : 4 * m].reshape(m, 2)
@@ -89,7 +90,7 @@ def test_no_descent_from_anywhere_is_better(bias):
         )
         return 0.5 * np.mean(r**2) + 0.5 * BETA * (norms @ norms + alpha @ alpha), np.concatenate(parts)
 
-    starts = np.abs(rng.standard_normal((30, 6 * m + 1)))
+    starts = np.abs(rng.standard_normal((15, 6 * m + 1)))
     assert check_grad(lambda x: value_and_gradient(x)[0], lambda x: value_and_gradient(x)[1], starts[0]) < 1e-5
     bounds = [(0, None)] * (4 * m) + [(None, None)] * (2 * m + 1)
     ends = [minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds).fun for start in starts]
@@ -109,37 +110,27 @@ def test_column_generation_is_the_program_for_p_2(kind):
         assert columns.objective == pytest.approx(ConeInteriorPoint(tol=1e-9).solve(program).objective, rel=1e-7)
 
 
-@pytest.mark.slow
 def test_the_bracket_and_the_order_of_the_programs():
     """L2(β/Γ) ≤ NC(β) ≤ L2(β) ≤ NC(Γβ) ≤ Γ NC(β); gated ≤ ReLU ≤ decomposed gated."""
     rng = np.random.default_rng(20)
-    X, y = rng.standard_normal((8, 3)), rng.standard_normal(8)
+    X, y = rng.standard_normal((6, 3)), rng.standard_normal(6)
     factor = bracket_factor(X)
     assert factor > 1.1
     patterns = enumerate_patterns(X, bias=False)
-    rows_only, all_neurons = (
-        BlockPricer(X, cross_product_dictionary(X, "l2", bias=False)),
-        ConePricer(X, patterns, 2, False),
-    )
 
-    def optimum(pricer, beta):
-        return WorkingSet(tol=1e-9).solve(X, y, beta, pricer, fit_intercept=False).objective
+    def network(beta):
+        return WorkingSet(tol=1e-9).solve(X, y, beta, ConePricer(X, patterns, 2, False), fit_intercept=False).objective
 
-    order = [
-        optimum(rows_only, BETA / factor),
-        optimum(all_neurons, BETA),
-        optimum(rows_only, BETA),
-        optimum(all_neurons, factor * BETA),
-        factor * optimum(all_neurons, BETA),
-    ]
+    least = network(BETA)
+    lasso = [lasso_optimum(X, y, "l2", beta=beta).objective for beta in (BETA / factor, BETA)]
+    order = [lasso[0], least, lasso[1], network(factor * BETA), factor * least]
     assert order == sorted(order)
-    assert order[1] < order[2] * (1 - 1e-6)  # for p = 2 the finite dictionary is not exact
+    assert least < lasso[1] * (1 - 1e-6)  # for p = 2 the finite dictionary is not exact
     flags = {"bias": False, "fit_intercept": False}
-    gated_problem = GatedReLUProblem(X, y, patterns, BETA, **flags)
-    gated = Fista(tol=1e-8).solve(gated_problem)
+    gated = Fista(tol=1e-8).solve(GatedReLUProblem(X, y, patterns, BETA, **flags))
     relu_problem = ConvexReLUProblem(X, y, patterns, BETA, **flags)
     decomposed = cone_decomposition(X, patterns, gated.coefficients)
-    assert gated.objective <= order[1] * (1 + 1e-8) <= relu_problem.network_objective(decomposed)
+    assert gated.objective <= least * (1 + 1e-8) <= relu_problem.network_objective(decomposed)
 
 
 def test_rows_alone_are_not_exact_for_p_1():
@@ -148,19 +139,8 @@ def test_rows_alone_are_not_exact_for_p_1():
     excess = []
     for _ in range(5):
         X, y = rng.standard_normal((5, 3)), rng.standard_normal(5)
-        values = [
-            WorkingSet(tol=1e-9)
-            .solve(
-                X,
-                y,
-                BETA,
-                BlockPricer(X, cross_product_dictionary(X, "l1", bias=False, family=family)),
-                fit_intercept=False,
-            )
-            .objective
-            for family in ("rows", "mixed")
-        ]
-        excess.append(values[0] / values[1] - 1)
+        rows, mixed = (lasso_optimum(X, y, "l1", family).objective for family in ("rows", "mixed"))
+        excess.append(rows / mixed - 1)
     assert min(excess) >= -1e-9
     assert max(excess) > 0.01
 
@@ -209,3 +189,43 @@ def test_on_columns_of_mixed_sizes_a_certificate_has_the_objective_of_its_coeffi
     with pytest.warns(ConvergenceWarning):
         proof = model.fit(X, y).certificate_
     assert proof.primal == pytest.approx(proof.verify(X, y).primal, rel=1e-12)
+
+
+# ---- the factor by which unit l2 cross products bracket the optimum
+
+
+def test_the_factor_in_the_plane_is_that_of_the_widest_chamber():
+    """1 / cos(angle / 2), the angle from sorting the lines."""
+    rng = np.random.default_rng(0)
+    for n in (2, 3, 7):
+        X = rng.standard_normal((n, 2))
+        lines = np.sort(np.mod(np.arctan2(X[:, 1], X[:, 0]), np.pi))
+        widest = np.diff(np.append(lines, lines[0] + np.pi)).max()
+        assert bracket_factor(X) == pytest.approx(1 / np.cos(widest / 2), rel=1e-9)
+
+
+def test_the_factor_of_orthants_one_dimension_and_repeated_rows():
+    """The rays of an orthant are the axes: the shortest convex combination has length 1/sqrt(d)."""
+    for d in (2, 3, 4):
+        assert bracket_factor(np.eye(d)) == pytest.approx(np.sqrt(d))
+    assert bracket_factor(np.array([[2.0], [-1.0]])) == 1.0
+    X = np.random.default_rng(2).standard_normal((4, 3))
+    assert bracket_factor(np.vstack([X, X, 0 * X[:1], -2 * X])) == pytest.approx(bracket_factor(X))
+    with pytest.raises(ArgumentError, match=r"an \(n, d\) array of rank d"):
+        bracket_factor(np.ones((5, 2)))
+
+
+def test_every_direction_is_a_sum_of_rays_of_weight_at_most_the_factor():
+    """The inequality behind the bracket, by a linear program over all cross products in the closed chamber."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((6, 3))
+    factor = bracket_factor(X)
+    rays = cross_product_dictionary(X, "l2", bias=False).neurons().directions
+    worst = 0.0
+    for u in rng.standard_normal((60, 3)):
+        u /= np.linalg.norm(u)
+        side = np.where(X @ u >= 0, 1.0, -1.0)
+        inside = rays[:, (side[:, None] * (X @ rays) >= -1e-9).all(axis=0)]
+        worst = max(worst, linprog(np.ones(inside.shape[1]), A_eq=inside, b_eq=u).fun)
+    assert 1 < worst <= factor * (1 + 1e-9)
+    assert enumerate_patterns(X, bias=False).shape[1] == 32

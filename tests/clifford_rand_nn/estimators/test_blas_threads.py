@@ -21,7 +21,7 @@ def few(size):
 )
 def test_threads_of_blas_change_no_bit(case):
     digests = set()
-    for threads in (1, 2, 3):
+    for threads in (1, 2):
         with threadpool_limits(threads, user_api="blas"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             digests.add(case(2).digest)

@@ -1,180 +1,346 @@
-"""The estimators as scikit-learn users meet them, and what their attributes promise."""
+"""Attributes, certificates and scopes of the gated, constrained and dictionary estimators, and what they can learn."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_moons
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn import ConvexReLURegressor, GatedReLUClassifier, GatedReLURegressor, Gates, spiral
+from clifford_rand_nn import (
+    ConvexReLUClassifier,
+    ConvexReLURegressor,
+    CrossProductLassoClassifier,
+    CrossProductLassoRegressor,
+    GatedReLUClassifier,
+    GatedReLURegressor,
+    Gates,
+    spiral,
+)
 from clifford_rand_nn.problems.duality import gap_above
+from support.pairwise import pairwise
+
+X = np.random.default_rng(0).uniform(-1, 1, (40, 2))
+Y = np.abs(X[:, 0]) - X[:, 1] + 0.1 * np.random.default_rng(1).standard_normal(40)
+TWO = np.stack([Y, X[:, 0] ** 2], axis=1)
+THREE = np.array(["blue", "green", "red"])[np.digitize(Y, np.quantile(Y, [0.33, 0.67]))]
+SIDE = np.where(np.median(Y) < Y, "in", "out")
+FREE = {"bias": "free", "beta": 1e-2}
+NONE = {"bias": False, "fit_intercept": False, "beta": 1e-2}
+GATED, DRAWN = {"n_gates": 10, "random_state": 0}, {"subsample": 50, "random_state": 0}
+ALL = {"gates": "exhaustive"}
+
+REGRESSORS = [
+    GatedReLURegressor(**GATED, **FREE),
+    GatedReLURegressor(**GATED, **NONE, gates="gaussian"),
+    GatedReLURegressor(**GATED, bias=False, beta=1e-2),
+    GatedReLURegressor(**GATED, bias="free", fit_intercept=False, beta=1e-2),
+    ConvexReLURegressor(**ALL, **FREE),
+    ConvexReLURegressor(**ALL, **FREE, penalty="group_l1", loss="huber", huber_delta=0.2),
+    ConvexReLURegressor(**GATED, **NONE),
+    ConvexReLURegressor(**GATED, **FREE, solver="augmented_lagrangian"),
+    ConvexReLURegressor(n_gates=6, random_state=0, **FREE, solver="cvxpy"),
+    CrossProductLassoRegressor(**FREE),
+    CrossProductLassoRegressor(**FREE, **DRAWN, penalty="l2"),
+    CrossProductLassoRegressor(**FREE, penalty="l2", solver="interior_point"),
+    CrossProductLassoRegressor(**NONE, solver="homotopy"),
+    CrossProductLassoRegressor(**FREE, solver="cvxpy", subsample=30, random_state=1),
+]
 
 
-def classes_3(seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((90, 4))
-    return X, np.array(["blue", "green", "red"])[np.argmax(X[:, :3] + 0.3 * rng.standard_normal((90, 3)), axis=1)]
+def norm_of(model):
+    return 1 if getattr(model, "penalty_", model.penalty) in ("l1", "group_l1") else 2
 
 
-@pytest.mark.parametrize("gates", ["cross", "gaussian"])
-@pytest.mark.parametrize(("bias", "fit_intercept"), [(True, True), (False, True), (True, False), (False, False)])
-def test_everything_printed_can_be_recomputed(gates, bias, fit_intercept):
-    X, y = make_moons(80, noise=0.2, random_state=0)
-    model = GatedReLUClassifier(20, gates, beta=0.01, bias=bias, fit_intercept=fit_intercept, random_state=0).fit(X, y)
-    m = model.patterns_.shape[1]
-    assert model.coef_.shape == (m, 2)
-    assert model.gate_intercept_.shape == (m,)
-    np.testing.assert_array_equal(model.gates_.on(X), model.patterns_)
-    f = (
-        sum(model.patterns_[:, i] * (X @ model.coef_[i] + model.gate_intercept_[i]) for i in range(m))
-        + model.intercept_
-    )
-    np.testing.assert_allclose(model.decision_function(X), f, atol=1e-12)
-    np.testing.assert_allclose(model.result_.fitted[:, 0], f, atol=1e-10)
-    t = np.where(y == 1, 1.0, -1.0)
-    objective = np.mean((f - t) ** 2) / 2 + 0.01 * np.linalg.norm(model.coef_, axis=1).sum()
-    assert model.result_.objective == pytest.approx(objective, rel=1e-12)
-    network = model.network_
-    np.testing.assert_allclose(network.predict(X), f, atol=1e-10)
-    assert network.penalty() == pytest.approx(np.linalg.norm(model.coef_, axis=1).sum(), rel=1e-12)
-    active = np.abs(network.W1).sum(axis=1) > 0
-    np.testing.assert_allclose(np.linalg.norm(network.W1[active], axis=1), np.abs(network.w2[active, 0]), rtol=1e-10)
+def recomputed(model):
+    f, p = np.full(len(X), model.intercept_), norm_of(model)
+    for j, v in enumerate(model.coef_):
+        f = f + model.patterns_[:, j] * (X @ v + model.gate_intercept_[j])
+    r = np.abs(f - Y)
+    delta = model.huber_delta if model.loss == "huber" else np.inf
+    loss = np.where(r <= delta, 0.5 * r**2, delta * r - 0.5 * delta**2 if np.isfinite(delta) else 0)
+    return f, loss.mean() + model.beta * np.linalg.norm(model.coef_, ord=p, axis=1).sum()
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_certificate_verifies_from_the_data_alone(loss, n_classes):
-    X, y = classes_3()
-    if n_classes == 2:
-        X, y = X[y != "red"], y[y != "red"]
-    model = GatedReLUClassifier(10, beta=0.05, loss=loss, random_state=0, bias=True).fit(X, y)
-    stored, again = model.certificate_, model.certificate_.verify(X, y)
-    assert again.primal == pytest.approx(stored.primal, rel=1e-10)
-    assert again.dual == pytest.approx(stored.dual, rel=1e-8)
-    assert again.relative_gap < 2e-6
-    assert "over the 10 sampled patterns" in str(again)
-    # What is stored decides nothing: wrong values are corrected, an infeasible dual point is scaled into the bound.
-    forged = replace(stored, primal=0.0, dual=9.9, relative_gap=0.0, dual_point=1.5 * stored.dual_point).verify(X, y)
-    assert forged.primal == pytest.approx(stored.primal, rel=1e-10)
-    assert forged.dual <= stored.primal
-    # It is the data that decide: other labels, another gap.
-    assert model.certificate_.verify(X, np.roll(y, 7)).relative_gap > 0.01
-    with pytest.raises(ArgumentError, match=r"must be the training rows"):
-        model.certificate_.verify(X[:-1], y[:-1])
+@pytest.mark.parametrize("model", REGRESSORS, ids=lambda model: str(model)[:90])
+def test_attributes_network_and_certificate_are_of_one_model(model):
+    model.fit(X, Y)
+    f, objective = recomputed(model)
+    np.testing.assert_allclose(model.predict(X), f, atol=1e-9)
+    np.testing.assert_allclose(model.network_.predict(X), f, atol=1e-9)
+    assert objective == pytest.approx(model.result_.objective, rel=1e-6)
+    assert model.result_.relative_gap <= 1e-5
+    network, p = model.network_, norm_of(model)
+    assert network.penalty(p) == pytest.approx(np.linalg.norm(model.coef_, ord=p, axis=1).sum(), rel=1e-7)
+    norms = np.linalg.norm(network.W1, ord=p, axis=1)
+    np.testing.assert_allclose(norms[norms > 0], np.abs(network.w2[norms > 0, 0]), rtol=1e-7)  # it is balanced
+    if isinstance(model, GatedReLURegressor):
+        np.testing.assert_array_equal(model.gates_.on(X), model.patterns_)
+    stored, again = model.certificate_, model.certificate_.verify(X, Y)
+    assert again.primal == pytest.approx(stored.primal, rel=1e-6)
+    assert again.relative_gap <= stored.relative_gap + 1e-6
+    assert model.certificate_.verify(X, Y[::-1]).relative_gap > 0.01  # other targets: proved nothing
 
 
-def test_multiclass_penalty_of_units():
-    X, y = classes_3()
-    model = GatedReLUClassifier(10, beta=0.02, random_state=0, bias=True).fit(X, y)
-    assert model.coef_.shape == (3, 10, 4)
-    assert model.network_.penalty() == pytest.approx(np.linalg.norm(model.coef_, axis=(0, 2)).sum(), rel=1e-12)
-    np.testing.assert_allclose(model.network_.predict(X), model.result_.fitted, atol=1e-10)
-    np.testing.assert_allclose(model.decision_function(X), model.result_.fitted, atol=1e-10)
+@pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge"])
+@pytest.mark.parametrize("labels", [SIDE, THREE], ids=["two classes", "three"])
+@pytest.mark.parametrize(
+    "model",
+    [GatedReLUClassifier(**GATED), ConvexReLUClassifier(**GATED), CrossProductLassoClassifier(**DRAWN)],
+    ids=lambda model: type(model).__name__,
+)
+def test_classifiers(model, labels, loss):
+    model = clone(model).set_params(loss=loss, beta=1e-3, bias="free", tol=1e-5).fit(X, labels)
+    np.testing.assert_array_equal(model.classes_, np.unique(labels))
+    assert model.predict(X).dtype == labels.dtype
+    assert model.score(X, labels) > 0.8
+    assert hasattr(model, "predict_proba")
+    proof = model.certificate_.verify(X, labels)
+    assert proof.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+    assert proof.relative_gap <= 1.1e-5
+    if labels is THREE:  # the penalty is of units, over all classes
+        assert model.coef_.shape[0] == 3
+        p = 1 if isinstance(model, CrossProductLassoClassifier) else 2
+        weights = np.linalg.norm(model.coef_, axis=(0, 2)).sum() if isinstance(model, GatedReLUClassifier) else None
+        assert weights is None or model.network_.penalty(p) == pytest.approx(weights, rel=1e-9)
+        np.testing.assert_allclose(model.network_.predict(X), model.decision_function(X), atol=1e-9)
 
 
-def test_labels_of_every_kind():
-    X, y = classes_3()
-    for labels in (y, np.array([2, 5, 9])[np.unique(y, return_inverse=True)[1]]):
-        model = GatedReLUClassifier(10, beta=0.01, random_state=0, bias=True).fit(X, labels)
+def test_labels_of_other_kinds():
+    for labels in (np.array([2, 5, 9])[np.unique(THREE, return_inverse=True)[1]], THREE == "red"):
+        model = GatedReLUClassifier(10, beta=0.01, random_state=0).fit(X, labels)
         np.testing.assert_array_equal(model.classes_, np.unique(labels))
         assert model.predict(X).dtype == labels.dtype
-        assert model.score(X, labels) > 0.8
-    model = GatedReLUClassifier(10, beta=0.01, random_state=0, bias=True).fit(X, y == "red")
-    assert model.predict(X).dtype == bool
-
-
-def test_regression_with_several_outputs():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((120, 2))
-    Y = np.stack([np.abs(X[:, 0]), np.maximum(X[:, 1], 0)], axis=1)
-    model = GatedReLURegressor(60, beta=1e-3, random_state=0, bias=True).fit(X, Y)
-    assert model.coef_.shape[0] == 2
-    assert model.predict(X).shape == Y.shape
-    assert model.score(X, Y) > 0.98
-    single = GatedReLURegressor(60, beta=1e-3, random_state=0, bias=True).fit(X, Y[:, 0])
-    assert single.predict(X).shape == (120,)
-    assert isinstance(single.intercept_, float)
-
-
-def test_learns_what_a_line_cannot():
-    X, y = make_moons(400, noise=0.15, random_state=1)
-    Xt, yt = make_moons(400, noise=0.15, random_state=2)
-    assert GatedReLUClassifier(50, beta=1e-3, random_state=0, bias=True).fit(X, y).score(Xt, yt) > 0.95
-
-
-def test_given_gates_and_seeds():
-    X, y = spiral()
-    H, c = np.random.default_rng(0).standard_normal((2, 9)), np.zeros(9)
-    model = GatedReLUClassifier(gates=(H, c), beta=0.01, bias=True).fit(X, y)
-    distinct = np.unique(X @ H >= 0, axis=1).shape[1]
-    assert model.certificate_.scope == f"over the {distinct} given patterns"
-    a, b = (GatedReLUClassifier(5, random_state=s, beta=1e-3, bias=True).fit(X, y).coef_ for s in (3, np.int64(3)))
-    np.testing.assert_array_equal(a, b)
-    r = np.random.RandomState(0)
-    assert not np.array_equal(
-        *(GatedReLUClassifier(5, random_state=r, beta=1e-3, bias=True).fit(X, y).coef_ for _ in range(2))
-    )
-
-
-def test_warns_when_it_stops_early():
-    X, y = spiral()
-    with pytest.warns(ConvergenceWarning, match=r"GatedReLUClassifier: stopped after 2 iterations at a relative gap"):
-        GatedReLUClassifier(10, max_iter=2, random_state=0, beta=1e-3, bias=True).fit(X, y)
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"n_gates": 0}, "'n_gates' parameter of GatedReLUClassifier must be an integer ≥ 1. Got 0 instead"),
-        ({"beta": 0.0}, "'beta' .* a finite number > 0. Got 0.0"),
-        ({"gates": "hash"}, "'gates' .* 'exhaustive', 'cross', 'gaussian', .*'opposite'.* Got 'hash'"),
-        ({"gates": 3}, r"a pair \(directions \(d, m\), offsets \(m,\)\). Got 3"),
-        ({"gates": (np.eye(3), np.zeros(3))}, "in dimension 2, that of X"),
-        ({"penalty": "l1"}, "one of 'group_l2'"),
-        ({"loss": "hinge"}, "'squared', 'logistic'"),
-        ({"solver": "sgd"}, "one of 'auto', 'kernel', 'gram', 'fista', 'cvxpy'"),
-        ({"bias": "yes"}, "'penalized', 'free'"),
-        ({"sketch_dim": 5}, "an integer from 1 to 2. Got 5"),
-    ],
+    "model",
+    [GatedReLURegressor(40, random_state=0), ConvexReLURegressor(8, random_state=0), CrossProductLassoRegressor()],
 )
-def test_bad_parameters(parameters, message):
-    X, y = spiral()
-    with pytest.raises(ArgumentError, match=message):
-        GatedReLUClassifier(**({"beta": 1e-3, "bias": True} | parameters)).fit(X, y)
+def test_several_targets(model):
+    model.set_params(beta=1e-3, tol=1e-5).fit(X, TWO)
+    assert model.predict(X).shape == TWO.shape
+    assert model.score(X, TWO) > 0.8
+    assert model.certificate_.verify(X, TWO).relative_gap <= 1e-4
+    model.fit(X, Y)
+    assert model.predict(X).shape == (40,)
+    assert isinstance(model.intercept_, float)
 
 
-def test_bad_data():
-    X, y = spiral()
-    with pytest.raises(ValueError, match=r"NaN"):
-        GatedReLUClassifier(beta=1e-3, bias=True).fit(np.where(X > 0.5, np.nan, X), y)
-    with pytest.raises(ArgumentError, match=r"labels of at least two classes. Got one class"):
-        GatedReLUClassifier(beta=1e-3, bias=True).fit(X, np.ones(160))
-    with pytest.raises(NotFittedError):
-        GatedReLUClassifier(beta=1e-3, bias=True).predict(X)
+def test_learns_what_a_line_cannot():
+    (rows, y), (new, truth) = (make_moons(200, noise=0.15, random_state=seed) for seed in (1, 2))
+    assert GatedReLUClassifier(50, beta=1e-3, random_state=0, bias="free").fit(rows, y).score(new, truth) > 0.95
+    rows, y = spiral(30)
+    for model in (ConvexReLUClassifier(**ALL), CrossProductLassoClassifier()):
+        assert model.set_params(beta=1e-4, bias="free").fit(rows, y).score(rows, y) > 0.95
+
+
+# ------------------------------------------------------------------ certificates
+
+
+@pytest.mark.parametrize("penalty", ["group_l1", "group_l2"])
+def test_scopes_and_the_global_bound_of_a_subsample(penalty):
+    options = {"penalty": penalty, "tol": 1e-8, **FREE}
+    best = ConvexReLURegressor(**ALL, **options).fit(X, Y)
+    few = ConvexReLURegressor(n_gates=8, random_state=0, **options).fit(X, Y)
+    assert best.certificate_.scope.startswith("global: all")
+    assert few.certificate_.scope.startswith("over the")
+    assert few.certificate_.n_patterns == len(few.candidate_gates_) <= 8
+    wide = few.certificate_.over_all_neurons(X, Y)
+    assert wide.scope.startswith("global: all")
+    assert wide.dual <= best.result_.objective * (1 + 1e-8)
+    assert best.result_.objective <= few.result_.objective * (1 + 1e-8)
+    assert wide.relative_gap > few.certificate_.relative_gap
+    assert best.certificate_.over_all_neurons(X, Y).relative_gap <= 1e-7
+
+
+def test_stored_numbers_decide_nothing():
+    """Wrong values are corrected, an infeasible dual point is scaled or projected into the bound."""
+    gated = GatedReLUClassifier(**GATED, **FREE).fit(X, SIDE).certificate_
+    forged = replace(gated, primal=0.0, dual=9.9, relative_gap=0.0, dual_point=1.5 * gated.dual_point)
+    assert forged.verify(X, SIDE).primal == pytest.approx(gated.primal, rel=1e-10)
+    assert forged.verify(X, SIDE).dual <= gated.primal
+    assert f"over the {gated.n_patterns} sampled patterns" in str(gated)
+    with pytest.raises(ArgumentError, match=r"must be the training rows"):
+        gated.verify(X[:-1], SIDE[:-1])
+    with pytest.raises(ArgumentError, match=r"that of a ReLU network\. Got that of a gated network"):
+        gated.over_all_neurons(X, SIDE)
+    proof = ConvexReLURegressor(**ALL, **FREE).fit(X, Y).certificate_
+    assert replace(proof, dual=proof.primal, dual_point=0 * proof.dual_point).verify(X, Y).relative_gap == 1.0
+    tilted = replace(proof, dual_point=proof.dual_point + 0.1).verify(X, Y)  # the free intercept needs a sum of zero
+    assert tilted.dual == pytest.approx(proof.dual, rel=1e-9)
+    assert np.abs(tilted.dual_point.sum(axis=0)).max() <= 1e-15 * np.abs(tilted.dual_point).sum()
+    assert replace(proof, dual_point=5 * proof.dual_point).verify(X, Y).dual <= proof.primal * (1 + 1e-9)
 
 
 def test_a_network_below_its_bound_is_an_error():
     """`verify` once clamped the gap: a network 7 % below the bound was "within 0.0e+00"."""
-    X, y = spiral(20)
-    few = ConvexReLURegressor(n_gates=5, beta=1e-3, random_state=0, bias=True).fit(X, y).certificate_
-    best = ConvexReLURegressor(gates="exhaustive", beta=1e-3, bias=True).fit(X, y).certificate_
+    rows, y = spiral(20)
+    few = ConvexReLURegressor(n_gates=5, beta=1e-3, random_state=0, bias="free").fit(rows, y).certificate_
+    best = ConvexReLURegressor(**ALL, beta=1e-3, bias="free").fit(rows, y).certificate_
     assert best.primal < 0.93 * few.dual  # of another family, so that the bound is none for it
     with pytest.raises(ArgumentError, match=r"no network is below the bound .* by more than .*Got an objective of"):
-        replace(few, claim=few.claim._replace(network=best.claim.network)).verify(X, y)
-
-
-def test_a_solver_does_not_hide_a_bound_above_its_objective():
+        replace(few, claim=few.claim._replace(network=best.claim.network)).verify(rows, y)
     assert gap_above(1.0, 1.0 + 1e-9, 1.0) == 0.0
     with pytest.raises(ArithmeticError, match=r"above the objective 0\.93 by more than rounding"):
         gap_above(0.93, 1.0, 1.0)
 
 
-def test_units_for_a_bias_alone_are_no_neurons():
-    x = np.array([[-2.0], [-1.0], [1.0], [2.0]])
-    gates = Gates.given(np.array([[1.0, -1.0]]))
-    model = GatedReLURegressor(gates=gates, beta=10.0, tol=1e-9, bias=True).fit(x, np.array([0.0, 0.0, 1.0, 1.0]))
+# ------------------------------------------------------------------ optima
+
+
+def test_solvers_agree():
+    for model, solvers in (
+        (ConvexReLURegressor(n_gates=12, random_state=0), ("column_generation", "interior_point", "cvxpy")),
+        (CrossProductLassoRegressor(penalty="l2"), ("working_set", "interior_point", "homotopy", "cvxpy")),
+    ):
+        model.set_params(beta=5e-3, bias="free")
+        values = [
+            clone(model).set_params(solver=solver, tol=1e-4 if solver == "cvxpy" else 1e-7).fit(X, Y).result_.objective
+            for solver in solvers
+        ]
+        assert np.ptp(values) <= 1e-6 * values[0]
+
+
+def test_programs_over_more_patterns_have_lower_optima():
+    """Gated over all patterns ≤ ReLU over all patterns ≤ ReLU over some of them; the l2 dictionary is above."""
+    options = {"beta": 1e-2, "tol": 1e-7, "bias": False}
+    gated, relu, some, cross = (
+        model.set_params(**options).fit(X[:12], Y[:12])
+        for model in (
+            *(GatedReLURegressor(**ALL), ConvexReLURegressor(**ALL)),
+            *(ConvexReLURegressor(n_gates=4, random_state=0), CrossProductLassoRegressor(penalty="l2")),
+        )
+    )
+    assert gated.certificate_.scope == "global: all 24 patterns enumerated"
+    values = [model.result_.objective for model in (gated, relu, some)]
+    assert values == sorted(values)
+    assert relu.result_.objective <= cross.result_.objective * (1 + 1e-7)
+
+
+@pytest.mark.parametrize("solver", ["interior_point", "column_generation", "cvxpy"])
+@pytest.mark.parametrize("penalty", ["group_l1", "group_l2"])
+def test_networks_are_basic(solver, penalty):
+    """At most n - 1 neurons beside an intercept, and no two of one pattern and sign, whoever solved."""
+    options = {"penalty": penalty, "solver": solver, "tol": 1e-4, "random_state": 0}
+    network = ConvexReLURegressor(n_gates=40, beta=1e-3, bias="free", **options).fit(X[:12], Y[:12]).network_
+    assert 0 < network.n_neurons <= 11
+    activations = network.to_neurons().neurons.columns(X[:12])
+    assert np.linalg.matrix_rank(activations - activations.mean(axis=0), tol=1e-9) == network.n_neurons
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ConvexReLURegressor(**ALL, bias="free"),
+        ConvexReLURegressor(n_gates=6, random_state=0, bias="free"),
+        CrossProductLassoRegressor(bias="free"),
+        CrossProductLassoRegressor(penalty="l2", loss="huber", bias="free"),
+        GatedReLURegressor(n_gates=6, bias=False, random_state=0),
+    ],
+)
+def test_beta_max_is_where_neurons_begin(model):
+    top = model.set_params(beta=1e-3).beta_max(X, Y)
+    assert model.set_params(beta=top * (1 + 1e-9)).fit(X, Y).network_.n_neurons == 0
+    assert model.set_params(beta=0.98 * top).fit(X, Y).network_.n_neurons > 0
+
+
+@pytest.mark.parametrize("make", [ConvexReLURegressor, CrossProductLassoRegressor])
+def test_constant_targets_cost_nothing(make):
+    model = make(beta=1e-3, bias="free", random_state=0).fit(X, np.full(40, 2.5))
+    assert model.result_.objective <= 1e-28
+    assert model.network_.n_neurons == 0
+    assert model.intercept_ == pytest.approx(2.5, rel=1e-14)
+
+
+def test_neurons_that_weigh_nothing_are_left_out():
+    """An interior point leaves units of relative weight 1e-9; a bias alone is not a neuron."""
+    rows = np.random.default_rng(0).standard_normal((40, 2))
+    y = np.abs(rows[:, 0])
+    for seed in range(3):
+        model = ConvexReLURegressor(n_gates=30, beta=0.02, random_state=seed, bias="free").fit(rows, y)
+        weight = np.linalg.norm(model.network_.to_neurons().values, axis=1)
+        assert weight.min() > 1e-6 * weight.max()
+        assert model.certificate_.verify(rows, y).relative_gap <= 1.1e-6
+    x, gates = np.array([[-2.0], [-1.0], [1.0], [2.0]]), Gates.given(np.array([[1.0, -1.0]]))
+    model = GatedReLURegressor(gates=gates, beta=10.0, tol=1e-9, bias="free").fit(x, x[:, 0] > 0)
     assert not model.coef_.any()  # the penalty is too large for weights,
     np.testing.assert_allclose(model.predict(x), [0, 0, 1, 1], atol=1e-6)  # but biases cost nothing
     assert model.network_.n_neurons == 0
+
+
+def test_given_gates_seeds_and_an_early_stop():
+    gates = np.random.default_rng(0).standard_normal((2, 9)), np.zeros(9)
+    model = GatedReLUClassifier(gates=gates, **FREE).fit(X, SIDE)
+    patterns = np.unique(X @ gates[0] >= 0, axis=1).shape[1]
+    assert model.certificate_.scope == f"over the {patterns} given patterns"
+    seeds = (3, np.int64(3), state := np.random.RandomState(0), state)
+    first, same, *drawn = (GatedReLUClassifier(5, random_state=seed, **FREE).fit(X, SIDE).coef_ for seed in seeds)
+    np.testing.assert_array_equal(first, same)
+    assert not np.array_equal(*drawn)
+    with pytest.warns(ConvergenceWarning, match=r"GatedReLUClassifier: stopped after 2 iterations at a relative gap"):
+        GatedReLUClassifier(10, max_iter=2, random_state=0, **FREE).fit(X, SIDE)
+
+
+# ------------------------------------------------------------------ columns and copies
+
+
+def test_a_subsample_of_many_columns_works():
+    wide = np.random.default_rng(0).standard_normal((80, 384))
+    lasso = CrossProductLassoRegressor(subsample=10, beta=1e-2, random_state=0, tol=1e-3, bias="free")
+    assert lasso.fit(wide, wide[:, 0]).certificate_.n_patterns == 20
+
+
+@pairwise({"penalty": ["l1", "l2"], "n_still": [1, 20], "subsample": [None, 60]})
+def test_columns_that_do_not_vary_leave_the_network_as_it_is(penalty, n_still, subsample):
+    """One zero column left 38 of thousands of neurons, twenty left none."""
+    rows = np.random.default_rng(0).standard_normal((25, 2))
+    y = np.sin(3 * rows[:, 0])
+    wide = np.concatenate([rows, np.zeros((25, n_still - 1)), np.ones((25, 1))], axis=1)
+    lasso = CrossProductLassoRegressor(penalty=penalty, subsample=subsample, beta=1e-4, random_state=0, bias="free")
+    narrow, model = clone(lasso).fit(rows, y), clone(lasso).fit(wide, y)
+    assert model.certificate_.primal == pytest.approx(narrow.certificate_.primal, rel=1e-5)
+    assert model.network_.n_neurons > 3
+    assert model.certificate_.verify(wide, y).relative_gap <= 1e-5
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("subsample", [None, 40, 400])
+def test_columns_in_memory_and_in_blocks_have_one_optimum(loss, subsample):
+    rng = np.random.default_rng(1)
+    rows, y = rng.standard_normal((16, 3)), rng.integers(0, 3, 16)
+    options = {"loss": loss, "beta": 1e-2, "bias": "free"}
+    models = [
+        CrossProductLassoClassifier(solver=solver, subsample=subsample, random_state=0, **options)
+        for solver in ("auto", "working_set", "interior_point")
+    ]
+    for targets in (y, y > 0):
+        primal = [model.fit(rows, targets).certificate_.primal for model in models]
+        assert primal == pytest.approx([primal[0]] * 3, rel=3e-6)
+        assert models[0].certificate_.scope == models[1].certificate_.scope
+    if subsample is None:  # the matrix would take more
+        small = CrossProductLassoClassifier(max_memory=2e5, **options).fit(rows, y > 0)
+        assert small.certificate_.primal == pytest.approx(primal[0], rel=3e-6)
+
+
+def test_what_copies_share_is_brought_back_to_every_row(monkeypatch):
+    monkeypatch.setattr("clifford_rand_nn.estimators.relu.pruned", lambda result, *rest: result)  # nothing gained
+    rng = np.random.default_rng(3)
+    rows = rng.integers(-2, 3, (12, 2)).astype(float)
+    y = np.stack([np.abs(rows[:, 0]), rows[:, 1] - rows[:, 0]], axis=1)
+    copies = rng.integers(1, 4, 12)
+    order = rng.permutation(copies.sum())
+    many, targets = np.repeat(rows, copies, axis=0)[order], np.repeat(y, copies, axis=0)[order]
+    weighted, copied = (ConvexReLURegressor(**ALL, **FREE).fit(*data) for data in ((rows, y, copies), (many, targets)))
+    # the loss is half a square: what a gap leaves between predictions and those of the optimum, in the mean
+    reach = np.sqrt(2 * weighted.result_.duality_gap) + np.sqrt(2 * copied.result_.duality_gap)
+    between = copied.predict(many) - weighted.predict(many)
+    assert np.sqrt((between**2).sum(axis=1).mean()) <= reach < 1e-3
+    for model, data, wanted in ((weighted, rows, y), (copied, many, targets)):
+        again = model.certificate_.verify(data, wanted)
+        assert again.dual == pytest.approx(model.certificate_.dual, rel=1e-9)
+        np.testing.assert_allclose(model.result_.fitted, model.predict(data), atol=1e-9)
+        neurons = model.result_.coefficients.neurons
+        np.testing.assert_allclose(neurons.training_columns(data), neurons.columns(data), atol=1e-9)

@@ -17,7 +17,7 @@ from support.nested import search
 from support.running import ended
 
 # Seconds for which a child works or sleeps; it has 0.1 s of work, and with locks every sixth waited for ever.
-FORKS, LIMIT = 12, 30.0
+FORKS, LIMIT = 7, 30.0
 
 
 def work():
@@ -32,7 +32,6 @@ def work():
 
 
 def forked(work):
-    """Return the exit code of a child that works, None where it waits."""
     child = os.fork()
     if child == 0:
         try:

@@ -6,7 +6,6 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
-from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import CrossProductLassoClassifier, CrossProductLassoRegressor, load_model, save_model
 from clifford_rand_nn.gates.hyperplanes import fitted_gates, fitted_neurons
 
@@ -63,14 +62,13 @@ def test_more_columns_have_no_larger_optimum():
     "options",
     [
         {"beta": 0.3},
-        pytest.param({"penalty": "l1"}, marks=pytest.mark.slow),
         {"subsample": 50, "penalty": "l1"},
-        pytest.param({"linear": False}, marks=pytest.mark.slow),
+        {"subsample": 50, "linear": False},
     ],
 )
 def test_what_is_given_is_kept(options):
     model = CrossProductLassoRegressor(random_state=0, tol=1e-3, **options).fit(WIDE[:30, :5], DENSE[:30])
-    assert model.penalty_ == ("l2" if options == {"linear": False} else "l1")
+    assert model.penalty_ == ("l2" if "linear" in options else "l1")
     assert "linear" not in model.certificate_.scope
     assert (model.rows_ >= 0).all()
 
@@ -120,20 +118,14 @@ def test_linear_models_are_there_where_held_out_rows_are_better_off(better, monk
     assert model.candidates_[-1].loss < np.mean(y**2) / 4  # of the better ones only
 
 
-def test_linear_is_a_truth_value_or_auto():
-    with pytest.raises(ArgumentError, match="'linear'"):
-        CrossProductLassoRegressor(linear="both").fit(WIDE, DENSE)
-
-
-@pytest.mark.parametrize("subsample", [60, "auto"])
-def test_drawn_columns_are_of_standardized_rows(subsample, tmp_path):
+def test_drawn_columns_are_of_standardized_rows(tmp_path):
     """Where beta is chosen, units and offsets of the features decide nothing; forms of the model agree, and proofs."""
     X, y = load_breast_cancer(return_X_y=True)
     X, y = X[::4, ::3], y[::4]
-    model = CrossProductLassoClassifier(subsample=subsample, random_state=0).fit(X, y)
+    model = CrossProductLassoClassifier(subsample=60, random_state=0).fit(X, y)
     assert model.penalty_ == "l2"
     other = X * 2.0 ** np.arange(-5, 5) + 64 * np.abs(X).max(axis=0).round()
-    again = CrossProductLassoClassifier(subsample=subsample, random_state=0).fit(other, y)
+    again = CrossProductLassoClassifier(subsample=60, random_state=0).fit(other, y)
     np.testing.assert_allclose(again.predict_proba(other), model.predict_proba(X), atol=1e-6)
     assert model.certificate_.verify(X, y).relative_gap <= 2e-6
     f = model.coef_ @ X.T + model.gate_intercept_[:, None]

@@ -60,7 +60,7 @@ def test_two_opposite_ramps_share_a_neuron(model):
     value = np.mean(np.sum((network.predict(X) - Y) ** 2, axis=1)) / 2 + 1e-2 * network.penalty()
     assert proof.dual <= value < 0.0183
     descent = Descent(X, Y, "squared", 1e-2, 2, True, True)
-    lowest = descent.lowest(np.random.default_rng(0), 8, 10)
+    lowest = descent.lowest(np.random.default_rng(0), 8, 6)
     assert proof.dual - 1e-12 <= lowest <= 1.01 * proof.primal
 
 
@@ -72,7 +72,7 @@ def dual_point(n, C, bias, rng):
     return theta - theta.mean(axis=0) * bias
 
 
-@pairwise({"bias": [True, False], "p": [1, 2], "C": [2, 3, 4], "d": [1, 2]})
+@pairwise({"bias": [True, False], "p": [1, 2], "C": [2, 4], "d": [1, 2]})
 def test_cones_and_the_sweep_agree(d, C, p, bias):
     rng = np.random.default_rng(10 * C + d)
     for X in (rng.standard_normal((7, d)), rng.integers(-1, 2, (7, d)).astype(float)):
@@ -94,7 +94,7 @@ def test_cones_and_the_dictionary_agree_for_p_1(bias):
 
 
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("C", [2, 3, 4, 7])
+@pytest.mark.parametrize("C", [2, 4, 7])
 def test_the_supremum_is_above_every_neuron_and_reached(C, bias):
     rng = np.random.default_rng(C)
     X, theta = rng.standard_normal((9, 3)), dual_point(9, C, bias, rng)
@@ -113,7 +113,6 @@ def test_the_supremum_is_above_every_neuron_and_reached(C, bias):
 @pytest.mark.parametrize("p", [1, 2])
 @pytest.mark.parametrize("bias", [True, False])
 def test_more_outputs_are_bounded(bias, p):
-    """Six dimensions and outputs: the relaxation is above every neuron, and nearer than a box around the outputs."""
     rng = np.random.default_rng(8)
     X, theta = rng.standard_normal((60, 6)), dual_point(60, 6, bias, rng)
     v, b = rng.standard_normal((6, 12)), bias * rng.standard_normal(12)
@@ -148,16 +147,7 @@ def test_outputs_that_depend_on_each_other_cost_nothing():
 # ------------------------------------------------------------------ training and proofs
 
 
-CASES = [
-    pytest.param(d, p, bias, loss, marks=[pytest.mark.slow] * (d == 3 and p == 2 and bias))  # cones in four dimensions
-    for d in (1, 2, 3)
-    for p in (1, 2)
-    for bias in (True, False)
-    for loss in ("squared", "softmax")
-]
-
-
-@pytest.mark.parametrize(("d", "p", "bias", "loss"), CASES)
+@pairwise({"d": [1, 2, 3], "p": [1, 2], "bias": [False, True], "loss": ["squared", "softmax"]})
 def test_no_network_is_below_a_global_bound(d, p, bias, loss):
     """The attack of `python -m tests.reliability proofs`, once for each kind."""
     rng = np.random.default_rng(100 * d + 10 * p + bias)
@@ -165,13 +155,10 @@ def test_no_network_is_below_a_global_bound(d, p, bias, loss):
     options = {"gates": "exhaustive", "beta": 0.02, "penalty": f"group_l{p}", "bias": bias, "fit_intercept": bias}
     if loss == "softmax":
         y = np.arange(7) % 3
-        model, Y = (
-            ConvexReLUClassifier(loss="logistic", **({"beta": 1e-3, "bias": True} | options)).fit(X, y),
-            np.eye(3)[y],
-        )
+        model, Y = ConvexReLUClassifier(loss="logistic", **options).fit(X, y), np.eye(3)[y]
     else:
         y = Y = relu(X @ rng.standard_normal((d, 2))) @ np.array([[1.0, -1.0, 0.5], [-0.5, 1.0, 1.0]])
-        model = ConvexReLURegressor(**({"beta": 1e-3, "bias": True} | options)).fit(X, y)
+        model = ConvexReLURegressor(**options).fit(X, y)
     proof, net = model.certificate_, model.network_
     assert proof.scope.startswith("global: all")
     assert proof.relative_gap <= 1e-6
@@ -182,15 +169,14 @@ def test_no_network_is_below_a_global_bound(d, p, bias, loss):
     assert proof.verify(X, y).dual == pytest.approx(proof.dual, rel=1e-9)
 
 
-@pytest.mark.parametrize("penalty", [pytest.param(p, marks=[pytest.mark.slow] * (p == "group_l2")) for p in PENALTIES])
+@pytest.mark.parametrize("penalty", PENALTIES)
 def test_given_gates_are_bounded_by_all(penalty):
-    """Over given patterns the optimum is above that of all, and its dual point bounds all once they are priced."""
     rng = np.random.default_rng(5)
-    X = rng.standard_normal((9, 3))
-    Y = relu(X @ rng.standard_normal((3, 2))) @ np.array([[1.0, -1.0], [1.0, 1.0]])
-    options = {"beta": 0.02, "penalty": penalty, "random_state": 0, "tol": 1e-6}
-    best = ConvexReLURegressor(gates="exhaustive", **({"beta": 1e-3, "bias": True} | options)).fit(X, Y)
-    few = ConvexReLURegressor(n_gates=5, **({"beta": 1e-3, "bias": True} | options)).fit(X, Y)
+    X = rng.standard_normal((7, 2))
+    Y = relu(X @ rng.standard_normal((2, 2))) @ np.array([[1.0, -1.0], [1.0, 1.0]])
+    options = {"beta": 0.02, "penalty": penalty, "random_state": 0, "tol": 1e-6, "bias": "free"}
+    best = ConvexReLURegressor(gates="exhaustive", **options).fit(X, Y)
+    few = ConvexReLURegressor(n_gates=5, **options).fit(X, Y)
     assert few.certificate_.scope.startswith("over the")
     assert few.certificate_.relative_gap <= 1e-6
     wide = few.certificate_.over_all_neurons(X, Y)
@@ -213,8 +199,7 @@ def chambers(d, C, p=2, n=40, P=6, seed=0):
     return ConePricer(X, X @ rng.standard_normal((d, P)) > 0, p, False), X, theta
 
 
-@pytest.mark.parametrize("C", [2, 3, 6])
-@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize(("p", "C"), [(1, 2), (2, 3), (2, 6)])
 def test_late_answers_bound_the_supremum_and_end_the_work(p, C):
     pricer, X, theta = chambers(5, C, p)
     size = pricer.price(theta, 3).size

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from clifford_rand import ArgumentError
 from clifford_rand_nn import TwoLayerNetwork, prune
 
 
@@ -52,8 +51,3 @@ def test_a_constant_goes_into_the_intercept():
     small = prune(wide, X)
     assert small.n_neurons == 0
     np.testing.assert_allclose(small.predict(X), 10.0)
-
-
-def test_what_cannot_be_pruned():
-    with pytest.raises(ArgumentError, match=r"'X' parameter of prune must be of shape \(n, 2\)"):
-        prune(TwoLayerNetwork(np.ones((2, 2)), np.zeros(2), np.ones((2, 1)), np.zeros(1)), np.ones((3, 5)))

@@ -1,10 +1,12 @@
-"""What is of a wrong kind is refused by name: problems, starts, callbacks, truth values, seeds, absurd sizes."""
+"""Values of a wrong kind are refused by name: parameters, problems, starts, callbacks, seeds, absurd sizes."""
 
 import contextlib
 import functools
 
 import numpy as np
 import pytest
+from sklearn.base import is_classifier
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from clifford_rand import ArgumentError
@@ -14,19 +16,23 @@ from clifford_rand_nn import (
     ConvexNetworkRegressor,
     ConvexReLUClassifier,
     ConvexReLURegressor,
+    CrossProductLassoClassifier,
     CrossProductLassoRegressor,
     GatedReLUClassifier,
     GatedReLURegressor,
     TwoLayerNetwork,
     explain,
     gated_path,
+    lasso_path,
     load_model,
     prune,
     refine_gates,
+    relu_path,
     sample_gates,
     with_linear_gate,
 )
 from clifford_rand_nn.estimators.folds import group_numbers
+from clifford_rand_nn.problems.duality import exact_offsets
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.penalties import GroupL2
@@ -79,40 +85,91 @@ def test_a_start_is_a_point_of_the_problem(solver):
 
 GATES = sample_gates(X, 3, rng=0)
 WIDE = RNG.standard_normal((300, 10))
+FREE = {"bias": "free", "fit_intercept": False}
+PARAMETERS = {
+    GatedReLUClassifier: [
+        ({"n_gates": 0}, "'n_gates' parameter of GatedReLUClassifier must be an integer ≥ 1. Got 0 instead"),
+        ({"beta": 0.0}, "'beta' .* a finite number > 0. Got 0.0"),
+        ({"gates": "hash"}, "'gates' .* 'exhaustive', 'cross', 'gaussian', .*'opposite'.* Got 'hash'"),
+        ({"gates": 3}, r"a pair \(directions \(d, m\), offsets \(m,\)\). Got 3"),
+        ({"gates": (np.eye(3), np.zeros(3))}, "in dimension 2, that of X"),
+        ({"penalty": "l1"}, "one of 'group_l2'"),
+        ({"loss": "hinge"}, "'squared', 'logistic'"),
+        ({"solver": "sgd"}, "one of 'auto', 'kernel', 'gram', 'fista', 'cvxpy'"),
+        ({"bias": "yes"}, "'penalized', 'free'"),
+        ({"sketch_dim": 5}, "an integer from 1 to 2. Got 5"),
+    ],
+    GatedReLURegressor: [
+        ({"verbose": "loud"}, "'verbose' parameter of GatedReLURegressor"),
+        ({"bias": "yes"}, "'bias' parameter of GatedReLURegressor must be 'penalized', 'free'"),
+        ({"linear": "yes"}, "'linear' parameter of GatedReLURegressor must be one of True"),
+        (
+            {"linear": True, "gates": "infinite", "penalty": "ridge"},
+            "'linear' .* False or 'auto' with gates",
+        ),
+        *(({"beta": beta}, "'beta' parameter of GatedReLURegressor .* 'auto'") for beta in ("some", 0, -1.0, None)),
+    ],
+    ConvexReLURegressor: [
+        ({"random_state": -1}, "'random_state' parameter of ConvexReLURegressor"),
+        (FREE, r"'fit_intercept' .* True if biases are free\. Got False"),
+        ({"penalty": "l3"}, "'penalty' .* one of 'group_l2', 'group_l1'"),
+        ({"gates": "some"}, "'gates' .* 'exhaustive'"),
+        ({"loss": "logistic"}, "'loss' .* one of 'squared', 'huber'"),
+        ({"huber_delta": -1.0}, "'huber_delta'"),
+    ],
+    CrossProductLassoRegressor: [
+        ({"random_state": "a"}, "'random_state' parameter of CrossProduct"),
+        (FREE, "'fit_intercept' .* True if biases are free"),
+        ({"subsample": 0}, "'subsample'"),
+        *(({"subsample": some}, "'subsample' .* an integer") for some in (np.array([2, 2]), [2], 2.5, "all")),
+        ({"solver": "lars"}, "'solver' .* one of"),
+        ({"solver": "homotopy", "loss": "huber"}, "only for loss='squared'"),
+        ({"linear": "both"}, "'linear'"),
+    ],
+    ConvexNetworkRegressor: [
+        ({"n_neurons": 0}, "'n_neurons' parameter of ConvexNetworkRegressor must be an integer"),
+        ({"n_neurons": 2.5}, "'n_neurons'"),
+        ({"n_neurons": 5, "gates": "infinite"}, "None with gates='infinite'"),
+        ({"gates": "gaussian"}, "'gates'"),
+        ({"n_neurons": 5, "rounds": 2}, "'auto' or 0 for a finite network"),
+        ({"gates": "cross", "rounds": 1}, "'auto' or 0 for a finite network"),
+        # leave room for their squares
+        *(({"beta": beta}, "must be a number from 1e-150") for beta in (1e300, 5e-324, 1e-160, np.nan, True)),
+    ],
+    ConvexNetworkClassifier: [({"n_neurons": 5, "loss": "logistic"}, "'squared' for a finite network")],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "message"), [(kind, *case) for kind, cases in PARAMETERS.items() for case in cases]
+)
+def test_bad_parameters(kind, parameters, message):
+    beta = {} if kind in (ConvexNetworkClassifier, ConvexNetworkRegressor) else {"beta": 1e-3}
+    with pytest.raises(ArgumentError, match=message):
+        kind(**(beta | parameters)).fit(X, LABELS if is_classifier(kind()) else Y)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: GatedReLURegressor(10**9, beta=1e-3).fit(WIDE, WIDE[:, 0]), "'n_gates' .* Got a need of .* instead"),
         (
-            lambda: GatedReLURegressor(verbose="loud", beta=1e-3, bias=True).fit(X, Y),
-            "'verbose' parameter of GatedReLURegressor",
-        ),
-        (
-            lambda: ConvexReLURegressor(random_state=-1, beta=1e-3, bias=True).fit(X, Y),
-            "'random_state' parameter of ConvexReLURegressor",
-        ),
-        (
-            lambda: CrossProductLassoRegressor(random_state="a", beta=1e-3, bias=True).fit(X, Y),
-            "'random_state' parameter of CrossProduct",
-        ),
-        (lambda: GatedReLURegressor(bias="yes", beta=1e-3).fit(X, Y), "'bias' parameter of GatedReLURegressor"),
-        (
-            lambda: GatedReLURegressor(n_gates=10**9, beta=1e-3, bias=True).fit(WIDE, WIDE[:, 0]),
-            "'n_gates' .* Got a need of .* instead",
-        ),
-        (lambda: sample_gates(X, 10**12), "'n_gates' parameter of sample_gates .* Got a need of"),
-        (
-            lambda: CrossProductLassoRegressor(subsample=10**11, beta=1e-3, bias=True).fit(WIDE, WIDE[:, 0]),
+            lambda: CrossProductLassoRegressor(subsample=10**11, beta=1e-3).fit(WIDE, WIDE[:, 0]),
             "'subsample' .* a need of",
         ),
+        (lambda: sample_gates(X, 10**12), "'n_gates' parameter of sample_gates .* Got a need of"),
         (lambda: gated_path(X, Y, GATES, bias="x"), "'bias' parameter of gated_path"),
         (lambda: refine_gates(X, Y, GATES, beta=0.1, callback=3), "'callback' parameter of refine_gates"),
-        (lambda: prune(3, X), "'network' parameter of prune must be a TwoLayerNetwork"),
         (lambda: with_linear_gate(3), "'gates' parameter of with_linear_gate must be Gates"),
         (lambda: GatedReLUProblem(X, Y, X > 0, 0.1, bias="x"), "'bias' parameter of GatedReLUProblem"),
         (lambda: ConvexReLUProblem(X, Y, X > 0, 0.1, bias=2), "'bias' parameter of ConvexReLUProblem"),
         (lambda: LassoProblem(X, Y, 0.1, fit_intercept="x"), "'fit_intercept' parameter of LassoProblem"),
+        (lambda: lasso_path(X, Y, betas=[1.0, 0.0]), "'betas' .* one or more numbers > 0"),
+        (lambda: lasso_path(X, Y, eps=2.0), "'eps' .* between 0 and 1"),
+        (lambda: relu_path(X, Y, n_betas=0), "'n_betas'"),
+        (lambda: relu_path(X[0], Y), "'X' parameter of relu_path"),
+        (lambda: lasso_path(X, Y, penalty="l3"), "'penalty' parameter of lasso_path"),
+        (lambda: gated_path(X, Y, GATES, loss="hinge"), "'loss'"),
     ],
 )
 def test_wrong_values_are_named(call, message):
@@ -120,12 +177,40 @@ def test_wrong_values_are_named(call, message):
         call()
 
 
+def test_bad_data():
+    model = GatedReLUClassifier(beta=1e-3)
+    with pytest.raises(ValueError, match=r"NaN"):
+        model.fit(np.where(X > 0.5, np.nan, X), LABELS)
+    with pytest.raises(ArgumentError, match=r"labels of at least two classes. Got one class"):
+        model.fit(X, np.ones(12))
+    with pytest.raises(NotFittedError):
+        GatedReLUClassifier().predict(X)
+    missing = Y.astype(object)
+    missing[2] = None
+    with pytest.raises(ArgumentError, match="'y' parameter of ConvexNetworkRegressor must be finite"):
+        ConvexNetworkRegressor().fit(X, missing)
+
+
+def test_what_cannot_be_gone_through_is_refused_before_the_work():
+    many, labels = RNG.standard_normal((200, 10)), np.arange(200) % 3
+    lasso = CrossProductLassoRegressor(subsample=None, beta=1e-3, bias="free")
+    with pytest.raises(ArgumentError, match=r"at most 1,000,000,000 col.* Got 200 rows in 10 dimensions, .*subsample"):
+        lasso.fit(many, many[:, 0])
+    with pytest.raises(ArgumentError, match=r"Got 2000 rows in 384 dimensions, 10\^455\.7 columns instead\."):
+        lasso.fit(np.tile(many, (10, 39))[:, :384], np.arange(2000.0))
+    with pytest.raises(ArgumentError, match=r"max_patterns"):
+        ConvexReLURegressor(gates="exhaustive", beta=1e-3).fit(many, many[:, 0])
+    for solver in ("auto", "working_set"):
+        slow = CrossProductLassoClassifier(subsample=None, solver=solver, beta=1e-3, bias="free")
+        with pytest.raises(ArgumentError, match=r"'max_time' .* given for 45,0.*columns on 150 rows, .* 225 s a round"):
+            slow.fit(many[:150, :4], labels[:150])
+
+
 @pytest.mark.parametrize("kind", [GatedReLUClassifier, ConvexReLUClassifier])
 def test_numpy_words_and_truth_values_are_words_and_truth_values(kind):
     grid = {"loss": np.array(["squared", "logistic"]), "bias": np.array([True, False])}
-    search = GridSearchCV(
-        kind(n_gates=3, beta=1e-3, bias=True, random_state=0, tol=1e-2), grid, cv=2, error_score="raise"
-    ).fit(X, LABELS)
+    model = kind(n_gates=3, beta=1e-3, random_state=0, tol=1e-2)
+    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(X, LABELS)
     assert search.best_estimator_.certificate_.verify(X, LABELS).relative_gap <= 1.1e-2
 
 
@@ -146,6 +231,16 @@ def test_what_scikit_learn_refuses_is_one_sentence_without_the_data(kind):
         assert isinstance(told.value, TypeError) is (words == "must be a string or a real number")
     with pytest.raises(ArgumentError, match=rf"^The 'X' parameter of {kind.__name__} must be .*expecting 2 features"):
         kind(n_gates=2, beta=0.1).fit(X, y).predict(X[:, :1])
+
+
+def test_denormal_targets_have_an_offset_without_a_warning():
+    with np.errstate(all="raise", under="ignore"):
+        assert np.isfinite(exact_offsets(np.array([[1e-320], [1.0005e-320]]))).all()
+
+
+def test_betas_of_1e_minus_150_are_compared():
+    model = BetaCV(GatedReLURegressor(n_gates=2, penalty="ridge", random_state=0), betas=[1e-150, 1e-2], cv=2)
+    assert np.isfinite(model.fit(X, Y).predict(X)).all()
 
 
 def test_integers_of_numpy_are_counted_with_as_integers_of_python():
@@ -198,18 +293,6 @@ def test_groups_of_words_objects_and_dates_are_the_same_groups():
     for groups in same[:-1]:
         assert group_numbers(groups, 12, "f").tolist() == numbers.tolist()
     assert group_numbers(same[-1], 12, "f").tolist() == (numbers > 1).tolist()
-
-
-@pytest.mark.parametrize("beta", [1e300, 5e-324, 1e-160, np.nan, True])
-def test_penalties_of_the_default_network_leave_room_for_their_squares(beta):
-    with pytest.raises(ArgumentError, match="'beta' parameter of ConvexNetworkRegressor must be a number from 1e-150"):
-        ConvexNetworkRegressor(beta=beta).fit(X, Y)
-
-
-@pytest.mark.parametrize("subsample", [np.array([2, 2]), [2], 2.5, "all"])
-def test_a_subsample_is_a_number_or_auto(subsample):
-    with pytest.raises(ArgumentError, match="'subsample' parameter of CrossProductLassoRegressor must be an integer"):
-        CrossProductLassoRegressor(subsample=subsample).fit(X, Y)
 
 
 def test_more_subsets_than_numbers_have_digits_are_all_of_them():
@@ -267,6 +350,8 @@ NETWORK = TwoLayerNetwork(np.array([[1.0, 0.5], [-1.0, 2.0]]), np.array([0.1, 0.
         *((lambda p=p: NETWORK.to_neurons(p), "p") for p in (None, "2", np.inf, -np.inf, 1.5)),
         *((lambda c=c: NETWORK.penalty(2, c), "feature") for c in ("c", 0.0, np.nan, 1e-300, [1.0], True)),
         *((lambda x=x: NETWORK.to_relu(x), "X") for x in (None, "X", X[0], X[:, :1], X * np.nan, 1e300 * X)),
+        (lambda: prune(3, X), "network"),
+        (lambda: prune(NETWORK, np.ones((3, 5))), "X"),
         *((lambda flag=flag: prune(NETWORK, X, fit_intercept=flag), "fit_intercept") for flag in ("yes", 2, [True])),
         (lambda: prune(NETWORK, X[:0]), "X"),
         *((lambda n=n: explain(_fitted(), X, n_repeats=n), "n_repeats") for n in (None, "5", -1, 1.5)),

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clifford_rand import ArgumentError
 from clifford_rand_nn import (
     ConvexReLURegressor,
     CrossProductLassoRegressor,
@@ -16,6 +15,7 @@ from clifford_rand_nn import (
     relu_path,
     sample_gates,
 )
+from support.pairwise import pairwise
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (30, 2))
@@ -97,22 +97,6 @@ def test_nothing_to_learn():
     assert "3 betas" in repr(path)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: lasso_path(X, Y, betas=[1.0, 0.0]), "'betas' .* one or more numbers > 0"),
-        (lambda: lasso_path(X, Y, eps=2.0), "'eps' .* between 0 and 1"),
-        (lambda: relu_path(X, Y, n_betas=0), "'n_betas'"),
-        (lambda: relu_path(X[0], Y), "'X' parameter of relu_path"),
-        (lambda: lasso_path(X, Y, penalty="l3"), "'penalty' parameter of lasso_path"),
-        (lambda: gated_path(X, Y, GATES, loss="hinge"), "'loss'"),
-    ],
-)
-def test_bad_arguments(make, message):
-    with pytest.raises(ArgumentError, match=message):
-        make()
-
-
 WHOLE = np.random.default_rng(5).integers(1, 4, 30)
 ORDER = np.random.default_rng(6).permutation
 OF_COPIES = {
@@ -127,7 +111,7 @@ OF_COPIES = {
 @pytest.mark.parametrize("name", OF_COPIES)
 def test_copies_and_order_of_rows_change_no_bit(name):
     """Solvers see every row once, in an order of its own; before, paths were equal within their gaps only."""
-    options = {"n_betas": 4, "eps": 1e-2, "tol": 1e-4}
+    options = {"n_betas": 3, "eps": 0.05, "tol": 1e-4}
     twice, whole = ORDER(np.repeat(np.arange(30), 2)), ORDER(np.repeat(np.arange(30), WHOLE))
     one, two = (OF_COPIES[name](X[rows], Y[rows], **options) for rows in (np.arange(30), twice))
     np.testing.assert_array_equal(one.objectives, two.objectives)
@@ -143,15 +127,13 @@ def test_copies_and_order_of_rows_change_no_bit(name):
 
 
 OFFSET_PATHS = {  # with the norm of their penalty
-    "gated": (2, lambda y, **o: gated_path(X, y, GATES, n_betas=4, **o)),
-    "exact": (1, lambda y, **o: lasso_path(X[:, :1], y, n_betas=4, **o)),
-    "all": (2, lambda y, **o: relu_path(X[:, :1], y, n_betas=4, **o)),
+    "gated": (2, lambda y, **o: gated_path(X, y, GATES, n_betas=3, **o)),
+    "exact": (1, lambda y, **o: lasso_path(X[:, :1], y, n_betas=3, **o)),
+    "all": (2, lambda y, **o: relu_path(X[:, :1], y, n_betas=3, **o)),
 }
 
 
-@pytest.mark.parametrize("offset", [1e5, 1e9, -1e12])
-@pytest.mark.parametrize("loss", ["squared", "huber"])
-@pytest.mark.parametrize("name", OFFSET_PATHS)
+@pairwise({"name": OFFSET_PATHS, "loss": ["squared", "huber"], "offset": [1e5, -1e12]})
 def test_an_offset_of_the_targets_is_one_of_the_intercepts(name, loss, offset):
     (p, path), y = OFFSET_PATHS[name], Y + offset
     centered, moved = path(y - offset, loss=loss), path(y, loss=loss)  # y - offset is exact

@@ -1,11 +1,13 @@
 """Model files: the same estimator back, bit for bit, and one error for every file that is not one."""
 
+import functools
 import pickle
 import tracemalloc
 import zipfile
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_friedman1
@@ -34,7 +36,6 @@ X = rng.standard_normal((60, 3))
 NEW = rng.standard_normal((500, 3))
 SIDE = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0.5)
 WEIGHTS = np.arange(60) % 3.0
-CLASS_WEIGHTS = {"no": 1.0, "yes": 2.5, "mayb é": 4.0}
 LABELS = {
     "text": np.array(["no", "yes", "mayb é"])[SIDE],
     "object": np.array(["no", "yes", "maybe"], dtype=object)[SIDE],
@@ -55,11 +56,9 @@ def _gated(y=LABELS["text"], **params):
     return GatedReLUClassifier(n_gates=12, beta=1e-2, bias=True, random_state=3, tol=1e-4, **params).fit(X, y)
 
 
-def _network(y, weighted=False, **params):
-    if weighted and y.dtype.kind != "f":
-        params["class_weight"] = "balanced"
+def _network(y, weights=None, **params):
     kind = ConvexNetworkRegressor if y.dtype.kind == "f" else ConvexNetworkClassifier
-    return kind(**params).fit(X, y, sample_weight=WEIGHTS if weighted else None)
+    return kind(**params).fit(X, y, weights)
 
 
 def comes_back(path, model, rows=NEW):
@@ -87,12 +86,11 @@ def comes_back(path, model, rows=NEW):
 
 @pytest.mark.parametrize("kind", [*exported.KINDS, "beta and loss from the data", "drawn columns and linear models"])
 def test_every_kind_comes_back_bit_for_bit(tmp_path, kind):
-    """Parameters, predictions, bias and certificate of every family, in any of its losses."""
     if kind in exported.NAMES:
         model, (rows, y) = exported.fitted(kind), exported.training(kind)
     else:
         rows, y = X, SIDE > 0
-        auto = GatedReLUClassifier(n_gates=6, random_state=0), CrossProductLassoClassifier(random_state=0)
+        auto = GatedReLUClassifier(n_gates=6, random_state=0), CrossProductLassoClassifier(subsample=40, random_state=0)
         model = auto[kind.startswith("drawn")].fit(rows, y)
     back = comes_back(tmp_path / "m.npz", model, rows)
     if not isinstance(model, BetaCV):
@@ -105,7 +103,7 @@ def test_every_kind_comes_back_bit_for_bit(tmp_path, kind):
 def test_labels_come_back_with_their_dtype(tmp_path, kind):
     comes_back(tmp_path / "m.npz", _gated(LABELS[kind]))
     if kind not in ("objects that end with NUL", "floats"):
-        model = _network(LABELS[kind], weighted=True)
+        model = _network(LABELS[kind], WEIGHTS, class_weight="balanced")
         back = comes_back(tmp_path / "m.npz", model)
         assert back.certificate_.verify(X, LABELS[kind]).relative_gap < 1e-8
         assert back.calibration_.loss == model.calibration_.loss
@@ -115,30 +113,27 @@ def test_labels_come_back_with_their_dtype(tmp_path, kind):
 def test_targets_come_back_with_their_shape(tmp_path, outputs):
     y = np.abs(X[:, 0]) if outputs is None else np.abs(X[:, :outputs])
     comes_back(tmp_path / "m.npz", GatedReLURegressor(10, beta=1e-2, random_state=0, tol=1e-3, bias=False).fit(X, y))
-    back = comes_back(tmp_path / "m.npz", _network(y, weighted=True))
+    back = comes_back(tmp_path / "m.npz", _network(y, WEIGHTS))
     assert back.predict(NEW).shape == (500, *y.shape[1:])
     assert back.certificate_.verify(X, y).relative_gap < 1e-8
 
 
-@pytest.mark.parametrize("weights", ["balanced", CLASS_WEIGHTS])
+def test_units_and_feature_names_come_back(tmp_path):
+    frame, y = pd.DataFrame(1e-150 * X, columns=["p", "q", "r"]), 1e120 * X[:, 0] ** 2
+    gated = GatedReLUClassifier(n_gates=5, tol=1e-2, random_state=0, beta=1e-3).fit(1e300 * frame, SIDE)
+    for model in (gated, ConvexNetworkRegressor(rounds=0).fit(frame, y)):
+        back = comes_back(tmp_path / "m.npz", model, frame)
+        assert back.feature_names_in_.tolist() == ["p", "q", "r"]
+    assert back.certificate_.verify(frame.to_numpy(), y).relative_gap < 1e-8
+
+
+@pytest.mark.parametrize("weights", ["balanced", {"no": 1.0, "yes": 2.5, "mayb é": 4.0}])
 def test_a_loaded_model_can_be_fitted_again(tmp_path, weights):
     y = LABELS["text"]
     for model in (_gated(class_weight=weights), _network(y, class_weight=weights, rounds=0, beta=0.01)):
         back = comes_back(tmp_path / "m.npz", model)
         assert back.class_weight == weights
         np.testing.assert_array_equal(clone(back).fit(X, y).decision_function(NEW), model.decision_function(NEW))
-
-
-def test_units_and_feature_names_come_back(tmp_path):
-    pd = pytest.importorskip("pandas")
-    frame, y = pd.DataFrame(1e-150 * X, columns=["p", "q", "r"]), 1e120 * X[:, 0] ** 2
-    model = ConvexNetworkRegressor(rounds=0).fit(frame, y)
-    gated = GatedReLUClassifier(n_gates=5, tol=1e-2, random_state=0, beta=1e-3, bias=True).fit(1e150 * frame, SIDE)
-    for one in (model, gated):
-        back = comes_back(tmp_path / "m.npz", one, frame)
-        assert back.feature_names_in_.tolist() == ["p", "q", "r"]
-    save_model(tmp_path / "m.npz", model)
-    assert load_model(tmp_path / "m.npz").certificate_.verify(frame.to_numpy(), y).relative_gap < 1e-8
 
 
 @pytest.mark.parametrize("wrap", [tuple, lambda gates: gates], ids=["pair", "Gates"])
@@ -153,7 +148,7 @@ def test_gates_come_back_and_given_ones_stay_a_parameter(tmp_path, wrap):
     np.testing.assert_array_equal(back.fit(X, LABELS["text"]).coef_, model.coef_)
 
 
-def test_probabilities_use_the_variance_that_is_made_again(tmp_path):
+def test_probabilities_and_intervals_use_the_variance_that_is_made_again(tmp_path):
     """Else the two would agree because there is none."""
     model = ConvexNetworkClassifier(rounds=0).fit(*load_iris(return_X_y=True))
     assert model.calibration_.share > 0
@@ -162,9 +157,6 @@ def test_probabilities_use_the_variance_that_is_made_again(tmp_path):
     back._noise = 100 * back._noise
     back._keep_variance(True)
     assert not np.array_equal(back.predict_proba(far), model.predict_proba(far))
-
-
-def test_intervals_use_the_variance_that_is_made_again(tmp_path):
     local = np.random.default_rng(3)
     rows = local.uniform(0, 1, (120, 1)) ** 4  # few on the right
     model = ConvexNetworkRegressor(rounds=0).fit(rows, np.sin(8 * rows[:, 0]) + 0.05 * local.standard_normal(120))
@@ -192,11 +184,11 @@ def test_a_learned_metric_and_its_trials_come_back(tmp_path, layout):
 
 @pytest.mark.parametrize("way", ["factor", "landmarks"])
 def test_networks_of_many_rows_come_back(tmp_path, monkeypatch, way):
-    monkeypatch.setattr("clifford_rand_nn.kernel_network.training.DECOMPOSED", 200)
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.training.DECOMPOSED", 150)
     monkeypatch.setattr(
         "clifford_rand_nn.kernel_network.large_n.rows.choose", lambda n, *of: estimates(n, *of[:2], 1e9, 9.0)[way]
     )
-    rows, y = make_friedman1(400, noise=0.5, random_state=0)
+    rows, y = make_friedman1(250, noise=0.5, random_state=0)
     model = ConvexNetworkRegressor().fit(rows, y)
     np.testing.assert_array_equal(model.network_.standard.rows(rows[model.network_rows_]), model.network_.rows)
     back = comes_back(tmp_path / "m.npz", model, rows)
@@ -209,7 +201,7 @@ def test_networks_of_many_rows_come_back(tmp_path, monkeypatch, way):
 @pytest.mark.parametrize("betas", [None, [0.3, 0.03, 0.003]], ids=["grid", "given"])
 def test_a_search_comes_back_with_its_scores_and_can_be_fitted_again(tmp_path, betas):
     y = LABELS["text"]
-    gated = GatedReLUClassifier(n_gates=5, max_time=60, random_state=0, beta=1e-3, bias=True)
+    gated = GatedReLUClassifier(n_gates=5, max_time=60, random_state=0)
     search = BetaCV(gated, betas=betas, n_betas=4, cv=3)
     search.set_params(rule="one_se", scoring="balanced_accuracy", n_jobs=1).fit(X, y)
     search.scores_[-1] = np.nan  # what a beta has that no time was left for
@@ -274,7 +266,6 @@ def test_what_cannot_be_saved_is_refused(tmp_path):
 
 @pytest.fixture(scope="module")
 def made():
-    """One model of each kind whose files are damaged."""
     return {
         "gated": _gated(),
         "search": BetaCV(GatedReLUClassifier(4, random_state=0, bias=True), betas=[0.1], cv=2).fit(X, SIDE),
@@ -300,22 +291,16 @@ def _pop(name):
     return lambda arrays, meta: arrays.pop(name)
 
 
-def _meta(*place, **values):
-    def change(arrays, meta):
-        for key in place:
-            meta = meta[key]
-        meta.update(values)
+def _at(meta, place):
+    return functools.reduce(lambda part, key: part[key], place, meta)
 
-    return change
+
+def _meta(*place, **values):
+    return lambda arrays, meta: _at(meta, place).update(values)
 
 
 def _meta_pop(*place):
-    def change(arrays, meta):
-        for key in place[:-1]:
-            meta = meta[key]
-        meta.pop(place[-1])
-
-    return change
+    return lambda arrays, meta: _at(meta, place[:-1]).pop(place[-1])
 
 
 DAMAGE = {  # archives whose checksums are right, and what the error says
@@ -406,17 +391,15 @@ def test_content_is_checked_and_gives_one_error_that_names_the_file(tmp_path, ma
 
 
 @pytest.mark.parametrize(("kind", "version"), [("gated", 2), ("classifier", 5), ("multilabel", 9)])
-def test_nothing_is_damaged_by_writing_it_again(tmp_path, made, kind, version):
+def test_a_file_that_is_written_again_is_whole_and_older_ones_have_less(tmp_path, made, kind, version):
     path = rewritten(tmp_path / "m.npz", made[kind], lambda arrays, meta: None, ADDED)
     assert contents(path)[1]["version"] == version
     np.testing.assert_array_equal(load_model(path).decision_function(NEW), made[kind].decision_function(NEW))
-
-
-def test_files_of_before_say_less(tmp_path, made):
-    change = lambda arrays, meta: [arrays.pop(name) for name in ADDED]  # noqa: E731
-    back = load_model(rewritten(tmp_path / "m.npz", made["classifier"], change))
-    assert back.network_rows_ is back.left_out_ is back.loo_probabilities_ is None
-    assert back.history_ == ()
+    if kind == "classifier":
+        older = lambda arrays, meta: [arrays.pop(name) for name in ADDED]  # noqa: E731
+        back = load_model(rewritten(path, made[kind], older))
+        assert back.network_rows_ is back.left_out_ is back.loo_probabilities_ is None
+        assert back.history_ == ()
 
 
 def test_no_pickle_is_ever_run(tmp_path, made):
@@ -436,12 +419,12 @@ def test_truncated_and_flipped_files_never_load_wrong(tmp_path, made):
     with zipfile.ZipFile(path, "w") as archive:  # a good archive of something else
         archive.writestr("hello.txt", "hello")
     bad = [path.read_bytes(), b"", b"\x80\x04K\x01.", b"hello", b"\x93NUMPY\x01\x00"]
-    for data in (*bad, *(good[:size] for size in range(0, len(good), len(good) // 40))):
+    for data in (*bad, *(good[:size] for size in range(0, len(good), len(good) // 20))):
         path.write_bytes(data)
         with pytest.raises(ArgumentError, match=r"m\.npz"):
             load_model(path)
     generator = np.random.default_rng(1)
-    for _ in range(60):  # one byte flipped: the sums of the archive notice, or nothing that matters has changed
+    for _ in range(30):  # one byte flipped: the sums of the archive notice, or nothing that matters has changed
         data = bytearray(good)
         data[generator.integers(len(data))] ^= int(generator.integers(1, 256))
         path.write_bytes(data)
@@ -469,14 +452,12 @@ def test_bombs_cost_nothing(tmp_path):
         load_model(path)
 
 
-@pytest.mark.parametrize(
-    "way", [damaged_bytes, damaged_directory, pytest.param(damaged_members, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("way", [damaged_bytes, damaged_directory, damaged_members])
 def test_damaged_files_load_as_they_were_or_raise_the_one_error(tmp_path, way):
     """A few of what `python -m tests.reliability fuzz_models` tries."""
     goods, path = model_files(tmp_path), tmp_path / "m.npz"
     loaded = told = 0
-    for trial in range(200):
+    for trial in range(80):
         random = np.random.default_rng([7, trial])
         good = goods[trial % len(goods)]
         path.write_bytes(way(good.data, random))
@@ -494,23 +475,22 @@ def test_damaged_files_load_as_they_were_or_raise_the_one_error(tmp_path, way):
         if way is not damaged_members:
             np.testing.assert_array_equal(model.predict(good.X), good.predictions)
     assert loaded > 0
-    assert loaded + told == 200
+    assert loaded + told == 80
 
 
 def test_damaged_tables_give_one_error(tmp_path):
-    pd = pytest.importorskip("pandas")
     X, y = rng.random((40, 3)), rng.integers(0, 2, 40)
     np.savez_compressed(tmp_path / "t.npz", X=X, y=y)
     pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y}).to_parquet(tmp_path / "t.parquet")
     for file in (tmp_path / "t.npz", tmp_path / "t.parquet"):
         good, refused = file.read_bytes(), 0
-        for trial in range(150):
+        for trial in range(60):
             file.write_bytes(damaged_bytes(good, np.random.default_rng([8, trial])))
             try:
                 assert np.isfinite(read_table(file, target="y").X).all()
             except ArgumentError as error:
                 refused += str(file) in str(error)
-        assert refused > 100
+        assert refused > 40
 
 
 def test_a_missing_file_is_what_python_calls_it(tmp_path):

@@ -16,7 +16,6 @@ from support import golden
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FILES = sorted(GOLDEN.glob("*/*.npz"))
-SLOW = {"scaled": [pytest.mark.slow]}  # skops takes seconds to import
 RENAMED = {"penalised": "penalized"}
 VOLATILE = ("version", "library", "libraries", "saved")  # of the file's JSON
 
@@ -27,10 +26,7 @@ def _load(path):
         return load_model(path)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [pytest.param(path, id=f"{path.parent.name}-{path.stem}", marks=SLOW.get(path.stem, [])) for path in FILES],
-)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 @pytest.mark.filterwarnings("ignore::clifford_rand_nn.tables.notes.TableNote")  # of new categories
 def test_a_file_that_people_have_says_what_it_said(path, tmp_path):
     model = _load(path)
@@ -58,7 +54,6 @@ def test_a_file_that_people_have_says_what_it_said(path, tmp_path):
 
 
 def _within(old, new, key=""):
-    """Whatever the old JSON says the new one says too."""
     if isinstance(old, dict):
         for name in old:
             if key or name not in VOLATILE:
@@ -79,7 +74,6 @@ def test_info_says_when_it_was_saved_and_of_how_many_rows():
 
 
 def test_this_version_has_its_files():
-    """A new version of the format comes with a set of its own: docs/contributing.md."""
     kinds = {path.stem for path in (GOLDEN / str(VERSION)).glob("*.npz")}
     assert kinds == golden.models().keys()
     versions = {json.loads(np.load(path)["meta"].tobytes())["version"] for path in FILES}

@@ -48,20 +48,32 @@ NEW = 2 * rng.standard_normal((50, 4))
 SIDE = np.array(["no", "yes"])[(X[:, 0] * X[:, 1] > 0).astype(int)]
 
 
-def _gated():
-    return GatedReLUClassifier(n_gates=4, beta=1e-2, bias=True, random_state=0, tol=1e-2)
+def _gated(**options):
+    return GatedReLUClassifier(n_gates=4, bias=True, random_state=0, tol=1e-2, **({"beta": 1e-2} | options))
+
+
+def _stored(model, path):
+    save_model(path, model)
+    return load_model(path)
+
+
+def _is_written_again(path, model):
+    save_model(path.parent / "again.npz", model)
+    old, new = (contents(file)[0] for file in (path, path.parent / "again.npz"))
+    assert old.keys() == new.keys()
+    for name in old.keys() - {"meta"}:
+        np.testing.assert_array_equal(old[name], new[name])
 
 
 @pytest.fixture(scope="module")
 def scaled(tmp_path_factory):
-    """A pipeline of two steps and the file of it."""
     path = tmp_path_factory.mktemp("file") / "m.npz"
     model = make_pipeline(StandardScaler(), PCA(3, random_state=0), ConvexNetworkClassifier(rounds=0)).fit(X, SIDE)
     save_model(path, model)
     return model, path
 
 
-def test_a_pipeline_comes_back_bit_for_bit(scaled, tmp_path):
+def test_a_pipeline_comes_back_bit_for_bit(scaled):
     model, path = scaled
     back = load_model(path)
     assert type(back) is Pipeline
@@ -71,17 +83,10 @@ def test_a_pipeline_comes_back_bit_for_bit(scaled, tmp_path):
     assert [str(step) for step in back[:-1]] == [str(step) for step in model[:-1]]
     assert back[-1].get_params() == model[-1].get_params()
     assert back[-1].certificate_.verify(back[:-1].transform(X), SIDE).relative_gap < 1e-8
-    save_model(tmp_path / "again.npz", back)  # saved again it is the same file
-    one, two = (contents(file)[0] for file in (path, tmp_path / "again.npz"))
-    assert one.keys() == two.keys()
-    for name in one.keys() - {"meta"}:
-        np.testing.assert_array_equal(one[name], two[name])
-
-
-def test_only_pipelines_need_the_newer_version(scaled, tmp_path):
-    assert contents(scaled[1])[1]["version"] == 8
-    save_model(tmp_path / "m.npz", scaled[0][-1])
-    assert contents(tmp_path / "m.npz")[1]["version"] == 5
+    _is_written_again(path, back)
+    assert contents(path)[1]["version"] == 8
+    save_model(path.parent / "last.npz", model[-1])
+    assert contents(path.parent / "last.npz")[1]["version"] == 5  # only pipelines need the newer one
 
 
 def _frame():
@@ -121,8 +126,7 @@ def test_steps_of_scikit_learn_come_back(tmp_path, front):
     make, rows = FRONTS[front]
     rows = rows()
     model = Pipeline([("front", make()), ("model", _gated())]).fit(rows, SIDE)
-    save_model(tmp_path / "m.npz", model)
-    back = load_model(tmp_path / "m.npz")
+    back = _stored(model, tmp_path / "m.npz")
     np.testing.assert_array_equal(back.decision_function(rows), model.decision_function(rows))
     assert getattr(back[-1], "feature_names_in_", np.array([])).tolist() == (
         getattr(model[-1], "feature_names_in_", np.array([])).tolist()
@@ -131,27 +135,21 @@ def test_steps_of_scikit_learn_come_back(tmp_path, front):
     np.testing.assert_array_equal(again.decision_function(rows), model.decision_function(rows))
 
 
-def test_the_last_step_may_be_a_search(tmp_path):
-    search = BetaCV(_gated().set_params(beta=0.1), betas=[0.1, 0.01], cv=2)
-    model = make_pipeline(StandardScaler(), search).fit(X, SIDE)
-    save_model(tmp_path / "m.npz", model)
-    back = load_model(tmp_path / "m.npz")
-    np.testing.assert_array_equal(back[-1].scores_, model[-1].scores_)
-    np.testing.assert_array_equal(back.decision_function(NEW), model.decision_function(NEW))
+def test_a_search_may_be_the_last_step_or_over_a_pipeline(tmp_path):
+    def search(estimator):
+        return BetaCV(estimator, betas=[0.1, 0.01], cv=2)
 
-
-def test_a_search_may_be_over_a_pipeline(tmp_path):
-    inner = make_pipeline(StandardScaler(), PCA(2), _gated().set_params(beta=0.1))
-    search = BetaCV(inner, betas=[0.1, 0.01], cv=2).fit(X, SIDE)
-    for model in (search, make_pipeline(StandardScaler(), clone(search)).fit(X, SIDE)):
-        save_model(tmp_path / "m.npz", model)
-        back = load_model(tmp_path / "m.npz")
+    inner = make_pipeline(StandardScaler(), PCA(2), _gated(beta=0.1))
+    last = make_pipeline(StandardScaler(), search(_gated(beta=0.1)))
+    for model in (last, search(inner), make_pipeline(StandardScaler(), search(clone(inner)))):
+        back = _stored(model.fit(X, SIDE), tmp_path / "m.npz")
         np.testing.assert_array_equal(back.decision_function(NEW), model.decision_function(NEW))
-        found = back if model is search else back[-1]
-        np.testing.assert_array_equal(found.scores_, model.scores_ if model is search else model[-1].scores_)
-        assert found.n_features_in_ == 4
-        assert found.estimator[-1].get_params() == inner[-1].get_params()
-        assert str(found.estimator) == str(inner)
+        read, fitted = (one if isinstance(one, BetaCV) else one[-1] for one in (back, model))
+        np.testing.assert_array_equal(read.scores_, fitted.scores_)
+        assert read.n_features_in_ == 4
+        if model is not last:
+            assert read.estimator[-1].get_params() == inner[-1].get_params()
+            assert str(read.estimator) == str(inner)
         np.testing.assert_array_equal(back.fit(X, SIDE).predict(NEW), model.predict(NEW))
 
 
@@ -175,7 +173,7 @@ def table(tmp_path_factory):
 
 
 @pytest.mark.filterwarnings("ignore::clifford_rand_nn.tables.notes.TableNote")  # of Trondheim
-def test_a_table_model_comes_back_without_skops(table, tmp_path, monkeypatch):
+def test_a_table_model_comes_back_without_skops(table, monkeypatch):
     monkeypatch.setattr("clifford_rand._optional.available", lambda module: module != "skops")
     model, path = table
     back, frame = load_model(path), _customers().drop(columns="buys")
@@ -186,10 +184,7 @@ def test_a_table_model_comes_back_without_skops(table, tmp_path, monkeypatch):
     assert back[0].columns_ == model[0].columns_
     assert back[0].get_feature_names_out().tolist() == model[0].get_feature_names_out().tolist()
     assert back[-1].certificate_.verify(back[:-1].transform(frame), SIDE).relative_gap < 0.02
-    save_model(tmp_path / "again.npz", back)
-    one, two = (contents(file)[0] for file in (path, tmp_path / "again.npz"))
-    assert one.keys() == two.keys()
-    assert all((one[name] == two[name]).all() for name in one.keys() - {"meta"})
+    _is_written_again(path, back)
 
 
 TABLE_DAMAGE = {
@@ -204,15 +199,6 @@ TABLE_DAMAGE = {
         marked=[] if told["marked"] else [one["name"] for one in told["readers"] if one["kind"] == "number"]
     ),
 }
-
-
-@pytest.mark.parametrize("fault", TABLE_DAMAGE)
-def test_damaged_tables_give_the_one_error(table, tmp_path, fault):
-    arrays, meta = contents(table[1])
-    TABLE_DAMAGE[fault](arrays, meta["pipeline"]["steps"][0]["encoder"])
-    write(tmp_path / "m.npz", arrays, meta)
-    with pytest.raises(ArgumentError, match=r"m\.npz: the model file is damaged"):
-        load_model(tmp_path / "m.npz")
 
 
 def _grid():
@@ -273,7 +259,6 @@ def _with_schema(path, out, change):
 
 
 def _call(function, *arguments):
-    """Return a node that would call a function, as a crafted file may have one."""
     text = [
         {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": json.dumps(one)}
         for one in arguments
@@ -304,13 +289,11 @@ FOREIGN = {
 def test_crafted_steps_are_refused_by_name_and_never_run(scaled, tmp_path, monkeypatch, what):
     monkeypatch.chdir(tmp_path)
     path = _with_schema(scaled[1], tmp_path / "m.npz", FOREIGN[what])
+    name = "(pathlib.Path.touch|os.system|subprocess.Popen|.*Tree|.*load_model)"
     with pytest.raises(
-        ArgumentError, match=r"m\.npz: the model file is refused: its step 'standardscaler' holds "
-    ) as it:
+        ArgumentError, match=rf"m\.npz: the model file is refused: its step 'standardscaler' holds {name}"
+    ):
         load_model(path)
-    assert any(
-        name in str(it.value) for name in ("pathlib.Path.touch", "os.system", "subprocess.Popen", "Tree", "load_model")
-    )
     assert [file.name for file in tmp_path.iterdir()] == ["m.npz"]
 
 
@@ -342,14 +325,6 @@ def _npy(array, **how):
     return stream.getvalue()
 
 
-@pytest.mark.parametrize("what", CRAFTED)
-def test_crafted_steps_give_the_one_error(scaled, tmp_path, what):
-    path = _with_schema(scaled[1], tmp_path / "m.npz", CRAFTED[what])
-    with pytest.raises(ArgumentError, match=r"m\.npz: the model file is damaged") as caught:
-        load_model(path)
-    assert "\n" not in str(caught.value)
-
-
 DAMAGE = {
     "swapped": lambda arrays, meta: arrays.update(step0=arrays["step1"], step1=arrays["step0"]),
     "cut": lambda arrays, meta: arrays.update(step0=arrays["step0"][:-100]),
@@ -366,13 +341,21 @@ DAMAGE = {
 }
 
 
-@pytest.mark.parametrize("fault", DAMAGE)
-def test_damaged_pipelines_give_the_one_error(scaled, tmp_path, fault):
-    arrays, meta = contents(scaled[1])
-    DAMAGE[fault](arrays, meta)
-    write(tmp_path / "m.npz", arrays, meta)
-    with pytest.raises(ArgumentError, match=r"m\.npz: the model file is damaged"):
-        load_model(tmp_path / "m.npz")
+@pytest.mark.parametrize(
+    ("part", "fault"), [(p, fault) for p, faults in enumerate((TABLE_DAMAGE, CRAFTED, DAMAGE)) for fault in faults]
+)
+def test_damage_gives_the_one_error(scaled, table, tmp_path, part, fault):
+    """Of a table's encoder, of the tree of a step, and of the list of steps."""
+    path = tmp_path / "m.npz"
+    if part == 1:
+        _with_schema(scaled[1], path, CRAFTED[fault])
+    else:
+        arrays, meta = contents((table, None, scaled)[part][1])
+        (TABLE_DAMAGE, None, DAMAGE)[part][fault](arrays, meta["pipeline"]["steps"][0]["encoder"] if not part else meta)
+        write(path, arrays, meta)
+    with pytest.raises(ArgumentError, match=r"m\.npz: the model file is damaged") as caught:
+        load_model(path)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("way", [damaged_bytes, damaged_members])
@@ -380,7 +363,7 @@ def test_damaged_steps_load_as_they_were_or_raise_the_one_error(scaled, tmp_path
     """With the digest of the damaged bytes, so that skops' reader meets them."""
     arrays, meta = contents(scaled[1])
     good, loaded, told = arrays["step0"].tobytes(), 0, 0
-    for trial in range(60):
+    for trial in range(30):
         bad = way(good, np.random.default_rng([9, trial]))
         arrays["step0"] = np.frombuffer(bad, dtype=np.uint8)
         meta["pipeline"]["steps"][0]["sha256"] = hashlib.sha256(bad).hexdigest()
@@ -390,8 +373,8 @@ def test_damaged_steps_load_as_they_were_or_raise_the_one_error(scaled, tmp_path
             loaded += 1
         except ArgumentError as error:
             told += "m.npz" in str(error) and "\n" not in str(error)
-    assert loaded + told == 60
-    assert told > 20
+    assert loaded + told == 30
+    assert told > 10
 
 
 def test_a_file_of_another_scikit_learn_warns_as_scikit_learn_does(scaled, tmp_path):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from clifford_rand.errors import ArgumentError, MissingDependencyError
-from clifford_rand_nn.tables import TableEncoder, default_target, read_blocks, read_frame
+from clifford_rand_nn.tables import TableEncoder, default_target, dialect, read_blocks, read_frame
+from clifford_rand_nn.tables.cells import distinct
 from support.clock import fastest
 
 pd = pytest.importorskip("pandas")
@@ -449,3 +450,16 @@ def test_the_last_column_is_read_as_the_table_is(tmp_path):
     path = _write(tmp_path / "t.csv", "a,gewählt\n1,ja\n2,nein\n", "cp1252")
     assert default_target(path, encoding="cp1252") == "gewählt"
     assert default_target(path, header=False, encoding="cp1252") == "c2"
+
+
+def test_numbers_of_the_other_byte_order_are_distinct_values():
+    assert distinct(pd.Series(np.array([3, 1, 3], dtype=">i4"))).tolist() == [3, 1]
+
+
+def test_an_unknown_encoding_leaves_no_file_open(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("a\n1\n")
+    streams = []
+    monkeypatch.setattr(dialect, "open_bytes", lambda file: streams.append(file.open("rb")) or streams[-1])
+    with pytest.raises(LookupError):
+        dialect.open_text(tmp_path / "a.csv", "no such encoding")
+    assert [stream.closed for stream in streams] == [True]
