@@ -20,20 +20,16 @@ from clifford_rand_nn.saved.networks import pack_neurons, read_neurons
 from clifford_rand_nn.saved.parts import (
     KERNEL_VERSION,
     SHARDS_VERSION,
-    about,
     kernel_version,
-    pack_classes,
     pack_kernel,
-    pack_shards,
+    pack_shared,
     proved,
     read_calibration,
-    read_classes,
     read_features,
     read_kernel,
     read_parameters,
     read_shards,
-    read_target_ndim,
-    read_weights,
+    read_targets,
 )
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.solvers.base import HistoryRow
@@ -56,14 +52,9 @@ _SELECTION = {"primal": float, "dual": float, "relative_gap": float, "scope": st
 
 def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     """Return the arrays and the values of a fitted estimator."""
-    meta, arrays = about(model, KERNEL_VERSION), cast("Arrays", {})
-    proof, claim = model.certificate_, model.certificate_.claim
-    is_sharded = isinstance(proof, ShardCertificate)
-    meta["certificate"]["loss"] = proof.loss
-    if not is_sharded:
-        arrays["dual_point"] = proof.dual_point
-        if proof.sample_weight is not None:
-            arrays["sample_weight"] = proof.sample_weight
+    arrays, meta = pack_shared(model, KERNEL_VERSION)
+    claim, is_sharded = model.certificate_.claim, "shards" in meta
+    meta["certificate"]["loss"] = model.certificate_.loss
     if isinstance(claim, NetworkClaim):
         meta["few"] = _pack_sparse(arrays, model, claim)
     else:
@@ -77,7 +68,6 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     if model.rounds_ is not None:
         meta["rounds"] = values_of(model.rounds_, "folds", arrays=arrays, prefix="rounds_")
     if isinstance(model, ConvexNetworkClassifier):
-        pack_classes(arrays, meta, model.classes_)
         meta["losses"] = {name: float(value) for name, value in model.losses_.items()}
         if isinstance(model.calibration_, MultilabelCalibration):
             meta["version"], each = _MULTILABEL_VERSION, model.calibration_.calibrations
@@ -92,9 +82,8 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
         if not is_sharded:
             arrays["loo_predictions"] = model.loo_predictions_
         meta["interval_scale"] = values_of(model.intervals_, arrays=arrays, prefix="interval_")["scale"]
-        meta["target_ndim"] = int(vars(model)["_target_ndim"])
     if is_sharded:
-        meta["shards"], meta["version"] = pack_shards(arrays, proof), SHARDS_VERSION
+        meta["version"] = SHARDS_VERSION
     if vars(model)["_variance"] is not None:
         arrays["noise"] = vars(model)["_noise"]
     meta["arrays"] = sorted(arrays)
@@ -115,7 +104,8 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
     state |= network_state
     network, is_sharded = state["network_"], "shards" in meta
     n, outputs = network.alpha.shape if isinstance(claim, KernelClaim) else (0, len(network.b2))
-    weights = state["_sample_weight"] = None if is_sharded else read_weights(arrays, outputs)
+    state |= read_targets(arrays, meta, outputs, isinstance(model, ConvexNetworkClassifier))
+    weights, classes = state["_sample_weight"], state.get("classes_")
     n_rows = whole(meta["n_rows"], 1) if is_sharded else len(arrays["dual_point"] if weights is None else weights)
     loss = text(meta["certificate"]["loss"])
     state |= {"beta_": number(meta["beta"]), "loo_score_": number(meta["loo_score"]), "reason_": text(meta["reason"])}
@@ -129,14 +119,13 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
     if "rounds" in meta:
         rounds = state["rounds_"] = record_of(MetricSelection, meta["rounds"], arrays=arrays, prefix="rounds_")
         agree(rounds.predictions.shape == (len(rounds.rows), outputs) and _within(rounds.rows, n_rows), "held-out rows")
-    classes = None
-    if isinstance(model, ConvexNetworkClassifier):
+    if classes is not None:
         if "labels" in meta:
             agree(model.loss != "logistic" and loss == "squared", "multilabel targets need the squared loss")
-        state |= _read_classifier(arrays, meta, outputs, n_rows) | {"loss_": loss}
-        classes, needs_variance = state["classes_"], bool(state["calibration_"].share)
+        state |= _read_classifier(arrays, meta, classes, outputs, n_rows) | {"loss_": loss}
+        needs_variance = bool(state["calibration_"].share)
     else:
-        state |= _read_regressor(arrays, meta, outputs, n_rows)
+        state |= _read_regressor(arrays, meta, state["_target_ndim"], outputs, n_rows)
         needs_variance = bool(state["intervals_"].shares.any())
     if needs_variance:
         noise = state["_noise"] = arrays["noise"]
@@ -201,10 +190,10 @@ def _read_network(arrays: Arrays, meta: dict[str, Any], d: int) -> tuple[KernelC
     return claim, state
 
 
-def _read_classifier(arrays: Arrays, meta: dict[str, Any], outputs: int, n_rows: int) -> dict[str, Any]:
-    """Return the attributes of a classifier: labels, calibration, leave-one-out predictions."""
-    classes = read_classes(arrays, meta, outputs)
-    state: dict[str, Any] = {"classes_": classes, "loo_probabilities_": arrays.get("loo_probabilities")}
+def _read_classifier(
+    arrays: Arrays, meta: dict[str, Any], classes: NDArray[Any], outputs: int, n_rows: int
+) -> dict[str, Any]:
+    state: dict[str, Any] = {"loo_probabilities_": arrays.get("loo_probabilities")}
     state["losses_"] = {text(name): number(value) for name, value in meta["losses"].items()}
     odds = state["loo_probabilities_"]
     fits = odds is None or (odds.shape == (n_rows, len(classes)) and not ((odds < 0) | (odds > 1)).any())
@@ -224,12 +213,11 @@ def _read_classifier(arrays: Arrays, meta: dict[str, Any], outputs: int, n_rows:
     return state | {"calibration_": read_calibration(arrays, meta["calibration"], len(classes))}
 
 
-def _read_regressor(arrays: Arrays, meta: dict[str, Any], outputs: int, n_rows: int) -> dict[str, Any]:
-    """Return the attributes of a regressor: intervals and leave-one-out predictions."""
-    state: dict[str, Any] = {"_target_ndim": read_target_ndim(meta, outputs)}
+def _read_regressor(arrays: Arrays, meta: dict[str, Any], ndim: int, outputs: int, n_rows: int) -> dict[str, Any]:
+    state: dict[str, Any] = {}
     if "shards" not in meta:
         predictions = state["loo_predictions_"] = arrays["loo_predictions"]
-        agree(predictions.shape == ((n_rows,) if state["_target_ndim"] == 1 else (n_rows, outputs)))
+        agree(predictions.shape == ((n_rows,) if ndim == 1 else (n_rows, outputs)))
     parts = {name: arrays[f"interval_{name}"] for name in ("scores", "mass", "shares")}
     agree(parts["scores"].shape[1] == outputs, "the intervals do not fit the outputs")
     rising = all(bool((np.diff(parts[name], axis=0) >= 0).all()) for name in ("scores", "mass"))

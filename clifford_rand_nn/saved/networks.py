@@ -22,20 +22,16 @@ from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.saved.parts import (
     SHARDS_VERSION,
-    about,
     kernel_version,
-    pack_classes,
     pack_kernel,
-    pack_shards,
+    pack_shared,
     proved,
     read_calibration,
-    read_classes,
     read_features,
     read_kernel,
     read_parameters,
     read_shards,
-    read_target_ndim,
-    read_weights,
+    read_targets,
 )
 from clifford_rand_nn.shards.certificate import ShardCertificate
 
@@ -65,41 +61,32 @@ _REMOVED = ("huber_delta",)  # parameters that estimators no longer have where t
 
 def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     """Return the arrays and the values of a fitted estimator."""
-    meta = about(model, _UNWEIGHTED)
-    proof, arrays = model.certificate_, cast("Arrays", {})
+    arrays, meta = pack_shared(model, _UNWEIGHTED)
     params = {k: v for k, v in meta["params"].items() if k not in _NEW_DEFAULTS or v != _NEW_DEFAULTS[k]}
     if not isinstance(getattr(model, "gates", ""), str):  # hyperplanes that were given are a parameter
         hyperplanes = model.gates if isinstance(model.gates, Gates) else Gates.given(*model.gates)
         params["gates"] = values_of(hyperplanes, arrays=arrays, prefix="given_")
     meta |= {"version": _version(model), "params": params, "n_iter": int(model.n_iter_)}
-    if isinstance(proof, ShardCertificate):
-        meta["shards"] = pack_shards(arrays, proof)
-    else:
-        arrays["dual_point"] = proof.dual_point
-        if proof.sample_weight is not None:
-            arrays["sample_weight"] = proof.sample_weight
     if isinstance(model.beta, str):
         meta["beta"] = float(model.beta_)
     if _has_chosen_loss(model):
         meta["loss"] = model.loss_
-    claim = proof.claim
+    claim = model.certificate_.claim
     if isinstance(claim, GatedClaim):
         arrays |= claim.coefficients._asdict()
         meta["gates"], feature = values_of(claim.gates, arrays=arrays, prefix="gates_"), claim.feature
     elif isinstance(claim, KernelClaim):
-        meta["kernel"] = pack_kernel(arrays, claim.network) | {"beta": float(proof.beta)}  # on its own rows
+        meta["kernel"] = pack_kernel(arrays, claim.network) | {  # with beta on its own rows
+            "beta": float(model.certificate_.beta)
+        }  # on its own rows
         feature = model.bias_feature_
     else:
         meta |= {"gates": {"method": model.gates_.method}, "family": pack_neurons(arrays, claim)}
         feature = claim.family.feature
     if feature is not None:
         meta["bias_feature"] = feature
-    if isinstance(model, NetworkClassifier):
-        pack_classes(arrays, meta, model.classes_)
-        if hasattr(model, "calibration_"):  # not where the model is from a file without one
-            meta["calibration"] = values_of(model.calibration_, arrays=arrays, prefix="calibration_")
-    else:
-        meta["target_ndim"] = int(vars(model)["_target_ndim"])
+    if hasattr(model, "calibration_"):  # not of regressors, nor where the model is from a file without one
+        meta["calibration"] = values_of(model.calibration_, arrays=arrays, prefix="calibration_")
     if "kernel" in meta:
         return arrays, meta
     return {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}, meta
@@ -193,20 +180,16 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
         model._set_gated(claim.coefficients, claim.gates)
         outputs = len(claim.coefficients.intercept)
     formulas = as_loss(loss, "load_model", model._delta if has_delta(loss) else None)
-    classes = read_classes(arrays, meta, outputs) if isinstance(model, NetworkClassifier) else None
-    if classes is None:
-        state["_target_ndim"] = read_target_ndim(meta, outputs)
-    else:
-        state["classes_"] = classes
+    state |= read_targets(arrays, meta, outputs, isinstance(model, NetworkClassifier))
+    classes = state.get("classes_")
+    if classes is not None:
         if "calibration" in meta:
             calibration = state["_calibration"] = read_calibration(arrays, meta["calibration"], len(classes))
             agree(not calibration.share, "the calibration is by variances, which a network of few neurons lacks")
         elif formulas.probabilistic:
             state["_calibration"] = Calibration.softmax(len(classes))
-    is_sharded = "shards" in meta
-    state["_sample_weight"] = None if is_sharded else read_weights(arrays, outputs)
     vars(model).update(state)
-    if is_sharded:
+    if "shards" in meta:
         agree(isinstance(claim, GatedClaim), "shards train gated networks")
         fields = read_shards(arrays, meta, formulas, cast("GatedClaim", claim), classes)
         model.certificate_ = ShardCertificate(**fields, beta=beta, loss=loss, huber_delta=model._delta)
@@ -218,7 +201,6 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
 
 
 def _unfitted(arrays: Arrays, meta: dict[str, Any]) -> Any:
-    """Return the estimator with its parameters."""
     kind = ESTIMATORS[meta["estimator"]]
     known, params = kind().get_params(), read_parameters(meta["params"])
     params = {name: value for name, value in params.items() if name in known or name not in _REMOVED}

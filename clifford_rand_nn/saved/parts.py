@@ -38,8 +38,8 @@ class ForeignPartError(ValueError):
     """A file holds what is not read from files, because it could run code; the message names it."""
 
 
-def about(model: Any, version: int) -> dict[str, Any]:
-    """Return what is stored of every estimator: format, parameters, features, numbers of its certificate."""
+def pack_shared(model: Any, version: int) -> tuple[Arrays, dict[str, Any]]:
+    """Return what is stored of every estimator: format, parameters, features, classes, and its certificate."""
     if not hasattr(model, "network_"):
         raise fail("model", "save_model", "fitted", describe(f"a {type(model).__name__} before fit"))
     proof, names = model.certificate_, getattr(model, "feature_names_in_", None)
@@ -47,7 +47,8 @@ def about(model: Any, version: int) -> dict[str, Any]:
     weights = getattr(model, "class_weight", None)
     if isinstance(weights, dict):
         params["class_weight"] = [[plain(label), float(weight)] for label, weight in weights.items()]
-    return {
+    arrays: Arrays = {}
+    meta: dict[str, Any] = {
         "format": FORMAT,
         "version": version,
         "library": __version__,
@@ -58,10 +59,31 @@ def about(model: Any, version: int) -> dict[str, Any]:
         "feature_names": None if names is None else [str(name) for name in names],
         "certificate": {name: plain(getattr(proof, name)) for name in _PROVED},
     }
+    if isinstance(proof, ShardCertificate):
+        meta["shards"] = _pack_shards(arrays, proof)
+    else:
+        arrays["dual_point"] = proof.dual_point
+        if proof.sample_weight is not None:
+            arrays["sample_weight"] = proof.sample_weight
+    if hasattr(model, "classes_"):
+        _pack_classes(arrays, meta, model.classes_)
+    else:
+        meta["target_ndim"] = int(vars(model)["_target_ndim"])
+    return arrays, meta
+
+
+def read_targets(arrays: Arrays, meta: dict[str, Any], outputs: int, classify: bool) -> dict[str, Any]:
+    """Return the weights of the rows, and the labels of a classifier or the number of axes of targets."""
+    state: dict[str, Any] = {"_sample_weight": None if "shards" in meta else _read_weights(arrays, outputs)}
+    if classify:
+        return state | {"classes_": _read_classes(arrays, meta, outputs)}
+    ndim = whole(meta["target_ndim"], 1)
+    agree(ndim == 2 or (ndim == 1 and outputs == 1))
+    return state | {"_target_ndim": ndim}
 
 
 def read_parameters(params: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters that `about` wrote."""
+    """Return the parameters that `pack_shared` wrote."""
     weights = params.get("class_weight")
     if not isinstance(weights, list):
         return dict(params)
@@ -86,7 +108,7 @@ def proved(meta: dict[str, Any]) -> dict[str, Any]:
     return numbers | {"scope": str(proof["scope"]), "n_patterns": whole(proof["n_patterns"])}
 
 
-def read_weights(arrays: Arrays, outputs: int) -> NDArray[np.float64] | None:
+def _read_weights(arrays: Arrays, outputs: int) -> NDArray[np.float64] | None:
     """Return the sample weights, or None; with the dual point of ``outputs`` columns that they fit."""
     theta, weights = arrays["dual_point"], arrays.get("sample_weight")
     agree(theta.shape[1] == outputs)
@@ -96,7 +118,7 @@ def read_weights(arrays: Arrays, outputs: int) -> NDArray[np.float64] | None:
     return weights
 
 
-def pack_classes(arrays: Arrays, meta: dict[str, Any], classes: NDArray[Any]) -> None:
+def _pack_classes(arrays: Arrays, meta: dict[str, Any], classes: NDArray[Any]) -> None:
     """Add labels as an array that needs no pickle, and the dtype that they have."""
     if classes.dtype != object and classes.dtype.kind in "biufUS":
         arrays["classes"], meta["classes_dtype"] = classes, classes.dtype.str
@@ -108,8 +130,7 @@ def pack_classes(arrays: Arrays, meta: dict[str, Any], classes: NDArray[Any]) ->
         arrays["classes"], meta["classes_dtype"] = classes.astype(str), "object"
 
 
-def read_classes(arrays: Arrays, meta: dict[str, Any], outputs: int) -> NDArray[Any]:
-    """Return the labels of a classifier with so many outputs."""
+def _read_classes(arrays: Arrays, meta: dict[str, Any], outputs: int) -> NDArray[Any]:
     dtype, classes = meta["classes_dtype"], arrays["classes"]
     classes = classes.astype(object) if dtype in ("object", _NUL_ENDED) else classes
     if dtype == _NUL_ENDED:
@@ -126,13 +147,6 @@ def read_calibration(
     calibration = record_of(Calibration, values, arrays=arrays, prefix=prefix)
     agree(len(calibration.offsets) == n_classes, "the calibration does not fit the classes")
     return calibration
-
-
-def read_target_ndim(meta: dict[str, Any], outputs: int) -> int:
-    """Return how many axes the targets of a regressor with so many outputs have."""
-    ndim = whole(meta["target_ndim"], 1)
-    agree(ndim == 2 or (ndim == 1 and outputs == 1))
-    return ndim
 
 
 def pack_kernel(arrays: Arrays, network: KernelNetwork) -> dict[str, Any]:
@@ -174,7 +188,6 @@ def read_kernel(arrays: Arrays, values: dict[str, Any], d: int) -> KernelNetwork
 
 
 def _span_rows(arrays: Arrays, d: int) -> Any:
-    """Return the training rows of a span, dense or sparse."""
     if "span_base" in arrays:
         return arrays["span_base"]
     values, columns, ends = (arrays[f"span_{name}"] for name in ("values", "columns", "ends"))
@@ -183,7 +196,7 @@ def _span_rows(arrays: Arrays, d: int) -> Any:
     return csr_array((values, columns, ends), shape=(len(ends) - 1, d))
 
 
-def pack_shards(arrays: Arrays, proof: ShardCertificate) -> dict[str, Any]:
+def _pack_shards(arrays: Arrays, proof: ShardCertificate) -> dict[str, Any]:
     """Add the arrays of a certificate over shards; return what else it has beside the network."""
     values = {"n": int(proof.n), "n_rows": int(proof.n_rows), "mean_weight": float(proof.targets.mean_weight)}
     if proof.targets.factors is not None:

@@ -132,7 +132,6 @@ def _pack_steps(arrays: Arrays, prefix: str, pipeline: Pipeline) -> dict[str, An
 
 
 def _take_steps(arrays: Arrays, prefix: str) -> Arrays:
-    """Take the arrays of steps out of the others."""
     names = [name for name in arrays if name.startswith(prefix) and _STEP.fullmatch(name)]
     return {name: arrays.pop(name) for name in names}
 
@@ -235,7 +234,6 @@ def _read_skops(data: bytes, name: str) -> Any:
 
 
 def _foreign(skops: Any, data: bytes) -> list[str]:
-    """Return the names of the types in skops' bytes that are not trusted."""
     return sorted(set(skops.get_untrusted_types(data=data)) - set(_TRUSTED))
 
 
