@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,10 +29,10 @@ _NEAR = 1e-9  # of the largest margin: a plane this near to a row may put it on 
 
 
 class RefinementRound(NamedTuple):
-    """A round: the model after it, the largest price and gain of its candidates, and whether it was kept.
+    """A round: the model after it, with its objective, and whether it was kept.
 
     ``largest_price`` and ``largest_gain`` are of the candidates, at the model before the round, as in `price_gates`;
-    both are 0 in the first row, the model that refinement began with. ``objective`` is of the model after the round.
+    both are 0 in the first row, the model that refinement began with.
     """
 
     n_gates: int
@@ -131,28 +131,6 @@ class _Model(NamedTuple):
         curvature = self.problem.datafit.curvature
         weights = z.coef, z.gate_intercept
         return removal_costs(self.problem.X, a.patterns, weights, a.Q, curvature, a.bias, a.fit_intercept)
-
-
-class RefinementOptions(TypedDict, total=False):
-    """The keywords of `refine_gates`, which `RefinementSettings` has with their defaults."""
-
-    loss: str
-    bias: bool
-    fit_intercept: bool
-    huber_delta: float | None
-    sample_weight: ArrayLike | None
-    candidates: str
-    climb: bool
-    sketch_dim: int | str | None
-    n_candidates: int | None
-    per_round: int | None
-    max_gates: int | None
-    max_rounds: int
-    max_time: float | None
-    tol: float
-    rng: np.random.Generator | int | None
-    solver: GateSolver | None
-    callback: Callable[[RefinementRound], object] | None
 
 
 @dataclass(frozen=True)
@@ -340,7 +318,6 @@ class GateExchange:
 
 
 def _keys(patterns: NDArray[np.bool_]) -> list[bytes]:
-    """Return a key for each pattern."""
     return [column.tobytes() for column in np.ascontiguousarray(np.packbits(patterns, axis=0).T)]
 
 

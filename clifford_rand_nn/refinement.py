@@ -1,7 +1,7 @@
 """Refinement of gates: column generation for the gated model, by sampled gates that climb to a higher price."""
 
 import time
-from typing import Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from clifford_rand._checks import as_generator, as_rows
 from clifford_rand_nn._records import show_options
 from clifford_rand_nn.arrangements.enumeration import chosen_patterns, deadline
-from clifford_rand_nn.gate_exchange import GateExchange, Refinement, RefinementOptions, RefinementSettings
+from clifford_rand_nn.gate_exchange import GateExchange, Refinement, RefinementSettings
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.solvers.interrupts import handed_over
 
@@ -21,7 +21,7 @@ def refine_gates(
     gates: Gates | tuple[ArrayLike, ArrayLike] | str,
     *,
     beta: float,
-    **options: Unpack[RefinementOptions],
+    **options: Any,
 ) -> Refinement:
     r"""Exchange and add gates of `GatedReLUProblem` so that its optimum falls.
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,23 +52,16 @@ _SHARED = """
         Called with each `HistoryRow` of every solve, or each `PathRow` of a path that is followed exactly.
     sample_weight : (n,) array of numbers > 0, optional
         As in `GatedReLUProblem`.
+
+    Returns
+    -------
+    RegularizationPath
+
+    Raises
+    ------
+    ArgumentError
+        An argument breaks its rule.
 """
-
-
-class PathOptions(TypedDict, total=False):
-    """The keywords of every path function, which `PathSettings` has with their defaults."""
-
-    loss: str
-    betas: ArrayLike | None
-    n_betas: int
-    eps: float
-    tol: float
-    max_iter: int | None
-    max_time: float | None
-    max_memory: float | None
-    callback: Callable[[Any], object] | None
-    huber_delta: float | None
-    sample_weight: ArrayLike | None
 
 
 @dataclass(frozen=True)
@@ -153,7 +146,7 @@ class RegularizationPath:
         for name, kind in (("networks", TwoLayerNetwork), ("statuses", Status)):
             values = getattr(self, name)
             if not (
-                isinstance(values, tuple) and len(values) == n and all(isinstance(entry, kind) for entry in values)
+                isinstance(values, tuple) and len(values) == n and all(isinstance(value, kind) for value in values)
             ):
                 raise fail(name, owner, f"a tuple of {n} of {kind.__name__}, one for each beta", values)
 
@@ -277,13 +270,14 @@ def gated_path(
     bias: bool = True,
     fit_intercept: bool = True,
     penalty: str = "group_l2",
-    **options: Unpack[PathOptions],
+    **options: Any,
 ) -> RegularizationPath:
     r"""Optimal gated networks for many beta (paper, eq. cvxnn:grelu), each solve from the last one's solution.
 
     .. math:: \beta_{\max} = \frac1n\max_i||X^TD_i\theta_0||_F
 
-    with :math:`\theta_0` the residual of the best fit by biases and intercept alone.
+    with :math:`\theta_0` the residual of the best fit by biases and intercept alone. ``n_neurons`` counts the outputs
+    of active gates.
 
     Parameters
     ----------
@@ -295,16 +289,6 @@ def gated_path(
     penalty : {"group_l2", "ridge"}
         Norms, or half their squares: see `GatedRidgeProblem`, whose beta_max is another one.
     {shared}
-
-    Returns
-    -------
-    RegularizationPath
-        ``n_neurons`` counts the outputs of active gates.
-
-    Raises
-    ------
-    ArgumentError
-        An argument breaks its rule.
 
     Examples
     --------

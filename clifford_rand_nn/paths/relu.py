@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cro
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
-from clifford_rand_nn.paths.path import PathOptions, PathSettings, RegularizationPath, Walk, path_function, walked
+from clifford_rand_nn.paths.path import PathSettings, RegularizationPath, Walk, path_function, walked
 from clifford_rand_nn.pricing.base import BlockPricer, Pricer
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.pricing.family import SWEEP_D, Family
@@ -43,7 +43,7 @@ def relu_path(
     *,
     penalty: str = "group_l2",
     bias: bool = True,
-    **options: Unpack[PathOptions],
+    **options: Any,
 ) -> RegularizationPath:
     r"""Optimal ReLU networks for many beta: of the constrained program over given gates, or over all patterns.
 
@@ -70,15 +70,6 @@ def relu_path(
         Whether neurons have one, which is not penalized. An output intercept is always fitted with it, and never
         without it.
     {shared}
-
-    Returns
-    -------
-    RegularizationPath
-
-    Raises
-    ------
-    ArgumentError
-        An argument breaks its rule.
 
     Examples
     --------
@@ -116,7 +107,7 @@ def lasso_path(
     bias: bool = True,
     subsample: int | None = None,
     rng: np.random.Generator | int | None = None,
-    **options: Unpack[PathOptions],
+    **options: Any,
 ) -> RegularizationPath:
     r"""Optimal networks of the dictionary Lasso for many beta (paper, eq. cvxnn:lasso and Lemma 1).
 
@@ -137,18 +128,8 @@ def lasso_path(
         The dictionary, as in `cross_product_dictionary`. "l1", not subsampled, is the exact one: its networks are
         global optima.
     bias : bool
-        Whether neurons have one, which is not penalized. An output intercept is always fitted with it, and never
-        without it.
+        As in `relu_path`.
     {shared}
-
-    Returns
-    -------
-    RegularizationPath
-
-    Raises
-    ------
-    ArgumentError
-        An argument breaks its rule.
 
     Examples
     --------
@@ -181,7 +162,6 @@ def _distinct(X: ArrayLike, y: ArrayLike, settings: PathSettings, owner: str) ->
 def _exact(
     rows: DistinctRows, dictionary: CrossProductDictionary, settings: PathSettings, limits: Limits
 ) -> RegularizationPath:
-    """Follow the breakpoints; read the solutions at the grid from them."""
     atoms = dictionary.neurons()
     problem = LassoProblem(
         atoms.training_columns(rows.X), rows.y, 1.0, fit_intercept=dictionary.bias, sample_weight=rows.weights
