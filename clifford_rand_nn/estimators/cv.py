@@ -1,7 +1,7 @@
 """Beta by cross-validation, for any estimator of the library."""
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing import parent_process
 from typing import Any, NamedTuple, Self
 
@@ -126,7 +126,7 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
         if self.n_jobs is not None and (not is_whole(self.n_jobs) or self.n_jobs == 0):
             raise fail("n_jobs", "BetaCV", "None or an integer that is not 0", self.n_jobs)
         check_verbose(self.verbose, "BetaCV")
-        clock = _Clock(time.perf_counter(), Limits.of("BetaCV", max_time=self.max_time))
+        began, limits = time.perf_counter(), Limits.of("BetaCV", max_time=self.max_time)
         front, seen = steps.fit(X, y)
         clone(last)._task(seen, y, sample_weight)  # every error of the data, before any work
         rows, targets = indexable(X if hasattr(X, "columns") or issparse(X) else np.asarray(X), np.asarray(y))
@@ -140,10 +140,11 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
             hint = "Leave rows of weight zero out, or give other folds."
             rule = "positive for some row of every fold"
             raise fail("sample_weight", "BetaCV", rule, describe("a fold of zeros"), hint)
-        self._score(_Data(rows, targets, weights), splits, clock)
+        self._score(_Data(rows, targets, weights), splits, began)
         self.beta_ = float(self.betas_[self._chosen()])
         with Interrupts() as interrupts:
-            model = self._model(self.beta_, clock.left(1.0)).fit(seen, targets, weights)
+            left = limits.after(time.perf_counter() - began).max_time
+            model = self._model(self.beta_, left).fit(seen, targets, weights)
             self.estimator_ = front.joined(model)
             self._set_features()
         if interrupts.held:
@@ -156,15 +157,16 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
 
-    def _score(self, data: "_Data", splits: list[Any], clock: "_Clock") -> None:
+    def _score(self, data: "_Data", splits: list[Any], began: float) -> None:
         """Fill ``scores_``, a fold at a time or several at once, each within its share of the time."""
         scorer = scorer_of(self.scoring, self.estimator, "BetaCV")
         jobs = min(effective_n_jobs(self.n_jobs), len(splits))
         waves = -(-len(splits) // jobs) + 1  # and one for the training on all rows
-        calls = [
-            _FoldCall(self, data, split, scorer, replace(clock, share=(k // jobs + 1) / waves), k, len(splits))
-            for k, split in enumerate(splits)
+        ends = [
+            None if self.max_time is None else began + self.max_time * (k // jobs + 1) / waves
+            for k in range(len(splits))
         ]
+        calls = [_FoldCall(self, data, split, scorer, ends[k], k, len(splits)) for k, split in enumerate(splits)]
         if jobs == 1:
             for call in calls:
                 self._tell(call, call.score(self.scores_[:, call.k]))  # in place: an interrupt keeps what there is
@@ -178,7 +180,6 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
             self._tell(call, seconds)
 
     def _tell(self, call: "_FoldCall", seconds: float) -> None:
-        """Show a line for a fold, if asked for."""
         if self.verbose:
             scores = self.scores_[:, call.k]
             best = int(np.nanargmax(scores))
@@ -257,8 +258,6 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
 
 
 class _Data(NamedTuple):
-    """All rows, their targets, and their weights if they differ."""
-
     rows: Any
     targets: NDArray[Any]
     weights: Array | None
@@ -273,21 +272,6 @@ class _Data(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Clock:
-    """When a search began, its limits, and the share of its time after which a fold ends."""
-
-    began: float
-    limits: Limits
-    share: float = 1.0
-
-    def left(self, share: float) -> float | None:
-        """Seconds left until a share of the time is over; None without a limit."""
-        if self.limits.max_time is None:
-            return None
-        return Limits(max_time=self.limits.max_time * share).after(time.perf_counter() - self.began).max_time
-
-
-@dataclass(frozen=True)
 class _FoldCall:
     """One fold: every beta in turn on its training rows, each fit from the last one's solution."""
 
@@ -295,7 +279,7 @@ class _FoldCall:
     data: _Data
     split: tuple[NDArray[np.intp], NDArray[np.intp]]
     scorer: Any
-    clock: _Clock
+    ends: float | None  # of `time.perf_counter`, which all processes of a machine share
     k: int
     of: int
 
@@ -312,7 +296,7 @@ class _FoldCall:
         front, rows = PipelinePrefix.of(self.search.estimator)[0].fit(rows, targets)
         test_rows = front.transform(test_rows)
         for i, beta in enumerate(self.search.betas_):
-            left = self.clock.left(self.clock.share)
+            left = None if self.ends is None else max(self.ends - time.perf_counter(), SOONEST)
             if i and left is not None and left <= SOONEST:
                 break
             model = self.search._model(float(beta), left)
@@ -326,7 +310,6 @@ class _FoldCall:
 
 
 def _scored(call: _FoldCall) -> tuple[Array, float]:
-    """Score a fold in a worker, whose clock is that of the machine."""
     scores = np.full(len(call.search.betas_), np.nan)
     return scores, call.score(scores)
 
