@@ -201,7 +201,6 @@ def _read_header(stream: IO[bytes], info: zipfile.ZipInfo) -> tuple[tuple[int, .
 
 
 def _fill(stream: IO[bytes], array: NDArray[Any]) -> None:
-    """Read a contiguous array."""
     rest = array.reshape(-1).view(np.uint8).data
     while len(rest):
         read = cast("io.BufferedIOBase", stream).readinto(rest[:_CHUNK])
@@ -211,7 +210,6 @@ def _fill(stream: IO[bytes], array: NDArray[Any]) -> None:
 
 
 def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]:
-    """Read a member of an archive as an array of numbers, booleans or text."""
     with archive.open(info) as stream:
         shape, fortran, dtype = _read_header(stream, info)
         array = np.empty(math.prod(shape), dtype=dtype)

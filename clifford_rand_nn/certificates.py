@@ -105,14 +105,8 @@ class Certificate:
 
         The dual point is projected onto its equalities and scaled into its norm constraints, so the bound returned
         holds whatever was stored. It is at least 0, the dual value of 0. With a free intercept, targets far from 0 are
-        centered by an exact offset.
-
-        Parameters
-        ----------
-        X, y
-            All training rows, those of weight zero with them.
-        sample_weight : (N,) array, optional
-            Those of the training; None takes the ones that are stored.
+        centered by an exact offset. ``X`` and ``y`` are all training rows, those of weight zero with them;
+        ``sample_weight`` (N,) are those of the training, None for the ones that are stored.
 
         Raises
         ------
@@ -148,17 +142,8 @@ class Certificate:
         A solver's is that of its columns, which are exactly zero on the planes' own rows. Far from the origin double
         precision holds no plane that is. Coefficients for columns of very different sizes are the solver's, in an
         orthonormal basis of the rows, only to rounding. And the intercept of targets far from 0 is rounded to their
-        spacing.
-
-        Parameters
-        ----------
-        X : (n, d) array or CSR
-            Rows that count.
-        targets : (n, C)
-            As the loss takes them.
-        weights : (n,) of mean 1, or None
-        bound : bool
-            Whether the dual point is scaled into its norms again, which prices a whole family.
+        spacing. ``X`` are the rows that count, ``targets`` (n, C) as the loss takes them, ``weights`` (n,) of mean 1;
+        a ``bound`` prices a whole family.
         """
         units, scaled, rows, targets = self._in_units(X, targets, "Certificate")
         weights = np.ones(len(targets)) if weights is None else weights
@@ -237,7 +222,6 @@ class Certificate:
         return data
 
     def _weights(self, sample_weight: ArrayLike | None, owner: str) -> Array:
-        """Weights of all rows: the given or stored ones, else ones."""
         used = len(self.dual_point)
         if sample_weight is None:
             return np.ones(used) if self.sample_weight is None else self.sample_weight

@@ -43,10 +43,9 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
 
     It holds the parameters, the network, the gates, the classes, the feature names and the certificate with its dual
     point and sample weights, so that `load_model` gives an estimator that predicts bit for bit the same and whose
-    ``certificate_.verify(X, y)`` still works. Training rows, ``patterns_`` and ``result_`` are not in it, but for those
-    of a network with infinitely many gates, which is made of its distinct rows; with it are its calibration, what was
-    compared and what leave-one-out said. Of a `BetaCV` it holds the estimator and the scores of all betas too. The
-    file appears complete or not at all.
+    ``certificate_.verify(X, y)`` still works; of a `BetaCV` also the scores of all betas. Training rows, ``patterns_``
+    and ``result_`` are not in it, except that a network with infinitely many gates is made of its distinct rows; with
+    it are its calibration, candidates and leave-one-out predictions. The file appears complete or not at all.
 
     A scikit-learn `Pipeline` that ends with an estimator or a `BetaCV` is saved with its steps. A `TableEncoder` is
     plain data, to which no version of pandas or scikit-learn matters. Steps of scikit-learn itself (scaling, PCA,

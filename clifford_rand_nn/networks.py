@@ -126,10 +126,9 @@ class TwoLayerNetwork(Exported):
     def from_gated(cls, coefficients: Coefficients, gates: Gates, feature: float | None = None) -> "TwoLayerNetwork":
         r"""Balance a gated solution: :math:`W_i = U_i/\sqrt{||U_i||_F}`, :math:`\alpha_i = \sqrt{||U_i||_F}`.
 
-        It makes the same predictions, and :math:`\frac12\sum_i(||W_i||_F^2+\alpha_i^2) = \sum_i||U_i||_F`. A gate with
-        :math:`U_i = 0` and a bias becomes a neuron with zero weights and amplitude 1, which the penalty (in its form
-        :math:`\sum_i ||W_i||_F|\alpha_i|`) does not charge. Each output of a gate is one neuron. With a ``feature`` c
-        the norms are those of the weights with the biases over c, as in `penalty`.
+        It makes the same predictions, and :math:`\frac12\sum_i(||W_i||_F^2+\alpha_i^2) = \sum_i||U_i||_F`. Each output
+        of a gate is one neuron. A gate with :math:`U_i = 0` and a bias becomes a neuron with zero weights and amplitude
+        1, which `penalty` does not charge; with a ``feature`` c norms are as there.
         """
         coef, gate_intercept, intercept = coefficients
         C, _, d = coef.shape

@@ -122,7 +122,6 @@ def pruned(
 def _judged(
     solution: WeightedNeurons, X: NDArray[np.float64], datafit: Datafit, beta: float
 ) -> tuple[NDArray[np.float64], float]:
-    """Return predictions and objective."""
     f = solution.predictions(X)
     return f, datafit.value(f) + beta * float(np.linalg.norm(solution.values, axis=1).sum())
 

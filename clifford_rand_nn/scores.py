@@ -165,7 +165,12 @@ def r_squared(targets: Array, predicted: Array, weights: Array | None = None) ->
 
 
 class R2ScoreMixin(RegressorMixin):
-    """A regressor whose score is `r_squared`."""
+    """A regressor of one or several outputs, whose score is `r_squared`."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R² of the predictions for rows X with targets y (n,) or (n, outputs); 1 is perfect."""

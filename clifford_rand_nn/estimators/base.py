@@ -134,7 +134,6 @@ class ConvexNetwork(RescaledFit):
 
     @property
     def _free_bias(self) -> bool:
-        """Whether neurons have a bias that is not penalized."""
         return self._bias is True
 
     @property
@@ -152,19 +151,15 @@ class ConvexNetwork(RescaledFit):
         return deadline(self.max_time, FIRST_SHARE, task.began)
 
     def _task(self, X: Any, y: Any, sample_weight: Any = None) -> Task:
-        """Check parameters and data."""
         raise NotImplementedError
 
     def _training_rows(self, X: Any, outputs: int) -> Any:
-        """Return checked rows, dense or CSR, as the fit takes them."""
         return dense_training_rows(X, type(self).__name__, self.max_memory)
 
     def _train(self, task: Task, warm: WarmStart | None) -> None:
-        """Solve, and set all attributes."""
         raise NotImplementedError
 
     def _beta_max(self, task: Task) -> float:
-        """Least beta whose optimum has no neuron."""
         raise NotImplementedError
 
     def _options(self, task: Task) -> dict[str, Any]:
@@ -197,12 +192,10 @@ class ConvexNetwork(RescaledFit):
 
     @property
     def _delta(self) -> float:
-        """Where the Huber loss turns; of estimators that have it."""
         return float(getattr(self, "huber_delta", 1.0))
 
     @property
     def _own_delta(self) -> float | None:
-        """That of the loss, None for losses without one."""
         return self._delta if has_delta(self.loss) else None
 
     def _shares(self) -> Array:
@@ -255,31 +248,25 @@ class ConvexNetwork(RescaledFit):
         return (X, y, weights) if kept.all() else (X[kept], y[kept], weights)
 
     def _set_gated(self, coefficients: Coefficients, gates: Gates) -> None:
-        """Set what describes a gated network."""
-        single = len(coefficients.intercept) == 1
         self.gates_ = gates
-        self.coef_ = coefficients.coef[0] if single else coefficients.coef
-        self.gate_intercept_ = coefficients.gate_intercept[0] if single else coefficients.gate_intercept
-        self.intercept_ = float(coefficients.intercept[0]) if single else coefficients.intercept
-        self.network_: TwoLayerNetwork | KernelNetwork = TwoLayerNetwork.from_gated(
-            coefficients, gates, self.bias_feature_
-        )
-
-    def _set_kernel(self, network: KernelNetwork) -> None:
-        """Set what describes a network with infinitely many gates."""
-        self.network_ = network
-        self.intercept_ = float(network.intercept[0]) if len(network.intercept) == 1 else network.intercept
+        self._set_weights(TwoLayerNetwork.from_gated(coefficients, gates, self.bias_feature_), *coefficients)
 
     def _set_network(self, network: TwoLayerNetwork, method: str) -> None:
         """Set what describes a ReLU network: each neuron is a gate of its own."""
-        single = len(network.b2) == 1
-        coef = np.einsum("mc,md->cmd", network.w2, network.W1)
-        gate_intercept = network.w2.T * network.b1
-        self.network_ = network
         self.gates_ = Gates.without_incidence(np.ascontiguousarray(network.W1.T), network.b1, method)
-        self.coef_ = coef[0] if single else coef
-        self.gate_intercept_ = gate_intercept[0] if single else gate_intercept
-        self.intercept_ = float(network.b2[0]) if single else network.b2
+        coef = np.einsum("mc,md->cmd", network.w2, network.W1)
+        self._set_weights(network, coef, network.w2.T * network.b1, network.b2)
+
+    def _set_weights(self, network: TwoLayerNetwork, coef: Array, gate_intercept: Array, intercept: Array) -> None:
+        single = len(intercept) == 1
+        self.network_: TwoLayerNetwork | KernelNetwork = network
+        self.coef_: Array = coef[0] if single else coef
+        self.gate_intercept_: Array = gate_intercept[0] if single else gate_intercept
+        self.intercept_ = float(intercept[0]) if single else intercept
+
+    def _set_kernel(self, network: KernelNetwork) -> None:
+        self.network_ = network
+        self.intercept_ = float(network.intercept[0]) if len(network.intercept) == 1 else network.intercept
 
     def _certify(self, claim: Claim, classes: Any, **proof: Any) -> None:
         """Set ``certificate_``; used after a fit and when a model is loaded."""

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._blas import blas_threads
-from clifford_rand._checks import as_generator, check_integer, fail
+from clifford_rand._checks import as_generator, check_integer
 from clifford_rand_nn.arrangements.enumeration import central_count, chosen_patterns, deadline
 from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.estimators.base import ConvexNetwork
+from clifford_rand_nn.estimators.parameters import refuse_together
 from clifford_rand_nn.estimators.task import Task, WarmStart
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates
 from clifford_rand_nn.gates.sampling import sample_gates
@@ -43,12 +44,10 @@ class GatedFamily(ConvexNetwork):
 
     @property
     def _samples(self) -> bool:
-        """Whether gates are drawn: not given, not all there are."""
         return isinstance(self.gates, str) and self.gates not in ("exhaustive", "infinite")
 
     @property
     def _exhaustive(self) -> bool:
-        """Whether all patterns are asked for."""
         return isinstance(self.gates, str) and self.gates == "exhaustive"
 
     def _settled(self, task: Task) -> Task:
@@ -98,15 +97,16 @@ class InfiniteFamily(GatedFamily):
 
     def _check_infinite(self) -> None:
         """Refuse parameters with which there is no limit of many gates."""
-        owner, rule = type(self).__name__, "with gates='infinite'"
-        if self.penalty != "ridge":
-            hint = "A sum of norms selects finitely many gates: sample some, or give penalty='ridge'."
-            raise fail("penalty", owner, f"'ridge' {rule}", self.penalty, hint)
-        if self._free_bias:
-            hint = "Free biases of infinitely many gates fit any targets at no cost."
-            raise fail("bias", owner, f"'penalized' or False {rule}", self.bias, hint)
-        if self.solver not in ("auto", "kernel"):
-            raise fail("solver", owner, f"'auto' or 'kernel' {rule}", self.solver, "The others need a list of gates.")
+        given = "with gates='infinite'"
+        finite = "A sum of norms selects finitely many gates: sample some, or give penalty='ridge'."
+        free = "Free biases of infinitely many gates fit any targets at no cost."
+        listed = "The others need a list of gates."
+        refuse_together(
+            self,
+            (self.penalty != "ridge", "penalty", f"'ridge' {given}", finite),
+            (self._free_bias, "bias", f"'penalized' or False {given}", free),
+            (self.solver not in ("auto", "kernel"), "solver", f"'auto' or 'kernel' {given}", listed),
+        )
 
     def _forget_gates(self) -> None:
         """Remove what a fit with finitely many gates has left, and one with infinitely many cannot have."""
@@ -114,7 +114,6 @@ class InfiniteFamily(GatedFamily):
             self.__dict__.pop(name, None)
 
     def _train_infinite(self, task: Task, warm: WarmStart | None) -> None:
-        """Solve, and set all attributes."""
         self._forget_gates()
         matrix, start = (self._kernel_matrix(task), None) if warm is None or warm.state is None else warm.state
         problem = KernelProblem(matrix, task.datafit(type(self).__name__, self._own_delta), self.beta_)

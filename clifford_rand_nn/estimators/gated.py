@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import UNUSED
 
-from clifford_rand._checks import as_generator, check_choice, check_integer, check_positive, fail
+from clifford_rand._checks import as_generator, check_choice, check_integer, check_positive
 from clifford_rand._typing import Array
 from clifford_rand_nn.claims import GatedClaim
 from clifford_rand_nn.datafits.registry import loss_lines
 from clifford_rand_nn.estimators.gate_families import InfiniteFamily
+from clifford_rand_nn.estimators.parameters import refuse_together
 from clifford_rand_nn.estimators.rows import gated_training_rows
 from clifford_rand_nn.estimators.sharded import ShardedGatedReLU
 from clifford_rand_nn.estimators.shards import refuse_beside_shards, refuse_in_memory
@@ -96,11 +97,7 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
         What is proved; ``certificate_.verify(X, y)`` recomputes it.
     network_ : TwoLayerNetwork or, with gates="infinite", KernelNetwork
     {fitted}
-    {classes}
-
-    Raises
-    ------
-    {errors}
+    {classes_and_errors}
     """
 
     tol: float | str = "auto"
@@ -125,22 +122,21 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
     ) -> Self:
         """Train on the rows X (n, d) with labels or targets y, or on rows beyond memory, in `Shards`.
 
-        Rows, y and weights in memory are what they are for every estimator: y (n,), or (n, outputs) for regressors;
-        loss and objective are means with the weights, of which only the ratios matter, and rows of weight zero are left
-        out before anything else. X may be sparse: with more than 4096 columns, few of whose entries are not zero, it is
-        taken as it is; else the fit works on a dense copy, and is refused where memory is short.
+        Rows in memory, y and weights are those of every estimator. X may be sparse: with more than 4096 columns, few of
+        whose entries are not zero, it is taken as it is; else the fit works on a dense copy, and is refused where
+        memory is short.
 
         With `Shards` only sums over the rows are made, a pass over the shards for each step of `ShardedFista`; a sample
         of the rows decides on gates, the length of steps and the start. If ``beta`` is "auto" the sample's is halved as
         long as every fourth row of the sample, left out of the passes, says that it helps (half of ``max_time`` at most
         is for that); the network that is kept is trained on all rows. The optimum is that of all rows, and
-        ``certificate_`` (a `ShardCertificate`) says how near to it the network is. ``patterns_`` and
-        what else has a number for each row is left out. ``tol`` is 1e-3 unless it is given: each digit takes passes.
+        ``certificate_`` (a `ShardCertificate`) says how near to it the network is. ``patterns_`` and what else has a
+        number for each row is left out.
 
         Parameters
         ----------
         X : (n, d) array or Shards
-        y : (n,) or (n, outputs)
+        y : (n,), or (n, outputs) for regressors
             None with Shards, which have their own.
         sample_weight : (n,), optional
         engine : None, distributed.Client or "torch"
@@ -165,18 +161,18 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
         super()._check_parameters()
         owner = type(self).__name__
         check_integer(self.refine, "refine", owner, low=0)
-        if self.refine and self.penalty == "ridge":
-            hint = "Squared norms leave no gate out that could be exchanged; take more gates, or penalty='group_l2'."
-            raise fail("refine", owner, "0 with penalty='ridge'", self.refine, hint)
         check_choice(self.linear, "linear", owner, (True, False, "auto"))
+        hint = "Squared norms leave no gate out that could be exchanged; take more gates, or penalty='group_l2'."
+        refuse_together(
+            self,
+            (self.refine and self.penalty == "ridge", "refine", "0 with penalty='ridge'", hint),
+            (self._infinite and self.linear is True, "linear", "False or 'auto' with gates='infinite'", ""),
+        )
         if self._infinite:
-            if self.linear is True:
-                raise fail("linear", owner, "False or 'auto' with gates='infinite'", self.linear)
             self._check_infinite()
 
     @property
     def _linear(self) -> bool:
-        """Whether the gate that is on everywhere is there."""
         if self.linear == "auto":
             return self._chosen and self.penalty == "group_l2" and self._samples
         return bool(self.linear)
@@ -238,7 +234,6 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
             self._forget_gates()
 
     def _refined(self, task: Task, gates: Gates) -> Refinement:
-        """Exchange gates for better ones, as many rounds as asked for."""
         rng = as_generator(self.random_state, type(self).__name__, "random_state").spawn(1)[0]  # not the first draws
         if task.feature is not None:  # gates on the rows X as gates without offset on [X c]
             directions = np.vstack([gates.directions, gates.offsets / task.feature])

@@ -45,19 +45,10 @@ class HeldOut(NamedTuple):
 
 
 class BetaScore(NamedTuple):
-    """The score of a beta on held-out rows.
+    """The score of a beta on held-out rows: their mean ``loss`` with its standard ``error``.
 
-    Attributes
-    ----------
-    beta : float
-    loss : float
-        Mean loss of the held-out rows.
-    error : float
-        Its standard error.
-    n_neurons : float
-        Mean over the folds.
-    wrong : float or None
-        Share of the held-out rows that were given another class; None for real targets.
+    ``n_neurons`` is the mean over the folds, ``wrong`` the share of rows that were given another class, None for real
+    targets.
     """
 
     beta: float
@@ -180,22 +171,28 @@ def _scores(
                 break
             judged.append(part.losses(float(beta), limit))
         parts = parts[: len(judged)]
-        losses, weights = np.concatenate([f[0] for f in judged]), np.concatenate([f[1] for f in judged])
-        mean = float(weights @ losses / weights.sum())
-        error = float(np.sqrt(weights**2 @ (losses - mean) ** 2) / weights.sum())
-        wrong = None
-        if task.classes is not None:
-            wrong = round(float(weights @ np.concatenate([f[3] for f in judged]) / weights.sum()), _DIGITS)
+        losses, weights, counts, wrong, predicted = zip(*judged, strict=True)
+        marks = None if task.classes is None else np.concatenate(wrong)
+        scores.append(
+            scored(float(beta), np.concatenate(losses), np.concatenate(weights), float(np.mean(counts)), marks)
+        )
         merged = [
-            HeldOut(f[4], part.targets, part.weights).merged(*part.unique)
-            for f, part in zip(judged, parts, strict=True)
+            HeldOut(f, part.targets, part.weights).merged(*part.unique)
+            for f, part in zip(predicted, parts, strict=True)
         ]
         outputs.append(HeldOut(*map(np.concatenate, zip(*merged, strict=True))))
-        scores.append(BetaScore(float(beta), mean, error, float(np.mean([f[2] for f in judged])), wrong))
         best = min(range(len(scores)), key=lambda i: scores[i].loss)
         if len(scores) - 1 - best >= PATIENCE:
             break
     return scores, len(parts), outputs
+
+
+def scored(beta: float, losses: Array, weights: Array, n_neurons: float, wrong: NDArray[np.bool_] | None) -> BetaScore:
+    """Return the score of a beta from the losses (n,) of held-out rows, and which of their labels are wrong."""
+    mean = float(weights @ losses / weights.sum())
+    error = float(np.sqrt(weights**2 @ (losses - mean) ** 2) / weights.sum())
+    share = None if wrong is None else round(float(weights @ wrong / weights.sum()), _DIGITS)
+    return BetaScore(beta, mean, error, n_neurons, share)
 
 
 def best_score(scores: list[BetaScore], n: float) -> BetaScore:
@@ -234,7 +231,6 @@ def folds(X: Any, targets: Array, classes: bool) -> NDArray[np.intp]:
 
 
 def _unique_rows(X: Any, targets: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return `merged_rows` of rows beside their targets."""
     both = hstack([X, targets], format="csr") if issparse(X) else np.hstack([np.asarray(X, dtype=np.float64), targets])
     return merged_rows(both)
 

@@ -65,14 +65,13 @@ class CrossProductLasso(ConvexNetwork):
         Norm in which directions have length 1. "l1": the exact dictionary, of subsets of the rows of [X; I]. "l2": the
         paper's, of subsets of the rows of X, which bounds the optimum but does not reach it. "auto" is "l1", unless
         ``beta`` is "auto" and columns are drawn: then nothing is exact, "l2" suits many weak features too, features are
-        standardized, and the certificate is of the standardized rows. ``penalty_`` is the norm in use.
+        standardized, and the certificate is of the standardized rows.
     subsample : int, "auto" or None, default "auto"
-        Number of hyperplanes to draw from the dictionary, each with both sides, with "auto" for ``beta`` and
-        ``penalty`` in the shares that "auto" has here; None takes all of them. "auto" takes
-        all where they are few (five million entries of the matrix of columns), and else as many of the rows of [X; I]
-        as take some seconds: the columns of X themselves, where they are at most half of all, then planes through one
-        row of data in half of the cases, two in a quarter, and so on; the certificate says so. A number is
-        lowered to what ``max_time`` suffices for.
+        Number of hyperplanes to draw from the dictionary, each with both sides; None takes all of them, and so does
+        "auto" where they are few (five million entries of the matrix of columns). Else it draws as many of the rows of
+        [X; I] as take some seconds: the columns of X themselves, where they are at most half of all, then planes
+        through one row of data in half of the cases, two in a quarter, and so on; a number has these shares where
+        ``beta`` and ``penalty`` are "auto", and is lowered to what ``max_time`` suffices for. The certificate says so.
     {loss}
     {class_weight}
     {bias}
@@ -90,8 +89,8 @@ class CrossProductLasso(ConvexNetwork):
         Whether the hyperplanes of linear least-squares fits of the outputs, from both sides, stand beside columns that
         are drawn; see `fitted_gates`, here with a tenth, once and ten times the mean variance as the weight of the
         squares. As :math:`w\cdot x=(w\cdot x)_+-(-w\cdot x)_+`, two such neurons are a linear model. "auto" adds them
-        where "auto" for ``penalty`` comes to "l2", unless held-out rows are better off without them. With "l1" they
-        change little: there a linear model costs the same as the columns of X that it is a sum of.
+        where "auto" for ``penalty`` comes to "l2", unless held-out rows are better off without them. With "l1" a linear
+        model costs the same as the columns of X that it is a sum of.
 
     Attributes
     ----------
@@ -106,11 +105,7 @@ class CrossProductLasso(ConvexNetwork):
         Of the rows X, or [X c].
     {relu}
     {fitted}
-    {classes}
-
-    Raises
-    ------
-    {errors}
+    {classes_and_errors}
     """
 
     penalty: str = "auto"
@@ -245,7 +240,6 @@ class CrossProductLasso(ConvexNetwork):
         return [{"_beside": True}, {"_beside": False}] if self._draws and self.linear == "auto" else [{}]
 
     def _linear_models(self, task: Task, dictionary: CrossProductDictionary) -> Neurons | None:
-        """Return both sides of the planes of linear models, where they are wanted."""
         if not self._linear:
             return None
         gates = fitted_gates(task.X, task.targets, self._offset, task.weights, _STRENGTHS)

@@ -75,7 +75,15 @@ _PARTS = {
         bias_feature_ : float or None
             c, where biases are penalized.
         """,
-    "class_weight": "",
+    "class_weight": "",  # of classifiers, as are classes_ and its like
+    "classes_and_errors": """
+        {classes}
+
+        Raises
+        ------
+        ArgumentError
+            A parameter breaks its rule, or data do (NaN, shapes, labels of one class).
+        """,
     "random_state": r"""
         random_state : int, RandomState, Generator or None
             An integer gives the same gates or columns each time, whatever the order of the rows, and however often a
@@ -131,7 +139,6 @@ class Parameters(Exported, BaseEstimator):
 
 
 def _put_together(cls: type[Parameters]) -> str:
-    """Return the docstring of a class with its parts put in."""
     parts = dict(_PARTS)
     for base in reversed(cls.__mro__):
         parts.update(vars(base).get("_parts", {}))
@@ -141,6 +148,13 @@ def _put_together(cls: type[Parameters]) -> str:
     while count:
         text, count = re.subn(r"^( *)\{(\w+)\}$", lambda at: indent(cleandoc(parts[at[2]]), at[1]), text, flags=re.M)
     return text
+
+
+def refuse_together(model: Any, *rules: tuple[object, str, str, str]) -> None:
+    """Raise for the first rule that is broken, of (whether it is broken, parameter, rule, hint)."""
+    for is_broken, name, rule, hint in rules:
+        if is_broken:
+            raise fail(name, type(model).__name__, rule, getattr(model, name), hint)
 
 
 def check_verbose(verbose: object, owner: str) -> None:

@@ -109,11 +109,7 @@ class ConvexReLU(GatedFamily):
         The gates with distinct patterns that the program ran over; None for all patterns.
     {relu}
     {fitted}
-    {classes}
-
-    Raises
-    ------
-    {errors}
+    {classes_and_errors}
     """
 
     linear: bool | str = "auto"
@@ -149,7 +145,6 @@ class ConvexReLU(GatedFamily):
 
     @property
     def _linear(self) -> bool:
-        """Whether planes of linear models are there."""
         return self._chosen and self._samples if self.linear == "auto" else bool(self.linear)
 
     def _quadratic(self, task: Task) -> bool:
@@ -190,7 +185,6 @@ class ConvexReLU(GatedFamily):
         return self._judge.judged(self, task, warm, X)
 
     def _expected(self, task: Task, n_patterns: int) -> float:
-        """Return the seconds that training over so many patterns is expected to take."""
         outputs = task.targets.shape[1] - (not as_loss(task.loss, type(self).__name__, self._own_delta).separable)
         n, d = task.rows.shape
         if self._by_columns(task.targets):

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import column_or_1d
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
@@ -191,31 +190,35 @@ def by_blocks(predict: Any, X: Any, products: bool = False) -> Array:
 
 
 def with_class_weight(class_weight: Any, labels: NDArray[Any], sample_weight: Any, owner: str) -> Any:
-    r"""Return the weights of rows (n,), times those of their classes.
+    """Return the weights of rows (n,), times those of their classes (`class_factors`)."""
+    if class_weight is None:
+        return sample_weight
+    if labels.ndim == 2:
+        raise fail("class_weight", owner, "None for multilabel targets", class_weight)
+    own: Any = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if own.shape != (len(labels),):
+        return sample_weight  # refused by name, where weights are checked
+    classes, index = np.unique(labels, return_inverse=True)
+    mass = np.bincount(index, own).astype(np.float64)
+    return own * class_factors(class_weight, classes.tolist(), mass, owner)[index]
+
+
+def class_factors(class_weight: Any, classes: list[Any], mass: Array, owner: str, sign: str = "≥") -> Array:
+    r"""Return the factors of the weights of rows of each class, from the sums of weights of classes.
 
     "balanced" gives every class the same sum of weights, :math:`w_i/\sum_{j:y_j=y_i}w_j`, so that a whole number is as
     good as so many duplicates; a dict gives each class its factor, as in scikit-learn. Raises ArgumentError if
     ``class_weight`` is something else, or names a class that there is not.
     """
-    if class_weight is None:
-        return sample_weight
-    rule = "None, 'balanced' or a dict with a number ≥ 0 for classes"
-    if not isinstance(class_weight, dict) and not (isinstance(class_weight, str) and class_weight == "balanced"):
+    if isinstance(class_weight, dict):
+        unknown = [name for name in class_weight if name not in classes]
+        if unknown:
+            raise fail("class_weight", owner, "a dict of classes of y", describe(f"another, {unknown[0]!r}"))
+        return np.array([class_weight.get(label, 1.0) for label in classes], dtype=np.float64)
+    if not (isinstance(class_weight, str) and class_weight == "balanced"):
+        rule = f"None, 'balanced' or a dict with a number {sign} 0 for classes"
         raise fail("class_weight", owner, rule, class_weight)
-    if labels.ndim == 2:
-        raise fail("class_weight", owner, "None for multilabel targets", class_weight)
-    own = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if own.shape != (len(labels),):
-        return sample_weight  # refused by name, where weights are checked
-    if not isinstance(class_weight, dict):
-        classes, index = np.unique(labels, return_inverse=True)
-        mass = np.bincount(index, own)
-        share = own.sum() / len(classes) / np.where(mass > 0, mass, 1.0)
-        return own * share[index]
-    unknown = [name for name in class_weight if name not in set(np.unique(labels).tolist())]
-    if unknown:
-        raise fail("class_weight", owner, "a dict of classes of y", describe(f"another, {unknown[0]!r}"))
-    return own * compute_sample_weight(class_weight, labels)
+    return np.asarray(mass.sum() / len(mass) / np.where(mass > 0, mass, 1.0))
 
 
 def _plain_numbers(X: Any, owner: str, name: str = "X") -> Any:
@@ -231,7 +234,6 @@ def _plain_numbers(X: Any, owner: str, name: str = "X") -> Any:
 
 
 def _refuse_gaps(rows: Any, model: Any, name: str = "X", owner: str = "") -> None:
-    """Refuse NaN and infinity."""
     values = rows.data if issparse(rows) else rows
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()):  # a finite sum has finite terms, and needs no second array

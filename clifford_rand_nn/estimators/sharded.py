@@ -15,7 +15,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.claims import GatedClaim
 from clifford_rand_nn.datafits.registry import as_loss, normalized
 from clifford_rand_nn.estimators.held_out import BetaScore, DeferredCalibration, HeldOut, chosen_beta
-from clifford_rand_nn.estimators.parameters import progress_line
+from clifford_rand_nn.estimators.parameters import progress_line, refuse_together
 from clifford_rand_nn.estimators.rows import note_columns
 from clifford_rand_nn.estimators.shards import (
     SHARE,
@@ -65,7 +65,7 @@ class ShardedGatedReLU(ShardPlanning):
         model: Any = self
         began, owner = time.perf_counter(), type(self).__name__
         model._check_parameters()
-        self._check_shards_kind(owner)
+        self._check_shards_kind()
         drawn_anew = not isinstance(
             model.random_state, int | np.integer
         )  # None, or a generator: the state has the seed
@@ -154,20 +154,17 @@ class ShardedGatedReLU(ShardPlanning):
         if not result.converged:
             warnings.warn(f"{owner}: {result.message}.", ConvergenceWarning, stacklevel=4)
 
-    def _check_shards_kind(self: Any, owner: str) -> None:
-        if self._free_bias:
-            raise fail(
-                "bias", owner, "'penalized' or False with Shards", self.bias, "Free biases need all rows at once."
-            )
-        if self.solver not in ("auto", "fista"):
-            raise fail(
-                "solver", owner, "'auto' or 'fista' with Shards", self.solver, "The others need all rows at once."
-            )
-        if self.refine:
-            raise fail("refine", owner, "0 with Shards", self.refine)
-        if isinstance(self.gates, str) and self.gates in ("infinite", "exhaustive"):
-            hint = "ConvexNetworkClassifier and ConvexNetworkRegressor fit infinitely many gates to shards."
-            raise fail("gates", owner, "sampled or given gates with Shards", self.gates, hint)
+    def _check_shards_kind(self: Any) -> None:
+        need = "need all rows at once."
+        unsampled = isinstance(self.gates, str) and self.gates in ("infinite", "exhaustive")
+        network = "ConvexNetworkClassifier and ConvexNetworkRegressor fit infinitely many gates to shards."
+        refuse_together(
+            self,
+            (self._free_bias, "bias", "'penalized' or False with Shards", f"Free biases {need}"),
+            (self.solver not in ("auto", "fista"), "solver", "'auto' or 'fista' with Shards", f"The others {need}"),
+            (self.refine, "refine", "0 with Shards", ""),
+            (unsampled, "gates", "sampled or given gates with Shards", network),
+        )
 
     def _check_memory(self: Any, shards: Shards, runs: Engine, outputs: int, owner: str) -> None:
         """Refuse what ``max_memory`` cannot hold, with outputs as far as they are known."""
@@ -255,7 +252,6 @@ def _few(task: Task) -> Task:
 
 
 def _held(facts: Facts, targets: Targets) -> Held:
-    """Return every fourth row of the sample, to judge by."""
     return _drawn(facts, targets, slice(None, None, _JUDGES), facts.sample.X.dtype)
 
 
@@ -271,7 +267,6 @@ def _drawn(facts: Facts, targets: Targets, rows: Any, dtype: Any) -> Held:
 
 
 def _progress(saved: Any) -> Progress:
-    """Return what a checkpoint has as plain tuples."""
     scores, beta, final, best = saved
     return Progress([BetaScore(*score) for score in scores], beta, final, None if best is None else state_of(best))
 

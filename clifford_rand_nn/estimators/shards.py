@@ -11,7 +11,8 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import labels_of
-from clifford_rand_nn.estimators.held_out import PATIENCE, BetaScore, best_score
+from clifford_rand_nn.estimators.held_out import PATIENCE, BetaScore, best_score, scored
+from clifford_rand_nn.estimators.rows import class_factors
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import gated_predictions
 from clifford_rand_nn.problems.duality import exact_offsets
@@ -121,27 +122,14 @@ def stored_targets(model: Any, facts: Facts, loss: Loss) -> Targets:
         raise fail("y", owner, "one label a row in shards", describe(f"{y.shape[1]} columns"))
     labels, mass = list(facts.labels), np.array(list(facts.labels.values()))
     classes = np.array(labels, dtype=None if y.dtype.kind in "SU" else y.dtype)
-    factors = _factors(model.class_weight, labels, mass, owner)
+    factors = None
+    if model.class_weight is not None:
+        factors = class_factors(model.class_weight, labels, mass, owner, sign=">")
+        if not (np.isfinite(factors) & (factors > 0)).all():
+            rule, hint = "numbers > 0 with shards", "Leave such rows out of them."
+            raise fail("class_weight", owner, rule, model.class_weight, hint)
     mean = facts.mean_weight if factors is None else float(factors @ mass) / facts.n
     return Targets(loss.of_classes(len(labels)), classes, mean, factors)
-
-
-def _factors(class_weight: Any, labels: list[Any], mass: Array, owner: str) -> Array | None:
-    """Return by what rows of a class weigh more, so that "balanced" gives each the same sum."""
-    if class_weight is None:
-        return None
-    if isinstance(class_weight, dict):
-        unknown = [name for name in class_weight if name not in labels]
-        if unknown:
-            raise fail("class_weight", owner, "a dict of classes of y", describe(f"another, {unknown[0]!r}"))
-        factors = np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
-        if not (np.isfinite(factors) & (factors > 0)).all():
-            raise fail("class_weight", owner, "numbers > 0 with shards", class_weight, "Leave such rows out of them.")
-        return factors
-    if not (isinstance(class_weight, str) and class_weight == "balanced"):
-        rule = "None, 'balanced' or a dict with a number > 0 for classes"
-        raise fail("class_weight", owner, rule, class_weight)
-    return np.asarray(mass.sum() / len(mass) / mass)
 
 
 SHARE = 0.5  # of the time that there is
@@ -167,11 +155,9 @@ class Held(NamedTuple):
 
     def score(self, coefficients: Coefficients, f: Array, loss: Loss, classes: Any, beta: float) -> BetaScore:
         """Return what a network with outputs f comes to on these rows."""
-        losses, w = loss.stated_value(f, self.targets), self.weights / self.weights.sum()
-        mean = float(w @ losses)
-        wrong = None if classes is None else float(w @ (labels_of(f) != labels_of(self.targets)))
+        wrong = None if classes is None else labels_of(f) != labels_of(self.targets)
         used = int(np.count_nonzero(coefficients.coef.any(axis=(0, 2))))
-        return BetaScore(beta, mean, float(np.sqrt(w**2 @ (losses - mean) ** 2)), used, wrong)
+        return scored(beta, np.asarray(loss.stated_value(f, self.targets)), self.weights, used, wrong)
 
 
 class Progress(NamedTuple):

@@ -1,8 +1,8 @@
-"""Classification and regression: targets, losses and predictions."""
+"""Classification and regression: targets, losses, predictions, and their programs of array operations."""
 
 import copy
 import time
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +11,25 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import as_array, check_positive, describe, fail, refuse_unreal
+from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.registry import encode_labels, labels_of, loss_lines, loss_names
 from clifford_rand_nn.estimators.base import ConvexNetwork
-from clifford_rand_nn.estimators.export_program import classifier_program, network_program, regressor_program, two_sided
 from clifford_rand_nn.estimators.held_out import DeferredCalibration, HeldOut
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
 from clifford_rand_nn.estimators.task import Task
-from clifford_rand_nn.export.program import Program, apply
+from clifford_rand_nn.export.program import (
+    Program,
+    Value,
+    apply,
+    constant,
+    log_softmax,
+    rows,
+    sigmoid,
+    two_layers,
+    where,
+)
 from clifford_rand_nn.kernel_network.calibration import Calibration
+from clifford_rand_nn.kernel_network.kernel_problem import StatedKernel
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.scores import R2ScoreMixin
 
@@ -47,10 +58,6 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
             calibration_ : Calibration
                 From outputs of the network to probabilities, for every loss: fitted to outputs for held-out rows. It is
                 the logistic function or the softmax where the loss is "logistic" and held-out rows support no other.
-            """,
-        "errors": """
-            ArgumentError
-                A parameter breaks its rule, or data do (NaN, shapes, one class).
             """,
     }
 
@@ -161,10 +168,6 @@ class NetworkRegressor(R2ScoreMixin, ConvexNetwork):
         "classes": """
             n_iter_ : int
             """,
-        "errors": """
-            ArgumentError
-                A parameter breaks its rule, or data do (NaN, shapes).
-            """,
     }
 
     def _check_parameters(self) -> None:
@@ -192,13 +195,82 @@ class NetworkRegressor(R2ScoreMixin, ConvexNetwork):
     def _program(self, coverage: float | None) -> Program:
         return regressor_program(self, network_program(self), self._target_ndim == 1)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
 
 def _outputs(labels: NDArray[Any]) -> int:
-    """Return the number of outputs for labels (n,)."""
     classes = len(np.unique(labels))
     return 1 if classes <= 2 else classes
+
+
+class NetworkProgram(NamedTuple):
+    """Network of an estimator, as operations of a program."""
+
+    outputs: Value  # (n, C)
+    penalty: Value  # what beta weighs
+    width: int  # entries of the widest array for each row
+    kernel: StatedKernel | None = None  # of new rows with those of training, of a kernel network
+
+
+def network_program(model: Any) -> NetworkProgram:
+    """Return what the network of a fitted estimator computes, on raw features."""
+    check_is_fitted(model, "network_")
+    claim, X = model.certificate_.claim, rows()
+    if isinstance(claim, KernelClaim):
+        outputs, penalty, kernel = claim.network.stated(X)
+        return NetworkProgram(outputs, penalty, len(claim.network.rows), kernel)
+    if isinstance(claim, NetworkClaim):
+        Z = X if claim.standard is None else claim.standard.stated(X, clips=False)
+        network, p, squared, feature = claim.network, claim.family.p, False, claim.family.feature
+    else:
+        assert isinstance(claim, GatedClaim)
+        Z, network, p, squared, feature = X, model.network_, 2, claim.squared, claim.feature
+    return NetworkProgram(*two_layers(Z, network, p, feature, squared), len(network.b1))
+
+
+def classifier_program(
+    model: Any, network: NetworkProgram, scores: Value, decision: Value, calibrated: Value | None
+) -> Program:
+    """Return the program of a classifier whose labels are those of the largest score; probabilities are calibrated."""
+    results = {"outputs": network.outputs, "scores": scores, "decision_function": decision}
+    if calibrated is not None:
+        results["predict_proba"] = apply("exp", log_softmax(calibrated))
+    results["index"] = apply("argmax", scores)
+    return _program(model, network, results, model.classes_)
+
+
+def labels_program(model: Any, network: NetworkProgram, odds: Value) -> Program:
+    """Return the program of a classifier of multilabel targets, from their log-odds (n, L)."""
+    there = where(Value("less", (0.0, odds)), 1.0, 0.0)
+    results = {"outputs": network.outputs, "decision_function": odds, "predict_proba": sigmoid(odds)}
+    return _program(model, network, results | {"index": apply("whole", there)})
+
+
+def regressor_program(
+    model: Any, network: NetworkProgram, single: bool, ends: tuple[Value, Value] | None = None
+) -> Program:
+    """Return the program of a regressor, with one target or several, and perhaps the ends of intervals (n, C)."""
+    results = {"outputs": network.outputs}
+    named = [("predict", network.outputs), *zip(("low", "high"), ends or (), strict=False)]
+    results |= {name: apply("first", value) if single else value for name, value in named}
+    return _program(model, network, results)
+
+
+def two_sided(outputs: Value) -> Value:
+    """Return the scores (n, 2) of an output (n, 1) that is > 0 for the second class, and its log-odds if it has any."""
+    return outputs @ constant([[0.0, 1.0]], "second")
+
+
+def _program(
+    model: Any, network: NetworkProgram, results: dict[str, Value], classes: NDArray[Any] | None = None
+) -> Program:
+    names = getattr(model, "feature_names_in_", None)
+    proof = model.certificate_
+    return Program(
+        model=type(model).__name__,
+        d=int(model.n_features_in_),
+        results=results,
+        penalty=network.penalty,
+        classes=None if classes is None else np.asarray(classes),
+        columns=None if names is None else tuple(map(str, names)),
+        width=network.width,
+        notes={"loss": str(model.loss_ if hasattr(model, "loss_") else proof.loss), "beta": repr(float(model.beta_))},
+    )

@@ -109,7 +109,6 @@ class RescaledFit(Parameters):
         return scaled
 
     def _take_from(self: Any, scaled: Any, units: Units) -> None:
-        """Take over what was fitted in units."""
         slope = units.y - units.x
         exponents = {"coef_": slope, "gate_intercept_": units.y}
         drawn = scaled._drawing_units(units)

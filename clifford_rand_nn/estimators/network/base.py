@@ -12,7 +12,6 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.registry import split_weights
-from clifford_rand_nn.estimators.export_program import NetworkProgram
 from clifford_rand_nn.estimators.folds import group_numbers
 from clifford_rand_nn.estimators.network.sharded import NetworkFit
 from clifford_rand_nn.estimators.network.sparse_network import (
@@ -23,8 +22,9 @@ from clifford_rand_nn.estimators.network.sparse_network import (
     train_sparse_network,
 )
 from clifford_rand_nn.estimators.network.unique_rows import Data, LeftOut, UniqueRows
-from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, tell
+from clifford_rand_nn.estimators.parameters import Parameters, check_verbose
 from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, kernel_training_rows, new_rows
+from clifford_rand_nn.estimators.targets import NetworkProgram
 from clifford_rand_nn.export.program import Value
 from clifford_rand_nn.kernel_network.intervals import PredictiveVariance
 from clifford_rand_nn.kernel_network.standardization import RowSpan
@@ -45,9 +45,9 @@ class BaseConvexNetwork(NetworkFit, Parameters):
 
     It is the gated network with squared norms in the limit of infinitely many Gaussian gates, whose biases are inside
     the norm by the constant feature c; see `GateKernel`. Nothing is drawn, and no learning rate or stopping rule is
-    there. Rows are standardized, and how, c, and β are chosen by leave-one-out in closed form (`LeaveOneOut`):
-    predictions of every row by a fit without it, for every β from one eigendecomposition. Duplicates of a row are left
-    out together, so that whole weights are as good as so many duplicates.
+    there. Standardization, c and β are selected by leave-one-out in closed form (`LeaveOneOut`), for every β from one
+    eigendecomposition. Duplicates of a row are left out together, so that whole weights are as good as so many
+    duplicates.
 
     **Few neurons.** With ``n_neurons`` or ``gates="cross"`` the network is finite, W1, b1, w2, b2 of ``network_`` are
     those of a plain ReLU network for unscaled X, and it is trained by the convex program with norms,
@@ -56,21 +56,20 @@ class BaseConvexNetwork(NetworkFit, Parameters):
               +\beta\sum_j||Z_j||_2,
 
     over a list of neurons of norm 1: with "cross" those whose hyperplanes are spanned by training rows, with "free"
-    some of these and others that climb to where they serve most. Standardization and c are chosen as above, beta on
-    held-out rows; there the best ``n_neurons`` of the solution, by elimination, and their output weights, by the same
-    program over them alone with a smaller beta (`NeuronScore`), are judged too. ``certificate_`` is that of this last
-    program: its neurons are given. That they are the best ones is not proved; what is, of the program over the
-    whole list, is ``selection_certificate_``. With more than 5000 distinct rows neurons are looked for on so many.
+    some of these and others that climb to where they serve most. Held-out rows choose beta and, of the best
+    ``n_neurons`` of its solution, by elimination, the smaller beta of the same program over them alone
+    (`NeuronScore`), of which ``certificate_`` is. That these neurons are the best ones is not proved; what is, of the
+    program over the whole list, is ``selection_certificate_``. With more than 5000 distinct rows neurons are looked
+    for on so many.
 
     {targets}
 
     **Rows beyond memory.** ``fit(Shards(...))`` takes functions in the span of at most 2500 landmarks: a sample of some
     thousand rows chooses scaling, constant feature and gates as above, one pass sums normal equations, β is the best on
-    4000 held-out rows, and ``certificate_.verify(shards)`` checks the bound over that span in one pass. Of the rows
-    held out are ``loo_score_``, probabilities, intervals, and the betas that ``candidates_`` begins with;
-    ``loo_predictions_`` is not there. With the logistic loss these candidates have the mean loss as their score. Ctrl-C
-    leaves the best network so far: in the pass for the normal equations that of the sample, later that of all rows;
-    one more pass says how near to the optimum it is.
+    4000 held-out rows, and ``certificate_.verify(shards)`` checks the bound over that span in one pass. Of the held-out
+    rows are ``loo_score_``, probabilities, intervals, and the betas that ``candidates_`` begins with (with the logistic
+    loss by their mean loss); ``loo_predictions_`` is not there. Ctrl-C leaves the best network so far: in the pass for
+    the normal equations that of the sample, later that of all rows; one more pass says how near to the optimum it is.
 
     Parameters
     ----------
@@ -101,26 +100,24 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     ----------
     network_ : KernelNetwork, or TwoLayerNetwork
     network_rows_ : (k,) array of int, or None
-        The row of X that each row of a KernelNetwork is, of copies the first one; None for finite networks, and for
-        models from files that do not say.
+        The row of X that each row of a KernelNetwork is, of copies the first one; None for finite networks.
     beta_ : float
     loo_score_ : float
-        What `score` promises for new rows of the same kind, by leave-one-out (leave-one-group-out with ``groups``); if
-        gates were learned, by held-out rows, of fits to fewer rows. It was the best of ``candidates_``,
-        so it may flatter a little.
+        `score` as estimated for new rows of the same kind by leave-one-out (leave-one-group-out with ``groups``); if
+        gates were learned, by held-out rows, of fits to fewer rows. It was the best of ``candidates_``, so it may
+        flatter a little.
     loo_predictions_ : (n, …)
-        What `predict` would say of each row without it, in the order of the rows that were given; NaN, or the label
-        that is most frequent, for rows of weight zero. If gates were learned, rows that were not held out are
-        predicted as before learning.
+        Prediction of each row without it, in the order of the rows that were given; NaN, or the label that is most
+        frequent, for rows of weight zero. If gates were learned, rows that were not held out are predicted as before
+        learning.
     left_out_ : (n,) bool array, or None
-        The rows that ``loo_score_`` is of: ``loo_predictions_`` come for them from fits without them. With many rows
-        these are some, and the predictions of the others are of a fit that has seen them; None for models from
-        files that do not say.
+        The rows that ``loo_score_`` is of. With many rows these are some, and ``loo_predictions_`` of the others are of
+        a fit that has seen them.
     candidates_ : list of Candidate
-        What was compared, best first. For finite networks too it is infinitely many gates that scaling and constant
-        feature are compared with.
+        What was compared, best first; for finite networks too, infinitely many gates with each scaling and constant
+        feature.
     path_ : list of NeuronScore, or None
-        What beta and refits of a finite network came to on held-out rows, best first.
+        Held-out scores of beta and refits of a finite network, best first.
     spanning_rows_ : list of arrays of int, or None
         With ``gates="cross"`` the rows of X that lie on the hyperplane of each neuron and span it, if need be together
         with directions along columns in which the neuron is constant; none, where it is one of those of the columns
@@ -129,7 +126,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         Of the program by which the neurons of a finite network were chosen; ``certificate_`` itself where nothing
         was left out or refitted. It is not in model files.
     rounds_ : MetricSelection or None
-        What held-out rows said of learned gates; ``metric_`` tells whether they were taken.
+        Held-out scores of learned gates; ``metric_`` tells whether they were taken.
     status_ : Status or None
         Why the solver ended: "optimal", or "interrupted", "max_time", … with the best network so far, whose gap
         ``certificate_`` says. None for models from files.
@@ -137,18 +134,13 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         How the problem was solved, and what is approximated, if anything.
     metric_ : (d, d) array or None
         M, if gates were learned: which standardized columns, and which combinations of them, matter.
-    history_ : tuple of HistoryRow
+    history_ : tuple of HistoryRow, empty for models from files that do not say
         Objective and gap of the program that ``certificate_`` is of, against the seconds of its solver; where one
-        decomposition solves it there are two rows, the best constant and the solution; none for models from files that
-        do not say.
+        decomposition solves it there are two rows, the best constant and the solution.
     certificate_ : Certificate
         What is proved of the training; ``certificate_.verify(X, y)`` recomputes it. It says nothing of new rows;
         ``loo_score_`` does.
-    {classes}
-
-    Raises
-    ------
-    {errors}
+    {classes_and_errors}
     """
 
     beta: float | str = "auto"
@@ -194,16 +186,13 @@ class BaseConvexNetwork(NetworkFit, Parameters):
 
     @property
     def _finite(self) -> bool:
-        """Whether the network is one of few neurons."""
         return self.gates in ("free", "cross") or self.n_neurons is not None
 
     @property
     def _rounds(self) -> int:
-        """Most rounds of learned gates."""
         return _ROUNDS if isinstance(self.rounds, str) else int(self.rounds)
 
     def _training_rows(self, X: Any) -> Any:
-        """Return checked rows as the fit takes them."""
         way = dense_training_rows if self._finite else kernel_training_rows
         return way(X, type(self).__name__, self.max_memory)
 
@@ -214,7 +203,6 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         return kept, weights
 
     def _grouped(self, groups: Any, kept: NDArray[np.bool_]) -> NDArray[np.intp] | None:
-        """Return the groups of the rows that count as integers from 0."""
         if groups is None:
             return None
         return np.unique(group_numbers(groups, len(kept), type(self).__name__)[kept], return_inverse=True)[1]
@@ -223,7 +211,6 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         """Refuse n distinct rows, if they are too many for the parameters."""
 
     def _train(self, data: Data, classes: NDArray[Any] | None, mistakes: Mistakes | None = None) -> LeftOut:
-        """Choose, solve and certify; ``mistakes`` says which rows are decided wrongly."""
         owner = type(self).__name__
         unique = UniqueRows.of(data)
         problem = unique.problem
@@ -241,10 +228,9 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         trained: Trained | TrainedSparseNetwork
         if self._finite:
             gates = "cross" if self.gates == "cross" else "free"
-            asked = SparseNetworkChoices(
-                gates, self.n_neurons, beta, classes is not None, self.max_time, self.max_memory
-            )
-            trained = train_sparse_network(problem, asked)
+            limits = self.max_time, self.max_memory
+            choices = SparseNetworkChoices(gates, self.n_neurons, beta, classes is not None, *limits)
+            trained = train_sparse_network(problem, choices)
             proved, compared = trained.proved, None
             self.network_, self.path_ = proved.claim.network_on_rows(), trained.path
             if gates == "cross":
@@ -258,11 +244,9 @@ class BaseConvexNetwork(NetworkFit, Parameters):
             self.network_rows_ = self._places[unique.first[trained.rows]]
         self.certificate_ = unique.certificate(proved, classes, self._sample_weight)
         if isinstance(trained, TrainedSparseNetwork):
-            same = trained.selection is trained.proved
-            selection = (
-                self.certificate_ if same else unique.certificate(trained.selection, classes, self._sample_weight)
-            )
-            self.selection_certificate_ = selection
+            self.selection_certificate_ = self.certificate_
+            if trained.selection is not trained.proved:
+                self.selection_certificate_ = unique.certificate(trained.selection, classes, self._sample_weight)
         raised = self.certificate_.primal - proved.primal
         self.history_ = tuple(_raised(row, raised) for row in trained.history)
         self.beta_, self.candidates_ = trained.beta, trained.candidates
@@ -270,12 +254,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         self.status_ = trained.status
         weights = np.ones(len(unique)) if problem.weights is None else problem.weights
         self._noise = len(unique) * self.beta_ / weights
-        if self.verbose:
-            best, learned = trained.candidates[0], trained.rounds.rounds if trained.rounds else 0
-            tell(
-                f"{owner}: rows scaled by {best.scaling}, constant feature {best.bias:g}, {learned} rounds of learned "
-                f"gates, beta {self.beta_:.3g}; {trained.reason}"
-            )
+        self._tell_choices()
         known = compared is not None and trained.metric is None and problem.groups is None
         variance = compared.loo.variances(self.beta_) if compared is not None and known else None
         return LeftOut(unique.place, trained.outputs, variance, trained.out_of_sample, compared, trained.message)
@@ -304,7 +283,6 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         self.left_out_[kept] = judged
 
     def _outputs(self, rows: Any) -> Array:
-        """Return the outputs (n, C) of the network for rows that were checked."""
         return by_blocks(lambda X: self.network_.predict(X).reshape(X.shape[0], -1), rows, self._by_products)
 
     def _keep_variance(self, needed: bool) -> None:
@@ -314,15 +292,12 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     def _variance_at(self, rows: Any) -> Array | None:
         """Return the variance (n,) at new unscaled rows, or None where it is not needed."""
         variance = self._variance
-        return (
-            None
-            if variance is None
-            else by_blocks(lambda X: variance(self.network_.standard.rows(X)), rows, self._by_products)
-        )
+        if variance is None:
+            return None
+        return by_blocks(lambda X: variance(self.network_.standard.rows(X)), rows, self._by_products)
 
     @property
     def _by_products(self) -> bool:
-        """Whether the network knows rows by their products with those of training."""
         return isinstance(getattr(self.network_, "standard", None), RowSpan)
 
     def _stated_variance(self, network: NetworkProgram) -> Value | None:
@@ -333,7 +308,6 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         return self._variance.stated(network.kernel)
 
     def _rows(self, X: Any) -> Any:
-        """Return new rows, checked; sparse ones as CSR."""
         check_is_fitted(self, "network_")
         return new_rows(self, X)
 

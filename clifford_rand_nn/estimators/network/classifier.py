@@ -15,7 +15,6 @@ from clifford_rand._checks import as_array, check_choice, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.datafits.registry import encode_labels, encode_marks
-from clifford_rand_nn.estimators.export_program import classifier_program, labels_program, network_program
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.estimators.network.unique_rows import (
     Data,
@@ -26,6 +25,7 @@ from clifford_rand_nn.estimators.network.unique_rows import (
     calibration_of_each,
 )
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
+from clifford_rand_nn.estimators.targets import classifier_program, labels_program, network_program
 from clifford_rand_nn.export.program import Program, apply, constant, log_softmax
 from clifford_rand_nn.kernel_network.candidates import Compared
 from clifford_rand_nn.kernel_network.logistic.beta_selection import (
@@ -93,10 +93,6 @@ class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
             calibration_ : Calibration, or MultilabelCalibration
                 From outputs of the network to probabilities.
             """,
-        "errors": """
-            ArgumentError
-                A parameter breaks its rule, or data do (NaN, shapes, one class).
-            """,
     }
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> str:
@@ -160,7 +156,6 @@ class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
 
     @property
     def _several(self) -> bool:
-        """Whether rows have several labels."""
         return isinstance(self.calibration_, MultilabelCalibration)
 
     def _check_parameters(self) -> None:

@@ -223,6 +223,5 @@ def _solved(A: Array, b: Array) -> Array:
 
 
 def _unit(V: Array) -> Array:
-    """Return columns of length 1; those that are 0 stay."""
     norms = np.linalg.norm(V, axis=0)
     return np.asarray(np.divide(V, norms, out=np.zeros_like(V), where=norms > 0))

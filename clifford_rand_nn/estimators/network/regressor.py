@@ -6,10 +6,10 @@ import numpy as np
 
 from clifford_rand._checks import as_real, refuse_unreal
 from clifford_rand._typing import Array
-from clifford_rand_nn.estimators.export_program import network_program, regressor_program
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.estimators.network.unique_rows import Data
 from clifford_rand_nn.estimators.rows import training_data
+from clifford_rand_nn.estimators.targets import network_program, regressor_program
 from clifford_rand_nn.export.program import Program
 from clifford_rand_nn.kernel_network.intervals import fit_intervals
 from clifford_rand_nn.rescaling import Units
@@ -37,14 +37,9 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         "targets": """
             Several targets are several outputs, which share the kernel and β.
             """,
-        "class_weight": "",
         "classes": """
             intervals_ : Intervals
                 What `predict_interval` is made from.
-            """,
-        "errors": """
-            ArgumentError
-                A parameter breaks its rule, or data do (NaN, shapes).
             """,
     }
 
@@ -114,8 +109,3 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
             return regressor_program(self, network, self._target_ndim == 1)
         ends = self.intervals_.stated(network.outputs, self._stated_variance(network), coverage)
         return regressor_program(self, network, self._target_ndim == 1, ends)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags

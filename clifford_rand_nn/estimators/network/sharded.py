@@ -69,10 +69,8 @@ class NetworkFit(ShardPlanning):
         groups : (n,) array, optional
             Rows of one patient, author or device: they are left out together, so that everything is chosen, and
             ``loo_score_`` said, for rows of new groups.
-        engine : None, a distributed.Client or "torch"
-            Of `Shards`: who makes their sums; by default threads of this process.
-        checkpoint : path or Checkpoint, optional
-            Of `Shards`: where the state is kept, from which the same fit goes on.
+        engine, checkpoint
+            Of `Shards`, as in `GatedReLUClassifier.fit`.
         """
         model: Any = self
         model._check_parameters()
@@ -135,14 +133,17 @@ class NetworkFit(ShardPlanning):
             vars(self).pop(name, None)
         vars(self).update(fitted, **_out_of_sample_attributes(trained, targets, shards), n_features_in_=shards.d)
         self._keep_variance(False)
-        if self.verbose:
-            best, rounds = trained.candidates[0], trained.rounds.rounds if trained.rounds else 0
-            tell(
-                f"{owner}: rows scaled by {best.scaling}, constant feature {best.bias:g}, {rounds} rounds of learned"
-                f" gates, beta {self.beta_:.3g}; {self.reason_}"
-            )
+        self._tell_choices()
         if trained.message:
             warnings.warn(f"{owner}: {trained.message}.", ConvergenceWarning, stacklevel=3)
+
+    def _tell_choices(self: Any) -> None:
+        if self.verbose:
+            best, rounds = self.candidates_[0], self.rounds_.rounds if self.rounds_ else 0
+            tell(
+                f"{type(self).__name__}: rows scaled by {best.scaling}, constant feature {best.bias:g}, {rounds} rounds"
+                f" of learned gates, beta {self.beta_:.3g}; {self.reason_}"
+            )
 
 
 def _network_attributes(trained: Trained, targets: Targets, n: int, n_rows: int) -> dict[str, Any]:

@@ -39,16 +39,9 @@ _NOTHING = 1e-13
 class NeuronScore(NamedTuple):
     """The score of a beta, with a refit, on held-out rows.
 
-    Attributes
-    ----------
-    beta : float
-        Of the group Lasso that chooses the neurons.
-    refit : float
-        Beta of their output weights as a share of that; 1 stands for none.
-    score : float
-        Mean squared error over the variance of the targets.
-    n_neurons : float
-        Mean over the folds.
+    ``beta`` is that of the group Lasso that chooses the neurons, ``refit`` that of their output weights as a share of
+    it (1 stands for none), ``score`` the mean squared error over the variance of the targets, ``n_neurons`` the mean
+    over the folds.
     """
 
     beta: float
