@@ -87,31 +87,12 @@ def pattern_count(n: int, d: int, bias: bool = True, rank: int | None = None) ->
 
 
 def enumerate_patterns(X: ArrayLike, bias: bool = True, *, max_patterns: int = _MOST_PATTERNS) -> NDArray[np.bool_]:
-    r"""Return every activation pattern :math:`1(Xh + c \ge 0)` of a full-dimensional chamber, each once.
+    r"""Return every activation pattern :math:`1(Xh + c \ge 0)` of a full-dimensional chamber, each once, (n, P) bool.
 
-    The same as ``exhaustive_gates(X, bias).patterns``, see there.
-
-    Parameters
-    ----------
-    X : (n, d) array
-    bias : bool
-        Whether gates have an offset; c = 0 if not.
-    max_patterns : int
-        Refuse, before the work, data that may have more.
-
-    Returns
-    -------
-    (n, P) bool
-        In lexicographic order of the columns, off before on: the all-off pattern is the first.
-
-    Raises
-    ------
-    ArgumentError
-        X is not a finite (n, d) array with n, d ≥ 1, or may have more patterns than ``max_patterns`` or 4 GiB.
+    Parameters, order and errors are those of `exhaustive_gates`, whose ``patterns`` these are.
 
     Examples
     --------
-    >>> import numpy as np
     >>> enumerate_patterns(np.array([[0.0], [2.0], [1.0]])).astype(int).T.tolist()
     [[0, 0, 0], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 1]]
     """
@@ -156,7 +137,6 @@ def exhaustive_gates(X: ArrayLike, bias: bool = True, *, max_patterns: int = _MO
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.random.default_rng(0).standard_normal((6, 2))
     >>> patterns, gates = exhaustive_gates(X)
     >>> patterns.shape, bool((gates.on(X) == patterns).all())

@@ -50,23 +50,9 @@ class CrossProductDictionary:
     Nothing is computed before it is asked for. Columns come in pairs: 2j is (v, b) and 2j + 1 is (-v, -b); the pairs
     in revolving-door order of their subsets, dependent ones left out.
 
-    Attributes
-    ----------
-    X : (n, d) float64
-    penalty : {"l1", "l2"}
-        Directions have norm 1 in it.
-    bias : bool
-    family : {"mixed", "rows"}
-        Subsets of the rows of [X; I] or of X.
-    subsample : int or None
-        Number of subsets, if not all.
-    notes : tuple of str
-        What was done differently from what was asked.
-
-    Raises
-    ------
-    ArgumentError
-        A parameter breaks its rule.
+    ``X`` (n, d). ``penalty`` {"l1", "l2"}: directions have norm 1 in it. ``family`` {"mixed", "rows"}: subsets of the
+    rows of [X; I] or of X. ``subsample``: number of subsets, if not all. ``notes``: what was done differently from what
+    was asked. Raises ArgumentError: a parameter breaks its rule.
     """
 
     def __init__(
@@ -125,10 +111,7 @@ class CrossProductDictionary:
     def blocks(self, size: int) -> Iterator[Neurons]:
         """Return all the neurons, at most ``size`` ≥ 2 at a time; no more than that is in memory.
 
-        Raises
-        ------
-        ArgumentError
-            There are 2^62 subsets or more.
+        Raises ArgumentError: there are 2^62 subsets or more.
         """
         half = check_integer(size, "size", "blocks", low=2, hint="Columns come in pairs.") // 2
         if self._subsets is None and self.n_subsets >= _MOST_RANKS:
@@ -179,10 +162,7 @@ class CrossProductDictionary:
     def neurons(self, max_bytes: int = _MOST_BYTES) -> Neurons:
         """Return all the neurons, each once, without those that are 0 on every row; kept for the next call.
 
-        Raises
-        ------
-        ArgumentError
-            They would take more than ``max_bytes``.
+        Raises ArgumentError: they would take more than ``max_bytes``.
         """
         d = self.X.shape[1]
         self._check_bytes((2 * d + 1) * 8 * self.n_columns, max_bytes, "neurons")
@@ -191,10 +171,7 @@ class CrossProductDictionary:
     def matrix(self, max_bytes: int = _MOST_BYTES) -> Array:
         """Return the columns of `neurons` on X, (n, N), in the same order.
 
-        Raises
-        ------
-        ArgumentError
-            The matrix of all columns would take more than ``max_bytes``.
+        Raises ArgumentError: the matrix of all columns would take more than ``max_bytes``.
         """
         self._check_bytes(len(self.X) * 8 * self.n_columns, max_bytes, "matrix")
         return self.neurons(max_bytes).training_columns(self.X)
@@ -309,7 +286,6 @@ def cross_product_dictionary(
 
     Examples
     --------
-    >>> import numpy as np
     >>> dictionary = cross_product_dictionary(np.array([[0.0], [1.0], [3.0]]))
     >>> dictionary.n_columns, dictionary.exact
     (6, True)

@@ -30,7 +30,7 @@ from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
 from clifford_rand_nn.paths.relu import FIRST_SHARE
-from clifford_rand_nn.problems.csr_rows import CsrRows
+from clifford_rand_nn.problems.coordinates import CsrRows
 from clifford_rand_nn.problems.duality import DualBound, relative_gap
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.solvers.base import Limits, Result, Status, check_limits

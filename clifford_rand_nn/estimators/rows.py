@@ -26,7 +26,7 @@ from clifford_rand._typing import Array
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import sparse_rows
 from clifford_rand_nn.kernel_network.standardization import by_content, by_products
-from clifford_rand_nn.problems.csr_rows import MOST
+from clifford_rand_nn.problems.coordinates import MOST
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.sparse_rows import as_rows_or_csr
 

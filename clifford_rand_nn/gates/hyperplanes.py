@@ -51,7 +51,6 @@ class Gates:
 
     Examples
     --------
-    >>> import numpy as np
     >>> gates = Gates.given(np.eye(2), np.zeros(2))
     >>> gates.on(np.array([[1.0, -1.0]])).tolist()
     [[True, False]]
@@ -249,7 +248,6 @@ def activation_patterns(X: ArrayLike, gates: Gates | tuple[ArrayLike, ArrayLike]
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0]])
     >>> gates = Gates.given(np.array([[1.0, 2.0, -1.0], [-1.0, -1.0, -1.0]]))
     >>> patterns, kept = activation_patterns(X, gates)

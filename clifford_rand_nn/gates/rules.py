@@ -205,12 +205,8 @@ def opposite_gates(X: Any, n_gates: int, y: ArrayLike | None, bias: bool, rng: n
 
     so that with classes every pair of different classes is as likely as any other. Rows on a plane (as the others of
     a regular grid) get random sides, by a step that changes no other row's side. Targets that are integers, booleans or
-    text are classes; real ones are numbers, (n,) or (n, C).
-
-    Raises
-    ------
-    ArgumentError
-        y is None or has not n entries, or all are equal; or rows with different targets never differ.
+    text are classes; real ones are numbers, (n,) or (n, C). Raises ArgumentError: y is None or has not n entries, or
+    all are equal; or rows with different targets never differ.
     """
     if y is None:
         raise fail("y", "sample_gates", "given for method='opposite'", None, "It draws pairs of different targets.")

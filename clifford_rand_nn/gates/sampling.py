@@ -267,7 +267,6 @@ def sample_gates(
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.random.default_rng(0).standard_normal((20, 3))
     >>> gates = sample_gates(X, 5, rng=1)
     >>> gates.directions.shape, gates.offsets.shape, gates.incident.shape

@@ -109,7 +109,6 @@ class BlockPricer:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
     >>> X = np.array([[0.0], [1.0], [3.0]])
     >>> size, neurons = BlockPricer(X, cross_product_dictionary(X)).price(np.array([1.0, -3.0, 2.0]), 1)

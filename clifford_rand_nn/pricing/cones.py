@@ -38,7 +38,6 @@ class ConePricer:
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 3.0]])
     >>> pricer = ConePricer(X, np.array([[False], [False], [True], [True]]), p=2)
     >>> size, neurons = pricer.price(np.array([1.0, -1.0, -1.0, 1.0]), 1)

@@ -216,18 +216,10 @@ def relaxed_lengths(M: Array, S: Array, met: Array, charged: int, enough: Array)
     that for many cones at once: a step is one eigenvalue decomposition and one solve that the eigenvectors of
     :math:`SS^T` make diagonal. Its multipliers, which are not negative, bound the supremum wherever it ends.
 
-    Parameters
-    ----------
-    M : (P, D, r)
-        Outputs are Mᵀu.
-    S : (P, D, K)
-        Normals of some of the rows that bound each cone, zeros where there are fewer.
-    met : (P, D, D)
-        Second moments of points of each cone; in coordinates where they are alike the steps are short.
-    charged : int
-        The norm of u is that of its first coordinates; at most one, the offset, is left.
-    enough : (P,)
-        Lengths at which a bound need not fall further, above zero.
+    ``M`` (P, D, r): outputs are Mᵀu. ``S`` (P, D, K): normals of some of the rows that bound each cone, zeros where
+    there are fewer. ``met`` (P, D, D): second moments of points of each cone; in coordinates where they are alike the
+    steps are short. ``charged``: the norm of u is that of its first coordinates; at most one, the offset, is left.
+    ``enough`` (P,): lengths at which a bound need not fall further, above zero.
     """
     Q = M @ M.transpose(0, 2, 1) / enough[:, None, None] ** 2
     P, D, K = S.shape

@@ -37,7 +37,6 @@ class LassoProblem(TrainingProblem):
 
     Examples
     --------
-    >>> import numpy as np
     >>> problem = LassoProblem(np.eye(3), [0.0, 0.0, 3.0], beta=0.1)
     >>> round(problem.beta_max(), 6)
     0.666667

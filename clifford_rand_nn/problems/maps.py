@@ -11,13 +11,13 @@ from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import cast, library, zeros
 from clifford_rand_nn.problems.coordinates import (
+    CsrRows,
     coordinates,
     masked_product,
     masked_transpose,
     row_tiles,
     unpenalized_basis,
 )
-from clifford_rand_nn.problems.csr_rows import CsrRows
 from clifford_rand_nn.problems.penalties import GateMetric
 
 _POWER_STEPS = 30

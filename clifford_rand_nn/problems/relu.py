@@ -149,7 +149,6 @@ class ConvexReLUProblem(TrainingProblem):
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.array([[-1.0], [1.0], [2.0]])
     >>> problem = ConvexReLUProblem(X, [0.0, 1.0, 2.0], X >= 0, beta=0.01, bias=False, fit_intercept=False)
     >>> zero = problem.start()

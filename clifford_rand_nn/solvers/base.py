@@ -124,6 +124,18 @@ class Limits:
                 rule = f"None or a {type(wanted).__name__} of the problem"
                 raise fail("start", owner, rule, describe(type(start).__name__), "See the problem's start().")
 
+    def admit_shared(self, kernel: Any, kind: type, problem: object) -> list[Any]:
+        """Return what solves for several betas share, an empty list for None; refuse that of another problem."""
+        owner = type(self).__name__
+        if kernel is None:
+            return []
+        rule = f"an empty list, or one with the {kind.__name__} of this problem's rows and gates"
+        if not isinstance(kernel, list) or not all(type(item) is kind for item in kernel):
+            raise fail("kernel", owner, rule, kernel)
+        if kernel and not kernel[0].fits(problem):
+            raise fail("kernel", owner, rule, describe("that of another problem"))
+        return kernel
+
     def admit_memory(self, needed: float, what: str, hint: str) -> None:
         """Refuse a problem that takes more than ``max_memory``."""
         check_memory(type(self).__name__, self.max_memory, needed, what, hint)

@@ -65,7 +65,6 @@ class Fista(Limits):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from clifford_rand_nn.problems.gated import GatedReLUProblem
     >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.0])
     >>> problem = GatedReLUProblem(X, y, X >= 0, beta=0.01)

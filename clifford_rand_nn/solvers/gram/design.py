@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._threads import cpu_count, for_each_part, sum_of_parts
 from clifford_rand._typing import Array
-from clifford_rand_nn.problems.csr_rows import dense_coordinates
+from clifford_rand_nn.problems.coordinates import dense_coordinates
 from clifford_rand_nn.problems.gated import GatedProblem, Point
 
 _TILE = 512  # rows at a time: some 2 MB of 850 columns in single precision; from 128 to 1024 the time is the same

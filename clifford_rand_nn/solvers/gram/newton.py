@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._blas import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
-from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.conjugate_gradient import conjugate_gradient
 from clifford_rand_nn.solvers.convergence import Watch
+from clifford_rand_nn.solvers.gate_weights import GramWeights, Sizes, predicted
 from clifford_rand_nn.solvers.gate_working_set import restricted
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.smooth import QuadraticSum, RowSum, dual_without_rows, lower_bound, penalty_value
@@ -25,7 +25,6 @@ from clifford_rand_nn.solvers.gram.system import (
     equal_weight,
     penalty_product,
 )
-from clifford_rand_nn.solvers.gram.weights import Sizes, Weights, predicted
 from clifford_rand_nn.solvers.interrupts import handed_over
 
 _KEPT = 2.0**30  # bytes of columns and of classes that are kept, where no limit of memory is given
@@ -58,9 +57,9 @@ class GramNewton(Limits):
     once. For the squared loss :math:`A^TA` is all that is left of the rows: one pass makes it, for every beta. Of
     other losses a step makes :math:`A^T\mathrm{diag}(h)A` with the mean curvature h of each row, whose factor then
     preconditions conjugate gradients on the true Hessian, one pass over the rows each. Where these take long, each
-    class of a softmax has a matrix of its own curvature, for several steps. Norms of the squared loss are a
-    problem in one weight a gate, see `Weights`; of other losses, and where steps in the weights fail, they are brought
-    to the optimum along the central path, see `Norms`. Squared norms need neither.
+    class of a softmax has a matrix of its own curvature, for several steps. Norms of the squared loss are a problem in
+    one weight a gate, see `GramWeights`; of other losses, and where steps in the weights fail, they are brought to the
+    optimum along the central path, see `Norms`. Squared norms need neither.
 
     ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`.
 
@@ -96,12 +95,7 @@ class GramNewton(Limits):
         self.admit(problem, GatedProblem, start)
         needed = self.memory(problem)
         self.admit_memory(needed, f"{problem.map.n_patterns} gates of {problem.map.d} features", "Use Fista.")
-        kernel = [] if kernel is None else kernel
-        rule = "an empty list, or one with the GatedDesign of this problem's rows and gates"
-        if not isinstance(kernel, list) or not all(type(design) is GatedDesign for design in kernel):
-            raise fail("kernel", "GramNewton", rule, kernel)
-        if kernel and not kernel[0].fits(problem):
-            raise fail("kernel", "GramNewton", rule, describe("that of another problem"))
+        kernel = self.admit_shared(kernel, GatedDesign, problem)
         size = problem.map.n_patterns * problem.map.d
         with ONE_BLAS_THREAD if size <= _SMALL else ONE_NUMPY_THREAD:
             return self._solve(problem, start, kernel, _KEPT if self.max_memory is None else self.max_memory - needed)
@@ -128,7 +122,7 @@ class _Run:
         self.limits, self.problem, self.design, self.watch = limits, problem, design, watch
         self.short = True  # whether a bound of the curvature is wanted: at the start, and after a short step
         self.k, self.since, self.least, self.falls = 0, 0, np.inf, False
-        self.weights: Weights | None = None
+        self.weights: GramWeights | None = None
         self.first: Array | None = None  # weights of the gates to begin with
         self.again = False  # whether the last step in the weights took the second derivatives of the one before
         self.trail: list[Sizes] = []
@@ -242,7 +236,7 @@ class _Run:
         assert isinstance(self.smooth, QuadraticSum)
         length = 1.0
         if self.weights is None:
-            self.weights = Weights(self.design, self.smooth, self.problem.n * self.problem.beta, self.first)
+            self.weights = GramWeights(self.design, self.smooth, self.problem.n * self.problem.beta, self.first)
         else:
             self.again = self.gap <= _NEARLY * self.limits.tol and not self.again
             length = self.weights.step(self.again)

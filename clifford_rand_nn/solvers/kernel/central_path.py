@@ -8,9 +8,9 @@ from scipy.linalg import cho_factor, cho_solve
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
-from clifford_rand_nn.solvers.interior.complementarity import Box, longest_step
-from clifford_rand_nn.solvers.interior.predictor_corrector import BOUNDARY, SPARE, DualTerms, predictor_corrector
+from clifford_rand_nn.solvers.complementarity import Box, longest_step
 from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS, GatedKernel, KernelSystem
+from clifford_rand_nn.solvers.predictor_corrector import BOUNDARY, SPARE, DualTerms, predictor_corrector
 
 _INSIDE = 0.05  # a starting point keeps this share of the way from the boundary of a bounded domain
 _SLACK = 0.1  # least slack at the start, as a share of the radius: 4 to 6 steps on 24 problems; 0.01 takes 6 to 8
@@ -99,14 +99,8 @@ class KernelPath:
             self.problem.n >= MANY_ROWS,
         )
         away = terms.predictions(theta) - self.f
-        solved = system.solve(np.concatenate([self._borders, away[:, :, None]], axis=2))
-        columns, move = solved[:, :, :-1], solved[:, :, -1]
-        if self.c.size:
-            border = self._borders.reshape(-1, self.c.size)
-            excess = border.T @ (move + theta).ravel()
-            dc = np.linalg.lstsq(border.T @ columns.reshape(border.shape), excess, rcond=None)[0]
-            move = move - columns @ dc
-            self.c = self.c + dc.reshape(self.c.shape)
+        moved, dc = system.constrained(self._borders, away, theta)
+        move, self.c = moved - theta, self.c + dc.reshape(self.c.shape)
         low, high = terms.closed
         if np.isfinite(low).any() or np.isfinite(high).any():
             margin = _INSIDE * np.where(np.isfinite(high - low), high - low, np.abs(theta))

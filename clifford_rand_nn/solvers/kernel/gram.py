@@ -231,6 +231,19 @@ class KernelSystem:
             x -= self._each(np.broadcast_to(nu[:, None, :], b.shape))
         return x
 
+    def constrained(self, border: Array, target: Array, theta: Array) -> tuple[Array, Array]:
+        """Return θ + x, which is orthogonal to the border (n, C, q), and multipliers c (q,).
+
+        x (n, C) solves the system for ``target`` less border c.
+        """
+        solved = self.solve(np.concatenate([border, target[:, :, None]], axis=2))
+        columns, theta = solved[:, :, :-1], theta + solved[:, :, -1]
+        if not columns.shape[2]:
+            return theta, np.zeros(0)
+        flat = border.reshape(-1, columns.shape[2])
+        c = np.asarray(np.linalg.lstsq(flat.T @ columns.reshape(flat.shape), flat.T @ theta.ravel(), rcond=None)[0])
+        return theta - columns @ c, c.astype(np.float64, copy=False)
+
     def _each(self, b: Array) -> Array:
         out = np.empty(b.shape)
         for c, matrix in enumerate(self.matrices):

@@ -9,16 +9,15 @@ import numpy as np
 from scipy.sparse import issparse
 
 from clifford_rand._blas import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
-from clifford_rand._checks import describe, fail
 from clifford_rand_nn.problems.duality import dual_bound
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.convergence import Watch
-from clifford_rand_nn.solvers.interior.predictor_corrector import DualTerms
+from clifford_rand_nn.solvers.gate_weights import KernelWeights
 from clifford_rand_nn.solvers.interrupts import handed_over
-from clifford_rand_nn.solvers.kernel.active_set import GateWeights
 from clifford_rand_nn.solvers.kernel.central_path import KernelPath
 from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS, GatedKernel
+from clifford_rand_nn.solvers.predictor_corrector import DualTerms
 
 P = TypeVar("P", bound=GatedProblem)
 K = TypeVar("K", bound=GatedKernel)
@@ -55,14 +54,9 @@ class KernelMethod(Limits, Generic[P, K]):
         self.admit(problem, kind, start, self._hint)
         what = f"{problem.n} rows, {problem.outputs} outputs"
         self.admit_memory(self.memory(problem), what, "Use Fista, or fewer rows.")
-        if kernel is not None:
-            rule = f"an empty list, or one with the {kernel_class.__name__} of this problem's rows and gates"
-            if not isinstance(kernel, list) or not all(type(item) is kernel_class for item in kernel):
-                raise fail("kernel", type(self).__name__, rule, kernel)
-            if kernel and not kernel[0].fits(problem):
-                raise fail("kernel", type(self).__name__, rule, describe("that of another problem"))
+        kernel = self.admit_shared(kernel, kernel_class, problem)
         with ONE_BLAS_THREAD if float(problem.n) ** 3 < _SMALL else ONE_NUMPY_THREAD:
-            return self._solve(problem, start, [] if kernel is None else kernel)
+            return self._solve(problem, start, kernel)
 
     def _solve(self, problem: P, start: Point | None, kernel: list[K]) -> Result[Coefficients]:
         raise NotImplementedError
@@ -108,8 +102,6 @@ class KernelInteriorPoint(KernelMethod[GatedReLUProblem, GatedKernel]):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from clifford_rand_nn.problems.gated import GatedReLUProblem
     >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.5])
     >>> problem = GatedReLUProblem(X, y, X >= 0, beta=0.01)
     >>> KernelInteriorPoint(tol=1e-10).solve(problem).status
@@ -166,7 +158,7 @@ class KernelInteriorPoint(KernelMethod[GatedReLUProblem, GatedKernel]):
             return False
         radius = problem.n * problem.beta
         passed: list[float] = []
-        weights: GateWeights | None = kernel.last
+        weights: KernelWeights | None = kernel.last
         kernel.last = None  # an interrupt in the middle of a step leaves nothing to go on from
         if start is None:
             start = problem.null_point()
@@ -179,7 +171,7 @@ class KernelInteriorPoint(KernelMethod[GatedReLUProblem, GatedKernel]):
         gap = np.inf
         try:
             if weights is None or weights.problem is not problem:
-                weights = GateWeights(problem, kernel, start)
+                weights = KernelWeights(problem, kernel, start)
             for on_the_way in passed:
                 for _ in range(_PASSING):
                     weights.move(1.0, self.tol, on_the_way)
@@ -199,7 +191,7 @@ class KernelInteriorPoint(KernelMethod[GatedReLUProblem, GatedKernel]):
         return False
 
     @staticmethod
-    def _judge(weights: GateWeights, k: int, watch: Watch[Point]) -> float:
+    def _judge(weights: KernelWeights, k: int, watch: Watch[Point]) -> float:
         """Check the point of the weights, and return its own gap."""
         problem = weights.problem
         z, f = weights.point()

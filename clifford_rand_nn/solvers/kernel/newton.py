@@ -2,20 +2,19 @@
 
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Result, Status
 from clifford_rand_nn.solvers.convergence import Watch
-from clifford_rand_nn.solvers.interior.predictor_corrector import LossTerm
 from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS, KernelSystem, SummedKernel
 from clifford_rand_nn.solvers.kernel.interior_point import ADVICE, KernelMethod, sparse_numbers
+from clifford_rand_nn.solvers.predictor_corrector import LossTerm
 
 _ARMIJO = 1e-4
 _SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
@@ -46,36 +45,15 @@ class _Model(NamedTuple):
     exact: bool = False  # whether the curvatures are those of the loss
 
 
-class NewtonProblem(Protocol):
-    r"""A loss over a kernel, with :math:`\frac\beta2||f||_K^2`."""
-
-    @property
-    def datafit(self) -> Datafit:
-        """Loss, targets and weights."""
-
-    @property
-    def beta(self) -> float:
-        """Of the 1/n scale."""
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-
-    @property
-    def outputs(self) -> int:
-        """Number of outputs."""
-
-    def dual_bound(self, predictions: Array, square: Any) -> DualBound:
-        """Return the lower bound that predictions prove."""
-
-
 class NewtonStep:
-    """The step of `KernelNewton` for one problem, from one state to the next.
+    r"""The step of `KernelNewton` for one problem, from one state to the next.
 
+    ``problem``: a loss over a kernel, with :math:`\frac\beta2||f||_K^2`: ``datafit``, ``beta``, the numbers ``n`` of
+    rows and ``outputs``, and ``dual_bound(predictions, square)``.
     ``system``: of the last step, if its curvatures are those of the loss.
     """
 
-    def __init__(self, problem: NewtonProblem, kernel: SummedKernel) -> None:
+    def __init__(self, problem: Any, kernel: SummedKernel) -> None:
         self.problem, self.kernel = problem, kernel
         self._radius = problem.n * problem.beta
         self._buffers: dict[Any, NDArray[Any]] = {}
@@ -85,7 +63,8 @@ class NewtonStep:
 
     def bound(self, f: Array) -> DualBound:
         """Return the lower bound that predictions prove."""
-        return self.problem.dual_bound(f, self.kernel.square_above)
+        bound: DualBound = self.problem.dual_bound(f, self.kernel.square_above)
+        return bound
 
     def step(self, state: State, ahead: Array | None, single: bool) -> State | None:
         """Return the state after a step, from predictions ``ahead`` if that helps; None if no step lowers anything."""
@@ -176,12 +155,13 @@ class NewtonStep:
     def _slope(self, state: State, new: State) -> float:
         """Return the derivative of the objective on the way from one state to another."""
         problem = self.problem
-        loss = -float(np.vdot(problem.datafit.residual(state.f), new.f - state.f)) / problem.n
-        return loss + float(np.vdot(state.image, new.theta - state.theta)) / (problem.n * self._radius)
+        fall = float(np.vdot(problem.datafit.residual(state.f), new.f - state.f))
+        rise = float(np.vdot(state.image, new.theta - state.theta)) / self._radius
+        return float((rise - fall) / problem.n)
 
     def _objective(self, theta: Array, image: Array, f: Array) -> float:
         quadratic = float(np.vdot(theta, image)) / (2 * self.problem.n * self._radius)
-        return self.problem.datafit.value(f) + quadratic
+        return float(self.problem.datafit.value(f) + quadratic)
 
     def _full(self, f: Array, shift: Array, model: _Model, single: bool) -> State:
         """Return the minimizer of a quadratic model at predictions f; ``shift`` is what biases predict already."""
@@ -191,14 +171,8 @@ class NewtonStep:
         target = f - shift - kernel.apply(model.residual) / radius
         system = self._system(model, single and len(f) >= MANY_ROWS)
         self.system = system if model.exact else None
-        solved = system.solve(np.concatenate([self.border, target[:, :, None]], axis=2))
-        columns, theta = solved[:, :, :-1], model.residual + solved[:, :, -1]
-        if columns.shape[2]:
-            border = self.border.reshape(-1, columns.shape[2])
-            excess = border.T @ theta.ravel()
-            c = np.linalg.lstsq(border.T @ columns.reshape(border.shape), excess, rcond=None)[0]
-            theta = theta - columns @ c
-            shift = shift + self.border @ c
+        theta, c = system.constrained(self.border, target, model.residual)
+        shift = shift + self.border @ c
         image = kernel.apply(theta)
         f_new = image / radius + shift
         return State(theta, image, f_new, self._objective(theta, image, f_new))
@@ -257,8 +231,6 @@ class KernelNewton(KernelMethod[GatedRidgeProblem, SummedKernel]):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from clifford_rand_nn.problems.gated import GatedRidgeProblem
     >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.5])
     >>> KernelNewton(tol=1e-10).solve(GatedRidgeProblem(X, y, X >= 0, beta=0.01)).n_iter
     1

@@ -55,7 +55,6 @@ class MajorizeMinimize(Limits):
 
     Examples
     --------
-    >>> import numpy as np
     >>> problem = LassoProblem(np.eye(3), np.eye(3), beta=0.1, loss="softmax")
     >>> result = MajorizeMinimize().solve(problem)
     >>> result.status, result.coefficients.columns.size

@@ -38,7 +38,6 @@ class LassoPath:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from clifford_rand_nn.solvers.lasso.path_following import homotopy
     >>> path = homotopy(np.eye(2), [3.0, 1.0], fit_intercept=False, beta_min=0.0)
     >>> path.betas.tolist()

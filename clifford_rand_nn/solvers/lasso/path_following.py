@@ -77,7 +77,6 @@ def homotopy(
 
     Examples
     --------
-    >>> import numpy as np
     >>> K = np.array([[0.0, 0.0, 2.0], [1.0, 1.0, 0.0], [2.0, 2.0, 0.0]])  # two equal columns
     >>> path = homotopy(K, [0.0, 1.0, 2.0], beta_min=0.01)
     >>> path.status, path.n_active.tolist()

@@ -54,7 +54,6 @@ class ProximalNewton(Limits):
 
     Examples
     --------
-    >>> import numpy as np
     >>> problem = LassoProblem(np.eye(3), [[0.0, 0.0], [0.0, 0.0], [3.0, 4.0]], beta=0.1, fit_intercept=False)
     >>> result = ProximalNewton().solve(problem)
     >>> result.status, result.coefficients.columns.tolist(), result.coefficients.values.round(3).tolist()

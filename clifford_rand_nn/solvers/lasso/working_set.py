@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import count
 from typing import Any, Unpack
 
@@ -154,7 +153,6 @@ class WorkingSet(Limits):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> problem = LassoProblem(rng.random((20, 500)), rng.random(20), beta=1e-3)
     >>> result = WorkingSet(tol=1e-9).solve_columns(problem)
@@ -276,7 +274,8 @@ class WorkingSet(Limits):
         whether time ran out. A value above the bound by the share ``enough`` ends the search for larger ones.
         """
         radius, limit = family.n * family.beta, self.max_time
-        late = None if limit is None else partial(_passed, watch, 0.5 * (watch.seconds + limit))
+        end = None if limit is None else 0.5 * (watch.seconds + limit)
+        late = None if end is None else lambda: watch.seconds > end
         results: list[Any] = []
 
         def size(theta: Array) -> float:
@@ -288,10 +287,6 @@ class WorkingSet(Limits):
         met, new, cut = results[-1]
         hoped = dual_bound(family.datafit, theta, family.Q, lambda _: met, radius, atoms.reach)
         return bound, hoped.value, new, cut
-
-
-def _passed(watch: Watch[Any], end: float) -> bool:
-    return watch.seconds > end
 
 
 def solved_master(master: LassoProblem, start: Weights | None, tol: float, max_time: float | None) -> Result[Weights]:

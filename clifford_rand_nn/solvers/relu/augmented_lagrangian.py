@@ -66,8 +66,6 @@ class AugmentedLagrangian(Limits):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from clifford_rand_nn.problems.relu import ConvexReLUProblem
     >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.0])
     >>> AugmentedLagrangian().solve(ConvexReLUProblem(X, y, X >= 0, beta=0.01)).status
     <Status.OPTIMAL: 'optimal'>

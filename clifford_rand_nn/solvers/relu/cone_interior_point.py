@@ -11,10 +11,10 @@ from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.base import Limits, Result, Status
+from clifford_rand_nn.solvers.complementarity import AbsoluteValues, SecondOrderCones, longest_step
 from clifford_rand_nn.solvers.convergence import Watch
-from clifford_rand_nn.solvers.interior.complementarity import AbsoluteValues, SecondOrderCones, longest_step
-from clifford_rand_nn.solvers.interior.predictor_corrector import LossTerm, predictor_corrector
 from clifford_rand_nn.solvers.interrupts import handed_over
+from clifford_rand_nn.solvers.predictor_corrector import LossTerm, predictor_corrector
 from clifford_rand_nn.solvers.relu.program import ReLUProgram, UnitBlocks
 
 # Norms and slacks start at ten times the scale of the targets: 36 iterations to a gap of 1e-4 on the spiral with 200
@@ -50,8 +50,6 @@ class ConeInteriorPoint(Limits):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from clifford_rand_nn.problems.relu import ConvexReLUProblem
     >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.0])
     >>> ConeInteriorPoint().solve(ConvexReLUProblem(X, y, X >= 0, beta=0.01)).status
     <Status.OPTIMAL: 'optimal'>

@@ -9,11 +9,11 @@ from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
-from clifford_rand_nn.solvers.interior.predictor_corrector import DualTerms
 from clifford_rand_nn.solvers.kernel import central_path as module
 from clifford_rand_nn.solvers.kernel.central_path import KernelPath
 from clifford_rand_nn.solvers.kernel.gram import GatedKernel, KernelSystem
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
+from clifford_rand_nn.solvers.predictor_corrector import DualTerms
 from support.pairwise import pairwise
 from support.problems import LOSSES, REAL_LOSSES, delta_of, make, targets
 

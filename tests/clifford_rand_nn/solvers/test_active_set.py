@@ -5,8 +5,8 @@ import pytest
 
 from clifford_rand_nn import activation_patterns, gated_path, sample_gates
 from clifford_rand_nn.problems.gated import GatedReLUProblem
-from clifford_rand_nn.solvers.kernel import active_set as module
-from clifford_rand_nn.solvers.kernel.active_set import GateWeights
+from clifford_rand_nn.solvers import gate_weights as module
+from clifford_rand_nn.solvers.gate_weights import KernelWeights
 from clifford_rand_nn.solvers.kernel.gram import GatedKernel
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from support.problems import FLAGS
@@ -28,7 +28,7 @@ def problem_of(n=40, d=3, m=8, outputs=2, bias=True, fit_intercept=True, weighte
 
 def at(problem, a):
     """The state with these weights, solved to rounding."""
-    weights = GateWeights(problem, GatedKernel(problem), problem.null_point())
+    weights = KernelWeights(problem, GatedKernel(problem), problem.null_point())
     weights.a = a
     weights._factorize()
     weights._solve(1e-14)
@@ -206,7 +206,7 @@ def test_an_interrupted_step_leaves_nothing_to_go_on_from(monkeypatch):
 
     problem.penalty.beta = 0.5 * top
     with monkeypatch.context() as patch:
-        patch.setattr(GateWeights, "_solve", interrupted)
+        patch.setattr(KernelWeights, "_solve", interrupted)
         half = solver.solve(problem, start, kernel)
     assert half.interrupted
     assert kernel[0].last is None

@@ -6,9 +6,9 @@ import pytest
 from clifford_rand import ArgumentError
 from clifford_rand_nn import activation_patterns, sample_gates, spiral
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
+from clifford_rand_nn.solvers.complementarity import AbsoluteValues, SecondOrderCones
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
-from clifford_rand_nn.solvers.interior.complementarity import AbsoluteValues, SecondOrderCones
-from clifford_rand_nn.solvers.interior.predictor_corrector import LossTerm
+from clifford_rand_nn.solvers.predictor_corrector import LossTerm
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.relu.program import ReLUProgram, UnitBlocks

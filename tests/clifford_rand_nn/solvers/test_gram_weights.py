@@ -5,10 +5,10 @@ import pytest
 
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
+from clifford_rand_nn.solvers.gate_weights import GramWeights, Sizes, predicted
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.newton import GramNewton
 from clifford_rand_nn.solvers.gram.smooth import QuadraticSum
-from clifford_rand_nn.solvers.gram.weights import Sizes, Weights, predicted
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 
 
@@ -34,7 +34,7 @@ def test_the_derivatives_are_those_of_the_value(bias):
     problem = problem_of(m=6, bias=bias, sample_weight=np.linspace(0.5, 2, 300))
     design = GatedDesign(problem, np.inf)
     a, radius, h = np.random.default_rng(1).uniform(0.01, 0.1, design.P), 20.0, 1e-6
-    weights = Weights(design, QuadraticSum(design, problem.datafit), radius, a)
+    weights = GramWeights(design, QuadraticSum(design, problem.datafit), radius, a)
     value, squares = value_at(problem, a, radius)
     assert weights._value == pytest.approx(value, rel=1e-9)
     for i in range(design.P):
@@ -51,7 +51,7 @@ def test_a_gate_without_weight_has_the_derivatives_of_a_small_one():
     found = []
     for least in (0.0, 1e-9):
         a[2] = least
-        found.append(Weights(design, QuadraticSum(design, problem.datafit), 20.0, a)._second_derivatives())
+        found.append(GramWeights(design, QuadraticSum(design, problem.datafit), 20.0, a)._second_derivatives())
     np.testing.assert_allclose(found[0], found[1], rtol=1e-4)
 
 
@@ -80,7 +80,7 @@ def test_steps_may_lead_through_a_network_without_gates():
     problem = problem_of(n=200, d=2, m=12, bias=False, fit_intercept=False)
     design = GatedDesign(problem, np.inf)
     smooth, empty = QuadraticSum(design, problem.datafit), np.zeros(design.P)
-    weights = Weights(design, smooth, 0.6 * problem.n * problem.beta_max(), empty)
+    weights = GramWeights(design, smooth, 0.6 * problem.n * problem.beta_max(), empty)
     assert not weights.x.any()
     assert weights.step(False) == 1.0
     assert weights.a.any()
@@ -103,7 +103,7 @@ def test_the_central_path_goes_on_where_weights_do_not(broken, monkeypatch):
             raise np.linalg.LinAlgError
         return 0.0
 
-    monkeypatch.setattr(Weights, "step", fails)
+    monkeypatch.setattr(GramWeights, "step", fails)
     problem = problem_of()
     problem.penalty.beta = 0.05 * problem.beta_max()
     found = GramNewton(tol=1e-8).solve(problem)

@@ -5,7 +5,7 @@ import pytest
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn.problems.lasso import LassoProblem
-from clifford_rand_nn.solvers.interior.complementarity import Discs, TwoSided
+from clifford_rand_nn.solvers.complementarity import Discs, TwoSided
 from clifford_rand_nn.solvers.lasso.central_path import NormalMatrix
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from support.lasso import KINDS, dictionary, lasso, reference

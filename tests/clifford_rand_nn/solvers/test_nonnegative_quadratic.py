@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from clifford_rand_nn.solvers.kernel import active_set as module
-from clifford_rand_nn.solvers.kernel.active_set import bounded_quadratic
+from clifford_rand_nn.solvers import gate_weights as module
+from clifford_rand_nn.solvers.gate_weights import bounded_quadratic
 
 
 @pytest.mark.parametrize("seed", range(20))

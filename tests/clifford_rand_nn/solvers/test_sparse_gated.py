@@ -11,7 +11,7 @@ from sklearn.base import clone
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor, sample_gates
 from clifford_rand_nn.gates.hyperplanes import activation_patterns
-from clifford_rand_nn.problems.csr_rows import CsrRows
+from clifford_rand_nn.problems.coordinates import CsrRows
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
@@ -39,7 +39,7 @@ def wide(monkeypatch):
 @pytest.fixture(params=["span", "columns"])
 def way(request, monkeypatch):
     if request.param == "columns":
-        monkeypatch.setattr("clifford_rand_nn.problems.csr_rows.MOST", 0)
+        monkeypatch.setattr("clifford_rand_nn.problems.coordinates.MOST", 0)
     return request.param
 
 
@@ -187,7 +187,7 @@ def test_nothing_is_made_dense(wide, way, monkeypatch):
 
     monkeypatch.setattr("clifford_rand_nn.sparse_rows._COMPARED_BYTES", 8 * 40 * 20)
     monkeypatch.setattr("clifford_rand_nn.estimators.rows._FEW", 0.2)
-    for name in ("kernel_network.standardization", "sparse_rows", "problems.csr_rows"):
+    for name in ("kernel_network.standardization", "sparse_rows", "problems.coordinates"):
         monkeypatch.setattr(f"clifford_rand_nn.{name}.csr_array", Few)
     model = GatedReLUClassifier(n_gates=6, beta=1e-2, tol=1e-4, random_state=0, sketch_dim=10).fit(X, LABELS)
     assert ("sparse columns" in model.result_.reason) == (way == "columns")
