@@ -19,11 +19,10 @@ from clifford_rand_nn.arrangements.enumeration import pattern_count
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing, reach_of_rows, unbalanced
 
-_NUMPY_UP_TO = 10**6  # rows times pivots: 0.3 s by NumPy; loading the kernel takes longer
 _LEAST_PIVOTS = 64  # of a thread
 _KEPT_BYTES = 64 * 2**20  # of orders, which do not depend on the dual point: n ≤ 5792
 _CHUNK_BYTES = 32 * 2**20
-_NUMPY_FLOATS = 40  # that `turn` holds for each row and pivot
+_FLOATS = 40  # that `turn` holds for each row and pivot
 _FEWEST = 64  # candidates whose values are summed again, directly, for the supremum
 
 
@@ -62,7 +61,6 @@ def turn(X: Array, pivots: Array, theta: Array, order: NDArray[Any], p: int) -> 
     order = order.astype(np.intp)
     r = X[None] - pivots[:, None]
     q, right = _right(r)
-    # S of v and S of -v together
     everything = np.einsum("mni,nc->mic", r, theta)  # S of v and S of -v together
     start = np.einsum("mni,mn,nc->mic", r, right, theta)
     q = np.take_along_axis(q, order[..., None], axis=1)
@@ -124,11 +122,8 @@ def running_sum(terms: Array) -> Array:
 
 def _top_direction(S: Array) -> tuple[Array, Array]:
     """Return the unit eigenvector w of S Sᵀ with the largest eigenvalue, and the root of that, for S (..., 2, C)."""
-    a, c = (
-        np.einsum("...c,...c->...", S[..., 0, :], S[..., 0, :]),
-        np.einsum("...c,...c->...", S[..., 1, :], S[..., 1, :]),
-    )
-    b = np.einsum("...c,...c->...", S[..., 0, :], S[..., 1, :])
+    x, y = S[..., 0, :], S[..., 1, :]
+    a, b, c = (np.einsum("...c,...c->...", *pair) for pair in ((x, x), (x, y), (y, y)))
     # top eigenvector of the 2 × 2 matrix [[a, b], [b, c]]
     angle = 0.5 * np.arctan2(2 * b, a - c)
     size = np.sqrt(0.5 * (a + c + np.hypot(a - c, 2 * b)))
@@ -155,7 +150,6 @@ class SweepPricer:
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 3.0]])
     >>> size, neurons = SweepPricer(X, p=2).price(np.array([1.0, -1.0, -1.0, 1.0]), 1)
     >>> float(round(size, 9)), neurons.directions.T.round(3).tolist()
@@ -211,37 +205,25 @@ class SweepPricer:
 
     def _plane(self, theta: Array) -> Turned:
         n, m = len(self.X), len(self._pivots)
-        by_kernel = n * m > _NUMPY_UP_TO
-        candidates = Turned(np.zeros((m, SLOTS)), np.zeros((m, SLOTS, 2)), np.full((m, SLOTS), n, dtype=np.int64))
+        step = max(1, _CHUNK_BYTES // (8 * _FLOATS * n))
+
+        def chunks(part: slice) -> list[slice]:
+            return [slice(i, min(i + step, part.stop)) for i in range(part.start, part.stop, step)]
+
         if self._order is None and 2 * n * m <= _KEPT_BYTES and n <= 2**16:
-            self._order = np.concatenate([self._edges(part) for part in self._chunks()])
-        for part in self._chunks():
-            order = self._edges(part) if self._order is None else self._order[part]
-            if by_kernel:
-                self._by_kernel(theta, order, part.start, candidates)
-            else:
-                for whole, piece in zip(
-                    candidates, turn(self._scaled, self._pivots[part], theta, order, self.p), strict=True
-                ):
+            edges = [edge_order(self._scaled, self._pivots[part]) for part in chunks(slice(0, m))]
+            self._order = np.concatenate(edges)
+        candidates = Turned(np.zeros((m, SLOTS)), np.zeros((m, SLOTS, 2)), np.full((m, SLOTS), n, dtype=np.int64))
+
+        def work(pivots: slice) -> None:
+            for part in chunks(pivots):
+                order = edge_order(self._scaled, self._pivots[part]) if self._order is None else self._order[part]
+                turned = turn(self._scaled, self._pivots[part], theta, order, self.p)
+                for whole, piece in zip(candidates, turned, strict=True):
                     whole[part] = piece
+
+        for_each_slice(work, m, least=_LEAST_PIVOTS)
         return candidates
-
-    def _by_kernel(self, theta: Array, order: NDArray[Any], first: int, candidates: Turned) -> None:
-        from clifford_rand_nn.pricing.gate_candidates import turn_about  # Numba loads here, not at import
-
-        def work(part: slice) -> None:
-            pivots = slice(first + part.start, first + part.stop)
-            mine = candidates.values[pivots], candidates.directions[pivots], candidates.items[pivots]
-            turn_about(self._scaled, self._pivots[pivots], theta, order[part], self.p, mine)
-
-        for_each_slice(work, len(order), least=_LEAST_PIVOTS)
-
-    def _edges(self, part: slice) -> NDArray[Any]:
-        return edge_order(self._scaled, self._pivots[part])
-
-    def _chunks(self) -> list[slice]:
-        step = max(1, _CHUNK_BYTES // (8 * _NUMPY_FLOATS * len(self.X)))
-        return [slice(i, min(i + step, len(self._pivots))) for i in range(0, len(self._pivots), step)]
 
     def _line(self, theta: Array) -> Turned:
         """One dimension: the two directions at every row, or the two of the origin."""
