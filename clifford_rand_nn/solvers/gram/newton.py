@@ -1,7 +1,7 @@
 """The gated problem by Newton's method on sums over its rows: for more rows than gates times features."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,12 +9,11 @@ import numpy as np
 from clifford_rand._blas import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound
-from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem, Point
+from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.conjugate_gradient import conjugate_gradient
 from clifford_rand_nn.solvers.convergence import Watch
 from clifford_rand_nn.solvers.gate_weights import GramWeights, Sizes, predicted
-from clifford_rand_nn.solvers.gate_working_set import restricted
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.smooth import QuadraticSum, RowSum, dual_without_rows, lower_bound, penalty_value
 from clifford_rand_nn.solvers.gram.system import (
@@ -39,13 +38,7 @@ _SLOW = 0.9  # a gap that is not below this share of the least one, while the me
 _FALL = 1e-3  # this share of it, is slow progress
 _ROUNDED = 4  # for so many steps in a row ends single precision,
 _STALLED = 12  # and for so many the run
-_EVERY = 3  # gate: of these a network is fitted first, where there are at least so many gates
-_MANY = 12
-_WIDE = 0.5  # and so many columns a row, as far as that a factorization takes more than the passes over the rows;
-_ROUGH = 0.1  # to this gap, which leaves 8 steps of 14 with all gates,
-_SHARED = 0.3  # and the others begin with this share of the mean weight
 _NEARLY = 10.0  # times the tolerance: a gap from which a step needs no new second derivatives
-_RAISED: dict[Status, type[BaseException]] = {Status.INTERRUPTED: KeyboardInterrupt, Status.MAX_MEMORY: MemoryError}
 _ADVICE = "try a larger tol, or Fista"
 
 
@@ -65,8 +58,6 @@ class GramNewton(Limits):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from clifford_rand_nn.problems.gated import GatedReLUProblem
     >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.5])
     >>> GramNewton(tol=1e-9).solve(GatedReLUProblem(X, y, X >= 0, beta=0.01)).status
     <Status.OPTIMAL: 'optimal'>
@@ -128,7 +119,6 @@ class _Run:
         self.trail: list[Sizes] = []
         self.kept: Preconditioner | None = None  # the last one
         self.norms: Norms | None = None  # what follows where squared norms are followed down first
-        self.some = False  # whether a network of some gates is the first step
         self.seen: tuple[Array, Array] | None = None  # coefficients and their predictions
 
     def begin(self, start: Point | None) -> None:
@@ -161,9 +151,7 @@ class _Run:
             self.terms.restart(radius, self.x, self.smooth.slope)
         if isinstance(self.terms, Norms) and quadratic and design.N:
             self.first = self._first_weights(radius)
-        wide = design.P >= _MANY and _WIDE * design.n <= design.N
-        self.some = isinstance(self.terms, Norms) and not quadratic and wide and not known and start is None
-        if isinstance(self.terms, Norms) and fresh and not self.some and self.smooth.slope[: design.N].any():
+        if isinstance(self.terms, Norms) and fresh and self.smooth.slope[: design.N].any():
             self.norms, self.terms = self.terms, Squares(design, 0.0, self.smooth.slope)
         self._judge()
 
@@ -188,7 +176,7 @@ class _Run:
         """Take a step of Newton's method, and judge where it leads."""
         self.k += 1
         try:
-            length = self._take_some() if self.some else self._move() if self.first is None else self._reweigh()
+            length = self._move() if self.first is None else self._reweigh()
         except np.linalg.LinAlgError:
             length = 0.0
         if not np.isfinite(self.x).all():
@@ -209,26 +197,6 @@ class _Run:
                 return self.watch.stop(Status.STALLED)
             self.dtype, self.since = np.float64, 0
         return None
-
-    def _take_some(self) -> float:
-        """Move to a network of some of the gates, of which steps take a fraction of the time."""
-        design, problem = self.design, self.problem
-        assert isinstance(self.terms, Norms)
-        assert isinstance(problem, GatedReLUProblem)
-        self.some = False
-        gates, kernel = np.arange(0, design.P, _EVERY), list[GatedDesign]()
-        left = self.limits.after(self.watch.seconds)
-        rough = replace(left, tol=max(_ROUGH, self.limits.tol), callback=None)
-        status = rough.solve(restricted(problem, gates), None, kernel).status
-        if status in _RAISED:  # for the watch of this run, which has a point
-            raise _RAISED[status]
-        x = kernel[0].last[2]
-        self.x = np.zeros_like(self.x)
-        design.blocks(self.x)[gates] = kernel[0].blocks(x)
-        self.x[design.N :] = x[kernel[0].N :]
-        self.smooth.move_to(self.x)
-        self.terms.restart(problem.n * problem.beta, self.x, self.smooth.slope, _SHARED)
-        return 1.0
 
     def _reweigh(self) -> float:
         """Move to the optimum for the first weights, or for better ones; return the share of the step."""

@@ -108,17 +108,14 @@ class Norms:
         self.radius = max(radius, _FIRST * float(np.sqrt(squares.max(initial=0.0)))) if not exact else radius
         self._mu = 0.5 * self._square * equal_weight(theta, squares, self.radius)
 
-    def restart(self, radius: float, x: Array, slope: Array, least: float = _WARM, first: float = 0.0) -> None:
-        """Go on from the solution x of another radius or with fewer gates, unless it has none.
-
-        ``least`` is that of slacks and weights, as shares of the largest and of the mean; λ falls from ``first``.
-        """
+    def restart(self, radius: float, x: Array, slope: Array, first: float = 0.0) -> None:
+        """Go on from the solution x of another radius, unless it has no gates; λ falls from ``first``."""
         size = np.sqrt(self._design.squares(x))
         if not size.any():
             return
         self._target, self.radius = radius, max(radius, first)
-        a = np.maximum(size, least * float(size.sum()) / max(size.size, 1)) / self.radius
-        slack = np.maximum(0.5 * (self._square - self._design.squares(slope)), 0.5 * least * self._square)
+        a = np.maximum(size, _WARM * float(size.sum()) / max(size.size, 1)) / self.radius
+        slack = np.maximum(0.5 * (self._square - self._design.squares(slope)), 0.5 * _WARM * self._square)
         self._mu = max(float(np.sum(a * slack)) / max(size.size, 1), _TINY)
 
     def takes_over(self, squared: float, x: Array) -> bool:

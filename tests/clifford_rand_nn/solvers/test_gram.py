@@ -1,4 +1,4 @@
-"""Newton's method on sums over rows, against the kernel methods, FISTA and CVXPY, and what it makes of the rows."""
+"""Newton's method on sums over rows, against the kernel methods and FISTA, and what it makes of the rows."""
 
 import tracemalloc
 
@@ -9,7 +9,6 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor, gated_path, sample_gates
 from clifford_rand_nn.problems.duality import shrinkage
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
-from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gram.design import GatedDesign
@@ -59,32 +58,12 @@ def test_agrees_with_the_kernel_methods(kind, bias, fit_intercept, loss):
         assert problem.datafit.dual_value(ours.dual_point) > -np.inf
 
 
-@pytest.mark.parametrize("loss", ["squared", "softmax", "logistic"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_finds_what_cvxpy_finds(kind, loss):
-    problem = problem_of(kind, loss, 0.05, n=50, d=2, m=4)
-    ours, theirs = GramNewton(tol=1e-9).solve(problem), CvxpyReference().solve(problem)
-    assert ours.objective == pytest.approx(theirs.objective, rel=1e-5)
-    assert ours.objective <= theirs.objective * (1 + 1e-8)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_agrees_with_first_order_on_many_rows_of_several_outputs(kind):
-    problem = problem_of(kind, "softmax", 0.02, n=2500, d=4, m=6)
-    ours, theirs = GramNewton().solve(problem), Fista(tol=1e-5).solve(problem)
+    problem = problem_of(kind, "softmax", 0.05, n=1500, d=4, m=6)
+    ours, theirs = GramNewton().solve(problem), Fista(tol=1e-4).solve(problem)
     assert ours.status == theirs.status == "optimal"
     assert abs(ours.objective - theirs.objective) <= ours.duality_gap + theirs.duality_gap
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("loss", ["squared", "softmax"])
-def test_weights_are_copies_of_rows(kind, loss):
-    X, y, D = arguments(loss, 60)
-    w = np.random.default_rng(1).integers(1, 4, 60)
-    weighted = KINDS[kind][0](X, y, D, 0.01, loss=loss, sample_weight=w.astype(float))
-    copies = KINDS[kind][0](*(np.repeat(a, w, axis=0) for a in (X, y, D)), 0.01, loss=loss)
-    a, b = (GramNewton(tol=1e-10).solve(problem) for problem in (weighted, copies))
-    assert a.objective == pytest.approx(b.objective, rel=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -103,13 +82,12 @@ def test_degenerate_rows(kind, loss):
         "no column that varies": (np.zeros((40, 2)), D),
         "no gate": (x, D[:, :0]),
     }
-    for name, (X, patterns) in cases.items():
-        for bias in (True, False):
+    for k, (name, (X, patterns)) in enumerate(cases.items()):
+        for bias in (True, False) if loss == "squared" else ((k + (loss == "softmax")) % 2 == 0,):
             problem = KINDS[kind][0](X, y, patterns, 0.05, loss=loss, bias=bias)
-            found = GramNewton(tol=1e-7).solve(problem)
-            assert found.status == "optimal", (name, bias, found)
-            other = KINDS[kind][1](tol=1e-7).solve(problem)
-            assert abs(found.objective - other.objective) <= found.duality_gap + other.duality_gap + 1e-12, name
+            ours, theirs = GramNewton(tol=1e-7).solve(problem), KINDS[kind][1](tol=1e-7).solve(problem)
+            assert ours.status == "optimal", (name, bias, ours)
+            assert abs(ours.objective - theirs.objective) <= ours.duality_gap + theirs.duality_gap + 1e-12, name
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -134,9 +112,7 @@ def test_the_squared_loss_leaves_the_rows_alone_whatever_the_number_of_steps_is(
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", ["squared", "softmax"])
 def test_a_path_makes_the_sums_once_and_starts_from_the_last_solution(kind, loss, monkeypatch):
-    made = []
-
-    own = QuadraticSum.__init__
+    made, own = [], QuadraticSum.__init__
 
     def counted(self, *arguments):
         made.append(1)
@@ -145,56 +121,23 @@ def test_a_path_makes_the_sums_once_and_starts_from_the_last_solution(kind, loss
     monkeypatch.setattr(QuadraticSum, "__init__", counted)
     problem = problem_of(kind, loss, 1.0)
     top, kernel, steps, alone = problem.beta, [], 0, 0
-    for share in np.geomspace(0.5, 0.01, 8):
+    for share in np.geomspace(0.5, 0.01, 6):
         problem.penalty.beta = share * top
-        found = GramNewton(tol=1e-7).solve(problem, None, kernel)
-        assert found.status == "optimal"
-        steps += found.n_iter
+        followed = GramNewton(tol=1e-7).solve(problem, None, kernel)
+        assert followed.status == "optimal"
+        steps += followed.n_iter
     assert len(made) == (loss == "squared")
-    for share in np.geomspace(0.5, 0.01, 8):
+    for share in np.geomspace(0.5, 0.01, 6):
         problem.penalty.beta = share * top
         fresh = GramNewton(tol=1e-7).solve(problem)
         alone += fresh.n_iter
     rounding = 1e-14 * fresh.objective  # gaps may be 0
-    assert abs(found.objective - fresh.objective) <= found.duality_gap + fresh.duality_gap + rounding
+    assert abs(followed.objective - fresh.objective) <= followed.duality_gap + fresh.duality_gap + rounding
     assert steps <= alone
-    other = problem_of(kind, loss, 0.1, seed=1)
     with pytest.raises(ArgumentError, match="that of another problem"):
-        GramNewton().solve(other, None, kernel)
-
-
-def wide_problem():
-    problem = problem_of("norms", "softmax", 0.01, n=60, d=4, m=15, bias=False)
-    assert problem.map.n_patterns * problem.map.d > problem.n / 2
-    return problem
-
-
-def test_wide_problems_begin_with_some_of_the_gates(monkeypatch):
-    orders, own = [], RowSum.model
-
-    def model(self, *arguments):
-        orders.append(self._design.P)
-        return own(self, *arguments)
-
-    monkeypatch.setattr(RowSum, "model", model)
-    problem = wide_problem()
-    ours, theirs = GramNewton(tol=1e-8).solve(problem), KernelInteriorPoint(tol=1e-8).solve(problem)
-    assert set(orders[: orders.index(15)]) == {5}
-    assert 5 not in orders[orders.index(15) :]
-    assert ours.status == "optimal"
-    assert abs(ours.objective - theirs.objective) <= ours.duality_gap + theirs.duality_gap + 1e-14
-    assert problem.relative_gap(ours.objective, problem.dual_bound(ours.fitted).value) <= 2e-8
-
-
-def test_ctrl_c_among_some_of_the_gates_ends_the_whole(monkeypatch):
-    def model(self, *arguments):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(RowSum, "model", model)
-    problem = wide_problem()
-    found = GramNewton().solve(problem)
-    assert found.status == "interrupted"
-    np.testing.assert_allclose(found.fitted, problem.null_predictions, atol=1e-12)
+        GramNewton().solve(problem_of(kind, loss, 0.1, seed=1), None, kernel)
+    with pytest.raises(ArgumentError, match="kernel"):
+        GramNewton().solve(problem, None, [1])
 
 
 def test_a_start_of_another_solver_is_gone_on_from():
@@ -205,7 +148,7 @@ def test_a_start_of_another_solver_is_gone_on_from():
 
 
 def test_columns_that_are_not_kept_give_the_same(monkeypatch):
-    problem = problem_of("norms", "softmax", 0.02, n=1500)
+    problem = problem_of("norms", "softmax", 0.05, n=600)
     kept = GramNewton(tol=1e-7).solve(problem)
     monkeypatch.setattr("clifford_rand_nn.solvers.gram.newton._KEPT", 0.0)
     again = GramNewton(tol=1e-7).solve(problem)
@@ -213,17 +156,12 @@ def test_columns_that_are_not_kept_give_the_same(monkeypatch):
     assert again.objective == pytest.approx(kept.objective, rel=1e-9)
 
 
-def test_columns_are_checked():
-    with pytest.raises(ArgumentError, match="kernel"):
-        GramNewton().solve(problem_of("norms", "softmax", 0.01, n=40), None, [1])
-
-
 @pytest.mark.parametrize("loss", ["squared", "softmax"])
 def test_the_memory_that_is_asked_for_is_what_the_matrices_and_the_columns_take(loss):
-    problem = problem_of("norms", loss, 0.05, n=3000, d=10, m=30)
+    problem = problem_of("norms", loss, 0.05, n=1500, d=8, m=20)
     assert problem.map.sigma > 0  # made beforehand, and what follows counts only the solve
     tracemalloc.start()
-    GramNewton(max_iter=4).solve(problem)
+    GramNewton(max_iter=3).solve(problem)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak <= 1.1 * (GramNewton.memory(problem) + GatedDesign.bytes(problem))
@@ -271,9 +209,9 @@ def test_estimators_and_paths_take_it_where_rows_are_many():
         assert model.result_.solver == "gram"
         assert "sums over rows some" in model.result_.reason
         assert model.certificate_.verify(X, y).relative_gap <= 2e-6
-    target = np.abs(X[:, 0])
-    path = gated_path(X, target, sample_gates(X, 8, rng=0), n_betas=5)
-    alone = GatedReLURegressor(8, beta=float(path.betas[-1]), gates=sample_gates(X, 8, rng=0), bias=True).fit(X, target)
+    target, gates = np.abs(X[:, 0]), sample_gates(X, 8, rng=0)
+    path = gated_path(X, target, gates, n_betas=3)
+    alone = GatedReLURegressor(8, beta=float(path.betas[-1]), gates=gates, bias=True).fit(X, target)
     assert (path.relative_gaps <= 1e-6).all()
     assert path.objectives[-1] == pytest.approx(alone.result_.objective, rel=3e-6)
     assert AutoSolver().choose(GatedReLUProblem(X, target, X[:, :2] > 0, 0.1))[0].tol == 1e-6
@@ -389,7 +327,7 @@ def test_a_small_beta_of_a_softmax_is_reached_by_whole_steps(kind, beta, monkeyp
         return lengths[-1]
 
     monkeypatch.setattr(_Run, "_length", length)
-    steps = {GramNewton(tol=1e-5, max_iter=12).solve(separated(kind, beta, s)).n_iter for s in (1.0, 2.0**-30, 2.0**30)}
+    steps = {GramNewton(tol=1e-5, max_iter=12).solve(separated(kind, beta, s)).n_iter for s in (2.0**-30, 2.0**30)}
     assert len(steps) == 1
     assert max(steps) < 12
     assert min(lengths) >= 0.5
