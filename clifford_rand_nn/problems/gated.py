@@ -12,7 +12,7 @@ from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from clifford_rand_nn.datafits.functions import library
-from clifford_rand_nn.problems.csr_rows import CsrRows, same_problem_rows
+from clifford_rand_nn.problems.coordinates import CsrRows, same_problem_rows
 from clifford_rand_nn.problems.duality import (
     DualBound,
     TargetOptions,
@@ -120,16 +120,8 @@ class GatedProblem(TrainingProblem):
         f = self.predictions(z) if predictions is None else predictions
         return self.datafit.value(f) + self.penalty.value(z.U)
 
-    def gradient(self, predictions: Array) -> Point:
-        """Gradient of the mean loss in (U, c), at the point that has these predictions."""
-        return Point(*self.map.adjoint(-self.datafit.residual(predictions) / self.n))
-
-    def prox(self, z: Point, step: float) -> Point:
-        """Proximal operator of ``step`` times the penalty; c is left alone."""
-        return Point(self.penalty.prox(z.U, step), z.c)
-
     def lipschitz(self) -> float:
-        """Estimate the Lipschitz constant of `gradient`: with weights by the mean curvature, which may be low."""
+        """Estimate the Lipschitz constant of the gradient: with weights by the mean curvature, which may be low."""
         return self.datafit.loss.curvature * self.map.sigma**2 / self.n
 
     def coefficients(self, z: Point) -> Coefficients:
@@ -181,7 +173,6 @@ class GatedReLUProblem(GatedProblem):
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.array([[0.0], [1.0], [2.0]])
     >>> problem = GatedReLUProblem(X, [0.0, 0.0, 1.0], np.array([[False], [True], [True]]), beta=0.1)
     >>> round(problem.objective(problem.start()), 6)  # nothing learned: half the mean square of y
@@ -251,7 +242,6 @@ class GatedRidgeProblem(GatedProblem):
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.array([[0.0], [1.0], [2.0]])
     >>> problem = GatedRidgeProblem(X, [0.0, 0.0, 1.0], np.array([[False], [True], [True]]), beta=0.1)
     >>> round(problem.objective(problem.start()), 6)  # nothing learned: half the mean square of y

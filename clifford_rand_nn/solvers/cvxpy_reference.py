@@ -1,18 +1,17 @@
 """The reference: the same problems stated in CVXPY and solved by any solver that it has."""
 
-import copy
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import cvxpy as cp
 import numpy as np
 
-from clifford_rand._checks import check_positive, describe, fail
+from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit
-from clifford_rand_nn.problems.csr_rows import as_array
+from clifford_rand_nn.problems.coordinates import as_array
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
@@ -32,18 +31,11 @@ _OPTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class Program:
-    """A CVXPY problem in units of its own, its parameter, and how to read the reply.
-
-    ``read``: objective, dual bound, coefficients and predictions once the problem is solved, for the beta of the one
-    given.
-    """
+class Program(NamedTuple):
+    """A CVXPY problem in units of its own, and what it says once solved: objective, dual bound, coefficients, fit."""
 
     problem: cp.Problem
-    beta: cp.Parameter  # ``factor`` times the problem's beta
-    factor: float
-    read: Callable[[Any], tuple[float, DualBound, Any, Array]]
+    read: Callable[[], tuple[float, DualBound, Any, Array]]
 
 
 def translate(problem: object) -> Program:
@@ -79,10 +71,8 @@ def _intercept(used: bool, C: int) -> Any:
     return cp.Variable((1, C)) if used else cp.Constant(np.zeros((1, C)))
 
 
-def _stated(loss: Any, penalty: Any, constraints: list[Any]) -> tuple[cp.Problem, cp.Parameter]:
-    beta = cp.Parameter(nonneg=True)
-    objective = loss if penalty is None else loss + beta * penalty
-    return cp.Problem(cp.Minimize(objective), constraints), beta
+def _stated(loss: Any, penalty: Any, constraints: list[Any]) -> cp.Problem:
+    return cp.Problem(cp.Minimize(loss if penalty is None else loss + penalty), constraints)
 
 
 def _norms(blocks: list[Any], p: int) -> Any:
@@ -122,20 +112,21 @@ def _gated(problem: GatedProblem) -> Program:
     if P:
         inside = inside + _summed(D.astype(float), seen)
     ridge = isinstance(problem, GatedRidgeProblem)
-    penalty = None if not P else 0.5 * cp.sum_squares(cp.vstack(U)) if ridge else _norms(U, 2)
-    stated, beta = _stated(_loss(problem.datafit, f, unit), penalty, [f == inside])
+    weight = problem.beta * (n / size**2 if ridge else n / (size * unit))
+    penalty = None if not P else weight * (0.5 * cp.sum_squares(cp.vstack(U)) if ridge else _norms(U, 2))
+    stated = _stated(_loss(problem.datafit, f, unit), penalty, [f == inside])
 
-    def read(now: GatedProblem) -> tuple[float, DualBound, Any, Array]:
+    def read() -> tuple[float, DualBound, Any, Array]:
         coef, gate = _values(U, b, size, unit) if P else (np.zeros((C, 0, d)), np.zeros((C, 0)))
         coefficients = Coefficients(coef, gate, unit * t.value[0])
         fitted = np.tile(coefficients.intercept, (n, 1))
         for i in range(P):
             fitted += D[:, [i]] * (X @ coef[:, i].T + gate[:, i])
         norms = np.linalg.norm(coef, axis=(0, 2))
-        charge = now.beta * float(0.5 * (norms @ norms) if ridge else norms.sum())
-        return now.datafit.value(fitted) + charge, now.dual_bound(fitted), coefficients, fitted
+        charge = problem.beta * float(0.5 * (norms @ norms) if ridge else norms.sum())
+        return problem.datafit.value(fitted) + charge, problem.dual_bound(fitted), coefficients, fitted
 
-    return Program(stated, beta, n / size**2 if ridge else n / (size * unit), read)
+    return Program(stated, read)
 
 
 def _relu(problem: ConvexReLUProblem) -> Program:
@@ -153,19 +144,20 @@ def _relu(problem: ConvexReLUProblem) -> Program:
             halves.append((U, b))
             constraints += [cp.multiply(signs, z) >= 0 for z in seen]
             inside = inside + sign * _summed(D.astype(float), seen)
-            penalty = _norms(U, problem.p) + (0 if penalty is None else penalty)
-    stated, beta = _stated(_loss(problem.datafit, f, unit), penalty, [*constraints, f == inside])
+            half = n * problem.beta / (size * unit) * _norms(U, problem.p)
+            penalty = half if penalty is None else penalty + half
+    stated = _stated(_loss(problem.datafit, f, unit), penalty, [*constraints, f == inside])
 
-    def read(now: ConvexReLUProblem) -> tuple[float, DualBound, Any, Array]:
-        coefficients = now.start()._replace(intercept=unit * t.value[0])
+    def read() -> tuple[float, DualBound, Any, Array]:
+        coefficients = problem.start()._replace(intercept=unit * t.value[0])
         if P:
             (plus, b_plus), (minus, b_minus) = (_values(U, b, size, unit) for U, b in halves)
             coefficients = ReLUCoefficients(plus, minus, b_plus, b_minus, coefficients.intercept)
-        coefficients = now.feasible(coefficients)
-        fitted = now.network_predictions(coefficients)
-        return now.objective(coefficients, fitted), now.dual_bound(fitted), coefficients, fitted
+        coefficients = problem.feasible(coefficients)
+        fitted = problem.network_predictions(coefficients)
+        return problem.objective(coefficients, fitted), problem.dual_bound(fitted), coefficients, fitted
 
-    return Program(stated, beta, n / (size * unit), read)
+    return Program(stated, read)
 
 
 def _lasso(problem: LassoProblem) -> Program:
@@ -175,18 +167,19 @@ def _lasso(problem: LassoProblem) -> Program:
     f = cp.Variable((n, C))
     Z = cp.Variable((N, C)) if N else None
     inside = np.ones((n, 1)) @ t if Z is None else (problem.K / size) @ Z + np.ones((n, 1)) @ t
-    penalty = None if Z is None else (cp.norm1(Z) if C == 1 else cp.sum(cp.norm(Z, 2, axis=1)))
-    stated, beta = _stated(_loss(problem.datafit, f, unit), penalty, [f == inside])
+    weight = n * problem.beta / (size * unit)
+    penalty = None if Z is None else weight * (cp.norm1(Z) if C == 1 else cp.sum(cp.norm(Z, 2, axis=1)))
+    stated = _stated(_loss(problem.datafit, f, unit), penalty, [f == inside])
 
-    def read(now: LassoProblem) -> tuple[float, DualBound, Any, Array]:
+    def read() -> tuple[float, DualBound, Any, Array]:
         values = np.zeros((0, C)) if Z is None else Z.value * (unit / size)
         norms = np.linalg.norm(values, axis=1)
         (used,) = np.nonzero(norms > _KEPT * norms.max(initial=0.0))
         weights = Weights(used, values[used], unit * t.value[0])
-        fitted = now.predictions(weights)
-        return now.objective(weights, fitted), now.dual_bound(fitted), weights, fitted
+        fitted = problem.predictions(weights)
+        return problem.objective(weights, fitted), problem.dual_bound(fitted), weights, fitted
 
-    return Program(stated, beta, n / (size * unit), read)
+    return Program(stated, read)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,14 +197,10 @@ class CvxpyReference(Limits):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from clifford_rand_nn.problems.gated import GatedReLUProblem
     >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.0])
     >>> problem = GatedReLUProblem(X, y, X >= 0, beta=0.01)
     >>> CvxpyReference().solve(problem).status
     <Status.OPTIMAL: 'optimal'>
-    >>> [result.converged for result in CvxpyReference().solve_path(problem, [0.1, 0.01])]  # compiled once
-    [True, True]
     """
 
     solver: str = "CLARABEL"  # any solver that CVXPY has installed; CLARABEL comes with it
@@ -231,16 +220,8 @@ class CvxpyReference(Limits):
     def solve(self, problem: Problem, start: object = None) -> Result[Any]:
         """Minimize the problem; ``start`` is ignored, an interior-point method has no use for it."""
         began = time.perf_counter()
-        return self._solve(translate(problem), problem, began)
-
-    def solve_path(self, problem: Problem, betas: Iterable[float]) -> list[Result[Any]]:
-        """Minimize the problem for each of ``betas``, in place of its own; it is compiled once."""
         program = translate(problem)
-        return [self._solve(program, _with_beta(problem, beta), time.perf_counter()) for beta in betas]
-
-    def _solve(self, program: Program, problem: Problem, began: float) -> Result[Any]:
         watch = Watch[Any](self, problem.relative_gap, "tighten options", began)
-        program.beta.value = program.factor * problem.beta
         left = self.after(watch.seconds)
         limits = {option: getattr(left, name) for name, option in _OPTIONS.get(self.solver, {}).items()}
         options = {option: value for option, value in limits.items() if value is not None} | (self.options or {})
@@ -252,21 +233,9 @@ class CvxpyReference(Limits):
             raise RuntimeError(f"{self.solver} found no solution: {program.problem.status}")
         if any(variable.value is None for variable in program.problem.variables()):
             raise RuntimeError(f"{self.solver} returned no point: {program.problem.status}")
-        solution, n_iter = program.read(problem), int(program.problem.solver_stats.num_iters or 0)
+        solution, n_iter = program.read(), int(program.problem.solver_stats.num_iters or 0)
         with watch:
             watch.check(n_iter, *solution)
         if watch.status is None:
             watch.stop(Status.STALLED)
         return watch.result(f"cvxpy:{self.solver}", watch.point)
-
-
-def _with_beta(problem: Problem, beta: float) -> Problem:
-    """Return the problem with another beta; the data are shared."""
-    beta = check_positive(beta, "betas", "CvxpyReference.solve_path")
-    unscaled = copy.copy(problem)
-    if isinstance(unscaled, GatedProblem):
-        unscaled.penalty = copy.copy(unscaled.penalty)
-        unscaled.penalty.beta = beta
-    else:
-        unscaled.beta = beta
-    return unscaled

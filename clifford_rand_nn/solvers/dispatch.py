@@ -12,7 +12,7 @@ from clifford_rand_nn.datafits.functions import peak
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.fista import Fista
-from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet, restriction_pays
+from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.newton import GramNewton
 from clifford_rand_nn.solvers.interrupts import handed_over
@@ -45,6 +45,9 @@ _ITERATIONS = 190.0
 _GROWTH = 0.75
 _TOP = 0.1  # the largest eigenvalue of the kernel as a share of its trace, 0.02 to 0.44 on six sets of features
 _PER_ROOT = 0.5  # iterations with squared norms per root of the condition and factor e of the gap, on those sets
+# Time of FISTA over that of the working set around it, to a gap of 1e-6 (n = 2000, d = 50 to 100, pixels and text), for
+# beta from 0.3 to 0.01 of beta_max: P = 100: 1.0 to 0.6; P = 300: 0.7 to 1.3; P = 1000: more than 13 and more than 4.
+_MANY_GATES = 500  # from which `GateWorkingSet` around FISTA is likely faster
 _MOST_STEPS = 100  # of the kernel method
 _ON_A_PATH = 0.2  # of its time: one or two steps instead of six, on a kernel that is there
 _SOUND = 1e-6  # rounding of the kernel's entries, as a share of n times beta, beyond which its network is another
@@ -145,8 +148,6 @@ class AutoSolver(Limits):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from clifford_rand_nn.problems.gated import GatedReLUProblem
     >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.5])
     >>> AutoSolver().solve(GatedReLUProblem(X, y, X >= 0, beta=0.01)).solver
     'kernel'
@@ -189,7 +190,7 @@ class AutoSolver(Limits):
         if fastest == "sums over rows":
             return GramNewton(**self.shared(max_iter=steps, max_memory=most)), about
         first = Fista(**self.shared())
-        if isinstance(problem, GatedReLUProblem) and restriction_pays(problem):
+        if isinstance(problem, GatedReLUProblem) and problem.map.n_patterns >= _MANY_GATES:
             return GateWorkingSet(replace(first, callback=None), **self.shared()), about
         return first, about
 

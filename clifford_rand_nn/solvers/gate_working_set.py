@@ -20,9 +20,6 @@ _SHARE = 0.1  # of the gap so far: the tolerance of the next restricted problem
 _LAST = 0.5  # of tol: the tolerance of the last ones, which leaves room for gates that rounding puts above the bound
 _FIRST = 32  # gates to begin with, at least
 _FIRST_SHARE = 0.02  # of all gates, if that is more
-# Time of FISTA over that of the working set around it, to a gap of 1e-6 (n = 2000, d = 50 to 100, pixels and text), for
-# beta from 0.3 to 0.01 of beta_max: P = 100: 1.0 to 0.6; P = 300: 0.7 to 1.3; P = 1000: more than 13 and more than 4.
-_MANY = 500  # gates from which it pays
 _VIOLATED = 1e-12  # of the bound: a gate that is above it by less is so by rounding
 
 
@@ -46,8 +43,6 @@ class GateWorkingSet(Limits):
     :math:`n\beta`, at most as many as the set has. Scaled to feasibility for all gates, the dual point bounds the
     problem over all gates. A restricted problem is solved to a tenth of the gap so far, from the last solution.
 
-    It pays where few of many gates are active: see `restriction_pays`.
-
     ``inner``: solves the restricted problems: `Fista`, or any other dataclass with ``tol`` and
     ``solve(problem, start)`` that takes the unpenalized columns from ``problem.map.Q``. Its own ``tol`` is replaced,
     and so are its ``max_iter``, ``max_time`` and ``max_memory``, by what is left of them, if it has these fields.
@@ -62,8 +57,6 @@ class GateWorkingSet(Limits):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from clifford_rand_nn.problems.gated import GatedReLUProblem
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 2))
     >>> problem = GatedReLUProblem(X, X[:, 0] * (X[:, 1] > 0), X @ rng.standard_normal((2, 200)) > 0, 0.05, bias=False)
@@ -133,20 +126,6 @@ class GateWorkingSet(Limits):
         changes: dict[str, Any] = {"tol": tol, "max_time": left.max_time, "max_memory": self.max_memory}
         changes["max_iter"] = min(getattr(self.inner, "max_iter", self.max_iter), self.max_iter - watch.n_iter)
         return replace(self.inner, **{name: value for name, value in changes.items() if name in fields})  # type: ignore[type-var]
-
-
-def restriction_pays(problem: GatedReLUProblem) -> bool:
-    """Tell whether `GateWorkingSet` around `Fista` is likely faster than `Fista`: where gates are many.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> X, y = rng.standard_normal((100, 3)), rng.standard_normal(100)
-    >>> [restriction_pays(GatedReLUProblem(X, y, rng.random((100, P)) < 0.5, 1e-3)) for P in (10, 600)]
-    [False, True]
-    """
-    return problem.map.n_patterns >= _MANY
 
 
 def restricted(problem: GatedReLUProblem, gates: NDArray[np.intp]) -> GatedReLUProblem:

@@ -35,3 +35,9 @@ def make(loss="squared", bias=True, fit_intercept=True, n=30, d=3, beta=0.03, se
     patterns, _ = activation_patterns(X, sample_gates(X, m, bias=bias, rng=rng))
     y = targets(loss, n, rng)
     return GatedReLUProblem(X, y, patterns, beta, loss=loss, bias=bias, fit_intercept=fit_intercept)
+
+
+def agree(a, b):
+    """Assert that each objective is above the other's lower bound."""
+    for upper, lower in ((a, b), (b, a)):
+        assert lower.objective - lower.duality_gap <= upper.objective * (1 + 1e-12)

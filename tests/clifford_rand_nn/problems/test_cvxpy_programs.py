@@ -1,15 +1,13 @@
-"""The CVXPY programs: each against a solver of our own, parameters without recompiling, solvers by name, units."""
+"""The CVXPY programs: each against a solver of our own, solvers by name, units."""
 
-import cvxpy as cp
 import numpy as np
 import pytest
 
-from clifford_rand import ArgumentError
+from clifford_rand_nn.problems.gated import GatedRidgeProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
-from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference, translate
-from clifford_rand_nn.solvers.fista import Fista
+from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
-from support.problems import FLAGS, LOSSES, ONE_OUTPUT, make, targets
+from support.problems import LOSSES, ONE_OUTPUT, agree, make, targets
 from support.relu_problems import make_relu
 
 
@@ -27,17 +25,8 @@ def test_relu_agrees_with_the_interior_point_method(loss, penalty):
     assert ours.converged
     assert theirs.converged
     assert theirs.objective == pytest.approx(ours.objective, rel=1e-6)
-    assert ours.objective - ours.duality_gap <= theirs.objective
-    assert theirs.objective - theirs.duality_gap <= ours.objective
+    agree(ours, theirs)
     assert problem.violation(theirs.coefficients) < 1e-12
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("bias", "fit_intercept"), FLAGS[1:])
-def test_gated_agrees_with_fista(loss, bias, fit_intercept):
-    problem = make(loss, bias, fit_intercept, n=40, m=4)
-    ours, theirs = Fista(tol=1e-8).solve(problem), CvxpyReference().solve(problem)
-    assert theirs.objective == pytest.approx(ours.objective, rel=1e-6)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -51,32 +40,16 @@ def test_lasso_meets_its_own_bound(loss, fit_intercept):
     assert np.linalg.norm(result.coefficients.values) > 0
 
 
-@pytest.mark.parametrize("problem", [make(n=30, m=4), make_relu(n=20), lasso(), lasso("softmax")])
-def test_a_path_is_compiled_once(problem):
-    program = translate(problem)
-    assert program.problem.is_dcp(dpp=True)
-    reference = CvxpyReference()
-    first = reference.solve_path(problem, [2 * problem.beta, problem.beta])
-    alone = reference.solve(problem)
-    assert first[1].objective == pytest.approx(alone.objective, rel=1e-7)
-    assert first[0].objective > first[1].objective
-    program.beta.value = 1.0
-    program.problem.get_problem_data(cp.CLARABEL)
-    cached = program.problem._cache.param_prog
-    program.beta.value = 2.0
-    program.problem.get_problem_data(cp.CLARABEL)
-    assert program.problem._cache.param_prog is cached
-    assert cached is not None
-    assert problem.beta == alone_beta(problem)
+@pytest.mark.parametrize("loss", ["squared", "softmax"])
+def test_squared_norms_meet_their_own_bound(loss):
+    gated = make(loss, n=30, m=4)
+    problem = GatedRidgeProblem(gated.X, gated.datafit.y, gated.map.patterns, 0.03, loss=loss)
+    result = CvxpyReference(tol=1e-5).solve(problem)
+    assert result.converged, result.status
+    assert np.linalg.norm(result.coefficients.coef) > 0
 
 
-def alone_beta(problem):
-    """Beta as it was made: a path must not change the problem it is given."""
-    return {"GatedReLUProblem": 0.03, "ConvexReLUProblem": 0.02, "LassoProblem": 0.05}[type(problem).__name__]
-
-
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
-@pytest.mark.parametrize("loss", ["squared", "huber"])
+@pytest.mark.parametrize(("loss", "scale"), [("squared", 1e-6), ("huber", 1e6)])
 def test_units_do_not_matter(loss, scale):
     """Solvers have absolute tolerances; the programs are in units of their own."""
     one = CvxpyReference().solve(make_relu(loss, n=20))
@@ -97,16 +70,3 @@ def test_other_solvers_and_options():
         rough = CvxpyReference(tol=1e-8, options={"max_iter": 3}).solve(problem)
     assert rough.n_iter == 3
     assert "tighten options" in rough.message
-
-
-def test_errors():
-    with pytest.raises(
-        ArgumentError, match=r"'solver' parameter of CvxpyReference must be one of .*Got 'ECOSS' instead. Install the"
-    ):
-        CvxpyReference(solver="ECOSS")
-    with pytest.raises(
-        ArgumentError, match=r"'problem' parameter of CvxpyReference must be a GatedReLUProblem, a GatedRidge"
-    ):
-        CvxpyReference().solve(3)
-    with pytest.raises(ArgumentError, match=r"'betas' parameter of CvxpyReference.solve_path must be a finite number"):
-        CvxpyReference().solve_path(lasso(), [0.1, -1])

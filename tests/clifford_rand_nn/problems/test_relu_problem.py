@@ -13,6 +13,7 @@ from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients, 
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 from examples.paper.methods.cone_decomposition import cone_decomposition
+from support.pairwise import pairwise
 from support.problems import FLAGS, ONE_OUTPUT
 from support.relu_problems import make_relu
 
@@ -63,7 +64,7 @@ def test_feasible_units_are_a_relu_network(bias, fit_intercept):
 def test_units_between_near_copies_are_within_their_cones_exactly(bias, far):
     """One that is outside by 1e-12 is another network: parted copies make that worth some per cent of an objective."""
     rng, moved = np.random.default_rng(0), 0
-    for trial in range(20):
+    for trial in range(10):
         d = int(rng.integers(2, 5))
         X = rng.standard_normal((3, d)) + far * bias
         V = rng.standard_normal((d, 3))
@@ -81,7 +82,7 @@ def test_units_between_near_copies_are_within_their_cones_exactly(bias, far):
                 exact = [sum(map(Fraction.__mul__, map(Fraction, x), map(Fraction, u)), Fraction(b)) for x in X]
                 assert all(z >= 0 if one else z <= 0 for z, one in zip(exact, on, strict=True))
             moved += bool(coef[0, 0].any())
-    assert moved >= 10  # of 40 between the copies, some cones are the origin alone
+    assert moved >= 5  # of 20 between the copies, some cones are the origin alone
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
@@ -127,8 +128,7 @@ def test_projection_on_a_cone_is_the_nearest_point():
         assert abs(v @ (u - v)) < 1e-12  # Moreau: the rest is orthogonal to the projection
 
 
-@pytest.mark.parametrize("penalty", PENALTIES)
-@pytest.mark.parametrize(("bias", "fit_intercept"), FLAGS)
+@pairwise({"penalty": PENALTIES, "bias": [True, False], "fit_intercept": [True, False]})
 def test_every_bound_is_below_the_optimum(penalty, bias, fit_intercept):
     """Bounds from random predictions and multipliers hold, and the best multipliers give the best of them."""
     problem = make_relu(penalty=penalty, bias=bias, fit_intercept=fit_intercept, extremes=True)
@@ -149,23 +149,9 @@ def test_beta_max_is_where_the_units_vanish(loss, penalty):
     problem = make_relu(loss, penalty)
     top = problem.beta_max()
     constant = problem.datafit.value(unpenalized_fit(problem.datafit, problem.Q))
-    above = ConeInteriorPoint().solve(with_beta(problem, 1.001 * top))
-    below = ConeInteriorPoint().solve(with_beta(problem, 0.95 * top))
+    above, below = (ConeInteriorPoint().solve(make_relu(loss, penalty, beta=s * top)) for s in (1.001, 0.95))
     assert above.objective == pytest.approx(constant, rel=1e-7)
     assert below.objective < constant * (1 - 1e-5)
-
-
-def with_beta(problem, beta):
-    return ConvexReLUProblem(
-        problem.X,
-        problem.datafit.y,
-        problem.patterns,
-        beta,
-        loss=problem.loss,
-        penalty=problem.penalty,
-        bias=problem.bias,
-        fit_intercept=problem.fit_intercept,
-    )
 
 
 @pytest.mark.parametrize(("bias", "fit_intercept"), FLAGS)
@@ -211,23 +197,36 @@ def test_decomposition_knows_no_units(scale):
     np.testing.assert_allclose(again.coef_plus * scale, once.coef_plus, rtol=1e-4, atol=1e-6)
 
 
-def test_errors():
-    X, y, D = np.eye(3), np.ones(3), np.ones((3, 1), bool)
-    with pytest.raises(
-        ArgumentError, match=r"'patterns' parameter of ConvexReLUProblem must be a boolean array of shape"
-    ):
-        ConvexReLUProblem(X, y, D[:2], 0.1)
-    with pytest.raises(ArgumentError, match=r"'penalty' parameter of ConvexReLUProblem must be one of 'group_l2', 'gr"):
-        ConvexReLUProblem(X, y, D, 0.1, penalty="l2")
-    with pytest.raises(
-        ArgumentError, match=r"'beta' parameter of ConvexReLUProblem must be a finite number > 0. Got 0"
-    ):
-        ConvexReLUProblem(X, y, D, 0)
-    gated = Coefficients(np.ones((1, 1, 2)), np.zeros((1, 1)), np.zeros(1))
-    with pytest.raises(ArgumentError, match=r"'X' parameter of cone_decomposition must be of shape \(n, 2\)"):
-        cone_decomposition(X, D, gated)
-    corners = np.array([[0.0, 0], [1, 1], [1, 0], [0, 1]])
-    with pytest.raises(
-        ArgumentError, match=r"must be patterns of hyperplanes. Got column 0, which is none instead. Use"
-    ):
-        cone_decomposition(corners, np.array([[True], [True], [False], [False]]), gated)
+_EYE, _ON = np.eye(3), np.ones((3, 1), bool)
+_GATED = Coefficients(np.ones((1, 1, 2)), np.zeros((1, 1)), np.zeros(1))
+_CORNERS = np.array([[0.0, 0], [1, 1], [1, 0], [0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: ConvexReLUProblem(_EYE, np.ones(3), _ON[:2], 0.1),
+            "'patterns' parameter of ConvexReLUProblem must be a boolean array of shape",
+        ),
+        (
+            lambda: ConvexReLUProblem(_EYE, np.ones(3), _ON, 0.1, penalty="l2"),
+            "'penalty' parameter of ConvexReLUProblem must be one of 'group_l2', 'gr",
+        ),
+        (
+            lambda: ConvexReLUProblem(_EYE, np.ones(3), _ON, 0),
+            "'beta' parameter of ConvexReLUProblem must be a finite number > 0. Got 0",
+        ),
+        (
+            lambda: cone_decomposition(_EYE, _ON, _GATED),
+            r"'X' parameter of cone_decomposition must be of shape \(n, 2\)",
+        ),
+        (
+            lambda: cone_decomposition(_CORNERS, _CORNERS[:, :1] == _CORNERS[:, 1:], _GATED),
+            "must be patterns of hyperplanes. Got column 0, which is none instead. Use",
+        ),
+    ],
+)
+def test_errors(call, message):
+    with pytest.raises(ArgumentError, match=message):
+        call()

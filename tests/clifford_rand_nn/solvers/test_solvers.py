@@ -1,26 +1,36 @@
 """Every solver on every problem: agreement within the gap, and the gap against an independent computation."""
 
+from dataclasses import fields
+
 import cvxpy as cp
 import numpy as np
 import pytest
 
 from clifford_rand import ArgumentError
+from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.problems.gated import GatedReLUProblem
+from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.fista import Fista
-from support.problems import FLAGS, LOSSES, make
+from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
+from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
+from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
+from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
+from support.lasso import lasso
+from support.pairwise import pairwise
+from support.problems import LOSSES, agree, make
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("bias", "fit_intercept"), FLAGS)
-def test_fista_agrees_with_cvxpy_within_the_gap(loss, bias, fit_intercept):
-    problem = make(loss, bias, fit_intercept, n=60, d=3, m=5, beta=0.02)
-    fista = Fista(tol=1e-8).solve(problem)
-    reference = CvxpyReference().solve(problem)
+@pairwise({"loss": LOSSES, "bias": [True, False], "fit_intercept": [True, False], "wide": [False, True]})
+def test_fista_agrees_with_cvxpy_within_the_gap(loss, bias, fit_intercept, wide):
+    n, d, m = (10, 25, 3) if wide else (50, 3, 5)
+    problem = make(loss, bias, fit_intercept, n=n, d=d, m=m, beta=0.04)
+    fista, reference = Fista(tol=1e-8).solve(problem), CvxpyReference().solve(problem)
     assert fista.relative_gap < 1e-6
     assert fista.duality_gap >= 0
-    assert fista.objective - fista.duality_gap <= reference.objective * (1 + 1e-12)
-    assert reference.objective - reference.duality_gap <= fista.objective * (1 + 1e-12)
+    agree(fista, reference)
     assert fista.objective == pytest.approx(reference.objective, rel=1e-6)
 
 
@@ -42,29 +52,22 @@ def test_dual_value_against_the_dual_program():
     np.testing.assert_allclose(result.dual_point, theta.value, atol=1e-3)
 
 
-def test_history_falls_and_status_tells():
-    problem = make(n=50, beta=1e-3)
-    rows = []
+def test_history_status_warm_start_and_repeats():
+    problem, rows = make(n=50, beta=1e-3), []
     result = Fista(tol=1e-10, callback=rows.append).solve(problem)
     assert tuple(rows) == result.history
     assert result.status == "optimal"
     assert result.converged
     gaps = [row.relative_gap for row in rows]
     assert gaps[-1] <= 1e-10 < gaps[0]
+    again, warm = (Fista(tol=1e-10).solve(problem, start) for start in (None, problem.point(result.coefficients)))
+    np.testing.assert_array_equal(result.coefficients.coef, again.coefficients.coef)
+    assert warm.n_iter < result.n_iter / 3
     short = Fista(tol=1e-12, max_iter=3).solve(problem)
     assert short.n_iter == 3
     assert "stopped after 3 iterations at a relative gap of" in short.message
     assert "larger max_iter" in short.message
-    late = Fista(tol=1e-15, max_time=1e-4).solve(problem)
-    assert "try a larger max_time" in late.message
-
-
-def test_warm_start_and_repeatability():
-    problem = make(n=50, beta=1e-3)
-    first, second = Fista().solve(problem), Fista().solve(problem)
-    np.testing.assert_array_equal(first.coefficients.coef, second.coefficients.coef)
-    warm = Fista().solve(problem, start=problem.point(first.coefficients))
-    assert warm.n_iter < first.n_iter / 3
+    assert "try a larger max_time" in Fista(tol=1e-15, max_time=1e-4).solve(problem).message
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -80,36 +83,51 @@ def test_large_beta_gives_no_neuron(loss):
 
 
 @pytest.mark.parametrize("solver", [Fista(), CvxpyReference()])
-def test_constant_targets_cost_nothing(solver):
-    problem = GatedReLUProblem(
-        np.random.default_rng(0).standard_normal((10, 2)), np.full(10, 3.0), np.ones((10, 1), bool), 0.1
-    )
-    result = solver.solve(problem)
+def test_constant_targets_cost_nothing_and_no_patterns_leave_the_intercept(solver):
+    X = np.random.default_rng(0).standard_normal((10, 2))
+    result = solver.solve(GatedReLUProblem(X, np.full(10, 3.0), np.ones((10, 1), bool), 0.1))
     assert result.objective < 1e-8
     np.testing.assert_allclose(result.fitted, 3.0, atol=1e-3)
-
-
-@pytest.mark.parametrize("solver", [Fista(), CvxpyReference()])
-def test_no_patterns_leaves_the_intercept(solver):
     y = np.array([1.0, 2.0, 6.0])
     result = solver.solve(GatedReLUProblem(np.ones((3, 2)), y, np.zeros((3, 0), bool), 0.1))
     assert result.coefficients.intercept[0] == pytest.approx(3.0, abs=1e-6)
     assert result.objective == pytest.approx(np.mean((y - 3) ** 2) / 2, rel=1e-6)
 
 
-def test_more_features_than_rows():
-    problem = make(n=10, d=40, m=4, beta=0.05)
-    assert Fista(tol=1e-8).solve(problem).objective == pytest.approx(
-        CvxpyReference().solve(problem).objective, rel=1e-6
-    )
+_X = np.ones((4, 3))
+_NEURONS = Neurons.free(np.ones((3, 2)), np.zeros(2))
+_BAD = [
+    *(
+        (solver, {name: value}, f"'{name}' parameter of {solver.__name__} must be .* Got {value}")
+        for solver in (InteriorPoint, WorkingSet, ConeInteriorPoint, AugmentedLagrangian, Fista, GateWorkingSet)
+        for name, value in (("tol", 0), ("tol", -1), ("max_iter", 0), ("max_rounds", 0), ("max_time", -1), ("most", 0))
+        if name in {field.name for field in fields(solver)}
+    ),
+    (InteriorPoint, {"tol": -1}, r"'tol' parameter of InteriorPoint must be a finite number > 0. Got -1"),
+    (GateWorkingSet, {"inner": "fista"}, r"'inner' parameter of GateWorkingSet must be a solver such as Fista\(\)"),
+    (CvxpyReference, {"solver": "NOPE"}, "'solver' parameter of CvxpyReference must be one of .*CLARABEL.*Install the"),
+    (CvxpyReference().solve, {"problem": 3}, "'problem' parameter of CvxpyReference must be a GatedReLUProblem, a Gat"),
+    (
+        WorkingSet().solve,
+        {"X": np.ones(3), "y": np.ones(3), "beta": 0.1, "pricer": None},
+        r"'X' parameter of WorkingSet.solve must be an \(n, d\) array",
+    ),
+    (
+        WorkingSet().solve,
+        {"X": _X[:, :2], "y": np.ones(4), "beta": 0.1, "pricer": None, "start": _NEURONS},
+        "'start' parameter of WorkingSet.solve must be neurons of dimension 2",
+    ),
+    (WorkingSet().solve, {"X": _X, "y": np.ones(3), "beta": 0.1, "pricer": None}, "'y' parameter of LassoProblem"),
+    (
+        InteriorPoint().solve,
+        {"problem": LassoProblem(np.eye(3000, 1), np.eye(3000, 3), 1e-9)},
+        r"rows × outputs ≤ 8000.* Got 3000 rows, 3 outputs of loss='squared'",
+    ),
+    (ProximalNewton().solve, {"problem": lasso("huber")}, "squared loss"),
+]
 
 
-def test_errors():
-    with pytest.raises(ArgumentError, match=r"'tol' parameter of Fista must be a finite number > 0. Got -1"):
-        Fista(tol=-1)
-    with pytest.raises(ArgumentError, match=r"'max_iter' parameter of Fista"):
-        Fista(max_iter=0)
-    with pytest.raises(
-        ArgumentError, match=r"'solver' parameter of CvxpyReference must be one of .*CLARABEL.* Got 'NOPE'"
-    ):
-        CvxpyReference(solver="NOPE")
+@pytest.mark.parametrize(("call", "options", "message"), _BAD)
+def test_errors(call, options, message):
+    with pytest.raises(ArgumentError, match=message):
+        call(**options)
