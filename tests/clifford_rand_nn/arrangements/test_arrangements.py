@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import activation_patterns, sample_gates
@@ -49,22 +48,6 @@ def exact_count(X, bias):
     return sum((-1) ** (len(B) + rank(B)) for B in subsets)
 
 
-def by_linear_programs(X, bias):
-    """Return the set of patterns (as tuples) of all 2^n that a gate with margins of 1 has."""
-    Z = np.column_stack([X, np.ones(len(X))]) if bias else X
-    zero = ~Z.any(axis=1)
-    found = set()
-    for others in itertools.product([False, True], repeat=max(np.count_nonzero(~zero) - 1, 0)):
-        s = np.where([True, *others], 1.0, -1.0)[: np.count_nonzero(~zero)]
-        program = linprog(np.zeros(Z.shape[1]), A_ub=-s[:, None] * Z[~zero], b_ub=-np.ones(len(s)), bounds=(None, None))
-        if program.status == 0:
-            for sign in (s, -s):  # the opposite gate has the margins, too
-                on = zero.copy()
-                on[~zero] = sign > 0
-                found.add(tuple(on.tolist()))
-    return found
-
-
 def columns(patterns):
     return set(map(tuple, patterns.T.tolist()))
 
@@ -102,16 +85,16 @@ def assert_exact(X, bias):
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("r", range(1, 6))
-@pytest.mark.parametrize("n", range(1, 10))
-def test_general_position_has_the_count_of_the_formula(n, r, bias):
-    rng = np.random.default_rng(n + 10 * r)
-    X = rng.standard_normal((n, r))
-    for data in (X, X @ rng.standard_normal((r, r + 3))):  # of full rank, and in a larger space
-        patterns, gates = exhaustive_gates(data, bias)
-        assert_sound(data, bias, patterns, gates)
-        assert patterns.shape[1] == pattern_count(n, r, bias) == pattern_count(n, r + 3, bias, min(n - bias, r))
-        sampled = sample_gates(data, 50, bias=bias, rng=0)
-        assert columns(activation_patterns(data, sampled).patterns) <= columns(patterns)
+def test_general_position_has_the_count_of_the_formula(r, bias):
+    for n in (1, 2, r, r + 1, 8):
+        rng = np.random.default_rng(n + 10 * r)
+        X = rng.standard_normal((n, r))
+        for data in (X, X @ rng.standard_normal((r, r + 3))):  # of full rank, and in a larger space
+            patterns, gates = exhaustive_gates(data, bias)
+            assert_sound(data, bias, patterns, gates)
+            assert patterns.shape[1] == pattern_count(n, r, bias) == pattern_count(n, r + 3, bias, min(n - bias, r))
+            sampled = sample_gates(data, 50, bias=bias, rng=0)
+            assert columns(activation_patterns(data, sampled).patterns) <= columns(patterns)
 
 
 @st.composite
@@ -121,13 +104,13 @@ def integers(draw):
     return np.array(entries).reshape(n, d)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(integers(), st.booleans())
 def test_small_integers_are_exact(X, bias):
     assert_exact(X, bias)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.lists(st.integers(-1, 1), min_size=28, max_size=28), st.booleans())
 def test_integers_of_four_features_are_exact(entries, bias):
     assert_exact(np.array(entries).reshape(7, 4), bias)
@@ -157,23 +140,15 @@ def test_simple_degenerate_data_are_exact(name, bias):
     assert_exact(SIMPLE[name], bias)
 
 
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("name", ["grid", "parallel", "line", "more features", "coplanar"])
-def test_linear_programs_find_the_same_patterns(name, bias):
-    X = SIMPLE[name]
-    assert columns(enumerate_patterns(X, bias)) == by_linear_programs(X, bias)
-
-
 def test_known_arrangements():
-    for m in (3, 4, 5, 6):  # reflections of S_m: a chamber for every permutation
+    for m in (3, 4, 5):  # reflections of S_m: a chamber for every permutation
         roots = np.array([np.eye(m)[i] - np.eye(m)[j] for i, j in itertools.combinations(range(m), 2)])
         assert enumerate_patterns(roots, bias=False).shape[1] == math.factorial(m)
     for m in (2, 3, 4):  # of B_m: of every signed permutation
         roots = [np.eye(m)[i] + s * np.eye(m)[j] for i, j in itertools.combinations(range(m), 2) for s in (1, -1)]
         roots = np.array([*roots, *np.eye(m)])
         assert enumerate_patterns(roots, bias=False).shape[1] == math.factorial(m) * 2**m
-    # threshold functions of m inputs
-    for m, count in ((1, 4), (2, 14), (3, 104), (4, 1882), (5, 94572)):
+    for m, count in ((1, 4), (2, 14), (3, 104), (4, 1882)):  # threshold functions of m inputs
         cube = np.array(list(itertools.product([0, 1], repeat=m)))
         assert enumerate_patterns(cube).shape[1] == count
 
@@ -218,18 +193,18 @@ def test_close_rows_are_told_apart_above_rounding():
 
 
 def test_points_of_the_chambers_keep_their_distance():
-    """The points of one half, against the chambers of 2^18 random directions and the widest distance in each."""
-    Z = np.random.default_rng(4).standard_normal((9, 4))
+    """The points of one half, against the chambers of 2^16 random directions and the widest distance in each."""
+    Z = np.random.default_rng(4).standard_normal((8, 4))
     Z /= np.linalg.norm(Z, axis=1, keepdims=True)
-    W = half_of_the_chambers(Z, np.full(9, 1e-14))
+    W = half_of_the_chambers(Z, np.full(8, 1e-14))
     np.testing.assert_allclose(np.linalg.norm(W, axis=0), 1)
     assert (Z[0] @ W > 0).all()
-    draws = np.random.default_rng(5).standard_normal((4, 2**18))
+    draws = np.random.default_rng(5).standard_normal((4, 2**16))
     draws *= np.sign(Z[0] @ draws) / np.linalg.norm(draws, axis=0)
     widest = {}
-    for key, reach in zip((2 ** np.arange(9) @ (Z @ draws > 0)).tolist(), np.abs(Z @ draws).min(axis=0), strict=True):
+    for key, reach in zip((2 ** np.arange(8) @ (Z @ draws > 0)).tolist(), np.abs(Z @ draws).min(axis=0), strict=True):
         widest[key] = max(widest.get(key, 0), reach)
-    ours = dict(zip((2 ** np.arange(9) @ (Z @ W > 0)).tolist(), np.abs(Z @ W).min(axis=0), strict=True))
+    ours = dict(zip((2 ** np.arange(8) @ (Z @ W > 0)).tolist(), np.abs(Z @ W).min(axis=0), strict=True))
     assert len(ours) == W.shape[1]
     assert set(widest) <= set(ours)
     for key, reach in widest.items():
@@ -246,20 +221,17 @@ def test_chambers_thinner_than_rounding_are_left_out():
 
 def test_larger_planes_and_spaces():
     rng = np.random.default_rng(6)
-    for n, d in ((160, 2), (12, 5), (14, 12), (300, 1)):
+    for n, d in ((80, 2), (11, 5), (13, 12), (200, 1)):
         X = rng.standard_normal((n, d))
         patterns, gates = exhaustive_gates(X)
         assert patterns.shape[1] == pattern_count(n, d)
         assert np.array_equal(gates.on(X), patterns)
-    # of a grid of 6 x 6 each separable cut once: against the gates of a fine net of angles, with all their offsets
-    X = np.array(list(itertools.product(range(6), range(6))))
-    angle = 2 * np.pi * (np.arange(4000) + 0.5) / 4000
+    # of a grid of 5 x 5 each separable cut once: against the gates of a fine net of angles, with all their offsets
+    X = np.array(list(itertools.product(range(5), range(5))))
+    angle = 2 * np.pi * (np.arange(1000) + 0.5) / 1000
     H = np.stack([np.cos(angle), np.sin(angle)])
-    seen = set()
     values = np.sort(X @ H, axis=0)
-    for c in (values[1:] + values[:-1]) / 2:
-        seen |= columns(X @ H - c >= 0)
-    seen |= {(True,) * 36, (False,) * 36}
+    seen = {(True,) * 25, (False,) * 25}.union(*(columns(X @ H - c >= 0) for c in (values[1:] + values[:-1]) / 2))
     assert columns(enumerate_patterns(X)) == seen
 
 
@@ -270,45 +242,53 @@ def test_formula():
     n, d = 3000, 50
     assert pattern_count(n, d) == 2 * sum(math.comb(n - 1, k) for k in range(d + 1))
     assert pattern_count(n, d, bias=False) == 2 * sum(math.comb(n - 1, k) for k in range(d))
-    with pytest.raises(
-        ArgumentError, match=r"'rank' parameter of pattern_count must be an integer from 0 to 2\. Got 3"
-    ):
-        pattern_count(3, 5, rank=3)
-    with pytest.raises(ArgumentError, match="'n' parameter of pattern_count must be an integer ≥ 1"):
-        pattern_count(0, 5)
 
 
-def test_too_many_are_refused_before_the_work():
-    rng = np.random.default_rng(7)
-    X = rng.standard_normal((160, 2))
-    message = (
-        r"'max_patterns' parameter of enumerate_patterns must be at least 25442, what 160 rows of rank 2 may have\. "
-    )
-    with pytest.raises(ArgumentError, match=message + r"Got 25441 instead\. Take fewer rows, or sample"):
-        enumerate_patterns(X, max_patterns=25441)
-    with pytest.raises(ArgumentError, match=r"at least about 10\^\d\d, what 5000 rows of rank 20 may have"):
-        exhaustive_gates(rng.standard_normal((5000, 20)))
-    with pytest.raises(ArgumentError, match="at least 200000, what 100000 rows of rank 1 may have"):
-        exhaustive_gates(np.arange(100_000.0)[:, None], max_patterns=1000)
-    with pytest.raises(
-        ArgumentError, match=r"small enough .* in 4 GiB\. Got shape \(100000, 1\), up to 200000 pat.*, 18\.6 GiB"
-    ):
-        exhaustive_gates(np.arange(100_000.0)[:, None])
-    with pytest.raises(ArgumentError, match=r"small enough .* Got shape \(16, 10000\)"):
-        exhaustive_gates(rng.standard_normal((16, 10_000)))
-    with pytest.raises(ArgumentError, match="what 200000 rows of rank 2 may have"):
-        exhaustive_gates(rng.standard_normal((200_000, 2)))
-    # duplicates do not count: 9 rows have at most 74
-    many = enumerate_patterns(np.repeat(GRID, 3000, axis=0), max_patterns=74)
+def _normal(n, d):
+    return np.random.default_rng(7).standard_normal((n, d))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: enumerate_patterns(_normal(160, 2), max_patterns=25441),
+            r"'max_patterns' parameter of enumerate_patterns must be at least 25442, what 160 rows of rank 2 may have"
+            r"\. Got 25441 instead\. Take fewer rows, or sample",
+        ),
+        (lambda: exhaustive_gates(_normal(5000, 20)), r"at least about 10\^\d\d, what 5000 rows of rank 20 may have"),
+        (
+            lambda: exhaustive_gates(np.arange(1e5)[:, None], max_patterns=1000),
+            "at least 200000, what 100000 rows of rank 1 may have",
+        ),
+        (
+            lambda: exhaustive_gates(np.arange(1e5)[:, None]),
+            r"small enough .* in 4 GiB\. Got shape \(100000, 1\), up to 200000 pat.*, 18\.6 GiB",
+        ),
+        (lambda: exhaustive_gates(_normal(16, 10_000)), r"small enough .* Got shape \(16, 10000\)"),
+        (lambda: exhaustive_gates(_normal(200_000, 2)), "what 200000 rows of rank 2 may have"),
+        (lambda: exhaustive_gates(np.zeros((0, 3))), r"'X' parameter of exhaustive_gates must be an \(n, d\) array"),
+        (lambda: enumerate_patterns(np.array([[np.nan]])), "'X' parameter of enumerate_patterns must be finite"),
+        (lambda: exhaustive_gates(GRID, bias="yes"), "'bias' parameter of exhaustive_gates must be one of True, False"),
+        (
+            lambda: exhaustive_gates(GRID, max_patterns=0),
+            "'max_patterns' parameter of exhaustive_gates must be an integer ≥ 1",
+        ),
+        (
+            lambda: pattern_count(3, 5, rank=3),
+            r"'rank' parameter of pattern_count must be an integer from 0 to 2\. Got 3",
+        ),
+        (lambda: pattern_count(0, 5), "'n' parameter of pattern_count must be an integer ≥ 1"),
+    ],
+)
+def test_too_many_are_refused_before_the_work(call, message):
+    with pytest.raises(ArgumentError, match=message):
+        call()
+
+
+def test_duplicates_do_not_count():
+    many = enumerate_patterns(np.repeat(GRID, 3000, axis=0), max_patterns=74)  # 9 rows have at most 74
     assert np.array_equal(many[::3000], enumerate_patterns(GRID))
-    with pytest.raises(ArgumentError, match="'X' parameter of exhaustive_gates must be an \\(n, d\\) array"):
-        exhaustive_gates(np.zeros((0, 3)))
-    with pytest.raises(ArgumentError, match="'X' parameter of enumerate_patterns must be finite"):
-        enumerate_patterns(np.array([[np.nan]]))
-    with pytest.raises(ArgumentError, match="'bias' parameter of exhaustive_gates must be one of True, False"):
-        exhaustive_gates(X, bias="yes")
-    with pytest.raises(ArgumentError, match="'max_patterns' parameter of exhaustive_gates must be an integer ≥ 1"):
-        exhaustive_gates(X, max_patterns=0)
 
 
 @pytest.mark.parametrize("bias", [False, True])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from clifford_rand_nn import activation_patterns, sample_gates
+from clifford_rand_nn import sample_gates
 
 FAILS = 1e-9  # probability that one chi-square test fails though the law is right
 DRAWS = 5_000
@@ -50,25 +50,19 @@ def data(n, seed, scale=1.0):
     return rng.standard_normal((n, 2)) * rng.uniform(0.1, 10, (n, 1)) * scale
 
 
-SETS = [(1, 0, 1.0), (2, 0, 1.0), (3, 1, 1e-150), (7, 2, 1.0), (8, 3, 1e150), (20, 4, 1.0)]
+SETS = [(1, 0, 1.0), (3, 1, 1e-150), (8, 3, 1e150), (20, 4, 1.0)]
 
 
 @pytest.mark.parametrize(("n", "seed", "scale"), SETS)
-def test_random_sides_visit_every_pattern_equally(n, seed, scale):
-    X = data(n, seed, scale)
-    order = list(chambers(X))
-    assert_has_law(frequencies(X, order, side="random"), np.full(2 * n, 1 / (2 * n)))
-
-
-@pytest.mark.parametrize(("n", "seed", "scale"), SETS)
-def test_gaussian_directions_visit_by_angle(n, seed, scale):
+def test_random_sides_visit_every_pattern_equally_and_gaussian_directions_by_angle(n, seed, scale):
     X = data(n, seed, scale)
     angles = chambers(X)
-    found = frequencies(X, list(angles), method="gaussian")
-    assert_has_law(found, np.array(list(angles.values())) / (2 * np.pi))
+    assert_has_law(frequencies(X, list(angles), side="random"), np.full(2 * n, 1 / (2 * n)))
+    gaussian = frequencies(X, list(angles), method="gaussian")
+    assert_has_law(gaussian, np.array(list(angles.values())) / (2 * np.pi))
 
 
-@pytest.mark.parametrize(("n", "seed"), [(3, 1), pytest.param(7, 2, marks=pytest.mark.slow), (8, 3), (20, 4)])
+@pytest.mark.parametrize(("n", "seed"), [(3, 1), (8, 3)])
 def test_incident_rows_on_or_off_miss_patterns(n, seed):
     """A pattern is entered from a border with its row on: from 0, 1 or 2 borders, and its share is that over 2n."""
     X = data(n, seed)
@@ -87,29 +81,3 @@ def test_incident_rows_on_or_off_miss_patterns(n, seed):
             assert np.count_nonzero(found) < 2 * n
             uniform = DRAWS / (2 * n)
             assert stats.chi2.sf(((found - uniform) ** 2 / uniform).sum(), 2 * n - 1) < 1e-50  # the paper's law fails
-
-
-def test_all_sides_enumerate_every_pattern():
-    X = data(9, 5)
-    order = chambers(X)
-    gates = sample_gates(X, 400, bias=False, side="all", rng=0)
-    # each gate of a plane is one of 9 rows: one is missed with probability 9·(8/9)^400 < 1e-19
-    assert set(keys(gates.on(X))) == set(order)
-    assert len(activation_patterns(X, gates).gates) == sum("1" in pattern for pattern in order)
-
-
-def test_angles_of_random_data_are_normalized_exponentials():
-    """n gaps of n random lines: each Beta(1, n-1) of the half circle, the smallest with P(> x) = (1 - nx)^(n-1)."""
-    n, trials = 12, 4000
-    X = np.random.default_rng(0).standard_normal((trials, n, 2))
-    line = np.sort(np.arctan2(X[..., 1], X[..., 0]) % np.pi, axis=1)
-    gaps = np.diff(line, axis=1, append=line[:, :1] + np.pi) / np.pi
-    assert stats.kstest(gaps[:, 3], stats.beta(1, n - 1).cdf).pvalue > FAILS
-    smallest = gaps.min(axis=1)
-    assert stats.kstest(smallest, lambda x: 1 - (1 - np.clip(n * x, 0, 1)) ** (n - 1)).pvalue > FAILS
-    # so the mean is 1/n², with a deviation about as large (8 of them here); a chamber's probability is half a gap
-    assert abs(smallest.mean() * n**2 - 1) < 8 / np.sqrt(trials)
-    # and these gaps are the chambers: twice each round the circle
-    for t in range(20):
-        angles = np.sort(list(chambers(X[t]).values()))
-        np.testing.assert_allclose(angles, np.sort(np.tile(gaps[t], 2)) * np.pi, atol=1e-12)

@@ -12,6 +12,7 @@ from clifford_rand import ArgumentError
 from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
 from clifford_rand_nn.dictionaries.subsets import distinct, random_subsets
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
+from support.pairwise import pairwise
 
 KINDS = [("l1", "mixed"), ("l1", "rows"), ("l2", "mixed"), ("l2", "rows")]
 
@@ -180,10 +181,7 @@ def test_subsample_of_many_and_of_too_few():
     assert "only 4 of 10 subsets: no more of all 4 subsets" in asked_too_much.notes[0]
 
 
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("penalty", ["l1", "l2"])
-@pytest.mark.parametrize("n_still", [1, 20])
-@pytest.mark.parametrize("subsample", [None, 40])
+@pairwise({"bias": [True, False], "penalty": ["l1", "l2"], "n_still": [1, 20], "subsample": [None, 40]})
 def test_columns_that_do_not_vary_change_nothing(bias, penalty, n_still, subsample):
     X = np.random.default_rng(8).standard_normal((15, 3))
     still = np.full((15, n_still), 2.0 if bias else 0.0)
@@ -226,17 +224,6 @@ def test_subsamples_of_rows_of_low_rank_see_the_data(bias, rank):
         assert len(dictionary.neurons()) > 1.5 * most - 1  # each with both its sides, but for those at the edge
 
 
-def test_counts_beyond_floats_are_told():
-    X = np.random.default_rng(11).standard_normal((2000, 384))
-    dictionary = cross_product_dictionary(X)
-    with pytest.raises(ArgumentError, match=r"fewer than 2\^62 subsets\. Got 10\^455\.4 subsets instead\. Draw some"):
-        dictionary.blocks(10)
-    with pytest.raises(ArgumentError, match=r"Got 10\^45\d\.\d bytes for 10\^455\.7 columns"):
-        dictionary.neurons()
-    assert "10^45" in repr(dictionary)
-    assert len(cross_product_dictionary(X, subsample=20, rng=0).neurons()) == 40
-
-
 def test_random_subsets_are_uniform():
     """Each of 10 subsets has probability 1/10: a chi-square of 9 degrees exceeds 33.7 with probability 1e-4."""
     drawn = random_subsets(5, 3, 20000, np.random.default_rng(5))
@@ -259,15 +246,13 @@ def test_no_more_subsets_are_drawn_when_time_is_over(family):
     """But those that are, are the first of all."""
     X = np.random.default_rng(3).standard_normal((40, 12))
     short, long, every = (
-        cross_product_dictionary(X, family=family, subsample=200, rng=4, max_time=limit) for limit in (1e-9, 1e3, None)
+        cross_product_dictionary(X, family=family, subsample=50, rng=4, max_time=limit) for limit in (1e-9, 1e3, None)
     )
-    assert short.notes == ("only 1 of 200 subsets: there was no time for more",)
+    assert short.notes == ("only 1 of 50 subsets: there was no time for more",)
     assert len(short.neurons()) == 2
     assert not every.notes
     np.testing.assert_array_equal(long.neurons().directions, every.neurons().directions)
     np.testing.assert_array_equal(short.neurons().directions[:, 0], every.neurons().directions[:, 0])
-    with pytest.raises(ArgumentError, match=r"'max_time' parameter of cross_product_dictionary must be"):
-        cross_product_dictionary(X, subsample=3, max_time=0)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6])
@@ -284,28 +269,49 @@ def test_distinct_keeps_the_first_of_each(offset):
     assert len(distinct(np.ones((3, 2)) / 3, np.array([0.0, 1e-6]), X)) == 2
 
 
-def test_errors():
-    X = np.random.default_rng(7).standard_normal((50, 3))
-    dictionary = cross_product_dictionary(X)
-    with pytest.raises(ArgumentError, match=r"'penalty' parameter of cross_product_dictionary .* 'l1', 'l2'"):
-        cross_product_dictionary(X, "l3")
-    with pytest.raises(ArgumentError, match=r"'family' parameter .* Got 'columns'"):
-        cross_product_dictionary(X, family="columns")
-    with pytest.raises(ArgumentError, match=r"'X' parameter .* an \(n, d\) array"):
-        cross_product_dictionary(X[0])
-    with pytest.raises(ArgumentError, match=r"'X' parameter .* finite"):
-        cross_product_dictionary(np.array([[np.nan]]))
-    with pytest.raises(ArgumentError, match=r"'subsample' parameter"):
-        cross_product_dictionary(X, subsample=0)
-    with pytest.raises(ArgumentError, match=r"'size' parameter of blocks .* pairs"):
-        dictionary.blocks(1)
-    needed = 8 * 50 * dictionary.n_columns
-    with pytest.raises(ArgumentError, match=rf"fits in max_bytes\. Got {needed:,} bytes .* Use blocks"):
-        dictionary.matrix(max_bytes=10_000)
-    with pytest.raises(ArgumentError, match=r"fewer than 2\^62 subsets.*subsample"):
-        cross_product_dictionary(np.random.default_rng(0).standard_normal((1000, 50))).blocks(10)
-    assert "all subsets of 3 rows of [X; I], at least one of them data" in repr(dictionary)
-    assert f"{dictionary.n_columns:,} columns" in repr(dictionary)
+_CUBE = np.random.default_rng(7).standard_normal((50, 3))
+_ALL = cross_product_dictionary(_CUBE)
+_LARGE = cross_product_dictionary(np.random.default_rng(11).standard_normal((2000, 384)))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: cross_product_dictionary(_CUBE, "l3"),
+            "'penalty' parameter of cross_product_dictionary .* 'l1', 'l2'",
+        ),
+        (lambda: cross_product_dictionary(_CUBE, family="columns"), r"'family' parameter .* Got 'columns'"),
+        (lambda: cross_product_dictionary(_CUBE[0]), r"'X' parameter .* an \(n, d\) array"),
+        (lambda: cross_product_dictionary(np.array([[np.nan]])), "'X' parameter .* finite"),
+        (lambda: cross_product_dictionary(_CUBE, subsample=0), "'subsample' parameter"),
+        (
+            lambda: cross_product_dictionary(_CUBE, subsample=3, max_time=0),
+            "'max_time' parameter of cross_product_dictionary must be",
+        ),
+        (lambda: _ALL.blocks(1), "'size' parameter of blocks .* pairs"),
+        (
+            lambda: _ALL.matrix(max_bytes=10_000),
+            rf"fits in max_bytes\. Got {8 * 50 * _ALL.n_columns:,} bytes .* Use blocks",
+        ),
+        (
+            lambda: _LARGE.blocks(10),
+            r"fewer than 2\^62 subsets\. Got 10\^455\.4 subsets instead\. Draw some.*subsample",
+        ),
+        (lambda: _LARGE.neurons(), r"Got 10\^45\d\.\d bytes for 10\^455\.7 columns"),
+    ],
+)
+def test_errors(call, message):
+    with pytest.raises(ArgumentError, match=message):
+        call()
+
+
+def test_representations_tell_the_family_and_the_count():
+    assert "all subsets of 3 rows of [X; I], at least one of them data" in repr(_ALL)
+    assert f"{_ALL.n_columns:,} columns" in repr(_ALL)
+    assert "10^45" in repr(_LARGE)
+    some = cross_product_dictionary(np.random.default_rng(11).standard_normal((500, 384)), subsample=10, rng=0)
+    assert len(some.neurons()) == 20
 
 
 def test_neurons_are_right_on_any_rows():

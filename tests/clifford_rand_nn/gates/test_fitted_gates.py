@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
@@ -66,25 +66,23 @@ def test_they_stand_before_the_sampled_ones_where_beta_is_chosen():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("load", "least"), [(load_iris, 0.95), (load_breast_cancer, 0.955)])
-def test_the_default_is_near_a_linear_model_where_that_is_good(load, least):
-    X, y = load(return_X_y=True)
-    A, B, a, b = train_test_split(X, y, train_size=0.6, stratify=y, random_state=0)
+def test_the_default_is_near_a_linear_model_where_that_is_good():
+    X, y = load_breast_cancer(return_X_y=True)
+    A, B, a, b = train_test_split(X, y, train_size=0.4, stratify=y, random_state=0)
     scaler = StandardScaler().fit(A)
     A, B = scaler.transform(A), scaler.transform(B)
     model = ConvexReLUClassifier(random_state=0).fit(A, a)
-    assert model.score(B, b) >= least
+    assert model.score(B, b) >= 0.955
     assert model.certificate_.verify(A, a).relative_gap <= 2e-6
-    if A.shape[1] == 30:  # all 50 gates would take half a minute
-        assert "of 50 gates" in model.candidate_gates_.notes[-1]
-        assert model.certificate_.n_patterns == len(model.candidate_gates_) < 20
+    assert "of 50 gates" in model.candidate_gates_.notes[-1]  # all 50 would take half a minute
+    assert model.certificate_.n_patterns == len(model.candidate_gates_) < 20
 
 
 @pytest.mark.parametrize(("max_time", "sampled"), [(None, 0), (8.0, 2), (1e4, 6)])
 def test_no_more_gates_are_taken_than_are_expected_to_be_trained_in_time(monkeypatch, max_time, sampled):
     """Cones of random planes among many columns use up any time, and are worth little before its end."""
     monkeypatch.setattr(ConvexReLUClassifier, "_expected", lambda self, task, n_patterns: 1.0 * n_patterns)
-    X = np.random.default_rng(5).standard_normal((40, 4))
-    model = ConvexReLUClassifier(n_gates=6, max_time=max_time, random_state=0).fit(X, X[:, 0] + X[:, 1] > 0)
+    X = np.random.default_rng(5).standard_normal((16, 4))
+    model = ConvexReLUClassifier(n_gates=6, max_time=max_time, random_state=0, tol=1e-2).fit(X, X[:, 0] + X[:, 1] > 0)
     assert len(model.candidate_gates_) == 2 + sampled
     assert ("of 6 gates" in " ".join(model.candidate_gates_.notes)) == (sampled < 6)

@@ -11,7 +11,7 @@ from clifford_rand_nn.solvers import fista
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from support.pairwise import pairwise
-from support.problems import LOSSES, make
+from support.problems import LOSSES, agree, make
 
 WEIGHTS = np.array([1.0, 2.0, 2.0, 5.0])
 
@@ -92,7 +92,7 @@ def columns(map):
     return np.stack([map.remove_unpenalized(map.gated(U))[:, 0] for U in eye], axis=1)
 
 
-def like_embeddings(n=400, d=6, P=20, bias=True, dtype=np.float64, scale=1.0, share=0.05):
+def like_embeddings(n=200, d=6, P=20, bias=True, dtype=np.float64, scale=1.0, share=0.05):
     rng = np.random.default_rng(0)
     X = (rng.standard_normal((n, d)) / np.sqrt(1 + np.arange(d)) + 0.3).astype(dtype)
     patterns = X @ rng.standard_normal((d, P)) >= 0.1
@@ -109,7 +109,7 @@ def test_the_metric_lowers_the_norm_as_it_says(bias):
     assert metric.omega >= 1.5
     half = np.eye(20) + ((1 + metric.b) ** -0.5 - 1) * np.outer(metric.s, metric.s)
     F = columns(map)
-    inside = np.einsum("nrp,pq->nrq", F.reshape(400, map.d, 20), half).reshape(F.shape)
+    inside = np.einsum("nrp,pq->nrq", F.reshape(200, map.d, 20), half).reshape(F.shape)
     fall = (np.linalg.norm(F, 2) / np.linalg.norm(inside, 2)) ** 2
     assert metric.omega == pytest.approx(fall, rel=0.15)
     assert map.metric is metric
@@ -130,14 +130,14 @@ def test_no_metric_where_gates_have_nothing_in_common():
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_a_sample_of_the_rows_gives_the_norm_of_all(bias, monkeypatch):
-    exact = like_embeddings(bias=bias, n=3000).map
+    exact = like_embeddings(bias=bias, n=1500).map
     monkeypatch.setattr(maps, "_LARGE", 0)
-    monkeypatch.setattr(maps, "_SAMPLE", 500)
-    rough = like_embeddings(bias=bias, n=3000, dtype=np.float32).map
+    monkeypatch.setattr(maps, "_SAMPLE", 400)
+    rough = like_embeddings(bias=bias, n=1500, dtype=np.float32).map
     assert rough.sigma != exact.sigma
     assert rough.sigma == pytest.approx(exact.sigma, rel=0.1)
     assert rough.metric.omega == pytest.approx(exact.metric.omega, rel=0.3)
-    assert Fista(tol=1e-7).solve(like_embeddings(bias=bias, n=3000)).converged
+    assert Fista(tol=1e-7).solve(like_embeddings(bias=bias, n=1500)).converged
 
 
 @pytest.fixture
@@ -146,18 +146,19 @@ def always(monkeypatch):
     monkeypatch.setattr(maps, "_METRIC_PAYS", 0.0)
 
 
-@pairwise({"loss": LOSSES, "bias": [True, False], "fit_intercept": [True, False]})
-def test_same_optimum_in_the_metric(loss, bias, fit_intercept, monkeypatch):
-    problem = make(loss, bias, fit_intercept, n=40, beta=0.02)
-    plain = Fista(tol=1e-8).solve(problem)
+@pairwise(
+    {"loss": LOSSES, "bias": [True, False], "fit_intercept": [True, False], ("n", "d"): [(40, 3), (10, 20), (40, 1)]}
+)
+def test_same_optimum_in_the_metric(loss, bias, fit_intercept, n, d, monkeypatch):
+    problem = make(loss, bias, fit_intercept, n=n, d=d, beta=0.02)
+    plain = Fista(tol=1e-7).solve(problem)
     monkeypatch.setattr(fista, "_METRIC_PAYS", 0)
     monkeypatch.setattr(maps, "_METRIC_PAYS", 0.0)
-    ours = Fista(tol=1e-8).solve(problem)
+    ours = Fista(tol=1e-7).solve(problem)
     assert problem.map.metric is not None
     assert plain.converged
     assert ours.converged, ours.status
-    assert ours.objective - ours.duality_gap <= plain.objective * (1 + 1e-12)
-    assert plain.objective - plain.duality_gap <= ours.objective * (1 + 1e-12)
+    agree(ours, plain)
 
 
 @pytest.fixture(scope="module")
@@ -165,8 +166,7 @@ def embedded():
     return Fista(tol=1e-7).solve(like_embeddings())
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("scale", "dtype"), [(1e-6, np.float32), (1e6, np.float64)])
 def test_data_of_any_scale_and_the_same_bits_twice(always, dtype, scale, embedded):
     first, second = (Fista(tol=1e-7).solve(like_embeddings(scale=scale, dtype=dtype)) for _ in range(2))
     assert first.converged
@@ -174,26 +174,17 @@ def test_data_of_any_scale_and_the_same_bits_twice(always, dtype, scale, embedde
     np.testing.assert_array_equal(first.coefficients.coef, second.coefficients.coef)
 
 
-@pytest.mark.parametrize(("n", "d"), [(10, 40), (40, 1)])
-def test_few_rows_and_one_feature(always, n, d):
-    problem = make(n=n, d=d, m=4, beta=0.05)
-    assert Fista(tol=1e-9).solve(problem).converged
-
-
 @pytest.mark.parametrize("bias", [True, False])
-def test_it_takes_fewer_iterations(bias, monkeypatch):
+def test_it_takes_fewer_iterations_and_serves_the_working_set(bias, monkeypatch):
     plain = Fista(tol=1e-6, check_every=1).solve(like_embeddings(bias=bias))
     monkeypatch.setattr(fista, "_METRIC_PAYS", 0)
     ours = Fista(tol=1e-6, check_every=1).solve(like_embeddings(bias=bias))
     assert ours.converged
     assert ours.n_iter < 0.8 * plain.n_iter
-
-
-def test_working_set_in_the_metric(always):
-    problem = like_embeddings(P=60, bias=False)
-    result, reference = GateWorkingSet(tol=1e-8).solve(problem), Fista(tol=1e-8).solve(problem)
+    problem = like_embeddings(P=40, bias=bias)
+    result, reference = GateWorkingSet(tol=1e-7).solve(problem), Fista(tol=1e-7).solve(problem)
     assert result.converged
-    assert result.objective == pytest.approx(reference.objective, rel=1e-7)
+    assert result.objective == pytest.approx(reference.objective, rel=1e-6)
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -228,9 +219,9 @@ def test_the_free_estimate_is_the_gap_at_the_point_of_the_gradient():
 
 
 def test_estimates_save_checks(monkeypatch):
-    with_estimates = Fista(tol=1e-6).solve(like_embeddings(share=0.001))
+    with_estimates = Fista(tol=1e-6).solve(like_embeddings(share=0.005))
     monkeypatch.setattr(fista._State, "estimate", lambda self, problem: 0.0)  # as if every gap were worth a check
-    without = Fista(tol=1e-6).solve(like_embeddings(share=0.001))
+    without = Fista(tol=1e-6).solve(like_embeddings(share=0.005))
     assert with_estimates.converged
     assert len(with_estimates.history) < 0.5 * len(without.history)
     assert with_estimates.n_iter <= 1.5 * without.n_iter

@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import (
@@ -19,47 +17,16 @@ from clifford_rand_nn import (
     relu_path,
     sample_gates,
 )
+from clifford_rand_nn.arrangements.enumeration import pattern_count
 from clifford_rand_nn.gates.hyperplanes import distinct_columns
 from clifford_rand_nn.gates.sampling import METHODS, auto_sketch_dim
-
-
-def assert_sides(X, gates):
-    """The incident rows lie on the sides drawn for them, and no row is within rounding of its plane."""
-    on = gates.on(X)
-    for i in range(len(gates)):
-        np.testing.assert_array_equal(on[gates.incident[i], i], gates.sides[i])
-    margins = X @ gates.directions + gates.offsets
-    scale = np.linalg.norm(X, axis=1)[:, None] * np.linalg.norm(gates.directions, axis=0) + np.abs(gates.offsets)
-    clear = np.abs(margins) > 1e-15 * scale
-    assert (clear | (scale == 0) | (np.abs(X).sum(axis=1)[:, None] == 0)).all()
-
-
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize(
-    ("n", "d", "sketch_dim"), [(30, 1, None), (30, 2, None), (40, 3, None), (60, 8, None), (60, 30, 7)]
-)
-def test_cross_gates_pass_through_their_rows(n, d, sketch_dim, bias):
-    X = np.random.default_rng(d).standard_normal((n, d)) + 3
-    gates = sample_gates(X, 25, sketch_dim=sketch_dim, bias=bias, rng=0)
-    r = d if sketch_dim is None else sketch_dim
-    assert gates.directions.shape == (d, 25)
-    assert gates.incident.shape == (25, r - 1 + bias)
-    assert gates.notes == ()
-    assert_sides(X, gates)
-    # Moved by less than every other margin: the incident rows are the nearest ones, or as near as any.
-    margins = np.abs(X @ gates.directions + gates.offsets)
-    for i in range(25):
-        others = np.delete(margins[:, i], gates.incident[i])
-        assert margins[gates.incident[i], i].max(initial=0) <= 1.0001 * others.min() * (1 if r > 1 or bias else np.inf)
-    if not bias:
-        assert not gates.offsets.any()
 
 
 @pytest.mark.parametrize("side", ["on", "off", "random", "all"])
 def test_sides(side):
     X = np.random.default_rng(0).standard_normal((20, 3))
     gates = sample_gates(X, 6, side=side, rng=1)
-    assert_sides(X, gates)
+    np.testing.assert_array_equal(np.take_along_axis(gates.on(X), gates.incident.T, axis=0).T, gates.sides)
     if side == "all":
         assert len(gates) == 6 * 2**3
         assert len({tuple(s) for s in gates.sides[:8]}) == 8
@@ -69,62 +36,12 @@ def test_sides(side):
         assert 0 < gates.sides.mean() < 1
 
 
-def test_theorem_2d_each_chamber_alike():
-    """With random sides every one of the 2n patterns has probability 1/(2n) (paper, theorem 2 of section 3.3).
-
-    chi² over 2n = 24 patterns, 4800 draws, fixed seed: it exceeds the bound with probability 1e-4 over seeds. With
-    all incident rows on, half of the patterns cannot be reached at all.
-    """
-    from scipy.stats import chi2
-
-    n, draws = 12, 4800
-    X = np.random.default_rng(3).standard_normal((n, 2))
-    gates = sample_gates(X, draws, bias=False, rng=5)
-    _, counts = np.unique(gates.on(X), axis=1, return_counts=True)
-    assert counts.size == 2 * n
-    expected = draws / (2 * n)
-    assert ((counts - expected) ** 2 / expected).sum() < chi2.ppf(1 - 1e-4, 2 * n - 1)
-    biased = sample_gates(X, draws, bias=False, side="on", rng=5)
-    _, counts = np.unique(biased.on(X), axis=1, return_counts=True)
-    assert ((counts - draws / counts.size) ** 2 / (draws / counts.size)).sum() > 1000 or counts.size < 2 * n
-
-
 @pytest.mark.parametrize("bias", [True, False])
 def test_all_sides_reach_every_pattern_of_general_position(bias):
-    """Cover's count: 2 sum_{k<d} C(n-1, k) central, 2 sum_{k<=d} affine."""
-    from math import comb
-
-    n, d = 7, 2
-    X = np.random.default_rng(1).standard_normal((n, d))
-    gates = sample_gates(X, 300, bias=bias, side="all", rng=0)
-    patterns = np.unique(np.hstack([gates.on(X), ~gates.on(X)]), axis=1)
-    assert patterns.shape[1] == 2 * sum(comb(n - 1, k) for k in range(d + bias))
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    st.integers(0, 10**6),
-    st.integers(1, 12),
-    st.integers(1, 6),
-    st.booleans(),
-    st.sampled_from(["grid", "few", "line"]),
-)
-def test_degenerate_data_works(seed, n, d, bias, kind):
-    """Integer grids, few distinct rows, collinear rows, n < d: gates come out, with the sides that were drawn."""
-    rng = np.random.default_rng(seed)
-    if kind == "grid":
-        X = rng.integers(-2, 3, (n, d)).astype(float)
-    elif kind == "few":
-        X = rng.standard_normal((2, d))[rng.integers(0, 2, n)]
-    else:
-        X = np.outer(rng.standard_normal(n), rng.standard_normal(d)) + rng.standard_normal(d)
-    gates = sample_gates(X, 4, bias=bias, rng=seed)
-    assert gates.directions.shape == (d, 4)
-    assert np.isfinite(gates.directions).all()
-    assert_sides(X, gates)
-    on = gates.on(X)
-    for i in range(n):  # row by row, in another order of summation, the same pattern
-        np.testing.assert_array_equal(gates.on(X[i : i + 1])[0], on[i])
+    """One of the C(7, 1 + bias) planes is missed by 250 draws with probability below 2e-4."""
+    X = np.random.default_rng(1).standard_normal((7, 2))
+    gates = sample_gates(X, 250, bias=bias, side="all", rng=0)
+    assert np.unique(np.hstack([gates.on(X), ~gates.on(X)]), axis=1).shape[1] == pattern_count(7, 2, bias)
 
 
 def test_fall_backs_are_said():
@@ -152,16 +69,15 @@ def test_sketched_offset_uses_the_embedded_direction():
         assert np.abs(margins[gates.incident[i], i]).max() < 0.1 * spread[i]
 
 
-@pytest.mark.parametrize("shift", [0.0, 1000.0])
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize(("shift", "scale"), [(0.0, 1e6), (1000.0, 1e-6)])
 def test_gaussian_gates_are_centered(shift, scale):
     """At every scale and position of the data the mean share of rows on is one half, and gates are not constant.
 
-    Over 4000 gates the mean of shares in [0, 1] is off by more than 0.03 with probability below 1e-3 (Hoeffding).
+    Over 2500 gates the mean of shares in [0, 1] is off by more than 0.04 with probability below 1e-3 (Hoeffding).
     """
     X = scale * (np.random.default_rng(0).standard_normal((200, 5)) + shift)
-    share = sample_gates(X, 4000, "gaussian", rng=1).on(X).mean(axis=0)
-    assert abs(share.mean() - 0.5) < 0.03
+    share = sample_gates(X, 2500, "gaussian", rng=1).on(X).mean(axis=0)
+    assert abs(share.mean() - 0.5) < 0.04
     assert np.mean((share > 0.05) & (share < 0.95)) > 0.8
 
 
@@ -169,8 +85,8 @@ def test_seed_decides():
     X = np.random.default_rng(0).standard_normal((50, 6))
     for method in ("cross", "gaussian"):
         a, b, c = (sample_gates(X, 5, method, rng=rng) for rng in (7, np.random.default_rng(7), 8))
-        np.testing.assert_array_equal(a.directions, b.directions)
-        np.testing.assert_array_equal(a.offsets, b.offsets)
+        for mine, again in zip(a, b, strict=True):  # directions and offsets
+            np.testing.assert_array_equal(mine, again)
         assert not np.array_equal(a.directions, c.directions)
 
 
@@ -179,12 +95,6 @@ def test_auto_sketch_dim():
     assert auto_sketch_dim(399, 100) == 99
     assert auto_sketch_dim(2000, 1536) == 100
     assert auto_sketch_dim(3, 5) == 1
-
-
-def test_unpacks():
-    H, c = sample_gates(np.eye(3), 2, "gaussian", rng=0)
-    assert H.shape == (3, 2)
-    assert c.shape == (2,)
 
 
 @pytest.mark.parametrize(
@@ -238,13 +148,6 @@ def test_columns_that_differ(n, monkeypatch):
     np.testing.assert_array_equal(which, np.ravel(expected[2]))
 
 
-def test_activation_patterns_errors():
-    with pytest.raises(ArgumentError, match=r"in dimension 2, that of X\. Got 3 dimensions"):
-        activation_patterns(np.eye(2), (np.eye(3), np.zeros(3)))
-    with pytest.raises(ArgumentError, match=r"of shape \(3,\), one per direction"):
-        Gates.given(np.eye(3), np.zeros(2))
-
-
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("d", [3, 120])  # exact, and sketched
 def test_order_and_copies_of_rows_change_no_gate(method, d):
@@ -270,9 +173,12 @@ def test_order_and_copies_of_rows_change_no_gate(method, d):
     ],
 )
 def test_gates_check_what_they_are_made_of(change, message):
-    good = Gates.given(np.ones((2, 3)))
     with pytest.raises(ArgumentError, match=message):
-        replace(good, **change)
+        replace(Gates.given(np.ones((2, 3))), **change)
+    with pytest.raises(ArgumentError, match=r"of shape \(3,\), one per direction"):
+        Gates.given(np.eye(3), np.zeros(2))
+    with pytest.raises(ArgumentError, match=r"in dimension 2, that of X\. Got 3 dimensions"):
+        activation_patterns(np.eye(2), (np.eye(3), np.zeros(3)))
 
 
 GIVEN = {
@@ -281,9 +187,7 @@ GIVEN = {
     "relu_path": lambda X, y, gates: relu_path(X, y, gates, n_betas=2),
     "refine_gates": lambda X, y, gates: refine_gates(X, y, gates, beta=0.1, max_rounds=0),
     "GatedReLURegressor": lambda X, y, gates: GatedReLURegressor(gates=gates, beta=1e-3, bias=True).fit(X, y),
-    "ConvexReLURegressor": lambda X, y, gates: ConvexReLURegressor(gates=gates, tol=1e-2, beta=1e-3, bias=True).fit(
-        X, y
-    ),
+    "ConvexReLURegressor": lambda X, y, gates: ConvexReLURegressor(gates=gates, beta=1e-3, bias=True).fit(X, y),
 }
 
 

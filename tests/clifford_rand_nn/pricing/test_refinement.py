@@ -23,6 +23,10 @@ def data(loss="squared", n=60, d=3, seed=0, low=0):
     return X, targets(loss, n, rng)
 
 
+def copies(n, weighted):
+    return np.random.default_rng(4).integers(1, 4, n).astype(float) if weighted else None
+
+
 def refine(X, y, m=4, bias=True, **options):
     options = {"beta": 0.02, "max_rounds": 3, "rng": 1} | options
     return refine_gates(X, y, sample_gates(X, m, sketch_dim="auto", bias=bias, rng=0), bias=bias, **options)
@@ -43,53 +47,49 @@ def check(found, X, y, **options):
     return problem
 
 
-@pairwise(
-    {"loss": LOSSES, "bias": [True, False], "fit_intercept": [True, False]},
-    slow=lambda loss, bias, intercept: intercept and not bias,  # these take most of the time
-)
-def test_objective_never_rises_and_the_bound_covers_the_candidates(loss, bias, fit_intercept):
-    X, y = data(loss)
-    options = {"beta": 0.02, "loss": loss, "fit_intercept": fit_intercept}
-    found = refine(X, y, bias=bias, n_candidates=12, per_round=3, max_rounds=2, max_gates=5, **options)
+@pairwise({"loss": LOSSES, "bias": [True, False], "fit_intercept": [True, False], "weighted": [False, True]})
+def test_objective_never_rises_and_the_bound_covers_the_candidates(loss, bias, fit_intercept, weighted):
+    X, y = data(loss, n=40)
+    options = {"beta": 0.05, "loss": loss, "fit_intercept": fit_intercept, "sample_weight": copies(40, weighted)}
+    found = refine(X, y, bias=bias, n_candidates=10, per_round=3, max_rounds=2, max_gates=5, **options)
     check(found, X, y, bias=bias, **options)
     assert len(found.gates) <= 5
     both = np.hstack([found.patterns, found.candidates.on(X)])
-    wide = Fista(tol=1e-4, max_iter=3000).solve(GatedReLUProblem(X, y, both, bias=bias, **options))
+    wide = Fista(tol=1e-4, max_iter=1000).solve(GatedReLUProblem(X, y, both, bias=bias, **options))
     assert found.bound <= wide.objective * (1 + 1e-12)
 
 
 def test_bounds_become_tight_where_no_candidate_pays():
     """All patterns of two dimensions are few: refinement without biases finds those that matter, and proves it."""
-    X, y = data(n=20, d=2)
+    X, y = data(n=12, d=2)
     options = {"beta": 0.05, "bias": False}
-    found = refine(X, y, n_candidates=200, max_rounds=20, tol=1e-7, solver=Fista(tol=1e-8), **options)
+    found = refine(X, y, n_candidates=100, max_rounds=20, tol=1e-7, solver=Fista(tol=1e-8), **options)
     check(found, X, y, **options)
     assert found.status == "refined"
     assert found.relative_gap < 1e-5
-    every, _ = activation_patterns(X, sample_gates(X, 2000, bias=False, rng=5))
+    every, _ = activation_patterns(X, sample_gates(X, 1000, bias=False, rng=5))
     best = Fista(tol=1e-7).solve(GatedReLUProblem(X, y, every, **options))
     assert found.result.objective == pytest.approx(best.objective, rel=1e-4)
     assert all(np.linalg.norm(found.result.coefficients.coef, axis=(0, 2)) > 0)  # the others were dropped
 
 
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("loss", LOSSES)
-def test_every_gain_is_reached_by_solving_with_the_gate(loss, bias):
-    X, y = data(loss, seed=3)
-    options = {"beta": 0.03, "loss": loss, "bias": bias}
+@pairwise({"loss": LOSSES, "bias": [True, False], "weighted": [False, True]})
+def test_every_gain_is_reached_by_solving_with_the_gate(loss, bias, weighted):
+    X, y = data(loss, n=40, seed=3)
+    options = {"beta": 0.05, "loss": loss, "bias": bias, "sample_weight": copies(40, weighted)}
     patterns, _ = activation_patterns(X, sample_gates(X, 3, bias=bias, rng=0))
     problem = GatedReLUProblem(X, y, patterns, **options)
     result = Fista(tol=1e-9).solve(problem)
-    offered, _ = activation_patterns(X, sample_gates(X, 5, bias=bias, rng=7))
+    offered, _ = activation_patterns(X, sample_gates(X, 3, bias=bias, rng=7))
     theta, Q = problem.datafit.residual(result.fitted), problem.map.Q
-    prices = price_gates(X, offered, theta, Q, 0.03, problem.datafit.curvature, bias)
-    assert prices.gain.max() > 0
+    prices = price_gates(X, offered, theta, Q, 0.05, problem.datafit.curvature, bias)
     for i in range(offered.shape[1]):
         both = np.unique(np.hstack([patterns, offered[:, [i]]]), axis=1)
-        wide = Fista(tol=1e-7).solve(GatedReLUProblem(X, y, both, **options))
-        assert wide.objective <= result.objective - prices.gain[i] + 1e-6 * result.objective
+        wide = Fista(tol=1e-6).solve(GatedReLUProblem(X, y, both, **options))
+        assert wide.objective <= result.objective - prices.gain[i] + 5e-6 * result.objective
     if not bias:
-        expected = [np.linalg.norm(X[on].T @ theta[on]) / (60 * 0.03) for on in offered.T]
+        assert prices.gain.max() > 0
+        expected = [np.linalg.norm(X[on].T @ theta[on]) / (40 * 0.05) for on in offered.T]
         np.testing.assert_allclose(prices.price, expected, rtol=1e-10)
 
 
@@ -128,25 +128,6 @@ def test_removal_costs_bound_the_rise(bias, fit_intercept):
         assert risen == pytest.approx(costs[i], rel=1e-3, abs=1e-7)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_sample_weights(loss):
-    """Gains are bounds with weights too, and the result is that of the weighted problem."""
-    X, y = data(loss)
-    w = np.random.default_rng(4).integers(1, 4, 60).astype(float)
-    options = {"beta": 0.02, "loss": loss, "sample_weight": w}
-    found = refine(X, y, max_gates=4, **options)
-    check(found, X, y, **options)
-    first = GatedReLUProblem(X, y, activation_patterns(X, sample_gates(X, 4, rng=0)).patterns, **options)
-    result = Fista(tol=1e-8).solve(first)
-    offered, _ = activation_patterns(X, sample_gates(X, 3, rng=7))
-    theta, curvature = first.datafit.residual(result.fitted), first.datafit.curvature
-    prices = price_gates(X, offered, theta, first.map.Q, 0.02, curvature, True)
-    for i in range(offered.shape[1]):
-        both = np.unique(np.hstack([first.map.patterns, offered[:, [i]]]), axis=1)
-        wide = Fista(tol=1e-6).solve(GatedReLUProblem(X, y, both, **options))
-        assert wide.objective <= result.objective - prices.gain[i] + 1e-5 * result.objective
-
-
 @pytest.mark.parametrize("bias", [True, False])
 def test_climbing_raises_the_price(bias):
     X, y = data("squared", n=200, d=6)
@@ -159,12 +140,13 @@ def test_climbing_raises_the_price(bias):
     assert np.median(after.gain) > 1.5 * np.median(before.gain)
 
 
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize(("n", "d", "low"), [(8, 30, 0), (40, 1, 0), (40, 4, 2)])
+@pytest.mark.parametrize(
+    ("n", "d", "low", "bias"),
+    [(8, 30, 0, True), (8, 30, 0, False), (40, 1, 0, True), (40, 4, 2, True), (40, 4, 2, False)],
+)
 def test_few_rows_one_feature_low_rank_and_repeated_rows(n, d, low, bias):
     X, y = data(n=n, d=d, low=low)
-    found = refine(X, y, bias=bias, max_gates=3)
-    check(found, X, y, beta=0.02, bias=bias)
+    check(refine(X, y, bias=bias, max_gates=3, max_rounds=2), X, y, beta=0.02, bias=bias)
 
 
 def test_rows_of_zeros_and_constant_data():
@@ -176,25 +158,22 @@ def test_rows_of_zeros_and_constant_data():
     assert found.status == "refined"
 
 
-@pytest.mark.parametrize(("size", "target"), [(1e6, 1.0), (1e-6, 1.0), (1e-6, 1e6)])
-def test_scales(size, target):
-    X, y = data()
+def test_scales():
+    X, y = data(n=40)
     base = refine(X, y, max_rounds=2)
-    found = refine(size * X, target * y, max_rounds=2, beta=0.02 * size * target)
-    assert found.result.objective == pytest.approx(target**2 * base.result.objective, rel=1e-3)
-    assert len(found.gates) == len(base.gates)
+    for size, target in ((1e6, 1.0), (1e-6, 1e6)):
+        found = refine(size * X, target * y, max_rounds=2, beta=0.02 * size * target)
+        assert found.result.objective == pytest.approx(target**2 * base.result.objective, rel=1e-3)
+        assert len(found.gates) == len(base.gates)
 
 
 def test_refined_gates_beat_as_many_random_ones():
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((150, 5))
+    X = rng.standard_normal((80, 5))
     y = np.maximum(X @ rng.standard_normal((5, 3)), 0) @ np.array([1.0, -1.0, 1.0])
-    found = refine(X, y, m=8, beta=1e-3, max_gates=8, max_rounds=4)
-    random = [
-        Fista(tol=1e-4).solve(GatedReLUProblem(X, y, sample_gates(X, 8, rng=seed).on(X), 1e-3)).objective
-        for seed in range(10)
-    ]
-    assert found.result.objective < min(random)
+    found = refine(X, y, m=8, beta=3e-3, max_gates=8, max_rounds=4)
+    random = [GatedReLUProblem(X, y, sample_gates(X, 8, rng=seed).on(X), 3e-3) for seed in range(6)]
+    assert found.result.objective < min(Fista(tol=1e-3).solve(problem).objective for problem in random) * (1 - 1e-3)
     assert len(found.gates) <= 8
 
 
@@ -209,7 +188,7 @@ def test_a_round_that_does_not_help_is_undone():
             result = Fista(tol=self.tol).solve(problem, start)
             return result if start is None else replace(result, objective=1.1 * result.objective + 1)
 
-    X, y = data(n=200)
+    X, y = data(n=80)
     found = refine(X, y, solver=Spoiled(), max_rounds=10)
     assert [row.kept for row in found.rounds] == [True, False, False, False]
     assert "3 rounds in a row without a lower objective" in found.message
@@ -229,28 +208,27 @@ def test_status_callback_and_methods():
     assert "objective=" in repr(found)
 
 
-def test_errors():
-    X, y = data()
-    with pytest.raises(ArgumentError, match=r"'candidates' parameter of refine_gates must be one of 'cross', 'gauss"):
-        refine(X, y, candidates="all")
-    for name in ("per_round", "max_gates", "n_candidates"):
-        with pytest.raises(ArgumentError, match=f"'{name}' parameter of refine_gates must be an integer ≥ 1. Got 0"):
-            refine(X, y, **{name: 0})
-    with pytest.raises(ArgumentError, match="'tol' parameter of refine_gates"):
-        refine(X, y, tol=0)
-    with pytest.raises(ArgumentError, match="'rng' parameter of refine_gates"):
-        refine(X, y, rng="a")
-    with pytest.raises(ArgumentError, match="'solver' parameter of refine_gates"):
-        refine(X, y, solver="fista")
-    with pytest.raises(ArgumentError, match="'beta' parameter of GatedReLUProblem"):
-        refine(X, y, beta=-1)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"candidates": "all"}, r"'candidates' parameter of refine_gates must be one of 'cross', 'gauss"),
+        ({"per_round": 0}, "'per_round' parameter of refine_gates must be an integer ≥ 1. Got 0"),
+        ({"max_gates": 0}, "'max_gates' parameter of refine_gates must be an integer ≥ 1. Got 0"),
+        ({"n_candidates": 0}, "'n_candidates' parameter of refine_gates must be an integer ≥ 1. Got 0"),
+        ({"tol": 0}, "'tol' parameter of refine_gates"),
+        ({"rng": "a"}, "'rng' parameter of refine_gates"),
+        ({"solver": "fista"}, "'solver' parameter of refine_gates"),
+        ({"beta": -1}, "'beta' parameter of GatedReLUProblem"),
+    ],
+)
+def test_errors(options, message):
+    with pytest.raises(ArgumentError, match=message):
+        refine(*data(n=10), **options)
 
 
 def test_repeats_bit_for_bit_and_other_seeds_differ():
-    X, y = data()
-    a, b, other = (refine(X, y, rng=seed) for seed in (1, 1, 2))
+    X, y = data(n=40)
+    a, b, other = (refine(X, y, rng=seed, max_rounds=2) for seed in (1, 1, 2))
     np.testing.assert_array_equal(a.gates.directions, b.gates.directions)
     np.testing.assert_array_equal(a.result.coefficients.coef, b.result.coefficients.coef)
-    assert a.gates.directions.shape != other.gates.directions.shape or np.any(
-        a.gates.directions != other.gates.directions
-    )
+    assert not np.array_equal(a.gates.directions, other.gates.directions)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from clifford_rand import ArgumentError
 from clifford_rand_nn import activation_patterns, sample_gates, spiral
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.solvers.complementarity import AbsoluteValues, SecondOrderCones
@@ -86,11 +85,10 @@ def test_admm_on_odd_data(name):
     check(problem, result)
 
 
-@pytest.mark.parametrize("method", [pytest.param("cross", marks=pytest.mark.slow), "gaussian"])
-def test_spiral_against_cvxpy(method):
-    """100 gates and beta = 1e-3/(2n): tiny, where first-order methods stop at 1e-2 and normal equations break."""
+def test_spiral_against_cvxpy():
+    """40 gates and beta = 1e-3/(2n): tiny, where first-order methods stop at 1e-2 and normal equations break."""
     X, y = spiral()
-    patterns, _ = activation_patterns(X, sample_gates(X, 100, method=method, rng=0))
+    patterns, _ = activation_patterns(X, sample_gates(X, 40, rng=0))
     problem = ConvexReLUProblem(X, y, patterns, 1e-3 / (2 * len(X)))
     ours, theirs = ConeInteriorPoint(tol=1e-6).solve(problem), CvxpyReference(tol=1e-3).solve(problem)
     assert ours.converged
@@ -165,13 +163,13 @@ def test_norm_cones_stay_inside_and_linearize(kind):
 
 def test_statuses_tell():
     problem = make_relu(n=30)
-    short = ConeInteriorPoint(max_iter=3).solve(problem)
+    short, late, greedy = (
+        ConeInteriorPoint(**limit).solve(problem) for limit in ({"max_iter": 3}, {"max_time": 1e-6}, {"tol": 1e-300})
+    )
     assert "stopped after 3 iterations at a relative gap of" in short.message
     assert "larger max_iter" in short.message
     assert short.relative_gap <= 1
-    late = ConeInteriorPoint(max_time=1e-6).solve(problem)
     assert "larger max_time" in late.message
-    greedy = ConeInteriorPoint(tol=1e-300).solve(problem)
     assert "by rounding" in greedy.message
     assert greedy.relative_gap < 1e-7
     rows = []
@@ -180,13 +178,8 @@ def test_statuses_tell():
     assert "stopped after 60 iterations" in slow.message
     assert [row.relative_gap for row in rows] == sorted((row.relative_gap for row in rows), reverse=True)
     assert "max_time" in AugmentedLagrangian(tol=1e-12, max_time=1e-6).solve(problem).status
-
-
-def test_admm_starts_where_it_is_told():
-    problem = make_relu(n=30)
-    found = ConeInteriorPoint().solve(problem)
-    warm = AugmentedLagrangian(tol=1e-12, max_iter=1).solve(problem, start=found.coefficients)
-    assert warm.objective <= found.objective * (1 + 1e-9)
+    warm = AugmentedLagrangian(tol=1e-12, max_iter=1).solve(problem, start=greedy.coefficients)
+    assert warm.objective <= greedy.objective * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("solver", [ConeInteriorPoint(), AugmentedLagrangian()])
@@ -206,17 +199,6 @@ def test_who_suits_what():
     rng = np.random.default_rng(0)
     large = ConvexReLUProblem(rng.random((1000, 400)), rng.random(1000), rng.random((1000, 20)) < 0.5, 0.1)
     assert not ConeInteriorPoint.suits(large)
-
-
-@pytest.mark.parametrize("solver", [ConeInteriorPoint, AugmentedLagrangian])
-def test_errors(solver):
-    name = solver.__name__
-    with pytest.raises(ArgumentError, match=f"'tol' parameter of {name} must be a finite number > 0. Got 0"):
-        solver(tol=0)
-    with pytest.raises(ArgumentError, match=f"'max_iter' parameter of {name}"):
-        solver(max_iter=0)
-    with pytest.raises(ArgumentError, match=f"'max_time' parameter of {name}"):
-        solver(max_time=-1)
 
 
 def test_units_outside_their_cones_below_the_bound_are_no_error():

@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn import BetaCV, GatedReLUClassifier, GatedReLURegressor, gated_path, sample_gates, spiral
+from clifford_rand_nn import BetaCV, GatedReLUClassifier, GatedReLURegressor, spiral
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.solvers.base import Limits
@@ -18,7 +18,8 @@ from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from clifford_rand_nn.solvers.gram.newton import GramNewton
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
-from support.problems import FLAGS, LOSSES, make
+from support.pairwise import pairwise
+from support.problems import LOSSES, make
 
 
 def data(n, d, P, seed=0, dtype=np.float64):
@@ -28,10 +29,9 @@ def data(n, d, P, seed=0, dtype=np.float64):
     return X, y, X @ rng.standard_normal((d, P)).astype(dtype) >= 0
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("flags", FLAGS)
-def test_agrees_with_fista(loss, flags):
-    problem = make(loss, *flags)
+@pairwise({"loss": LOSSES, "bias": [True, False], "fit_intercept": [True, False]})
+def test_agrees_with_fista(loss, bias, fit_intercept):
+    problem = make(loss, bias, fit_intercept)
     ours, theirs = AutoSolver(tol=1e-8).solve(problem), Fista(tol=1e-7, max_iter=50_000).solve(problem)
     assert ours.status == "optimal"
     assert abs(ours.objective - theirs.objective) <= theirs.duality_gap + ours.duality_gap
@@ -150,16 +150,6 @@ def test_cross_validation_shares_what_does_not_depend_on_beta(loss, monkeypatch)
     for beta, score in zip(search.betas_, search.scores_[:, 0], strict=True):
         alone = GatedReLUClassifier(12, loss=loss, bias=False, random_state=0, beta=beta).fit(X[train], y[train])
         assert alone.score(X[test], y[test]) == pytest.approx(score, abs=1 / len(test) + 1e-12)  # a tie of one row
-
-
-def test_a_path_equals_single_solves():
-    X, y, _ = data(80, 4, 1)
-    gates = sample_gates(X, 10, rng=0)
-    path = gated_path(X, y, gates, n_betas=6)
-    assert set(path.statuses) == {"optimal"}
-    for beta, objective in zip(path.betas, path.objectives, strict=True):
-        model = GatedReLURegressor(gates=gates, beta=beta, tol=1e-9, bias=True).fit(X, y)
-        assert objective == pytest.approx(model.result_.objective, rel=2e-6)
 
 
 def test_refined_gates_lower_the_objective_and_are_certified():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from clifford_rand_nn.problems.gated import GatedReLUProblem
-from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.gate_weights import GramWeights, Sizes, predicted
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.newton import GramNewton
@@ -55,11 +54,10 @@ def test_a_gate_without_weight_has_the_derivatives_of_a_small_one():
     np.testing.assert_allclose(found[0], found[1], rtol=1e-4)
 
 
-@pytest.mark.parametrize("flags", [(True, True), (False, True), (False, False)])
-def test_every_beta_of_a_path_is_solved_in_a_few_steps_and_proved(flags):
-    bias, fit_intercept = flags
-    w = np.linspace(0.5, 2, 300) if bias else None
-    problem = problem_of(bias=bias, fit_intercept=fit_intercept, sample_weight=w)
+@pytest.mark.parametrize(("bias", "fit_intercept"), [(True, True), (False, True), (False, False)])
+def test_every_beta_of_a_path_is_solved_in_a_few_steps_and_proved(bias, fit_intercept):
+    w = np.linspace(0.5, 2, 150) if bias else None
+    problem = problem_of(n=150, bias=bias, fit_intercept=fit_intercept, sample_weight=w)
     kernel, steps, gates = [], [], []
     for beta in problem.beta_max() * np.geomspace(0.9, 1e-3, 15):
         problem.penalty.beta = beta
@@ -67,8 +65,6 @@ def test_every_beta_of_a_path_is_solved_in_a_few_steps_and_proved(flags):
         assert ours.status == "optimal"
         bound = problem.dual_bound(ours.fitted).value  # by passes over the rows
         assert problem.relative_gap(ours.objective, bound) <= 2e-8
-        theirs = KernelInteriorPoint(tol=1e-8).solve(problem)
-        assert abs(ours.objective - theirs.objective) <= ours.duality_gap + theirs.duality_gap + 1e-14
         steps.append(ours.n_iter)
         gates.append(int((np.abs(ours.coefficients.coef).max(axis=(0, 2)) > 0).sum()))
     assert max(steps) <= 6
@@ -84,16 +80,6 @@ def test_steps_may_lead_through_a_network_without_gates():
     assert not weights.x.any()
     assert weights.step(False) == 1.0
     assert weights.a.any()
-
-
-def test_cvxpy_finds_the_same_network_with_few_gates():
-    problem = problem_of(n=60, m=8)
-    problem.penalty.beta = 0.3 * problem.beta_max()
-    ours, theirs = GramNewton(tol=1e-10).solve(problem), CvxpyReference().solve(problem)
-    assert ours.objective == pytest.approx(theirs.objective, rel=1e-6)
-    idle = np.abs(ours.coefficients.coef).max(axis=(0, 2)) == 0
-    assert 0 < idle.sum() < idle.size
-    assert float(np.abs(theirs.coefficients.coef[:, idle]).max()) <= 1e-3
 
 
 @pytest.mark.parametrize("broken", ["no step is good", "no factor"])

@@ -1,10 +1,8 @@
-"""The exact path of the Lasso: its laws on degenerate data, agreement with LARS, CVXPY, linear programs, NNLS."""
+"""The exact path of the Lasso: its laws on degenerate data, agreement with linear programs and NNLS."""
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from scipy.optimize import linprog, nnls
-from sklearn.linear_model import lars_path
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import spiral
@@ -100,22 +98,6 @@ def test_the_path_is_optimal_and_obeys_its_laws(kind, target, fit_intercept):
             assert value == pytest.approx(path.objective(beta), rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("n", "N", "fit_intercept"), [(30, 8, False), (30, 60, True), (50, 120, True), (10, 40, False)]
-)
-def test_agrees_with_lars_where_that_works(n, N, fit_intercept):
-    rng = np.random.default_rng(n)
-    K, y = rng.standard_normal((n, N)) + 1, rng.standard_normal(n) + 2
-    path = homotopy(K, y, beta_min=0, fit_intercept=fit_intercept)
-    centered = (K - K.mean(axis=0), y - y.mean()) if fit_intercept else (K, y)
-    betas, _, coefficients = lars_path(*centered, method="lasso")
-    assert len(path) == pytest.approx(betas.size, abs=1)
-    for beta, coefficient in zip(betas[:-1], coefficients.T, strict=False):
-        point = path.at(beta)
-        dense = np.bincount(point.columns, weights=point.values, minlength=N)
-        np.testing.assert_allclose(dense, coefficient, atol=1e-10 * abs(coefficients).max())
-
-
 def test_columns_leave_and_return():
     returned = 0
     for seed in range(20):
@@ -131,45 +113,17 @@ def test_columns_leave_and_return():
     assert returned >= 3
 
 
-def test_the_derivative_of_the_optimal_value_is_the_penalty():
-    rng = np.random.default_rng(4)
-    K, y = np.maximum(rng.standard_normal((20, 50)), 0), rng.standard_normal(20)
-    path = homotopy(K, y, beta_min=1e-4)
-    for beta in path.betas[0] * np.array([0.3, 0.1, 0.01]):
-        h = 1e-5 * beta
-        low, high = (judge(K, y, b, path.at(b), True)[0] for b in (beta - h, beta + h))
-        assert (high - low) / (2 * h) == pytest.approx(abs(path.at(beta).values).sum(), rel=1e-6)
-
-
 def test_redundant_columns_change_nothing():
     rng = np.random.default_rng(5)
     K, y = rng.standard_normal((14, 9)), rng.standard_normal(14)
-    more = repeated(K)[:, rng.permutation(9 + 5 + 3 + 1 + 4)]
-    more *= np.where(
-        np.linalg.norm(more, axis=0) > 1.01 * np.linalg.norm(K, axis=0).max(), 0.5, 1
-    )  # the sum, if longer
-    one, two = (homotopy(A, y, beta_min=1e-3) for A in (K, np.concatenate([K, K, -K, np.ones((14, 2))], axis=1)))
-    np.testing.assert_allclose(one.betas, two.betas, rtol=1e-9)
-    for beta in np.geomspace(1e-3, one.betas[0], 7):
-        a, b = one.at(beta), two.at(beta)
-        wide = np.concatenate([K, K, -K, np.ones((14, 2))], axis=1)
+    wide = np.concatenate([K, K, -K, np.ones((14, 2))], axis=1)
+    plain, redundant = (homotopy(A, y, beta_min=1e-3) for A in (K, wide))
+    np.testing.assert_allclose(plain.betas, redundant.betas, rtol=1e-9)
+    for beta in np.geomspace(1e-3, plain.betas[0], 7):
+        a, b = plain.at(beta), redundant.at(beta)
         np.testing.assert_allclose(K[:, a.columns] @ a.values, wide[:, b.columns] @ b.values, atol=1e-10)
         assert b.columns.size <= 9
         assert b.columns.max(initial=0) < 27  # a constant column is the intercept
-    assert homotopy(more, y, beta_min=1e-3).status == "optimal"
-
-
-@pytest.mark.parametrize("fit_intercept", [True, False])
-def test_agrees_with_cvxpy_on_planes_through_a_grid(fit_intercept):
-    X = grid(14)
-    K, y = pair_columns(X), np.where((X.sum(axis=1) % 2) == 0, 1.0, -1.0)
-    path = homotopy(K, y, beta_min=1e-4, fit_intercept=fit_intercept)
-    z, t = cp.Variable(K.shape[1]), cp.Variable() if fit_intercept else 0.0
-    for share in (0.5, 0.1, 0.01):
-        beta = share * path.betas[0]
-        value = cp.Problem(cp.Minimize(cp.sum_squares(K @ z + t - y) / 28 + beta * cp.norm1(z))).solve("CLARABEL")
-        assert path.objective(beta) == pytest.approx(value, rel=1e-7)
-        assert path.objective(beta) <= value * (1 + 1e-9)
 
 
 def test_everything_ties_at_once():
@@ -194,16 +148,6 @@ def test_the_end_of_the_path():
     least = linprog(np.ones(60), A_eq=np.concatenate([K, -K], axis=1), b_eq=y, bounds=(0, None)).fun
     np.testing.assert_allclose(K[:, columns] @ values, y, atol=1e-12)
     assert abs(values).sum() == pytest.approx(least, rel=1e-9)
-
-
-def test_scaling_of_the_data_scales_the_path():
-    rng = np.random.default_rng(7)
-    K, y = np.maximum(rng.standard_normal((15, 40)), 0), rng.standard_normal(15)
-    path = homotopy(K, y, beta_min=1e-4)
-    for a, b in ((1e6, 1), (1, 1e-6), (1e-6, 1e6)):
-        other = homotopy(a * K, b * y, beta_min=1e-4 * a * b)
-        np.testing.assert_allclose(other.betas, a * b * path.betas, rtol=1e-9)
-        np.testing.assert_allclose(other.at(1e-3 * a * b).values, path.at(1e-3).values * b / a, rtol=1e-8)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -245,17 +189,17 @@ def test_factors_survive_many_changes():
             np.testing.assert_allclose(A @ d, g, atol=1e-9 * abs(d).max())
 
 
-def test_half_of_the_spiral_lines_by_chance():
-    """200 random pairs, both orientations: late on the path linear functions are free, and most columns tie."""
+def test_some_of_the_spiral_lines_by_chance():
+    """120 random pairs, both orientations: late on the path linear functions are free, and most columns tie."""
     X, y = spiral()
     columns = pair_columns(X)
-    pairs = np.random.default_rng(0).choice(columns.shape[1] // 2, 200, replace=False)
+    pairs = np.random.default_rng(0).choice(columns.shape[1] // 2, 120, replace=False)
     K = columns[:, np.concatenate([pairs, pairs + columns.shape[1] // 2])]
     path = homotopy(K, y, beta_min=1e-3 / 320)
     assert path.status == "optimal"
     assert path.relative_gaps.max() <= 1e-9
     assert path.n_active.max() <= 159
-    for beta in np.geomspace(path.betas[0], path.betas[-1], 12):
+    for beta in np.geomspace(path.betas[0], path.betas[-1], 6):
         # Weights of 200 are rounded by 1e-14, and nβ is 5e-4 at the end: the gap of y - Kz - t is some 1e-9 there.
         assert judge(K, y, beta, path.at(beta), True)[1] <= 1e-8
 
@@ -328,37 +272,30 @@ def test_callback_limits_and_honesty():
     assert repr(stopped).startswith("LassoPath(")
 
 
-def test_a_wrong_turn_is_noticed(monkeypatch):
-    """A column that should have come in and did not stays outside the bound."""
-    turns = []
+@pytest.mark.parametrize("broken", ["turn", "breakpoint"])
+def test_a_wrong_turn_or_a_missed_breakpoint_is_noticed(broken, monkeypatch):
+    """A column that should have come in stays outside the bound; every breakpoint is judged by its duality gap."""
+    turns, step = [], _Follower._next
 
     def deaf(active, index, signs, slack):
         turns.append(index)
         return turn(active, index, signs, slack) if len(turns) < 4 else True
 
-    monkeypatch.setattr("clifford_rand_nn.solvers.lasso.path_following.turn", deaf)
-    rng = np.random.default_rng(2)
-    K, y = rng.standard_normal((20, 60)), rng.standard_normal(20)
-    path = homotopy(K, y, beta_min=0)
-    assert len(path) < 8
-    assert "where ties could not be resolved" in path.message
-    assert judge(K, y, path.betas[-1], path.at(path.betas[-1]), True)[1] <= 1e-9
-
-
-def test_a_missed_breakpoint_is_noticed(monkeypatch):
-    """Every breakpoint is judged by its duality gap before it is kept."""
-    step = _Follower._next
-
     def hasty(self, lam, lam_end, skipped):
         end, zero = step(self, lam, lam_end, skipped)
         return (end, zero) if len(self.found) < 4 else (end / 3, np.zeros_like(zero))
 
-    monkeypatch.setattr(_Follower, "_next", hasty)
+    if broken == "turn":
+        monkeypatch.setattr("clifford_rand_nn.solvers.lasso.path_following.turn", deaf)
+    else:
+        monkeypatch.setattr(_Follower, "_next", hasty)
     rng = np.random.default_rng(2)
     K, y = rng.standard_normal((20, 60)), rng.standard_normal(20)
-    path = homotopy(K, y, beta_min=1e-6)
-    assert len(path) == 4
-    assert "below which the relative gap is" in path.message
+    path = homotopy(K, y, beta_min=0 if broken == "turn" else 1e-6)
+    assert len(path) < 8 if broken == "turn" else len(path) == 4
+    assert (
+        "where ties could not be resolved" if broken == "turn" else "below which the relative gap is"
+    ) in path.message
     assert judge(K, y, path.betas[-1], path.at(path.betas[-1]), True)[1] <= 1e-9
 
 
@@ -371,18 +308,19 @@ def test_large_constant_columns_are_the_intercept():
     assert other.at(1e-9).columns.tolist() == (path.at(1e-9).columns + 1).tolist()
 
 
-def test_errors():
-    K, y = np.eye(3), np.arange(3.0)
-    with pytest.raises(
-        ArgumentError, match=r"'K' parameter of homotopy must be an \(n, N\) array with n ≥ 1. Got shape"
-    ):
-        homotopy(np.zeros(3), y, beta_min=0)
-    with pytest.raises(ArgumentError, match=r"'y' parameter of homotopy must be of shape \(3,\).*one output at a time"):
-        homotopy(K, np.zeros((3, 2)), beta_min=0)
-    with pytest.raises(ArgumentError, match=r"'K' parameter of homotopy must be finite"):
-        homotopy(np.full((3, 2), np.nan), y, beta_min=0)
-    for beta_min in (-1.0, np.inf, np.nan, "0", True):
-        with pytest.raises(ArgumentError, match=r"'beta_min' parameter of homotopy must be a finite number ≥ 0"):
-            homotopy(K, y, beta_min=beta_min)
-    with pytest.raises(ArgumentError, match=r"'max_iter' parameter of homotopy must be an integer ≥ 1"):
-        homotopy(K, y, beta_min=0, max_iter=0)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"K": np.zeros(3)}, r"'K' parameter of homotopy must be an \(n, N\) array with n ≥ 1. Got shape"),
+        ({"K": np.full((3, 2), np.nan)}, "'K' parameter of homotopy must be finite"),
+        ({"y": np.zeros((3, 2))}, r"'y' parameter of homotopy must be of shape \(3,\).*one output at a time"),
+        *(
+            ({"beta_min": beta_min}, "'beta_min' parameter of homotopy must be a finite number ≥ 0")
+            for beta_min in (-1.0, np.inf, np.nan, "0", True)
+        ),
+        ({"max_iter": 0}, "'max_iter' parameter of homotopy must be an integer ≥ 1"),
+    ],
+)
+def test_errors(change, message):
+    with pytest.raises(ArgumentError, match=message):
+        homotopy(**({"K": np.eye(3), "y": np.arange(3.0), "beta_min": 0} | change))

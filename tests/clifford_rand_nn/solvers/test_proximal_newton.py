@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from clifford_rand import ArgumentError
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.lasso import proximal_newton
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
@@ -99,8 +98,3 @@ def test_no_factor_makes_steps_shorter(monkeypatch):
     assert len(calls) > 20
     assert result.status == "optimal"
     assert result.objective == pytest.approx(value, rel=1e-7)
-
-
-def test_the_loss_is_squared():
-    with pytest.raises(ArgumentError, match="squared loss"):
-        ProximalNewton().solve(lasso("huber"))

@@ -25,7 +25,7 @@ from support.problems import LOSSES, agree, make
 
 @pairwise({"loss": LOSSES, "bias": [True, False], "fit_intercept": [True, False], "wide": [False, True]})
 def test_fista_agrees_with_cvxpy_within_the_gap(loss, bias, fit_intercept, wide):
-    n, d, m = (10, 25, 3) if wide else (50, 3, 5)
+    n, d, m = (8, 12, 3) if wide else (50, 3, 5)
     problem = make(loss, bias, fit_intercept, n=n, d=d, m=m, beta=0.04)
     fista, reference = Fista(tol=1e-8).solve(problem), CvxpyReference().solve(problem)
     assert fista.relative_gap < 1e-6
@@ -53,7 +53,7 @@ def test_dual_value_against_the_dual_program():
 
 
 def test_history_status_warm_start_and_repeats():
-    problem, rows = make(n=50, beta=1e-3), []
+    problem, rows = make(n=40, beta=3e-3), []
     result = Fista(tol=1e-10, callback=rows.append).solve(problem)
     assert tuple(rows) == result.history
     assert result.status == "optimal"

@@ -75,10 +75,10 @@ def test_a_constant_column_moves_into_a_free_intercept():
 
 
 def test_large_supports():
-    """m = 3000 dependent columns on 60 rows."""
+    """m = 1000 dependent columns on 60 rows."""
     rng = np.random.default_rng(0)
-    K = np.maximum(rng.standard_normal((60, 3)) @ rng.standard_normal((3, 3000)) + rng.standard_normal(3000), 0)
-    before = Weights(np.arange(3000), rng.standard_normal((3000, 1)), np.zeros(1))
+    K = np.maximum(rng.standard_normal((60, 3)) @ rng.standard_normal((3, 1000)) + rng.standard_normal(1000), 0)
+    before = Weights(np.arange(1000), rng.standard_normal((1000, 1)), np.zeros(1))
     after = purify(K, before, True)
     assert after.columns.size <= 59
     f, g = (K[:, w.columns] @ w.values + w.intercept for w in (before, after))
