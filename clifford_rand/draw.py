@@ -17,14 +17,9 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
 
 _COLORS = {
-    "black": 0x000000,
-    "blue": 0x1F77B4,
-    "orange": 0xFF7F0E,
-    "green": 0x2CA02C,
-    "red": 0xD62728,
-    "purple": 0x9467BD,
+    "black": 0x000000, "blue": 0x1F77B4, "orange": 0xFF7F0E, "green": 0x2CA02C, "red": 0xD62728, "purple": 0x9467BD,
     "gray": 0x7F7F7F,
-}
+}  # fmt: skip
 _CYCLE = ("blue", "orange", "green", "red", "purple")
 _DRAWN = {  # (p, q, r) to what ganja.js draws there
     (2, 0, 1): "the projective plane",

@@ -236,26 +236,11 @@ class TracedScalar:
 
 
 _OPERATORS = {
-    "add": "add",
-    "subtract": "sub",
-    "multiply": "mul",
-    "divide": "truediv",
-    "true_divide": "truediv",
-    "power": "pow",
-    "bitwise_and": "and",
-    "bitwise_or": "or",
-    "logical_and": "and",
-    "logical_or": "or",
-    "bitwise_xor": "xor",
-    "left_shift": "lshift",
-    "right_shift": "rshift",
-    "less": "lt",
-    "less_equal": "le",
-    "greater": "gt",
-    "greater_equal": "ge",
-    "equal": "eq",
-    "not_equal": "ne",
-}
+    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "true_divide": "truediv", "power": "pow",
+    "bitwise_and": "and", "bitwise_or": "or", "logical_and": "and", "logical_or": "or", "bitwise_xor": "xor",
+    "left_shift": "lshift", "right_shift": "rshift", "less": "lt", "less_equal": "le", "greater": "gt",
+    "greater_equal": "ge", "equal": "eq", "not_equal": "ne",
+}  # fmt: skip
 _UNARY = {"negative": "__neg__", "positive": "__pos__", "absolute": "__abs__", "invert": "__invert__"}
 _REFLECTED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 

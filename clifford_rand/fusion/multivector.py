@@ -272,17 +272,8 @@ def _operator(rule: str, from_left: bool) -> Any:
 
 
 for _rule in (
-    "gp",
-    "vee",
-    "fat_dot",
-    "hestenes",
-    "lc",
-    "rc",
-    "scalar_product",
-    "inner",
-    "commutator",
-    "anticommutator",
-):
+    "gp", "vee", "fat_dot", "hestenes", "lc", "rc", "scalar_product", "inner", "commutator", "anticommutator",
+):  # fmt: skip
     setattr(TracedMultivector, _rule, _method(_rule))
 for _rule, _name in {"wedge": "xor", "fat_dot": "or", "vee": "and", "lc": "lshift"}.items():
     setattr(TracedMultivector, f"__{_name}__", _operator(_rule, False))

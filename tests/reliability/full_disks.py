@@ -23,18 +23,11 @@ _KEEP_CAPABILITIES, _CAPABILITIES, _MAY_READ = 8, (0x20080522, 0), 1 << 2  # of 
 _SPACES = (0, 1 / 3, 0.9)  # of the bytes that its files take, are left for a command
 _BRIEF = ("few", "predict.csv")
 _PRINTS = (
-    "info model.npz",
-    "predict model.npz table.csv",
-    "evaluate model.npz table.csv",
-    "evaluate shard_model.npz --shards rows",
-    "explain model.npz",
-    "explain model.npz table.csv --row 3",
-    "fit table.csv --model gated --n-gates 8 --no-compare",
-    "fit table.csv --no-compare --json",
-    "path table.csv --model gated --n-gates 5 --n-betas 4",
-    "--help",
-    "fit --help",
-)
+    "info model.npz", "predict model.npz table.csv", "evaluate model.npz table.csv",
+    "evaluate shard_model.npz --shards rows", "explain model.npz", "explain model.npz table.csv --row 3",
+    "fit table.csv --model gated --n-gates 8 --no-compare", "fit table.csv --no-compare --json",
+    "path table.csv --model gated --n-gates 5 --n-betas 4", "--help", "fit --help",
+)  # fmt: skip
 
 
 _WAYS = {

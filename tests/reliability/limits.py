@@ -7,7 +7,6 @@ Limits of time are of the clock, so a model is judged only where the process had
 A fit may take `max_time` for its work, and what one step, the bound and the network take beyond it.
 """
 
-import multiprocessing
 import time
 import warnings
 from pathlib import Path
@@ -17,6 +16,7 @@ from sklearn.datasets import make_friedman1
 
 from clifford_rand.errors import ArgumentError
 from reliability.promise import Outcome
+from support.running import answered
 
 _SLACK = 1.0  # seconds beyond max_time, with as much again as max_time
 _LEAST_R2 = 0.3  # of regressors on new rows, where always the mean has 0
@@ -26,69 +26,49 @@ _RUN = 240  # seconds after which a fit hangs
 
 
 def run(budget):
-    cases = [*_timed(budget.short), *_bounded(budget.short)]
-    names = budget.named([name for name, *_ in cases])
+    cases = [name for name in _FITS if not budget.short or name in _SHORT]
     faults, lines = [], []
-    for name, *case in cases:
-        if name in names:
-            line, fault = _judged(name, *case)
-            lines.append(line)
-            faults += fault
-            if not budget.short:
-                print(line, flush=True)
+    for name in budget.named(cases):
+        line, fault = _judged(name, *_FITS[name])
+        lines.append(line)
+        faults += fault
+        if not budget.short:
+            print(line, flush=True)
     return Outcome(f"{len(lines)} fits with a limit", faults)
 
 
-def _timed(short):
-    """Yield name, class, parameters, rows, columns, max_time."""
-    yield "exhaustive relu", "ConvexReLURegressor", {"gates": "exhaustive", "beta": 1e-3}, 60, 3, {"max_time": 1.0}
-    yield "network", "ConvexNetworkRegressor", {}, 7000, 30, {"max_time": 1.0}
-    if short:
-        return
-    for seconds in (0.5, 2.0):
-        yield f"network {seconds}", "ConvexNetworkRegressor", {}, 20_000, 30, {"max_time": seconds}
-    yield "classes", "ConvexNetworkClassifier", {}, 5000, 20, {"max_time": 1.0}
-    yield "few neurons", "ConvexNetworkRegressor", {"gates": "cross"}, 1000, 10, {"max_time": 2.0}
-    yield "gated", "GatedReLURegressor", {"n_gates": 200, "random_state": 0}, 8000, 30, {"max_time": 1.0}
-    yield "gated classes", "GatedReLUClassifier", {"n_gates": 100, "random_state": 0}, 4000, 20, {"max_time": 1.0}
-    yield "gated logistic", "GatedReLUClassifier", {"loss": "logistic", "random_state": 0}, 4000, 20, {"max_time": 1.0}
-    yield "relu", "ConvexReLURegressor", {"n_gates": 50, "random_state": 0}, 2000, 10, {"max_time": 1.0}
-    yield (
-        "exhaustive relu, 4 columns",
-        "ConvexReLURegressor",
-        {"gates": "exhaustive", "beta": 1e-3},
-        60,
-        4,
-        {"max_time": 1.0},
-    )
-    yield "exhaustive gated", "GatedReLURegressor", {"gates": "exhaustive", "beta": 1e-3}, 100, 3, {"max_time": 1.0}
-    yield "full dictionary", "CrossProductLassoRegressor", {"beta": 1e-3}, 120, 3, {"max_time": 1.0}
-    yield "subsampled dictionary", "CrossProductLassoRegressor", {"subsample": 20_000}, 2000, 10, {"max_time": 1.0}
-
-
-def _bounded(short):
-    """Yield name, class, parameters, rows, columns, max_memory."""
-    yield "network in 50 MB", "ConvexNetworkRegressor", {}, 4000, 20, {"max_memory": 50e6}
-    if short:
-        return
-    yield "network in 500 MB", "ConvexNetworkRegressor", {}, 20_000, 20, {"max_memory": 500e6}
-    yield "gated in 20 MB", "GatedReLURegressor", {"n_gates": 100, "random_state": 0}, 8000, 30, {"max_memory": 20e6}
-    yield "gated in 300 MB", "GatedReLURegressor", {"n_gates": 100, "random_state": 0}, 8000, 30, {"max_memory": 300e6}
-    yield "dictionary in 30 MB", "CrossProductLassoRegressor", {"beta": 1e-3}, 120, 3, {"max_memory": 30e6}
-    yield "relu in 30 MB", "ConvexReLURegressor", {"n_gates": 100, "random_state": 0}, 2000, 20, {"max_memory": 30e6}
+_ALL = {"gates": "exhaustive", "beta": 1e-3}
+_FIFTY, _HUNDRED = ({"n_gates": n, "random_state": 0} for n in (50, 100))
+_SECOND = {"max_time": 1.0}
+_FITS = {  # class, parameters, rows, columns, limit
+    "exhaustive relu": ("ConvexReLURegressor", _ALL, 60, 3, _SECOND),
+    "network": ("ConvexNetworkRegressor", {}, 7000, 30, _SECOND),
+    "network 0.5": ("ConvexNetworkRegressor", {}, 20_000, 30, {"max_time": 0.5}),
+    "network 2.0": ("ConvexNetworkRegressor", {}, 20_000, 30, {"max_time": 2.0}),
+    "classes": ("ConvexNetworkClassifier", {}, 5000, 20, _SECOND),
+    "few neurons": ("ConvexNetworkRegressor", {"gates": "cross"}, 1000, 10, {"max_time": 2.0}),
+    "gated": ("GatedReLURegressor", {"n_gates": 200, "random_state": 0}, 8000, 30, _SECOND),
+    "gated classes": ("GatedReLUClassifier", _HUNDRED, 4000, 20, _SECOND),
+    "gated logistic": ("GatedReLUClassifier", {"loss": "logistic", "random_state": 0}, 4000, 20, _SECOND),
+    "relu": ("ConvexReLURegressor", _FIFTY, 2000, 10, _SECOND),
+    "exhaustive relu, 4 columns": ("ConvexReLURegressor", _ALL, 60, 4, _SECOND),
+    "exhaustive gated": ("GatedReLURegressor", _ALL, 100, 3, _SECOND),
+    "full dictionary": ("CrossProductLassoRegressor", {"beta": 1e-3}, 120, 3, _SECOND),
+    "subsampled dictionary": ("CrossProductLassoRegressor", {"subsample": 20_000}, 2000, 10, _SECOND),
+    "network in 50 MB": ("ConvexNetworkRegressor", {}, 4000, 20, {"max_memory": 50e6}),
+    "network in 500 MB": ("ConvexNetworkRegressor", {}, 20_000, 20, {"max_memory": 500e6}),
+    "gated in 20 MB": ("GatedReLURegressor", _HUNDRED, 8000, 30, {"max_memory": 20e6}),
+    "gated in 300 MB": ("GatedReLURegressor", _HUNDRED, 8000, 30, {"max_memory": 300e6}),
+    "dictionary in 30 MB": ("CrossProductLassoRegressor", {"beta": 1e-3}, 120, 3, {"max_memory": 30e6}),
+    "relu in 30 MB": ("ConvexReLURegressor", _HUNDRED, 2000, 20, {"max_memory": 30e6}),
+}
+_SHORT = ("exhaustive relu", "network", "network in 50 MB")
 
 
 def _judged(name, estimator, parameters, n, d, limit):
-    context = multiprocessing.get_context("spawn")
-    answers = context.Queue()
-    process = context.Process(target=_fit, args=(answers, estimator, parameters, n, d, limit), daemon=True)
-    process.start()
-    try:
-        record = answers.get(timeout=_RUN)
-    except Exception:  # queue.Empty: a fit that hangs, or a process that died
-        process.kill()
+    record = answered(_RUN, _fit, estimator, parameters, n, d, limit)
+    if record is None:  # a fit that hangs, or a process that died
         return f"{name}: no answer", [f"{name}: no answer after {_RUN} s"]
-    process.join()
     if "refused" in record:
         return f"{name}: refused: {record['refused']}", [] if "max_memory" in limit else [
             f"{name}: {record['refused']}"

@@ -6,7 +6,6 @@ opened in a process with 3 GB of address space, which has to answer within 30 s 
 """
 
 import io
-import multiprocessing
 import os
 import pickle
 import resource
@@ -19,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from reliability.promise import Outcome
+from support.running import answered
 
 _SECONDS, _BYTES = 30, 3 * 2**30
 _HUGE = 10**12  # numbers that a header states
@@ -29,19 +29,10 @@ _TABLES = (".csv", ".tsv", ".parquet", ".npz", ".arff")
 def run(budget):
     faults, refused, loaded = [], 0, 0
     names = budget.named(list(ATTACKS))
-    context = multiprocessing.get_context("spawn")
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
-            answers = context.Queue()
             path = ATTACKS[name][0](Path(folder))
-            process = context.Process(target=_open, args=(name, folder, path, answers), daemon=True)
-            process.start()
-            try:
-                kind, text = answers.get(timeout=_SECONDS)
-            except Exception:  # queue.Empty
-                kind, text = "hangs", f"no answer after {_SECONDS} s"
-            process.kill()
-            process.join()
+            kind, text = answered(_SECONDS, _open, name, folder, path) or ("hangs", f"no answer after {_SECONDS} s")
             if (Path(folder) / _CANARY).exists():
                 faults.append(f"{name}: code of the file was run")
             if kind == "refused" and ("\n" in text or not text.isprintable()):
@@ -52,7 +43,7 @@ def run(budget):
     return Outcome(f"{len(names)} crafted files: {refused} refused, {loaded} loaded as harmless", faults)
 
 
-def _open(name, folder, path, answers):
+def _open(answers, name, folder, path):
     from clifford_rand.errors import ArgumentError
 
     os.chdir(folder)

@@ -25,43 +25,13 @@ from clifford_rand_nn import (
 from clifford_rand_nn.features.cache import FeatureCache, content_hash
 
 _HEADERS = (
-    b"<f8",
-    b">f8",
-    b"<f4",
-    b"<c16",
-    b"|O",
-    b"<U9",
-    b"<i8",
-    b"|V8",
-    b"<M8[s]",
-    b"True",
-    b"False",
-    b"((",
-    b"9",
-    b"-1",
-    b"1e9",
-    b"'",
-)
+    b"<f8", b">f8", b"<f4", b"<c16", b"|O", b"<U9", b"<i8", b"|V8", b"<M8[s]", b"True", b"False", b"((", b"9", b"-1",
+    b"1e9", b"'",
+)  # fmt: skip
 _VALUES = (
-    None,
-    True,
-    -1,
-    0,
-    3,
-    1e308,
-    -1e-320,
-    float("nan"),
-    float("inf"),
-    10**400,
-    "",
-    "x",
-    "l2",
-    [],
-    [[]],
-    {},
-    {"a": 1},
+    None, True, -1, 0, 3, 1e308, -1e-320, float("nan"), float("inf"), 10**400, "", "x", "l2", [], [[]], {}, {"a": 1},
     "\ud800",
-)
+)  # fmt: skip
 
 
 def damaged_bytes(good: bytes, rng: np.random.Generator) -> bytes:

@@ -2,7 +2,9 @@
 
 import faulthandler
 import json
+import multiprocessing
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -34,6 +36,24 @@ def answer(process, question=None):
     if process.returncode:
         raise RuntimeError(f"status {process.returncode} {(error or '')[-2000:]}".strip())
     return json.loads(said.splitlines()[-1])
+
+
+def answered(seconds, function, *arguments):
+    """Return what a function puts into its first argument, a queue, in a spawned process; None if it puts nothing.
+
+    The process is gone afterwards, whether it answered within so many seconds or not.
+    """
+    context = multiprocessing.get_context("spawn")
+    answers = context.Queue()
+    process = context.Process(target=function, args=(answers, *arguments), daemon=True)
+    process.start()
+    try:
+        return answers.get(timeout=seconds)
+    except queue.Empty:
+        return None
+    finally:
+        process.kill()
+        process.join()
 
 
 class Run:

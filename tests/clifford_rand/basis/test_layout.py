@@ -25,22 +25,12 @@ def test_components_of_what_is_made_lie_apart(batch):
     A, B = alg.multivector(rows), alg.random_multivector(rng, batch)
     np.testing.assert_array_equal(A.values, rows)
     made = {
-        "given": A,
-        "vector": alg.vector(rows[..., :4]),
-        "product": A * B,
-        "product by one": A * alg.random_multivector(rng),
-        "sum": A + B.even(),
-        "scaled": 2.0 * A,
-        "by an array": rows[..., 0] * A,
-        "reverse": ~A,
-        "complement": A.left_complement(),
-        "star": A.star(),
-        "grade": A.grade(2),
-        "even": A.even(),
-        "dense": A.grade(1).dense(),
-        "sandwich": (A.even() + 9).normalized() >> B,
-        "reshaped": A.reshape(-1),
-    }
+        "given": A, "vector": alg.vector(rows[..., :4]), "product": A * B,
+        "product by one": A * alg.random_multivector(rng), "sum": A + B.even(), "scaled": 2.0 * A,
+        "by an array": rows[..., 0] * A, "reverse": ~A, "complement": A.left_complement(), "star": A.star(),
+        "grade": A.grade(2), "even": A.even(), "dense": A.grade(1).dense(),
+        "sandwich": (A.even() + 9).normalized() >> B, "reshaped": A.reshape(-1),
+    }  # fmt: skip
     for name, one in made.items():
         assert one.shape == (batch if name != "reshaped" else (int(np.prod(batch)),)), name
         assert lie_apart(one), name

@@ -22,18 +22,10 @@ BINARY = {
 }
 UNARY = {
     **dict.fromkeys(("reverse", "involute", "conjugate", "star", "star_right", "dual", "undual", "even", "copy"), X),
-    **dict.fromkeys(("left_complement", "right_complement", "dense", "sparse", "__pos__"), X),
-    "odd": 0 * X,
-    "norm": X,
-    "norm_squared": X**2,
-    "normalized": X**0,
-    "inv": 1 / X,
-    "scalar_part": X,
-    "outerexp": np.exp(X),
-    "outersin": np.sinh(X),
-    "outercos": np.cosh(X),
-    "outertan": np.tanh(X),
-}
+    **dict.fromkeys(("left_complement", "right_complement", "dense", "sparse", "__pos__"), X), "odd": 0 * X,
+    "norm": X, "norm_squared": X**2, "normalized": X**0, "inv": 1 / X, "scalar_part": X, "outerexp": np.exp(X),
+    "outersin": np.sinh(X), "outercos": np.cosh(X), "outertan": np.tanh(X),
+}  # fmt: skip
 FUNCTIONS = ("exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan")
 
 

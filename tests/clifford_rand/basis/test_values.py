@@ -69,25 +69,12 @@ def test_every_result_is_read_only():
     )
     found = [getattr(A, name)() for A in (R, batch, ALG.e1) for name in names.split()]
     found += [
-        R.inv(),
-        R.exp(),
-        R.log(),
-        R.sqrt(),
-        R.normalized(),
-        R >> batch,
-        batch[0],
-        batch.sum(),
-        batch.mean(),
-        *batch,
-    ]
+        R.inv(), R.exp(), R.log(), R.sqrt(), R.normalized(), R >> batch, batch[0], batch.sum(), batch.mean(), *batch,
+    ]  # fmt: skip
     found += [R * batch, R + batch, 2 * R, R / 2, -R, +R, R**3, R ^ batch, R | batch, R & batch, R << batch, R.grade(2)]
     found += [
-        R.astype(np.float32),
-        R.copy(),
-        copy.deepcopy(R),
-        pickle.loads(pickle.dumps(R)),
-        ALG.random_multivector(0),
-    ]
+        R.astype(np.float32), R.copy(), copy.deepcopy(R), pickle.loads(pickle.dumps(R)), ALG.random_multivector(0),
+    ]  # fmt: skip
     found += [ALG.I, ALG.inverse_I, ALG.e12, ALG.scalar(2), batch.reshape(2, 1), batch.prod(), ALG("e1 + 2*e23")]
     for A in found:
         assert not A.coefficients.flags.writeable, A

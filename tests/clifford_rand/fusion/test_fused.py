@@ -393,12 +393,7 @@ class TestArrayFunction:
 
     @pytest.mark.parametrize(
         "library",
-        [
-            "numpy",
-            pytest.param("torch", marks=pytest.mark.slow),
-            pytest.param("jax.numpy", marks=pytest.mark.slow),
-            "array_api_strict",
-        ],
+        ["numpy", "array_api_strict", *(pytest.param(one, marks=pytest.mark.slow) for one in ("torch", "jax.numpy"))],
     )
     @pytest.mark.parametrize("name", ["Cl(3)", "PGA", "Cl(2,0,1)"])
     def test_arrays_of_every_library(self, name, library):

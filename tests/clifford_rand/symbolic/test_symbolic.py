@@ -431,19 +431,10 @@ def test_functions_of_sympy_that_take_expressions_apart_name_the_remedy():
     x = sp.Symbol("x", real=True)
     A = (x**2 - 1) / (x - 1) * cr.Algebra(3).e1
     for f in (
-        sp.cancel,
-        sp.nsimplify,
-        sp.series,
-        sp.conjugate,
-        sp.re,
-        sp.sin,
-        lambda A: sp.collect(A, x),
-        lambda A: sp.limit(A, x, 0),
-        lambda A: sp.solve(A, x),
-        lambda A: sp.apart(A, x),
-        lambda A: sp.Poly(A, x),
+        sp.cancel, sp.nsimplify, sp.series, sp.conjugate, sp.re, sp.sin, lambda A: sp.collect(A, x),
+        lambda A: sp.limit(A, x, 0), lambda A: sp.solve(A, x), lambda A: sp.apart(A, x), lambda A: sp.Poly(A, x),
         lambda A: sp.summation(A, (x, 0, 3)),
-    ):
+    ):  # fmt: skip
         refused(r"A\.simplify\(f\) applies a function f", f, A, error=AttributeError)
     assert A.simplify(sp.cancel) == (x + 1) * cr.Algebra(3).e1
     assert sp.limit(x * cr.Algebra(3).scalar(1), x, 2) == 2  # a scalar is an expression

@@ -27,24 +27,11 @@ GOOD = {
 }
 SLOW = {"demo"}  # only what is refused is tried: the whole takes a minute
 VALUES = {
-    "empty": "",
-    "a word": "no such word",
-    "not a number": "nan",
-    "infinity": "inf",
-    "minus one": "-1",
-    "zero": "0",
-    "a half": "0.5",
-    "beyond float": "1e400",
-    "beyond int64": "9" * 30,
-    "very long": "w" * 5000,
-    "signs": "§💥\u202e",
-    "a folder": "/",
-    "not there": "/no/such/folder/file.csv",
-    "no regular file": "/dev/null",
-    "an option": "--help-me",
-    "a list": "a,b,,",
-    "code": "__import__('os')",
-}
+    "empty": "", "a word": "no such word", "not a number": "nan", "infinity": "inf", "minus one": "-1", "zero": "0",
+    "a half": "0.5", "beyond float": "1e400", "beyond int64": "9" * 30, "very long": "w" * 5000, "signs": "§💥\u202e",
+    "a folder": "/", "not there": "/no/such/folder/file.csv", "no regular file": "/dev/null",
+    "an option": "--help-me", "a list": "a,b,,", "code": "__import__('os')",
+}  # fmt: skip
 # what these options do with a word is right: names of files and columns that are made, or that fit ignores
 _FREE = {"--out", "--report", "--json", "--quiet", "--force"}
 
