@@ -12,6 +12,7 @@ element is looked at: what is ill conditioned is left to the general way (`inver
 """
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,13 +25,11 @@ from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import reverse_is_negative
 from clifford_rand.compiler.rows import RowFunction, Rows, total
 from clifford_rand.compiler.scalar import Trace, TracedScalar
-from clifford_rand.functions.closed_exponential import CHUNK
 from clifford_rand.functions.matrix_inverse import CLEAR, RANGE, components_are_lengths, one_by_matrix
 from clifford_rand.functions.scaling import eps_of
 from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.unit_form import used_vectors
-from clifford_rand.kernels.ordered import sum_of_squares
-from clifford_rand.plans.cost_model import keep, plan_of
+from clifford_rand.plans.cost_model import made_once, plan_of
 
 FEW = 8  # samples that are looked at before the others
 MOST = 5  # basis vectors that occur
@@ -53,57 +52,48 @@ class InverseCode:
         self.by_reverse = code.function(*(numbers or ["0.0"]), f"[{', '.join(rest)}]")
         self.reverse = tuple(-1.0 if reverse_is_negative(k) else 1.0 for k in keys.grade_of.tolist())
         self.keys = keys
-        signs = np.array(self.reverse)
-        self.negative = [slice(group[0], group[-1] + 1) for group in _runs(np.flatnonzero(signs < 0))]
         self.definite = metric.is_unit and bool(np.all(metric.weight(keys.masks) == 1))  # A ~A holds Σ |a|²
         self.always = not rest
         self.invertible = bool(numbers)
-        self.rows = RowFunction(self._write, keys.size)
         self.degree, self.adjugate, self.adjugate_keys, terms = _adjugate(metric, keys)
         self.terms = code.terms + terms
-        self.adjugates = RowFunction(self._write_adjugate, keys.size)
+        self._functions: dict[np.dtype, tuple[RowFunction, RowFunction]] = {}
 
-    def _write(self, trace: Trace, rows: Rows) -> list[TracedScalar]:
-        """Return ~A / (A ~A) of rows, which holds where that is the inverse beyond doubt: see `versors_of_rows`."""
+    def functions(self, dtype: np.dtype) -> tuple[RowFunction, RowFunction]:
+        """Return ~A / (A ~A), and adj / N with its mark, of rows in float64, to the rounding of a dtype."""
+        if dtype not in self._functions:
+            limit, eps = limit_of(self.keys, eps_of(dtype)), eps_of(dtype)
+            writers = partial(self._versors, limit=limit, eps=eps), partial(self._adjugates, limit=limit)
+            self._functions[dtype] = RowFunction(writers[0], self.keys.size), RowFunction(writers[1], self.keys.size)
+        return self._functions[dtype]
+
+    def _versors(self, trace: Trace, rows: Rows, limit: float, eps: float) -> list[TracedScalar]:
+        """Return ~A / (A ~A) of rows, which holds where that is the inverse beyond doubt."""
         scalar, rest = self.by_reverse(rows)
         number = abs(trace.scalar(scalar))
         square = number if self.definite else total(trace, [a * a for a in rows])
         trace.require(square > RANGE**-2)
         trace.require(square <= RANGE**2)
-        eps = eps_of(trace.precision)
         if not self.definite:
-            trace.require(number > square * limit_of(self.keys, eps))
+            trace.require(number > square * limit)
         for row in rest:
             trace.require(abs(row) <= number * (VERSOR * eps))
         factor = 1.0 / trace.scalar(scalar)
         return [row * (factor * sign) for row, sign in zip(rows, self.reverse, strict=True)]
 
-    def _write_adjugate(self, trace: Trace, rows: Rows) -> list[TracedScalar]:
-        """Return adj / N of rows, which holds where N is clear, and a row that is positive where no step is due.
-
-        See `inverse_of_rows`.
-        """
+    def _adjugates(self, trace: Trace, rows: Rows, limit: float) -> list[TracedScalar]:
+        """Return adj / N of rows, which holds where N is clear, and a row that is positive where no step is due."""
         N, parts = self.adjugate(rows)
         adjugate = [trace.scalar(part) for part in parts]
         size, length = (total(trace, [a * a for a in part]).sqrt() for part in (rows, adjugate))
         trace.require(size > 1 / RANGE)
         trace.require(size <= RANGE)
-        trace.require(abs(trace.scalar(N)) > size * length * max(CLEAR, limit_of(self.keys, eps_of(trace.precision))))
+        trace.require(abs(trace.scalar(N)) > size * length * max(CLEAR, limit))
         power = size
         for _ in range(self.degree - 2):
             power = power * size
         factor = 1.0 / trace.scalar(N)
         return [*(row * factor for row in adjugate), length - power * WELL[self.degree]]
-
-    def versors(self, parts: NDArray[Any]) -> NDArray[Any] | None:
-        """Return the inverses of rows (K, N) if all are versors."""
-        # a look at a few spares the rest where they are not versors
-        return None if not self.always and self.rows.all(parts[:, :FEW]) is None else self.rows.all(parts)
-
-
-def _runs(places: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return the runs of neighboring places."""
-    return [run for run in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1) if len(run)]
 
 
 def _adjugate(metric: Metric, keys: Keys) -> tuple[int, Any, Keys, int]:
@@ -131,12 +121,13 @@ def _adjugate(metric: Metric, keys: Keys) -> tuple[int, Any, Keys, int]:
 
 def inverse_code(metric: Metric, keys: Keys) -> InverseCode | None:
     """Return the code for A of ``keys``, None where more than five vectors occur or no component is a length."""
-    kept_code: Any = metric.plans.get(("inv", keys), False)
-    if kept_code is False:
-        small = keys.size and used_vectors(keys).bit_count() <= MOST
-        kept_code = InverseCode(metric, keys) if small and components_are_lengths(metric) else None
-        keep(metric, ("inv", keys), kept_code)
-    return kept_code
+    code: InverseCode | None = made_once(metric, ("inv", keys), _inverse_code, metric, keys)
+    return code
+
+
+def _inverse_code(metric: Metric, keys: Keys) -> InverseCode | None:
+    small = keys.size and used_vectors(keys).bit_count() <= MOST
+    return InverseCode(metric, keys) if small and components_are_lengths(metric) else None
 
 
 def inverse_of_one(A: MV, rtol: float | None) -> MV | None:
@@ -182,102 +173,29 @@ def limit_of(keys: Keys, eps: float) -> float:
     return 4 * eps * 2 ** ((keys.d + 1) // 2)
 
 
-def versors_of_rows(rows: NDArray[Any], code: InverseCode, limit: float, eps: float, out: NDArray[Any]) -> Any:
-    """Write ~A / (A ~A) for rows (K, N) into ``out``, and return where that is the inverse."""
-    scalar, rest = code.by_reverse(rows)
-    number = np.abs(scalar)
-    definite = code.definite and rows.dtype.kind == "f"
-    square = number if definite else _square(rows)
-    fine = (square > RANGE**-2) & (square <= RANGE**2)
-    if not definite:
-        fine &= number > square * max(limit, 1 / RANGE)
-    for row in rest:
-        fine &= np.abs(row) <= number * (VERSOR * eps)
-    np.multiply(rows, 1 / (scalar if fine.all() else np.where(fine, scalar, 1.0)), out=out)
-    for part in code.negative:
-        np.negative(out[part], out=out[part])
-    return fine
-
-
-def inverse_of_rows(rows: NDArray[Any], code: InverseCode, limit: float, out: NDArray[Any]) -> tuple[Any, Any]:
-    """Write adj / N for rows (K, N) into ``out``; return where that is the inverse, and where Newton's step is due."""
-    size = np.sqrt(_square(rows))
-    N, adjugate = code.adjugate(rows)
-    for k, row in enumerate(adjugate):
-        out[k] = row
-    length = np.sqrt(_square(out))
-    clear = (size > 1 / RANGE) & (size <= RANGE) & (np.abs(N) > size * length * max(CLEAR, limit))
-    power = size
-    for _ in range(code.degree - 2):
-        power = power * size
-    well = length - power * WELL[code.degree] > 0
-    out *= 1 / (N if clear.all() else np.where(clear, N, 1.0))
-    return clear & well, clear & ~well
-
-
-def _square(rows: NDArray[Any]) -> NDArray[np.float64]:
-    """Return Σ |component|² of rows (K, N)."""
-    if rows.dtype.kind == "c":
-        return _square(rows.real) + _square(rows.imag)
-    return sum_of_squares(rows)
-
-
-def closed_inverse(A: MV, rtol: float | None) -> tuple[MV | None, NDArray[np.bool_]]:
-    """Return the inverses that have a closed form, and where they hold; None where there is no formula."""
+def closed_inverse(A: MV) -> tuple[MV | None, NDArray[np.bool_]]:
+    """Return the inverses of real A that have a closed form, and where they hold; None where there is no formula."""
     code = inverse_code(A.algebra.form, A.keys)
-    if code is None or not code.invertible or not A.ndim:  # the general way raises for what has no inverse
+    # the general way raises for what has no inverse
+    if code is None or not code.invertible or not A.ndim or A.dtype.kind == "c":
         return None, np.zeros(A.shape, dtype=bool)
-    by_code = rtol is None and A.dtype == np.float64  # or by NumPy, with its bits
-    if by_code:
-        reverses = code.versors(layout.components(A.coefficients))
-        if reverses is not None:
-            return A.new(code.keys, layout.coefficients(reverses, A.shape)), np.ones(A.shape, dtype=bool)
-    eps = eps_of(A.dtype)
-    limit = _limit(A, rtol)
-    with np.errstate(all="ignore"):
-        parts = layout.components(A.coefficients)
-        parts = parts.astype(np.complex128 if A.dtype.kind == "c" else np.float64, copy=False)
-        values, done = np.empty(parts.shape, dtype=parts.dtype), np.empty(parts.shape[1], dtype=bool)
-        keys = code.keys
-        general = by_code and not code.always
-        if not general:
-            few = parts[:, :4]  # a look at these spares the rest where they are not versors
-            general = not (code.always or versors_of_rows(few, code, limit, eps, np.empty_like(few)).all())
-        for part in () if general else _chunks(parts):
-            done[part] = versors_of_rows(parts[:, part], code, limit, eps, values[:, part])
-            if not (code.always or done[part].all()):
-                general = True
-                break
-        if general:
-            keys = code.adjugate_keys
-            values, done, more = _by_adjugate(parts, code, None if by_code else limit)
-            if more.any():
-                step = newton_step(A.algebra.form, A.keys, keys)
-                better, done[more] = step(parts[:, more].T, values[:, more].T)
-                values[:, more] = better.T
+    versors, adjugates = code.functions(A.dtype)
+    parts = layout.components(A.coefficients).astype(np.float64, copy=False)
+    keys, values, done = code.keys, parts, np.zeros(parts.shape[1], dtype=bool)
+    # a look at a few spares the rest where they are not versors
+    if code.always or versors.all(parts[:, :FEW]) is not None:
+        values, done = versors.marked(parts)
+    if not (code.always or done.all()):
+        keys = code.adjugate_keys
+        rows, clear = adjugates.marked(parts)
+        values, well = rows[:-1], rows[-1] > 0
+        done, more = clear & well, clear & ~well
+        if more.any():
+            step = newton_step(A.algebra.form, A.keys, keys)
+            better, done[more] = step(parts[:, more].T, values[:, more].T)
+            values[:, more] = better.T
     X = A.new(keys, layout.coefficients(values.astype(A.dtype, copy=False), A.shape))
     return X, done.reshape(A.shape)
-
-
-def _chunks(parts: NDArray[Any]) -> list[slice]:
-    return [slice(start, start + CHUNK) for start in range(0, parts.shape[1], CHUNK)]
-
-
-def _by_adjugate(parts: NDArray[Any], code: InverseCode, limit: float | None) -> Any:
-    """Return adj / N for rows (K, N), where that is the inverse, and where Newton's step is due.
-
-    For a ``limit`` of None by the function of rows, for real ones.
-    """
-    if limit is None:
-        rows, clear = code.adjugates.marked(parts)
-        well = rows[-1] > 0
-        return rows[:-1], clear & well, clear & ~well
-    count = parts.shape[1]
-    values, done = np.empty((code.adjugate_keys.size, count), dtype=parts.dtype), np.empty(count, dtype=bool)
-    more = np.empty(count, dtype=bool)
-    for part in _chunks(parts):
-        done[part], more[part] = inverse_of_rows(parts[:, part], code, limit, values[:, part])
-    return values, done, more
 
 
 class NewtonStep:
@@ -317,5 +235,5 @@ def _size(a: NDArray[Any]) -> Any:
 
 def newton_step(metric: Metric, a: Keys, x: Keys) -> NewtonStep:
     """Return the step for these keys, made once."""
-    kept_step: Any = metric.plans.get(("newton", a, x))
-    return keep(metric, ("newton", a, x), NewtonStep(metric, a, x)) if kept_step is None else kept_step
+    step: NewtonStep = made_once(metric, ("newton", a, x), NewtonStep, metric, a, x)
+    return step

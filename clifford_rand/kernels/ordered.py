@@ -25,18 +25,6 @@ def sum_of_rows(rows: NDArray[Any]) -> NDArray[Any]:
     return total
 
 
-def sum_of_squares(rows: NDArray[Any]) -> NDArray[Any]:
-    """Return Σ row² of rows (K, N)."""
-    if rows.shape[1] < LOOP_FROM:
-        return sum_of_rows(rows * rows)
-    total: NDArray[Any] = rows[0] * rows[0]
-    square = np.empty_like(total)
-    for row in rows[1:]:
-        np.multiply(row, row, out=square)
-        total += square
-    return total
-
-
 class OrderedSums:
     """The components of a product table (indptr, left, right, coef), of samples (n_a, N) and (n_b, N), or one."""
 

@@ -12,10 +12,9 @@ from clifford_rand.basis.table import product_table
 from clifford_rand.compiler import loops, rows
 from clifford_rand.compiler.loops import LazyLoop
 from clifford_rand.compiler.rows import RowFunction, table_rows
-from clifford_rand.functions import closed_inverse
-from clifford_rand.functions.closed_inverse import _by_adjugate, inverse_code, limit_of, versors_of_rows
+from clifford_rand.functions.closed_inverse import InverseCode, inverse_code
 from clifford_rand.functions.norms import function_of_rows
-from clifford_rand.functions.scaling import eps_of, safe_range
+from clifford_rand.functions.scaling import safe_range
 from support.refusals import refused
 
 DTYPES = [np.dtype(np.float32), np.dtype(np.float64)]
@@ -150,15 +149,11 @@ def test_full_inverses_of_rows_are_those_of_each_alone(counts):
     values[9:12] = (1 + 0.99 * unit).dense().values + 1e-3 * values[9:12]
     A = alg.multivector(values)
     code = inverse_code(alg.form, A.keys)
-    parts, limit = layout.components(A.coefficients), limit_of(A.keys, eps_of(A.dtype))
-    with np.errstate(all="ignore"):
-        want, done, more = _by_adjugate(parts, code, limit)
-    got, *marks = _by_adjugate(parts, code, None)
-    np.testing.assert_array_equal(marks, [done, more])
+    result, is_clear = code.functions(A.dtype)[1].marked(layout.components(A.coefficients))
+    done, more = is_clear & (result[-1] > 0), is_clear & ~(result[-1] > 0)
     assert list(done[3:6]) == list(more[3:6]) == [False] * 3
     assert done[6:9].all()
     assert more[9:12].all() or alg.d == 2
-    np.testing.assert_allclose(got[:, done], want[:, done], rtol=1e-10, atol=1e-13)
     regular = np.arange(120) != 3
     X = A[regular].inv()
     for i, x in zip(np.flatnonzero(regular), X, strict=True):
@@ -184,14 +179,10 @@ def test_the_function_of_rows_knows_a_versor_as_the_array_code_does(counts):
     if counts == (1, 3, 0):
         parts[:2, 11] = 1, 1  # null: 1 + e12
         assert (alg.e12 * alg.e12)["1"] == 1
-    want = np.empty_like(parts)
-    eps = eps_of(R.dtype)
-    with np.errstate(all="ignore"):
-        is_versor = versors_of_rows(parts, code, limit_of(R.keys, eps), eps, want)
-    got, held = code.rows.marked(parts)
-    np.testing.assert_array_equal(held, is_versor)
+    inverses, held = code.functions(R.dtype)[0].marked(parts)
     np.testing.assert_array_equal(np.flatnonzero(~held), np.arange(3, 12))
-    np.testing.assert_allclose(got[:, held], want[:, held], rtol=1e-14)
+    A = R.new(R.keys, layout.coefficients(parts, (40,)))[held]
+    np.testing.assert_allclose(inverses[:, held].T, ((~A) / (A * ~A)["1"]).coefficients, rtol=1e-13)
 
 
 def test_conditions_of_norms():
@@ -210,7 +201,7 @@ def test_conditions_of_norms():
 
 
 def test_what_is_always_a_versor_needs_no_adjugate(monkeypatch):
-    monkeypatch.setattr(closed_inverse, "_by_adjugate", None)
+    monkeypatch.setattr(InverseCode, "_adjugates", lambda *_, **__: pytest.fail("a vector needs no adjugate"))
     A = cr.Algebra(4, 1).vector(np.random.default_rng(6).standard_normal((30, 5)))
     A = A * cr.Algebra(4, 1).scalar(np.where(np.arange(30) == 7, 1e-30, 1.0))
     assert (A * A.inv()).isclose(1, rtol=1e-12, atol=1e-10).all()
