@@ -39,7 +39,6 @@ def split(B: MV, rtol: float = 1e-9) -> tuple[MV, ...]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> screw = cr.Algebra.pga(3)("e01 + 2.0*e23")
     >>> [str(part.sparse()) for part in screw.bivector_split()]
     ['2.0*e23', '1.0*e01']

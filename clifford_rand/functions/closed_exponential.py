@@ -16,7 +16,7 @@ from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.straight_line import Part, StraightLine
 from clifford_rand.functions.study import APART, cosh_sinhc, cosh_sinhc_of_pair
-from clifford_rand.plans.cost_model import keep
+from clifford_rand.plans.cost_model import made_once
 
 MOST_ROWS = 16  # blades of B for which straight-line code is written
 CHUNK = 8192  # samples at a time: some fifty rows of them stay in the second-level cache
@@ -163,14 +163,15 @@ def _split(square: Part) -> tuple[Part, Part]:
 
 def plane_exponential(metric: Metric, keys: Keys) -> PlaneExponential | None:
     """Return the code for B of ``keys``, None where B² may be more than s + q."""
-    kept_code: Any = metric.plans.get(("exp", keys), False)
-    if kept_code is False:
-        kept_code = None
-        if 0 < keys.size <= MOST_ROWS and keys.grades[0] and metric.is_numeric:
-            candidate = PlaneExponential(metric, keys)
-            kept_code = candidate if candidate.serves else None
-        keep(metric, ("exp", keys), kept_code)
-    return kept_code
+    code: PlaneExponential | None = made_once(metric, ("exp", keys), _plane_exponential, metric, keys)
+    return code
+
+
+def _plane_exponential(metric: Metric, keys: Keys) -> PlaneExponential | None:
+    if not (0 < keys.size <= MOST_ROWS and keys.grades[0] and metric.is_numeric):
+        return None
+    candidate = PlaneExponential(metric, keys)
+    return candidate if candidate.serves else None
 
 
 def exponential_of_one(A: MV) -> MV | None:

@@ -23,7 +23,7 @@ from clifford_rand.functions.closed_exponential import CHUNK, SEPARATE, plane_ex
 from clifford_rand.functions.closed_split import AGREES, DIMENSIONS, UNIT, tangent_code, unit_versors
 from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.study import angle_and_half
-from clifford_rand.plans.cost_model import keep, plan_of
+from clifford_rand.plans.cost_model import made_once, plan_of
 
 MOST = 5  # dimensions in which ⟨R⟩_4 squares to a number
 LOW = -0.9  # S below which B² of one of two planes is summed anew, and 1 + S cancels in Python numbers
@@ -250,73 +250,62 @@ class RotorCode:
 
 def rotor_code(metric: Metric) -> RotorCode:
     """Return the code of a metric, made once."""
-    kept_code = metric.plans.get("rotors")
-    return keep(metric, "rotors", RotorCode(metric)) if kept_code is None else kept_code
+    code: RotorCode = made_once(metric, "rotors", RotorCode, metric)
+    return code
 
 
-def _each_chunk(R: MV, kept: Any, root: bool) -> tuple[Any, Any]:
-    """Return the rows of the logarithms, scales first, or of the roots, and the mask of where they hold."""
+def _code(metric: Metric) -> Any:
+    return rotor_code(metric) if metric.d <= MOST else tangent_code(metric)
+
+
+def _closed_rows(R: MV, kept: Any, root: bool) -> tuple[Rows | None, NDArray[np.bool_]]:
+    """Return the rows (M, N) of log s and the bivectors, or of the roots, and where they hold; None for no formula."""
     d = R.algebra.d
-    code: Any = rotor_code(R.algebra.form) if d <= MOST else tangent_code(R.algebra.form)
-    parts = layout.components(R.on_keys(code.even).coefficients)
+    if d > DIMENSIONS or not R.algebra.form.is_numeric:
+        return None, np.zeros(R.shape, dtype=bool)
+    code, eps = _code(R.algebra.form), float(np.finfo(kept).eps)
+    even = R.on_keys(code.even).coefficients
+    if not R.ndim and 1 < d <= MOST:
+        values_and_scale = code.of_one(even.tolist(), eps, root)
+        if values_and_scale is not None:
+            values, scale = values_and_scale
+            rows = [x * math.sqrt(scale) for x in values] if root else [math.log(scale), *values]
+            return np.array(rows, dtype=kept)[:, None], np.ones((), dtype=bool)
+    parts = layout.components(even)
     result = np.empty((code.even.size if root else 1 + code.bivectors.size, parts.shape[1]), dtype=kept)
     fine = np.empty(parts.shape[1], dtype=bool)
-    eps = float(np.finfo(kept).eps)
+    work = code.sqrt if root else code.log
     with np.errstate(all="ignore"):
         for start in range(0, len(fine), CHUNK):
             part = slice(start, start + CHUNK)
-            work = code.sqrt if root else code.log
             result[:, part], fine[part] = work(parts[:, part].astype(np.float64), eps, R)
-    return result, fine
+    return result if fine.any() or not len(fine) else None, fine.reshape(R.shape)
 
 
 def closed_form(R: MV, kept: Any) -> tuple[MV | None, NDArray[np.bool_]]:
     """Return the logarithms that have a closed form, and a mask of where they hold; None for no formula."""
+    rows, fine = _closed_rows(R, kept, root=False)
+    if rows is None:
+        return None, fine
     d = R.algebra.d
-    if d > DIMENSIONS or not R.algebra.form.is_numeric:
-        return None, np.zeros(R.shape, dtype=bool)
-    if not R.ndim and 1 < d <= MOST:
-        code = rotor_code(R.algebra.form)
-        rows = code.of_one(R.on_keys(code.even).coefficients.tolist(), float(np.finfo(kept).eps), root=False)
-        if rows is not None:
-            F, scale = rows
-            if scale == 1.0:
-                return R.new(code.bivectors, np.array(F, dtype=kept)), np.ones((), dtype=bool)
-            keys = keys_of_grades(d, (0, 2))
-            return R.new(keys, np.array([math.log(scale), *F], dtype=kept)), np.ones((), dtype=bool)
-    F, fine = _each_chunk(R, kept, root=False)
-    if not fine.any() and len(fine):
-        return None, fine.reshape(R.shape)
-    first = 0 if F[0][fine].any() or d < 2 else 1
-    keys = keys_of_grades(d, ((0,) if not first else ()) + ((2,) if d > 1 else ()))
-    return R.new(keys, layout.coefficients(F[first:], R.shape)), fine.reshape(R.shape)
-
-
-def closed_bivector(R: MV, eps: float) -> Rows | None:
-    """Return B of the closed form for one unit even versor, however far exp(B) is from it; None if infinite."""
-    d = R.algebra.d
-    if not 1 < d <= DIMENSIONS:
-        return None
-    code: Any = rotor_code(R.algebra.form) if d <= MOST else tangent_code(R.algebra.form)
-    with np.errstate(all="ignore"):
-        rows, _ = code.log(R.on_keys(code.even).coefficients[:, None].copy(), eps, R)
-    return np.asarray(rows[1:, 0]) if np.isfinite(rows).all() and rows[1:].any() else None
+    has_scale = bool(d < 2 or rows[0][fine.reshape(-1)].any())
+    keys = keys_of_grades(d, (0,) * has_scale + ((2,) if d > 1 else ()))
+    return R.new(keys, layout.coefficients(rows if has_scale else rows[1:], R.shape)), fine
 
 
 def closed_root(R: MV, kept: Any) -> tuple[MV | None, NDArray[np.bool_]]:
     """Return the roots of real even R, d ≤ 6, in ``kept``, and a mask of where they hold; None for no formula."""
-    d = R.algebra.d
-    if d > DIMENSIONS or not R.algebra.form.is_numeric:
-        return None, np.zeros(R.shape, dtype=bool)
-    if not R.ndim and d <= MOST:
-        code = rotor_code(R.algebra.form)
-        rows = code.of_one(R.on_keys(code.even).coefficients.tolist(), float(np.finfo(kept).eps), root=True)
-        if rows is not None:
-            values = np.array(rows[0], dtype=kept)
-            return R.new(code.even, values * math.sqrt(rows[1])), np.ones((), dtype=bool)
-    root, fine = _each_chunk(R, kept, root=True)
-    if not fine.any() and len(fine):
-        return None, fine.reshape(R.shape)
-    return R.new(keys_of_grades(d, tuple(range(0, d + 1, 2))), layout.coefficients(root, R.shape)), fine.reshape(
-        R.shape
-    )
+    rows, fine = _closed_rows(R, kept, root=True)
+    if rows is None:
+        return None, fine
+    return R.new(_code(R.algebra.form).even, layout.coefficients(rows, R.shape)), fine
+
+
+def closed_bivector(R: MV, eps: float) -> Rows | None:
+    """Return B of the closed form for one unit even versor, however far exp(B) is from it; None if infinite."""
+    if not 1 < R.algebra.d <= DIMENSIONS:
+        return None
+    code = _code(R.algebra.form)
+    with np.errstate(all="ignore"):
+        rows, _ = code.log(R.on_keys(code.even).coefficients[:, None].copy(), eps, R)
+    return np.asarray(rows[1:, 0]) if np.isfinite(rows).all() and rows[1:].any() else None

@@ -24,7 +24,7 @@ from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.closed_exponential import SEPARATE
 from clifford_rand.functions.straight_line import StraightLine
-from clifford_rand.plans.cost_model import keep, plan_of
+from clifford_rand.plans.cost_model import made_once, plan_of
 
 MOST = 6  # dimensions
 SIMPLE = 1e-12  # B∧B, relative to B², below which B is one plane
@@ -157,8 +157,8 @@ def _largest(rows: Any, like: Rows) -> Rows:
 
 def split_code(metric: Metric) -> SplitCode:
     """Return the code of a metric, made once."""
-    kept_code: Any = metric.plans.get("split")
-    return keep(metric, "split", SplitCode(metric)) if kept_code is None else kept_code
+    code: SplitCode = made_once(metric, "split", SplitCode, metric)
+    return code
 
 
 # ---- log R and √R of rotors in six dimensions: R = s (1 + T1)(1 + T2)(1 + T3) with commuting simple T_i
@@ -261,5 +261,5 @@ class TangentCode:
 
 def tangent_code(metric: Metric) -> TangentCode:
     """Return the code of a metric, made once."""
-    kept_code: Any = metric.plans.get("tangents")
-    return keep(metric, "tangents", TangentCode(metric)) if kept_code is None else kept_code
+    code: TangentCode = made_once(metric, "tangents", TangentCode, metric)
+    return code

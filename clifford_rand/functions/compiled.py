@@ -133,7 +133,6 @@ def lambdify(A: Any, *arguments: Any, backend: str = "numpy") -> CompiledFunctio
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(2)
     >>> a, b = alg.symbols("a", grades=1), alg.symbols("b", grades=1)
     >>> product = (a * b).lambdify(a, b)

@@ -5,6 +5,7 @@ a, b = σ ± √s, over a batch at once. Any other A goes through the eigenvalue
 sin Y = A and so on: Y and A commute, so it is that of numbers. There sin Y is compared with A before Y is returned.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,6 @@ from clifford_rand.functions.spectral import (
     ACCEPTED,
     ROUNDING,
     InverseFunction,
-    Pair,
     by_two_eigenvalues,
     closed_keys,
     improved,
@@ -31,88 +31,56 @@ from clifford_rand.functions.unit_form import unit_form
 Array = NDArray[np.complex128]
 
 
-def _over_cosine(A: MV, C: MV, S: MV) -> MV:
-    return (A - S) * C.inv()
-
-
-def _over_sine(A: MV, C: MV, S: MV) -> MV:
-    return (A - C) * S.inv()
-
-
-def _of_tangent(A: MV, C: MV, S: MV) -> MV:
-    return (A * C - S) * C  # (A - S/C) C²
-
-
-def _circular(Y: MV, owner: str) -> Pair:
-    return cosh_sinh(Y, -1, owner)
-
-
-def _hyperbolic(Y: MV, owner: str) -> Pair:
-    return cosh_sinh(Y, 1, owner)
-
-
-def _sine(C: MV, S: MV) -> MV:
-    return S
-
-
-def _cosine(C: MV, S: MV) -> MV:
-    return C
-
-
-def _tangent(C: MV, S: MV) -> MV:
-    return S * C.inv()
-
-
 def _over(root: Any, slope: Any) -> Any:
     """Return 1/root with the sign of 1/slope, which is the same but for rounding, and on a cut but for its side."""
     return np.where((root * np.conj(slope)).real < 0, -1, 1) / root
 
 
 _OFF_CUT = "with a basis of eigenvectors where eigenvalues are imaginary and beyond -i or i"
+_CIRCULAR, _HYPERBOLIC = partial(cosh_sinh, sign=-1), partial(cosh_sinh, sign=1)
+# sin Y = A, Y ↦ Y + (A - sin Y)/cos Y, and tan Y = A, Y ↦ Y + (A - tan Y) cos² Y, with C and S of Y for cos and sin
+_SINE = (lambda C, S: S, lambda A, C, S: (A - S) * C.inv())
+_COSINE = (lambda C, S: C, lambda A, C, S: (A - C) * S.inv())
+_TANGENT = (lambda C, S: S * C.inv(), lambda A, C, S: (A * C - S) * C)
 _INVERSES = {
     "arcsin": InverseFunction(
         np.arcsin,
         lambda z: _over(np.sqrt((1 - z) * (1 + z)), np.cos(np.arcsin(z + 0))),
         (1, -1),
-        _circular,
-        _sine,
-        _over_cosine,
+        _CIRCULAR,
+        *_SINE,
         "without a real eigenvalue beyond -1 or 1",
     ),
     "arctan": InverseFunction(
         np.arctan,
         lambda z: 1 / ((1 + 1j * z) * (1 - 1j * z)),
         (1j, -1j),
-        _circular,
-        _tangent,
-        _of_tangent,
+        _CIRCULAR,
+        *_TANGENT,
         f"without the eigenvalues i and -i, and {_OFF_CUT}",
     ),
     "arcsinh": InverseFunction(
         np.arcsinh,
         lambda z: _over(np.sqrt((1 + 1j * z) * (1 - 1j * z)), np.cosh(np.arcsinh(z + 0))),
         (1j, -1j),
-        _hyperbolic,
-        _sine,
-        _over_cosine,
+        _HYPERBOLIC,
+        *_SINE,
         _OFF_CUT,
     ),
     "arccosh": InverseFunction(
         np.arccosh,
         lambda z: _over(np.sqrt(z - 1) * np.sqrt(z + 1), np.sinh(np.arccosh(z + 0))),
         (1, -1),
-        _hyperbolic,
-        _cosine,
-        _over_sine,
+        _HYPERBOLIC,
+        *_COSINE,
         "without a real eigenvalue below 1",
     ),
     "arctanh": InverseFunction(
         np.arctanh,
         lambda z: 1 / ((1 - z) * (1 + z)),
         (1, -1),
-        _hyperbolic,
-        _tangent,
-        _of_tangent,
+        _HYPERBOLIC,
+        *_TANGENT,
         "without a real eigenvalue at or beyond -1 or 1",
     ),
 }
@@ -134,7 +102,6 @@ def arcsin(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> A = alg("0.1 + 0.5*e1 + 0.2*e23")
     >>> A.arcsin().sin().isclose(A), alg.e1.arcsin().isclose(3.141592653589793 / 2 * alg.e1)
@@ -148,7 +115,6 @@ def arccos(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> A = cr.Algebra(3)("0.1 + 0.5*e1 + 0.2*e23")
     >>> A.arccos().cos().isclose(A)
     True
@@ -171,7 +137,6 @@ def arctan(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> A = cr.Algebra(3)("2 + 5*e1 + 0.2*e23")
     >>> A.arctan().tan().isclose(A)
     True
@@ -184,7 +149,6 @@ def arcsinh(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> A = cr.Algebra(3)("2 + 5*e1 + 0.2*e23")
     >>> A.arcsinh().sinh().isclose(A)
     True
@@ -202,7 +166,6 @@ def arccosh(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> A = cr.Algebra(3)("3 + 0.5*e1 + 0.2*e23")
     >>> A.arccosh().cosh().isclose(A)
     True
@@ -220,7 +183,6 @@ def arctanh(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> A = cr.Algebra(3)("0.1 + 0.5*e1 + 2*e23")
     >>> A.arctanh().tanh().isclose(A)
     True
@@ -273,14 +235,12 @@ def _closed(A: MV, inverse: InverseFunction, owner: str) -> MV | None:
         return None
     scalars = values_on_keys[1][..., 0]
     # f changes by the root of a rounding at a branch point
-    rounding = np.sqrt(
-        2 * ROUNDING * np.maximum(1, np.abs(A.coefficients).max(axis=-1, initial=0))
-    )  # at a branch point
+    rounding = np.sqrt(2 * ROUNDING * np.maximum(1, np.abs(A.coefficients).max(axis=-1, initial=0)))
     if A.dtype.kind == "f" and (np.abs(scalars.imag) > rounding * np.maximum(1, np.abs(scalars))).any():
         raise _undefined(inverse, owner, A)
     keys, values = values_on_keys[0], _checked(values_on_keys[1], A, inverse, owner)
     # an odd function of an A without a scalar part has none
-    if A.keys.find(0) < 0 and not values[..., 0].any():  # odd functions, off their cuts
+    if A.keys.find(0) < 0 and not values[..., 0].any():
         return A.new(without_first(keys), layout.own(values[..., 1:]))
     return A.new(keys, layout.own(values))
 

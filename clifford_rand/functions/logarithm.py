@@ -61,7 +61,6 @@ def log(R: MV, owner: str = "log") -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(4)
     >>> B = 0.5 * alg.e12 + 0.25 * alg.e34
     >>> B.exp().log().isclose(B)
@@ -85,7 +84,6 @@ def sqrt(R: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> Q = (alg.e2 * (alg.e1 + 0.0)).sqrt()
     >>> (Q * Q).isclose(alg.e21), Q.isclose((1 - alg.e12) / 2**0.5)

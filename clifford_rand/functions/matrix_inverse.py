@@ -1,9 +1,9 @@
 """The inverse of one multivector through its matrix: coefficients to entries, LAPACK, and back, as products of arrays.
 
-Without null vectors the matrices are those of `kernels.representation`. With them A = Σ_u e_u A_u over the products e_u
-of null vectors, and the matrix of left multiplication has the blocks (u ∪ v, v) = ± M(A_u), involuted where |v| is odd.
-Its first column of blocks is A itself, so that column of the inverse is the inverse. The blocks on the diagonal are
-M = D, the others N, nilpotent, and the inverse is Y - Y N Y + Y N Y N Y - …, Y = D⁻¹: a term more for each null vector.
+The matrices are those of `spectral.matrices`. With null vectors A = Σ_u e_u A_u over the products e_u of these, and the
+matrix of left multiplication has the blocks (u ∪ v, v) = ± M(A_u), involuted where |v| is odd. Its first column of
+blocks is A itself, so that column of the inverse is the inverse. The blocks on the diagonal are M = D, the others N,
+nilpotent, and the inverse is Y - Y N Y + Y N Y N Y - …, Y = D⁻¹: a term more for each null vector.
 """
 
 import math
@@ -16,9 +16,9 @@ from clifford_rand._typing import MV
 from clifford_rand.basis.keys import Keys, dense_keys
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import reverse_is_negative
+from clifford_rand.functions.spectral import coefficients, matrices
 from clifford_rand.functions.unit_form import unit_form, used_vectors
-from clifford_rand.kernels.representation import from_matrices, representation_of, to_matrices
-from clifford_rand.plans.cost_model import keep
+from clifford_rand.plans.cost_model import made_once
 
 MOST = 7  # basis vectors that occur
 LARGEST = 2**16  # numbers of the map from coefficients to entries: half a megabyte, second-level cache
@@ -37,12 +37,18 @@ class MatrixInverse:
         d = small.algebra.d
         dense = np.zeros((A.keys.size, 1 << d))
         dense[:, small.keys.masks] = small.coefficients
-        matrices = _left_multiplications(dense, form.signature, form.null)
-        self.shape = matrices.shape[1:]
-        self.null, self.column = form.null, self.shape[-1] >> form.null
+        M = matrices(dense, form.signature)
+        size = M.shape[-1] >> form.null
+        on_diagonal = np.kron(np.eye(1 << form.null), np.ones((size, size)))
+        kinds = np.stack([M * on_diagonal, M * (1 - on_diagonal)], axis=1) if form.null else M[:, None]
+        self.shape = kinds.shape[1:]
+        self.null, self.column = form.null, size
         self.weight = self.shape[-3] * self.column  # squared entries for one squared coefficient
-        entries = matrices.reshape(A.keys.size, -1)
-        columns = _coefficients_of_columns(form.signature, form.null)
+        entries = np.ascontiguousarray(kinds).reshape(A.keys.size, -1)
+        n = self.shape[-3] * M.shape[-1] * size
+        columns_of_blocks = np.zeros((n, *self.shape[-3:]), dtype=np.complex128)
+        columns_of_blocks[..., :size] = np.eye(n).reshape(n, *self.shape[-3:-1], size)
+        columns = coefficients(columns_of_blocks, form.signature)
         inverse = form.give(small.new(dense_keys(d), columns.real[:, dense_keys(d).masks]), A)
         imaginary = form.give(small.new(dense_keys(d), columns.imag[:, dense_keys(d).masks]), A)
         kept = inverse.grade(*inverse_grades(A.keys, A.algebra.d))
@@ -62,9 +68,9 @@ class MatrixInverse:
         """
         to, back = self.maps[a.dtype.kind]
         # the blocks on the diagonal, and the nilpotent ones
-        matrices = a.dot(to).view(np.complex128).reshape(self.shape)
+        blocks = a.dot(to).view(np.complex128).reshape(self.shape)
         try:
-            inverse = np.linalg.inv(matrices[0])
+            inverse = np.linalg.inv(blocks[0])
         except np.linalg.LinAlgError:
             return None
         column = inverse[..., : self.column]
@@ -72,51 +78,17 @@ class MatrixInverse:
             term = column = column.copy()
             for _ in range(self.null):
                 # Y - Y N Y + Y N Y N Y - …: one term more for each null vector
-                term = -inverse @ (matrices[1] @ term)
+                term = -inverse @ (blocks[1] @ term)
                 column += term
         entries = np.ascontiguousarray(column).reshape(-1)
         return entries.view(back.dtype).dot(back), np.vdot(entries, entries).real / self.weight
 
 
-def _left_multiplications(dense: NDArray[Any], signature: tuple[int, ...], null: int) -> NDArray[np.complex128]:
-    """Return the matrices of n multivectors (n, 2^d), in the order of their masks.
-
-    The shape is (n, 2, blocks, N, N), blocks on the diagonal and the others apart; (n, 1, …) without null vectors.
-    """
-    tables = representation_of(signature[null:])
-    live = np.arange(1 << tables.d)
-    involution = np.where(np.bitwise_count(live) % 2 == 1, -1.0, 1.0)
-    parts = [dense[:, u :: 1 << null] for u in range(1 << null)]
-    first = [to_matrices(part, tables) for part in parts]
-    involuted = [to_matrices(part * involution, tables) for part in parts]
-    n, blocks, size = first[0].shape[:3]
-    kinds = ("diagonal", "nilpotent") if null else ("diagonal",)
-    M = np.zeros((n, len(kinds), blocks, 1 << null, size, 1 << null, size), dtype=np.complex128)
-    for v in range(1 << null):
-        for u in range(1 << null):
-            if not u & v:
-                # e_u e_v = ± e_{u ∪ v}: the sign of the permutation
-                swaps = sum((u >> (i + 1)).bit_count() for i in range(null) if v >> i & 1)
-                block = (involuted if v.bit_count() % 2 else first)[u]
-                M[:, 1 if u else 0, :, u | v, :, v, :] = -block if swaps % 2 else block
-    return M.reshape(n, len(kinds), blocks, size << null, size << null)
-
-
-def _coefficients_of_columns(signature: tuple[int, ...], null: int) -> NDArray[np.complex128]:
-    """Return the coefficients (E, 2^d), in the order of their masks, of the E entries of the first column of blocks."""
-    tables = representation_of(signature[null:])
-    blocks, size = 1 + tables.d % 2, 1 << tables.m
-    units = np.eye(blocks * (size << null) * size).reshape(-1, blocks, 1 << null, size, size)
-    parts = from_matrices(np.moveaxis(units, 2, 1).astype(np.complex128), tables)  # (E, 2^null, 2^live)
-    return np.asarray(np.swapaxes(parts, 1, 2).reshape(len(units), -1))
-
-
 def _plan_of(A: MV) -> MatrixInverse | None:
     """Return the maps for the keys of ``A``, None where they would be too large."""
-    metric = A.algebra.form
-    plan: Any = metric.plans.get(("inv by matrix", A.keys), False)
-    if plan is False:
-        plan = keep(metric, ("inv by matrix", A.keys), MatrixInverse(A) if _fits(A) else None)
+    plan: MatrixInverse | None = made_once(
+        A.algebra.form, ("inv by matrix", A.keys), lambda: MatrixInverse(A) if _fits(A) else None
+    )
     return plan
 
 

@@ -25,7 +25,7 @@ from clifford_rand.functions.scaling import (
     weights_of,
 )
 from clifford_rand.functions.study import inverse_root
-from clifford_rand.plans.cost_model import keep
+from clifford_rand.plans.cost_model import made_once
 
 LARGEST_STUDY = 128  # components from which the product A ~A costs more than all the rest of a normalization
 FEW = 64  # components that a Python loop in C sums up sooner than NumPy, its warnings held back
@@ -41,7 +41,6 @@ def norm_squared(A: MV) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> float(cr.Algebra(3)("3.0*e1 + 4.0*e23").norm_squared()), int(cr.Algebra(1, 1).e2.norm_squared())
     (25.0, -1)
     """
@@ -71,7 +70,6 @@ def norm(A: MV) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> float(alg("3*e1 + 4*e23").norm()), float((1e200 * alg.e12).norm())
     (5.0, 1e+200)
@@ -119,7 +117,6 @@ def normalized(A: MV, rtol: float | None = None) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.Algebra(3)("3*e1 + 4*e2").normalized()
     0.6*e1 + 0.8*e2
     >>> M = cr.Algebra.pga(3)("2 + e12 + e03 + 0.1*e0123").normalized()
@@ -196,12 +193,13 @@ def _by_code(A: MV, name: str) -> NDArray[Any] | None:
     """Return the norms (1, N), or the rows divided by them, None where there is none or its conditions fail."""
     metric, array = A.algebra.form, A.coefficients
     key = (name, A.keys, array.dtype)
-    code: Any = metric.plans.get(key, False)
-    if code is False:
-        squares = _squares(metric, A.keys, array.dtype)
-        code = None if squares is None or not squares.any() else function_of_rows(squares.tolist(), name != "norm")
-        keep(metric, key, code)
+    code = made_once(metric, key, _code_of, metric, A.keys, array.dtype, name != "norm")
     return None if code is None or not array.size else code.all(layout.components(array))
+
+
+def _code_of(metric: Metric, keys: Keys, dtype: np.dtype, divided: bool) -> RowFunction | None:
+    squares = _squares(metric, keys, dtype)
+    return None if squares is None or not squares.any() else function_of_rows(squares.tolist(), divided)
 
 
 def function_of_rows(squares: list[Any], divided: bool) -> RowFunction:
@@ -245,10 +243,9 @@ def _sums(A: MV) -> tuple[Any, Any] | None:
 
 def _squares(metric: Metric, keys: Keys, dtype: np.dtype) -> NDArray[Any] | None:
     """Return inner(S, S) of every blade S; None unless the metric has 1, -1 and 0 alone."""
-    key = ("squares", keys, dtype)
-    weights: NDArray[Any] | None = metric.plans.get(key)
-    if weights is None and metric.is_unit:
-        weights = keep(metric, key, metric.weight(keys.masks).astype(dtype))
+    if not metric.is_unit:
+        return None
+    weights: NDArray[Any] = made_once(metric, ("squares", keys, dtype), lambda: metric.weight(keys.masks).astype(dtype))
     return weights
 
 

@@ -25,7 +25,6 @@ def outerexp(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(4)
     >>> (2.0 * alg.e12 + 3 * alg.e34).outerexp()
     1.0 + 2.0*e12 + 3.0*e34 + 6.0*e1234
@@ -39,7 +38,6 @@ def outersin(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(6)
     >>> (1.0 * alg.e12 + alg.e34 + alg.e56).outersin()
     1.0*e12 + 1.0*e34 + 1.0*e56 + 1.0*e123456
@@ -52,7 +50,6 @@ def outercos(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(4)
     >>> (2.0 * alg.e12 + 3 * alg.e34).outercos()
     1.0 + 6.0*e1234
@@ -70,7 +67,6 @@ def outertan(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.Algebra(3).e12.outertan()
     1.0*e12
     """

@@ -23,7 +23,6 @@ from clifford_rand.functions.spectral import (
     ROUNDING,
     Array,
     InverseFunction,
-    Pair,
     by_two_eigenvalues,
     closed_keys,
     coefficients,
@@ -40,20 +39,12 @@ LARGEST_FULL = 6  # basis vectors among which J is sought: all, or those of A an
 TRIES = 40  # random multivectors that commute with A: if some have no real eigenvalue, one in four or more has none
 
 
-def _exponentials(Y: MV, owner: str) -> Pair:
-    return exponential(Y), exponential(-Y)
-
-
-def _itself(Y: MV, owner: str) -> Pair:
-    return Y, Y
-
-
 _FUNCTIONS = {
     "log": InverseFunction(
         np.log,
         lambda z: 1 / z,
         (0,),
-        _exponentials,
+        lambda Y, owner: (exponential(Y), exponential(-Y)),
         lambda E, F: E,
         lambda A, E, F: A * F - 1,
         "without the eigenvalue 0",
@@ -62,7 +53,7 @@ _FUNCTIONS = {
         np.sqrt,
         lambda z: 0.5 / np.sqrt(z),
         (0,),
-        _itself,
+        lambda Y, owner: (Y, Y),
         lambda Y, Z: Y * Z,
         lambda A, Y, Z: (A * Y.inv() - Y) / 2,
         "whose eigenvalue 0 has a basis of eigenvectors",

@@ -186,22 +186,13 @@ def working_dtype(mv: MV, owner: str) -> np.dtype:
 
 
 class Frame:
-    """An orthonormal frame: its algebra, the squares ``signs`` (d,), and the way from coefficients to it and back."""
+    """The unit algebra of all basis vectors: their squares ``signs`` (d,), the way from coefficients and back."""
 
     def __init__(self, algebra: Any) -> None:
-        metric = algebra.form
-        self.d = d = metric.d
-        self.change: NDArray[np.float64] | None = None
-        self.algebra = algebra
-        if metric.is_unit:
-            diagonal = metric.diagonal
-        else:
-            unit, self.change = metric.congruence
-            diagonal = unit.diagonal
-            self.inverse = np.linalg.inv(self.change)
-            self.algebra = type(algebra)(signature=diagonal.tolist())
-        assert diagonal is not None
-        self.signs: NDArray[np.float64] = diagonal.astype(np.float64)
+        self.d = d = algebra.d
+        self._form = _form(algebra, (1 << d) - 1)
+        self.algebra = self._form.algebra
+        self.signs: NDArray[np.float64] = np.array(self._form.signature, dtype=np.float64)
         self.live = np.flatnonzero(self.signs)
         self.null = np.flatnonzero(self.signs == 0)
         self.even = keys_of_grades(d, tuple(range(0, d + 1, 2)))
@@ -210,20 +201,11 @@ class Frame:
 
     def enter(self, mv: MV, keys: Any, dtype: Any) -> MV:
         """Return ``mv``, whose blades are all in ``keys``, in this frame."""
-        values = mv.on_keys(keys).coefficients.astype(dtype)
-        if self.change is not None:
-            values = self._move(values, keys, self.change.T)
-        return self.algebra.new(keys, values)
+        return self._form.take(mv).on_keys(keys).astype(dtype)
 
     def leave(self, mv: MV, like: MV, dtype: Any) -> MV:
         """Return ``mv`` in the basis of the algebra of ``like``."""
-        values = mv.coefficients
-        if self.change is not None:
-            values = self._move(values, mv.keys, self.inverse.T)
-        return like.new(mv.keys, values.astype(dtype))
-
-    def _move(self, values: Array, keys: Any, F: Array) -> Array:
-        return move_components(values, keys.masks, F, keys.masks)
+        return self._form.give(mv, like).on_keys(mv.keys).astype(dtype)
 
     # ---- bivectors as matrices
 
@@ -234,13 +216,16 @@ class Frame:
         return b - b.T
 
     def from_action(self, L: Array) -> Array:
-        """Return the bivector B with x ↦ Bx - xB = L x, L = 2 b diag(g), less its blades of two null vectors (zero)."""
+        """Return the bivectors B with x ↦ Bx - xB = L x, L = 2 b diag(g), less their blades of two null vectors (zero).
+
+        L is (..., d, d), B (..., d(d-1)/2).
+        """
         size = np.abs(self.signs)
         # b_ij is in L_ij and L_ji, but for null vectors in one of them
         weight = np.maximum(size + size[:, None], 1)
         scaled = L * self.signs / 2
-        b = (scaled - scaled.T) / weight
-        return np.asarray(b[self.upper])
+        b = (scaled - np.swapaxes(scaled, -1, -2)) / weight
+        return np.asarray(b[..., self.upper[0], self.upper[1]])
 
     def bivector(self, B: Array) -> Any:
         """Return the multivector with bivector coefficients B."""

@@ -50,7 +50,6 @@ def geometric_derivative(F: Any, x: Any, *, rule: str = "gp", side: str = "left"
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> x = alg.symbols("x", grades=1)
     >>> cr.geometric_derivative(x * x, x)

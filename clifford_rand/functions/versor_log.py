@@ -1,5 +1,6 @@
 """The logarithm of one even versor in so(G): candidates of the bivector, improved by Gauss-Newton steps."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,17 +22,13 @@ _STEPS = 6  # Newton: quadratic, and exact after three in null directions
 
 def log_of_one(frame: Frame, values: Array, eps: float) -> tuple[Any, Array] | None:
     """Return log s and B of one even element by its coefficients in an orthonormal frame; None if none is found."""
-    largest = np.abs(values).max(initial=0.0)
-    R = frame.algebra.new(frame.even, values / largest if largest else values)
-    # R ~R is a positive number of a versor to round-off
-    square = (R * ~R).coefficients
-    size = float((np.abs(R.coefficients) ** 2).sum())
-    squared = square[0].real
-    if not largest or squared <= 64 * eps * size or np.abs(square[1:]).max(initial=0.0) > _tolerance(eps) * size:
+    columns, size, shift, is_versor = unit_versors(values[:, None], _number(frame), eps)
+    R = frame.algebra.new(frame.even, columns[:, 0].copy())
+    # R ~R is a number of a versor to round-off
+    if not is_versor[0] or np.abs((R * ~R).coefficients[1:]).max(initial=0.0) > _tolerance(eps) * size[0]:
         return None
-    # within the rounding of A ~A no scale is seen, and to divide by it would only spoil a large boost
-    unit = bool(largest < 1e100 and abs(squared * largest**2 - 1) <= 64 * eps * size * largest**2)
-    R = R * largest if unit else R / np.sqrt(squared)
+    # within the rounding of A ~A no scale is seen
+    unit = not shift[0]
     scale = float(np.abs(R.coefficients).max())
     best: Any = None
     least = np.inf
@@ -46,8 +43,17 @@ def log_of_one(frame: Frame, values: Array, eps: float) -> tuple[Any, Array] | N
         limit = _rounding(frame, best[1], eps)
     if best is None or not least <= limit:
         return None
-    shift, B = best
-    return (0.0 if unit else float(np.log(largest) + np.log(squared) / 2) + shift), B
+    return float(shift[0]) + best[0], best[1]
+
+
+def _number(frame: Frame) -> Callable[[Array], Array]:
+    """Return the function R ~R of rows (K, n), for what is a number of versors."""
+
+    def number(rows: Array) -> Array:
+        R = frame.algebra.new(frame.even, rows.T.copy())
+        return np.asarray((R * ~R).coefficients[:, 0])
+
+    return number
 
 
 def _tolerance(eps: float) -> float:
@@ -235,11 +241,7 @@ def planes_log(frame: Frame, values: Array, eps: float) -> tuple[Array, Array, N
 
 
 def _by_mix(frame: Frame, values: Array, eps: float, mix: float) -> tuple[Array, Array, NDArray[np.bool_]]:
-    def number(rows: Array) -> Array:
-        R = frame.algebra.new(frame.even, rows.T)
-        return np.asarray((R * ~R).coefficients[:, 0])
-
-    columns, _, scales, fine = unit_versors(values.T, number, eps)
+    columns, _, scales, fine = unit_versors(values.T, _number(frame), eps)
     rows = columns.T
     R = frame.algebra.new(frame.even, rows[:, None])
     vectors = frame.algebra.vector(np.eye(frame.d))
@@ -248,7 +250,7 @@ def _by_mix(frame: Frame, values: Array, eps: float, mix: float) -> tuple[Array,
     fine &= np.abs(angles).max(axis=1) < np.pi - STRAIGHT
     # L = Σ iθ v v*
     L = np.einsum("nij,nj,nkj->nik", V, 1j * angles, V.conj()).real
-    B = _bivectors(frame, L)
+    B = frame.from_action(L)
     image = exp_by_planes(frame, B)
     # exp(B) is R or -R, as both turn vectors alike
     opposite = ((image - rows) ** 2).sum(axis=1) > ((image + rows) ** 2).sum(axis=1)
@@ -257,7 +259,7 @@ def _by_mix(frame: Frame, values: Array, eps: float, mix: float) -> tuple[Array,
         v = np.take_along_axis(V, most[:, None, None], axis=2)[:, :, 0]
         turn = -4 * np.pi * (1j * v[:, :, None] * v[:, None].conj()).real
         fine &= ~opposite | (angles.max(axis=1) > STRAIGHT)
-        B = np.where(opposite[:, None], _bivectors(frame, L + turn), B)
+        B = np.where(opposite[:, None], frame.from_action(L + turn), B)
         image = exp_by_planes(frame, B)
     fine &= np.abs(image - rows).max(axis=1) <= AGREES * eps * np.abs(rows).max(axis=1)
     return np.where(fine, scales, 0.0), B, fine
@@ -269,12 +271,6 @@ def _angles(M: Array, mix: float) -> tuple[Array, Array]:
     _, V = np.linalg.eigh(0.5j * (M - turned) + 0.5 * mix * (M + turned))
     values: Any = np.einsum("nji,njk,nki->ni", V.conj(), M, V)
     return np.angle(values), V
-
-
-def _bivectors(frame: Frame, L: Array) -> Array:
-    """Return the bivectors (n, d(d-1)/2) with the actions L (n, d, d) on vectors: see `Frame.from_action`."""
-    scaled = L * frame.signs / 4
-    return np.asarray((scaled - np.swapaxes(scaled, -1, -2))[:, frame.upper[0], frame.upper[1]])
 
 
 def exp_by_planes(frame: Frame, B: Array) -> Array:

@@ -252,62 +252,37 @@ def array_equal(A: Any, B: Any, equal_nan: bool = False) -> bool:
 # ---- shapes, other batches of the same kind, parts of complex coefficients
 
 
-def _shape(A: Any) -> tuple[int, ...]:
-    return tuple(A.shape)
-
-
-def _ndim(A: Any) -> int:
-    return int(A.ndim)
-
-
 def _size(A: Any, axis: int | None = None) -> int:
     return int(np.prod(A.shape)) if axis is None else int(A.shape[axis])
 
 
-def _filled(A: Any, value: Any, dtype: Any, shape: Any) -> Any:
-    batch = A.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
-    B = operand(A, value)
-    B = B if B.keys.size else B.on_keys(A.keys)
-    return np.broadcast_to(B.astype(common_dtype(A.dtype, B.dtype) if dtype is None else dtype), batch)
-
-
-def _zeros_like(A: Any, dtype: Any = None, *, shape: Any = None, **more: Any) -> Any:
-    batch = A.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
-    return A.new(A.keys, layout.zeros(batch, A.keys.size, A.dtype if dtype is None else dtype))
-
-
-def _ones_like(A: Any, dtype: Any = None, *, shape: Any = None, **more: Any) -> Any:
-    unit = A.new(keys_of_grades(A.algebra.d, (0,)), np.ones(1, dtype=A.dtype))
-    return _filled(A, unit, dtype, shape)
+def _batch(A: Any, shape: Any) -> tuple[int, ...]:
+    """Return the batch shape of what is like A, unless another is given."""
+    return A.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
 
 
 def _full_like(A: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None, **more: Any) -> Any:
-    return _filled(A, fill_value, dtype, shape)
+    B = operand(A, fill_value)
+    B = B if B.keys.size else B.on_keys(A.keys)
+    return np.broadcast_to(B.astype(common_dtype(A.dtype, B.dtype) if dtype is None else dtype), _batch(A, shape))
 
 
-def _real(A: Any) -> Any:
-    return A.new(A.keys, A.coefficients.real.copy())
+def _zeros_like(A: Any, dtype: Any = None, *, shape: Any = None, **more: Any) -> Any:
+    return A.new(A.keys, layout.zeros(_batch(A, shape), A.keys.size, A.dtype if dtype is None else dtype))
 
 
-def _imag(A: Any) -> Any:
-    return A.new(A.keys, A.coefficients.imag.copy())
+def _ones_like(A: Any, dtype: Any = None, *, shape: Any = None, **more: Any) -> Any:
+    return _full_like(A, A.new(keys_of_grades(A.algebra.d, (0,)), np.ones(1, dtype=A.dtype)), dtype, shape=shape)
 
 
-def _is_complex(A: Any) -> bool:
-    return bool(A.dtype.kind == "c")
+def of_coefficients(function: Any) -> Callable[..., Any]:
+    """Return a function of NumPy that acts on each coefficient."""
 
+    def method(A: Any, *args: Any, out: Any = None, **keywords: Any) -> Any:
+        _keywords(function.__name__, out=out)
+        return A.new(A.keys, np.array(function(A.coefficients, *args, **keywords)))
 
-def _is_real(A: Any) -> bool:
-    return not _is_complex(A)
-
-
-def _round(A: Any, decimals: int = 0, out: Any = None) -> Any:
-    _keywords("round", out=out)
-    return A.new(A.keys, np.round(A.coefficients, decimals))
-
-
-def _nan_to_num(A: Any, copy: bool = True, **values: Any) -> Any:
-    return A.new(A.keys, np.nan_to_num(A.coefficients, **values))
+    return method
 
 
 def _result_type(*arguments: Any) -> np.dtype:
@@ -331,19 +306,15 @@ OWN: dict[Any, Callable[..., Any]] = {
     np.isclose: isclose,
     np.allclose: allclose,
     np.array_equal: array_equal,
-    np.shape: _shape,
-    np.ndim: _ndim,
+    np.shape: lambda A: tuple(A.shape),
+    np.ndim: lambda A: int(A.ndim),
     np.size: _size,
     np.zeros_like: _zeros_like,
     np.empty_like: _zeros_like,
     np.ones_like: _ones_like,
     np.full_like: _full_like,
-    np.real: _real,
-    np.imag: _imag,
-    np.iscomplexobj: _is_complex,
-    np.isrealobj: _is_real,
-    np.round: _round,
-    np.around: _round,
-    np.nan_to_num: _nan_to_num,
+    np.iscomplexobj: lambda A: A.dtype.kind == "c",
+    np.isrealobj: lambda A: A.dtype.kind != "c",
+    **{function: of_coefficients(function) for function in (np.real, np.imag, np.round, np.around, np.nan_to_num)},
     np.result_type: _result_type,
 }

@@ -50,6 +50,12 @@ def _names() -> list[str]:
 _OF_EXPRESSIONS = "atoms has is_Add is_Number is_Poly is_Relational is_extended_real series xreplace _eval_conjugate"
 
 
+def of_another_algebra(A: Any, other: Any) -> Exception:
+    """Return the error of operands of two algebras."""
+    rule, received = f"of the same algebra, {A.algebra!r}", describe(f"a multivector of {other.algebra!r}")
+    return fail("other", "Multivector", rule, received, "Convert it with algebra.convert(…).")
+
+
 class BladeAttributes:
     """Names of basis blades and of attributes of expressions; their errors say what to write."""
 
@@ -81,12 +87,8 @@ class StoredComponents(BladeAttributes):
         check_instance(keys, Keys, "keys", owner, "the keys of a multivector, A.keys")
         array = as_coefficients(coefficients, "coefficients", owner)
         if array.ndim == 0 or array.shape[-1] != keys.size:
-            raise fail(
-                "coefficients",
-                owner,
-                f"an array with {keys.size} components on its last axis",
-                describe(f"shape {array.shape}"),
-            )
+            rule = f"an array with {keys.size} components on its last axis"
+            raise fail("coefficients", owner, rule, describe(f"shape {array.shape}"))
         self.algebra = algebra
         self.keys = keys
         self.coefficients = read_only(layout.own(array))
@@ -107,13 +109,7 @@ class StoredComponents(BladeAttributes):
         """
         if isinstance(other, StoredComponents):
             if other.algebra is not self.algebra and other.algebra != self.algebra:
-                raise fail(
-                    "other",
-                    type(self).__name__,
-                    f"of the same algebra, {self.algebra!r}",
-                    describe(f"a multivector of {other.algebra!r}"),
-                    "Convert it with algebra.convert(…).",
-                )
+                raise of_another_algebra(self, other)
             return other
         if is_scalar(other) or isinstance(other, np.ndarray):
             exact = self.dtype.kind == "O" or (self.dtype == INT and isinstance(other, int))
@@ -146,8 +142,6 @@ class StoredComponents(BladeAttributes):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import clifford_rand as cr
         >>> A = cr.Algebra(3).vector([[1, 2, 3], [4, 5, 6]])
         >>> A[0].copy() == A[0], np.shares_memory(A[0].copy().coefficients, A.coefficients)
         (True, False)
@@ -162,48 +156,25 @@ class StoredComponents(BladeAttributes):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> A = cr.Algebra(2).vector([[1, 2], [3, 4], [5, 6]])
-        >>> A.shape, A.ndim
-        ((3,), 1)
+        >>> A.shape, A.ndim, A.dtype, A.grades
+        ((3,), 1, dtype('int64'), (1,))
         """
         return self.coefficients.shape[:-1]
 
     @property
     def ndim(self) -> int:
-        """The number of batch axes.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> cr.Algebra(2).e1.ndim, cr.Algebra(2).vector([[1, 2], [3, 4]]).ndim
-        (0, 1)
-        """
+        """The number of batch axes."""
         return self.coefficients.ndim - 1
 
     @property
     def dtype(self) -> np.dtype:
-        """The dtype of the coefficients.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> cr.Algebra(2).e1.dtype, (0.5 * cr.Algebra(2).e1).dtype
-        (dtype('int64'), dtype('float64'))
-        """
+        """The dtype of the coefficients."""
         return self.coefficients.dtype
 
     @property
     def grades(self) -> tuple[int, ...]:
-        """The grades that it may have: for each there are components, zero or not, in `values`.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(3)
-        >>> (alg.e1 + alg.e123).grades
-        (1, 3)
-        """
+        """The grades that it may have: for each there are components, zero or not, in `values`."""
         return self.keys.grades
 
     @property
@@ -214,7 +185,6 @@ class StoredComponents(BladeAttributes):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> alg = cr.Algebra(3)
         >>> (alg.e1 + 2 * alg.e31).values  # e1 e2 e3, e12 e13 e23
         array([ 1,  0,  0,  0, -2,  0])

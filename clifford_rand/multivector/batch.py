@@ -31,7 +31,6 @@ def item(A: MV, index: Any) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> A = cr.Algebra(3)("2 + 3*e12")
     >>> int(A["e12"]), int(A["e21"]), int(A["1"])
     (3, -3, 2)
@@ -45,13 +44,18 @@ def item(A: MV, index: Any) -> Any:
         return value if sign > 0 else -value
     if array.ndim == 1:
         raise TypeError("a single multivector has no batch axis to index; use a blade's name, as in A['e12']")
+    try:
+        return A.new(A.keys, array[on_batch(index)])
+    except (TypeError, OverflowError) as error:
+        raise fail("index", "A[…]", "the name of a blade, or an index of NumPy", index) from error
+
+
+def on_batch(index: Any) -> tuple[Any, ...]:
+    """Return an index of the batch axes as one of the coefficients."""
     parts = index if isinstance(index, tuple) else (index,)
     if Ellipsis not in [part for part in parts if not isinstance(part, np.ndarray | list)]:
         parts = (*parts, Ellipsis)
-    try:
-        return A.new(A.keys, array[(*parts, slice(None))])
-    except (TypeError, OverflowError) as error:
-        raise fail("index", "A[…]", "the name of a blade, or an index of NumPy", index) from error
+    return (*parts, slice(None))
 
 
 def refuse_item(A: MV, index: Any, value: Any) -> None:
@@ -65,7 +69,6 @@ def reshape(A: MV, *shape: int | tuple[int, ...]) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> A = cr.Algebra(2).vector([[1, 0], [0, 1], [2, 0], [0, 2]])
     >>> A.shape, A.reshape(2, 2).shape, A.reshape(2, 2)[1, 0]
     ((4,), (2, 2), 2*e1)
@@ -80,13 +83,13 @@ def reshape(A: MV, *shape: int | tuple[int, ...]) -> MV:
     return A.new(A.keys, A.coefficients.reshape(*template.shape, A.keys.size))
 
 
-def _axes(A: MV, axis: int | tuple[int, ...] | None) -> tuple[int, ...]:
+def _axes(A: MV, axis: Any) -> tuple[int, ...]:
+    """Return batch axes as integers ≥ 0, all of them for None."""
     if axis is None:
         return tuple(range(A.ndim))
-    listed = axis if isinstance(axis, tuple) else (axis,)
     rule = f"one of the {A.ndim} batch axes"
     axes = []
-    for k in listed:
+    for k in axis if isinstance(axis, tuple) else (axis,):
         if not is_whole(k) or not -A.ndim <= k < A.ndim:
             raise fail("axis", "sum, mean and prod", rule, axis)
         axes.append(int(k) % A.ndim)
@@ -100,7 +103,6 @@ def total(A: MV, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = 
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> A = cr.Algebra(2).vector([[1, 2], [3, 4], [5, 6]])
     >>> A.sum(), A[:2].sum(axis=0, keepdims=True).shape
     (9*e1 + 12*e2, (1,))
@@ -117,7 +119,6 @@ def mean(A: MV, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.Algebra(2).vector([[1, 2], [3, 6]]).mean()
     2.0*e1 + 4.0*e2
     """
@@ -132,7 +133,6 @@ def prod(A: MV, axis: int = 0, *, rule: str = "gp") -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> A = alg.vector([[1, 0, 0], [1, 1, 0], [0, 0, 1]])
     >>> A.prod()

@@ -105,7 +105,6 @@ def isclose(A: MV, other: Any, rtol: float = 1e-9, atol: float = 0.0) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> (0.1 * alg.e1 + 0.2 * alg.e1).isclose(0.3 * alg.e1), 0.1 * alg.e1 + 0.2 * alg.e1 == 0.3 * alg.e1
     (True, False)
@@ -122,13 +121,8 @@ def isclose(A: MV, other: Any, rtol: float = 1e-9, atol: float = 0.0) -> Any:
         try:
             a, b = a.astype(np.complex128), b.astype(np.complex128)
         except TypeError:
-            raise fail(
-                "other",
-                "isclose",
-                "numeric",
-                describe("symbols"),
-                "Compare with == or is_zero, or substitute numbers.",
-            ) from None
+            hint = "Compare with == or is_zero, or substitute numbers."
+            raise fail("other", "isclose", "numeric", describe("symbols"), hint) from None
     apart, scale = apart_and_scale(a, b)
     close = apart <= atol + rtol * scale
     return bool(close) if close.ndim == 0 else close
@@ -139,7 +133,6 @@ def is_zero(A: MV) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> a, b, c = (alg.symbols(name) for name in "abc")
     >>> ((a * b) * c - a * (b * c)).is_zero()
@@ -205,9 +198,8 @@ def _no_number(A: MV, rest: NDArray[Any], bad: Any, what: str) -> str:
 def _number(A: MV, what: str) -> Any:
     """Return the number that one scalar is."""
     if A.ndim:
-        raise TypeError(
-            f"{what} needs one scalar, and this is a batch of shape {A.shape}. A.scalar_part() is an array of them."
-        )
+        received = f"this is a batch of shape {A.shape}. A.scalar_part() is an array of them."
+        raise TypeError(f"{what} needs one scalar, and {received}")
     return numbers_of(A, what)[()]
 
 

@@ -13,6 +13,7 @@ from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.coefficients import INT, as_coefficients, common_dtype
 from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_masks, union
+from clifford_rand.multivector.batch import on_batch
 from clifford_rand.multivector.comparison import equal_entries
 
 
@@ -30,7 +31,6 @@ def replace(A: MV, coefficients: Any, at: Any = None) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> alg("e1 + 2*e23").replace({"e1": 3.0, "e32": 1})
     3.0*e1 - 1.0*e23
@@ -80,9 +80,8 @@ def _replaced_at(A: MV, new: Any, at: Any) -> MV:
         raise fail("at", "replace", f"an index of the batch axes {A.shape}", at)
     B = replace(old, new) if isinstance(new, Mapping) else A.operand(new, "replace")
     if not isinstance(B.coefficients, np.ndarray):
-        raise fail(
-            "coefficients", "replace", "of NumPy arrays", describe("a tensor"), "A tensor has no part to replace."
-        )
+        hint = "A tensor has no part to replace."
+        raise fail("coefficients", "replace", "of NumPy arrays", describe("a tensor"), hint)
     if B.shape != old.shape:
         check_broadcast("coefficients", "replace", old.shape, B.shape)
         if np.broadcast_shapes(old.shape, B.shape) != old.shape:
@@ -90,10 +89,7 @@ def _replaced_at(A: MV, new: Any, at: Any) -> MV:
             raise fail("coefficients", "replace", rule, describe(f"batch shape {B.shape}"))
     keys, dtype = union(A.keys, B.keys), common_dtype(A.dtype, B.dtype)
     array = layout.own(A.on_keys(keys).astype(dtype).coefficients)
-    parts = at if isinstance(at, tuple) else (at,)
-    if Ellipsis not in [part for part in parts if not isinstance(part, np.ndarray | list)]:
-        parts = (*parts, Ellipsis)
-    array[(*parts, slice(None))] = B.on_keys(keys).coefficients
+    array[on_batch(at)] = B.on_keys(keys).coefficients
     return A.new(keys, array)
 
 
@@ -109,7 +105,6 @@ def mapped(A: MV, function: Callable[..., Any]) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> A = cr.Algebra(3)("2 + e1 - 3*e12")
     >>> A.map(abs), A.map(lambda name, x: x if "1" in name[1:] else 10 * x)
     (2 + e1 + 3*e12, 20 + e1 - 3*e12)
@@ -135,7 +130,6 @@ def filtered(A: MV, function: Callable[..., Any] | None = None) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> A = cr.Algebra(3)("2 + 1e-20*e1 - 3*e12")
     >>> A.filter(lambda x: abs(x) > 1e-12)
     2.0 - 3.0*e12
@@ -199,7 +193,6 @@ def dense(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.Algebra(2).e1.dense().values
     array([0, 1, 0, 0])
     """
@@ -213,7 +206,6 @@ def sparse(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> (alg.vector([1, 0, 2])).sparse().keys.size
     2
@@ -245,7 +237,6 @@ def astype(A: MV, dtype: DTypeLike) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> A = cr.Algebra(2).vector([1.5, 2.0])
     >>> A.astype(int), A.astype(complex).dtype.kind
     (e1 + 2*e2, 'c')
@@ -267,7 +258,7 @@ def to_numeric(A: MV, dtype: DTypeLike = np.float64) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr, sympy
+    >>> import sympy
     >>> (sympy.sqrt(2) * cr.Algebra(2).e1).to_numeric()
     1.4142135623730951*e1
     """
@@ -284,9 +275,8 @@ def _as_numbers(A: MV, dtype: np.dtype, owner: str) -> MV:
         return A.new(A.keys, numeric(array, dtype, owner))
     if array.dtype.kind == "c" and dtype.kind in "fiub":
         if np.any(array.imag):
-            raise fail(
-                "coefficients", owner, f"real for dtype {dtype}", describe("complex ones"), "A.map(np.real) cuts."
-            )
+            rule = f"real for dtype {dtype}"
+            raise fail("coefficients", owner, rule, describe("complex ones"), "A.map(np.real) cuts.")
         array = array.real
     if dtype.kind in "iu":
         dtype = INT

@@ -145,7 +145,6 @@ def stack(multivectors: Sequence[MV], axis: int = 0) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> A = cr.stack([alg.e1, 2.0 * alg.e23, alg.scalar(3)])
     >>> A.shape, A.grades, A.sum()
@@ -159,7 +158,6 @@ def concatenate(multivectors: Sequence[MV], axis: int = 0) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(2)
     >>> A = cr.concatenate([alg.vector([[1, 0], [0, 1]]), alg.scalar([5])])
     >>> [str(one) for one in A]

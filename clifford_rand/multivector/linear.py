@@ -28,7 +28,6 @@ def grade(A: MV, *grades: int) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> A = cr.Algebra(3)("1 + 2*e1 + 3*e12")
     >>> A.grade(1), A.grade(0, 2)
     (2*e1, 1 + 3*e12)
@@ -49,7 +48,6 @@ def even(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.Algebra(3)("1 + 2*e1 + 3*e12 + 4*e123").even()
     1 + 3*e12
     """
@@ -61,7 +59,6 @@ def odd(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.Algebra(3)("1 + 2*e1 + 3*e12 + 4*e123").odd()
     2*e1 + 4*e123
     """
@@ -73,7 +70,6 @@ def scalar_part(A: MV) -> object:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> int((5 + alg.e12).scalar_part()), int(alg.e12.scalar_part())
     (5, 0)
@@ -86,7 +82,6 @@ def reverse(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.Algebra(3)("1 + e1 + e12 + e123").reverse()
     1 + e1 - e12 - e123
     """
@@ -98,7 +93,6 @@ def involute(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.Algebra(3)("1 + e1 + e12 + e123").involute()
     1 - e1 + e12 - e123
     """
@@ -112,7 +106,6 @@ def conjugate(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.Algebra(3)("1 + e1 + e12 + e123").conjugate()
     1 - e1 - e12 + e123
     """
@@ -126,7 +119,6 @@ def star(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> alg.e1.star(), alg.e12.star()
     (e23, e3)
@@ -141,7 +133,6 @@ def star_right(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(4)
     >>> alg.e1.star(), alg.e1.star_right(), alg.e1 ^ alg.e1.star_right()
     (-e234, e234, e1234)
@@ -161,7 +152,6 @@ def dual(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.Algebra(3).e12.dual()
     e3
     """
@@ -177,7 +167,6 @@ def undual(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> alg.e3.undual(), alg.e3.undual().dual()
     (e12, e3)
@@ -191,7 +180,6 @@ def left_complement(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra.pga(3)
     >>> alg.e0.left_complement(), alg.e0.right_complement()
     (-e123, e123)
@@ -204,7 +192,6 @@ def right_complement(A: MV) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra.pga(2)
     >>> alg.e1.right_complement(), alg.e1 ^ alg.e1.right_complement()
     (-e02, e012)

@@ -56,7 +56,6 @@ class Multivector(StoredComponents):
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> alg("e1 - 2*e23") * alg.e1
     1 - 2*e123

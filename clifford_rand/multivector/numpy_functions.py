@@ -7,7 +7,7 @@ import numpy as np
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import MV
 from clifford_rand.multivector import along_axes
-from clifford_rand.multivector.along_axes import OWN
+from clifford_rand.multivector.along_axes import OWN, of_coefficients
 from clifford_rand.multivector.elements import FIRST, as_numbers, moved
 
 _BINARY = {
@@ -29,27 +29,15 @@ _BINARY = {
     np.greater_equal: "ge",
 }
 _REFLECTED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_CIRCULAR = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
 _UNARY = {
     np.negative: "__neg__",
     np.positive: "__pos__",
     np.invert: "reverse",
     np.absolute: "norm",
     np.reciprocal: "inv",
-    np.exp: "exp",
-    np.log: "log",
-    np.sqrt: "sqrt",
-    np.sin: "sin",
-    np.cos: "cos",
-    np.tan: "tan",
-    np.sinh: "sinh",
-    np.cosh: "cosh",
-    np.tanh: "tanh",
-    np.arcsin: "arcsin",
-    np.arccos: "arccos",
-    np.arctan: "arctan",
-    np.arcsinh: "arcsinh",
-    np.arccosh: "arccosh",
-    np.arctanh: "arctanh",
+    **{getattr(np, prefix + name): prefix + name for name in _CIRCULAR for prefix in ("", "arc")},
+    **{getattr(np, name): name for name in ("exp", "log", "sqrt")},
 }
 
 
@@ -76,32 +64,23 @@ def by_ufunc(A: MV, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any
     if ufunc in _UNARY:
         return getattr(inputs[0], _UNARY[ufunc])()
     own = _OWN.get(ufunc)
-    return _of_numbers(ufunc, inputs) if own is None else own(*inputs)
+    return ufunc(*as_numbers(inputs, name)) if own is None else own(*inputs)
 
 
 def _is_own(value: Any) -> bool:
     return getattr(type(value), "keys", None) is not None and hasattr(value, "coefficients")
 
 
-def _of_numbers(ufunc: Any, inputs: tuple[Any, ...]) -> Any:
-    return ufunc(*as_numbers(inputs, f"numpy.{ufunc.__name__}"))
-
-
 def _along_an_axis(ufunc: Any, method: str, A: Any, kwargs: dict[str, Any]) -> Any:
     meanings = {
-        (np.add, "reduce"): "sum",
-        (np.multiply, "reduce"): "prod",
-        (np.add, "accumulate"): "cumsum",
-        (np.multiply, "accumulate"): "cumprod",
+        (np.add, "reduce"): along_axes.sum,
+        (np.multiply, "reduce"): along_axes.prod,
+        (np.add, "accumulate"): along_axes.cumsum,
+        (np.multiply, "accumulate"): along_axes.cumprod,
     }
-    name = meanings.get((ufunc, method))
-    if name is None:
+    if (ufunc, method) not in meanings:
         raise TypeError(f"numpy.{ufunc.__name__}.{method} has no meaning for multivectors")
-    return getattr(along_axes, name)(A, **{"axis": 0, **kwargs})
-
-
-def _square(A: Any) -> Any:
-    return A * A
+    return meanings[ufunc, method](A, **{"axis": 0, **kwargs})
 
 
 def _conjugate(A: Any) -> Any:
@@ -113,29 +92,13 @@ def _conjugate(A: Any) -> Any:
     return A.conjugate()
 
 
-def _is_nan(A: Any) -> Any:
-    return np.isnan(A.coefficients).any(axis=-1)
-
-
-def _is_infinite(A: Any) -> Any:
-    return np.isinf(A.coefficients).any(axis=-1)
-
-
-def _is_finite(A: Any) -> Any:
-    return np.isfinite(A.coefficients).all(axis=-1)
-
-
-def _nearest_integers(A: Any) -> Any:
-    return A.new(A.keys, np.rint(A.coefficients))
-
-
 _OWN = {
-    np.square: _square,
+    np.square: lambda A: A * A,
     np.conjugate: _conjugate,
-    np.isnan: _is_nan,
-    np.isinf: _is_infinite,
-    np.isfinite: _is_finite,
-    np.rint: _nearest_integers,
+    np.isnan: lambda A: np.isnan(A.coefficients).any(axis=-1),
+    np.isinf: lambda A: np.isinf(A.coefficients).any(axis=-1),
+    np.isfinite: lambda A: np.isfinite(A.coefficients).all(axis=-1),
+    np.rint: of_coefficients(np.rint),
 }
 
 

@@ -77,7 +77,6 @@ def gp(A: MV, other: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(2)
     >>> (alg.e1 + alg.e2) * alg.e2
     1 + e12
@@ -90,7 +89,6 @@ def wedge(A: MV, other: Any, *more: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> alg.e3.wedge(alg.e1, alg.e2)
     e123
@@ -108,7 +106,6 @@ def vee(A: MV, other: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> alg.e12 & alg.e23, alg.I & alg.e1
     (e2, e1)
@@ -121,7 +118,6 @@ def fat_dot(A: MV, other: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> alg.e12 | alg.e12, 2 | alg.e1
     (-1, 2*e1)
@@ -134,7 +130,6 @@ def hestenes(A: MV, other: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> alg.e1.hestenes(alg.e12), alg.scalar(2).hestenes(alg.e1)
     (e2, 0)
@@ -147,7 +142,6 @@ def lc(A: MV, other: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> alg.e1 << alg.e12, alg.e12 << alg.e1
     (e2, 0)
@@ -160,7 +154,6 @@ def rc(A: MV, other: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> alg.e12.rc(alg.e2), alg.e2.rc(alg.e12)
     (e1, 0)
@@ -173,7 +166,6 @@ def scalar_product(A: MV, other: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> alg.e12.scalar_product(alg.e12), alg.e12.inner(alg.e12)
     (-1, 1)
@@ -186,7 +178,6 @@ def inner(A: MV, other: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(1, 1)
     >>> alg.e12.inner(alg.e12)
     -1
@@ -199,7 +190,6 @@ def commutator(A: MV, other: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> alg.e12.commutator(alg.e1)
     -e2
@@ -212,7 +202,6 @@ def anticommutator(A: MV, other: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> alg.e12.anticommutator(alg.e3), alg.e12.anticommutator(alg.e1)
     (e123, 0)

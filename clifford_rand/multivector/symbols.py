@@ -13,12 +13,18 @@ from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import is_scalar
 
 
+def _each(A: MV, function: Callable[[Any], Any]) -> MV:
+    """Return A with a function of each coefficient as an expression in its place."""
+    from clifford_rand.symbolic.coefficients import each
+
+    return A.new(A.keys, each(function, A.coefficients))
+
+
 def symbols_used(A: MV) -> tuple[Any, ...]:
     """Return the symbols in the coefficients, by length of name and then by name.
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> alg.symbols("a", grades=1).symbols_used()
     (a1, a2, a3)
@@ -49,7 +55,6 @@ def diff(A: MV, symbol: Any, n: Any = 1, *more: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(2)
     >>> R = alg.symbols("R", grades=(0, 2))
     >>> (R * R).diff("R12")
@@ -72,12 +77,11 @@ def subs(A: MV, *replacements: Any, **options: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(2)
     >>> alg.symbols("a", grades=1).subs({"a1": 3, "a2": 0})
     3*e1
     """
-    from clifford_rand.symbolic.coefficients import each, find_symbol
+    from clifford_rand.symbolic.coefficients import find_symbol
 
     substitution = (replacements,) if len(replacements) == 2 else replacements[0] if len(replacements) == 1 else None
     if substitution is None or isinstance(substitution, str) or not hasattr(substitution, "__iter__"):
@@ -92,7 +96,7 @@ def subs(A: MV, *replacements: Any, **options: Any) -> MV:
             raise fail("replacements", "subs", "by numbers or expressions", new, "Use lambdify for arrays.")
         pairs.append((find_symbol(old, held, "replacements", "subs"), new))
     together = dict(pairs) if isinstance(substitution, Mapping) else pairs
-    return A.new(A.keys, each(lambda value: value.subs(together, **options), A.coefficients))
+    return _each(A, lambda value: value.subs(together, **options))
 
 
 def simplify(A: MV, function: Callable[[Any], Any] | None = None) -> MV:
@@ -100,18 +104,16 @@ def simplify(A: MV, function: Callable[[Any], Any] | None = None) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr, sympy
+    >>> import sympy
     >>> t = sympy.Symbol("t", real=True)
     >>> alg = cr.Algebra(2)
     >>> R = sympy.cos(t) + sympy.sin(t) * alg.e12
     >>> (R * ~R).simplify()
     1
     """
-    from clifford_rand.symbolic.coefficients import each
-
     if function is not None:
         check_instance(function, Callable, "function", "simplify", "None or a function of a coefficient")
-    return A.new(A.keys, each(function or (lambda value: value.simplify()), A.coefficients))
+    return _each(A, function or (lambda value: value.simplify()))
 
 
 def expand(A: MV, **hints: Any) -> MV:
@@ -119,14 +121,11 @@ def expand(A: MV, **hints: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> x = cr.Algebra(2).symbols("x", 1)
     >>> ((x * x + 1) ** 2).expand()
     x1**4 + 2*x1**2*x2**2 + 2*x1**2 + x2**4 + 2*x2**2 + 1
     """
-    from clifford_rand.symbolic.coefficients import each
-
-    return A.new(A.keys, each(lambda value: value.expand(**hints), A.coefficients))
+    return _each(A, lambda value: value.expand(**hints))
 
 
 def factor(A: MV, *generators: Any, **options: Any) -> MV:
@@ -134,14 +133,11 @@ def factor(A: MV, *generators: Any, **options: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> x = cr.Algebra(2).symbols("x", 1)
     >>> (x * x * x).expand().factor()
     x1*(x1**2 + x2**2)*e1 + x2*(x1**2 + x2**2)*e2
     """
-    from clifford_rand.symbolic.coefficients import each
-
-    return A.new(A.keys, each(lambda value: value.factor(*generators, **options), A.coefficients))
+    return _each(A, lambda value: value.factor(*generators, **options))
 
 
 def evalf(A: MV, n: int = 15, **options: Any) -> MV:
@@ -149,14 +145,12 @@ def evalf(A: MV, n: int = 15, **options: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr, sympy
+    >>> import sympy
     >>> (sympy.sqrt(2) * cr.Algebra(2).e1).evalf(5)
     1.4142*e1
     """
-    from clifford_rand.symbolic.coefficients import each
-
     n = check_integer(n, "n", "evalf")
-    return A.new(A.keys, each(lambda value: value.evalf(n, **options), A.coefficients))
+    return _each(A, lambda value: value.evalf(n, **options))
 
 
 def integrate(A: MV, *symbols: Any, **options: Any) -> MV:
@@ -164,14 +158,12 @@ def integrate(A: MV, *symbols: Any, **options: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr, sympy
+    >>> import sympy
     >>> x = sympy.Symbol("x", real=True)
     >>> sympy.integrate(x**2 * cr.Algebra(2).e1, (x, 0, 1))
     (1/3)*e1
     """
-    from clifford_rand.symbolic.coefficients import each
-
-    return A.new(A.keys, each(lambda value: value.integrate(*symbols, **options), A.coefficients))
+    return _each(A, lambda value: value.integrate(*symbols, **options))
 
 
 # ---- what SymPy's own functions call
@@ -182,7 +174,6 @@ def arguments(A: MV) -> tuple[Any, ...]:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(2)
     >>> alg.symbols("a", 1).args
     (a1, a2)
@@ -195,7 +186,6 @@ def rebuilt(A: MV, *values: Any) -> MV:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> cr.Algebra(2).symbols("a", 1).func(1, 2)
     e1 + 2*e2
     """
@@ -217,19 +207,17 @@ def as_sympy(A: MV) -> Callable[[], Any]:
     """Return the function that gives the expression of a scalar; no other multivector has it."""
     if A.keys.grades != (0,) or not A.keys.size or A.ndim:
         raise AttributeError("_sympy_")
-    from clifford_rand.symbolic.coefficients import each
-
-    return lambda: each(lambda value: value, A.coefficients)[0]
+    return lambda: _each(A, lambda value: value).coefficients[0]
 
 
 def eval_simplify(A: MV, **options: Any) -> MV:
     """Let `sympy.simplify` simplify every coefficient."""
-    return simplify(A, lambda value: value.simplify(**options))
+    return _each(A, lambda value: value.simplify(**options))
 
 
 def eval_trigsimp(A: MV, **options: Any) -> MV:
     """Let `sympy.trigsimp` simplify every coefficient."""
-    return simplify(A, lambda value: value.trigsimp(**options))
+    return _each(A, lambda value: value.trigsimp(**options))
 
 
 def eval_integral(A: MV, *symbols: Any, **options: Any) -> MV:

@@ -20,6 +20,7 @@ from clifford_rand.basis.arrays import (
 from clifford_rand.basis.coefficients import is_scalar
 from clifford_rand.basis.keys import Keys
 from clifford_rand.geometry.projections import refuse_flats
+from clifford_rand.multivector.base import of_another_algebra
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.plans.tensor_product import tensor_plan
 from clifford_rand.tensors import functions, operations
@@ -46,7 +47,7 @@ class TensorMultivector(Multivector):
 
     Examples
     --------
-    >>> import clifford_rand as cr, torch
+    >>> import torch
     >>> t = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     >>> alg = cr.Algebra(3)
     >>> R = (alg.e12 * torch.tensor(0.25)).exp()
@@ -74,13 +75,7 @@ class TensorMultivector(Multivector):
         """Return ``other`` as a multivector of tensors beside this one; None if it is none."""
         if isinstance(other, Multivector):
             if other.algebra is not self.algebra and other.algebra != self.algebra:
-                raise fail(
-                    "other",
-                    "Multivector",
-                    f"of the same algebra, {self.algebra!r}",
-                    describe(f"a multivector of {other.algebra!r}"),
-                    "Convert it with algebra.convert(…).",
-                )
+                raise of_another_algebra(self, other)
             if isinstance(other, TensorMultivector):
                 return other
             return self.new(other.keys, coefficients_beside(other, self.coefficients))
@@ -300,18 +295,7 @@ def made_of(algebra: Any, keys: Keys, coefficients: Tensor) -> TensorMultivector
 
 SHARED = frozenset(  # attributes of Multivector that are right for tensors as they stand
     (
-        *(
-            "_op_priority",
-            "algebra",
-            "keys",
-            "coefficients",
-            "ndim",
-            "dtype",
-            "grades",
-            "values",
-            "dense",
-            "scalar_part",
-        ),
+        *("_op_priority", "algebra", "keys", "coefficients", "ndim", "dtype", "grades", "values", "dense"),
         *("image", "part", "even", "odd", "reverse", "__invert__", "involute", "conjugate", "star", "star_right"),
         *("left_complement", "right_complement", "gp", "wedge", "vee", "fat_dot", "hestenes", "lc", "rc", "inner"),
         *("scalar_product", "commutator", "anticommutator", "multiply", "__pow__", "__rtruediv__", "__pos__"),

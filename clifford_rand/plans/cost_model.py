@@ -4,6 +4,7 @@ A plan is made once for each (product, keys, keys) of a metric and kept there. T
 by ``tests/benchmarks/bench_products.py``.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from clifford_rand._checks import check_choice
@@ -60,6 +61,12 @@ def keep(metric: Metric, key: Any, plan: Plan) -> Plan:
     if len(metric.plans) >= MOST_PLANS:
         metric.plans.clear()
     return metric.plans.setdefault(key, plan)  # atomic: threads need no lock, which a fork might keep
+
+
+def made_once(metric: Metric, key: Any, make: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what is kept with a metric under a key: ``make(*arguments)``, which is called the first time."""
+    plan: Any = metric.plans.get(key, False)
+    return keep(metric, key, make(*arguments)) if plan is False else plan
 
 
 def choose(metric: Metric, rule: str, a: Keys, b: Keys) -> Plan:

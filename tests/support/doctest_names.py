@@ -5,6 +5,7 @@ from importlib import import_module
 MODULES = {
     "np": "numpy",
     "cr": "clifford_rand",
+    "math": "math",
     "cga": "clifford_rand.presets.cga",
     "pga": "clifford_rand.presets.pga",
     "sta": "clifford_rand.presets.sta",
