@@ -13,7 +13,7 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.arrays import Tensor, as_tensor, is_tensor
 from clifford_rand.basis.coefficients import FLOATS, as_coefficients
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
-from clifford_rand.multivector.lazy_methods import methods_of
+from clifford_rand.multivector.base import methods_of
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.multivector.parse import Blades, parse_expression
 from clifford_rand.space import MOST_NAMES, Space

@@ -14,8 +14,8 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.keys import union
 from clifford_rand.functions.circular import scalar_square
 from clifford_rand.functions.closed_log import closed_form, closed_root
-from clifford_rand.functions.principal import principal
 from clifford_rand.functions.scaling import is_exact, is_exact_zero
+from clifford_rand.functions.spectral import principal
 from clifford_rand.functions.unit_form import (
     LARGEST_DIMENSION,
     Array,

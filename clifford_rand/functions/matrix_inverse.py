@@ -1,8 +1,9 @@
 """The inverse of one multivector through its matrix: coefficients to entries, LAPACK, and back, as products of arrays.
 
-The matrices are those of `spectral.matrices`. With null vectors A = Σ_u e_u A_u over the products e_u of these, and the
-matrix of left multiplication has the blocks (u ∪ v, v) = ± M(A_u), involuted where |v| is odd. Its first column of
-blocks is A itself, so that column of the inverse is the inverse. The blocks on the diagonal are M = D, the others N,
+The complex matrices have 2^{r + ⌊(d-r)/2⌋} rows for r null vectors: Pauli matrices where squares are 1 and -1, and
+P + e0 Q ↦ [[P, 0], [Q, P̂]] for a null vector, P̂ the grade involution. So with A = Σ_u e_u A_u over the products e_u
+of null vectors the matrix has the blocks (u ∪ v, v) = ± M(A_u), involuted where |v| is odd. Its first column of blocks
+is A itself, so that column of the inverse is the inverse. The blocks on the diagonal are M = D, the others N,
 nilpotent, and the inverse is Y - Y N Y + Y N Y N Y - …, Y = D⁻¹: a term more for each null vector.
 """
 
@@ -16,14 +17,49 @@ from clifford_rand._typing import MV
 from clifford_rand.basis.keys import Keys, dense_keys
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import reverse_is_negative
-from clifford_rand.functions.spectral import coefficients, matrices
 from clifford_rand.functions.unit_form import unit_form, used_vectors
+from clifford_rand.kernels.representation import from_matrices, representation_of, to_matrices
 from clifford_rand.plans.cost_model import made_once
+
+Array = NDArray[np.complex128]
 
 MOST = 7  # basis vectors that occur
 LARGEST = 2**16  # numbers of the map from coefficients to entries: half a megabyte, second-level cache
 CLEAR = 1e-6  # reciprocal condition number above which its own rounding decides nothing
 RANGE = 1e25  # |A| whose eighth power, and that of 1/|A|, is in range
+
+
+def matrices(values: NDArray[Any], signature: tuple[int, ...]) -> Array:
+    """Return matrices (..., blocks, n, n) of coefficients (..., 2^d), by their masks, null vectors first."""
+    if not signature or signature[0]:
+        return np.asarray(to_matrices(values.astype(np.complex128), representation_of(signature)), np.complex128)
+    P, Q = values[..., 0::2], values[..., 1::2]
+    odd = np.bitwise_count(np.arange(P.shape[-1])) % 2 == 1
+    # P + e0 Q ↦ [[P, 0], [Q, P̂]]
+    corner, lower, involuted = (matrices(part, signature[1:]) for part in (P, Q, np.where(odd, -P, P)))
+    n = corner.shape[-1]
+    M = np.zeros((*corner.shape[:-2], 2 * n, 2 * n), dtype=np.complex128)
+    M[..., :n, :n], M[..., n:, :n], M[..., n:, n:] = corner, lower, involuted
+    return M
+
+
+def coefficients(M: Array, signature: tuple[int, ...]) -> Array:
+    """Return the coefficients (..., 2^d) of what `matrices` made."""
+    if not signature or signature[0]:
+        return np.asarray(from_matrices(M, representation_of(signature)), dtype=np.complex128)
+    n = M.shape[-1] // 2
+    P, Q = (coefficients(M[..., rows, :n], signature[1:]) for rows in (slice(None, n), slice(n, None)))
+    values = np.empty((*P.shape[:-1], 2 * P.shape[-1]), dtype=np.complex128)
+    values[..., 0::2], values[..., 1::2] = P, Q
+    return values
+
+
+def matrices_of(U: MV) -> Array:
+    """Return the matrices of a U of a unit algebra with the null vectors first."""
+    signature = tuple(U.algebra.signature)
+    dense = np.zeros((*U.shape, 1 << len(signature)), dtype=np.complex128)
+    dense[..., U.keys.masks] = U.coefficients
+    return matrices(dense, signature)
 
 
 class MatrixInverse:

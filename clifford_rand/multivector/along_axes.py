@@ -12,8 +12,8 @@ from clifford_rand._checks import check_choice, check_integer, describe, fail
 from clifford_rand.basis import layout
 from clifford_rand.basis.coefficients import common_dtype, in_integers, largest
 from clifford_rand.basis.keys import keys_of_grades, union
+from clifford_rand.multivector.batch import as_numbers, is_multivector, operand, stack
 from clifford_rand.multivector.comparison import aligned
-from clifford_rand.multivector.elements import as_numbers, is_multivector, operand, stack
 
 # ---- sums and other linear functions along batch axes
 

@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING
 
 from clifford_rand.multivector import arithmetic, batch, comparison, components, display, linear, products, symbols
-from clifford_rand.multivector.base import StoredComponents
-from clifford_rand.multivector.lazy_methods import methods_of, name_methods
+from clifford_rand.multivector.base import StoredComponents, methods_of, name_methods
 
 if TYPE_CHECKING:
     from clifford_rand.functions import bivector_split as split

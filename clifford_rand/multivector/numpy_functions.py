@@ -8,7 +8,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import MV
 from clifford_rand.multivector import along_axes
 from clifford_rand.multivector.along_axes import OWN, of_coefficients
-from clifford_rand.multivector.elements import FIRST, as_numbers, moved
+from clifford_rand.multivector.batch import FIRST, as_numbers, moved
 
 _BINARY = {
     np.add: "add",
