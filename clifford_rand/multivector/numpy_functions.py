@@ -1,5 +1,6 @@
 """NumPy's functions on multivectors: ufuncs mean operators and methods, array functions act on batch axes."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ def _is_own(value: Any) -> bool:
 
 
 def _along_an_axis(ufunc: Any, method: str, A: Any, kwargs: dict[str, Any]) -> Any:
-    meanings = {
+    meanings: dict[Any, Callable[..., Any]] = {
         (np.add, "reduce"): along_axes.sum,
         (np.multiply, "reduce"): along_axes.prod,
         (np.add, "accumulate"): along_axes.cumsum,
@@ -92,7 +93,7 @@ def _conjugate(A: Any) -> Any:
     return A.conjugate()
 
 
-_OWN = {
+_OWN: dict[Any, Callable[..., Any]] = {
     np.square: lambda A: A * A,
     np.conjugate: _conjugate,
     np.isnan: lambda A: np.isnan(A.coefficients).any(axis=-1),

@@ -322,9 +322,8 @@ def _reciprocal_vectors(F: Any, symbols: Sequence[Any]) -> list[Any]:
         varying = [symbol for symbol in symbols_in(metric.gram) if symbol in symbols]
         if varying:
             hint = "Use Coordinates, with the matrix as metric=."
-            raise fail(
-                "metric", "geometric_derivative", "constant", describe(f"entries that depend on {varying}"), hint
-            )
+            received = describe(f"entries that depend on {varying}")
+            raise fail("metric", "geometric_derivative", "constant", received, hint)
     if metric.is_degenerate:
         rule = "non-degenerate, to have reciprocal vectors"
         hint = 'For differential forms keep the components in a Euclidean algebra and use rule="wedge" there.'
