@@ -110,85 +110,6 @@ def key(monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
-class FakeError(Exception):
-    def __init__(self, status, message):
-        super().__init__(message)
-        self.status_code, self.message, self.body = status, message, {"message": message}
-
-
-class FakeClient:
-    """What the official client does with a request: replies in any order, or fails."""
-
-    def __init__(self, error=None, drop=0):
-        self.requests, self.embeddings, self.error, self.drop = [], self, error, drop
-
-    def create(self, *, model, input, **options):
-        self.requests.append((model, list(input), options))
-        if self.error:
-            raise self.error
-        data = [SimpleNamespace(index=i, embedding=[float(len(text)), 1.0]) for i, text in enumerate(input)]
-        return SimpleNamespace(data=data[self.drop :][::-1])
-
-
-def faked(error=None, drop=0, **options):
-    encoder = OpenAIEncoder("a-model", **options)
-    encoder._client, encoder._api_error = FakeClient(error, drop), FakeError
-    return encoder
-
-
-def test_replies_are_put_in_the_order_of_their_index(key):
-    encoder = faked(dimensions=2)
-    assert embed(["abc", "d", "ef"], encoder).tolist() == [[3, 1], [1, 1], [2, 1]]
-    assert encoder._client.requests == [("a-model", ["abc", "d", "ef"], {"dimensions": 2})]
-    with pytest.raises(ConnectionError, match=r"OpenAI's server returned 2 vectors for 3 texts"):
-        faked(drop=1)(["abc", "d", "ef"])
-
-
-def test_a_request_keeps_the_limits_of_the_api_and_each_is_stored(key, tmp_path):
-    encoder = OpenAIEncoder()
-    assert encoder.take(["a"] * 5000) == 2048
-    assert encoder.take(["x" * 100_000] * 4) == 3
-    assert encoder.take(["€" * 100_000, "b"]) == 1  # 300,000 bytes, the most there can be
-    assert encoder.take(["x" * 400_000, "b"]) == 1  # the server decides
-    encoder = faked()
-    texts = [f"{i} " + "x" * 140_000 for i in range(5)]
-    assert encoder(texts).shape == (5, 2)
-    assert [len(request[1]) for request in encoder._client.requests] == [2, 2, 1]
-    encoder = faked()
-    create = encoder._client.create
-
-    def fails_later(**request):
-        if len(encoder._client.requests) == 2:
-            raise FakeError(500, "later")
-        return create(**request)
-
-    encoder._client.create = fails_later
-    with pytest.raises(ConnectionError, match="answers 500, after up to 13 attempts: later"):
-        embed(texts, encoder, batch_size=5, cache=tmp_path)
-    again = faked()
-    embed(texts, again, batch_size=5, cache=tmp_path)
-    assert [request[1] for request in again._client.requests] == [texts[4:]]  # what was paid for is not asked again
-
-
-@pytest.mark.parametrize(
-    ("status", "said", "kind", "message"),
-    [
-        (401, f"Incorrect key: {KEY}", PermissionError, r"refuses the key in OPENAI_API_KEY \(401\)"),
-        (403, f"{KEY} may not", PermissionError, r"denies this key the use of the model \(403\)"),
-        (404, "no model a-model", ArgumentError, r"one that OpenAI's server has\. Got 'a-model'.*no model a-model"),
-        (400, "maximum context length is 8192 tokens", ArgumentError, r"Got one of 9 bytes that begins 'long text'"),
-        (400, f"bad {KEY}", ArgumentError, r"what OpenAI's server accepts\. Got status 400 instead\. bad …"),
-        (429, "quota", ConnectionError, "answers 429, after up to 3 attempts: quota"),
-        (None, "no route", ConnectionError, "cannot be reached, after up to 3 attempts: no route"),
-    ],
-)
-def test_what_the_server_refuses_is_told_without_the_key(key, status, said, kind, message):
-    with pytest.raises(kind, match=message) as info:
-        faked(FakeError(status, said), max_retries=2)(["a", "long text"])
-    assert KEY not in str(info.value)
-    assert info.value.__suppress_context__  # a traceback does not show the client's own message either
-
-
 def test_key_and_arguments(key, monkeypatch):
     encoder = OpenAIEncoder("m", dimensions=8, base_url="http://host/v1/")
     assert KEY not in repr(encoder) + encoder.cache_key + str(vars(encoder))
@@ -215,9 +136,9 @@ def test_key_and_arguments(key, monkeypatch):
         OpenAIEncoder()
 
 
-@pytest.fixture
-def server(key):
-    """A server that gives the planned answers, (status, headers), then 200; embeddings come in a shuffled order."""
+@pytest.fixture(scope="module")
+def running():
+    """A server that gives planned answers, (status, headers, message), then 200; vectors come in a shuffled order."""
     pytest.importorskip("openai")
     plan, seen = [], []
 
@@ -230,13 +151,14 @@ def server(key):
         def do_POST(self):
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             seen.append((time.monotonic(), self.path, self.headers["Authorization"], asked))
-            status, headers = plan.pop(0) if plan else (200, {})
+            status, headers, *message = plan.pop(0) if plan else (200, {})
             if status == 200:
-                order = np.random.default_rng(1).permutation(len(asked["input"]))
+                order = np.random.default_rng(1).permutation(len(asked["input"]))[headers.pop("drop", 0) :]
                 data = [{"object": "embedding", "index": int(i), "embedding": self.vector(asked, i)} for i in order]
                 reply = {"object": "list", "data": data, "model": asked["model"], "usage": {}}
             else:
-                reply = {"error": {"message": f"status {status} for {self.headers['Authorization']}", "code": "x"}}
+                said = f"{message[0] if message else 'busy'}: {self.headers['Authorization']}"
+                reply = {"error": {"message": said, "code": "x"}}
             body = json.dumps(reply).encode()
             self.send_response(status)
             for name, value in ({"Content-Type": "application/json", "Content-Length": len(body)} | headers).items():
@@ -250,38 +172,83 @@ def server(key):
                 return base64.b64encode(vector.tobytes()).decode()
             return vector.tolist()
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        thread = threading.Thread(target=running.serve_forever)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield SimpleNamespace(url=f"http://127.0.0.1:{running.server_port}/v1", plan=plan, seen=seen)
-        running.shutdown()
+        yield SimpleNamespace(url=f"http://127.0.0.1:{server.server_port}/v1", plan=plan, seen=seen)
+        server.shutdown()
         thread.join()
+
+
+@pytest.fixture
+def server(key, running):
+    running.plan.clear()
+    running.seen.clear()
+    return running
+
+
+def inputs(server):
+    return [asked["input"] for *_, asked in server.seen]
 
 
 def test_the_client_orders_replies_and_tries_again(server, caplog):
     caplog.set_level(logging.DEBUG)
     server.plan += [(429, {"Retry-After": "1"}), (500, {}), (200, {})]
     encoder = OpenAIEncoder("m", dimensions=3, base_url=server.url)
-    vectors = embed(["abc", "d", "ef"], encoder)
-    assert vectors.tolist() == [[3, 0, 0.5], [1, 1, 0.5], [2, 2, 0.5]]
-    times = [one[0] for one in server.seen]
+    assert embed(["abc", "d", "ef"], encoder).tolist() == [[3, 0, 0.5], [1, 1, 0.5], [2, 2, 0.5]]
+    times = [when for when, *_ in server.seen]
     assert len(times) == 3
     assert times[1] - times[0] >= 1  # Retry-After, where the first wait would be half a second
     assert times[2] - times[1] >= 0.3
-    assert {one[1:3] for one in server.seen} == {("/v1/embeddings", f"Bearer {KEY}")}
-    assert server.seen[0][3]["input"] == ["abc", "d", "ef"]
-    assert server.seen[0][3]["dimensions"] == 3
+    assert {entry[1:3] for entry in server.seen} == {("/v1/embeddings", f"Bearer {KEY}")}
+    assert (inputs(server)[0], server.seen[0][3]["dimensions"]) == (["abc", "d", "ef"], 3)
     assert KEY not in caplog.text
+    server.plan += [(200, {"drop": 1})]
+    with pytest.raises(ConnectionError, match=r"returned 2 vectors for 3 texts"):
+        encoder(["abc", "d", "ef"])
 
 
-def test_the_client_gives_up_in_one_clear_line(server):
-    server.plan += [(401, {})]
-    with pytest.raises(PermissionError, match=r"^http://127.* refuses the key in OPENAI_API_KEY \(401\)") as info:
-        OpenAIEncoder("m", base_url=server.url)(["a"])
+def test_a_request_keeps_the_limits_of_the_api_and_each_is_stored(server, tmp_path):
+    encoder = OpenAIEncoder("m", base_url=server.url, max_retries=0)
+    assert encoder.take(["a"] * 5000) == 2048
+    assert encoder.take(["x" * 100_000] * 4) == 3
+    assert encoder.take(["€" * 100_000, "b"]) == 1  # 300,000 bytes, the most there can be
+    assert encoder.take(["x" * 400_000, "b"]) == 1  # the server decides
+    texts = [f"{i} " + "x" * 140_000 for i in range(5)]
+    assert encoder(texts).shape == (5, 3)
+    assert [len(texts) for texts in inputs(server)] == [2, 2, 1]
+    server.plan += [(200, {}), (200, {}), (500, {}, "later")]
+    with pytest.raises(ConnectionError, match="answers 500, after up to 1 attempts: later"):
+        embed(texts, encoder, batch_size=5, cache=tmp_path)
+    server.seen.clear()
+    embed(texts, encoder, batch_size=5, cache=tmp_path)
+    assert inputs(server) == [texts[4:]]  # what was paid for is not asked again
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "kind", "message"),
+    [
+        (401, "Incorrect", PermissionError, r"^http://127.* refuses the key in OPENAI_API_KEY \(401\)"),
+        (403, "may not", PermissionError, r"denies this key the use of the model \(403\)"),
+        (404, "no model", ArgumentError, r"one that http://127.* has\. Got 'a-model'.*no model"),
+        (400, "maximum context length is 8192", ArgumentError, r"Got one of 9 bytes that begins 'long text'"),
+        (400, "bad", ArgumentError, r"what http://127.* accepts\. Got status 400 instead\. bad: Bearer …"),
+        (429, "quota", ConnectionError, "answers 429, after up to 1 attempts: quota: Bearer …$"),
+        (503, "busy", ConnectionError, "answers 503, after up to 2 attempts: busy: Bearer …$"),
+    ],
+)
+def test_what_the_server_refuses_is_told_without_the_key(server, status, said, kind, message):
+    retries = int(status == 503)
+    server.plan += [(status, {}, said)] * (1 + retries)
+    with pytest.raises(kind, match=message) as info:
+        OpenAIEncoder("a-model", base_url=server.url, max_retries=retries)(["a", "long text"])
     assert KEY not in str(info.value)
-    assert len(server.seen) == 1  # not tried again
-    server.plan += [(503, {}), (503, {})]
-    with pytest.raises(ConnectionError, match=r"answers 503, after up to 2 attempts: status 503 for Bearer …$"):
-        OpenAIEncoder("m", base_url=server.url, max_retries=1)(["a"])
+    assert info.value.__suppress_context__  # a traceback does not show the client's own message either
+    assert len(server.seen) == 1 + retries
+
+
+def test_a_server_that_is_not_there(server):
     with pytest.raises(ConnectionError, match="cannot be reached, after up to 1 attempts"):
         OpenAIEncoder("m", base_url="http://127.0.0.1:9/v1", max_retries=0)(["a"])
+    error = OpenAIEncoder("m")._explained(RuntimeError("no route"), ["a"])
+    assert str(error) == "OpenAI's server cannot be reached, after up to 13 attempts: no route"
