@@ -13,7 +13,7 @@ import typer
 
 from clifford_rand.errors import ArgumentError, MissingDependencyError, printable
 from clifford_rand_nn._words import joined, printable_lines, some_of
-from clifford_rand_nn.cli.entry import was_interrupted
+from clifford_rand_nn.cli.sigint import was_interrupted
 
 # Parameters of Python that are options under another name; the others have theirs.
 OPTIONS = {"leave_out": "--drop", "dates": "--date", "textual": "--text"}

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.cli import app, console, entry, info
+from clifford_rand_nn.cli import app, console, entry, info, sigint
 
 UNFINISHED = "interrupted: the command was not finished.\n"
 
@@ -21,7 +21,7 @@ def own_process(monkeypatch):
     yield
     signal.signal(signal.SIGINT, before)
     signal.set_wakeup_fd(-1)
-    entry.was_interrupted()  # what is left
+    sigint.was_interrupted()  # what is left
 
 
 def ends(monkeypatch, capfd, work):
