@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from clifford_rand_nn import (
     BetaCV,
@@ -29,62 +30,13 @@ def rows(n=40, d=3) -> Any:
     return X.astype(np.float32)
 
 
-def _targets() -> Any:
-    X = rows()
-    return np.abs(X[:, 0]) + 0.02 * X[:, 1] * (X[:, 2] > 1) + 0.1 * np.random.default_rng(6).standard_normal(len(X))
-
-
-def _labels() -> Any:
-    return np.digitize(_targets(), np.quantile(_targets(), [0.3, 0.7]))
-
-
-def _two() -> Any:
-    return np.array(["no", "yes"])[(_targets() > np.median(_targets())).astype(int)]
-
-
-def _pairs() -> Any:
-    return np.c_[_targets(), rows()[:, 0]]
-
-
-def _several() -> Any:
-    return np.c_[_labels() == 0, _labels() > 1, _targets() < 1].astype(int)
-
-
-def _standardized() -> Any:
-    return (rows() - rows().mean(axis=0)) / rows().std(axis=0)
-
-
-# Of each kind the estimator, and the rows and the targets that it is trained on.
-_FITS: dict[str, Any] = {
-    "network, two classes": lambda: (ConvexNetworkClassifier(loss="squared", rounds=0), rows(), _two()),
-    "network, three classes": lambda: (ConvexNetworkClassifier(loss="logistic", rounds=0), rows(), _labels()),
-    "network, a number": lambda: (ConvexNetworkRegressor(rounds=0), rows(), _targets()),
-    "network, two numbers": lambda: (ConvexNetworkRegressor(rounds=0), rows(), _pairs()),
-    "network, several labels": lambda: (ConvexNetworkClassifier(rounds=0), rows(), _several()),
-    "few neurons, classes": lambda: (ConvexNetworkClassifier(gates="cross", beta=1e-2), rows()[:24], _labels()[:24]),
-    "few neurons, a number": lambda: (ConvexNetworkRegressor(gates="free", beta=1e-2), rows(), _targets()),
-    "gated, three classes": lambda: (_gated(GatedReLUClassifier, loss="logistic"), _standardized(), _labels()),
-    "gated, two classes without probabilities": lambda: (_gated(GatedReLUClassifier), _standardized(), _labels() > 0),
-    "gated, two numbers": lambda: (_gated(GatedReLURegressor, bias="free"), _standardized(), _pairs()),
-    "gated, squared norms": lambda: (_gated(GatedReLURegressor, penalty="ridge"), _standardized(), _targets()),
-    "infinitely many gates": lambda: (
-        GatedReLUClassifier(gates="infinite", penalty="ridge", beta=1e-2, loss="logistic"),
-        _standardized(),
-        _two(),
-    ),
-    "relu, two classes": lambda: (
-        ConvexReLUClassifier(6, beta=1e-2, loss="logistic", random_state=0),
-        _standardized(),
-        _two(),
-    ),
-    "relu, a number": lambda: (ConvexReLURegressor(6, beta=1e-2, random_state=0), _standardized(), _targets()),
-    "lasso, three classes": lambda: (_lasso(CrossProductLassoClassifier), _standardized(), _labels() * 2),
-    "lasso, two numbers": lambda: (_lasso(CrossProductLassoRegressor, penalty="l2"), _standardized(), _pairs()),
-    "search": lambda: (BetaCV(_lasso(CrossProductLassoRegressor), n_betas=3, cv=2), _standardized(), _targets()),
-}
-NAMES = tuple(_FITS)
-_SLOW = ("few neurons, classes",)  # as the other one of few neurons, and takes as long as all the rest
-KINDS = tuple(pytest.param(name, marks=pytest.mark.slow) if name in _SLOW else name for name in NAMES)
+_X = rows()
+_Z = (_X - _X.mean(axis=0)) / _X.std(axis=0)
+_NUMBERS = np.abs(_X[:, 0]) + 0.02 * _X[:, 1] * (_X[:, 2] > 1) + 0.1 * np.random.default_rng(6).standard_normal(len(_X))
+_PAIRS = np.c_[_NUMBERS, _X[:, 0]]
+_THREE = np.digitize(_NUMBERS, np.quantile(_NUMBERS, [0.3, 0.7]))
+_TWO = np.array(["no", "yes"])[(np.median(_NUMBERS) < _NUMBERS).astype(int)]
+_MARKS = np.c_[_THREE == 0, _THREE > 1, _NUMBERS < 1].astype(int)
 
 
 def _gated(kind, **options) -> Any:
@@ -95,17 +47,42 @@ def _lasso(kind, **options) -> Any:
     return kind(beta=1e-2, subsample=60, random_state=0, **options)
 
 
+_INFINITE = {"gates": "infinite", "penalty": "ridge", "beta": 1e-2, "loss": "logistic"}
+# Of each kind the estimator, and the rows and the targets that it is trained on.
+_FITS: dict[str, Any] = {
+    "network, two classes": (ConvexNetworkClassifier(loss="squared", rounds=0), _X, _TWO),
+    "network, three classes": (ConvexNetworkClassifier(loss="logistic", rounds=0), _X, _THREE),
+    "network, a number": (ConvexNetworkRegressor(rounds=0), _X, _NUMBERS),
+    "network, two numbers": (ConvexNetworkRegressor(rounds=0), _X, _PAIRS),
+    "network, several labels": (ConvexNetworkClassifier(rounds=0), _X, _MARKS),
+    "few neurons, classes": (ConvexNetworkClassifier(gates="cross", beta=1e-2), _X[:24], _THREE[:24]),
+    "few neurons, a number": (ConvexNetworkRegressor(gates="free", beta=1e-2), _X, _NUMBERS),
+    "gated, three classes": (_gated(GatedReLUClassifier, loss="logistic"), _Z, _THREE),
+    "gated, two classes without probabilities": (_gated(GatedReLUClassifier), _Z, _THREE > 0),
+    "gated, two numbers": (_gated(GatedReLURegressor, bias="free"), _Z, _PAIRS),
+    "gated, squared norms": (_gated(GatedReLURegressor, penalty="ridge"), _Z, _NUMBERS),
+    "infinitely many gates": (GatedReLUClassifier(**_INFINITE), _Z, _TWO),
+    "relu, two classes": (ConvexReLUClassifier(6, beta=1e-2, loss="logistic", random_state=0), _Z, _TWO),
+    "relu, a number": (ConvexReLURegressor(6, beta=1e-2, random_state=0), _Z, _NUMBERS),
+    "lasso, three classes": (_lasso(CrossProductLassoClassifier), _Z, _THREE * 2),
+    "lasso, two numbers": (_lasso(CrossProductLassoRegressor, penalty="l2"), _Z, _PAIRS),
+    "search": (BetaCV(_lasso(CrossProductLassoRegressor), n_betas=3, cv=2), _Z, _NUMBERS),
+}
+NAMES = tuple(_FITS)
+_SLOW = ("few neurons, classes",)  # as the other one of few neurons, and takes as long as all the rest
+KINDS = tuple(pytest.param(name, marks=pytest.mark.slow) if name in _SLOW else name for name in NAMES)
+
+
 def training(kind: str) -> Any:
     """Return the rows, float64, and the targets that the model of a kind was trained on."""
-    _, X, y = _FITS[kind]()
+    _, X, y = _FITS[kind]
     return np.asarray(X, dtype=np.float64), y
 
 
 @cache
 def fitted(kind: str) -> Any:
     """Return the model of a kind."""
-    model, X, y = _FITS[kind]()
-    return model.fit(np.asarray(X, dtype=np.float64), y)
+    return clone(_FITS[kind][0]).fit(*training(kind))
 
 
 def rows_of(kind: str) -> Any:
