@@ -113,9 +113,8 @@ def of_algebra(A: object, alg: Any, name: str, owner: str) -> Any:
 
 def tolerance(rtol: float | None, dtype: np.dtype) -> float:
     """Return ``rtol``, by default eps^(3/4): 2e-12 for float64, 6e-6 for float32, 0 for exact numbers."""
-    if rtol is not None:
-        return check_tolerance(rtol, 0.0, "clifford_rand.presets")
-    return float(np.finfo(dtype).eps) ** 0.75 if dtype.kind in "fc" else 0.0
+    default = float(np.finfo(dtype).eps) ** 0.75 if dtype.kind in "fc" else 0.0
+    return check_tolerance(rtol, default, "clifford_rand.presets")
 
 
 def real_of(A: Any, name: str, owner: str, what: str, *, finite: bool = False) -> Any:

@@ -80,9 +80,8 @@ class _Reader:
         before = self.text[:at].split("\n")
         line = self.text.split("\n")[len(before) - 1]
         received = f"{self.text[at]!r}" if at < len(self.text) else "the end"
-        return SyntaxError(
-            f"expected {wanted}, got {received}", ("<multivector>", len(before), len(before[-1]) + 1, line)
-        )
+        position = ("<multivector>", len(before), len(before[-1]) + 1, line)
+        return SyntaxError(f"expected {wanted}, got {received}", position)
 
     def sum(self) -> Any:
         total = self.product()
@@ -235,10 +234,5 @@ def read_json_file(file_name: str) -> Read:
     _check(contents["version"], file_name, "read_json_file")
     data = contents["dataset"]
     values = np.array(data["data"])
-    support = np.array(data["support"]) if data["sparse"] else None
-    return (
-        values.T if data["transpose"] else values,
-        np.array(contents["metric"]),
-        np.array(contents["basis_names"]),
-        support,
-    )
+    values, support = values.T if data["transpose"] else values, np.array(data["support"]) if data["sparse"] else None
+    return values, np.array(contents["metric"]), np.array(contents["basis_names"]), support

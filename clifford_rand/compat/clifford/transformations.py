@@ -175,7 +175,5 @@ class BladeMap:
         if A.layout not in (self.layout1, self.layout2):
             raise fail("A", "BladeMap", "of one of the two algebras", describe(repr(A.layout)))
         pairs = self.blades_map if A.layout == self.layout1 else [(b, a) for a, b in self.blades_map]
-        terms = (
-            A[source] * image if source[source] == 1 else A[source] / source[source] * image for source, image in pairs
-        )
-        return sum(terms, pairs[0][1] * 0)
+        shares = (A[source] if source[source] == 1 else A[source] / source[source] for source, _ in pairs)
+        return sum((share * image for share, (_, image) in zip(shares, pairs, strict=True)), pairs[0][1] * 0)

@@ -194,9 +194,8 @@ class Dop:
         coords = list(ga.coords or ())
         for coefficient, derivative in _pairs_of(arguments, "Dop"):
             if not isinstance(coefficient, Mv) or not isinstance(derivative, Pdop):
-                raise TypeError(
-                    f"Dop takes pairs of a multivector and a Pdop. Got {(coefficient, derivative)} instead."
-                )
+                pair = (coefficient, derivative)
+                raise TypeError(f"Dop takes pairs of a multivector and a Pdop. Got {pair} instead.")
             word = tuple(coords.index(symbol) for symbol, n in derivative.pdiffs.items() for _ in range(n))
             inner = ~coefficient.inner if cmpflg else coefficient.inner
             terms[word] = terms[word] + inner if word in terms else inner

@@ -1,5 +1,6 @@
 """The class `Algebra` of ``kingdon``: keys are masks or names of blades, in an order and with signs of one's own."""
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,8 +12,8 @@ from clifford_rand._threads import cached_property
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.basis.names import parity
 from clifford_rand.compat.kingdon.coefficients import BLADE, resolved
-from clifford_rand.compat.kingdon.multivector import MultiVector
-from clifford_rand.compat.kingdon.register import Registered
+from clifford_rand.compat.kingdon.multivector import MultiVector, of
+from clifford_rand.fusion.function import fused
 
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # kingdon's indices of basis vectors, one character each
 LARGE = 6  # basis vectors up to which all blades are made beforehand
@@ -97,22 +98,17 @@ class Algebra:
         if self.start_index is None:
             self.start_index = 0 if self.r == 1 else 1
         if self.d + self.start_index > len(DIGITS):
-            raise fail(
-                "p", "Algebra", f"such that indices are below {len(DIGITS)}", self.d, "Use clifford_rand.Algebra."
-            )
+            rule = f"such that indices are below {len(DIGITS)}"
+            raise fail("p", "Algebra", rule, self.d, "Use clifford_rand.Algebra.")
         self.large = self.d > LARGE if self.large is None else self.large
         if self.basis:
             self._set_basis(list(self.basis))
         else:
             self._labels = DIGITS[self.start_index : self.start_index + self.d]
             self._signs: dict[int, int] = {}
-            squares = self.signature
-            self.own = own.Algebra(signature=squares)
+            self.own = own.Algebra(signature=self.signature)
         self.blades = BladeDict(self)
-        self.pss = self.blades[self.bin2canon[2**self.d - 1]] if self.d <= LARGE or self.basis else self._pss()
-
-    def _pss(self) -> MultiVector:
-        return self.blades["e" + self._labels]
+        self.pss = self.blades[self.name_of(2**self.d - 1)]
 
     def _set_basis(self, basis: list[str]) -> None:
         """Take names, their order and their signs; vectors count in the order in which their names stand."""
@@ -173,9 +169,8 @@ class Algebra:
         if isinstance(key, int):
             return key
         if not isinstance(key, str) or key not in self.canon2bin:
-            raise KeyError(
-                f"{key!r} is neither a mask nor the name of a blade, such as {self.name_of(2**self.d - 1)!r}"
-            )
+            example = self.name_of(2**self.d - 1)
+            raise KeyError(f"{key!r} is neither a mask nor the name of a blade, such as {example!r}")
         return self.canon2bin[key]
 
     @cached_property
@@ -310,3 +305,45 @@ class BladeDict(Mapping[str, MultiVector]):
 
     def __repr__(self) -> str:
         return describe(f"<blades of {self.algebra!r}>")
+
+
+class Registered:
+    """A function of multivectors; ``codegen`` is the plain one, ``fused`` the compiled one of this library's."""
+
+    def __init__(self, function: Callable[..., Any], name: str | None = None) -> None:
+        functools.update_wrapper(self, function)
+        self.codegen = function
+        self.__name__ = name or function.__name__
+        self._fused: dict[Any, Any] = {}
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Return the function's value."""
+        multivectors = [A for A in arguments if isinstance(A, MultiVector)]
+        batches = any(A.inner.ndim for A in multivectors) and not any(A.issymbolic for A in multivectors)
+        if not batches:
+            return self.codegen(*arguments)
+        algebra = multivectors[0].algebra
+        places = tuple(isinstance(A, MultiVector) for A in arguments)
+        if (algebra, places) not in self._fused:
+            self._fused[algebra, places] = fused(self._inner(algebra, places))
+        values = self._fused[algebra, places](*(A.inner if isinstance(A, MultiVector) else A for A in arguments))
+        return _outer(algebra, values)
+
+    def _inner(self, algebra: Any, places: tuple[bool, ...]) -> Callable[..., Any]:
+        def function(*inner: Any) -> Any:
+            pairs = zip(inner, places, strict=True)
+            return _bare(self.codegen(*(of(algebra, A) if wrapped else A for A, wrapped in pairs)))
+
+        return function
+
+
+def _bare(value: Any) -> Any:
+    if isinstance(value, MultiVector):
+        return value.inner
+    return type(value)(map(_bare, value)) if isinstance(value, list | tuple) else value
+
+
+def _outer(algebra: Any, value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(_outer(algebra, entry) for entry in value)
+    return of(algebra, value) if hasattr(value, "keys") and hasattr(value, "algebra") else value

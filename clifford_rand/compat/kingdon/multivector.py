@@ -132,9 +132,8 @@ class MultiVector:
         """Return the coefficients in the order of the keys: a list, or an array (K, …) of a batch."""
         masks = np.array(self.keys(), dtype=self.inner.keys.masks.dtype if self.inner.keys.size else np.int64)
         signs = [self.algebra.sign_of(int(mask)) for mask in masks]
-        array = (
-            self.inner.coefficients[..., self.inner.keys.positions(masks)] if len(masks) else self.inner.coefficients
-        )
+        array = self.inner.coefficients
+        array = array[..., self.inner.keys.positions(masks)] if len(masks) else array
         array = array * np.array(signs) if -1 in signs else array
         return np.moveaxis(array, -1, 0) if self.inner.ndim else array.tolist()
 
@@ -242,9 +241,8 @@ class MultiVector:
             raise TypeError("values are given in order or by name, not both")
         numbers = [named[str(symbol)] for symbol in unknowns] if named else list(values)
         if len(numbers) != len(unknowns):
-            raise TypeError(
-                f"a value for each of {', '.join(map(str, unknowns))} is needed. Got {len(numbers)} instead."
-            )
+            names = ", ".join(map(str, unknowns))
+            raise TypeError(f"a value for each of {names} is needed. Got {len(numbers)} instead.")
         evaluated = numpy_function(unknowns, self.inner.coefficients.tolist())(*numbers)
         return _filled(self.algebra, tuple(int(mask) for mask in self.inner.keys.masks), coefficients_of(evaluated))
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_tolerance, describe, fail
+from clifford_rand._checks import describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import span_of
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.measures import as_dual, is_dual, model_of
+from clifford_rand.presets.cga.measures import as_dual, is_dual, model_of, rounding
 from clifford_rand.presets.cga.parts import (
     DROP,
     DUAL_FLAT,
@@ -222,7 +222,7 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
     if not (np.isfinite(size) & (size > 0)).all():
         raise fail("X", "classify", "finite blades, not zero", describe("zero, NaN or infinity"))
     groups = []
-    eps = 64 * float(np.finfo(X.dtype).eps) if rtol is None else check_tolerance(rtol, 0.0, "clifford_rand.presets")
+    eps = rounding(rtol, X.dtype)
     for k, rows in _grades(X, size):
         keys = keys_of_grades(n + 2, (k,))
         part = X.new(keys, X.select_keys(keys).coefficients.reshape(-1, keys.size)[rows])

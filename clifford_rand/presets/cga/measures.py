@@ -115,7 +115,7 @@ def half_power(c: NDArray[Any], r: NDArray[Any], owner: str) -> NDArray[Any]:
     """Return (c² - r²)/2 of centres (..., n), refused where 1 or r² would be lost in the rounding of c²."""
     square, power = squared(c, "centre", owner), np.asarray(r * r)
     if square.dtype.kind == power.dtype.kind == "f":
-        least, hint = _rounding(None, square.dtype), "Take coordinates about a local origin."
+        least, hint = rounding(None, square.dtype), "Take coordinates about a local origin."
         if (square > 1 / least).any():
             rule = f"within {np.sqrt(1 / least):.1e} of the origin, as 1 beside larger squares is taken for rounding"
             raise fail("centre", owner, rule, describe(f"one at {np.sqrt(square.max()):.1e}"), hint)
@@ -168,8 +168,9 @@ def down(P: Multivector, rtol: float | None = None) -> NDArray[Any]:
     return np.asarray(E / weight[..., None])
 
 
-def _rounding(rtol: float | None, dtype: np.dtype) -> float:
-    return 64 * float(np.finfo(dtype).eps) if rtol is None else check_tolerance(rtol, 0.0, "clifford_rand.presets")
+def rounding(rtol: float | None, dtype: np.dtype) -> float:
+    """Return ``rtol``, by default 64 eps: rounding and no more."""
+    return check_tolerance(rtol, 64 * float(np.finfo(dtype).eps), "clifford_rand.presets")
 
 
 def direct_blade(X: Any, owner: str, dual: bool, rtol: float | None = None) -> tuple[Any, Any, NDArray[np.bool_]]:
@@ -182,7 +183,7 @@ def direct_blade(X: Any, owner: str, dual: bool, rtol: float | None = None) -> t
     X = blade_of(X, "X", owner, "a blade")
     X = unit_scale(X.undual() if is_dual(dual) else X)
     carrier = X ^ infinity(X.algebra, X.dtype)
-    return X, carrier, np.asarray(largest(carrier.coefficients) <= _rounding(rtol, X.dtype))
+    return X, carrier, np.asarray(largest(carrier.coefficients) <= rounding(rtol, X.dtype))
 
 
 def is_incident(P: Multivector, X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:

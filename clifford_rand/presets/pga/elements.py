@@ -210,9 +210,8 @@ def motor(
     """
     n = dimension_of(alg, "motor")
     if n != 3:
-        raise fail(
-            "alg", "motor", "of 3-space, Algebra.pga(3)", alg, "Use translator(alg, t) * rotor(alg, axis, angle)."
-        )
+        hint = "Use translator(alg, t) * rotor(alg, axis, angle)."
+        raise fail("alg", "motor", "of 3-space, Algebra.pga(3)", alg, hint)
     axis = exact_beside(exact_beside(axis, angle), shift)
     R = rotor(alg, axis, angle, rtol=rtol)
     B = unit_scale(blade_of(axis, "axis", "motor", "an axis", grade=2, exact=True))

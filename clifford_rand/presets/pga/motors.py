@@ -177,9 +177,7 @@ def screw(M: Multivector, *, rtol: float | None = None) -> Screw:
     w, v = w * flip, v * flip[..., None]
     sine = np.asarray(lengths(v))
     along = np.asarray(lengths(t))
-    slides = sine <= (
-        4 * float(np.finfo(dtype).eps) if rtol is None else check_tolerance(rtol, 0.0, "clifford_rand.presets")
-    )
+    slides = sine <= check_tolerance(rtol, 4 * float(np.finfo(dtype).eps), "clifford_rand.presets")
     still = slides & (along == 0)
     e3 = np.array([0, 0, 1], dtype=dtype)
     slide = np.where(still[..., None], e3, t / np.where(along == 0, 1, along)[..., None])

@@ -72,9 +72,8 @@ def event(alg: Algebra, t: ArrayLike, x: ArrayLike) -> Multivector:
     X = coordinates_of(x, 3, "x", "event")
     T = numbers_of(t, X.dtype, "t", "event")
     batch = np.broadcast_shapes(T.shape, X.shape[:-1])
-    return alg.vector(
-        np.concatenate([np.broadcast_to(T[..., None], (*batch, 1)), np.broadcast_to(X, (*batch, 3))], axis=-1)
-    )
+    columns = [np.broadcast_to(T, batch)[..., None], np.broadcast_to(X, (*batch, 3))]
+    return alg.vector(np.concatenate(columns, axis=-1))
 
 
 def four_velocity(alg: Algebra, velocity: ArrayLike) -> Multivector:
@@ -273,7 +272,7 @@ def from_lorentz_matrix(alg: Algebra, F: ArrayLike, *, rtol: float | None = None
         raise fail("F", "from_lorentz_matrix", "of shape (..., 4, 4)", describe(f"shape {matrix.shape}"))
     eta = np.diag(np.array(SIGNATURE, dtype=matrix.dtype))
     excess = abs(np.swapaxes(matrix, -1, -2) @ eta @ matrix - eta).max(axis=(-1, -2), initial=0)
-    limit = RTOL if rtol is None else check_tolerance(rtol, 0.0, "clifford_rand.presets")
+    limit = check_tolerance(rtol, RTOL, "clifford_rand.presets")
     if not (excess <= limit * np.maximum(1, abs(matrix).max(axis=(-1, -2), initial=0)) ** 2).all():
         raise fail("F", "from_lorentz_matrix", "a Lorentz transformation, FᵀηF = η", describe("another matrix"))
     future = matrix[..., 0, 0] > 0
