@@ -18,7 +18,7 @@ from timing import options
 from clifford_rand_nn import ConvexNetworkClassifier, TwoLayerNetwork
 
 
-def main() -> None:
+def main():
     """Print a line for every model and way."""
     asked = options(__doc__, rows=10**6, columns=50, neurons=50, repeat=5)
     rng = np.random.default_rng(0)
@@ -36,7 +36,7 @@ def main() -> None:
     compare("kernel of 1,000 rows, probabilities", model, X[:20_000, :10], 20_000, asked.repeat)
 
 
-def compare(title: str, model, X, batch: int, repeat: int) -> None:
+def compare(title, model, X, batch, repeat):
     """Print rows a second of the model and of its ONNX file, by wall and by CPU seconds, best of some."""
     with tempfile.TemporaryDirectory() as folder:
         path = model.to_onnx(Path(folder) / "model.onnx")

@@ -18,7 +18,7 @@ from clifford_rand_nn.claims import KernelClaim
 D = 50
 
 
-def wide(n: int) -> ConvexNetworkRegressor:
+def wide(n):
     """Return a network of n rows, its intervals at every row: the largest file of its kind."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((100, D))
@@ -34,7 +34,7 @@ def wide(n: int) -> ConvexNetworkRegressor:
     return model
 
 
-def main() -> None:
+def main():
     """Print a line for each number of rows."""
     machine()
     print("wall (processor) milliseconds")

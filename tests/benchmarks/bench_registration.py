@@ -16,7 +16,7 @@ from clifford_rand.presets import pga
 POINTS, PROBLEMS = 1_000_000, 100_000
 
 
-def outliers() -> None:
+def outliers():
     """200 sets of 100 pairs of noise 0.01 with wrong ones among them: how many motors are off by more than 0.1."""
     alg, rng = cr.Algebra.pga(3), np.random.default_rng(0)
     for share in (0.3, 0.45, 0.5, 0.6, 0.7):
@@ -32,13 +32,13 @@ def outliers() -> None:
         print(f"{share:.0%} wrong pairs: {failed[0]:.1%} failed, {failed[1]:.1%} with known noise", flush=True)
 
 
-def main() -> None:
+def main():
     alg, rng = cr.Algebra.pga(3), np.random.default_rng(0)
     motor = alg.random_multivector(rng, (), 2).exp()
     X, w = rng.standard_normal((POINTS, 3)), rng.random(POINTS)
     Y = pga.coordinates(motor >> pga.point(alg, X)) + 0.01 * rng.standard_normal((POINTS, 3))
 
-    def scipy() -> np.ndarray:
+    def scipy():
         return Rotation.align_vectors(Y - Y.mean(axis=0), X - X.mean(axis=0))[0].as_matrix()
 
     agree(pga.motor_to_matrix(cr.motor_from_points(alg, X, Y))[:3, :3], scipy(), 1e-12, "align_vectors")

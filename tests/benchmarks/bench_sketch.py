@@ -17,11 +17,7 @@ import clifford_rand as cr
 N, D, R = 50_000, 1536, 1000
 
 
-def rows() -> np.ndarray:
-    return np.random.default_rng(0).standard_normal((N, D), dtype=np.float32)
-
-
-def sparse_maps(X: np.ndarray) -> None:
+def sparse_maps(X):
     need("sklearn")
     from sklearn.random_projection import SparseRandomProjection
 
@@ -47,7 +43,7 @@ def sparse_maps(X: np.ndarray) -> None:
     print(f"    largest difference to SciPy's product with the same matrix: {error:.0e}")
 
 
-def hadamard(X: np.ndarray) -> None:
+def hadamard(X):
     S, G = cr.SRHT(R, D, rng=0), cr.GaussianSketch(R, D, rng=0).toarray(np.float32)
     print(f"first call, kernel loaded from its cache or compiled: {seconds(lambda: X @ S.T):.2f} s")
     ours, dense = alternate([lambda: X @ S.T, lambda: X @ G.T], 3)
@@ -57,8 +53,8 @@ def hadamard(X: np.ndarray) -> None:
     print(f"    largest difference to the dense product in float64: {error:.0e}")
 
 
-def main() -> None:
-    X = rows()
+def main():
+    X = np.random.default_rng(0).standard_normal((N, D), dtype=np.float32)
     sparse_maps(X)
     hadamard(X)
     machine("scipy", "numba", "scikit-learn")
