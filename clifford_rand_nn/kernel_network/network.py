@@ -11,14 +11,12 @@ from clifford_rand._checks import as_real, check_array, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.export.program import Program, Value, apply, constant, rows
-from clifford_rand_nn.kernel_network.arccos import slope_factors
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, StatedKernel
 from clifford_rand_nn.kernel_network.landmarks.span import LandmarkSpan
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
+from clifford_rand_nn.kernel_network.metric.gradient import Slopes
 from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardization
 from clifford_rand_nn.problems.duality import rounding_of_form
-
-_BLOCK = 2**22  # entries of a block of the kernel matrix: 32 MB
 
 
 class KernelSlopes(NamedTuple):
@@ -39,21 +37,9 @@ def kernel_slopes(
     """
     z = np.asarray(kernel.features(rows), dtype=np.float64)
     points = np.asarray(kernel.features(at), dtype=np.float64)
-    A = kernel.angle
-    a, b = (z, points) if A is None else (z @ A, points @ A)
-    turned, back = (a, b) if A is None else (a @ A.T, b @ A.T)
-    lengths = np.linalg.norm(a, axis=1)
     gradients = np.empty((len(points), alpha.shape[1], z.shape[1]))
-    step = max(1, _BLOCK // len(z))
-    for start in range(0, len(points), step):
-        part = slice(start, start + step)
-        turn, cosines = points[part] @ z.T, b[part] @ a.T
-        share, over = slope_factors(turn, cosines, np.linalg.norm(b[part], axis=1), lengths)
-        # ∇f = Σ_j α_j (κ z_j + ρ A(a_j/|a||a_j| - cos θ a/|a|²))
-        along = -(cosines @ alpha) * over[:, None]
-        for c, coefficients in enumerate(alpha.T):
-            gradients[part, c] = share @ (coefficients[:, None] * z) + turn @ (coefficients[:, None] * turned)
-            gradients[part, c] += along[:, c, None] * back[part]
+    for part, taken, slopes in Slopes(z, alpha, kernel.angle).of_outputs(points):
+        gradients[part, taken] = slopes
     constant = np.zeros(gradients.shape[:2])
     if kernel.bias:  # the last feature is constant: its slope is the offset of the linear piece
         constant = kernel.bias * gradients[:, :, -1]

@@ -1,6 +1,7 @@
 """Average gradient outer product (AGOP) of a fitted network, in closed form."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,11 +57,8 @@ def gradient_outer_product(
     share = np.full(len(at), 1 / len(at))
     if weights is not None:
         share = share * as_real(weights, "weights", owner)
-    A = None if kernel.angle is None else kernel.angle.astype(z.dtype, copy=False)
-    total = _Sum(z, coefficients, A)
-    for part in _blocks(len(at), len(z)):
-        total.add(at[part], np.sqrt(share[part]).astype(z.dtype))
-    M = np.asarray(total.total(), dtype=np.float64)
+    slopes = Slopes(z, coefficients, kernel.angle)
+    M = np.asarray(slopes.outer_product(at, np.sqrt(share).astype(z.dtype)), dtype=np.float64)
     if kernel.bias:
         M = M[:-1, :-1]
     if kernel.frame is not None:
@@ -68,69 +66,59 @@ def gradient_outer_product(
     return np.asarray((M + M.T) / 2)
 
 
-def _blocks(m: int, n: int) -> Iterator[slice]:
-    size = max(1, _BLOCK // n)
-    return (slice(start, start + size) for start in range(0, m, size))
+class Slopes:
+    r"""Slopes :math:`\nabla_zf_c` of :math:`f_c=\sum_j\alpha_{jc}K(\cdot,z_j)`, at features (m, r) of rows."""
 
+    def __init__(self, z: NDArray[np.floating], alpha: NDArray[np.floating], angle: Array | None) -> None:
+        self._z, self._alpha = z, alpha
+        self._A = A = None if angle is None else angle.astype(z.dtype, copy=False)
+        self._a = z if A is None else z @ A
+        self._turned = z if A is None else self._a @ A.T  # A a' of each row
+        self._lengths = np.linalg.norm(self._a, axis=1)
 
-class _Sum:
-    """The sum over rows, a block of rows at a time, in the coordinates of the features."""
-
-    def __init__(self, z: NDArray[np.floating], alpha: NDArray[np.floating], A: NDArray[np.floating] | None) -> None:
-        self.z, self.alpha, self.A = z, alpha, A
-        self.a = z if A is None else z @ A
-        self.turned = z if A is None else self.a @ A.T  # A a' of each row
-        self.lengths = np.linalg.norm(self.a, axis=1)
-        self.outer = np.zeros((z.shape[1],) * 2, dtype=z.dtype)
-        self.pairs: NDArray[np.floating] | None = None  # P'P, where that takes less work
-        n, r = z.shape
-        if A is None and n + 2 * r < 2 * alpha.shape[1] * r:
-            self.pairs = np.zeros((n, n), dtype=z.dtype)
-
-    def add(self, at: NDArray[np.floating], root: NDArray[np.floating]) -> None:
-        """Add the rows ``at`` (m, r), each with the square of its ``root`` as a weight."""
-        turn = at @ self.z.T
-        a = at if self.A is None else at @ self.A
-        cosines = turn.copy() if self.A is None else a @ self.a.T
-        share, inverse = slope_factors(turn, cosines, np.linalg.norm(a, axis=1), self.lengths)
-        back = (cosines @ self.alpha) * -(root * inverse)[:, None]
-        turn *= root[:, None]
-        share *= root[:, None]
-        self._join(share, turn, back, a if self.A is None else a @ self.A.T)
-
-    def _join(
-        self,
-        share: NDArray[np.floating],
-        turn: NDArray[np.floating],
-        back: NDArray[np.floating],
-        a: NDArray[np.floating],
-    ) -> None:
-        """Add gradients: share (m, n) of z, turn (m, n) of A a', back (m, C) of the row's own a (m, r)."""
-        if self.A is None:
-            share += turn
-        if self.pairs is None:
-            each = max(1, _COLUMNS // self.z.shape[1])
-            for c in range(0, self.alpha.shape[1], each):
+    def of_outputs(self, at: NDArray[np.floating]) -> Iterator[tuple[slice, slice, NDArray[np.floating]]]:
+        """Yield some rows, some outputs and their slopes (k, c, r)."""
+        each = max(1, _COLUMNS // self._z.shape[1])
+        for part, share, turn, back, own in self._blocks(at):
+            for c in range(0, self._alpha.shape[1], each):
                 taken = slice(c, c + each)
-                gradient = share @ self._times(self.z, taken)
-                if self.A is not None:
-                    gradient += turn @ self._times(self.turned, taken)
-                gradients = gradient.reshape(len(a), -1, a.shape[1]) + back[:, taken, None] * a[:, None, :]
-                gradients = gradients.reshape(-1, a.shape[1])
-                self.outer += gradients.T @ gradients
-            return
-        self.pairs += share.T @ share
-        share *= back @ self.alpha.T
-        mixed = (share @ self.z).T @ a
-        self.outer += mixed + mixed.T + (a * np.einsum("ic,ic->i", back, back)[:, None]).T @ a
+                slopes = share @ self._times(self._z, taken)
+                if self._A is not None:
+                    slopes += turn @ self._times(self._turned, taken)
+                yield part, taken, slopes.reshape(len(own), -1, own.shape[1]) + back[:, taken, None] * own[:, None, :]
+
+    def outer_product(self, at: NDArray[np.floating], root: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return the sum (r, r) of outer products of slopes, each with the square of its row's ``root`` as a weight."""
+        z, alpha, (n, r) = self._z, self._alpha, self._z.shape
+        outer = np.zeros((r, r), dtype=z.dtype)
+        if self._A is not None or n + 2 * r >= 2 * alpha.shape[1] * r:
+            for part, _, slopes in self.of_outputs(at):
+                slopes *= root[part, None, None]
+                slopes = slopes.reshape(-1, r)
+                outer += slopes.T @ slopes
+            return outer
+        pairs = np.zeros((n, n), dtype=z.dtype)  # PᵀP, which takes less work of many outputs
+        for part, share, _, back, own in self._blocks(at):
+            share *= root[part, None]
+            back *= root[part, None]
+            pairs += share.T @ share
+            share *= back @ alpha.T
+            mixed = (share @ z).T @ own
+            outer += mixed + mixed.T + (own * np.einsum("ic,ic->i", back, back)[:, None]).T @ own
+        return np.asarray(outer + z.T @ ((pairs * (alpha @ alpha.T)) @ z))
+
+    def _blocks(self, at: NDArray[np.floating]) -> Iterator[tuple[slice, Any, Any, Any, Any]]:
+        """Yield some rows with factors (k, n) of z and of A a', added up without A, and (k, C) of own A a (k, r)."""
+        A, size = self._A, max(1, _BLOCK // len(self._z))
+        for part in (slice(start, start + size) for start in range(0, len(at), size)):
+            turn = at[part] @ self._z.T
+            a = at[part] if A is None else at[part] @ A
+            cosines = turn.copy() if A is None else a @ self._a.T
+            share, inverse = slope_factors(turn, cosines, np.linalg.norm(a, axis=1), self._lengths)
+            if A is None:
+                share += turn
+            yield part, share, turn, (cosines @ self._alpha) * -inverse[:, None], a if A is None else a @ A.T
 
     def _times(self, rows: NDArray[np.floating], taken: slice) -> NDArray[np.floating]:
         """Return rows (n, r) times alpha of some outputs, side by side."""
-        scaled = self.alpha[:, taken, None] * rows[:, None, :]
-        return scaled.reshape(len(rows), -1)
-
-    def total(self) -> NDArray[np.floating]:
-        """Return the sum (r, r)."""
-        if self.pairs is None:
-            return self.outer
-        return np.asarray(self.outer + self.z.T @ ((self.pairs * (self.alpha @ self.alpha.T)) @ self.z))
+        return (self._alpha[:, taken, None] * rows[:, None, :]).reshape(len(rows), -1)
