@@ -18,6 +18,12 @@ from examples.paper.datasets.ptbxl_records import _VERSIONS
 
 rng = np.random.default_rng(1)
 
+
+def refused(message, load, *arguments, error=ArgumentError, **options):
+    with pytest.raises(error, match=message):
+        load(*arguments, **options)
+
+
 # ---------------------------------------------------------------------------------------------- MNIST
 
 DIGITS = np.tile(np.arange(10), 3)
@@ -31,26 +37,19 @@ def openml_files(images, digits, checksum=None):
     lines += [",".join(map(str, [*image, digit])) for image, digit in zip(images, digits, strict=True)]
     arff = ("\n".join(lines) + "\n").encode()
     shared = {"is_ignore": "false", "is_row_identifier": "false", "number_of_missing_values": "0"}
-    features = [
-        {"index": str(i), "name": f"pixel{i + 1}", "data_type": "numeric", "is_target": "false"} | shared
-        for i in range(784)
-    ]
-    levels = [str(digit) for digit in range(10)]
-    target = {"index": "784", "name": "class", "data_type": "nominal", "nominal_value": levels, "is_target": "true"}
+    pixel = shared | {"data_type": "numeric", "is_target": "false"}
+    features = [pixel | {"index": str(i), "name": f"pixel{i + 1}"} for i in range(784)]
+    levels = {"data_type": "nominal", "nominal_value": [str(digit) for digit in range(10)], "is_target": "true"}
+    features.append(shared | levels | {"index": "784", "name": "class"})
     description = {
-        "id": "554",
-        "name": "mnist_784",
-        "version": "1",
-        "description": "The MNIST database",
-        "format": "ARFF",
-        "status": "active",
-        "url": "https://api.openml.org/data/v1/download/52667/mnist_784.arff",
+        "id": "554", "name": "mnist_784", "version": "1", "description": "The MNIST database", "format": "ARFF",
+        "status": "active", "url": "https://api.openml.org/data/v1/download/52667/mnist_784.arff",
         "md5_checksum": checksum or hashlib.md5(arff).hexdigest(),
-    }
+    }  # fmt: skip
     qualities = [{"name": "NumberOfInstances", "value": str(len(images))}]
     replies = {
         "api/v1/json/data/554": {"data_set_description": description},
-        "api/v1/json/data/features/554": {"data_features": {"feature": [*features, target | shared]}},
+        "api/v1/json/data/features/554": {"data_features": {"feature": features}},
         "api/v1/json/data/qualities/554": {"data_qualities": {"quality": qualities}},
     }
     files = {name: json.dumps(reply).encode() for name, reply in replies.items()}
@@ -123,8 +122,7 @@ def test_all_of_mnist_has_the_published_counts():
     data = mnist_arrays(images, digits)
     assert data.counts == {"train": {"0": 5_923, "1": 6_742}, "test": {"0": 980, "1": 1_135}}
     digits[0] = 9
-    with pytest.raises(ArgumentError, match=r"not the complete MNIST: train has 5,922 0 .*pass partial=True"):
-        mnist_arrays(images, digits)
+    refused(r"not the complete MNIST: train has 5,922 0 .*pass partial=True", mnist_arrays, images, digits)
     with pytest.warns(UserWarning, match="a partial copy of MNIST"):
         assert mnist_arrays(images, digits, partial=True).counts["train"]["0"] == 5_922
 
@@ -140,14 +138,12 @@ def test_all_of_mnist_has_the_published_counts():
     ],
 )
 def test_what_is_not_mnist(images, digits, message):
-    with pytest.raises(ArgumentError, match=message):
-        mnist_arrays(images, digits)
+    refused(message, mnist_arrays, images, digits)
 
 
 @pytest.mark.parametrize("digits", [(1,), (1, 1), (0, 10), "01", (0, True), 3, (0.0, 1.0)])
 def test_bad_digits(digits):
-    with pytest.raises(ArgumentError, match="'digits' parameter of load_mnist must be two or more different digits"):
-        load_mnist(digits)
+    refused("'digits' parameter of load_mnist must be two or more different digits", load_mnist, digits)
 
 
 # ---------------------------------------------------------------------------------------------- PTB-XL
@@ -226,36 +222,32 @@ def test_folds_are_the_split(tmp_path, small_ptbxl):
     data = load_ptbxl_reports(tmp_path, train_folds=range(1, 5), test_folds=[10])
     assert data.ids.tolist() == [1, 2, 3, 4, 10, 11, 12]
     assert data.test.ids.tolist() == [10]
-    with pytest.raises(ArgumentError, match=r"'test_folds' parameter .* so that no patient is on both sides"):
-        load_ptbxl_reports(tmp_path, test_folds=[6, 7])
+    both = r"'test_folds' parameter .* so that no patient is on both sides"
+    refused(both, load_ptbxl_reports, tmp_path, test_folds=[6, 7])
+    refused(r"no labelled record is in the test folds \[7\]", load_ptbxl_reports, tmp_path, test_folds=[7])
+    rule = r"'train_folds' parameter .* must be one or more integers from 1 to 10"
     for folds in ([], [0], [11], ["1"], 3, "1"):
-        with pytest.raises(
-            ArgumentError, match=r"'train_folds' parameter .* must be one or more integers from 1 to 10"
-        ):
-            load_ptbxl_reports(tmp_path, train_folds=folds)
-    with pytest.raises(ArgumentError, match=r"no labelled record is in the test folds \[7\]"):
-        load_ptbxl_reports(tmp_path, test_folds=[7])
+        refused(rule, load_ptbxl_reports, tmp_path, train_folds=folds)
 
 
 def test_a_partial_copy_is_refused_or_noted(tmp_path):
     write_ptbxl(tmp_path)
-    with pytest.raises(
-        ArgumentError, match=r"not the complete PTB-XL: 12 records: 4 normal, 6 abnormal, 1 mixed, 1 un"
-    ):
-        load_ptbxl_reports(tmp_path)
+    refused("not the complete PTB-XL: 12 records: 4 normal, 6 abnormal, 1 mixed, 1 un", load_ptbxl_reports, tmp_path)
     with pytest.warns(UserWarning, match="a partial copy of PTB-XL: 12 records"):
         assert len(load_ptbxl_reports(tmp_path, partial=True)) == 10
     version, counts = _VERSIONS[21_799]
     assert (version, sum(counts), counts[:2]) == ("1.0.3", 21_799, (9_069, 11_874))
 
 
-def test_damage_is_told(tmp_path, small_ptbxl):
+def test_damage_is_named(tmp_path, small_ptbxl):
+    def named(message, folder=tmp_path):
+        refused(message, load_ptbxl_reports, folder)
+
     write_ptbxl(tmp_path)
     file, statements = tmp_path / "ptbxl_database.csv", tmp_path / "scp_statements.csv"
     whole = file.read_text(encoding="utf-8")
     file.write_text(whole.replace("normales", "abnormes"), encoding="utf-8")
-    with pytest.raises(ArgumentError, match=r"1 of 2 files differ from SHA256SUMS\.txt, such as ptbxl_database\.csv"):
-        load_ptbxl_reports(tmp_path)
+    named(r"1 of 2 files differ from SHA256SUMS\.txt, such as ptbxl_database\.csv")
     altered = load_ptbxl_reports(tmp_path, partial=True)
     assert altered.notes[0] == "1 of 2 files differ from SHA256SUMS.txt"
     (tmp_path / "SHA256SUMS.txt").unlink()
@@ -269,20 +261,15 @@ def test_damage_is_told(tmp_path, small_ptbxl):
     ):
         assert old in whole
         file.write_text(whole.replace(old, new), encoding="utf-8")
-        with pytest.raises(ArgumentError, match=message):
-            load_ptbxl_reports(tmp_path)
+        named(message)
     file.write_bytes(whole.encode("latin-1"))
-    with pytest.raises(ArgumentError, match="this is not a CSV table in UTF-8"):
-        load_ptbxl_reports(tmp_path)
+    named("this is not a CSV table in UTF-8")
     file.write_text(whole, encoding="utf-8")
     statements.write_text(STATEMENTS.replace(",HYP,", ",HYPER,"))
-    with pytest.raises(ArgumentError, match="'HYPER' is not a superclass of PTB-XL"):
-        load_ptbxl_reports(tmp_path)
+    named("'HYPER' is not a superclass of PTB-XL")
     statements.unlink()
-    with pytest.raises(ArgumentError, match=r"scp_statements\.csv: there is no such file"):
-        load_ptbxl_reports(tmp_path)
-    with pytest.raises(ArgumentError, match="there is no such folder"):
-        load_ptbxl_reports(tmp_path / "nowhere")
+    named(r"scp_statements\.csv: there is no such file")
+    named("there is no such folder", tmp_path / "nowhere")
 
 
 def write_signal(home, i, rate=100, leads=LEADS, seconds=10, units="mV"):
@@ -291,19 +278,10 @@ def write_signal(home, i, rate=100, leads=LEADS, seconds=10, units="mV"):
     kind, name = ("records100", "lr") if rate == 100 else ("records500", "hr")
     folder = home / kind / "00000"
     folder.mkdir(parents=True, exist_ok=True)
-    n = rate * seconds
-    digital = np.random.default_rng(i).integers(-3000, 3000, (n, len(leads)))
-    wfdb.wrsamp(
-        f"{i:05d}_{name}",
-        fs=rate,
-        units=[units] * len(leads),
-        sig_name=list(leads),
-        d_signal=digital,
-        fmt=["16"] * len(leads),
-        adc_gain=[1000.0] * len(leads),
-        baseline=[0] * len(leads),
-        write_dir=str(folder),
-    )
+    digital, n = np.random.default_rng(i).integers(-3000, 3000, (rate * seconds, len(leads))), len(leads)
+    about = {"units": [units] * n, "fmt": ["16"] * n, "adc_gain": [1000.0] * n, "baseline": [0] * n}
+    options = about | {"sig_name": list(leads), "d_signal": digital, "write_dir": str(folder)}
+    wfdb.wrsamp(f"{i:05d}_{name}", fs=rate, **options)
     return digital / 1000.0
 
 
@@ -352,51 +330,51 @@ def test_signals_without_wfdb(tmp_path, small_ptbxl, monkeypatch):
     assert data.X.shape == (2, 1000, 12)
     assert data.X.mean(axis=(1, 2)).tolist() == [1.0, 0.0]
     assert (data.y.tolist(), data.ids.tolist()) == ([0, 1], [2, 1])
-    with pytest.raises(ArgumentError, match="00003_lr: wfdb could not read it: no sample can be read"):
-        load_ptbxl_signals(tmp_path, ids=[3])
-    with pytest.raises(ArgumentError, match=r"00004_lr\.hea: there is no such file; download the folder records100"):
-        load_ptbxl_signals(tmp_path, ids=[4])
+    for message, i in (
+        ("00003_lr: wfdb could not read it: no sample can be read", 3),
+        (r"00004_lr\.hea: there is no such file; download the folder records100", 4),
+    ):
+        refused(message, load_ptbxl_signals, tmp_path, ids=[i])
     monkeypatch.setattr(Reader, "leads", Reader.leads[:3])
-    with pytest.raises(ArgumentError, match=r"it has shape \(1000, 3\), 100 Hz and the leads I, II, III\."):
-        load_ptbxl_signals(tmp_path, ids=[1])
+    leads = r"it has shape \(1000, 3\), 100 Hz and the leads I, II, III\."
+    refused(leads, load_ptbxl_signals, tmp_path, ids=[1])
 
 
 def test_damaged_signals_are_told(tmp_path, small_ptbxl):
     pytest.importorskip("wfdb")
     write_ptbxl(tmp_path)
 
-    def error(ids=(1,), **options):
-        with pytest.raises(ArgumentError) as caught:
-            load_ptbxl_signals(tmp_path, ids=list(ids), **options)
-        return str(caught.value)
+    def named(message, ids=(1,), **options):
+        refused(message, load_ptbxl_signals, tmp_path, ids=list(ids), **options)
 
-    assert "00001_lr.hea: there is no such file; download the folder records100" in error()
-    write_signal(tmp_path, 1, leads=LEADS[::-1])
-    assert "the signal must be 10 s of the 12 leads at 100 Hz" in error()
-    write_signal(tmp_path, 1, seconds=9)
-    assert "it has shape (900, 12), 100 Hz" in error()
-    write_signal(tmp_path, 1, units="uV")
-    assert "the signal must be in mV; it is in uV" in error()
+    named(r"00001_lr\.hea: there is no such file; download the folder records100")
+    for changed, message in (
+        ({"leads": LEADS[::-1]}, "the signal must be 10 s of the 12 leads at 100 Hz"),
+        ({"seconds": 9}, r"it has shape \(900, 12\), 100 Hz"),
+        ({"units": "uV"}, "the signal must be in mV; it is in uV"),
+    ):
+        write_signal(tmp_path, 1, **changed)
+        named(message)
     write_signal(tmp_path, 1)
     write_sums(tmp_path)
     file = tmp_path / "records100" / "00000" / "00001_lr.dat"
     whole = file.read_bytes()
     file.write_bytes(b"\x00\x01" + whole[2:])
-    assert "1 of 2 files differ from SHA256SUMS.txt, such as records100/00000/00001_lr.dat" in error()
+    named(r"1 of 2 files differ from SHA256SUMS\.txt, such as records100/00000/00001_lr\.dat")
     (tmp_path / "SHA256SUMS.txt").unlink()
     file.write_bytes(b"\x00\x80" + whole[2:])  # -32768 is how 16-bit files say that a sample is missing
-    assert "the signal has 1 missing samples" in error()
+    named("the signal has 1 missing samples")
     file.write_bytes(whole[:1000])
-    assert "wfdb could not read it" in error()
-    assert "Got 1 others, such as 6 instead" in error(ids=[6])
-    assert "a list of different integers, values of ecg_id" in error(ids=[1, 1])
-    with pytest.raises(ArgumentError, match="'rate' parameter of load_ptbxl_signals must be one of 100, 500"):
-        load_ptbxl_signals(tmp_path, rate=250)
+    named("wfdb could not read it")
+    named("Got 1 others, such as 6 instead", ids=[6])
+    named("a list of different integers, values of ecg_id", ids=[1, 1])
+    named("'rate' parameter of load_ptbxl_signals must be one of 100, 500", rate=250)
 
 
 def test_missing_libraries_are_named(tmp_path, monkeypatch):
     monkeypatch.setattr(optional, "available", lambda module: False)
-    with pytest.raises(MissingDependencyError, match=r'reading MNIST needs pandas: pip install "clifford-rand\[app\]"'):
-        load_mnist(data_home=tmp_path)
-    with pytest.raises(MissingDependencyError, match=r"reading the signals of PTB-XL needs wfdb: .*\[ecg\]"):
-        load_ptbxl_signals(tmp_path)
+    missing = {"error": MissingDependencyError}
+    refused(
+        r'reading MNIST needs pandas: pip install "clifford-rand\[app\]"', load_mnist, data_home=tmp_path, **missing
+    )
+    refused(r"reading the signals of PTB-XL needs wfdb: .*\[ecg\]", load_ptbxl_signals, tmp_path, **missing)

@@ -64,30 +64,27 @@ def test_files(tmp_path):
     np.testing.assert_array_equal(image_features(tmp_path), image_features(GREY))
     np.testing.assert_array_equal(read_images([tmp_path / "3.png", tmp_path / "1.png"]), GREY[[3, 1]])
     np.testing.assert_array_equal(read_images(tmp_path / "2.png"), GREY[2:3])
+
+    def refused(message, source=tmp_path / "9.png", error=ArgumentError):
+        with pytest.raises(error, match=message):
+            read_images(source)
+
     library.fromarray(COLOUR[0]).save(tmp_path / "9.png")
-    with pytest.raises(ArgumentError, match=r"9\.png is 4 × 6 and in color, .*0\.png is 4 × 6 and grey; bring all"):
-        read_images(tmp_path)
+    refused(r"9\.png is 4 × 6 and in color, .*0\.png is 4 × 6 and grey; bring all", tmp_path)
     library.fromarray(COLOUR[0]).convert("RGBA").save(tmp_path / "a.PNG")
     np.testing.assert_array_equal(read_images([tmp_path / "9.png", tmp_path / "a.PNG"]), COLOUR[[0, 0]])
     library.fromarray(GREY[0, 1:]).save(tmp_path / "9.png")
-    with pytest.raises(ArgumentError, match=r"9\.png is 3 × 6 and grey"):
-        read_images([tmp_path / "0.png", tmp_path / "9.png"])
+    refused(r"9\.png is 3 × 6 and grey", [tmp_path / "0.png", tmp_path / "9.png"])
     library.fromarray(GREY[0].astype(np.uint16)).save(tmp_path / "9.png")
-    with pytest.raises(ArgumentError, match=r"9\.png: this image has more than 8 bits"):
-        read_images(tmp_path / "9.png")
+    refused(r"9\.png: this image has more than 8 bits")
     (tmp_path / "9.png").write_bytes(b"nothing")
-    with pytest.raises(ArgumentError, match=r"9\.png: this is not a readable image"):
-        read_images(tmp_path / "9.png")
+    refused(r"9\.png: this is not a readable image")
     (tmp_path / "9.png").write_bytes((tmp_path / "0.png").read_bytes()[:60])
-    with pytest.raises(ArgumentError, match=r"9\.png: this image is damaged"):
-        read_images(tmp_path / "9.png")
-    with pytest.raises(FileNotFoundError):
-        read_images(tmp_path / "8.png")
+    refused(r"9\.png: this image is damaged")
+    refused(r"8\.png", tmp_path / "8.png", FileNotFoundError)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ArgumentError, match=r"image files \(\.png.*empty, where no file is one"):
-        read_images(tmp_path / "empty")
-    with pytest.raises(ArgumentError, match="Got an empty list"):
-        read_images([])
+    refused(r"image files \(\.png.*empty, where no file is one", tmp_path / "empty")
+    refused("Got an empty list", [])
 
 
 def test_a_torch_module_is_frozen_and_keyed_by_its_weights(tmp_path):

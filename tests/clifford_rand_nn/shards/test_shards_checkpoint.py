@@ -45,15 +45,12 @@ def same(a, b):
     return a == b or repr(a) == repr(b) == "nan"
 
 
-def test_a_state_comes_back_to_the_bits(keeper):
+def test_a_state_comes_back_to_the_bits_and_without_a_path_nothing_is_kept(keeper):
     assert keeper.load() is None
     keeper.write(STATE)
     assert same(keeper.load(), STATE)
     keeper.write((1,))
     assert keeper.load() == (1,)
-
-
-def test_without_a_path_nothing_is_kept():
     keeper = Checkpoint.opened(None, ABOUT)
     keeper.write(STATE)
     keeper.offer(lambda: pytest.fail("made for nothing"))
@@ -174,16 +171,18 @@ def test_something_else_is_no_checkpoint(keeper, tmp_path):
 
 
 def test_bad_arguments(tmp_path):
-    with pytest.raises(ArgumentError, match=r"'every' parameter of Checkpoint must be seconds ≥ 0. Got -1"):
-        Checkpoint(tmp_path / "state", every=-1)
-    with pytest.raises(ArgumentError, match=r"'path' parameter of Checkpoint must be the path of a file. Got 3"):
-        Checkpoint(3)
-    with pytest.raises(ArgumentError, match="'checkpoint' parameter of GatedReLUClassifier must be a path"):
-        Checkpoint.opened(3, ABOUT, "GatedReLUClassifier")
-    with pytest.raises(ArgumentError, match=r"the path of a file\. Got another thing"):
-        Checkpoint.opened(tmp_path, ABOUT)
-    with pytest.raises(ArgumentError, match=r"a path that can be written\. Got one that cannot \(No such file"):
-        Checkpoint.opened(tmp_path / "no" / "state", ABOUT)
+    for message, make in (
+        (r"'every' parameter of Checkpoint must be seconds ≥ 0. Got -1", lambda: Checkpoint("state", every=-1)),
+        (r"'path' parameter of Checkpoint must be the path of a file. Got 3", lambda: Checkpoint(3)),
+        ("'checkpoint' parameter of fit must be a path", lambda: Checkpoint.opened(3, ABOUT, "fit")),
+        (r"the path of a file\. Got another thing", lambda: Checkpoint.opened(tmp_path, ABOUT)),
+        (
+            r"a path that can be written\. Got one that cannot \(No such file",
+            lambda: Checkpoint.opened(tmp_path / "no" / "state", ABOUT),
+        ),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            make()
     with pytest.raises(TypeError, match="a value of type object in a state"):
         Checkpoint.opened(tmp_path / "state", {"seed": object()})
 

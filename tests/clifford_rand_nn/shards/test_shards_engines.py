@@ -39,13 +39,25 @@ def shards(tmp_path_factory):
     return write(tmp_path_factory.mktemp("rows"))
 
 
+def cluster(**settings):
+    distributed = pytest.importorskip("distributed")
+    usual = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
+    return distributed.LocalCluster(**usual | {"memory_limit": "64GiB"} | settings)
+
+
 @pytest.fixture(scope="module")
 def client():
-    distributed = pytest.importorskip("distributed")
-    with distributed.Client(
-        processes=False, n_workers=2, threads_per_worker=1, memory_limit="64GiB", dashboard_address=":0"
-    ) as client:
+    with cluster(n_workers=2) as workers, workers.get_client() as client:
         yield client
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    def set_seconds(**values):
+        for name, value in values.items():
+            monkeypatch.setattr(f"clifford_rand_nn.shards.engines.dask_tasks.{name}", value)
+
+    return set_seconds
 
 
 def same(a, b):
@@ -216,13 +228,10 @@ def test_what_is_no_engine_is_refused(shards, tmp_path):
         as_engine(local, write(tmp_path), "owner", None)
 
 
-def test_a_worker_that_takes_much_longer_than_the_others_is_named(shards, client, monkeypatch):
-    for name, value in {"_LOOK_SECONDS": 0.02, "_LATE": 0.01, "_LATE_SECONDS": 0.05}.items():
-        monkeypatch.setattr(f"clifford_rand_nn.shards.engines.dask_tasks.{name}", value)
-    with (
-        as_engine(client, shards, "owner", None) as engine,
-        pytest.warns(UserWarning, match=r"a pass waits for .*X-00000\.npy, rows 0 to 18 on inproc://"),
-    ):
+def test_a_worker_that_takes_much_longer_than_the_others_is_named(shards, client, impatient):
+    impatient(_LOOK_SECONDS=0.02, _LATE=0.01, _LATE_SECONDS=0.05)
+    late = r"a pass waits for .*X-00000\.npy, rows 0 to 18 on inproc://"
+    with as_engine(client, shards, "owner", None) as engine, pytest.warns(UserWarning, match=late):
         engine.sum(Late())
 
 
@@ -241,13 +250,11 @@ def test_chunks_of_dask_arrays(client, persisted):
 
 @pytest.mark.slow
 def test_a_worker_that_dies_costs_no_bit(shards):
-    distributed = pytest.importorskip("distributed")
     with LocalEngine(shards) as local:
         expected = local.sum(Moments(SHIFT))
         local.keep(Positive())
         masked = local.sum(Moments(SHIFT))
-    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
-    with cluster, distributed.Client(cluster) as client:
+    with cluster(n_workers=2, processes=True) as workers, workers.get_client() as client:
         for max_memory in (None, 1):  # rows in memory, rows from files
             client.wait_for_workers(2)
             with as_engine(client, shards, "owner", max_memory) as engine:
@@ -259,9 +266,8 @@ def test_a_worker_that_dies_costs_no_bit(shards):
                 assert same(engine.sum(Moments(SHIFT, pause=0.1)), masked)
                 assert time.monotonic() - begun > 0.6  # the worker died before it ended
                 assert same(engine.sum(Moments(SHIFT)), masked)
-        with pytest.raises(
-            ArgumentError, match=r"several that died with .*X-00000\.npy, rows 0 to 18, the last one tcp"
-        ):
+        died = r"several that died with .*X-00000\.npy, rows 0 to 18, the last one tcp"
+        with pytest.raises(ArgumentError, match=died):
             as_engine(client, shards, "owner").sum(Deadly())
 
 
@@ -320,9 +326,7 @@ def test_a_certificate_is_checked_by_the_engines_of_fit(shards, client):
     there = proof.verify(shards, engine=client)
     assert (there.primal, there.dual) == (proof.verify(shards).primal, proof.verify(shards).dual)
     assert client.status == "running"
-    with pytest.raises(
-        ArgumentError, match=r"'engine' parameter of ShardCertificate\.verify must be None, a distributed"
-    ):
+    with pytest.raises(ArgumentError, match=r"'engine' parameter of ShardCertificate\.verify must be None, a dist"):
         proof.verify(shards, engine="spark")
 
 
@@ -343,15 +347,12 @@ def _sum_for_ever(engine):
 
 
 @pytest.mark.slow
-def test_workers_that_dask_has_paused_are_named(shards, monkeypatch):
+def test_workers_that_dask_has_paused_are_named(shards, impatient):
     """A worker of this process, which is larger than it may be, takes no work; the pass would wait without a word."""
-    distributed = pytest.importorskip("distributed")
-    from clifford_rand_nn.shards.engines import dask_tasks as module
-
-    monkeypatch.setattr(module, "_LATE_SECONDS", 1.0)
-    settings = {"processes": False, "n_workers": 1, "memory_limit": "32MiB", "dashboard_address": ":0"}
+    impatient(_LATE_SECONDS=1.0)
     with (
-        distributed.Client(**settings) as client,
+        cluster(memory_limit="32MiB", threads_per_worker=None) as workers,
+        workers.get_client() as client,
         as_engine(client, shards, "owner") as engine,
         warnings.catch_warnings(),
     ):
@@ -361,21 +362,17 @@ def test_workers_that_dask_has_paused_are_named(shards, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_pass_never_waits_without_a_word(shards, monkeypatch):
-    distributed = pytest.importorskip("distributed")
-    for name, value in {"_LOOK_SECONDS": 0.02, "_FIRST_SECONDS": 0.1, "_LATE_SECONDS": 0.05}.items():
-        monkeypatch.setattr(f"clifford_rand_nn.shards.engines.dask_tasks.{name}", value)
-    settings = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "memory_limit": "64GiB"}
+def test_a_pass_never_waits_without_a_word(shards, impatient):
+    impatient(_LOOK_SECONDS=0.02, _FIRST_SECONDS=0.1, _LATE_SECONDS=0.05)
+    waits = r"After 0 of 5 sums nothing for .* a pass waits for .*X-00000\.npy, rows 0"
     with (
-        distributed.LocalCluster(**settings, dashboard_address=":0") as cluster,
-        distributed.Client(cluster) as client,
+        cluster() as workers,
+        workers.get_client() as client,
         as_engine(client, shards, "owner") as engine,
     ):
-        with pytest.warns(
-            UserWarning, match=r"After 0 of 5 sums nothing for .* a pass waits for .*X-00000\.npy, rows 0"
-        ):
+        with pytest.warns(UserWarning, match=waits):
             engine.sum(Moments(SHIFT, pause=0.1))
-        cluster.scale(0)
+        workers.scale(0)
         while client.nthreads():
             time.sleep(0.01)
         with warnings.catch_warnings():
