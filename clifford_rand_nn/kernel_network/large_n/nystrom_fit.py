@@ -86,14 +86,9 @@ class Nystrom:
 
     def without_last(self, count: int) -> "Nystrom":
         """Return that of all rows but the last, on the same features."""
-        shorter = copy(self)
-        last = self._V[-count:] / np.sqrt(self.diagonal[-count:], dtype=np.float32)[:, None]
-        shorter._V, shorter.diagonal, shorter._inner = (
-            self._V[:-count],
-            self.diagonal[:-count],
-            self._inner - last.T @ last,
-        )
-        shorter._L = _factor(shorter._inner)
+        shorter, last = copy(self), self._V[-count:] / np.sqrt(self.diagonal[-count:], dtype=np.float32)[:, None]
+        inner = self._inner - last.T @ last
+        vars(shorter).update(_V=self._V[:-count], diagonal=self.diagonal[:-count], _inner=inner, _L=_factor(inner))
         return shorter
 
     def __call__(self, b: Array) -> Array:

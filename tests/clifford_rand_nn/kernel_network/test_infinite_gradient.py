@@ -7,8 +7,8 @@ import pytest
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.metric import gradient
-from clifford_rand_nn.kernel_network.metric.gradient import gradient_outer_product
+from clifford_rand_nn.kernel_network.metric import metric_frame
+from clifford_rand_nn.kernel_network.metric.metric_frame import gradient_outer_product
 
 
 def _made(C, angle, n=30, d=4):
@@ -57,7 +57,7 @@ def test_a_row_of_zeros_and_opposite_rows_without_a_bias_are_finite():
 def test_blocks_change_nothing(C, monkeypatch):
     X, alpha, kernel, rows = _made(C, False)
     whole = gradient_outer_product(kernel, X, alpha, rows)
-    monkeypatch.setattr(gradient, "_BLOCK", 7 * len(X))
+    monkeypatch.setattr(metric_frame, "_BLOCK", 7 * len(X))
     np.testing.assert_allclose(gradient_outer_product(kernel, X, alpha, rows), whole, rtol=1e-12)
 
 

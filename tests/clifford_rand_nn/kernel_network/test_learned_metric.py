@@ -9,8 +9,14 @@ from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.kernel_network.metric import metric_selection
 from clifford_rand_nn.kernel_network.metric import metric_selection as rounds_module
-from clifford_rand_nn.kernel_network.metric.gradient import gradient_outer_product
-from clifford_rand_nn.kernel_network.metric.metric_frame import KernelRidge, _root, learn_frame, outer_parts, spread
+from clifford_rand_nn.kernel_network.metric.metric_frame import (
+    KernelRidge,
+    _root,
+    gradient_outer_product,
+    learn_frame,
+    outer_parts,
+    spread,
+)
 from clifford_rand_nn.kernel_network.metric.metric_selection import _gain, select_metric, wrong_class
 
 
