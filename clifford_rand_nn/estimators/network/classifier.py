@@ -74,7 +74,7 @@ class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
         "class_weight": """
             loss : {"auto", "squared", "logistic"}, default "auto"
                 The squared error of -1 and 1 serves all classes by one decomposition. With "logistic" (softmax) outputs
-                are log-odds, leave-one-out is that of a Newton step (`logistic_path`, its error there), gates are those
+                are log-odds, leave-one-out is that of a Newton step (`LogisticPath`, its error there), gates are those
                 that squares choose, and at most 3000 rows in memory differ; with `Shards` there may be any number, and
                 Newton's method goes over them some ten to thirty times. "auto" is squared, but logistic if for rows
                 left out its calibrated probabilities are better and no more labels are wrong; it is tried with up to

@@ -1,25 +1,18 @@
 """Logistic loss and softmax over a kernel matrix: the fit for every beta, and what it predicts without each row."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clifford_rand._blas import blas_threads
-from clifford_rand._checks import as_array, as_real, check_positive, describe, fail
+from clifford_rand._checks import as_array, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit
-from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.registry import make_datafit
 from clifford_rand_nn.kernel_network.kernel_problem import KernelMatrix, KernelProblem
 from clifford_rand_nn.kernel_network.logistic.approximate_leave_one_out import Groups, InverseBlocks, left_out
-from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status, check_memory
-from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS
+from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status
 
-_OWNER = "logistic_path"
-_STEPS = 100
+_OWNER = "LogisticPath"
 _NEAR = 1e-3  # a gap from which one step moves predictions so little that its curvatures are those of the optimum
 _CUBE = 5.8e-12  # seconds of a Cholesky factorization of order n, by n³, on two cores
 _LOGISTIC, _SOFTMAX = 3.0, 27.0  # such factorizations for one beta, and for one beta and class
@@ -49,68 +42,6 @@ class LogisticFit:
     history: tuple[HistoryRow, ...] = ()  # from the last beta's solution on, where there was one
 
 
-def logistic_path(
-    K: ArrayLike,  # (n, n), positive semidefinite
-    targets: ArrayLike,  # (n, C), as `encode_labels` makes them: one column of -1 and 1, or C ≥ 2 columns, one-hot
-    weights: ArrayLike | None,  # (n,), only ratios matter
-    betas: Sequence[float] | Array,  # fastest when they fall by equal ratios
-    loss: str | Loss = "logistic",  # {"logistic", "softmax"}
-    groups: ArrayLike | None = None,  # (n,), labels of rows that are left out together, at least two
-    leave_out: bool = True,  # whether to find what is predicted without each row; it costs as much as some fits
-    **limits: Any,
-) -> list[LogisticFit]:
-    r"""Fit a kernel network with a free intercept for every beta, each fit beginning near the last, by Newton's method.
-
-    .. math:: \min_{\alpha,t}\ \frac1n\sum_i\omega_i\ell(f_i, y_i)+\frac\beta2\mathrm{tr}(\alpha^TK\alpha),
-              \qquad f = K\alpha+1t^T
-
-    The dual, whose bound gives the gap, is over :math:`\theta=n\beta\alpha` with :math:`1^T\theta=0`:
-    :math:`\max_\theta\frac1n\sum_i-\omega_i\ell^*(-\theta_i/\omega_i)-\frac1{2n^2\beta}\mathrm{tr}(\theta^TK\theta)`.
-
-    Predictions without a row are approximate, see `left_out`. They leave out the row's loss, and keep the kernel,
-    :math:`n\beta` and the other losses. At the best beta they miss the mean loss of refits by .1 % for two classes and
-    about 1 % for eleven (100 rows of each of 23 tables), by less with more rows, by more where beta is so small that
-    the network interpolates; a class whose only row is left out has no prediction.
-
-    ``**limits``: see `Limits`; of these ``tol``, ``max_iter`` and ``callback`` hold for each fit, the others for the
-    path. Return value: in the order of betas; shorter if time was over or Ctrl-C was pressed, and then the last one may
-    not have met ``tol``. Raises ArgumentError: arrays of other shapes, or not finite; another loss; a beta ≤ 0; a
-    single group; too little memory.
-
-    References
-    ----------
-    As of `KernelNewton`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = np.linspace(-1, 1, 6)
-    >>> y = np.array([-1.0, -1.0, 1.0, -1.0, 1.0, 1.0])
-    >>> weak, strong = logistic_path(np.outer(x, x), y, None, [1.0, 0.01])
-    >>> np.round(strong.fitted[:, 0], 1).tolist()
-    [-2.4, -1.4, -0.5, 0.5, 1.4, 2.4]
-    >>> np.round(strong.leave_one_out[:, 0], 1).tolist()
-    [-2.0, -0.9, -2.1, 2.1, 0.9, 2.0]
-    """
-    K = np.ascontiguousarray(as_real(K, "K", _OWNER), dtype=np.float64)
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise fail("K", _OWNER, "a square matrix", describe(f"shape {K.shape}"))
-    datafit = make_datafit(loss, targets, len(K), _OWNER, sample_weight=weights)
-    if not datafit.loss.probabilistic:
-        raise fail("loss", _OWNER, "'logistic' or 'softmax'", datafit.loss.name)
-    limit = Limits.of(_OWNER, **{"max_iter": _STEPS, **limits})
-    falling = [check_positive(beta, "betas", _OWNER) for beta in betas]
-    path = LogisticPath(K, datafit, None if groups is None else rows_of(groups, len(K)), leave_out)
-    check_memory(_OWNER, limit.max_memory, path.memory, "the matrices of a Newton step", "Fit fewer rows.")
-    fits: list[LogisticFit] = []
-    with blas_threads(len(K)):
-        for beta in falling:
-            fits.append(path.fit(beta, limit.after(path.seconds)))
-            if fits[-1].status.ends_all:
-                break
-    return fits
-
-
 def seconds(n: int, n_classes: int, n_fits: int = 1, n_left_out: int = 1) -> float:
     """Return about how long fits take on two cores, to a gap of 1e-6, some of which say what is predicted without."""
     factors = _LOGISTIC if n_classes == 2 else _SOFTMAX * n_classes
@@ -130,23 +61,42 @@ def rows_of(groups: ArrayLike, n: int) -> Groups:
 
 
 class LogisticPath:
-    """Fits of a path, each from the last two; arguments are those of `logistic_path`, checked."""
+    r"""A kernel network with a free intercept for every beta, each fit beginning near the last two, by Newton's method.
 
-    def __init__(self, K: Array, datafit: Datafit, groups: Groups | None, leave_out: bool = True) -> None:
+    .. math:: \min_{\alpha,t}\ \frac1n\sum_i\omega_i\ell(f_i, y_i)+\frac\beta2\mathrm{tr}(\alpha^TK\alpha),
+              \qquad f = K\alpha+1t^T
+
+    The dual, whose bound gives the gap, is over :math:`\theta=n\beta\alpha` with :math:`1^T\theta=0`:
+    :math:`\max_\theta\frac1n\sum_i-\omega_i\ell^*(-\theta_i/\omega_i)-\frac1{2n^2\beta}\mathrm{tr}(\theta^TK\theta)`.
+
+    Predictions without a row are approximate, see `left_out`. They leave out the row's loss, and keep the kernel,
+    :math:`n\beta` and the other losses. At the best beta they miss the mean loss of refits by .1 % for two classes and
+    about 1 % for eleven (100 rows of each of 23 tables), by less with more rows, by more where beta is so small that
+    the network interpolates; a class whose only row is left out has no prediction.
+
+    ``K`` (n, n): positive semidefinite. ``datafit``: of the logistic loss or the softmax. ``groups``: rows that are
+    left out together. ``leave_out``: whether to find what is predicted without each row; it costs as much as some fits.
+
+    Examples
+    --------
+    >>> x = np.linspace(-1, 1, 6)
+    >>> y = np.array([-1.0, -1.0, 1.0, -1.0, 1.0, 1.0])
+    >>> from clifford_rand_nn.datafits.registry import make_datafit
+    >>> path = LogisticPath(np.outer(x, x), make_datafit("logistic", y, 6, "LogisticPath"))
+    >>> weak, strong = (path.fit(beta, Limits.of("fit", max_iter=100)) for beta in (1.0, 0.01))
+    >>> np.round(strong.leave_one_out[:, 0], 1).tolist()
+    [-2.0, -0.9, -2.1, 2.1, 0.9, 2.0]
+    """
+
+    def __init__(self, K: Array, datafit: Datafit, groups: Groups | None = None, leave_out: bool = True) -> None:
         self._leave_out, self._groups = leave_out, groups
         self._kernel, self._datafit = KernelMatrix(K, fit_intercept=True), datafit
         self.n, self._outputs = datafit.y.shape
         self._fits: list[LogisticFit] = []
         self.seconds = 0.0
 
-    @property
-    def memory(self) -> float:
-        """Return the bytes of the matrices of a step, and of those of leave-one-out."""
-        separable = self._datafit.loss.separable
-        return float(8 * self.n**2 * (1.0 + (self.n >= MANY_ROWS) if separable else 2.0 * self._outputs + 1))
-
     def fit(self, beta: float, limits: Limits) -> LogisticFit:
-        """Fit for one beta."""
+        """Fit for one beta; betas that fall by equal ratios are fastest."""
         problem = KernelProblem(self._kernel, self._datafit, beta)
         last = self._fits[-1] if self._fits else None
         state = None if last is None else problem.state(last.alpha, last.fitted)

@@ -1,4 +1,4 @@
-"""Prediction intervals: their quantile by hand, their coverage, what variances and weights do."""
+"""Predictive variances and prediction intervals: by hand, their coverage, what variances and weights do."""
 
 import numpy as np
 import pytest
@@ -102,3 +102,28 @@ def test_intervals_are_wide_where_the_variance_is():
 def test_refusals(call, message):
     with pytest.raises(ArgumentError, match=message):
         call()
+
+
+def test_variance_is_that_of_the_bordered_system_and_of_leave_one_out():
+    rng = np.random.default_rng(0)
+    X, new = rng.standard_normal((40, 3)), rng.standard_normal((5, 3))
+    w = rng.uniform(0.5, 2.0, 40)
+    w /= w.mean()
+    kernel, beta = GateKernel(bias=0.7), 1e-2
+    noise = 40 * beta / w
+    A = np.block([[kernel(X) + np.diag(noise), np.ones((40, 1))], [np.ones((1, 40)), np.zeros((1, 1))]])
+    k = np.vstack([kernel(X, new), np.ones((1, 5))])
+    expected = kernel.diagonal(new) - np.einsum("ij,ij->j", k, np.linalg.solve(A, k))
+    np.testing.assert_allclose(PredictiveVariance(kernel, X, noise)(new), expected, rtol=1e-9)
+    loo = LeaveOneOut(kernel(X), X[:, :1].copy(), w).variances(beta)
+    for i in (0, 11, 39):
+        others = np.delete(np.arange(40), i)
+        left = PredictiveVariance(kernel, X[others], noise[others])(X[[i]])
+        np.testing.assert_allclose(left, loo[i], rtol=1e-8)
+
+
+def test_rows_that_are_alike_and_hardly_any_noise():
+    X = np.ones((6, 2))
+    variance = PredictiveVariance(GateKernel(bias=1.0), X, np.full(6, 1e-18))
+    assert np.isfinite(variance(X)).all()
+    assert (variance(X) < 1e-12).all()
