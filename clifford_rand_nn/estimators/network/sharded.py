@@ -32,7 +32,7 @@ from clifford_rand_nn.row_sums import Targets
 from clifford_rand_nn.scores import r_squared
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.shards.engines.local import as_engine
-from clifford_rand_nn.shards.landmarks.fit import Saved, Trained, train
+from clifford_rand_nn.shards.landmarks.fit import LandmarkFit, Saved, Trained
 from clifford_rand_nn.shards.landmarks.sample import HELD
 from clifford_rand_nn.shards.scan import scan
 from clifford_rand_nn.shards.source import Shards
@@ -121,7 +121,7 @@ class NetworkFit(ShardPlanning):
             choices = Choices(beta, self._rounds, wrong_class if classify else None, runs.agreed(left), self.max_memory)
             state = None if saved is None else Saved.restored(saved)
             save = None if checkpoint is None else keeper.offer
-            trained = train(runs, facts, targets, choices, owner, state, save)
+            trained = LandmarkFit(runs, facts, targets, choices, owner, state, save).run()
             interrupts.hold()
             if checkpoint is not None and trained.state is not None:
                 keeper.write(trained.state)

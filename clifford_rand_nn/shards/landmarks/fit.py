@@ -45,7 +45,7 @@ from clifford_rand_nn.kernel_network.metric.metric_selection import MetricSelect
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.training import Choices
 from clifford_rand_nn.row_sums import Engine, MemoryEngine, Sums, Targets
-from clifford_rand_nn.shards.landmarks.sample import SampleRows, Selection, select_on_sample, split_sample
+from clifford_rand_nn.shards.landmarks.sample import SampleRows, select_on_sample, split_sample
 from clifford_rand_nn.shards.scan import Facts
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status, explain
 
@@ -97,50 +97,6 @@ class Trained:
     state: Saved | None  # none if an interrupt left the normal equations of the sample
 
 
-def train(
-    engine: Engine,
-    facts: Facts,
-    targets: Targets,
-    choices: Choices,
-    owner: str,
-    state: Saved | None = None,
-    save: Callable[[Callable[[], Saved]], object] | None = None,
-) -> Trained:
-    """Choose from the sample, sum normal equations in one pass, take the best beta, solve, and bound.
-
-    ``targets``: of the loss that is trained; the sample chooses by the squared loss. ``owner``: whose errors these are.
-    ``state``: to go on from. ``save``: called after every pass with a function that returns the state.
-    """
-    began = time.perf_counter()
-    squared = targets
-    if targets.classes is not None:
-        squared = targets._replace(loss=as_loss("squared", owner).of_classes(len(targets.classes)))
-    learn, held = split_sample(facts, squared, owner)
-    selection = select_on_sample(facts, learn, choices, owner)
-    passes = SQUARED_PASSES if targets.loss.is_quadratic else LOGISTIC_PASSES
-    width = selection.kernel.features(np.zeros((1, selection.standard.width))).shape[1]
-    load = Workload(facts.n, width, held.targets.shape[1], engine.workers, passes)
-    size, rows = _landmarks(engine, load, selection, choices, owner) if state is None else state[:2]
-    return _Fit(engine, facts, targets, choices, selection, learn, held, size, rows, began, save).run(state)
-
-
-def _landmarks(
-    engine: Engine, load: Workload, selection: Selection, choices: Choices, owner: str
-) -> tuple[Size, NDArray[np.intp]]:
-    """Return what limits allow, and landmarks among the unique rows; fewer where only double precision serves them.
-
-    Without ``max_memory`` two threads are counted, so that a result does not depend on how many there are.
-    """
-    limit, memory = engine.agreed(choices.max_time), choices.max_memory
-    load = load if memory is not None else load._replace(workers=2)
-    for single in (True, False):
-        size = landmarks_of_shards(load._replace(single=single), limit, memory, owner)
-        some, least = independent(selection.kernel, selection.standard.rows(selection.rows.X[: size.landmarks]))
-        if least > SINGLE:
-            break
-    return size, some
-
-
 def _finished(work: Callable[[], _T]) -> tuple[_T, bool]:
     """Return the result of some seconds of work in memory, begun anew after an interrupt, and whether there was one."""
     try:
@@ -149,24 +105,33 @@ def _finished(work: Callable[[], _T]) -> tuple[_T, bool]:
         return work(), True
 
 
-@dataclass
-class _Fit:
-    """The rows that learn and judge, the landmarks among them, and who makes sums."""
+class LandmarkFit:
+    """Chooses from the sample, sums normal equations in one pass, takes the best beta, solves, and bounds.
 
-    engine: Engine
-    facts: Facts
-    targets: Targets
-    choices: Choices
-    selection: Selection
-    learn: SampleRows
-    held: SampleRows
-    size: Size
-    landmarks: NDArray[np.intp]
-    began: float
-    save: Callable[[Callable[[], Saved]], object] | None
+    ``targets``: of the loss that is trained; the sample chooses by the squared loss. ``owner``: whose errors these are.
+    ``state``: to go on from. ``save``: called after every pass with a function that returns the state.
+    """
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        facts: Facts,
+        targets: Targets,
+        choices: Choices,
+        owner: str,
+        state: Saved | None = None,
+        save: Callable[[Callable[[], Saved]], object] | None = None,
+    ) -> None:
+        self.began = time.perf_counter()
+        self.engine, self.facts, self.targets, self.choices, self.save = engine, facts, targets, choices, save
+        self.state, self.is_squared = state, targets.loss.is_quadratic
+        squared = targets
+        if targets.classes is not None:
+            squared = targets._replace(loss=as_loss("squared", owner).of_classes(len(targets.classes)))
+        self.learn, self.held = split_sample(facts, squared, owner)
+        self.selection = select_on_sample(facts, self.learn, choices, owner)
         standard, kernel = self.selection.standard, self.selection.kernel
+        self.size, self.landmarks = self._landmarks(owner) if state is None else state[:2]
         self.rows = self.selection.rows.take(self.landmarks)
         self.Z = standard.rows(self.rows.X)
         self.span, self.double = LandmarkSpan(kernel, self.Z), LandmarkRows(kernel, self.Z, standard)
@@ -177,10 +142,28 @@ class _Fit:
         self.center_y = level(self.held.targets, np.average(self.held.targets, axis=0, weights=self.held.weights))
         self.sample = MemoryEngine(self.learn.stored(self.facts.sample), 1)
         self.held_y = self.targets.of(self.held.stored(self.facts.sample))
-        self.is_squared = self.targets.loss.is_quadratic
 
-    def run(self, state: Saved | None) -> Trained:
+    def _landmarks(self, owner: str) -> tuple[Size, NDArray[np.intp]]:
+        """Return what limits allow, and landmarks among the unique rows; fewer where only double precision serves them.
+
+        Without ``max_memory`` two threads are counted, so that a result does not depend on how many there are.
+        """
+        choices, selection = self.choices, self.selection
+        limit, memory = self.engine.agreed(choices.max_time), choices.max_memory
+        width = selection.kernel.features(np.zeros((1, selection.standard.width))).shape[1]
+        workers = 2 if memory is None else self.engine.workers
+        passes = SQUARED_PASSES if self.is_squared else LOGISTIC_PASSES
+        load = Workload(self.facts.n, width, self.held.targets.shape[1], workers, passes)
+        for single in (True, False):
+            size = landmarks_of_shards(load._replace(single=single), limit, memory, owner)
+            some, least = independent(selection.kernel, selection.standard.rows(selection.rows.X[: size.landmarks]))
+            if least > SINGLE:
+                break
+        return size, some
+
+    def run(self) -> Trained:
         """Fit, from a state or from the sample."""
+        state = self.state
         weight, whole, hurry = self.facts.n - float(self.held.weights.sum()), True, False
         if state is None:
             start, hurry = (None, False) if self.is_squared else self._solve_sample()
