@@ -58,7 +58,6 @@ class LeaveOneOut:
         targets: Array,
         weights: Array | None = None,
         groups: NDArray[np.intp] | None = None,
-        fit_intercept: bool = True,
     ) -> None:
         owner, n = "LeaveOneOut", len(targets)
         check_array(K, "K", owner, (n, n))
@@ -68,24 +67,21 @@ class LeaveOneOut:
         self.targets, self.n = targets, n
         self._root = np.ones(n) if weights is None else np.sqrt(weights)
         self._members = None if groups is None else _members(groups)
-        if self._members is not None and fit_intercept and len(self._members) < 2:
+        if self._members is not None and len(self._members) < 2:
             raise fail("groups", owner, "at least two groups, so that one can be left out", describe("one group"))
         if weights is not None:  # S K S, S = Ω^{1/2}, whose eigenvectors serve every beta
             K *= self._root
             K *= self._root[:, None]
-        self._unit = self._root / np.linalg.norm(self._root) if fit_intercept else np.zeros(n)
+        self._unit = self._root / np.linalg.norm(self._root)
         self._image = K @ self._unit  # S K S u, for the intercept
-        apart = 0.0
-        if fit_intercept:
-            # P S K S P with P = I - u uᵀ, a change of rank two
-            shift = self._image - 0.5 * (self._unit @ self._image) * self._unit
-            both = np.column_stack([self._unit, shift])
-            K -= both @ both[:, ::-1].T  # u sᵀ + s uᵀ
-            apart = 1.01 * float(np.linalg.norm(K)) or 1.0  # above all eigenvalues: u is the last vector
-            K += np.outer(apart * self._unit, self._unit)
+        # P S K S P with P = I - u uᵀ, a change of rank two
+        shift = self._image - 0.5 * (self._unit @ self._image) * self._unit
+        both = np.column_stack([self._unit, shift])
+        K -= both @ both[:, ::-1].T  # u sᵀ + s uᵀ
+        apart = 1.01 * float(np.linalg.norm(K)) or 1.0  # above all eigenvalues: u is the last vector
+        K += np.outer(apart * self._unit, self._unit)
         values, vectors = eigh(K)
-        if fit_intercept:
-            values, vectors = values[:-1], vectors[:, :-1]
+        values, vectors = values[:-1], vectors[:, :-1]
         self.eigenvalues = np.maximum(values, 0.0)
         self._Q = vectors
         self._y = vectors.T @ (self._root[:, None] * targets)
@@ -147,9 +143,8 @@ class LeaveOneOut:
         y = np.where(self.eigenvalues[:, None] < least * self.eigenvalues[-1], 0.0, self._y)
         # a = Q (Λ + nβ)⁻¹ Qᵀ S y, α = S a, and t from the component of u
         a = self._Q @ (y / (self.eigenvalues + self.n * beta)[:, None])
-        size = float(self._unit @ self._root)
-        intercept = (self._unit @ (self._root[:, None] * self.targets) - self._image @ a) / size if size else None
-        return KernelFit(self._root[:, None] * a, np.zeros(a.shape[1]) if intercept is None else intercept)
+        intercept = self._unit @ (self._root[:, None] * self.targets) - self._image @ a
+        return KernelFit(self._root[:, None] * a, intercept / float(self._unit @ self._root))
 
     def _shrunk(self, betas: Array) -> Array:
         """Return the share (n, B) of each eigenvector that stays in the residual."""

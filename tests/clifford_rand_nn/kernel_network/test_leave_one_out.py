@@ -8,15 +8,12 @@ from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 
 
-def _refit(K, y, weights, beta_sum, rows, intercept=True):
+def _refit(K, y, weights, beta_sum, rows):
     """Solve the optimality conditions of the problem on some rows by plain linear algebra; predict everywhere."""
-    n = len(rows)
-    one = np.ones((n, 1)) if intercept else np.zeros((n, 0))
-    A = np.block(
-        [[K[np.ix_(rows, rows)] + beta_sum * np.diag(1 / weights[rows]), one], [one.T, np.zeros((one.shape[1],) * 2)]]
-    )
-    found = np.linalg.solve(A, np.vstack([y[rows], np.zeros((one.shape[1], y.shape[1]))]))
-    return K[:, rows] @ found[:n] + found[n:].sum(axis=0)
+    n, system = len(rows), K[np.ix_(rows, rows)] + beta_sum * np.diag(1 / weights[rows])
+    A = np.block([[system, np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
+    solution = np.linalg.solve(A, np.vstack([y[rows], np.zeros((1, y.shape[1]))]))
+    return K[:, rows] @ solution[:n] + solution[n]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -26,18 +23,16 @@ def test_every_row_is_predicted_as_a_refit_without_it_does(seed):
     X, y = rng.standard_normal((n, d)), rng.standard_normal((n, C))
     weights = np.ones(n) if seed % 2 else rng.uniform(0.1, 3.0, n)
     weights /= weights.mean()
-    intercept = seed % 5 > 0
     K = GateKernel(bias=[0.0, 0.3, 1.0][seed % 3])(X)
-    loo = LeaveOneOut(K.copy(), y, None if seed % 2 else weights, fit_intercept=intercept)
+    loo = LeaveOneOut(K.copy(), y, None if seed % 2 else weights)
     betas = np.array([1e-1, 1e-3, 1e-5])
     found = loo.predictions(betas)
     for beta, predictions in zip(betas, found, strict=True):
         for i in range(0, n, 9):
             others = np.delete(np.arange(n), i)
-            np.testing.assert_allclose(
-                predictions[i], _refit(K, y, weights, n * beta, others, intercept)[i], rtol=1e-8, atol=1e-8
-            )
-        whole = _refit(K, y, weights, n * beta, np.arange(n), intercept)
+            refit = _refit(K, y, weights, n * beta, others)[i]
+            np.testing.assert_allclose(predictions[i], refit, rtol=1e-8, atol=1e-8)
+        whole = _refit(K, y, weights, n * beta, np.arange(n))
         np.testing.assert_allclose(loo.fitted(beta), whole, atol=1e-8)
         alpha, t = loo.fit(beta)
         np.testing.assert_allclose(K @ alpha + t, whole, atol=1e-8)
