@@ -9,16 +9,7 @@ from scipy import stats
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import enumerate_patterns
 from examples.paper import plane
-from examples.paper.chambers import (
-    SAMPLERS,
-    chambers,
-    expected_wait,
-    fit_of_law,
-    law,
-    uniform_wait,
-    visits,
-    wait,
-)
+from examples.paper.chambers import SAMPLERS, chambers, expected_wait, fit_of_law, law, uniform_wait, visits, wait
 from examples.paper.settings import Settings
 from support.csv_tables import read_rows
 

@@ -1,5 +1,6 @@
 """The spiral: laws between its networks, its path, its films, and the run that writes all of it."""
 
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from clifford_rand.errors import ArgumentError, MissingDependencyError
 from clifford_rand_nn import spiral
 from clifford_rand_nn.cli.demo_spiral import PAPER_BETA
 from examples.paper import spiral as experiment
+from examples.paper.plots import animation
 from examples.paper.settings import Settings
 from examples.paper.spiral_networks import SPIRAL_NETWORKS, between_points, fit_network
 from examples.paper.spiral_path import LabelsOf, film_frames, pairs_path, path_rows
@@ -88,11 +90,6 @@ def test_points_between_lie_on_the_arms():
     np.testing.assert_allclose(radius[::2], (104 - angle * 16 / np.pi) / 104, atol=1e-12)
 
 
-def test_unknown_network():
-    with pytest.raises(ArgumentError, match="'name' parameter of fit_network must be one of 'optimum', "):
-        fit_network("sgd", *spiral(4), 5, 0)
-
-
 # ---------------------------------------------------------------------------------------------------- path and films
 
 
@@ -130,13 +127,11 @@ def test_all_pairs_are_never_worse_than_some(tmp_path):
 def test_film_has_a_picture_for_each_beta(tmp_path):
     pytest.importorskip("matplotlib")
     image = pytest.importorskip("PIL.Image")
-    from examples.paper.plots.animation import save_regions_film
-
     X, y = spiral(8)
     path = pairs_path(X, y, 5)
     frames = film_frames("all pairs", path, path_rows("all pairs", path, X, y))
     assert "0 neurons" in frames[0][0]
-    film = save_regions_film(tmp_path / "film.any", frames, X, y, kind="gif", resolution=30, dpi=40, fps=5)
+    film = animation.save_regions_film(tmp_path / "film.any", frames, X, y, kind="gif", resolution=30, dpi=40, fps=5)
     assert film == tmp_path / "film.gif"
     with image.open(film) as pictures:
         assert pictures.n_frames == 5  # the last, which stays, is one with a longer time
@@ -150,14 +145,10 @@ def test_film_has_a_picture_for_each_beta(tmp_path):
 
 def test_film_shows_the_regions_of_each_model(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
-    from examples.paper.plots import animation
-
     shown = []
 
     class Writer:
         def saving(self, figure, path, dpi):
-            from contextlib import nullcontext
-
             self.figure = figure
             Path(path).write_bytes(b"a film")
             return nullcontext()
@@ -165,8 +156,6 @@ def test_film_shows_the_regions_of_each_model(tmp_path, monkeypatch):
         def grab_frame(self):
             ax = self.figure.axes[0]
             shown.append((ax.get_title(), np.asarray(ax.images[0].get_array())))
-
-    from contextlib import contextmanager
 
     @contextmanager
     def made(kind, fps):
@@ -191,8 +180,6 @@ def test_film_as_mp4(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     from matplotlib.animation import FFMpegWriter
 
-    from examples.paper.plots import animation
-
     X, y = spiral(8)
     path = pairs_path(X, y, 3)
     frames = film_frames("all", path, path_rows("all", path, X, y))
@@ -208,13 +195,39 @@ def test_film_as_mp4(tmp_path, monkeypatch):
     assert animation.save_regions_film(tmp_path / "film", frames, X, y, **small).suffix == ".gif"
 
 
-def test_film_refuses_nonsense(tmp_path):
-    from examples.paper.plots.animation import save_regions_film
-
-    with pytest.raises(ArgumentError, match="'frames' parameter of save_regions_film must be at least one"):
-        save_regions_film(tmp_path / "film", [], *spiral(4))
-    with pytest.raises(ArgumentError, match="'kind' parameter of save_regions_film must be one of 'auto', 'mp4'"):
-        save_regions_film(tmp_path / "film", [("", None)], *spiral(4), kind="avi")
+@pytest.mark.parametrize(
+    ("message", "call"),
+    [
+        (
+            "'frames' parameter of save_regions_film must be at least one",
+            lambda: animation.save_regions_film("film", [], *spiral(4)),
+        ),
+        (
+            "'kind' parameter of save_regions_film must be one of 'auto', 'mp4'",
+            lambda: animation.save_regions_film("film", [("", None)], *spiral(4), kind="avi"),
+        ),
+        (
+            "'name' parameter of fit_network must be one of 'optimum', ",
+            lambda: fit_network("sgd", *spiral(4), 5, 0),
+        ),
+        (
+            "'methods' parameter of spiral must be one of 'optimum', ",
+            lambda: experiment.run(Settings(Path(), methods=("sgd",))),
+        ),
+    ]
+    + [
+        (
+            "'sizes' parameter of spiral must be one even number of points",
+            lambda sizes=sizes: experiment.run(Settings(Path(), sizes=sizes)),
+        )
+        for sizes in ((5,), (2,), (210,), (20, 40))
+    ],
+)
+def test_what_is_refused_writes_nothing(tmp_path, monkeypatch, message, call):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ArgumentError, match=message):
+        call()
+    assert not list(tmp_path.iterdir())
 
 
 # ---------------------------------------------------------------------------------------------------- run
@@ -231,15 +244,8 @@ def test_run_writes_tables_pictures_and_films(tmp_path, fits):
     pytest.importorskip("matplotlib")
     written, said = small_run(tmp_path)
     names = {path.stem if path.suffix in (".mp4", ".gif") else path.name for path in written}
-    assert names == {
-        "spiral.csv",
-        "spiral.md",
-        "spiral.png",
-        "spiral.txt",
-        "spiral_path.csv",
-        "spiral_path_all",
-        "spiral_path_sampled",
-    }
+    endings = (".csv", ".md", ".png", ".txt", "_path.csv", "_path_all", "_path_sampled")
+    assert names == {f"spiral{ending}" for ending in endings}
     assert all(path.stat().st_size > 200 for path in written)
     rows = read_rows(tmp_path / "spiral.csv")
     random = [name for name in CONVEX if SPIRAL_NETWORKS[name].random]
@@ -348,15 +354,3 @@ def test_report_has_means_deviations_and_paired_differences():
         "- ReLU, 9 cross-product gates minus ReLU, 9 Gaussian gates: objective +0.0000 ± 1.0000 (lower for 1 of 2 "
         "seeds), accuracy between -0.1500 ± 0.1000, on the training points +0.0000 ± 0.0000"
     ) in text
-
-
-@pytest.mark.parametrize("sizes", [(5,), (2,), (210,), (20, 40)])
-def test_run_refuses_sizes(tmp_path, sizes):
-    with pytest.raises(ArgumentError, match="'sizes' parameter of spiral must be one even number of points"):
-        experiment.run(Settings(tmp_path, sizes=sizes))
-
-
-def test_run_refuses_unknown_methods(tmp_path):
-    with pytest.raises(ArgumentError, match="'methods' parameter of spiral must be one of 'optimum', "):
-        experiment.run(Settings(tmp_path, methods=("sgd",)))
-    assert not list(tmp_path.iterdir())

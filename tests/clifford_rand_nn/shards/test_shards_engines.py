@@ -266,6 +266,7 @@ def test_a_worker_that_dies_costs_no_bit(shards):
                 assert same(engine.sum(Moments(SHIFT, pause=0.1)), masked)
                 assert time.monotonic() - begun > 0.6  # the worker died before it ended
                 assert same(engine.sum(Moments(SHIFT)), masked)
+        client.wait_for_workers(2)
         died = r"several that died with .*X-00000\.npy, rows 0 to 18, the last one tcp"
         with pytest.raises(ArgumentError, match=died):
             as_engine(client, shards, "owner").sum(Deadly())
