@@ -104,26 +104,26 @@ def _other_single(inner: Any, cosines: Any, rates: Any, rates2: Any) -> None:
             inner[i, j] *= _single(cosines[i, j] * (rates[i] * rates2[j]))
 
 
-def arc_of_rows(inner: Any, cosines: Any, rows: Any, rows2: Any, lengths: Any, lengths2: Any) -> None:
-    r"""`arc_inplace` for angles of given rows (n, k) and others (m, k), exact for near and opposite ones, too.
+def arc_of_rows(inner: Any, rows: Any, rows2: Any, lengths: Any, lengths2: Any) -> None:
+    r"""`arc_inplace` for products of given rows (n, k) and others (m, k), exact for near and opposite ones, too.
 
     A cosine within δ of ±1 knows its angle to :math:`\epsilon/\sqrt{2\delta}` only. Pairs of float64 rows that are so
     near take theirs from the rows, :math:`\sin(\theta/2) = \frac12||u-v||` for unit vectors u and v: the share is
     right to rounding for near-duplicate rows, which are many in measured data, and proofs are about this kernel.
     """
     if inner.dtype == np.float32:
-        arc_inplace(inner, cosines, lengths, lengths2)
+        arc_inplace(inner, inner, lengths, lengths2)
         return
     n, m = inner.shape
     rates, rates2 = reciprocals(lengths), reciprocals(lengths2)
     step = max(1, _ENTRIES // max(m, 1))
     for part in (slice(start, start + step) for start in range(0, n, step)):
-        own, rate = cosines[part], rates[part]
+        own, rate = inner[part], rates[part]
         i, j = np.divmod(_near(own, rate, rates2), max(m, 1))
-        exact = inner[part][i, j] * _near_shares(rows[part], rows2, rate, rates2, i, j) if len(i) else None
-        arc_inplace(inner[part], own, lengths[part], lengths2)
+        exact = own[i, j] * _near_shares(rows[part], rows2, rate, rates2, i, j) if len(i) else None
+        arc_inplace(own, own, lengths[part], lengths2)
         if exact is not None:
-            inner[part][i, j] = exact
+            own[i, j] = exact
 
 
 @compiled(error_model="numpy", fastmath=_FLAGS)

@@ -161,8 +161,7 @@ class GateKernel:
     tangent kernel of the first layer of a ReLU network, and not the arc-cosine kernel of order one.
 
     ``frame`` (d, r): F; None for the identity. Gates :math:`w\sim N(0, M)` with norms measured by :math:`M^{-1}` are
-    :math:`F = M^{1/2}`. ``angle`` (r', k): A, r' = r + 1 with a bias, else r: then the angle is that of :math:`A^Tz`
-    and :math:`A^Tz'`, of gates :math:`g\sim N(0, AA^T)`, while norms stay those of z.
+    :math:`F = M^{1/2}`.
 
     References
     ----------
@@ -179,14 +178,12 @@ class GateKernel:
 
     bias: float = 0.0  # c, the constant feature: biases are inside the norm. 0 for none
     frame: Array | None = None
-    angle: Array | None = None
 
     def __post_init__(self) -> None:
         owner = "GateKernel"
         check_number(self.bias, "bias", owner, "a finite number ≥ 0", lambda c: 0 <= c < np.inf)
-        for name in ("frame", "angle"):
-            if getattr(self, name) is not None:
-                check_array(getattr(self, name), name, owner, (None, None))
+        if self.frame is not None:
+            check_array(self.frame, "frame", owner, (None, None))
 
     def features(self, X: ArrayLike) -> NDArray[np.floating]:
         """Return the rows z of X, (n, r) or with a bias (n, r + 1); in float32 if X and the frame are."""
@@ -207,18 +204,9 @@ class GateKernel:
         z = self.features(X)
         z2 = z if other is None else self.features(other)
         inner = z @ z2.T  # of one array with itself NumPy makes it symmetric
-        if self.angle is None:
-            a, b, cosines = z, z2, inner
-        else:
-            A = self.angle.astype(z.dtype, copy=False)
-            a = z @ A
-            b = a if other is None else z2 @ A
-            cosines = a @ b.T
-        lengths, lengths2 = np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1)
+        lengths, lengths2 = np.linalg.norm(z, axis=1), np.linalg.norm(z2, axis=1)
         for_each_slice(
-            lambda part: arc_of_rows(inner[part], cosines[part], a[part], b, lengths[part], lengths2),
-            len(z),
-            least=_LEAST,
+            lambda part: arc_of_rows(inner[part], z[part], z2, lengths[part], lengths2), len(z), least=_LEAST
         )
         return inner
 
@@ -229,14 +217,9 @@ class GateKernel:
 
     def stated(self, x: Value, rows: Array) -> "StatedKernel":
         """Return the kernel of rows x with those of an array (m, d), as operations of a program."""
-        z, A = self.features(rows), self.angle
-        frame, c = self.frame, self.bias
-        r = z.shape[1] - bool(c)
-        there = constant(z[:, :r], "rows")
-        seen = z if A is None else z @ A
-        parts = {} if A is None else {"angle": A[:r], "turned_rows": seen} | ({"angle_bias": c * A[r]} if c else {})
-        turn = {name: constant(part, name) for name, part in parts.items()}
-        sizes = np.linalg.norm(seen, axis=1)
+        z, frame, c = self.features(rows), self.frame, self.bias
+        there = constant(z[:, :-1] if c else z, "rows")
+        sizes = np.linalg.norm(z, axis=1)
         rates = constant(np.divide(1, sizes, out=np.zeros_like(sizes), where=sizes > 0), "rates")
 
         def between(x: Value) -> tuple[Value, Value]:
@@ -244,13 +227,8 @@ class GateKernel:
             if c:
                 inner, squares = inner + c**2, squares + c**2
             inner, squares = inner.named("inner"), squares.named("squares")
-            cosines, lengths = inner, squares
-            if A is not None:
-                turned = x @ turn["angle"]
-                turned = (turned + turn["angle_bias"] if c else turned).named("turned")
-                cosines, lengths = matmul_t(turned, turn["turned_rows"]), apply("row_sums", turned * turned)
-            inverse = 1.0 / apply("sqrt", lengths) if c and A is None else inverse_lengths(lengths)
-            cosines = (cosines * inverse * rates).named("cosines")
+            inverse = 1.0 / apply("sqrt", squares) if c else inverse_lengths(squares)
+            cosines = (inner * inverse * rates).named("cosines")
             same = where(apply("abs", cosines) < SAME, cosines, apply("sign", cosines)).named("same")
             share = (apply("arcsin", same) / (2 * math.pi) + 0.25).named("share")
             return (inner * share).named("kernel"), 0.5 * squares

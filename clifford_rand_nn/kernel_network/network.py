@@ -38,7 +38,7 @@ def kernel_slopes(
     z = np.asarray(kernel.features(rows), dtype=np.float64)
     points = np.asarray(kernel.features(at), dtype=np.float64)
     gradients = np.empty((len(points), alpha.shape[1], z.shape[1]))
-    for part, taken, slopes in Slopes(z, alpha, kernel.angle).of_outputs(points):
+    for part, taken, slopes in Slopes(z, alpha).of_outputs(points):
         gradients[part, taken] = slopes
     constant = np.zeros(gradients.shape[:2])
     if kernel.bias:  # the last feature is constant: its slope is the offset of the linear piece

@@ -182,8 +182,6 @@ def read_kernel(arrays: Arrays, values: dict[str, Any], d: int) -> KernelNetwork
     agree(network.d == d and network.alpha.size > 0)
     frame, width = kernel.frame, standard.width
     agree(frame is None or len(frame) == width, "the frame does not fit the rows")
-    r = (width if frame is None else frame.shape[1]) + (kernel.bias > 0)
-    agree(kernel.angle is None or len(kernel.angle) == r, "the angle does not fit the frame")
     return network
 
 

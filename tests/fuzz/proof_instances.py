@@ -196,11 +196,9 @@ def _kernel(kernel, rows, others):
         return np.column_stack([Z, np.full(len(Z), np.longdouble(kernel.bias))]) if kernel.bias else Z
 
     z, w = made(rows), made(others)
-    angle_map = np.eye(z.shape[1]) if kernel.angle is None else kernel.angle
-    a, b = z @ angle_map.astype(np.longdouble), w @ angle_map.astype(np.longdouble)
-    lengths, lengths2 = np.sqrt(np.sum(a**2, axis=1)), np.sqrt(np.sum(b**2, axis=1))
-    a = a / np.where(lengths > 0, lengths, 1)[:, None]
-    b = b / np.where(lengths2 > 0, lengths2, 1)[:, None]
+    lengths, lengths2 = np.sqrt(np.sum(z**2, axis=1)), np.sqrt(np.sum(w**2, axis=1))
+    a = z / np.where(lengths > 0, lengths, 1)[:, None]
+    b = w / np.where(lengths2 > 0, lengths2, 1)[:, None]
     apart = np.sqrt(np.sum((a[:, None] - b[None]) ** 2, axis=2))
     along = np.sqrt(np.sum((a[:, None] + b[None]) ** 2, axis=2))
     angle = 2 * np.arctan2(apart, along)

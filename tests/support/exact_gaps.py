@@ -494,15 +494,14 @@ def _gram(kernel, X, other):
     def features(X):
         Z = exact(X)
         Z = Z if kernel.frame is None else Z @ exact(kernel.frame)
-        Z = np.column_stack([Z, np.full(len(Z), exact(kernel.bias))]) if kernel.bias else Z
-        return Z, Z if kernel.angle is None else Z @ exact(kernel.angle)
+        return np.column_stack([Z, np.full(len(Z), exact(kernel.bias))]) if kernel.bias else Z
 
-    z, a = features(X)
-    z2, a2 = (z, a) if other is None else features(other)
-    inner, sizes, sizes2 = z @ z2.T, _sqrt((a**2).sum(axis=1)), _sqrt((a2**2).sum(axis=1))
+    z = features(X)
+    z2 = z if other is None else features(other)
+    inner, sizes, sizes2 = z @ z2.T, _sqrt((z**2).sum(axis=1)), _sqrt((z2**2).sum(axis=1))
     total = sizes[:, None] * sizes2[None]
     live = (total > 0).astype(bool)
-    cosines = np.where(live, (a @ a2.T) / np.where(live, total, exact(1.0)), exact(0.0))
+    cosines = np.where(live, inner / np.where(live, total, exact(1.0)), exact(0.0))
     cosines = np.maximum(np.minimum(cosines, exact(1.0)), exact(-1.0))
     if other is None:
         np.fill_diagonal(cosines, mp.mpf(1))

@@ -92,16 +92,14 @@ def rows_of(kind: str) -> Any:
     return np.vstack([X[:10], (X[:-1] + X[1:]) / 2, far]).astype(np.float32)
 
 
-def kernel_network(frame=True, angle=True) -> Any:
+def kernel_network(frame=True, bias=True) -> Any:
     """Return a network with learned gates, whose rows hold one of zeros and one twice."""
     rng = np.random.default_rng(7)
     F = rng.standard_normal((3, 2)) if frame else None
-    r = 2 if frame else 3
-    A = rng.standard_normal((r + 1, 4)) if angle else None
     Z = rng.standard_normal((30, 3))
     Z[0], Z[2] = 0.0, Z[1]
     standard = Standardization(np.array([1.0, 50.0, 0.0]), np.array([1.0, 0.02, 0.0]), 3.0)
-    kernel = GateKernel(1.5 if angle else 0.0, F, A)
+    kernel = GateKernel(1.5 if bias else 0.0, F)
     return KernelNetwork(standard, kernel, Z, rng.standard_normal((30, 2)), np.array([0.5, -1.0]))
 
 

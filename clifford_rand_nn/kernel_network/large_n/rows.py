@@ -189,7 +189,7 @@ def solve_many(
     order = used[spread_rows(n, n)]
     w = np.ones(n) if weights is None else weights[order] / weights[order].mean()
     problem = ManyRows(kernel, rows[order], targets[order], w)
-    width = int(kernel.features(rows[:1]).shape[1]) * (1 if kernel.angle is None else 2)
+    width = int(kernel.features(rows[:1]).shape[1])
     if way == "auto":
         chosen = choose(n, width, C, limits.max_time, limits.max_memory)
     else:

@@ -27,9 +27,7 @@ class KernelTiles:
     def __init__(self, kernel: GateKernel, X: NDArray[np.floating], dtype: Any = np.float64) -> None:
         self.kernel, self.dtype = kernel, np.dtype(dtype)
         self.z = np.ascontiguousarray(kernel.features(np.asarray(X, dtype=self.dtype)), dtype=self.dtype)
-        A = kernel.angle
-        self.a = self.z if A is None else np.ascontiguousarray(self.z @ A.astype(self.dtype))
-        self.lengths = np.linalg.norm(self.a, axis=1)
+        self.lengths = np.linalg.norm(self.z, axis=1)
         self.n = len(self.z)
 
     def diagonal(self) -> Array:
@@ -39,11 +37,9 @@ class KernelTiles:
     def tile(self, rows: slice, columns: slice, columns_of: "KernelTiles | None" = None) -> NDArray[Any]:
         """Return a tile: of these rows with columns of ``other``, by default of the same rows."""
         right = self if columns_of is None else columns_of
-        # z·z', and A z·A z' for the angle; `arc_of_rows` makes z·z' (π - θ)/2π of them in place
+        # z·z', of which `arc_of_rows` makes z·z' (π - θ)/2π in place
         inner = self.z[rows] @ right.z[columns].T
-        cosines = inner if self.a is self.z else self.a[rows] @ right.a[columns].T
-        left_angle, right_angle = self.a[rows], right.a[columns]
-        arc_of_rows(inner, cosines, left_angle, right_angle, self.lengths[rows], right.lengths[columns])
+        arc_of_rows(inner, self.z[rows], right.z[columns], self.lengths[rows], right.lengths[columns])
         return inner
 
     def fill_upper(self, out: NDArray[Any]) -> None:

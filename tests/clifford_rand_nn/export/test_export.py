@@ -81,9 +81,9 @@ def test_source_runs_where_there_is_nothing_but_numpy(tmp_path):
     np.testing.assert_allclose(out["p"], model.predict_proba(X), rtol=1e-9)
 
 
-@pytest.mark.parametrize(("frame", "angle"), [(True, True), (False, True), (True, False), (False, False)])
-def test_networks_state_themselves(frame, angle):
-    network, X = kernel_network(frame, angle), rows_of("network, a number")
+@pytest.mark.parametrize(("frame", "bias"), [(True, True), (False, True), (True, False), (False, False)])
+def test_networks_state_themselves(frame, bias):
+    network, X = kernel_network(frame, bias), rows_of("network, a number")
     X[0, :2] = [1.0, 50.0]  # the row of zeros
     np.testing.assert_allclose(run_source(network.to_source())["predict"](X), network.predict(X), rtol=1e-9, atol=1e-11)
     finite = fitted("gated, two numbers").network_

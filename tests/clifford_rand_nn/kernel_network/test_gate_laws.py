@@ -25,9 +25,8 @@ def hoeffding(pairs, m):
 # ---- Gaussian gates
 
 
-def gaussian_patterns(kernel, z, m, rng):
-    A = np.eye(z.shape[1]) if kernel.angle is None else kernel.angle
-    return z @ A @ rng.standard_normal((A.shape[1], m)) >= 0
+def gaussian_patterns(z, m, rng):
+    return z @ rng.standard_normal((z.shape[1], m)) >= 0
 
 
 def made(kind, n=25, d=4):
@@ -38,17 +37,16 @@ def made(kind, n=25, d=4):
         "plain": GateKernel(),
         "bias": GateKernel(bias=0.8),
         "frame": GateKernel(bias=0.8, frame=rng.standard_normal((d, 3))),
-        "angle": GateKernel(bias=0.8, angle=rng.standard_normal((d + 1, d + 1))),
     }[kind]
     return X, kernel, kernel.features(X)
 
 
-@pytest.mark.parametrize("kind", ["plain", "bias", "frame", "angle"])
+@pytest.mark.parametrize("kind", ["plain", "bias", "frame"])
 def test_shares_of_sampled_gates_near_the_kernel_within_hoeffdings_bound(kind):
     X, kernel, z = made(kind)
     inner, rng = z @ z.T, np.random.default_rng(0)
     for m in (100, 2500, 62500):
-        away = np.abs(shares(gaussian_patterns(kernel, z, m, rng)) * inner - kernel(X))
+        away = np.abs(shares(gaussian_patterns(z, m, rng)) * inner - kernel(X))
         assert (away <= hoeffding(len(X) ** 2 / 2, m) * np.abs(inner) + 1e-12).all()
 
 
@@ -58,7 +56,7 @@ def test_the_mean_square_distance_is_the_coins_variance_over_m():
     inner, K, rng = z @ z.T, kernel(X), np.random.default_rng(1)
     p = np.divide(K, inner, out=np.zeros_like(K), where=inner != 0)
     for m in (16, 256, 4096):
-        squares = [((shares(gaussian_patterns(kernel, z, m, rng)) * inner - K) ** 2).sum() for _ in range(64)]
+        squares = [((shares(gaussian_patterns(z, m, rng)) * inner - K) ** 2).sum() for _ in range(64)]
         assert np.mean(squares) == pytest.approx((inner**2 * p * (1 - p)).sum() / m, rel=0.2)
 
 
@@ -78,7 +76,7 @@ def test_the_network_of_m_gates_nears_the_kernel_solution():
     for m in (30, 3000):
         distances = []
         for _ in range(6):
-            D = gaussian_patterns(kernel, z, m, rng)
+            D = gaussian_patterns(z, m, rng)
             problem = GatedRidgeProblem(z, y, D, m * beta, bias=False)
             U, _, t = KernelNewton(tol=1e-12).solve(problem).coefficients
             mine = np.einsum("np,nd,pd->n", D, z, U[0]) + t[0]
@@ -137,7 +135,7 @@ def test_cross_products_of_elliptical_rows_hold_two_others_as_the_law_says(d):
     v *= rng.choice([-1.0, 1.0], size=(m, 1))
     X = rng.standard_normal((4, d))
     pairs, found = np.triu_indices(4, 1), shares(X @ v.T >= 0)
-    law, isotropic = (K(X) / (X @ X.T) for K in (GateKernel(angle=np.linalg.inv(root).T), GateKernel()))
+    law, isotropic = (GateKernel()(rows) / (rows @ rows.T) for rows in (X @ np.linalg.inv(root).T, X))
     bound = hoeffding(6, m)
     assert np.abs(found - law)[pairs].max() <= bound
     assert np.abs(found - isotropic)[pairs].max() > 2 * bound  # rows' own angles are not the law
@@ -157,11 +155,12 @@ def test_sampled_gates_on_training_rows_have_the_law_and_coins_for_incident_rows
     X += bias * np.arange(d)  # with a bias gates do not mind where the rows are
     z, k = GateKernel(0.5 * bias).features(X), d - 1 + bias
     values, vectors = np.linalg.eigh(z.T @ z / n)
-    kernel = GateKernel(0.5 * bias, angle=np.ascontiguousarray(vectors / np.sqrt(values)))
+    white = z @ vectors / np.sqrt(values)
     others = ~np.eye(n, dtype=bool)
     found = shares(sample_gates(X, m, "cross", bias=bias, rng=0).on(X))[others]
     q = (n - k) * (n - k - 1) / (n * (n - 1))
-    expected, gaussian = (q * (K(X) / (z @ z.T))[others] + (1 - q) / 4 for K in (kernel, GateKernel(0.5 * bias)))
+    laws = (GateKernel()(rows) / (rows @ rows.T) for rows in (white, z))
+    expected, gaussian = (q * law[others] + (1 - q) / 4 for law in laws)
     coins = (expected * (1 - expected)).mean() / m
     assert ((found - expected) ** 2).mean() <= 2 * coins
     assert ((found - gaussian) ** 2).mean() > 20 * coins
