@@ -15,7 +15,6 @@ from clifford_rand_nn.estimators.gate_families import InfiniteFamily
 from clifford_rand_nn.estimators.parameters import refuse_together
 from clifford_rand_nn.estimators.rows import gated_training_rows
 from clifford_rand_nn.estimators.sharded import ShardedGatedReLU
-from clifford_rand_nn.estimators.shards import refuse_beside_shards, refuse_in_memory
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.estimators.task import Task, WarmStart
 from clifford_rand_nn.gate_exchange import Refinement
@@ -25,7 +24,6 @@ from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.problems.gated import GATED_PENALTIES, Coefficients, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.refinement import refine_gates
 from clifford_rand_nn.rescaling import Units
-from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import Result, Status
 from clifford_rand_nn.solvers.dispatch import AutoSolver, expected_seconds
 from clifford_rand_nn.solvers.fista import Fista
@@ -145,11 +143,8 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
         checkpoint : path or Checkpoint, optional
             Where the state of a fit to shards is kept; a fit that finds one goes on from it.
         """
-        if isinstance(X, Shards):
-            refuse_beside_shards(type(self).__name__, y=y, sample_weight=sample_weight)
-            self._fit_shards(X, engine, checkpoint)
+        if self._fits_shards(X, engine, checkpoint, y=y, sample_weight=sample_weight):
             return self
-        refuse_in_memory(type(self).__name__, engine=engine, checkpoint=checkpoint)
         return super().fit(X, y, sample_weight)
 
     def _tolerance(self, shards: bool = False) -> float:

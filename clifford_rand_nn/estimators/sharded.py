@@ -39,8 +39,8 @@ from clifford_rand_nn.shards.gated.passes import Patterns
 from clifford_rand_nn.shards.gated.problem import ShardedProblem
 from clifford_rand_nn.shards.scan import Facts, scan
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.solvers.base import SOONEST, Limits, Result, Status
-from clifford_rand_nn.solvers.interrupts import Interrupts, holding, unless_interrupted
+from clifford_rand_nn.solvers.base import SOONEST, Limits, Result
+from clifford_rand_nn.solvers.interrupts import Interrupts, unless_interrupted
 from clifford_rand_nn.sparse_rows import with_feature
 
 _SAMPLE = 16_384  # rows that decide how long steps are, and where they start
@@ -54,12 +54,6 @@ _RANGE = 2.0**40  # sizes of rows between its inverse and this are far from over
 
 class ShardedGatedReLU(ShardPlanning):
     """Training of gated networks on shards: choices on a sample, then sums over all rows."""
-
-    def _fit_shards(self: Any, shards: Shards, engine: Any, checkpoint: Any) -> None:
-        with holding() as interrupts:
-            self._train_shards(shards, engine, checkpoint, interrupts)
-        if interrupts.held:
-            self._end(Status.INTERRUPTED)
 
     def _train_shards(self, shards: Shards, engine: Any, checkpoint: Any, interrupts: Interrupts) -> None:
         model: Any = self

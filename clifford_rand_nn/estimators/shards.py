@@ -25,8 +25,8 @@ from clifford_rand_nn.shards.gated.fit import State, Trained, moved
 from clifford_rand_nn.shards.plan import Plan, plan_fit
 from clifford_rand_nn.shards.scan import Facts
 from clifford_rand_nn.shards.source import Shards
-
-_HINTS = {"groups": "Groups are for rows in memory."}
+from clifford_rand_nn.solvers.base import Status
+from clifford_rand_nn.solvers.interrupts import holding
 
 
 class ShardPlanning:
@@ -69,20 +69,23 @@ class ShardPlanning:
             owner, shards, lambda some: as_engine(engine, some, owner, model.max_memory), fit, model.max_time
         )
 
-
-def refuse_beside_shards(owner: str, **arguments: Any) -> None:
-    """Raise if targets, weights or groups are given beside shards."""
-    for name, value in arguments.items():
-        if value is not None:
-            hint = _HINTS.get(name, "Give it to Shards, beside X.")
-            raise fail(name, owner, "None with Shards", describe(type(value).__name__), hint)
-
-
-def refuse_in_memory(owner: str, **arguments: Any) -> None:
-    """Raise if what only fits to shards take is given with rows in memory."""
-    for name, value in arguments.items():
-        if value is not None:
-            raise fail(name, owner, "None with rows in memory", value, "It is for Shards.")
+    def _fits_shards(self: Any, X: Any, engine: Any, checkpoint: Any, **beside: Any) -> bool:
+        """Fit to X if they are shards, and keep the best network on Ctrl-C; else refuse what only such a fit takes."""
+        owner = type(self).__name__
+        if not isinstance(X, Shards):
+            for name, value in (("engine", engine), ("checkpoint", checkpoint)):
+                if value is not None:
+                    raise fail(name, owner, "None with rows in memory", value, "It is for Shards.")
+            return False
+        for name, value in beside.items():
+            if value is not None:
+                hint = "Groups are for rows in memory." if name == "groups" else "Give it to Shards, beside X."
+                raise fail(name, owner, "None with Shards", describe(type(value).__name__), hint)
+        with holding() as interrupts:
+            self._train_shards(X, engine, checkpoint, interrupts)
+        if interrupts.held:
+            self._end(Status.INTERRUPTED)
+        return True
 
 
 def belongs_to(model: Any, shards: Shards, free: tuple[str, ...]) -> dict[str, Any]:

@@ -18,8 +18,6 @@ from clifford_rand_nn.estimators.shards import (
     ShardPlanning,
     belongs_to,
     opened_checkpoint,
-    refuse_beside_shards,
-    refuse_in_memory,
     stored_targets,
 )
 from clifford_rand_nn.kernel_network.calibration import fit_calibration
@@ -37,7 +35,7 @@ from clifford_rand_nn.shards.landmarks.sample import HELD
 from clifford_rand_nn.shards.scan import scan
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import SOONEST, Status
-from clifford_rand_nn.solvers.interrupts import Interrupts, holding
+from clifford_rand_nn.solvers.interrupts import Interrupts
 
 _FREE = ("max_time", "verbose")  # may differ when a fit goes on
 _OLD = ("feature_names_in_", "loo_predictions_", "loo_probabilities_", "left_out_")  # of a fit in memory before
@@ -74,12 +72,8 @@ class NetworkFit(ShardPlanning):
         """
         model: Any = self
         model._check_parameters()
-        if isinstance(X, Shards):
-            refuse_beside_shards(type(self).__name__, y=y, sample_weight=sample_weight, groups=groups)
-            self._fit_shards(X, engine, checkpoint)
-            return self
-        refuse_in_memory(type(self).__name__, engine=engine, checkpoint=checkpoint)
-        self._warn(self._kept(lambda: model._fit_rows(X, y, sample_weight, groups)))
+        if not self._fits_shards(X, engine, checkpoint, y=y, sample_weight=sample_weight, groups=groups):
+            self._warn(self._kept(lambda: model._fit_rows(X, y, sample_weight, groups)))
         return self
 
     def _kept(self, fit: Callable[[], str]) -> str:
@@ -98,11 +92,8 @@ class NetworkFit(ShardPlanning):
         if message:
             warnings.warn(f"{type(self).__name__}: {message}.", ConvergenceWarning, stacklevel=3)
 
-    def _fit_shards(self: Any, shards: Shards, engine: Any, checkpoint: Any) -> None:
-        with holding() as interrupts:
-            self._train_shards(shards, engine, checkpoint, interrupts)
-        if interrupts.held:
-            self._warn(self._interrupted())
+    def _end(self, status: Status) -> None:
+        self._warn(self._interrupted())
 
     def _train_shards(self: Any, shards: Shards, engine: Any, checkpoint: Any, interrupts: Interrupts) -> None:
         began, owner = time.perf_counter(), type(self).__name__
