@@ -80,11 +80,8 @@ def damaged(path: str | os.PathLike[str], what: str, error: BaseException) -> Ar
 def check_archive(data: bytes, also: tuple[str, ...]) -> None:
     """Refuse the bytes of a zip file, before another library reads them, whose members are not what they claim.
 
-    All must be uncompressed, and arrays that no pickle is needed for, but for names that end as one of ``others`` do.
-
-    Raises
-    ------
-    ValueError, or another of `FAULTS`
+    All must be uncompressed, and arrays that no pickle is needed for, but for names that end as one of ``also`` does;
+    else it raises one of `FAULTS`.
     """
     stream = io.BytesIO(data)
     _check_directory(stream, len(data))

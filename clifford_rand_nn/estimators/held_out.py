@@ -69,10 +69,7 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
     stratified by class, or by the order of the target, and depend neither on a seed nor on the order of the rows;
     duplicates of a row stay together. Where the model has several settings they are compared by the same rule.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        There was an interrupt: no network on all rows is there yet.
+    An interrupt is a KeyboardInterrupt: no network on all rows is there yet.
     """
     limit = None if model.max_time is None else task.seconds + (model.max_time - task.seconds) * _SHARE
     held = _validation_sets(task)

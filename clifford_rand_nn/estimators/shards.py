@@ -35,24 +35,9 @@ class ShardPlanning:
     def plan(self, shards: Shards, engine: Any = None) -> Plan:
         """Say what `fit` of these shards will take: bytes on disk and in memory, passes, seconds.
 
-        A copy of the estimator is fitted to 65,536 of the rows, from all over the shards, by the same engine; that
-        takes some seconds, at most a minute. This estimator stays as it is.
-
-        Parameters
-        ----------
-        shards : Shards
-        engine : None, distributed.Client or "torch"
-            As for `fit`.
-
-        Returns
-        -------
-        Plan
-            ``print(model.plan(shards))`` reads as a table.
-
-        Raises
-        ------
-        ArgumentError
-            What `fit` would refuse.
+        A copy of the estimator is fitted to 65,536 of the rows, from all over the shards, by the same ``engine``, as
+        for `fit`; that takes some seconds, at most a minute. This estimator stays as it is. The `Plan` reads as a
+        table: ``print(model.plan(shards))``. Raises ArgumentError for what `fit` would refuse.
         """
         owner = type(self).__name__
         if not isinstance(shards, Shards):
@@ -108,10 +93,8 @@ def opened_checkpoint(runs: Engine, checkpoint: Any, about: dict[str, Any], owne
 def stored_targets(model: Any, facts: Facts, loss: Loss) -> Targets:
     """Return how the targets of an estimator are read from shards, after the first pass over them.
 
-    Raises
-    ------
-    ArgumentError
-        Labels where there should be reals, multilabel targets, or factors of classes that are not > 0.
+    Raises ArgumentError for labels where there should be reals, multilabel targets, or factors of classes that are not
+    > 0.
     """
     owner, y = type(model).__name__, facts.sample.y
     assert y is not None

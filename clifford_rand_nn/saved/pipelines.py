@@ -212,13 +212,8 @@ def _pack_skops(step: Any, name: str) -> NDArray[np.uint8]:
 def _read_skops(data: bytes, name: str) -> Any:
     """Return the step that such bytes are, if all that they hold is scikit-learn's own.
 
-    Raises
-    ------
-    ForeignPartError
-        They name another type; nothing of it was imported or run.
-    MissingDependencyError
-        skops is not installed.
-    ValueError, or another fault of a file
+    Raises ForeignPartError if they name another type, nothing of which was imported or run; MissingDependencyError
+    without skops; or a fault of a file.
     """
     skops = require("skops.io", extra="skops", purpose="reading a pipeline with steps of scikit-learn")
     check_archive(data, _MEMBERS)

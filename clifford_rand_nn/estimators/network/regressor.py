@@ -74,24 +74,14 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         """Return the ends (low, high) of intervals that hold the targets of a share ``coverage`` of new rows.
 
         See `Intervals`. Without learned gates they may be wider where the rows of training say less, by the predictive
-        variance. With ``groups`` they are those of rows of new groups.
-
-        Raises
-        ------
-        ArgumentError
-            ``coverage`` is not between 0 and 1.
+        variance. With ``groups`` they are those of rows of new groups. Raises ArgumentError unless ``coverage`` is
+        between 0 and 1.
         """
         _, low, high = self.predict_with_interval(X, coverage)
         return low, high
 
     def predict_with_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array, Array]:
-        """Return what `predict` and `predict_interval` do, (predicted, low, high), by evaluating the network once.
-
-        Raises
-        ------
-        ArgumentError
-            ``coverage`` is not between 0 and 1.
-        """
+        """Return what `predict` and `predict_interval` do, (predicted, low, high), by evaluating the network once."""
         rows = self._rows(X)
         out = self._outputs(rows)
         low, high = self.intervals_.interval(out, self._variance_at(rows), coverage)
