@@ -27,6 +27,9 @@ SMALLEST = 1e-16  # below the root of a norm's fourth power, so that its gradien
 class _OfAlgebra(nn.Module):
     """Base of all layers: the grade and the square of every blade of an orthogonal metric."""
 
+    grade_of: Tensor
+    forms: Tensor
+
     def __init__(self, algebra: Algebra) -> None:
         super().__init__()
         check_instance(algebra, Algebra, "algebra", type(self).__name__, "an algebra")
@@ -37,12 +40,13 @@ class _OfAlgebra(nn.Module):
         keys = dense_keys(algebra.d)
         self.grades, self.size = algebra.d + 1, keys.size
         squares = np.asarray(algebra.form.weight(keys.masks), dtype=np.float64)
-        of_grade = np.eye(self.grades)[keys.grade_of]
-        self.grade_of: Tensor
-        self.forms: Tensor
-        self.register_buffer("grade_of", torch.tensor(keys.grade_of.copy()), persistent=False)
-        forms = torch.tensor(squares[:, None] * of_grade, dtype=torch.get_default_dtype())
-        self.register_buffer("forms", forms, persistent=False)
+        self._hold(grade_of=keys.grade_of.copy(), forms=squares[:, None] * np.eye(self.grades)[keys.grade_of])
+
+    def _hold(self, **arrays: Any) -> None:
+        """Hold constants as tensors that move with the layer and are not saved, floats in torch's default precision."""
+        for name, array in arrays.items():
+            tensor = torch.tensor(array, dtype=torch.get_default_dtype() if array.dtype.kind == "f" else None)
+            self.register_buffer(name, tensor, persistent=False)
 
     def _channels(self, value: object, name: str = "channels", *, numbers: int = 1) -> int:
         """Return a number of channels, of which ``numbers`` weights for each grade are to be held."""
@@ -149,6 +153,10 @@ class WeightedProduct(_OfAlgebra):
     (torch.Size([10, 4, 8]), torch.Size([4, 20]))
     """
 
+    path: Tensor
+    place: Tensor
+    coef: Tensor
+
     def __init__(self, algebra: Algebra, channels: int) -> None:
         super().__init__(algebra)
         self.channels = self._channels(channels)
@@ -158,13 +166,7 @@ class WeightedProduct(_OfAlgebra):
         triples = np.stack([grade[table.left], grade[table.right], grade[table.out]], axis=1)
         distinct, path = np.unique(triples, axis=0, return_inverse=True)
         place = table.left.astype(np.int64) * self.size**2 + table.out * self.size + table.right
-        self.path: Tensor
-        self.place: Tensor
-        self.coef: Tensor
-        self.register_buffer("path", torch.tensor(path.ravel()), persistent=False)
-        self.register_buffer("place", torch.tensor(place), persistent=False)
-        coef = torch.tensor(table.coef.astype(np.float64), dtype=torch.get_default_dtype())
-        self.register_buffer("coef", coef, persistent=False)
+        self._hold(path=path.ravel(), place=place, coef=table.coef.astype(np.float64))
         self._channels(channels, numbers=len(distinct))
         self.weight = nn.Parameter(torch.randn(self.channels, len(distinct)) / math.sqrt(self.grades))
 

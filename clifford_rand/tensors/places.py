@@ -2,6 +2,7 @@
 
 import hashlib
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -92,45 +93,41 @@ def _of_plan(plan: LinearPlan, keys: str) -> Moves:
     return Moves(plan.keys, places, plan.factors)
 
 
+def _shelved(metric: Metric, label: str, make: Callable[[], Any]) -> str:
+    """Return the label of what is on the shelf of a metric, made at its first use."""
+    return label if hasattr(metric.shelf, label) else metric.shelf.put(label, make())
+
+
 @constant_of_a_trace
 def _map(metric: Metric, name: str, keys: str) -> str:
-    label = f"{name} {keys}"
-    if not hasattr(metric.shelf, label):
-        metric.shelf.put(label, _of_plan(linear_plan(metric, name, keys_labelled(keys)), keys))
-    return label
+    return _shelved(metric, f"{name} {keys}", lambda: _of_plan(linear_plan(metric, name, keys_labelled(keys)), keys))
 
 
 @constant_of_a_trace
 def _part(metric: Metric, grades: tuple[int, ...], keys: str) -> str:
-    label = f"part {grades} {keys}"
-    if not hasattr(metric.shelf, label):
-        metric.shelf.put(label, _of_plan(part_plan(metric, grades, keys_labelled(keys)), keys))
-    return label
+    return _shelved(
+        metric, f"part {grades} {keys}", lambda: _of_plan(part_plan(metric, grades, keys_labelled(keys)), keys)
+    )
 
 
 @constant_of_a_trace
 def _placed(metric: Metric, source: str, target: str) -> str:
-    label = f"{source} on {target}"
-    if not hasattr(metric.shelf, label):
+    def make() -> Moves:
         held, keys = keys_labelled(source), keys_labelled(target)
         check_size(keys.size, "Multivector")
-        places = np.array([held.find(int(mask)) for mask in keys.masks], dtype=np.int64)
-        metric.shelf.put(label, Moves(keys, places))
-    return label
+        return Moves(keys, np.array([held.find(int(mask)) for mask in keys.masks], dtype=np.int64))
+
+    return _shelved(metric, f"{source} on {target}", make)
 
 
 @constant_of_a_trace
 def _keys(metric: Metric, grades: tuple[int, ...]) -> str:
-    label = f"grades {grades}"
-    return label if hasattr(metric.shelf, label) else metric.shelf.put(label, keys_of_grades(metric.d, grades))
+    return _shelved(metric, f"grades {grades}", lambda: keys_of_grades(metric.d, grades))
 
 
 @constant_of_a_trace
 def _union(metric: Metric, a: str, b: str) -> str:
-    label = f"{a} or {b}"
-    if not hasattr(metric.shelf, label):
-        metric.shelf.put(label, union(keys_labelled(a), keys_labelled(b)))
-    return label
+    return _shelved(metric, f"{a} or {b}", lambda: union(keys_labelled(a), keys_labelled(b)))
 
 
 def sorted_grades(grades: tuple[int, ...], d: int) -> tuple[int, ...]:

@@ -101,3 +101,12 @@ def test_the_dtype_does_not_depend_on_earlier_calls(name):
     A = alg.random_multivector(0, (5,), 1)
     for dtype in (np.float64, np.float32):
         assert getattr(A.astype(dtype), name)().dtype == dtype
+
+
+@pytest.mark.parametrize("rule", ["gp", "commutator", "wedge", "lc"])
+def test_large_products_keep_the_dtype(rule):
+    """Through matrices and over subsets."""
+    alg = cr.Algebra(9)
+    for dtype in DTYPES:
+        A, B = (alg.random_multivector(seed, (2,), None, dtype) for seed in (0, 1))
+        assert getattr(A, rule)(B).dtype == dtype

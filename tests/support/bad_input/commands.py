@@ -32,8 +32,6 @@ VALUES = {
     "a folder": "/", "not there": "/no/such/folder/file.csv", "no regular file": "/dev/null",
     "an option": "--help-me", "a list": "a,b,,", "code": "__import__('os')",
 }  # fmt: skip
-# what these options do with a word is right: names of files and columns that are made, or that fit ignores
-_FREE = {"--out", "--report", "--json", "--quiet", "--force"}
 
 
 def _write_files():
