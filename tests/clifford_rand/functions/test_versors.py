@@ -147,7 +147,7 @@ def test_factorize_picks():
     for A, message in [
         (null, "'A' parameter of factorize_versor must be a versor"),
         (R.astype(object), "must be numeric"),
-        (cr.stack([R, alg("2 + 0*e12")]), "the same highest grade"),
+        (cr.stack([R, alg("2 + 0*e12")]).dense(), "the same highest grade"),
     ]:
         refused(message, A.factorize_versor)
 

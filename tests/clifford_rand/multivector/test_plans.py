@@ -105,9 +105,11 @@ def test_a_vector_in_a_wide_algebra_never_makes_a_table():
 
 
 def test_plans_are_shared_by_equal_algebras_of_one_object_and_bounded():
-    alg = cr.Algebra(12)
+    alg, whole = cr.Algebra(12), dense_keys(12)
     for i in range(1, 2100):
-        plan_of(alg.form, "gp", keys_of_masks(12, (1,)), keys_of_masks(12, (i,)))
+        keys = keys_of_masks(12, (i,))
+        plan_of(alg.form, "gp", keys_of_masks(12, (1,)), keys)
+        assert whole.masks[whole.place(keys)].tolist() == [i]
     assert len(alg.form.plans) <= 2000
     assert alg.e1 * alg.e1 == 1
 
