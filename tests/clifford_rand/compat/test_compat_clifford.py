@@ -188,7 +188,13 @@ def test_names_ids_and_orders():
     assert np.allclose(own.get_left_gmt_matrix(A) @ B.value, (A * B).value)
     assert np.allclose(own.get_right_gmt_matrix(A) @ B.value, (B * A).value)
     assert np.allclose(own.get_grade_projection_matrix(1) @ A.value, A(1).value)
-    assert own.gmt_func(A.value, B.value).tolist() == (A * B).value.tolist()
+    products = {"gmt": A * B, "imt": A | B, "omt": A ^ B, "lcmt": A << B, "vee": A & B}
+    maps = {"adjoint": ~A, "dual": A.dual(), "inv": A.inv()}
+    maps |= {f"{side}_complement": getattr(A, f"{side}_complement")() for side in ("left", "right")}
+    for name, expected in products.items():
+        assert getattr(own, f"{name}_func")(A.value, B.value).tolist() == expected.value.tolist()
+    for name, expected in maps.items():
+        assert getattr(own, f"{name}_func")(A.value).tolist() == expected.value.tolist()
     assert own.gmt_func_generator([1], [0, 2])(A.value, B.value).tolist() == (A(1) * B(0, 2)).value.tolist()
     assert repr(A) == "2.0 + (4.0^a) + (3.0^b) + (1.0^I)"
     with pytest.raises(cr.ArgumentError, match="all 4 blades"):

@@ -1,9 +1,7 @@
 """Flats projected on each other, unit motors, screws, and motors from and to other forms, against NumPy and SciPy."""
 
-import re
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -306,17 +304,6 @@ def test_float32_stays_float32():
         pga.project(pga.point(SPACE, np.ones(3, dtype=np.float32)), SPACE.vector(np.ones(4, np.float32))).coefficients,
     ):
         assert result.dtype == np.float32
-
-
-def test_the_migration_page_names_what_there_is():
-    page = (Path(__file__).parents[3] / "docs" / "migration.md").read_text(encoding="utf-8")
-    rows = [row.split(" | ")[-1] for row in page.splitlines() if row.startswith("| `")]
-    names = {name for row in rows for name in re.findall(r"\bpga\.(\w+)", row)}
-    assert len(names) > 5
-    assert [name for name in sorted(names) if not hasattr(pga, name)] == []
-    names = {name for row in rows for name in re.findall(r"\bcr\.(\w+)", row)}
-    assert {"slerp", "motor_from_points", "rotor_from_matrix"} <= names
-    assert [name for name in sorted(names) if not hasattr(cr, name)] == []
 
 
 @pytest.mark.parametrize("number", [Fraction(1, 2), np.array(0.5, dtype=object), sympy.Rational(1, 2)])
