@@ -37,7 +37,7 @@ def rounds(n, null, distance):
 
 
 @pytest.mark.parametrize(("n", "null"), MODELS)
-@pytest.mark.parametrize("distance", [10, 1e3, 1e5, 1e6])
+@pytest.mark.parametrize("distance", [10, 1e3, 1e6])
 def test_constructed_and_fitted_rounds_keep_their_parameters(n, null, distance):
     alg, c, Q, found = rounds(n, null, distance)
     near = 1e-9 * distance

@@ -94,21 +94,21 @@ def test_a_step_minimises_what_it_says():
 
 
 def test_targets_in_reach_are_reached_by_a_batch_of_arms():
-    """100 targets within a radian a joint of the start; a local method may end at a fold, but seldom (fixed seed)."""
+    """40 targets within a radian a joint of the start; a local method may end at a fold, but seldom (fixed seed)."""
     screws, _, home = arm(5)
     rng = np.random.default_rng(6)
-    start = 0.5 * rng.standard_normal((100, 6))
-    target = pga.forward_kinematics(screws, start + 0.3 * rng.standard_normal((100, 6)), home)
+    start = 0.5 * rng.standard_normal((40, 6))
+    target = pga.forward_kinematics(screws, start + 0.3 * rng.standard_normal((40, 6)), home)
     found = pga.inverse_kinematics(screws, target, start, home)
     done = found.converged
-    assert done.sum() >= 95
+    assert done.sum() >= 38
     assert (found.error[done] <= 1e-10).all()
     reached = pga.motor_to_matrix(pga.forward_kinematics(screws, found.q, home)[done])
     np.testing.assert_allclose(reached, pga.motor_to_matrix(target[done]), atol=1e-8)
     again = pga.inverse_kinematics(screws, -target, start, home)  # the same motions
     np.testing.assert_allclose(again.q, found.q, atol=1e-9)
     step, error = pga.damped_step(screws, start, target, home)
-    assert step.shape == (100, 6)
+    assert step.shape == (40, 6)
     assert (found.error < error).all()
 
 
