@@ -41,11 +41,11 @@ from clifford_rand_nn.pricing.family import SWEEP_D, Family, gate_scope
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import RELU_PENALTIES, ConvexReLUProblem
 from clifford_rand_nn.pruning import pruned
+from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.base import Result
+from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.lasso.path import DistinctRows
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
-from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
-from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 
 _SHARE = 0.5  # of max_time, as the other half is for the choice of beta
 _SOON = 2.5  # seconds that training should take where how many gates there are is nobody's wish

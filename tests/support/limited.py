@@ -18,6 +18,8 @@ from clifford_rand_nn import (
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
+from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
+from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
@@ -29,8 +31,6 @@ from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.majorize_minimize import MajorizeMinimize
 from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
-from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
-from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((90, 3))

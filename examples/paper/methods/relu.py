@@ -7,7 +7,7 @@ import numpy as np
 
 from clifford_rand_nn import Gates, TwoLayerNetwork, activation_patterns, sample_gates
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
-from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
+from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
 from examples.paper.methods.base import Array, Labels, Method, Model
 from examples.paper.methods.cone_decomposition import cone_decomposition
 from examples.paper.methods.convex import ConvexGated, GatedModel

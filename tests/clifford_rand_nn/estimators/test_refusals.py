@@ -37,6 +37,8 @@ from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.penalties import GroupL2
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
+from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
+from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
@@ -44,8 +46,6 @@ from clifford_rand_nn.solvers.gram.newton import GramNewton
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
-from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((12, 2))

@@ -22,15 +22,15 @@ from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.scores import r_squared
+from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.base import Status
+from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.path_following import homotopy
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
-from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
-from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 2))

@@ -25,13 +25,13 @@ from clifford_rand_nn import (
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
+from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
+from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.path_following import homotopy
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
-from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
-from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 from support.pairwise import pairwise
 from support.problems import LOSSES, ONE_OUTPUT, REAL_LOSSES, delta_of, targets
 

@@ -5,8 +5,8 @@ import pytest
 
 from clifford_rand_nn.problems.gated import GatedRidgeProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
-from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 from support.problems import LOSSES, ONE_OUTPUT, agree, make, targets
 from support.relu_problems import make_relu
 

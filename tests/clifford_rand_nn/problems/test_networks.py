@@ -8,7 +8,7 @@ from clifford_rand_nn import Gates, TwoLayerNetwork, activation_patterns, sample
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
-from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
+from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 
 
 def relu(x):

@@ -10,8 +10,8 @@ from clifford_rand import ArgumentError
 from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients, project_on_cone
+from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.fista import Fista
-from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 from examples.paper.methods.cone_decomposition import cone_decomposition
 from support.pairwise import pairwise
 from support.problems import FLAGS, ONE_OUTPUT

@@ -5,12 +5,12 @@ import pytest
 
 from clifford_rand_nn import activation_patterns, sample_gates, spiral
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
+from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.complementarity import AbsoluteValues, SecondOrderCones
+from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.predictor_corrector import LossTerm
-from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
-from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
-from clifford_rand_nn.solvers.relu.program import ReLUProgram, UnitBlocks
+from clifford_rand_nn.solvers.relu_program import ReLUProgram, UnitBlocks
 from support.pairwise import pairwise
 from support.problems import ONE_OUTPUT
 from support.relu_problems import make_relu

@@ -10,14 +10,14 @@ from clifford_rand import ArgumentError
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
+from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
-from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
-from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 from support.lasso import lasso
 from support.pairwise import pairwise
 from support.problems import LOSSES, agree, make

@@ -1,1 +1,0 @@
-"""The constrained ReLU program: interior points, an augmented Lagrangian, cone decomposition."""
