@@ -369,7 +369,9 @@ def test_targets_that_are_all_one_number_are_that_number(level, n, recwarn):
 
 def test_unweighted_models_keep_the_old_format(tmp_path):
     for weights, version in ((None, 2), (np.full(40, 3.0), 2), (WEIGHTS, 3)):
-        save_model(tmp_path / "m.npz", GatedReLURegressor(4, random_state=0, beta=1e-3).fit(X, REAL, weights))
+        save_model(
+            tmp_path / "m.npz", GatedReLURegressor(4, random_state=0, beta=1e-3, bias=True).fit(X, REAL, weights)
+        )
         with np.load(tmp_path / "m.npz") as file:
             assert f'"version": {version},' in file["meta"].tobytes().decode()
             assert ("sample_weight" in file) == (version == 3)
