@@ -78,9 +78,9 @@ class LargeBlade:
 
     def _of(self, source: Rows) -> Self:
         """Return the blade of other rows, with this one's tolerance."""
-        other = object.__new__(type(self))
-        other._set(FactoredRows(source, self._factored.rtol))
-        return other
+        blade = object.__new__(type(self))
+        type(self)._set(blade, FactoredRows(source, self._factored.rtol))
+        return blade
 
     def __repr__(self) -> str:
         kind = "" if self.dtype == np.float64 else f", {self.dtype}"

@@ -345,6 +345,6 @@ def _sign_and_log(value: Any, name: str) -> tuple[NDArray[np.float64], NDArray[n
 
 
 def _restore(kind: type[Storage], *data: Any) -> Any:
-    other = object.__new__(kind)
-    other._set(*data)
-    return other
+    blade = object.__new__(kind)
+    type(blade)._set(blade, *data)
+    return blade

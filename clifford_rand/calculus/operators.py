@@ -19,10 +19,10 @@ def _operators(rule: str) -> tuple[Any, Any]:
     """Return the methods of a product with the differential operator at the left and at the right."""
 
     def left(D: "DifferentialOperator", other: Any) -> Any:
-        return D.product(rule, other) if D._takes(other) else NotImplemented
+        return D.product(rule, other) if _is_factor(other) else NotImplemented
 
     def right(D: "DifferentialOperator", other: Any) -> Any:
-        return D.product_from_left(rule, other) if D._takes(other) else NotImplemented
+        return D.product_from_left(rule, other) if _is_factor(other) else NotImplemented
 
     return left, right
 
@@ -133,15 +133,11 @@ class DifferentialOperator:
     __or__, __ror__ = _operators("fat_dot")
     __lshift__, __rlshift__ = _operators("lc")
 
-    @staticmethod
-    def _takes(other: Any) -> bool:
-        return isinstance(other, DifferentialOperator | Multivector) or is_scalar(other)
-
     # ---- sums and powers
 
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, DifferentialOperator):
-            if not self._takes(other):
+            if not _is_factor(other):
                 return NotImplemented
             return self + self._like({(): self.chart.as_field(other, "+")})
         if other.chart is not self.chart:
@@ -158,10 +154,10 @@ class DifferentialOperator:
         return self._like({word: -coefficient for word, coefficient in self.terms.items()})
 
     def __sub__(self, other: Any) -> Any:
-        return self + -other if self._takes(other) else NotImplemented
+        return self + -other if _is_factor(other) else NotImplemented
 
     def __rsub__(self, other: Any) -> Any:
-        return -self + other if self._takes(other) else NotImplemented
+        return -self + other if _is_factor(other) else NotImplemented
 
     def __truediv__(self, divisor: Any) -> Any:
         if not is_scalar(divisor):
@@ -280,6 +276,10 @@ class LeftwardOperator:
 
     def __repr__(self) -> str:
         return f"{self.operator!r}, acting to the left"
+
+
+def _is_factor(other: Any) -> bool:
+    return isinstance(other, DifferentialOperator | Multivector) or is_scalar(other)
 
 
 def _together(a: DifferentialOperator, b: DifferentialOperator, owner: str) -> list[DifferentialOperator]:
