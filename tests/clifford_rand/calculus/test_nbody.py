@@ -6,6 +6,8 @@ torch = pytest.importorskip("torch")
 
 from examples.nbody import __main__ as bodies  # noqa: E402
 
+torch.set_num_threads(1)  # its threads wait for each other where tests share the cores
+
 
 @pytest.mark.slow
 def test_the_step_is_physics_and_is_learned():

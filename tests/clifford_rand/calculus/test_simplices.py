@@ -70,15 +70,14 @@ def test_the_fundamental_theorem_fills_a_body(alg):
     assert body.boundary().integrate().isclose(0, atol=1e-13), "a closed surface has no directed area"
 
 
-@pytest.mark.parametrize(
-    "alg", [cr.Algebra(3), cr.Algebra(2, 1), pytest.param(cr.Algebra(4), marks=pytest.mark.slow)], ids=repr
-)
+@pytest.mark.parametrize("alg", [cr.Algebra(3), cr.Algebra(2, 1), cr.Algebra(4)], ids=repr)
 def test_the_fundamental_theorem_on_surfaces(alg):
     """∮ dS R = (-1)^{k-1} ∫ (dX · ∇) R for curves and surfaces in space: Stokes."""
     rng = np.random.default_rng(2)
     x = alg.symbols("x", 1)
-    (R, _), grad = _fields(alg, x, rng), cr.gradient(x)
-    for k in range(1, alg.d):
+    R, grad = next(_fields(alg, x, rng)), cr.gradient(x)
+    R = R if alg.d < 4 else R.grade(1)  # of all grades it takes minutes
+    for k in range(1 if alg.d < 4 else 3, alg.d):
         chain = cr.SimplicialChain(alg, rng.standard_normal((k + 1, alg.d)))
         dX = chain.directed_measure()[0]
         inside = chain.integrate((((dX | grad) * R) / 1).lambdify(x), degree=4, measure="volume") / dX.norm()
