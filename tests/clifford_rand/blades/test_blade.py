@@ -401,9 +401,9 @@ def test_volumes_by_the_gram_matrix_are_as_good_as_by_a_frame(k, d, dtype):
         assert one.is_zero == B.is_zero[i]
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4, 20, 70])
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 20, 140])
 def test_log_norms_of_rows_of_all_lengths_are_those_of_a_factorisation(k):
-    """One blade by itself, in float64, has a way of its own; with 70 rows the determinant is beyond the floats."""
+    """One blade by itself, in float64, has a way of its own; with 140 rows the determinant is beyond the floats."""
     rng = np.random.default_rng(k)
     for spread in (0, 2, 9, 40, 500):
         X = rng.standard_normal((k, 3 * k)) * 2.0 ** rng.uniform(-spread, spread, (k, 1))
