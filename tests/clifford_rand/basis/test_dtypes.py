@@ -8,6 +8,7 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand.errors import ArgumentError
+from clifford_rand.plans.table_plan import TablePlan
 from support.clifford_paths import MAPS, NEEDS_INVERSE, PRODUCTS, apply, tensor
 
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
@@ -103,10 +104,16 @@ def test_the_dtype_does_not_depend_on_earlier_calls(name):
         assert getattr(A.astype(dtype), name)().dtype == dtype
 
 
+@pytest.mark.parametrize("squares", [[1] * 9, [1, 1, 1, 0, -1, -1, 2, -0.5, 1, 4]], ids=["unit", "any"])
 @pytest.mark.parametrize("rule", ["gp", "commutator", "wedge", "lc"])
-def test_large_products_keep_the_dtype(rule):
+def test_large_products_are_those_of_the_table_and_keep_the_dtype(rule, squares):
     """Through matrices and over subsets."""
-    alg = cr.Algebra(9)
+    alg = cr.Algebra(metric=np.diag(squares))
+    table = None
     for dtype in DTYPES:
         A, B = (alg.random_multivector(seed, (2,), None, dtype) for seed in (0, 1))
-        assert getattr(A, rule)(B).dtype == dtype
+        product = getattr(A, rule)(B)
+        assert product.dtype == dtype
+        table = table or TablePlan(alg.form, rule, A.keys, B.keys)
+        wanted = alg.new(table.keys, table(A.coefficients, B.coefficients))
+        assert product.isclose(wanted, rtol=1e3 * np.finfo(dtype).eps).all()
