@@ -70,11 +70,8 @@ class CalibrationDisplay(_CalibrationDisplay):
             As in scikit-learn.
         ax, **kwargs : matplotlib Axes, optional, and options of the line
 
-        Raises
-        ------
-        ArgumentError
-            There are no such probabilities: another estimator, or one from a file of an older version. Or y has another
-            length.
+        Raises ArgumentError if there are no such probabilities, as those of another estimator or of a file of an older
+        version, or if y has another length.
         """
         model, owner = network_of(estimator), cls.__name__
         labels = as_array(y, "y", owner)
@@ -190,10 +187,7 @@ class LearningCurveDisplay(_LearningCurveDisplay):
             Of the parts.
         ax, **kwargs : matplotlib Axes, optional, and options of scikit-learn's `plot`
 
-        Raises
-        ------
-        ArgumentError
-            Another estimator; shares that are none, or of which fewer than two are tried.
+        Raises ArgumentError for another estimator, and for shares that are none or of which fewer than two are tried.
         """
         owner, model = cls.__name__, network_of(estimator)
         if not isinstance(model, BaseConvexNetwork) or not hasattr(model, "loo_score_"):

@@ -100,10 +100,7 @@ class RegularizationPathDisplay:
         loss : str
         ax, **kwargs : matplotlib Axes, optional, and options of `plot`
 
-        Raises
-        ------
-        ArgumentError
-            ``path`` is none; X without y; an unknown loss.
+        Raises ArgumentError if ``path`` is not one, for X without y, and for an unknown loss.
         """
         if not isinstance(path, RegularizationPath):
             raise fail("path", cls.__name__, "a RegularizationPath", path)
@@ -155,10 +152,7 @@ class RegularizationPathDisplay:
             Of the training, as the estimator takes them; for infinitely many gates only.
         ax, **kwargs : matplotlib Axes, optional, and options of `plot`
 
-        Raises
-        ------
-        ArgumentError
-            Beta was given, not chosen; or X and y are needed.
+        Raises ArgumentError if beta was given, not chosen, or if X and y are needed.
         """
         if isinstance(estimator, BetaCV):
             mean = estimator.scores_.mean(axis=1)

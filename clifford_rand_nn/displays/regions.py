@@ -109,13 +109,8 @@ class DecisionRegionsDisplay:
             Grid points along each side.
         ax, **kwargs : matplotlib Axes, optional, and options of `plot`
 
-        Raises
-        ------
-        ArgumentError
-            X has fewer than two columns, a chosen one is not there or holds no numbers; there are more than eight
-            classes; planes are those of other columns.
-        MissingDependencyError
-            matplotlib is not installed.
+        Raises ArgumentError if X has fewer than two columns, if a chosen one is not there or holds no numbers, if there
+        are more than eight classes, or if planes are those of other columns.
         """
         owner = cls.__name__
         resolution = check_integer(resolution, "resolution", owner, low=2)

@@ -53,10 +53,7 @@ class CertificateDisplay:
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the certificate of a fitted estimator, the last step of a pipeline, or what `BetaCV` trained.
 
-        Raises
-        ------
-        ArgumentError
-            It has none.
+        Raises ArgumentError if it has no certificate.
         """
         model = network_of(estimator)
         proof = getattr(model, "certificate_", None)
@@ -129,10 +126,7 @@ class ConvergenceDisplay:
     def from_estimator(cls, estimator: Any, *, seconds: bool = True, ax: Any = None, **kwargs: Any) -> Self:
         """Draw what a fitted estimator, the last step of a pipeline or what `BetaCV` trained, has recorded.
 
-        Raises
-        ------
-        ArgumentError
-            Nothing was recorded: the file that the estimator comes from has no history.
+        Raises ArgumentError if nothing was recorded: the file that the estimator comes from has no history.
         """
         model = network_of(estimator)
         history = getattr(model, "history_", ()) or getattr(getattr(model, "result_", None), "history", ())

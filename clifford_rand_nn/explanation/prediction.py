@@ -159,10 +159,7 @@ class PredictionExplanation:
     def plot(self, ax: Any = None, *, top: int = 8) -> Any:
         """Draw the contributions of the columns to the output of one row as bars; return the Axes.
 
-        Raises
-        ------
-        ArgumentError
-            There are several rows: take one of them, ``explanation[i]``.
+        Raises ArgumentError if there are several rows: take one of them, ``explanation[i]``.
         """
         if len(self) != 1:
             raise fail("explanation", "plot", "that of one row", describe(f"{len(self)} rows"), "Take explanation[i].")

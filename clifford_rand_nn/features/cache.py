@@ -147,10 +147,7 @@ class FeatureCache:
     def get(self, hashes: Sequence[bytes]) -> NDArray[np.float32]:
         """Return the vectors (n, k) of n ≥ 1 hashes, in their order.
 
-        Raises
-        ------
-        ArgumentError
-            A hash has no vector, or a vector is damaged.
+        Raises ArgumentError if a hash has no vector, or a vector is damaged.
         """
         _check_hashes(hashes, "FeatureCache.get")
         vectors: list[bytes] = []
@@ -171,10 +168,8 @@ class FeatureCache:
     def put(self, hashes: Sequence[bytes], vectors: ArrayLike) -> None:
         """Store the vectors (n, k) of n hashes, all or none; what is stored already is left as it is.
 
-        Raises
-        ------
-        ArgumentError
-            The vectors are not finite, not one per hash, or not of the length of those in the cache.
+        Raises ArgumentError if the vectors are not finite, not one per hash, or not of the length of those in the
+        cache.
         """
         rows = np.ascontiguousarray(as_real(vectors, "vectors", "FeatureCache.put"), dtype="<f4")
         if rows.ndim != 2 or len(rows) != len(hashes) or 0 in rows.shape:

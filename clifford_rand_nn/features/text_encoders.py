@@ -248,14 +248,9 @@ class OpenAIEncoder:
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors (n, k) of n texts, in as many requests as they need.
 
-        Raises
-        ------
-        ArgumentError
-            A text is empty or longer than the model takes, or the server refuses the request.
-        PermissionError
-            The server refuses the key, or its use of the model.
-        ConnectionError
-            The server could not be reached, or was busy or failing to the last retry.
+        Raises ArgumentError if a text is empty or longer than the model takes, or the server refuses the request;
+        PermissionError if the server refuses the key, or its use of the model; ConnectionError if the server could not
+        be reached, or was busy or failing to the last retry.
         """
         _check_texts(texts, "OpenAIEncoder", ", none empty", "Fill or drop the empty ones.")
         done: list[list[float]] = []

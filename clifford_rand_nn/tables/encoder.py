@@ -199,10 +199,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def from_plain(cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> "TableEncoder":
         """Return the encoder that `to_plain` described; it encodes every table bit for bit as that one.
 
-        Raises
-        ------
-        ValueError, LookupError or TypeError
-            They describe none.
+        Raises ValueError, LookupError or TypeError if they describe no encoder.
         """
         from clifford_rand_nn.tables.encoder_state import encoder_from_plain
 
