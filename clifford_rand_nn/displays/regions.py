@@ -110,7 +110,7 @@ class DecisionRegionsDisplay:
         ax, **kwargs : matplotlib Axes, optional, and options of `plot`
 
         Raises ArgumentError if X has fewer than two columns, if a chosen one is not there or holds no numbers, if there
-        are more than eight classes, or if planes are those of other columns.
+        are more than eight classes, or if planes are those of other columns; MissingDependencyError without matplotlib.
         """
         owner = cls.__name__
         resolution = check_integer(resolution, "resolution", owner, low=2)
