@@ -33,30 +33,13 @@ class Rows(NamedTuple):
 
 
 class Route:
-    """The steps before an estimator, as far as they can be followed back.
+    """The steps before an ``estimator``, as far as they can be followed back; the ``last`` one may be a `BetaCV`.
 
-    Attributes
-    ----------
-    model : what was given
-    steps : list
-        Those before it.
-    last : the last step, perhaps a `BetaCV`
-    estimator : the estimator at its end
-    given_names : list of str
-        Columns of the table.
-    names : list of str
-        Those of them that are explained.
-    places : (t,) int
-        Their places in the table.
-    encoded_names : list of str
-    origin : (k,) int
-        The explained column that each encoded one is of.
-    rate, level : (k,)
-        An encoded column is rate times the entry of the table, plus level; NaN where it is made otherwise.
-    matrix : (k, d) array or None
-        Of steps that are linear in all encoded columns, as the principal components are; None if there is none.
-    note : str
-        What could not be followed; then columns are those that the network sees.
+    Of the table ``given_names`` are the columns, ``names`` those that are explained, ``places`` (t,) where they stand.
+    ``encoded_names`` are the columns that these become, ``origin`` (k,) the explained column of each: it is ``rate``
+    times the entry of the table plus ``level`` (k,), NaN where it is made otherwise. ``matrix`` (k, d) is that of steps
+    which are linear in all encoded columns, as principal components are, or None. ``note`` says what could not be
+    followed; then columns are those that the network sees.
     """
 
     def __init__(self, model: Any, table: Any = None) -> None:
