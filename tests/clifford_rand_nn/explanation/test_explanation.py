@@ -212,8 +212,8 @@ def test_gradients_and_directions_point_at_the_column_that_matters():
     step = np.array([0, 0, h, 0])
     apart = np.abs(model.predict(rows + step) - model.predict(rows - step)) / (2 * h)
     assert found.columns[0].gradient == pytest.approx(apart.mean() * rows[:, 2].std(), rel=2e-3)  # kinks at rows
-    if found.directions is not None:
-        assert np.abs(found.directions[0].weights).argmax() == 2
+    assert np.abs(found.directions[0].weights).argmax() == 2
+    assert re.search(r"Directions of the learned metric.*\n  \d+ % of the squared gradient along \S+ x2", str(found))
 
 
 @pytest.fixture(scope="module")
@@ -352,6 +352,9 @@ def test_the_border_of_classes_is_where_odds_are_even(fitted):
     variance = model._variance_at(NEW[:1])
     near = [model.calibration_.probabilities([[border + off]], variance)[0, 1] for off in (-0.002, 0.002)]
     assert near[0] < 0.5 < near[1]
+    assert "where the predictive variance is large" in text
+    model.calibration_ = replace(model.calibration_, share=0.0)
+    assert "predictive variance" not in str(explain(model, NEW[0]))
 
 
 def test_numbers_of_the_text_add_up(fitted):
