@@ -132,6 +132,13 @@ def test_turning_the_data_turns_the_neurons(C, bias):
         assert abs(along) == pytest.approx(1, rel=1e-12)  # a neuron that is on everywhere is as good turned round
 
 
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("C", [1, 3])
+def test_a_neuron_that_many_rows_make_is_named_once(C, p):
+    X, theta = np.random.default_rng(8).integers(0, 3, (80, 2)) * 1.0, dual_point(80, C)
+    check_atoms(SweepPricer(X, p).price(theta, 8), X, theta, p, 8)
+
+
 def test_chunks_and_kept_orders_change_nothing(monkeypatch):
     X, theta = np.random.default_rng(9).standard_normal((50, 2)), dual_point(50)
     pricer = SweepPricer(X, 2)

@@ -12,8 +12,9 @@ from clifford_rand_nn.pricing.base import BlockPricer, reach_of_rows
 from clifford_rand_nn.pricing.sweep import SweepPricer
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.base import Status
+from clifford_rand_nn.solvers.lasso import working_set
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.lasso.working_set import MatrixColumns, WorkingSet
 from support.lasso import KINDS, lasso
 from support.pairwise import pairwise
 from support.problems import ONE_OUTPUT
@@ -193,12 +194,22 @@ def test_no_atom_is_needed_for_large_beta_or_constant_targets():
     assert empty.coefficients.intercept[0] == pytest.approx(3.0)
 
 
-def test_a_crowd_of_idle_atoms_is_dropped_without_harm():
+def test_a_crowd_of_idle_atoms_is_dropped_without_harm(monkeypatch):
     """Atoms are dropped once there are many per one that matters; the optimum is the same."""
-    problem = lasso("squared", "low rank", share=0.3)
+    sizes, own = [], MatrixColumns.kept
+
+    def kept(self, index):
+        sizes.append((index.size, self.index.size))
+        return own(self, index)
+
+    monkeypatch.setattr(MatrixColumns, "kept", kept)
+    monkeypatch.setattr(working_set, "_CROWDED", 1)
+    problem = lasso("squared", "wide", share=0.02)
     K = np.concatenate([problem.K, problem.K @ np.random.default_rng(0).random((60, 900)) / 60], axis=1)
     problem = LassoProblem(K, problem.datafit.y, problem.beta)
-    result = WorkingSet(tol=1e-9, most=60).solve_columns(problem)
+    result = WorkingSet(tol=1e-9, most=3).solve_columns(problem)
+    assert sizes
+    assert all(fewer < all_ for fewer, all_ in sizes)
     assert result.converged
     assert result.objective == pytest.approx(InteriorPoint(tol=1e-9).solve(problem).objective, rel=3e-9)
 
