@@ -202,7 +202,7 @@ def test_vector_derivative_from_both_sides():
     assert A * (ga.rgrad - 3) == A * ga.rgrad - 3 * A
     assert (x - ga.grad) * A == x * A - ga.grad * A
     assert sum((part * A for part in ga.grad.components()), ga.mv(0)) == ga.grad * A
-    B = x * ex * ey + 2 * ez + y * (ey ^ ez)
+    A, B = ga.mv("V", "vector", f=True) + x, x * ex * ey + 2 * ez + y * (ey ^ ez)
     assert A * (ga.rgrad * B) == (A * ga.rgrad) * B
     assert A * (ga.rgrad + B) == A * ga.rgrad + A * B
     assert (B * ga.grad) * A == B * (ga.grad * A)
