@@ -60,6 +60,14 @@ def _is_same(got, want, rtol=1e-12):
     return got.shape == want.shape and np.abs((got - want).coefficients).max(initial=0) <= rtol * scale
 
 
+def _agrees(function, *arguments, rtol=1e-12, **options):
+    """Return the fused function, which gives what the plain one does, compiled."""
+    fused = cr.fused(function, **({"backend": "numpy"} | options))
+    assert _is_same(fused(*arguments), function(*arguments), rtol)
+    assert fused.fallback_reason is None
+    return fused
+
+
 def _products(a, b):
     total = (a ^ b) + (a | b) - (a << b) + a.rc(b) * 2.5 - b / 2 + 1 + (a & b) + a.inner(b) + 3 * a.scalar_product(b)
     return total + a.commutator(b) + a.anticommutator(b) - a.hestenes(b) + a.wedge(b, a), a["1"] * b, 2 - a
@@ -89,13 +97,9 @@ class TestAgreement:
     @pytest.mark.parametrize("alg", ALGEBRAS.values(), ids=ALGEBRAS)
     def test_the_code_computes_what_the_plain_function_does(self, alg, function):
         rng = np.random.default_rng(0)
-        fused = cr.fused(function, backend="numpy")
         for shape in ((), (5,)):
             a, b = _even(alg, rng, shape), alg.random_multivector(rng, shape, 1)
-            if function is FUNCTIONS["exp"] and alg.d > 3:
-                a = a.grade(0, 2)
-            assert _is_same(fused(a, b), function(a, b))
-            assert fused.fallback_reason is None
+            _agrees(function, a.grade(0, 2) if function is FUNCTIONS["exp"] and alg.d > 3 else a, b)
 
     @pytest.mark.parametrize("name", ["PGA", *(pytest.param(one, marks=pytest.mark.slow) for one in ("CGA", "STA"))])
     def test_compiled_by_numba(self, name):
@@ -168,9 +172,8 @@ class TestBatches:
 
     def test_what_one_multivector_decides_is_computed_before_the_loop(self):
         alg, rng = ALGEBRAS["PGA"], np.random.default_rng(5)
-        fused = cr.fused(lambda B, x: (B.exp() * x * ~B.exp(), B * B), backend="numba")
         B, x = alg.random_multivector(rng, (), 2), alg.random_multivector(rng, 9, 3)
-        assert _is_same(fused(B, x), fused.function(B, x))
+        fused = _agrees(lambda B, x: (B.exp() * x * ~B.exp(), B * B), B, x, backend="numba")
         head, loop = fused.source().split("    for _i in")
         assert "_np.rint" in head
         assert "_np.rint" not in loop
@@ -184,9 +187,8 @@ class TestBatches:
     @pytest.mark.parametrize("name", ["Cl(3)", "CGA", "PGA"])
     def test_the_matrix_of_one_versor_is_computed_before_the_loop(self, name):
         alg, rng = ALGEBRAS[name], np.random.default_rng(17)
-        fused = cr.fused(lambda R, x, t: (R * x * ~R * t + R, x * x + t), backend="numpy")
         R, x, t = _even(alg, rng), alg.random_multivector(rng, 5, 1), rng.standard_normal(5)
-        assert _is_same(fused(R, x, t), fused.function(R, x, t))
+        _agrees(lambda R, x, t: (R * x * ~R * t + R, x * x + t), R, x, t)
         moved = cr.fused(lambda R, x: R * x * ~R)
         rows = (R * x * ~R).grade(1, *(5,) * (alg.d == 5)).keys.size
         assert moved.source(R, x).split("    for _i in")[1].count("*") <= rows * alg.d
@@ -267,13 +269,9 @@ class TestScalars:
     def test_constants_of_the_function(self):
         alg = ALGEBRAS["PGA"]
         axis = alg("e12 + 0.5*e01")
-        fused = cr.fused(lambda t, x: (axis * t).exp() * x * 2j.real + t * alg.e1 + np.float64(2) * x, backend="numpy")
         x = alg("e123 + 0.5*e012")
-        assert _is_same(fused(0.3, x), fused.function(0.3, x))
-        assert fused.fallback_reason is None
-        turn = cr.fused(lambda x: ((x - x) + 0.25 * alg.e12 + 2 * alg.e03).exp() * x * 2.0, backend="numpy")
-        assert _is_same(turn(x), turn.function(x))
-        assert turn.fallback_reason is None
+        _agrees(lambda t, x: (axis * t).exp() * x * 2j.real + t * alg.e1 + np.float64(2) * x, 0.3, x)
+        _agrees(lambda x: ((x - x) + 0.25 * alg.e12 + 2 * alg.e03).exp() * x * 2.0, x)
         for chosen in (1.0, 3.0):
 
             def pick(t, x, chosen=chosen):
@@ -597,11 +595,10 @@ TRACED = {
     **_calls("gp wedge vee fat_dot hestenes lc rc scalar_product inner commutator anticommutator", _axis, lambda x: x),
     **_calls("project reject reflect", _axis, lambda x: x),
 }
-for _name in ("normalized", "inv", "inverse", "log", "sqrt", "norm", "norm_squared"):
-    TRACED[_name] = lambda A, R, B, x, name=_name: getattr(R, name)()
-for _name in ("reverse", "involute", "conjugate", "even", "odd", "scalar_part", "copy", "star", "star_right"):
-    TRACED[_name] = lambda A, R, B, x, name=_name: getattr(A, name)()
-for _name in ("left_complement", "right_complement"):
+_OF_ROTORS = ("normalized", "inv", "inverse", "log", "sqrt", "norm", "norm_squared")
+_OF_ALL = ("reverse", "involute", "conjugate", "even", "odd", "scalar_part", "copy", "star", "star_right")
+TRACED |= {name: lambda A, R, B, x, name=name: getattr(R, name)() for name in _OF_ROTORS}
+for _name in (*_OF_ALL, "left_complement", "right_complement"):
     TRACED[_name] = lambda A, R, B, x, name=_name: getattr(A, name)()
 for _name in ("cosh", "sinh", "tanh", "outerexp", "outersin", "outercos", "outertan"):
     TRACED[_name] = lambda A, R, B, x, name=_name: tuple(getattr(one, name)() for one in (B, x))
@@ -635,10 +632,7 @@ class TestMethods:
             for shape in ((4,), ()):
                 A, x, B = (alg.random_multivector(rng, shape, k) for k in (tuple(range(alg.d + 1)), 1, 2))
                 R = (0.2 * B).exp()
-                fused = cr.fused(TRACED[name], backend="numpy")
-                got, want = fused(A, R, B, x), TRACED[name](A, R, B, x)
-                assert fused.fallback_reason is None
-                assert _is_same(got, want, 1e-11)
+                _agrees(TRACED[name], A, R, B, x, rtol=1e-11)
 
     @pytest.mark.parametrize("name", REASONS)
     def test_not_traced(self, name):
@@ -657,13 +651,9 @@ class TestMethods:
     @pytest.mark.parametrize("name", ["inner", "wedge", "gp", "lc", "project", "reject", "reflect", "sandwich"])
     def test_a_constant_as_the_left_factor(self, name):
         alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(25)
-        fused = cr.fused(lambda x, t: (getattr(alg.e12 * 2.0, name)(x), getattr(alg.e1, name)(t)), backend="numpy")
         x, t = alg.random_multivector(rng, 4, 1), rng.random(4) + 0.5
-        assert _is_same(fused(x, t), fused.function(x, t))
-        assert fused.fallback_reason is None
-        more = cr.fused(lambda x: alg.e1.wedge(x, alg.e2, x["e1"]), backend="numpy")
-        assert _is_same(more(x), more.function(x))
-        assert more.fallback_reason is None
+        _agrees(lambda x, t: (getattr(alg.e12 * 2.0, name)(x), getattr(alg.e1, name)(t)), x, t)
+        _agrees(lambda x: alg.e1.wedge(x, alg.e2, x["e1"]), x)
 
     def test_blades_that_are_none_or_null(self):
         """These are given to the plain function, which refuses them."""
@@ -676,8 +666,7 @@ class TestMethods:
                     refused("must be a blade, a wedge of vectors", fused, x, B)
                     a, b, c = (alg.random_multivector(28 + i, 3, 1) for i in range(3))
                     blade = a ^ b if k == 2 else a ^ b ^ c
-                    assert _is_same(fused(x, blade), getattr(x, name)(blade), 1e-11)
-                    assert fused.fallback_reason is None
+                    _agrees(fused.function, x, blade, rtol=1e-11)
         null = ALGEBRAS["PGA"]("1.0*e01")
         refused("not null", lambda: cr.fused(lambda x: x.reject(null), backend="numpy")(ALGEBRAS["PGA"].e1))
 
