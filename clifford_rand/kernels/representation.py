@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand.basis.metric import Metric
 from clifford_rand.kernels.outermorphism import signed_permutation
 
 _BLOCK = 5  # log2 of the largest Hadamard factor that is one GEMM: beyond, its O(2^k) beats no butterfly
@@ -69,13 +68,12 @@ def representation_of(signature: tuple[int, ...]) -> Representation:
     return Representation(d, m, arrays)
 
 
-def unit_basis(metric: Metric) -> tuple[tuple[int, ...], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the signature of a diagonal metric, null vectors first, and its blades in a basis of squares 0, 1, -1.
+def unit_basis(squares: NDArray[Any]) -> tuple[tuple[int, ...], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the signature of vectors with these squares, null ones first, and the blades in a basis of 0, 1, -1.
 
     Component k in that basis is component ``masks[k]`` in the metric's own, times ``factors[k]``.
     """
-    assert metric.diagonal is not None
-    diagonal = metric.diagonal.astype(np.float64)
+    diagonal = squares.astype(np.float64)
     sign = np.sign(diagonal).astype(int)
     order = (*np.flatnonzero(sign == 0).tolist(), *np.flatnonzero(sign != 0).tolist())
     masks, signs = signed_permutation(order)

@@ -190,7 +190,8 @@ class TransformPlan(DensePlan):
         from clifford_rand.kernels.representation import unit_basis
 
         super().__init__(metric, rule, a, b)
-        self._signature, self._masks, factors = unit_basis(metric)
+        assert metric.diagonal is not None
+        self._signature, self._masks, factors = unit_basis(metric.diagonal)
         is_unit = np.array_equal(self._masks, np.arange(len(self._masks))) and bool(np.all(factors == 1))
         self._factors = None if is_unit else factors
 

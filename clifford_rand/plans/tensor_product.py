@@ -98,7 +98,8 @@ class MatrixProduct:
 
     def __init__(self, metric: Metric, rule: str, a: Keys, b: Keys) -> None:
         d = metric.d
-        signature, masks, factor = unit_basis(metric)
+        assert metric.diagonal is not None
+        signature, masks, factor = unit_basis(metric.diagonal)
         self.rule, self.null = rule, metric.counts[2]
         self.keys = keys_of_grades(d, possible_grades(rule, d, a, b))
         self.tables = representation_of(signature[self.null :])
