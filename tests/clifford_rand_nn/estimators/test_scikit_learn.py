@@ -111,9 +111,9 @@ def test_its_own_checks(estimator, check):
     GatedReLUClassifier(gates="infinite", penalty="ridge", beta=0.01),
     ConvexReLUClassifier(n_gates=6, beta=0.2, tol=0.05, random_state=0, bias="free"),
     ConvexReLURegressor(n_gates=6, beta=0.01, tol=0.05, random_state=0, bias="free"),
-    CrossProductLassoClassifier(subsample=30, beta=0.01, tol=1e-3, random_state=0),
+    CrossProductLassoClassifier(subsample=30, beta=0.01, tol=1e-3, random_state=0, bias="free"),
     CrossProductLassoRegressor(subsample=20, tol=1e-2, random_state=0),
-    BetaCV(GatedReLUClassifier(n_gates=3, tol=1e-2, random_state=0), betas=[0.1, 0.01], cv=2),
+    BetaCV(GatedReLUClassifier(n_gates=3, tol=1e-2, random_state=0, bias="free"), betas=[0.1, 0.01], cv=2),
 )
 def test_its_own_checks_of_the_others(estimator, check):
     run_check(estimator, check)

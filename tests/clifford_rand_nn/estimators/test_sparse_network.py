@@ -116,10 +116,10 @@ def test_the_score_is_that_of_held_out_rows(fitted):
 @pytest.mark.slow
 @pytest.mark.parametrize("gates", GATES)
 def test_classes_weights_and_probabilities(gates):
-    X, y = (part[::3] for part in load_iris(return_X_y=True))
+    X, y = (part[::2] for part in load_iris(return_X_y=True))
     w = np.random.default_rng(0).integers(0, 3, len(y))
     labels = np.array(["a", "b", "c"])[y]
-    model = ConvexNetworkClassifier(gates=gates, n_neurons=6, class_weight="balanced").fit(X, labels, w)
+    model = ConvexNetworkClassifier(gates=gates, n_neurons=10, class_weight="balanced").fit(X, labels, w)
     assert model.score(X, labels) > 0.93
     assert 0.9 < model.loo_score_ <= 1
     p = model.predict_proba(X)
@@ -127,8 +127,8 @@ def test_classes_weights_and_probabilities(gates):
     assert -np.log(p[np.arange(len(y)), y]).mean() < 0.3
     assert model.certificate_.verify(X, labels).relative_gap < 1e-5
     assert model.selection_certificate_.verify(X, labels).relative_gap < 1e-5
-    copies = ConvexNetworkClassifier(gates=gates, n_neurons=6).fit(np.repeat(X, w, axis=0), np.repeat(labels, w))
-    again = ConvexNetworkClassifier(gates=gates, n_neurons=6).fit(X, labels, w)
+    copies = ConvexNetworkClassifier(gates=gates, n_neurons=10).fit(np.repeat(X, w, axis=0), np.repeat(labels, w))
+    again = ConvexNetworkClassifier(gates=gates, n_neurons=10).fit(X, labels, w)
     assert again.path_[0].score == pytest.approx(copies.path_[0].score, rel=1e-2)
     if gates == "cross":  # what climbs makes other neurons, as good, of the last bits of the weights
         np.testing.assert_allclose(again.predict_proba(X), copies.predict_proba(X), atol=1e-6)
