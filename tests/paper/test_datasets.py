@@ -20,15 +20,8 @@ SPLIT = rng.random(N) < 0.6
 
 
 def texts():
-    return datasets.LabelledTexts(
-        texts=[f"text {i}" for i in range(N)],
-        y=Y,
-        split=SPLIT,
-        name="made",
-        notes=("a note",),
-        class_names=("no", "yes"),
-        ids=np.arange(N) + 1000,
-    )
+    about = {"y": Y, "split": SPLIT, "name": "made", "notes": ("a note",), "class_names": ("no", "yes")}
+    return datasets.LabelledTexts(texts=[f"text {i}" for i in range(N)], ids=np.arange(N) + 1000, **about)
 
 
 def test_every_name_is_there_and_the_import_brings_no_heavy_library():

@@ -173,11 +173,8 @@ def rows_of(differences, objective=1.0):
 @pytest.mark.parametrize(
     ("differences", "answer"),
     [
-        ([[0.01, 0.02], [0.015, 0.02], [0.02, 0.02]], r"**Yes** (better): higher mean test accuracy in 3 of 3"),
-        (
-            [[-0.01, -0.02], [-0.02, -0.02], [-0.02, -0.01]],
-            "**No, they are worse** (worse): higher mean test accuracy in 0",
-        ),
+        ([[0.01, 0.02], [0.015, 0.02], [0.02, 0.02]], "**Yes** (better): higher mean test accuracy in 3 of 3"),
+        ([[-0.01, -0.02], [-0.02, -0.02], [-0.02, -0.01]], "**No, they are worse** (worse): higher mean test accura"),
         ([[0.01, 0.02], [-0.02, -0.02], [0.02, -0.01]], "**Not shown** (not significant)"),
         ([[0.01, 0.02, 0.02]], "**Not shown** (one set alone is not enough)"),
         ([[0.0, 0.0], [0.0, 0.0]], "**Not shown** (not significant): higher mean test accuracy in 0 of 2"),
@@ -198,29 +195,29 @@ def test_the_report_counts_winners_and_objectives():
 
 
 def test_unknown_rules_and_variants_are_refused(folder):
-    with pytest.raises(ArgumentError, match="'methods' parameter of gate_rules must be one of 'gaussian'"):
-        gate_rules.run(Settings(folder / "out", folder, methods=("hash",)))
-    with pytest.raises(ArgumentError, match="'methods' parameter of ablations must be one of 'base'"):
-        ablations.run(Settings(folder / "out", folder, methods=("hash",)))
-    with pytest.raises(ArgumentError, match=r"'sizes' parameter of gate_rules must be at most 120\. Got 500"):
-        gate_rules.run(Settings(folder / "out", folder, sizes=(500,)))
+    for message, module, options in (
+        ("'methods' parameter of gate_rules must be one of 'gaussian'", gate_rules, {"methods": ("hash",)}),
+        ("'methods' parameter of ablations must be one of 'base'", ablations, {"methods": ("hash",)}),
+        (r"'sizes' parameter of gate_rules must be at most 120\. Got 500", gate_rules, {"sizes": (500,)}),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            module.run(Settings(folder / "out", folder, **options))
 
 
 # ----------------------------------------------------------------------------------------------------- ablations
 
 
 def test_variants_that_make_no_sense_are_left_out():
-    def there(name, d, n=2000):
-        return ablations.make_variant(name, d, n, 60.0) is not None
-
-    assert there("exact", 384)
-    assert there("exact", 784)
-    assert not there("exact", 1536)  # most of the rows would lie on the plane
-    assert not there("exact", 71)  # the base is exact there
-    assert there("r=50", 71)
-    assert not there("r=200", 71)
-    assert not there("srht", 71)
-    assert not there("r=200", 384, 300)
+    present = [("exact", 384, 2000), ("exact", 784, 2000), ("r=50", 71, 2000)]
+    absent = [
+        ("exact", 1536, 2000),  # most of the rows would lie on the plane
+        ("exact", 71, 2000),  # the base is exact there
+        ("r=200", 71, 2000),
+        ("srht", 71, 2000),
+        ("r=200", 384, 300),
+    ]
+    assert None not in [ablations.make_variant(*case, 60.0) for case in present]
+    assert {ablations.make_variant(*case, 60.0) for case in absent} == {None}
     assert ablations.make_variant("base", 71, 2000, 60.0).sketch_dim is None
     assert ablations.make_variant("base", 384, 2000, 60.0).sketch_dim == 100
     variants = {variant for levels in ablations.FACTORS.values() for variant in levels.values()}
@@ -230,11 +227,8 @@ def test_variants_that_make_no_sense_are_left_out():
 @pytest.mark.slow
 def test_ablations_run_and_go_on(folder):
     said = []
-    options = {
-        "seeds": 2,
-        "sizes": (60,),
-        "methods": ("base", "m=10", "bias", "mirror", "small-gated", "small-decomposed"),
-    }
+    methods = ("base", "m=10", "bias", "mirror", "small-gated", "small-decomposed")
+    options = {"seeds": 2, "sizes": (60,), "methods": methods}
     first = ablations.run(Settings(folder / "out", folder, say=said.append, **options))
     assert {path.suffix for path in first} == {".csv", ".md", ".png", ".txt"}
     rows = read_rows(folder / "out" / "ablations.csv")
