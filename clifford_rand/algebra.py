@@ -61,7 +61,6 @@ class Algebra(Space):
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> alg.e1 * alg.e2, alg("e1 + 2*e23").grades
     (e12, (1, 2))
@@ -117,7 +116,6 @@ class Algebra(Space):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.Algebra(3).blade("e21")
         -e12
         """
@@ -140,7 +138,6 @@ class Algebra(Space):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> alg = cr.Algebra(2)
         >>> alg.blades["e21"], list(alg.blades)
         (-e12, ['1', 'e1', 'e2', 'e12'])
@@ -153,7 +150,6 @@ class Algebra(Space):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.Algebra(3).I, cr.Algebra(3).I ** 2
         (e123, -1)
         """
@@ -165,7 +161,6 @@ class Algebra(Space):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.Algebra(3).inverse_I, cr.Algebra.sta().inverse_I
         (-e123, -g0123)
         """
@@ -181,7 +176,6 @@ class Algebra(Space):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> e1, e2, e3 = cr.Algebra(3).basis_vectors()
         >>> e1 * e2 * e3
         e123
@@ -211,7 +205,6 @@ class Algebra(Space):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> alg = cr.Algebra(3)
         >>> alg.multivector([1.0, 2, 3], grades=2)
         1.0*e12 + 2.0*e13 + 3.0*e23
@@ -246,7 +239,6 @@ class Algebra(Space):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.Algebra(3).vector([1.0, 0.0, 2.0])
         1.0*e1 + 2.0*e3
         """
@@ -257,7 +249,6 @@ class Algebra(Space):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.Algebra(3).bivector([1, 2, 3])
         e12 + 2*e13 + 3*e23
         """
@@ -268,7 +259,6 @@ class Algebra(Space):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> alg = cr.Algebra(2)
         >>> alg.scalar(2), alg.scalar([1, 2, 3]).shape
         (2, (3,))
@@ -296,7 +286,6 @@ class Algebra(Space):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> alg = cr.Algebra(2)
         >>> alg.symbols("a"), alg.symbols("b", grades=1) * alg.e1
         (a + a1*e1 + a2*e2 + a12*e12, b1 - b2*e12)
@@ -328,7 +317,6 @@ class Algebra(Space):
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.Algebra(3).random_multivector(0, shape=5, grades=2)
         <Multivector batch of Algebra(3): shape=(5,), grades=(2,), dtype=float64>
         """

@@ -110,7 +110,6 @@ def scene(items: Any, *, colors: Any = None, labels: Sequence[str | None] | None
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> from clifford_rand import draw
     >>> alg = cr.Algebra.pga(2)
     >>> x_axis, y_axis = alg.e2, alg.e1

@@ -17,7 +17,6 @@ def wedge(a: Any, *more: Any) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> cr.wedge(alg.e1, alg.e2, alg.e3)
     e123
@@ -31,7 +30,6 @@ def inner(a: Any, b: Any) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> cr.inner(alg.e12, 2 * alg.e12)
     2
@@ -44,7 +42,6 @@ def star(a: Any) -> Any:
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra(3)
     >>> cr.star(cr.wedge(alg.e1, alg.e2))  # the cross product
     e3

@@ -75,7 +75,6 @@ class EquivariantLinear(_OfAlgebra):
 
     Examples
     --------
-    >>> import clifford_rand as cr, torch
     >>> layer = cr.layers.EquivariantLinear(cr.Algebra(3), 4, 2)
     >>> layer(torch.ones(10, 4, 8)).shape, layer.weight.shape
     (torch.Size([10, 2, 8]), torch.Size([2, 4, 4]))
@@ -102,7 +101,6 @@ class GradeNorm(_OfAlgebra):
 
     Examples
     --------
-    >>> import clifford_rand as cr, torch
     >>> cr.layers.GradeNorm(cr.Algebra(3), 4)(torch.ones(10, 4, 8)).shape
     torch.Size([10, 4, 8])
     """
@@ -123,7 +121,6 @@ class GradeGate(_OfAlgebra):
 
     Examples
     --------
-    >>> import clifford_rand as cr, torch
     >>> cr.layers.GradeGate(cr.Algebra(3), 4)(torch.ones(10, 4, 8)).shape
     torch.Size([10, 4, 8])
     """
@@ -147,7 +144,6 @@ class WeightedProduct(_OfAlgebra):
 
     Examples
     --------
-    >>> import clifford_rand as cr, torch
     >>> layer = cr.layers.WeightedProduct(cr.Algebra(3), 4)
     >>> layer(torch.ones(10, 4, 8), torch.ones(10, 4, 8)).shape, layer.weight.shape
     (torch.Size([10, 4, 8]), torch.Size([4, 20]))
@@ -193,7 +189,6 @@ class GeometricProductLayer(_OfAlgebra):
 
     Examples
     --------
-    >>> import clifford_rand as cr, torch
     >>> layer = cr.layers.GeometricProductLayer(cr.Algebra(3), 4)
     >>> layer(torch.ones(10, 4, 8)).shape
     torch.Size([10, 4, 8])

@@ -76,7 +76,6 @@ class Space:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> alg = cr.Algebra.pga(3)
         >>> alg.p, alg.q, alg.r
         (3, 0, 1)
@@ -89,7 +88,6 @@ class Space:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.Algebra.sta().q, cr.Algebra(metric=[[0, 1], [1, 0]]).q
         (3, 1)
         """
@@ -101,7 +99,6 @@ class Space:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.Algebra(metric=[[1, 1], [1, 1]]).r
         1
         """
@@ -113,7 +110,6 @@ class Space:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.Algebra.pga(2).signature, cr.Algebra(metric=[[0, 1], [1, 0]]).signature
         ((0, 1, 1), (1, -1))
         """
@@ -129,7 +125,6 @@ class Space:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.Algebra.cga(1, null_basis=True).metric
         array([[ 1,  0,  0],
                [ 0,  0, -1],
@@ -165,7 +160,6 @@ class Space:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.Algebra.vga(3)
         Algebra(3)
         """
@@ -177,7 +171,6 @@ class Space:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> alg = cr.Algebra.pga(2)
         >>> alg.basis_vectors(), alg.e0 * alg.e0
         ([e0, e1, e2], 0)
@@ -193,7 +186,6 @@ class Space:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> alg = cr.Algebra.cga(2, null_basis=True)
         >>> alg.eo * alg.eo, alg.eo | alg.ei, cr.Algebra.cga(2)
         (0, -1, Algebra(3, 1))
@@ -213,7 +205,6 @@ class Space:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> alg = cr.Algebra.sta()
         >>> alg.g0 * alg.g0, alg.g1 * alg.g1
         (1, -1)
@@ -227,7 +218,6 @@ class Space:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> cr.Algebra(3).parse_blade("e31")
         (5, -1)
         """
@@ -256,7 +246,6 @@ class Space:
 
         Examples
         --------
-        >>> import clifford_rand as cr
         >>> alg = cr.Algebra(3)
         >>> A = alg("2*e1 + 3*e13")
         >>> alg.place(A.keys, "e31"), alg.place(A.keys, "e2")

@@ -151,7 +151,6 @@ class FusedFunction:
 
         Examples
         --------
-        >>> import clifford_rand as cr, numpy as np
         >>> alg = cr.Algebra(3)
         >>> turn = cr.fused(lambda B, x: B.exp() * x * ~B.exp()).array_function(alg.e12, alg.vector([1, 0, 0]))
         >>> turn(np.array([[-np.pi / 4]]), np.array([[1.0, 0, 0]])).round(12), turn.keys[0].masks
@@ -299,7 +298,6 @@ def fused(
 
     Examples
     --------
-    >>> import clifford_rand as cr
     >>> alg = cr.Algebra.pga(3)
     >>> @cr.fused
     ... def move(B, x):

@@ -14,7 +14,6 @@ def square_root(value: Any) -> Any:
 
     Examples
     --------
-    >>> from fractions import Fraction
     >>> square_root(49), square_root(Fraction(4, 9)), square_root(8)
     (7, Fraction(2, 3), 2*sqrt(2))
     """
@@ -33,8 +32,7 @@ def exponential_of_square(square: Any) -> tuple[Any, Any]:
 
     Examples
     --------
-    >>> import sympy
-    >>> t = sympy.Symbol("t", positive=True)
+    >>> t = sp.Symbol("t", positive=True)
     >>> exponential_of_square(-(t**2)), exponential_of_square(4)
     ((cos(t), sin(t)/t), (cosh(2), sinh(2)/2))
     """
@@ -53,8 +51,7 @@ def exponential_of_pair(s: Any, t: Any) -> tuple[Any, Any, Any, Any]:
 
     Examples
     --------
-    >>> import sympy
-    >>> w = sympy.Symbol("w", positive=True)
+    >>> w = sp.Symbol("w", positive=True)
     >>> exponential_of_pair(-(w**2), 0)[:2]
     (cos(w), sin(w)/(2*w))
     """
@@ -88,9 +85,8 @@ def inverse_circular(name: str) -> Callable[[Any, Any], tuple[Any, Any]]:
 
     Examples
     --------
-    >>> import sympy
-    >>> t = sympy.Symbol("t", positive=True)
-    >>> inverse_circular("arctan")(0, -(t**2)), inverse_circular("arcsin")(0, sympy.Rational(1, 4))
+    >>> t = sp.Symbol("t", positive=True)
+    >>> inverse_circular("arctan")(0, -(t**2)), inverse_circular("arcsin")(0, sp.Rational(1, 4))
     ((0, atanh(t)/t), (0, pi/3))
     """
     f = getattr(sp, name.replace("arc", "a"))
@@ -120,8 +116,7 @@ def logarithm_of_rotor(sigma: Any, square: Any) -> tuple[Any, Any]:
 
     Examples
     --------
-    >>> import sympy
-    >>> t = sympy.Symbol("t", positive=True)
+    >>> t = sp.Symbol("t", positive=True)
     >>> logarithm_of_rotor(1, -(t**2)), logarithm_of_rotor(2, 0)
     ((log(t**2 + 1)/2, atan(t)/t), (log(2), 1/2))
     """

@@ -92,8 +92,7 @@ def is_zero(value: Any) -> bool:
 
     Examples
     --------
-    >>> import sympy
-    >>> a = sympy.Symbol("a")
+    >>> a = sp.Symbol("a")
     >>> is_zero((a + 1) ** 2 - a**2 - 2 * a - 1), is_zero(a)
     (True, False)
     """
@@ -108,8 +107,7 @@ def plain(value: Any) -> Any:
 
     Examples
     --------
-    >>> import sympy
-    >>> plain(sympy.Float(2.0)), plain(sympy.Rational(1, 3)), plain(2.0 * sympy.Symbol("x"))
+    >>> plain(sp.Float(2.0)), plain(sp.Rational(1, 3)), plain(2.0 * sp.Symbol("x"))
     (2.0, Fraction(1, 3), 2*x)
     """
     real, imaginary = value.as_real_imag() if value.is_number and not value.is_real else (value, sp.Integer(0))
