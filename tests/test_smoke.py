@@ -1,6 +1,7 @@
 """Smoke test: the examples of every public name of both packages run (``pytest -m smoke``, one minute on two cores)."""
 
 import doctest
+import importlib
 import inspect
 import warnings
 
@@ -8,7 +9,7 @@ import pytest
 
 import clifford_rand
 import clifford_rand_nn
-from support.doctest_names import names
+from clifford_rand.conftest import MODULES
 
 NAMES = [(package, name) for package in (clifford_rand, clifford_rand_nn) for name in dir(package) if name[0] != "_"]
 
@@ -29,7 +30,10 @@ def _examples(package, name):
 def test_examples_run(package, name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     for test in _examples(package, name):
-        test.globs.update(vars(inspect.getmodule(inspect.unwrap(getattr(package, name)))) | names())
+        test.globs.update(
+            vars(inspect.getmodule(inspect.unwrap(getattr(package, name))))
+            | {name: importlib.import_module(module) for name, module in MODULES.items()}
+        )
         test.globs["__name__"] = "__main__"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
