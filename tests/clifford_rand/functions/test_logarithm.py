@@ -47,7 +47,7 @@ def random_bivector(alg, rng, norm):
 @pytest.mark.parametrize("d", [2, 3, 4, 5, 6])
 def test_every_exponential_has_its_logarithm_and_root_in_every_signature(d):
     rng = np.random.default_rng(d)
-    for counts in signatures(d, d)[:: 1 + d // 5]:
+    for counts in signatures(d, d)[:: max(1, d - 3)]:
         alg = cr.Algebra(*counts)
         for norm, scale in ((1e-9, 1.0), (0.3, 1e150), (1.0, 1.0), (2.0, 1e-150), (3.0, 1.0)):
             R = exponential(random_bivector(alg, rng, norm))
@@ -67,7 +67,8 @@ def test_many_planes_of_a_definite_metric(signature):
     alg = cr.Algebra(*signature)
     turn = np.linalg.qr(np.random.default_rng(8).standard_normal((8, 8)))[0]
     pairs = [alg.vector(turn[2 * i]) ^ alg.vector(turn[2 * i + 1]) for i in range(4)]
-    for angles in ([0.3, 0.7, 1.1, 0.2], [0.5, 0.5, 0.5, 0.5], [1e-9, 0.4, 0, 0.4], [1.5, 1e-4, 0, 0], [0, 0, 0, 0.1]):
+    every = ([0.5, 0.5, 0.5, 0.5], [1e-9, 0.4, 0, 0.4], [0.3, 0.7, 1.1, 0.2], [1.5, 1e-4, 0, 0], [0, 0, 0, 0.1])
+    for angles in every if alg.p else every[:2]:
         B = sum((angle * plane for angle, plane in zip(angles, pairs, strict=True)), start=0 * pairs[0])
         R = exponential(B)
         assert error(R, R.log()) < 1e-12, angles
@@ -107,7 +108,7 @@ def test_equal_and_nearly_equal_angles_around_half_and_full_turns(signature):
 
 
 def test_minus_one_turns_once_in_some_plane():
-    for counts in signatures(6)[::2]:
+    for counts in [*signatures(5), (6, 0, 0), (3, 3, 0), (2, 2, 2), (1, 5, 0)]:
         if max(counts[:2]) > 1:
             one = cr.Algebra(*counts).scalar(-1.0)
             assert one.log().grades == (2,)
@@ -224,7 +225,7 @@ def test_what_is_refused_has_no_logarithm():
     """No plane turns in it, or its negative eigenvalues are single: neither a full nor a half turn can be added."""
     rng = np.random.default_rng(8)
     refused = 0
-    for signature, count in {(2, 1): 12, (1, 2): 12, (3, 1): 12, (2, 2): 12, (3, 2): 6, (2, 3): 6, (3, 3): 3}.items():
+    for signature, count in {(2, 1): 9, (1, 2): 9, (3, 1): 9, (2, 2): 9, (3, 2): 4, (2, 3): 4, (3, 3): 2}.items():
         alg = cr.Algebra(*signature)
         for _ in range(count):
             R = exponential(alg.random_multivector(rng, (), 2)) * exponential(alg.random_multivector(rng, (), 2))
