@@ -106,7 +106,7 @@ OF_BLADES = {
 }
 
 
-SLOW = [(of_torch, name) for name in RARE] + [(of_jax, "PGA(3)")]  # JAX compiles each
+SLOW = [(of_torch, name) for name in RARE] + [(of_jax, "PGA(3)")]  # which compiles each operation
 
 
 @pytest.mark.parametrize(
