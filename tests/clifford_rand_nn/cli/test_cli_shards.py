@@ -1,6 +1,5 @@
 """The command line on rows beyond memory: fit, predict and evaluate with --shards."""
 
-import importlib
 import json
 import re
 import signal
@@ -14,6 +13,7 @@ from clifford_rand_nn import ConvexNetworkRegressor, Shards, load_model
 from clifford_rand_nn.cli.shards import ShownEngine, training_shards
 from clifford_rand_nn.kernel_network.landmarks.judge import ResidualSum
 from clifford_rand_nn.shards.engines.local import LocalEngine
+from clifford_rand_nn.shards.landmarks.fit import LandmarkFit
 from clifford_rand_nn.solvers.base import Status
 from support.command_line import run
 
@@ -91,9 +91,8 @@ def test_shards_to_score_on_that_do_not_fit(folder):
     ("status", "advice"), [(Status.MAX_TIME, "try a larger --max-time"), (Status.MAX_ITER, "a larger --beta")]
 )
 def test_a_network_without_knobs_that_was_not_done_says_so(monkeypatch, status, advice):
-    module = "clifford_rand_nn.estimators.network.sharded"
-    whole = importlib.import_module(module).train
-    monkeypatch.setattr(f"{module}.train", lambda *given: replace(whole(*given), status=status))
+    whole = LandmarkFit.run
+    monkeypatch.setattr(LandmarkFit, "run", lambda self: replace(whole(self), status=status))
     done = run("fit --shards train")
     assert re.search(f"warning: not converged: stopped after .* {advice}", " ".join(done.stderr.split()))
 
