@@ -89,7 +89,13 @@ class LargeBlade:
 
     @property
     def is_zero(self) -> bool:
-        """Whether the rows are dependent to rounding, or to ``rtol``; their lengths do not count."""
+        """Whether the rows are dependent to rounding, or to ``rtol``; their lengths do not count.
+
+        Examples
+        --------
+        >>> cr.LargeBlade([[1, 2, 3], [2, 4, 6]]).is_zero, cr.LargeBlade([[1, 2, 3], [2, 4, 5]]).is_zero
+        (True, False)
+        """
         return self._factored.is_zero
 
     def _subspace(self, owner: str, name: str = "blade") -> FactoredRows:
@@ -144,7 +150,14 @@ class LargeBlade:
         return self._factored.log_inner(factored) if self.grade == b.grade else (0.0, -math.inf)
 
     def inner(self, b: Any) -> float:
-        """Return det(a_i · b_j), 0 for different grades; inf where it is beyond the floats, see `log_inner`."""
+        """Return det(a_i · b_j), 0 for different grades; inf where it is beyond the floats, see `log_inner`.
+
+        Examples
+        --------
+        >>> A, B = cr.LargeBlade([[1.0, 0, 0], [0, 1, 0]]), cr.LargeBlade([[2.0, 0, 5], [0, 3, 0]])
+        >>> round(cr.inner(A, B), 12)
+        6.0
+        """
         sign, log = self.log_inner(b)
         with np.errstate(over="ignore"):
             return float(sign * np.exp(log))
@@ -162,7 +175,13 @@ class LargeBlade:
         return float(log_det_triangular(self._factored.factor[0])[1]) + self._factored.scaled[1]
 
     def norm(self) -> float:
-        """Return the volume that the rows span; inf where it is beyond the floats, see `log_norm`."""
+        """Return the volume that the rows span; inf where it is beyond the floats, see `log_norm`.
+
+        Examples
+        --------
+        >>> round(cr.LargeBlade([[3, 0, 0], [5, 4, 0]]).norm(), 9)
+        12.0
+        """
         with np.errstate(over="ignore"):
             return float(np.exp(self.log_norm()))
 
@@ -304,7 +323,13 @@ class LargeBlade:
         return written(Combined(inverse, rows), out, "orthonormal_basis")
 
     def to_blade(self) -> Blade:
-        """Return the `Blade` of the same rows, all of them in memory."""
+        """Return the `Blade` of the same rows, all of them in memory.
+
+        Examples
+        --------
+        >>> cr.LargeBlade(np.eye(2, 5)).to_blade()
+        <Blade of grade 2 in Algebra(5)>
+        """
         rows = np.zeros((self.grade, self.d), self.dtype)
         return Blade(written(self._factored.source, rows, "to_blade"), rtol=self._factored.rtol)
 

@@ -116,7 +116,7 @@ class Coordinates:
             self.position = None if position is None else charts.position(position, self.symbols)
         self.gram, known = charts.metric_of(self, metric, lengths, signs)
         self.frame = charts.frame_of(self, frame, known)
-        own = charts.mirrored(self.simplified(self.frame.T.dot(self.gram).dot(self.frame)))
+        own = charts.mirrored(fields.simplified(self, self.frame.T.dot(self.gram).dot(self.frame)))
         chosen = names if names is not None else ["e" + str(symbol).replace("_", "") for symbol in self.symbols]
         if isinstance(symbols, Multivector) and isinstance(frame, str) and frame == "coordinate" and names is None:
             self.algebra: Algebra = symbols.algebra
@@ -125,8 +125,8 @@ class Coordinates:
         if self.algebra.form.is_degenerate:
             hint = "Without reciprocal vectors: keep differential forms in a Euclidean algebra and take grad ^ F there."
             raise fail("metric", "Coordinates", "non-degenerate", describe(repr(self.algebra)), hint)
-        self.inverse_frame = self.simplified(inverse_matrix(self.frame))
-        self.inverse_gram = self.simplified(inverse_matrix(self.gram))
+        self.inverse_frame = fields.simplified(self, inverse_matrix(self.frame))
+        self.inverse_gram = fields.simplified(self, inverse_matrix(self.gram))
 
     @classmethod
     def named(cls, name: str, frame: str = "unit", **options: Any) -> "Coordinates":
@@ -154,17 +154,17 @@ class Coordinates:
         symbols, position, lengths = charts.named(name)
         return cls(symbols, position=position, lengths=lengths, frame=frame, **options)
 
-    def simplified(self, expressions: NDArray[Any]) -> NDArray[Any]:
-        """Return an array of expressions, simplified as the entries of the metric are."""
-        from clifford_rand.symbolic.matrices import simplified
-
-        return simplified(expressions, self.simplifier)
-
     # ---- geometry
 
     @property
     def d(self) -> int:
-        """The number of coordinates."""
+        """The number of coordinates.
+
+        Examples
+        --------
+        >>> cr.Coordinates.named("sphere").d
+        2
+        """
         return len(self.symbols)
 
     @cached_property
@@ -189,7 +189,7 @@ class Coordinates:
         >>> cr.Coordinates.named("polar").reciprocal
         [er, (1/r)*etheta]
         """
-        matrix = self.simplified(self.inverse_frame.dot(self.inverse_gram))
+        matrix = fields.simplified(self, self.inverse_frame.dot(self.inverse_gram))
         return [self.algebra.vector(column.copy()).sparse() for column in matrix.T]
 
     christoffel = cached_property(fields.christoffel)

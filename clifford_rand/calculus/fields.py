@@ -15,6 +15,13 @@ from clifford_rand.calculus.charts import position_of
 from clifford_rand.multivector.multivector import Multivector
 
 
+def simplified(chart: Any, expressions: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of expressions, simplified as the entries of the metric are."""
+    from clifford_rand.symbolic.matrices import simplified as by_sympy
+
+    return by_sympy(expressions, chart.simplifier)
+
+
 def as_field(chart: Any, F: Any, owner: str = "as_field") -> Multivector:
     """Return a multivector of the chart's algebra: one as it is, a number or an expression as a scalar.
 
@@ -122,7 +129,7 @@ def to_ambient(chart: Any, F: Any) -> Multivector:
     cos(theta)*e1 + sin(theta)*e2
     """
     point = position_of(chart, "to_ambient")
-    matrix = chart.simplified(chart.tangents.dot(chart.frame))
+    matrix = simplified(chart, chart.tangents.dot(chart.frame))
     return chart.as_field(F, "to_ambient").outermorphism(matrix, point.algebra)
 
 
@@ -153,7 +160,7 @@ def from_ambient(chart: Any, F: Multivector, x: Any = None) -> Multivector:
         F = F.new(F.keys, substituted(F.coefficients, symbols, point.values.tolist()))
     metric = point.algebra.form.gram.astype(object)
     inverse = chart.inverse_frame.dot(chart.inverse_gram).dot(chart.tangents.T).dot(metric)
-    return F.outermorphism(np.asarray(chart.simplified(inverse)), chart.algebra)
+    return F.outermorphism(np.asarray(simplified(chart, inverse)), chart.algebra)
 
 
 class Variables:
@@ -192,7 +199,7 @@ def christoffel(chart: Any) -> NDArray[Any]:
 
     slopes = np.stack([derivative(chart.gram, symbol) for symbol in chart.symbols])  # [i, j, l]
     lowered = (slopes + np.swapaxes(slopes, 0, 1) - np.moveaxis(slopes, 0, 2)) / 2  # [i, j, l]
-    return chart.simplified(np.einsum("kl,ijl->kij", chart.inverse_gram, lowered))
+    return simplified(chart, np.einsum("kl,ijl->kij", chart.inverse_gram, lowered))
 
 
 def connection(chart: Any) -> NDArray[Any]:
@@ -209,7 +216,7 @@ def connection(chart: Any) -> NDArray[Any]:
     matrices = []
     for i, symbol in enumerate(chart.symbols):
         turned = derivative(chart.frame, symbol) + chart.christoffel[:, i, :].dot(chart.frame)
-        matrices.append(chart.simplified(chart.inverse_frame.dot(turned)))
+        matrices.append(simplified(chart, chart.inverse_frame.dot(turned)))
     return np.stack(matrices)
 
 
@@ -224,7 +231,7 @@ def volume(chart: Any) -> Any:
     from clifford_rand.basis.metric import metric_of_gram
     from clifford_rand.symbolic.matrices import positive_root, sign_of
 
-    det = chart.simplified(np.array([metric_of_gram(chart.gram).determinant], dtype=object))[0]
+    det = simplified(chart, np.array([metric_of_gram(chart.gram).determinant], dtype=object))[0]
     return positive_root(det * (sign_of(det) or 1))
 
 
@@ -237,7 +244,7 @@ def christoffel_first(chart: Any) -> NDArray[Any]:
     array([[0, r],
            [r, 0]], dtype=object)
     """
-    return chart.simplified(np.einsum("kl,lij->kij", chart.gram, chart.christoffel))
+    return simplified(chart, np.einsum("kl,lij->kij", chart.gram, chart.christoffel))
 
 
 def riemann(chart: Any) -> NDArray[Any]:
@@ -255,7 +262,7 @@ def riemann(chart: Any) -> NDArray[Any]:
     G = chart.christoffel
     slopes = np.stack([derivative(G, symbol) for symbol in chart.symbols])  # [i, k, j, l]
     first = np.einsum("ikjl->klij", slopes) + np.einsum("kim,mjl->klij", G, G)  # ∂_i Γ^k_jl + Γ^k_im Γ^m_jl
-    return chart.simplified(first - np.swapaxes(first, 2, 3))
+    return simplified(chart, first - np.swapaxes(first, 2, 3))
 
 
 def ricci(chart: Any) -> NDArray[Any]:
@@ -267,7 +274,7 @@ def ricci(chart: Any) -> NDArray[Any]:
     >>> bool(black_hole.ricci().any())  # Schwarzschild's metric solves Einstein's equations without matter
     False
     """
-    return chart.simplified(np.einsum("klkj->lj", riemann(chart)))
+    return simplified(chart, np.einsum("klkj->lj", riemann(chart)))
 
 
 def scalar_curvature(chart: Any) -> Any:
@@ -279,7 +286,7 @@ def scalar_curvature(chart: Any) -> Any:
     2/R**2
     """
     total = np.einsum("lj,lj->", chart.inverse_gram, ricci(chart))
-    return chart.simplified(np.array([total], dtype=object))[0]
+    return simplified(chart, np.array([total], dtype=object))[0]
 
 
 def is_flat(chart: Any) -> bool:

@@ -72,7 +72,13 @@ class LinearMap:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The batch axes: ``()`` for one map."""
+        """The batch axes: ``()`` for one map.
+
+        Examples
+        --------
+        >>> cr.LinearMap(cr.Algebra(2), np.ones((5, 2, 2))).shape
+        (5,)
+        """
         return self.matrix.shape[:-2]
 
     def __getitem__(self, index: Any) -> "LinearMap":

@@ -187,7 +187,14 @@ class DifferentialOperator:
         return self._like({word: coefficient.simplify(function) for word, coefficient in self.terms.items()})
 
     def is_zero(self) -> bool:
-        """Tell whether no coefficient is left once they are multiplied out."""
+        """Tell whether no coefficient is left once they are multiplied out.
+
+        Examples
+        --------
+        >>> grad = cr.gradient(cr.Algebra(3).symbols("x", 1))
+        >>> (grad ^ grad).is_zero(), (grad * grad).is_zero()
+        (True, False)
+        """
         return not self.terms
 
     def __eq__(self, other: object) -> bool:

@@ -56,7 +56,15 @@ def symmetric_part(f: Any) -> Any:
 
 
 def skew_part(f: Any) -> Any:
-    """Return (f - f̄)/2; for an example see `symmetric_part`."""
+    """Return (f - f̄)/2.
+
+    Examples
+    --------
+    >>> f = cr.LinearMap(cr.Algebra(2), [[1, 2], [4, 3]])
+    >>> f.skew_part().matrix, f.symmetric_part() + f.skew_part() == f
+    (array([[ 0., -1.],
+           [ 1.,  0.]]), True)
+    """
     check_endomorphism(f, "skew_part")
     return (f - f.adjoint()) / 2
 

@@ -133,7 +133,13 @@ class SimplicialChain:
 
     @property
     def k(self) -> int:
-        """The dimension of the simplices."""
+        """The dimension of the simplices.
+
+        Examples
+        --------
+        >>> cr.SimplicialChain.box(cr.Algebra(2), [0, 0], [1, 1]).k
+        2
+        """
         return int(self.simplices.shape[1]) - 1
 
     def map(self, function: Field) -> "SimplicialChain":

@@ -169,17 +169,36 @@ class StoredComponents(BladeAttributes):
 
     @property
     def ndim(self) -> int:
-        """The number of batch axes."""
+        """The number of batch axes.
+
+        Examples
+        --------
+        >>> cr.Algebra(2).e1.ndim, cr.Algebra(2).vector([[1, 2], [3, 4]]).ndim
+        (0, 1)
+        """
         return self.coefficients.ndim - 1
 
     @property
     def dtype(self) -> np.dtype:
-        """The dtype of the coefficients."""
+        """The dtype of the coefficients.
+
+        Examples
+        --------
+        >>> cr.Algebra(2).e1.dtype, (0.5 * cr.Algebra(2).e1).dtype
+        (dtype('int64'), dtype('float64'))
+        """
         return self.coefficients.dtype
 
     @property
     def grades(self) -> tuple[int, ...]:
-        """The grades that it may have: for each there are components, zero or not, in `values`."""
+        """The grades that it may have: for each there are components, zero or not, in `values`.
+
+        Examples
+        --------
+        >>> alg = cr.Algebra(3)
+        >>> (alg.e1 + alg.e123).grades
+        (1, 3)
+        """
         return self.keys.grades
 
     @property

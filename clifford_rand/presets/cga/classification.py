@@ -81,17 +81,35 @@ class Classified:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the batch."""
+        """The shape of the batch.
+
+        Examples
+        --------
+        >>> cga.classify(cga.sphere(cr.Algebra.cga(3), [[1, 2, 3], [4, 5, 6]], 1)).shape
+        (2,)
+        """
         return np.shape(self.kind)
 
     @property
     def dimension(self) -> Any:
-        """The dimensions of the directions: 1 for lines and point pairs, 2 for planes and circles."""
+        """The dimensions of the directions: 1 for lines and point pairs, 2 for planes and circles.
+
+        Examples
+        --------
+        >>> int(cga.classify(cga.circle(cr.Algebra.cga(3), [1, 2, 3], 4, [0, 0, 1])).dimension)
+        2
+        """
         return (self.grade - np.vectorize(DROP.__getitem__, otypes=[np.int64])(self.kind))[()]
 
     @property
     def radius(self) -> Any:
-        """The radii; nan for imaginary rounds and for what has none."""
+        """The radii; nan for imaginary rounds and for what has none.
+
+        Examples
+        --------
+        >>> float(cga.classify(cga.sphere(cr.Algebra.cga(3), [1, 2, 3], 4)).radius.round(9))
+        4.0
+        """
         square = np.asarray(self.radius_squared)
         return np.sqrt(np.where(square >= 0, square, np.nan))[()]
 
@@ -122,7 +140,13 @@ class Classified:
 
     @property
     def name(self) -> Any:
-        """The usual names: "circle", "imaginary sphere", "line", "flat point", "tangent", "infinity" and so on."""
+        """The usual names: "circle", "imaginary sphere", "line", "flat point", "tangent", "infinity" and so on.
+
+        Examples
+        --------
+        >>> str(cga.classify(cga.line(cr.Algebra.cga(3), [1, 2, 3], [0, 0, 1])).name)
+        'line'
+        """
         return np.vectorize(_name, otypes=[str])(self.kind, self.grade, self.dimension, self.imaginary)[()]
 
     def directions(self) -> NDArray[Any]:

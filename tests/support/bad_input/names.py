@@ -23,7 +23,6 @@ EXEMPT = {
     "cr.ArgumentError": "an exception: its arguments are words",
     "cr.MissingDependencyError": "an exception: its arguments are words",
     "cr.FusionWarning": "a warning: its arguments are words",
-    "Coordinates.simplified": _MADE,
     "cr.compat": "answers as the packages whose names it has, in their errors too",
     "cr.draw": "a module, whose names are in the table",
     "cr.layers": "a module, whose names are in the table",
