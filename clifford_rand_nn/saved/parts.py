@@ -25,7 +25,7 @@ KERNEL_VERSION, SPAN_VERSION, SHARDS_VERSION = 5, 9, 10
 ARRAYS = (
     {"dual_point": "f2", "sample_weight": "f1", "classes": "biufUS1", "class_factors": "f1", "dual_scale": "f1"}
     | {"calibration_slopes": "f1", "calibration_offsets": "f1"}
-    | {"kernel_rows": "f2", "kernel_mean": "f1", "kernel_rate": "f1", "kernel_frame": "f2", "kernel_angle": "f2"}
+    | {"kernel_rows": "f2", "kernel_mean": "f1", "kernel_rate": "f1", "kernel_frame": "f2"}
     | {"kernel_alpha": "f2", "kernel_intercept": "f1", "span_whiten": "f2", "span_base": "f2"}
     | {"span_values": "f1", "span_columns": "i1", "span_ends": "i1"}
 )
