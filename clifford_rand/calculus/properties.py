@@ -269,13 +269,13 @@ def _clusters(F: NDArray[np.float64], limit: float) -> list[tuple[NDArray[Any], 
             touch = abs(upper[i] - upper[j]) <= near  # single linkage: clusters of near eigenvalues
             if touch and label[i] != label[j]:
                 label[label == label[i]] = label[j]
-    centres = {int(k): upper[label == k] for k in dict.fromkeys(label.tolist())}
-    owners = list(centres)
+    centers = {int(k): upper[label == k] for k in dict.fromkeys(label.tolist())}
+    owners = list(centers)
     clusters = []
     for k in owners:
 
         def chosen(real: float, imaginary: float, k: int = k) -> bool:
-            distance = [np.abs(centres[j] - complex(real, abs(imaginary))).min() for j in owners]
+            distance = [np.abs(centers[j] - complex(real, abs(imaginary))).min() for j in owners]
             return owners[int(np.argmin(distance))] == k
 
         # the chosen eigenvalues first: Z spans their invariant subspace

@@ -175,17 +175,17 @@ def _split(b: Array, g: Array, gap: float, rank: float) -> list[Array] | None:
     parts: list[Array] = []
     left = [complex(z) for z in values if abs(z) > gap * max(scale, float(np.abs(b).max()))]
     while left:
-        centre = left[0]
-        near = [z for z in left if abs(z - centre) <= gap * scale]
-        pair = [z for z in left if abs(z + centre) <= gap * scale]
+        center = left[0]
+        near = [z for z in left if abs(z - center) <= gap * scale]
+        pair = [z for z in left if abs(z + center) <= gap * scale]
         if len(near) != len(pair):
             return None
-        centre = sum(near) / len(near)
+        center = sum(near) / len(near)
         if b.dtype.kind == "f":  # eigenvalues of a real matrix that are real or imaginary but for rounding
-            least = max(gap, 1e-9) * abs(centre)
-            centre = complex(*(0.0 if abs(x) <= least else x for x in (centre.real, centre.imag)))
-        left = [z for z in left if min(abs(z - centre), abs(z + centre)) > 2 * gap * scale + 1e-9 * abs(centre)]
-        eigenplanes = _eigenplanes(X, g, centre, 2 * gap * scale + 1e-9 * abs(centre), len(near), b.dtype)
+            least = max(gap, 1e-9) * abs(center)
+            center = complex(*(0.0 if abs(x) <= least else x for x in (center.real, center.imag)))
+        left = [z for z in left if min(abs(z - center), abs(z + center)) > 2 * gap * scale + 1e-9 * abs(center)]
+        eigenplanes = _eigenplanes(X, g, center, 2 * gap * scale + 1e-9 * abs(center), len(near), b.dtype)
         if eigenplanes is None:
             return None
         parts += eigenplanes

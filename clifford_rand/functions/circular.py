@@ -153,7 +153,7 @@ def cosh_sinh(A: MV, owner: str, sign: int = 1) -> Pair:
         raise fail("A", owner, "finite", describe("NaN or infinite coefficients"))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         sigma, B = without_scalar(A)
-        pair = _closed(B, sign) or _by_centre(B, sign) or _general(B, sign, owner)
+        pair = _closed(B, sign) or _by_center(B, sign) or _general(B, sign, owner)
         if np.any(sigma):
             pair = _added(sigma, *pair, sign)
     if not all(np.isfinite(part.coefficients).all() for part in pair):
@@ -196,7 +196,7 @@ def _closed(B: MV, sign: int) -> "Pair | None":
     return B.new(code.even_keys, C), B.new(code.work, S)
 
 
-def _by_centre(B: MV, sign: int) -> "Pair | None":
+def _by_center(B: MV, sign: int) -> "Pair | None":
     """Return both functions of V + βI in three dimensions, where I commutes with all: by the addition theorems."""
     if B.keys.d != 3 or 3 not in B.keys.grades or B.keys.size == 1:
         return None

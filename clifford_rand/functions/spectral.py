@@ -123,17 +123,17 @@ def by_two_eigenvalues(A: MV, f: Function, derivative: Function, distance: Funct
         B = B.on_keys(code.work)
     b = layout.components(B.coefficients)
     s = np.zeros(b.shape[1]) if code is None else np.broadcast_to(np.asarray(code.square(b)[0]), b.shape[1:])
-    h, centre = np.sqrt(s.astype(np.complex128)), np.ravel(np.broadcast_to(sigma, A.shape)).astype(np.complex128)
+    h, center = np.sqrt(s.astype(np.complex128)), np.ravel(np.broadcast_to(sigma, A.shape)).astype(np.complex128)
     # f(σ + B) = (f(σ + h) + f(σ - h))/2 + B (f(σ + h) - f(σ - h))/(2h), h = √s
-    plus, minus = f(centre + h), f(centre - h)
-    near = np.abs(h) <= NEAR * distance(centre)
+    plus, minus = f(center + h), f(center - h)
+    near = np.abs(h) <= NEAR * distance(center)
     odd = np.asarray((plus - minus) / (2 * np.where(near, 1, h)))
     if near.any():  # the mean of the derivative between them, unless they lie on two sides of a branch cut
         nodes, weights = np.polynomial.legendre.leggauss(NODES)
         mean = np.where(near, 0, odd)
-        mean[near] = derivative(centre[near, None] + h[near, None] * nodes) @ weights / 2
+        mean[near] = derivative(center[near, None] + h[near, None] * nodes) @ weights / 2
         step = 2 * h * mean
-        rounding = np.abs(plus) + np.abs(minus) + np.abs(centre * mean)
+        rounding = np.abs(plus) + np.abs(minus) + np.abs(center * mean)
         jump = np.abs(plus - minus - step) > np.abs(step) + ROUNDING * rounding
         odd = np.where(near & jump, (plus - minus) / (2 * np.where(h, h, 1)), mean)
     values = layout.coefficients(np.concatenate([((plus + minus) / 2)[None], odd * b]), A.shape)

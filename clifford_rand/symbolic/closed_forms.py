@@ -92,12 +92,12 @@ def inverse_circular(name: str) -> Callable[[Any, Any], tuple[Any, Any]]:
     f = getattr(sp, name.replace("arc", "a"))
 
     def both(sigma: Any, square: Any) -> tuple[Any, Any]:
-        centre, s = sp.sympify(sigma), sp.factor(sp.expand(sp.sympify(square)))
+        center, s = sp.sympify(sigma), sp.factor(sp.expand(sp.sympify(square)))
         if s == 0:
             x = sp.Dummy()
-            return f(centre), sp.diff(f(x), x).subs(x, centre)
+            return f(center), sp.diff(f(x), x).subs(x, center)
         root = sp.I * even_root(-s) if s.is_nonpositive else even_root(s)
-        plus, minus = f(centre + root), f(centre - root)
+        plus, minus = f(center + root), f(center - root)
         return sp.expand((plus + minus) / 2), (plus - minus) / (2 * root)
 
     return both

@@ -48,7 +48,7 @@ class Reduced(NamedTuple):
 
 
 def reduce_rows(X: Array, bias: bool) -> Reduced:
-    """Scale, centre (with bias) and rotate the rows X (n, d) to unit vectors that span their space.
+    """Scale, center (with bias) and rotate the rows X (n, d) to unit vectors that span their space.
 
     Rows and columns are scaled by powers of two, which is exact. No sign depends on such a scale: not on that of a
     column, as h takes the inverse, nor on that of a row without bias. So the units of X play no part.
@@ -75,11 +75,11 @@ def _central(X: Array, rounding: float) -> Reduced:
 def _affine(X: Array, rounding: float) -> Reduced:
     exponent = np.frexp(np.abs(X).max(axis=0))[1]
     A = np.ldexp(X, -exponent)
-    centre = A.mean(axis=0)
-    Y = A - centre
+    center = A.mean(axis=0)
+    Y = A - center
     scale = np.maximum(np.abs(Y).max(axis=0), _LEAST_SPREAD)
     Y /= scale
-    error = rounding * np.linalg.norm((np.abs(A) + np.abs(centre)) / scale, axis=1)
+    error = rounding * np.linalg.norm((np.abs(A) + np.abs(center)) / scale, axis=1)
     V = _row_space(Y, float(np.linalg.norm(error)))
     T = Y @ V
     reach = float(np.linalg.norm(T, axis=1).max()) if V.shape[1] else 1.0
@@ -88,7 +88,7 @@ def _affine(X: Array, rounding: float) -> Reduced:
     back = V / scale[:, None] / reach
     basis = np.column_stack([back, np.zeros(len(back))])
     return Reduced(
-        Z / length[:, None], (error / reach + rounding) / length, basis, np.append(-centre @ back, 1), exponent
+        Z / length[:, None], (error / reach + rounding) / length, basis, np.append(-center @ back, 1), exponent
     )
 
 

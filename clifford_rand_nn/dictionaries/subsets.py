@@ -41,7 +41,7 @@ def row_space(X: Array, bias: bool) -> tuple[int, NDArray[np.intp], Array | None
         if not varying.size or not (spread > 0).all():
             continue
         sizes = np.linalg.svd(centered / spread, compute_uv=False)
-        rounding = float((np.abs(some).max(axis=0) / spread).max())  # of centring, relative to the spread
+        rounding = float((np.abs(some).max(axis=0) / spread).max())  # of centering, relative to the spread
         rank = int(np.count_nonzero(sizes > max(some.shape) * _EPS * rounding * sizes[0]))
         if rank == varying.size:
             return rank, varying, None

@@ -220,8 +220,8 @@ def _many(
     zero = null_value(problem.targets, np.ones(n) if problem.weights is None else problem.weights)
     lost = _is_lost(solution.duality_gap, solution.objective, zero)
     return Trained(
-        network=KernelNetwork(standard, kernel, rows[solution.centres], solution.alpha, solution.intercept),
-        rows=solution.centres,
+        network=KernelNetwork(standard, kernel, rows[solution.centers], solution.alpha, solution.intercept),
+        rows=solution.centers,
         beta=solution.beta,
         primal=solution.objective,
         dual=solution.objective - solution.duality_gap,
@@ -262,7 +262,7 @@ def _better_fit(
     fit = f"a direct fit to {len(few):,} of {n:,} rows" if len(few) < n else f"a direct fit to all {n:,} rows"
     return replace(
         solution,
-        centres=few,
+        centers=few,
         alpha=alpha[few],
         intercept=judged.intercept,
         beta=beta,

@@ -11,7 +11,7 @@ import clifford_rand as cr
 from clifford_rand.presets import cga
 
 POINTS = np.array([[-1.0, 0.5], [2.0, 2.5], [3.0, -1.0]])
-CENTRES = np.array([[3.8, 1.6], [-1.2, -1.6], [-3.2, 2.9]])
+CENTERS = np.array([[3.8, 1.6], [-1.2, -1.6], [-3.2, 2.9]])
 RADII = np.array([1.5, 1.1, 0.8])
 START, DIRECTION = np.array([0.0, 0.0]), np.array([2.0, 1.0])
 
@@ -22,18 +22,18 @@ def main(folder: Path) -> dict[str, float]:
     A, B, C = (cga.up(alg, x) for x in POINTS)
     circle, line = A ^ B ^ C, cga.line(alg, START, DIRECTION)
     tangent = (B << circle) ^ cga.infinity(alg)
-    others = cga.circle(alg, CENTRES, RADII)
+    others = cga.circle(alg, CENTERS, RADII)
     found, hits, meets = cga.classify(circle), cga.intersect(circle, line), cga.intersect(circle, others)
     touch = cga.intersect(circle, tangent)
     draw(folder / "circle_by_three_points.png", found, hits, meets, touch, (line, tangent, others))
-    centre, radius = circumcircle(POINTS)
-    apart = np.linalg.norm(CENTRES - centre, axis=1)
+    center, radius = circumcircle(POINTS)
+    apart = np.linalg.norm(CENTERS - center, axis=1)
     along = (apart**2 + radius**2 - RADII**2) / (2 * apart)
     ends = np.stack([cga.down(P) for P in cga.split_point_pair(hits.blade())])
     return {
         "radius": float(found.radius),
-        "error of centre and radius": float(abs(found.location - centre).max() + abs(found.radius - radius)),
-        "error of the points on the line": float(abs(np.sort(ends, axis=0) - roots(centre, radius)).max()),
+        "error of center and radius": float(abs(found.location - center).max() + abs(found.radius - radius)),
+        "error of the points on the line": float(abs(np.sort(ends, axis=0) - roots(center, radius)).max()),
         "error of the meets' radii²": float(abs(meets.radius_squared - radius**2 + along**2).max()),
         "error of the point of the tangent": float(abs(touch.location - POINTS[1]).max()),
         "radius² of the imaginary meet": float(meets.radius_squared[2]),
@@ -42,14 +42,14 @@ def main(folder: Path) -> dict[str, float]:
 
 
 def circumcircle(X: NDArray[Any]) -> tuple[NDArray[Any], float]:
-    """Return centre and radius from |x|² - 2 c·x + c² = r²."""
+    """Return center and radius from |x|² - 2 c·x + c² = r²."""
     c = np.linalg.solve(2 * (X[1:] - X[0]), (X[1:] ** 2).sum(1) - (X[0] ** 2).sum())
     return c, float(np.linalg.norm(X[0] - c))
 
 
-def roots(centre: NDArray[Any], radius: float) -> NDArray[Any]:
+def roots(center: NDArray[Any], radius: float) -> NDArray[Any]:
     """Return where the line meets the circle, by the quadratic equation, in ascending order."""
-    apart = START - centre
+    apart = START - center
     t = np.roots([DIRECTION @ DIRECTION, 2 * DIRECTION @ apart, apart @ apart - radius**2])
     return np.asarray(START + np.sort(t)[:, None] * DIRECTION)
 
@@ -68,7 +68,7 @@ def draw(path: Path, found: cga.Classified, hits: Any, meets: Any, touch: Any, o
         if meet.has_points:
             axes.plot(*cga.sample(meet, 1).T, "D", color="tab:red")
             continue
-        U = meet.directions()[0]  # an imaginary pair: centre ± i r
+        U = meet.directions()[0]  # an imaginary pair: center ± i r
         half = np.sqrt(-meet.radius_squared) * U
         axes.plot(*np.stack([meet.location - half, meet.location + half]).T, "--D", mfc="none", color="tab:purple")
         axes.annotate(str(meet.name), meet.location + half, xytext=(6, 6), textcoords="offset points")

@@ -41,7 +41,7 @@ def main(folder: Path) -> dict[str, float]:
 
 
 def molecules() -> dict[str, Atoms]:
-    """Return positions of the atoms of each kind, any lengths, the centre at 0."""
+    """Return positions of the atoms of each kind, any lengths, the center at 0."""
     ring = np.array([[np.cos(t), np.sin(t), 0] for t in np.arange(6) * np.pi / 3])
     golden = (1 + np.sqrt(5)) / 2
     ico = np.array([np.roll([0, s, t * golden], k) for k in range(3) for s in (1, -1) for t in (1, -1)])

@@ -32,7 +32,7 @@ def main(folder: Path) -> dict[str, float]:
 
     alg = cr.Algebra.pga(3)
     masses = np.full(len(HANDLE), 1 / len(HANDLE))
-    shape = HANDLE - (masses[:, None] * HANDLE).sum(axis=0)  # its centre of mass is at the origin
+    shape = HANDLE - (masses[:, None] * HANDLE).sum(axis=0)  # its center of mass is at the origin
     points = pga.point(alg, shape)
     basis = [alg.multivector(row, 2) for row in np.eye(6)]
     inertia = np.stack([momentum(alg, points, masses, B).grade(2).values for B in basis], axis=-1)
@@ -64,13 +64,13 @@ def main(folder: Path) -> dict[str, float]:
         return rate
 
     theirs = solve_ivp(euler, (0, TIME), omega, **exact).y.T
-    centre = pga.coordinates(moved >> pga.point(alg, [0, 0, 0]))
+    center = pga.coordinates(moved >> pga.point(alg, [0, 0, 0]))
     tip = pga.coordinates(moved >> points[-1])
 
     figure = Figure(figsize=(10, 7.5))
     axes = figure.add_axes((-0.3, 0.23, 1.6, 0.95), projection="3d")
     axes.plot(*tip.T, color="tab:red", linewidth=0.8, label="tip of the handle")
-    axes.plot(*centre.T, color="0.5", label="centre of mass")
+    axes.plot(*center.T, color="0.5", label="center of mass")
     for i in range(0, FRAMES, 25):
         place = pga.coordinates(moved[i] >> points)
         axes.plot(*place[:9].T, color="tab:blue", clip_on=False)
@@ -92,6 +92,6 @@ def main(folder: Path) -> dict[str, float]:
         "error of the momentum in space": float(np.abs((moved * lines * ~moved - J).values).max()),
         "error of the energy": float(np.abs((motions & lines)["1"] / energy - 1).max()),
         "error of M ~M = 1": float(np.abs((moved * ~moved - 1).values).max()),
-        "error of the centre of mass, which goes straight": float(np.abs(centre - times[:, None] * drift).max()),
+        "error of the center of mass, which goes straight": float(np.abs(center - times[:, None] * drift).max()),
         "error of the angular velocity beside Euler's equations": float(np.abs(spin - theirs).max()),
     }

@@ -36,7 +36,7 @@ def simulate(position: Tensor, velocity: Tensor, mass: Tensor) -> Tensor:
 
 
 def draw(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return positions, velocities and masses of n systems near the plane of e1 and e2, their centre at rest at 0."""
+    """Return positions, velocities and masses of n systems near the plane of e1 and e2, their center at rest at 0."""
     generator = torch.Generator().manual_seed(seed)
     flat = torch.tensor([1.0, 1.0, 0.1])
     position = torch.randn(n, BODIES, 3, generator=generator) * flat

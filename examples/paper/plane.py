@@ -70,8 +70,8 @@ def gaussian_rows(n: int, rng: np.random.Generator) -> Array:
 
 def clustered_rows(n: int, rng: np.random.Generator) -> Array:
     """Return X (n, 2) whose directions lie around four uniform ones, with a deviation of 0.05 radians."""
-    centre = rng.uniform(0, 2 * np.pi, _CLUSTERS)[np.arange(n) % _CLUSTERS]
-    angle = centre + _SPREAD * rng.standard_normal(n)
+    center = rng.uniform(0, 2 * np.pi, _CLUSTERS)[np.arange(n) % _CLUSTERS]
+    angle = center + _SPREAD * rng.standard_normal(n)
     size = np.exp(0.3 * rng.standard_normal(n))
     return np.asarray(size[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1))
 

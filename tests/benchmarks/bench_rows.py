@@ -52,7 +52,7 @@ def line(n, max_memory, folder):
     kernel = GateKernel(bias=float(np.sqrt(np.mean((X**2).sum(axis=1)))))
     solve_many(kernel, X[:200], Y[:200], limits=replace(LIMITS, max_time=60.0))  # what is compiled once
     solution, seconds, cpu = timed(lambda: solve_many(kernel, X, Y, limits=replace(LIMITS, max_memory=max_memory)))
-    tiles = KernelTiles(kernel, X[solution.centres], np.float32)
+    tiles = KernelTiles(kernel, X[solution.centers], np.float32)
     f = tiles.multiply_from(new, solution.alpha) + solution.intercept
     share = (f.argmax(1) == truth.argmax(1)).mean() if folder else 1 - np.mean((f - truth) ** 2) / truth.var()
     return (

@@ -13,4 +13,4 @@ def solve_many(kernel, X, y, weights=None, beta=None, way="auto", **limits):
 
 def predict(kernel, solution, X, rows):
     """Return the outputs (m, C) of X (m, d), given the training rows (n, d)."""
-    return KernelTiles(kernel, rows[solution.centres]).multiply_from(X, solution.alpha) + solution.intercept
+    return KernelTiles(kernel, rows[solution.centers]).multiply_from(X, solution.alpha) + solution.intercept

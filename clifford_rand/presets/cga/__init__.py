@@ -37,7 +37,7 @@ from clifford_rand.presets.cga.relations import angle as angle
 from clifford_rand.presets.cga.relations import intersect as intersect
 from clifford_rand.presets.cga.relations import inversive_product as inversive_product
 from clifford_rand.presets.cga.rounds import carrier as carrier
-from clifford_rand.presets.cga.rounds import centre as centre
+from clifford_rand.presets.cga.rounds import center as center
 from clifford_rand.presets.cga.rounds import normal as normal
 from clifford_rand.presets.cga.rounds import radius as radius
 from clifford_rand.presets.cga.rounds import radius_squared as radius_squared

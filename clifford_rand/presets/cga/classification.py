@@ -52,7 +52,7 @@ class Classified:
         Unit blades E of Algebra(n): what a round or flat extends along, its orientation included; the normals of a dual
         flat. A point has the scalar ±1.
     location : ndarray (..., n)
-        Centres of rounds and tangents; of flats (and the flats that dual flats are duals of) the point nearest to the
+        Centers of rounds and tangents; of flats (and the flats that dual flats are duals of) the point nearest to the
         origin; nan for free blades.
     radius_squared : float
         Negative for imaginary rounds, 0 for tangents, nan for all others.
@@ -213,7 +213,7 @@ def _name(kind: str, grade: int, m: int, imaginary: bool) -> str:
 def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Classified:
     """Return what blades are, with their parameters: circles, lines, tangents, imaginary spheres and so on.
 
-    With X = A + n_o∧O + n_∞∧I + n_o∧n_∞∧M: a round or tangent has E = O, centre (A + M)/O and
+    With X = A + n_o∧O + n_∞∧I + n_o∧n_∞∧M: a round or tangent has E = O, center (A + M)/O and
     radius² = 2 I·E + |c_∥|² - |c_⊥|²; a flat has A = O = 0; a free blade M = 0 too; a dual flat O = M = 0 only.
 
     Parameters

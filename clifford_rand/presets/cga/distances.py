@@ -210,7 +210,7 @@ def closest_points(
     """Return points (..., n) of A and of B that are nearest to each other: one such couple where there are more.
 
     Points, point pairs, lines, planes, circles, spheres, and what they are called in more dimensions. Spheres are
-    surfaces: the centre is at a distance r. Exact minima by linear algebra, a secular equation (flat and sphere), or
+    surfaces: the center is at a distance r. Exact minima by linear algebra, a secular equation (flat and sphere), or
     the roots of a polynomial of degree 8 (a circle and a sphere of any dimension). Only two spheres of dimension ≥ 2,
     neither of them a hypersphere, which takes n ≥ 4, are searched from many starts.
 
@@ -264,7 +264,7 @@ def distance(P: Object, Q: Object, *, dual: bool = False, rtol: float | None = N
 
 
 def _nearest(A: Any, B: Any, dual: bool, rtol: float | None, owner: str, names: str) -> Any:
-    """Return both centres, their difference, and the closest points less the centres."""
+    """Return both centers, their difference, and the closest points less the centers."""
     model_of(getattr(A, "algebra", A), owner)
     if rtol is not None:
         rtol = check_tolerance(rtol, 0.0, owner)

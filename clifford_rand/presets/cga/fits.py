@@ -70,7 +70,7 @@ def fit_sphere(alg: Algebra, X: Vectors, weights: ArrayLike | None = None, *, du
     --------
     >>> alg = cr.Algebra.cga(3)
     >>> S = cga.fit_sphere(alg, 1 + 2 * np.eye(3)[[0, 1, 2, 0]] * [[1], [1], [1], [-1]])
-    >>> cga.centre(S).round(9).tolist(), float(cga.radius(S).round(9))
+    >>> cga.center(S).round(9).tolist(), float(cga.radius(S).round(9))
     ([1.0, 1.0, 1.0], 2.0)
     """
     return _fit_round(alg, X, model_of(alg, "fit_sphere")[0], weights, dual, "fit_sphere")
@@ -83,7 +83,7 @@ def fit_circle(alg: Algebra, X: Vectors, weights: ArrayLike | None = None, *, du
     --------
     >>> alg = cr.Algebra.cga(3)
     >>> K = cga.fit_circle(alg, [[2, 0, 1], [0, 2, 1], [-2, 0, 1], [0, -2, 1]])
-    >>> (cga.centre(K).round(9) + 0.0).tolist(), float(cga.radius(K).round(9))
+    >>> (cga.center(K).round(9) + 0.0).tolist(), float(cga.radius(K).round(9))
     ([0.0, 0.0, 1.0], 2.0)
     """
     n, _ = model_of(alg, "fit_circle")

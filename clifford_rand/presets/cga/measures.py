@@ -112,15 +112,15 @@ def squared(E: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
 
 
 def half_power(c: NDArray[Any], r: NDArray[Any], owner: str) -> NDArray[Any]:
-    """Return (c² - r²)/2 of centres (..., n), refused where 1 or r² would be lost in the rounding of c²."""
-    square, power = squared(c, "centre", owner), np.asarray(r * r)
+    """Return (c² - r²)/2 of centers (..., n), refused where 1 or r² would be lost in the rounding of c²."""
+    square, power = squared(c, "center", owner), np.asarray(r * r)
     if square.dtype.kind == power.dtype.kind == "f":
         least, hint = rounding(None, square.dtype), "Take coordinates about a local origin."
         if (square > 1 / least).any():
             rule = f"within {np.sqrt(1 / least):.1e} of the origin, as 1 beside larger squares is taken for rounding"
-            raise fail("centre", owner, rule, describe(f"one at {np.sqrt(square.max()):.1e}"), hint)
+            raise fail("center", owner, rule, describe(f"one at {np.sqrt(square.max()):.1e}"), hint)
         if ((power < least * square) & (power > 0)).any():
-            rule = f"at least {np.sqrt(least):.2g} of the distance of the centre from the origin"
+            rule = f"at least {np.sqrt(least):.2g} of the distance of the center from the origin"
             raise fail("radius", owner, rule, describe("a smaller one"), hint)
     return halved(np.asarray(square - power))
 
@@ -162,7 +162,7 @@ def down(P: Multivector, rtol: float | None = None) -> NDArray[Any]:
         is_null = abs(square - 2 * o * i) <= tolerance(rtol, E.dtype) * size
         weight = np.where(abs(i) > abs(o), square / np.where(i == 0, 1, 2 * i), o)
     if not np.asarray(is_null, dtype=bool).all():
-        raise fail("P", "down", "a point, P² = 0", describe("a sphere or a plane"), "Use centre or normal.")
+        raise fail("P", "down", "a point, P² = 0", describe("a sphere or a plane"), "Use center or normal.")
     if np.asarray(weight == 0, dtype=bool).any():
         raise fail("P", "down", "a finite point", describe("a point at infinity"))
     return np.asarray(E / weight[..., None])
@@ -214,7 +214,7 @@ def meet(A: Multivector, B: Multivector, *, dual: bool = False) -> Multivector:
     --------
     >>> alg = cr.Algebra.cga(3)
     >>> C = cga.meet(cga.sphere(alg, [0, 0, 0], 5), cga.plane(alg, [0, 0, 1], 3))
-    >>> cga.centre(C).round(12) + 0.0, float(cga.radius(C).round(12))
+    >>> cga.center(C).round(12) + 0.0, float(cga.radius(C).round(12))
     (array([0., 0., 3.]), 4.0)
     """
     model_of(getattr(A, "algebra", A), "meet")

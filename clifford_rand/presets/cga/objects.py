@@ -19,18 +19,18 @@ from clifford_rand.presets.inputs import Vectors, coordinates_of, floats, halved
 
 
 @one_batch
-def sphere(alg: Algebra, centre: Vectors, radius: ArrayLike, *, dual: bool = False) -> Multivector:
-    """Return spheres (circles for n = 2): with ``dual`` the vectors up(centre) - radius² n_∞ / 2, else their `undual`.
+def sphere(alg: Algebra, center: Vectors, radius: ArrayLike, *, dual: bool = False) -> Multivector:
+    """Return spheres (circles for n = 2): with ``dual`` the vectors up(center) - radius² n_∞ / 2, else their `undual`.
 
     Examples
     --------
     >>> alg = cr.Algebra.cga(3)
     >>> S = cga.sphere(alg, [1, 2, 3], 2)
-    >>> S.grades, cga.centre(S).round(12), float(cga.radius(S))
+    >>> S.grades, cga.center(S).round(12), float(cga.radius(S))
     ((4,), array([1., 2., 3.]), 2.0)
     """
     n, null = model_of(alg, "sphere")
-    c = coordinates_of(centre, n, "centre", "sphere")
+    c = coordinates_of(center, n, "center", "sphere")
     r = numbers_of(radius, c.dtype, "radius", "sphere")
     spheres = from_parts(alg, null, c, np.ones((), dtype=c.dtype), half_power(c, r, "sphere"))
     return spheres if is_dual(dual) else spheres.undual()
@@ -58,7 +58,7 @@ def plane(alg: Algebra, normal: Vectors, offset: ArrayLike = 0.0, *, dual: bool 
 @one_batch
 def circle(
     alg: Algebra,
-    centre: Vectors,
+    center: Vectors,
     radius: ArrayLike,
     normal: ArrayLike | None = None,
     *,
@@ -83,8 +83,8 @@ def circle(
         rule = "a vector (..., 3) in 3-space" if n == 3 else "None in the plane"
         raise fail("normal", "circle", rule, normal)
     if normal is None:
-        return sphere(alg, centre, radius, dual=dual)
-    N, c = coordinates_of(normal, n, "normal", "circle"), coordinates_of(centre, n, "centre", "circle")
+        return sphere(alg, center, radius, dual=dual)
+    N, c = coordinates_of(normal, n, "normal", "circle"), coordinates_of(center, n, "center", "circle")
     r = numbers_of(radius, c.dtype, "radius", "circle")
     half_power(c, r, "circle")
     E = euclidean(n).vector(N).undual()
@@ -175,9 +175,9 @@ def flat(alg: Algebra, through: Vectors, directions: ArrayLike, *, dual: bool = 
 
 @one_batch
 def round_about(
-    alg: Algebra, centre: Vectors, radius: ArrayLike, directions: ArrayLike, *, dual: bool = False
+    alg: Algebra, center: Vectors, radius: ArrayLike, directions: ArrayLike, *, dual: bool = False
 ) -> Multivector:
-    """Return the rounds of a centre, a radius and m directions: point pairs, circles, spheres in any n.
+    """Return the rounds of a center, a radius and m directions: point pairs, circles, spheres in any n.
 
     T_c[(n_o + r² n_∞/2) ∧ E], as `classify` reads it; a tangent for radius 0.
 
@@ -185,7 +185,7 @@ def round_about(
     ----------
     alg : Algebra
         Conformal, of n-space.
-    centre : array_like (..., n)
+    center : array_like (..., n)
     radius : array_like (...)
     directions : array_like (..., m, n)
         m ≥ 1 independent rows; E is their wedge, of length 1.
@@ -199,7 +199,7 @@ def round_about(
     """
     n, null = model_of(alg, "round_about")
     E = _direction(directions, n, "round_about")
-    c = coordinates_of(centre, n, "centre", "round_about")
+    c = coordinates_of(center, n, "center", "round_about")
     r = numbers_of(radius, E.dtype, "radius", "round_about")
     half_power(c, r, "round_about")
     shape = np.broadcast_shapes(E.shape, c.shape[:-1], r.shape)

@@ -78,7 +78,7 @@ def joined(alg: Algebra, null: bool, k: int, parts: Parts) -> Multivector:
 
 
 def round_parts(E: Any, c: Any, rho: Any, null: bool) -> Parts:
-    """Return the round of direction E, centre c (a vector) and radius² rho: T_c[(n_o + rho n_∞/2) ∧ E].
+    """Return the round of direction E, center c (a vector) and radius² rho: T_c[(n_o + rho n_∞/2) ∧ E].
 
     It is n_o∧E + n_o∧n_∞∧(c⌋E) + c∧E + n_∞∧((rho + c²)/2 E - c∧(c⌋E)). Far from the origin E is rounded to what the
     sums of both coefficients in the basis of e_{n+1} and e_{n+2} can hold, so that c and rho are those of that E.
@@ -101,7 +101,7 @@ def flat_parts(E: Any, c: Any, k: int) -> Parts:
 
 
 class Round(NamedTuple):
-    """Rounds by their parameters, c the centre, and how well their coefficients determine these."""
+    """Rounds by their parameters, c the center, and how well their coefficients determine these."""
 
     E: Multivector
     c: NDArray[Any]
@@ -124,9 +124,9 @@ class Round(NamedTuple):
 
 def imprecise(owner: str) -> Exception:
     """Return the error of rounds whose coefficients do not determine the radius."""
-    hint = "Subtract the centre of the data from the points first, or fit them with fit_round."
+    hint = "Subtract the center of the data from the points first, or fit them with fit_round."
     received = "a round so far from the origin that rounding hides them"
-    return fail("X", owner, "a round with a known centre and radius", describe(received), hint)
+    return fail("X", owner, "a round with a known center and radius", describe(received), hint)
 
 
 def round_of(X: Any, parts: Parts, null: bool, factor: Any) -> Round:
@@ -195,22 +195,22 @@ def assemble(described: Any, alg: Algebra) -> Multivector:
     )
     keys = keys_of_grades(n + 2, tuple(int(k) for k in np.unique(grade)) or (1,))
     E = described.direction
-    rows, centres = E.coefficients.reshape(count, E.keys.size), described.location.reshape(count, n)
+    rows, centers = E.coefficients.reshape(count, E.keys.size), described.location.reshape(count, n)
     array = layout.zeros((count,), keys.size, E.dtype)
     for k in keys.grades:
         for name in np.unique(kind[grade == k]).tolist():
             at = np.flatnonzero((grade == k) & (kind == name))
             part = E.new(E.keys, rows[at] * weight[at, None]).select_keys(keys_of_grades(n, (k - DROP[name],)))
-            parts = _with_parameters(name, k, part, centres[at], rho[at], null)
+            parts = _with_parameters(name, k, part, centers[at], rho[at], null)
             array[at] += joined(alg, null, k, parts).on_keys(keys).coefficients
     return alg.new(keys, layout.own(array.reshape(*shape, keys.size)))
 
 
-def _with_parameters(kind: str, k: int, E: Any, centre: NDArray[Any], rho: NDArray[Any], null: bool) -> Parts:
+def _with_parameters(kind: str, k: int, E: Any, center: NDArray[Any], rho: NDArray[Any], null: bool) -> Parts:
     nothing = E * 0
     if kind == FREE:
         return Parts(nothing, nothing, E * (1 if k % 2 else -1), nothing)
-    c = E.algebra.vector(centre)
+    c = E.algebra.vector(center)
     if kind == DUAL_FLAT:
         return Parts(E, nothing, c << E, nothing)
     return flat_parts(E, c, k) if kind == FLAT else round_parts(E, c, rho, null)

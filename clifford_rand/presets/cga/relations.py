@@ -55,7 +55,7 @@ def null_algebra(alg: Algebra) -> Algebra:
 
 
 def _unit_blades(A: Any, B: Any, dual: bool, rtol: float | None, owner: str) -> tuple[Any, Any]:
-    """Return A and B, about their own centre, with X·X = -1: real rounds and flats other than points."""
+    """Return A and B, about their own center, with X·X = -1: real rounds and flats other than points."""
     a, b, _, _ = scene_of(A, B, dual, rtol, owner)
     blades = []
     for name, X in (("A", a), ("B", b)):

@@ -1,4 +1,4 @@
-"""Centres, radii, carriers and normals of conformal rounds, and the points of point pairs."""
+"""Centers, radii, carriers and normals of conformal rounds, and the points of point pairs."""
 
 from typing import Any
 
@@ -14,16 +14,16 @@ from clifford_rand.presets.inputs import largest, lengths, unit_scale
 _BLADE = 1e-6  # of X ~X above grade 0, for components ≤ 1: more than the rounding of a blade
 
 
-def centre(X: Multivector, *, rtol: float | None = None) -> NDArray[Any]:
-    """Return the centres (..., n) of rounds (point pairs, circles, spheres), direct or dual: the point X n_∞ ~X.
+def center(X: Multivector, *, rtol: float | None = None) -> NDArray[Any]:
+    """Return the centers (..., n) of rounds (point pairs, circles, spheres), direct or dual: the point X n_∞ ~X.
 
     Examples
     --------
     >>> alg = cr.Algebra.cga(3)
-    >>> (cga.centre(cga.circle(alg, [1, 2, 3], 2, [0, 0, 1])).round(12) + 0.0).tolist()
+    >>> (cga.center(cga.circle(alg, [1, 2, 3], 2, [0, 0, 1])).round(12) + 0.0).tolist()
     [1.0, 2.0, 3.0]
     """
-    return _round(X, "centre", False, rtol).c + 0.0  # no -0.0
+    return _round(X, "center", False, rtol).c + 0.0  # no -0.0
 
 
 def _round(X: Any, owner: str, dual: bool, rtol: float | None) -> Round:
@@ -37,7 +37,7 @@ def _round(X: Any, owner: str, dual: bool, rtol: float | None) -> Round:
     parts = split(X, null)
     _refuse_zero(largest(parts.O.coefficients), owner)
     parameters = round_of(X, parts, null, factor)
-    if not (parameters.is_known(rounding=0) if owner == "centre" else parameters.is_known()).all():
+    if not (parameters.is_known(rounding=0) if owner == "center" else parameters.is_known()).all():
         raise imprecise(owner)
     return parameters
 
@@ -134,7 +134,7 @@ def normal(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> 
 def split_point_pair(
     X: Multivector, *, dual: bool = False, rtol: float | None = None
 ) -> tuple[Multivector, Multivector]:
-    """Return the points A and B of X = A ∧ B, of weight 1: the centre, and half the distance to either side.
+    """Return the points A and B of X = A ∧ B, of weight 1: the center, and half the distance to either side.
 
     Examples
     --------
@@ -148,6 +148,6 @@ def split_point_pair(
     parameters = _round(X, "split_point_pair", False, rtol)
     square = parameters.radius_squared
     if (square <= 0).any():
-        raise fail("X", "split_point_pair", "a real pair", describe("X² ≤ 0"), "Use centre and radius_squared.")
+        raise fail("X", "split_point_pair", "a real pair", describe("X² ≤ 0"), "Use center and radius_squared.")
     half = np.sqrt(square)[..., None] * parameters.E.coefficients
     return up(X.algebra, parameters.c - half), up(X.algebra, parameters.c + half)

@@ -106,8 +106,8 @@ def motor(
     return translator(alg, u * along[..., None]) * rotor(alg, B, angle, rtol=rtol)
 
 
-def dilator(alg: Algebra, factor: ArrayLike, centre: Vectors | None = None) -> Multivector:
-    """Return the versors that scale lengths by ``factor`` > 0 about a centre (the origin): exp(ln(factor)/2 n_o ∧ n_∞).
+def dilator(alg: Algebra, factor: ArrayLike, center: Vectors | None = None) -> Multivector:
+    """Return the versors that scale lengths by ``factor`` > 0 about a center (the origin): exp(ln(factor)/2 n_o ∧ n_∞).
 
     Examples
     --------
@@ -123,15 +123,15 @@ def dilator(alg: Algebra, factor: ArrayLike, centre: Vectors | None = None) -> M
     root = np.sqrt(scale)
     about = origin(alg) ^ infinity(alg)
     D = alg.scalar((root + 1 / root) / 2) + about * ((root - 1 / root) / 2)
-    if centre is not None:
-        T = translator(alg, coordinates_of(centre, n, "centre", "dilator"))
+    if center is not None:
+        T = translator(alg, coordinates_of(center, n, "center", "dilator"))
         D = T * D * ~T
     return D
 
 
 @one_batch
-def inversion(alg: Algebra, centre: Vectors, radius: ArrayLike) -> Multivector:
-    """Return unit dual spheres S: ``S >> P`` is on the ray from the centre to P, at radius²/distance.
+def inversion(alg: Algebra, center: Vectors, radius: ArrayLike) -> Multivector:
+    """Return unit dual spheres S: ``S >> P`` is on the ray from the center to P, at radius²/distance.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def inversion(alg: Algebra, centre: Vectors, radius: ArrayLike) -> Multivector:
     if (r == 0).any():
         raise fail("radius", "inversion", "not 0", radius)
     n, null = model_of(alg, "inversion")
-    c = coordinates_of(centre, n, "centre", "inversion")
+    c = coordinates_of(center, n, "center", "inversion")
     unit = np.ones((), dtype=c.dtype)
     return from_parts(alg, null, c, unit, half_power(c, r, "inversion")) / r
 

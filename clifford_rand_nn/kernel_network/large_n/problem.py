@@ -188,7 +188,7 @@ class Found(NamedTuple):
     beta: float
     last: int  # number of rows at the end with out-of-sample predictions
     unseen: Array  # (last, C): these predictions
-    centres: NDArray[np.intp] | None = None  # (k,): rows that the coefficients belong to; None for all
+    centers: NDArray[np.intp] | None = None  # (k,): rows that the coefficients belong to; None for all
     # what is certified, and what else there is to say of the run
     scope: str = "over all functions of the kernel's space, and an intercept"
     remark: str = ""

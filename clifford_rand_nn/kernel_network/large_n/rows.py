@@ -124,7 +124,7 @@ class ManyRowsSolution:
     r"""A function :math:`f(x)=\sum_iK(x, c_i)\,\alpha_i+t`, how it was found, and what is proved of it."""
 
     # (k,): rows of the training data that coefficients belong to: all with a weight, or landmarks
-    centres: NDArray[np.intp]
+    centers: NDArray[np.intp]
     alpha: Array  # (k, C)
     intercept: Array  # (C,)
     beta: float  # in the 1/n scale
@@ -198,15 +198,15 @@ def solve_many(
     solved = _solve(problem, chosen, limits, began, beta)
     watch, last = solved.watch, order[n - solved.last :]
     fitted, dual = np.zeros(targets.shape), np.zeros(targets.shape)
-    centres = order if solved.centres is None else order[solved.centres]
+    centers = order if solved.centers is None else order[solved.centers]
     fitted[order], dual[order] = watch.fitted, watch.bound.theta
     if n < len(rows):
         empty = np.setdiff1d(np.arange(len(rows)), used)
-        fitted[empty] = KernelTiles(kernel, rows[centres]).multiply_from(rows[empty], watch.point.alpha)
+        fitted[empty] = KernelTiles(kernel, rows[centers]).multiply_from(rows[empty], watch.point.alpha)
         fitted[empty] += watch.point.intercept
     assert watch.status is not None
     return ManyRowsSolution(
-        centres=centres,
+        centers=centers,
         alpha=watch.point.alpha,
         intercept=watch.point.intercept,
         beta=solved.beta,

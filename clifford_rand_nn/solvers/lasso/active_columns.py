@@ -17,7 +17,7 @@ _BLOCK = 2**22  # entries of K that are centered at a time, 32 MiB
 _MAX_UPDATES = 64
 
 
-class CentredColumns:
+class CenteredColumns:
     """The columns of K (n, N), less their means if there is an intercept; K itself is neither copied nor changed.
 
     With weights of the rows, of mean 1, means are weighted, and then rows are multiplied by ``root`` (n,), the square
@@ -52,7 +52,7 @@ class CentredColumns:
         """Inner products of all columns with a v (n,) that is centered if they are, (N,)."""
         return np.asarray(np.where(self.norms > 0, self.K.T @ self._weighted(v), 0.0))
 
-    def centre(self, v: Array) -> Array:
+    def center(self, v: Array) -> Array:
         """Return v less its mean, or v itself if there is no intercept; with weights, orthogonal to their roots."""
         if not self.centered:
             return v
@@ -84,7 +84,7 @@ class ActiveColumns:
     renewed.
     """
 
-    def __init__(self, columns: CentredColumns) -> None:
+    def __init__(self, columns: CenteredColumns) -> None:
         self.columns = columns
         self.index: list[int] = []
         self.signs: list[float] = []
@@ -105,7 +105,7 @@ class ActiveColumns:
         along = self._Q.T @ k
         rest = k - self._Q @ along
         again = self._Q.T @ rest  # classical Gram-Schmidt is as good as Householder when done twice
-        rest = self.columns.centre(rest - self._Q @ again)
+        rest = self.columns.center(rest - self._Q @ again)
         left = float(np.linalg.norm(rest))
         if left <= _DEPENDENT * self.columns.sizes[j]:
             return False
@@ -142,7 +142,7 @@ class ActiveColumns:
         if not self.index:
             return np.zeros(0), np.zeros(len(self._Q))
         u = _solve(self._R, np.array(self.signs), "T")
-        return _solve(self._R, u), self.columns.centre(self._Q @ u)
+        return _solve(self._R, u), self.columns.center(self._Q @ u)
 
     def weights(self, y: Array, lam: float) -> Array:
         r"""Return the weights at λ, more accurately than as :math:`a-\lambda d`, which are often large and cancel."""
@@ -159,7 +159,7 @@ class ActiveColumns:
             return Segment(y, g, d, d)
         along = self._Q.T @ y
         r = y - self._Q @ along
-        r = self.columns.centre(r - self._Q @ (self._Q.T @ r))
+        r = self.columns.center(r - self._Q @ (self._Q.T @ r))
         return Segment(r, g, _solve(self._R, along), d)
 
 

@@ -14,7 +14,7 @@ from clifford_rand_nn.datafits.registry import normalized
 from clifford_rand_nn.problems.duality import gap_above
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.interrupts import BestIterate, handed_over
-from clifford_rand_nn.solvers.lasso.active_columns import ActiveColumns, CentredColumns, turn
+from clifford_rand_nn.solvers.lasso.active_columns import ActiveColumns, CenteredColumns, turn
 from clifford_rand_nn.solvers.lasso.path import SO_FAR, LassoPath, PathPoint
 
 _EPS = np.finfo(np.float64).eps
@@ -115,7 +115,7 @@ class _Follower:
         self.n = len(K)
         self.beta_min = beta_min
         root = None if weights is None else np.sqrt(weights)
-        self.columns = CentredColumns(K, fit_intercept, root)
+        self.columns = CenteredColumns(K, fit_intercept, root)
         self.mean = float((y if weights is None else weights * y).mean()) if fit_intercept else 0.0
         self.y = y - self.mean
         if root is not None:

@@ -168,10 +168,10 @@ def _features(
     duration = len(record) / rate
     intervals = np.diff(peaks)
     rhythm = (intervals.mean(), intervals.std()) if len(intervals) else (duration, 0.0)
-    centres = peaks if len(peaks) else np.array([_steepest(record[:, lead], rate)])
-    inside = (centres >= _BEFORE) & (centres <= duration - _AFTER)
-    centres = centres[inside] if inside.any() else centres  # then the ends of the record are repeated
-    times = centres[:, None] + np.linspace(-_BEFORE, _AFTER, n_points)
+    centers = peaks if len(peaks) else np.array([_steepest(record[:, lead], rate)])
+    inside = (centers >= _BEFORE) & (centers <= duration - _AFTER)
+    centers = centers[inside] if inside.any() else centers  # then the ends of the record are repeated
+    times = centers[:, None] + np.linspace(-_BEFORE, _AFTER, n_points)
     clock = np.arange(len(record)) / rate
     medians = []
     for channel in record.T:

@@ -166,8 +166,8 @@ def _least_norms(A: Array, u: Array, low: Array, h: Array, d: int) -> Array:
     w[:d] = u[:d]
     best, least, share = float(low.max()) * h, np.inf, 0.5
     for _ in range(_ROUNDS):
-        centre = -(1 - share) * w
-        v = centre + _least_distance(A, low - A @ centre, h, d)
+        center = -(1 - share) * w
+        v = center + _least_distance(A, low - A @ center, h, d)
         v = v + max(0.0, float(np.max(low - A @ v))) * h
         plus, minus = float(np.linalg.norm(v[:d] + w[:d])), float(np.linalg.norm(v[:d]))
         if plus + minus < least:

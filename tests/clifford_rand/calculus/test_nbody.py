@@ -13,9 +13,9 @@ torch.set_num_threads(1)  # its threads wait for each other where tests share th
 def test_the_step_is_physics_and_is_learned():
     position, velocity, mass = bodies.draw(400, 3)
     after = bodies.simulate(position, velocity, mass)
-    centre = (mass[..., None] * after).sum(1)  # at rest at 0 in `draw`, up to the velocity of the centre
+    center = (mass[..., None] * after).sum(1)  # at rest at 0 in `draw`, up to the velocity of the center
     drift = bodies.TIME * (mass[..., None] * velocity).sum(1)
-    torch.testing.assert_close(centre, drift, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(center, drift, atol=1e-5, rtol=1e-5)
     Q = bodies.turned(400, 5)
     torch.testing.assert_close(bodies.simulate(position @ Q, velocity @ Q, mass), after @ Q, atol=1e-4, rtol=1e-4)
 

@@ -108,8 +108,8 @@ def test_the_divergence_theorem():
     field, divergence = F.lambdify(x), (cr.gradient(x) | F).lambdify(x)
     edge = body.boundary()
     normals = edge.directed_measure().dual()
-    centres = alg.vector(edge.points[edge.simplices].mean(axis=1))
-    assert ((normals | centres)["1"] > 0).all()
+    centers = alg.vector(edge.points[edge.simplices].mean(axis=1))
+    assert ((normals | centers)["1"] > 0).all()
     flux = sum(
         cr.SimplicialChain(alg, edge.points, edge.simplices[i : i + 1]).integrate(
             lambda x, n=n: field(x) | n / n.norm(), degree=2, measure="volume"

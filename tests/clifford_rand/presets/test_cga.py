@@ -17,7 +17,7 @@ MODELS = [(n, null) for n in (2, 3, 4) for null in (False, True)]
 
 
 def circumsphere(X):
-    """Centre and radius of the sphere through n + 1 points of n-space: |x|² - 2 c·x + |c|² = r²."""
+    """Center and radius of the sphere through n + 1 points of n-space: |x|² - 2 c·x + |c|² = r²."""
     c = np.linalg.solve(2 * (X[1:] - X[0]), (X[1:] ** 2).sum(1) - (X[0] ** 2).sum())
     return c, np.linalg.norm(X[0] - c)
 
@@ -50,14 +50,14 @@ def test_sphere_through_points_is_the_circumsphere(n, null):
         c, r = circumsphere(X)
         S = through(alg, X) * -4.0
         scale = max(1.0, np.linalg.norm(c))
-        close(cga.centre(S) / scale, c / scale, 1e-7)
+        close(cga.center(S) / scale, c / scale, 1e-7)
         close(cga.radius(S), r, 1e-7)
         same(S, cga.sphere(alg, c, r), 1e-8)
         assert cga.is_incident(cga.up(alg, X), S, rtol=1e-9).all()
         assert not cga.is_incident(cga.up(alg, c), S, rtol=1e-9)
         dual = cga.sphere(alg, c, r, dual=True)
         same(dual, S.dual(), 1e-8)
-        close(cga.centre(dual), c, 1e-9)
+        close(cga.center(dual), c, 1e-9)
         close(cga.radius(dual * -2.0, dual=True), r, 1e-9)
         assert cga.is_incident(cga.up(alg, X), dual, dual=True, rtol=1e-9).all()
 
@@ -89,7 +89,7 @@ def test_circles_and_lines_of_space(alg):
         angles = gaussian(seed + 50, 3)
         X = c + r * (np.cos(angles)[:, None] * u + np.sin(angles)[:, None] * v)
         same(C, through(alg, X), 1e-7)
-        close(cga.centre(C), c, 1e-9)
+        close(cga.center(C), c, 1e-9)
         close(cga.radius(C), r, 1e-9)
         close(cga.normal(C), N / np.linalg.norm(N), 1e-9)
         same(cga.carrier(C), cga.plane(alg, N, N @ c))
@@ -116,7 +116,7 @@ def test_point_pairs(n, null):
     alg, X, Y = CGA[n, null], gaussian(n, 20, n), gaussian(n + 1, 20, n)
     pair = cga.point_pair(alg, X, Y) * -3.0
     close(cga.radius(pair), np.linalg.norm(X - Y, axis=-1) / 2)
-    close(cga.centre(pair), (X + Y) / 2)
+    close(cga.center(pair), (X + Y) / 2)
     for made, dual, first, second in (
         (cga.point_pair(alg, X, Y), False, X, Y),
         (pair, False, Y, X),
@@ -129,14 +129,14 @@ def test_point_pairs(n, null):
 
 @pytest.mark.parametrize(("n", "null"), MODELS)
 def test_meet_of_two_spheres(n, null):
-    """Centres a, b, radii r, s: the plane of the meet is t = (D² + r² - s²)/(2 D) from a; its radius² is r² - t²."""
+    """Centers a, b, radii r, s: the plane of the meet is t = (D² + r² - s²)/(2 D) from a; its radius² is r² - t²."""
     alg, (a, b) = CGA[n, null], gaussian(n, 2, n)
     D = np.linalg.norm(b - a)
     for r, s in ((0.8 * D, 0.7 * D), (0.3 * D, 0.4 * D), (2.0 * D, 2.5 * D)):
         t = (D * D + r * r - s * s) / (2 * D)
         for dual in (False, True):
             M = cga.meet(cga.sphere(alg, a, r, dual=dual), cga.sphere(alg, b, s, dual=dual), dual=dual)
-            close(cga.centre(M), a + t * (b - a) / D, 1e-9)
+            close(cga.center(M), a + t * (b - a) / D, 1e-9)
             close(cga.radius_squared(M, dual=dual), r * r - t * t, 1e-9)
             if r * r < t * t:
                 with pytest.raises(cr.ArgumentError, match="an imaginary round"):
@@ -216,7 +216,7 @@ def test_scales(alg, scale):
     X, Y = gaussian(1, 9, 3), gaussian(2, 9, 3)
     pair, S, C = cga.point_pair(alg, X, Y), cga.sphere(alg, X, 2.0), cga.circle(alg, X, 2.0, Y)
     close(cga.down(cga.up(alg, X) * scale), X)
-    close(cga.centre(S * scale), X)
+    close(cga.center(S * scale), X)
     close(cga.radius(S * scale), np.full(9, 2.0))
     close(cga.radius(cga.sphere(alg, X, 2.0, dual=True) * scale, dual=True), np.full(9, 2.0))
     close(cga.normal(C * scale), cga.normal(C))
@@ -241,7 +241,7 @@ def test_dtypes():
             S.coefficients,
             L.coefficients,
             cga.radius(S),
-            cga.centre(S),
+            cga.center(S),
             cga.translator(alg, X).coefficients,
             cga.motor(alg, L, 0.5, 1.0).coefficients,
             cga.distance(P, P),
@@ -266,7 +266,7 @@ def test_batches_that_broadcast_and_empty_ones():
     assert cga.is_incident(cga.up(alg, X), cga.plane(alg, gaussian(2, 4, 3))).shape == (5, 4)
     empty = cga.up(alg, np.zeros((0, 3)))
     assert cga.down(empty).shape == (0, 3)
-    assert cga.centre(cga.sphere(alg, np.zeros((0, 3)), 1.0)).shape == (0, 3)
+    assert cga.center(cga.sphere(alg, np.zeros((0, 3)), 1.0)).shape == (0, 3)
 
 
 def test_a_rotation_needs_a_simple_bivector():

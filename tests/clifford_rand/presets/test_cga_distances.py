@@ -134,7 +134,7 @@ def test_angles_against_coordinates(n, null):
     height = 0.3 * r
     plane = cga.plane(alg, N, N @ a + height)
     close(cga.angle(A, plane), np.arccos(-height / r))
-    # a line at a distance h of the centre crosses the sphere at the angle arccos(h/r)
+    # a line at a distance h of the center crosses the sphere at the angle arccos(h/r)
     aside = M - (M @ N) * N
     line = cga.line(alg, a + height * aside / np.linalg.norm(aside), N)
     close(min(cga.angle(A, line), np.pi - cga.angle(A, line)), np.arccos(height / r), 1e-9)
@@ -153,7 +153,7 @@ def test_angles_of_curves_are_those_of_their_tangents_and_conformal(alg):
         first, second, line = P ^ Q ^ X, P ^ Q ^ Y, P ^ X ^ cga.infinity(alg)
 
         def tangent(c, p=p):
-            """Of the circle at p: orthogonal to the ray from the centre, in its plane."""
+            """Of the circle at p: orthogonal to the ray from the center, in its plane."""
             found = cga.classify(c)
             ray = p - found.location
             U = found.directions()

@@ -12,7 +12,7 @@ RADIUS = 1.3
 
 
 def scene(n, distance):
-    """Return a centre at a distance and orthonormal rows."""
+    """Return a center at a distance and orthonormal rows."""
     rng = np.random.default_rng(n)
     m = rng.standard_normal(n)
     return distance * m / np.linalg.norm(m), np.linalg.qr(rng.standard_normal((n, n)))[0]
@@ -47,7 +47,7 @@ def test_constructed_and_fitted_rounds_keep_their_parameters(n, null, distance):
             assert str(described.kind) == "round", name
             assert abs(described.radius - RADIUS) <= near
             assert abs(cga.radius(scale * X) - RADIUS) <= near
-            assert abs(cga.centre(scale * X) - c).max() <= near
+            assert abs(cga.center(scale * X) - c).max() <= near
             assert abs(described.location - c).max() <= near
         assert abs(np.linalg.norm(described.directions() @ Q[:m].T) - np.sqrt(m)) <= near, name
     if n == 3:
@@ -73,9 +73,9 @@ def test_wedges_of_points_are_right_or_refused(null):
                 V = np.random.default_rng(m).standard_normal((m + 1, m)) if m > 1 else np.array([[1.0], [-1.0]])
                 points = c + RADIUS * V / np.linalg.norm(V, axis=1, keepdims=True) @ Q[:m]
                 X = through(alg, points)
-                for measure in (cga.radius, lambda A: cga.classify(A).radius, cga.centre):
+                for measure in (cga.radius, lambda A: cga.classify(A).radius, cga.center):
                     try:
-                        error = np.linalg.norm(measure(X) - (c if measure is cga.centre else RADIUS))
+                        error = np.linalg.norm(measure(X) - (c if measure is cga.center else RADIUS))
                     except cr.ArgumentError:
                         assert distance > 30
                         continue
@@ -112,9 +112,9 @@ def test_a_radius_below_the_rounding_of_c_squared_is_refused(null):
         lambda c, r: cga.round_about(alg, c, r, [[1, 0, 0], [0, 1, 0]]),
         lambda c, r: cga.inversion(alg, c, r),
     ):
-        with pytest.raises(cr.ArgumentError, match=r"'radius' .* of the distance of the centre from the origin"):
+        with pytest.raises(cr.ArgumentError, match=r"'radius' .* of the distance of the center from the origin"):
             make([8e6, 1e6, 0], 0.5)
-        with pytest.raises(cr.ArgumentError, match=r"'centre' .* within 8\.4e\+06 of the origin"):
+        with pytest.raises(cr.ArgumentError, match=r"'center' .* within 8\.4e\+06 of the origin"):
             make([3e7, 0, 0], 1.0)
 
 

@@ -12,7 +12,7 @@ MODELS = [(n, null) for n, null in CGA if n < 5]
 
 
 def on_round(seed, count, m, n, noise=0.0):
-    """Points of a random m-dimensional round with noise: (X, centre, radius, directions)."""
+    """Points of a random m-dimensional round with noise: (X, center, radius, directions)."""
     rng = np.random.default_rng(seed)
     c, r = 3 * rng.standard_normal(n), float(np.exp(rng.standard_normal()))
     U = np.linalg.qr(rng.standard_normal((n, n)))[0][:m]
@@ -53,14 +53,14 @@ def test_spheres_minimise_the_same_as_a_general_solver(n):
 
     best = least_squares(residual, np.append(c, r), xtol=1e-15, ftol=1e-15, gtol=1e-15).x
     S = cga.fit_sphere(alg, X, w)
-    close(cga.centre(S), best[:n], 1e-7)
+    close(cga.center(S), best[:n], 1e-7)
     close(cga.radius(S), best[n], 1e-7)
     dual = cga.fit_sphere(alg, X, w, dual=True)
     close(cga.radius(dual, dual=True), best[n], 1e-7)
 
 
 def test_circles_of_space_minimise_the_same_as_a_general_solver():
-    """Σ height² + ((|x - c|² - r²)/(2 r))² over centre, normal and radius."""
+    """Σ height² + ((|x - c|² - r²)/(2 r))² over center, normal and radius."""
     alg = CGA[3, True]
     X, c, r, U = on_round(7, 80, 2, 3, noise=0.1)
 
@@ -70,7 +70,7 @@ def test_circles_of_space_minimise_the_same_as_a_general_solver():
 
     best = least_squares(residual, np.concatenate([c, np.cross(*U), [r]]), xtol=1e-15, ftol=1e-15, gtol=1e-15)
     found = cga.fit_circle(alg, X)
-    close(cga.centre(found), best.x[:3], 1e-6)
+    close(cga.center(found), best.x[:3], 1e-6)
     close(cga.radius(found), best.x[6], 1e-6)
     normal = best.x[3:6] / np.linalg.norm(best.x[3:6])
     assert abs(cga.normal(found) @ normal) == pytest.approx(1, abs=1e-10)
@@ -83,7 +83,7 @@ def test_a_fit_differs_from_that_of_distances_by_the_square_of_the_noise(noise):
     best = least_squares(lambda z: np.linalg.norm(X - z[:3], axis=1) - z[3], np.append(c, r), xtol=1e-15).x
     S = cga.fit_sphere(alg, X)
     assert abs(cga.radius(S) - best[3]) < 3 * noise**2 * r
-    assert np.linalg.norm(cga.centre(S) - best[:3]) < 3 * noise**2 * r
+    assert np.linalg.norm(cga.center(S) - best[:3]) < 3 * noise**2 * r
 
 
 def test_lines_and_planes_are_those_of_principal_directions():
@@ -101,7 +101,7 @@ def test_lines_and_planes_are_those_of_principal_directions():
 
 
 def test_far_away_small_and_huge_points_are_as_good():
-    """The null basis holds a centre c with a radius² to |c|² eps; the parameters of the fit are better than that."""
+    """The null basis holds a center c with a radius² to |c|² eps; the parameters of the fit are better than that."""
     X, *_ = on_round(3, 30, 3, 3, noise=0.01)
     reference = cga.classify(cga.fit_sphere(CGA[3, True], X))
     for scale in (1e-6, 1e6):
@@ -135,17 +135,17 @@ def test_batches_weights_and_multivectors():
     X = np.stack([on_round(seed, 25, 3, 3, noise=0.05)[0] for seed in range(4)])
     S = cga.fit_sphere(alg, X.reshape(2, 2, 25, 3))
     assert S.shape == (2, 2)
-    close(cga.centre(S).reshape(4, 3), [cga.centre(cga.fit_sphere(alg, x)) for x in X], 1e-9)
+    close(cga.center(S).reshape(4, 3), [cga.center(cga.fit_sphere(alg, x)) for x in X], 1e-9)
     same = cga.fit_sphere(alg, cga.up(alg, X))
-    close(cga.centre(same), cga.centre(S).reshape(4, 3), 1e-9)
+    close(cga.center(same), cga.center(S).reshape(4, 3), 1e-9)
     w = np.ones(25)
     w[20:] = 0
-    close(cga.centre(cga.fit_sphere(alg, X, w)), cga.centre(cga.fit_sphere(alg, X[:, :20])), 1e-9)
+    close(cga.center(cga.fit_sphere(alg, X, w)), cga.center(cga.fit_sphere(alg, X[:, :20])), 1e-9)
     twice = cga.fit_sphere(alg, X[0], np.r_[2.0, np.ones(24)])
-    close(cga.centre(twice), cga.centre(cga.fit_sphere(alg, np.concatenate([X[0], X[0][:1]]))), 1e-9)
+    close(cga.center(twice), cga.center(cga.fit_sphere(alg, np.concatenate([X[0], X[0][:1]]))), 1e-9)
     V = cga.translator(alg, [1.0, 2, 3]) * cga.rotor(alg, alg.e12, 0.7) * cga.dilator(alg, 2.0)
     moved = cga.fit_sphere(alg, (V >> cga.up(alg, X[0])).grade(1))
-    close(cga.centre(moved), cga.down(V >> cga.up(alg, cga.centre(S[0, 0]))), 1e-9)
+    close(cga.center(moved), cga.down(V >> cga.up(alg, cga.center(S[0, 0]))), 1e-9)
     assert cga.fit_line(alg, X.astype(np.float32)).dtype == np.float32
 
 

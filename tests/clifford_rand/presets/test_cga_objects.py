@@ -16,7 +16,7 @@ def frame(seed, batch, m, n):
 
 
 def rounds(alg, c, r, U):
-    """The round with centre c, radius r and directions U (batch, m, n): through m + 1 of its points."""
+    """The round with center c, radius r and directions U (batch, m, n): through m + 1 of its points."""
     m = U.shape[-2]
     points = [c + r[:, None] * U[:, i] for i in range(m)] + [c - r[:, None] * U[:, 0]]
     return through(alg, points)
@@ -31,7 +31,7 @@ def projector(U):
 
 
 @pytest.mark.parametrize(("n", "null"), MODELS)
-def test_rounds_have_centre_radius_and_direction(n, null):
+def test_rounds_have_center_radius_and_direction(n, null):
     alg = CGA[n, null]
     for m in range(1, n + 1):
         c, r, U = gaussian(m, 6, n), np.exp(gaussian(m + 1, 6)), frame(m + 2, 6, m, n)
@@ -97,7 +97,7 @@ def test_objects_from_parameters_are_those_through_points(n, null):
 
 @pytest.mark.parametrize("alg", BASES)
 def test_tangents_and_imaginary_rounds(alg):
-    """A sphere meets planes at a distance h of its centre in circles of radius² r² - h²."""
+    """A sphere meets planes at a distance h of its center in circles of radius² r² - h²."""
     c, N = gaussian(1, 3), np.array([0.0, 0.6, 0.8])
     heights = np.array([0.5, 1.0, 2.0])
     S, planes = cga.sphere(alg, c, 1.0), cga.plane(alg, N, N @ c + heights)
@@ -189,7 +189,7 @@ def test_points_lie_on_what_they_are_sampled_from(alg):
 
 
 @pytest.mark.slow  # loads PyTorch
-@pytest.mark.parametrize("work", [cga.classify, cga.decompose, cga.sample, cga.centre, cga.down])
+@pytest.mark.parametrize("work", [cga.classify, cga.decompose, cga.sample, cga.center, cga.down])
 def test_tensors_are_refused_by_name(work):
     torch = pytest.importorskip("torch")
     A = BASES[0].vector(torch.tensor([1.0, 0, 0, 0, 0]))

@@ -35,7 +35,7 @@ CONFORMAL = [
     (lambda a: cga.circle(a, [1, 2, 3], 1), "'normal' parameter of circle must be a vector"),
     (lambda a: cga.circle(CGA[2, False], [1, 2], 1, [1, 2]), "parameter of circle must be None in the plane"),
     (lambda a: cga.circle(CGA[4, False], [1, 2, 3, 4], 1), "'alg' parameter of circle.*round_about, or the wedge"),
-    (lambda a: cga.centre(cga.plane(a, [1, 2, 3], 1)), "'X' parameter of centre must be round. Got a flat"),
+    (lambda a: cga.center(cga.plane(a, [1, 2, 3], 1)), "'X' parameter of center must be round. Got a flat"),
     (lambda a: cga.radius(cga.line(a, [1, 2, 3], [1, 0, 0])), "must be round. Got a flat"),
     (lambda a: cga.carrier(cga.plane(a, [1, 2, 3])), "'X' parameter of carrier must be round"),
     (lambda a: cga.normal(cga.sphere(a, [1, 2, 3], 1)), "'X' parameter of normal must be a hyperplane"),

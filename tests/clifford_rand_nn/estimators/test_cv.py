@@ -129,8 +129,8 @@ def test_rows_of_a_group_stay_together(classes):
 def test_groups_show_what_copies_hide():
     """Ten groups of rows that are nearly alike, with a target that only the group decides: nothing can be learned."""
     rng = np.random.default_rng(3)
-    centre, groups = rng.standard_normal((10, 2)), np.repeat(np.arange(10), 8)
-    rows = centre[groups] + 0.01 * rng.standard_normal((80, 2))
+    center, groups = rng.standard_normal((10, 2)), np.repeat(np.arange(10), 8)
+    rows = center[groups] + 0.01 * rng.standard_normal((80, 2))
     y = rng.standard_normal(10)[groups]
     model = GatedReLURegressor(n_gates=30, random_state=0, beta=1e-3, bias=True)
     apart = BetaCV(model, n_betas=4, cv=KFold(5, shuffle=True, random_state=0)).fit(rows, y)

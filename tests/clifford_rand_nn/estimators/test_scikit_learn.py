@@ -379,8 +379,8 @@ def _threads():
 @pytest.mark.slow
 def test_many_classes():
     rng = np.random.default_rng(0)
-    centres = 2 * rng.standard_normal((40, 20))
-    rows, new = (np.repeat(centres, 10, axis=0) + rng.standard_normal((400, 20)) for _ in range(2))
+    centers = 2 * rng.standard_normal((40, 20))
+    rows, new = (np.repeat(centers, 10, axis=0) + rng.standard_normal((400, 20)) for _ in range(2))
     labels = np.repeat(np.arange(40), 10)
     model = ConvexNetworkClassifier().fit(rows, labels)
     p = model.predict_proba(new)

@@ -63,7 +63,7 @@ def test_the_mean_square_distance_is_the_coins_variance_over_m():
 def test_the_network_of_m_gates_nears_the_kernel_solution():
     r"""Predictions differ by at most :math:`||K_m-K||\,||\alpha||`, and by a share that falls as 1/√m.
 
-    With P the centring and :math:`\alpha_m-\alpha=(PK_mP+n\beta)^{-1}P(K-K_m)\alpha` the residuals nβα differ by less.
+    With P the centering and :math:`\alpha_m-\alpha=(PK_mP+n\beta)^{-1}P(K-K_m)\alpha` the residuals nβα differ by less.
     The slope over a hundredfold m is -½ but for the noise of the norms, some tenths of which would take 1e-6.
     """
     X, kernel, z = made("bias")

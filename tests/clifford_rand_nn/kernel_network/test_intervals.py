@@ -20,8 +20,8 @@ TABLES = {
 
 def _fold(X, y, train, test, coverage, spread):
     """Return which test rows are covered, by the best beta of leave-one-out on the training rows alone."""
-    centre, width = X[train].mean(axis=0), X[train].std(axis=0)
-    A, B, Y = (X[train] - centre) / width, (X[test] - centre) / width, y[train][:, None] / y[train].std()
+    center, width = X[train].mean(axis=0), X[train].std(axis=0)
+    A, B, Y = (X[train] - center) / width, (X[test] - center) / width, y[train][:, None] / y[train].std()
     kernel = GateKernel(bias=np.sqrt(X.shape[1]))
     loo = LeaveOneOut(kernel(A), Y)
     betas = loo.grid(30)

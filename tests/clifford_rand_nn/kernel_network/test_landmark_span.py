@@ -57,7 +57,7 @@ def test_a_bound_is_below_the_optimum(kind, seed, beta):
     """Each was above it, by up to 7e-8 of the objective, and some as an optimum with a gap of zero."""
     X, y = hard(kind, seed)
     found = solve_many(KERNEL, X, y, None, beta, "landmarks", tol=1e-9)
-    least = least_squares(KERNEL, X, X[found.centres], y, beta)
+    least = least_squares(KERNEL, X, X[found.centers], y, beta)
     assert found.objective - found.duality_gap <= least * (1 + _DOUBLE)
     assert least * (1 - 1e-9) <= found.objective <= least * (1 + 1e-5)
     assert found.relative_gap < 1e-4

@@ -49,7 +49,7 @@ def test_whole_problem_is_solved_and_its_gap_holds(way, weighted, beta):
     found = solve_many(KERNEL, X, y, w if weighted else None, beta, way, tol=1e-8)
     assert found.status == "optimal"
     assert found.relative_gap <= 1e-8
-    order = np.argsort(found.centres)
+    order = np.argsort(found.centers)
     assert found.objective == pytest.approx(value(KERNEL(X), found.alpha[order], found.intercept, y, w, beta), rel=1e-9)
     assert least - 1e-12 <= found.objective <= least + found.duality_gap + 1e-12
     np.testing.assert_allclose(found.fitted, KERNEL(X) @ alpha + t, atol=2e-3)
@@ -102,7 +102,7 @@ def test_landmarks_solve_the_problem_of_their_span():
     w /= w.mean()
     beta = 1e-3
     found = solve_many(KERNEL, X, y, w, beta, "landmarks", tol=1e-6)
-    Z, m = X[found.centres], len(found.centres)
+    Z, m = X[found.centers], len(found.centers)
     assert m < len(X)
     V = np.column_stack([KERNEL(X, Z), np.ones(len(X))])
     penalty = np.zeros((m + 1, m + 1))
@@ -122,7 +122,7 @@ def test_landmarks_keep_no_features_of_all_rows():
     found = solve_many(KERNEL, X, y, None, 1e-3, "landmarks", max_time=0.1)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 4.0 * len(X) * len(found.centres)  # bytes of the features in single precision
+    assert peak < 4.0 * len(X) * len(found.centers)  # bytes of the features in single precision
 
 
 def test_beta_is_compared_in_the_memory_that_there_is(monkeypatch):
@@ -142,8 +142,8 @@ def test_landmarks_that_nearly_depend_are_solved_for_as_others():
     kernel = GateKernel(bias=1.0, frame=np.diag([2.0, *[1e-2] * (X.shape[1] - 1)]))
     found = solve_many(kernel, X, y, None, 1e-6, "landmarks", tol=1e-7)
     assert found.status == "optimal"
-    K, Z = kernel(X), kernel(X[found.centres])
-    V = np.linalg.lstsq(np.linalg.cholesky(Z + 1e-14 * np.trace(Z) * np.eye(len(Z))), K[:, found.centres].T)[0].T
+    K, Z = kernel(X), kernel(X[found.centers])
+    V = np.linalg.lstsq(np.linalg.cholesky(Z + 1e-14 * np.trace(Z) * np.eye(len(Z))), K[:, found.centers].T)[0].T
     assert found.objective == pytest.approx(dense(V @ V.T, y, np.ones(400), 1e-6)[0], rel=1e-7)
 
 

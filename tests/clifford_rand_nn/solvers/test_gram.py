@@ -260,8 +260,8 @@ def test_a_softmax_needs_few_gram_matrices_and_steps(kind, monkeypatch):
     rows = lambda weights: np.count_nonzero(weights) / 3000  # noqa: E731
     monkeypatch.setattr(GatedDesign, "gram", lambda self, *given: (made.append(rows(given[0])), gram(self, *given))[1])
     rng = np.random.default_rng(0)
-    centres, y = 3 * rng.standard_normal((6, 12)), rng.integers(0, 6, 3000)
-    X = centres[y] + 1.5 * rng.standard_normal((3000, 12))
+    centers, y = 3 * rng.standard_normal((6, 12)), rng.integers(0, 6, 3000)
+    X = centers[y] + 1.5 * rng.standard_normal((3000, 12))
     beta = 1e-4 if kind == "ridge" else 1e-3
     problem = (GatedRidgeProblem if kind == "ridge" else GatedReLUProblem)(
         X, np.eye(6)[y], X @ rng.standard_normal((12, 10)) > 0, beta, loss="softmax", bias=False

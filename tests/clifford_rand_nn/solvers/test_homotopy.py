@@ -7,7 +7,7 @@ from scipy.optimize import linprog, nnls
 from clifford_rand import ArgumentError
 from clifford_rand_nn import spiral
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
-from clifford_rand_nn.solvers.lasso.active_columns import ActiveColumns, CentredColumns, turn
+from clifford_rand_nn.solvers.lasso.active_columns import ActiveColumns, CenteredColumns, turn
 from clifford_rand_nn.solvers.lasso.path_following import _Follower, homotopy
 from support.pairwise import pairwise
 
@@ -162,7 +162,7 @@ def test_the_turn_at_a_breakpoint_is_a_nonnegative_least_squares_problem(seed):
     else:
         signs[4:8] = signs[10:] = signs[:4]
     K += theta[:, None] * (signs - theta @ K) / (theta @ theta)  # all columns at the bound, with λ = 1
-    active = ActiveColumns(CentredColumns(K, False))
+    active = ActiveColumns(CenteredColumns(K, False))
     assert turn(active, np.arange(14), signs, np.full(14, 1e-12))
     d, g = active.direction()
     weights, _ = nnls(K * signs, theta)
@@ -174,7 +174,7 @@ def test_the_turn_at_a_breakpoint_is_a_nonnegative_least_squares_problem(seed):
 def test_factors_survive_many_changes():
     rng = np.random.default_rng(8)
     K = rng.standard_normal((12, 30))
-    active = ActiveColumns(CentredColumns(K, True))
+    active = ActiveColumns(CenteredColumns(K, True))
     for _ in range(200):
         if len(active) and rng.random() < 0.45:
             active.remove(int(rng.choice(active.index)))

@@ -101,7 +101,7 @@ CALLS = catalogue({
     "cga.intersect": through(
         lambda A, B, **o: cga.intersect(A, B, **o).location, element(SPHERE), element(PLANE), **DUAL_RTOL
     ),
-    "cga.centre": good(element(CIRCLE), **RTOL),
+    "cga.center": good(element(CIRCLE), **RTOL),
     "cga.down": good(element(UP), tolerance(1e-9)),
     "cga.infinity": good(thing(C3), dtype(np.float32)),
     "cga.is_incident": good(element(UP), element(SPHERE), **DUAL_RTOL),
