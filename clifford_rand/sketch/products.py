@@ -119,7 +119,7 @@ def sketched_wedge(A: ArrayLike, S: Sketch | NDArray[Any]) -> NDArray[Any]:
     only, and so keeps linear dependence and orientation within span(A). Where (1-ε)|x| ≤ |S x| ≤ (1+ε)|x| on span(A),
 
     .. math:: (1-ε)^k \le \frac{|S a_1 ∧ … ∧ S a_k|}{|a_1 ∧ … ∧ a_k|} = |\det{}_k(S|_{\operatorname{span} A})| \le
-    (1+ε)^k,
+              (1+ε)^k,
 
     the product of the k singular values of S U, U an orthonormal basis. Inner products: `sketched_inner`.
 
