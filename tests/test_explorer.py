@@ -1,0 +1,72 @@
+"""The explorer in docs/explorer: its optimum is that of the library, and the page is whole at every width."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clifford_rand_nn import CrossProductLassoRegressor
+from support.browser import open_page, start_browser
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "explorer"
+ADD = "const e = explorer; e.state.points = arguments[0]; e.state.labels = arguments[1]; e.solve(false);"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    browser = start_browser(tmp_path_factory.mktemp("browser"))
+    yield browser
+    browser.quit()
+
+
+def points(n, kind):
+    rng = np.random.default_rng(n)
+    X = rng.standard_normal((n, 2))
+    if kind == "grid":  # collinear points, ties and dependent columns
+        X = np.round(X)
+    y = np.where(X[:, 0] * X[:, 1] > 0.1, 1.0, -1.0)
+    y[:2] = 1, -1
+    return X, y
+
+
+@pytest.mark.parametrize("kind", ["random", "grid"])
+@pytest.mark.parametrize("n", [2, 9, 40])
+def test_optimum_is_that_of_the_lasso_over_cross_products(browser, n, kind):
+    open_page(browser, FOLDER / "index.html", 1280)
+    X, y = points(n, kind)
+    browser.execute_script(ADD, X.tolist(), y.tolist())
+    most = browser.execute_script("return explorer.state.path.betaMax")
+    for beta in (0.5 * most, 0.05 * most, 0.005 * most):
+        network = browser.execute_script("return explorer.state.path.at(arguments[0])", beta)
+        reference = CrossProductLassoRegressor(penalty="l1", beta=beta, tol=1e-12).fit(X, y)
+        assert network["primal"] == pytest.approx(reference.result_.objective, rel=1e-9)
+        assert network["gap"] < 1e-9
+        features = np.c_[X, np.full(n, network["c"])] @ np.array([a["v"] for a in network["neurons"]]).T
+        f = np.maximum(features, 0) @ [a["z"] for a in network["neurons"]] + network["intercept"]
+        np.testing.assert_allclose(f, reference.predict(X), atol=1e-7)
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("dark", [False, True])
+def test_page_fits_and_says_nothing_wrong(browser, width, dark):
+    open_page(browser, FOLDER / "index.html", width, dark)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert "below 1e-9" in browser.execute_script("return document.getElementById('gap').textContent")
+    browser.execute_script("explorer.descent.running = false; document.getElementById('clear').click()")
+    assert "both classes" in browser.execute_script("return document.getElementById('neurons').textContent")
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def test_gradient_descent_is_never_below_the_optimum(browser):
+    open_page(browser, FOLDER / "index.html", 1280)
+    script = "explorer.descent.running = true; return [explorer.descent.objective, explorer.state.network.primal]"
+    values = [browser.execute_script(script) for _ in range(5)]
+    assert all(objective is None or objective >= primal * (1 - 1e-12) for objective, primal in values)
+
+
+def test_page_needs_no_network_and_is_small():
+    files = [path for path in FOLDER.iterdir() if path.is_file()]
+    assert sum(path.stat().st_size for path in files) <= 500_000
+    for path in files:
+        assert not re.search(r"(?:src|href)=\"https?:|fetch\(|XMLHttpRequest|import\(", path.read_text(encoding="utf-8")), path
