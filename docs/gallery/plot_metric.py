@@ -1,6 +1,6 @@
 """
-Which columns matter
-====================
+A learned metric
+================
 
 The gate distribution is learned from the gradients of the network: columns without influence fade.
 """

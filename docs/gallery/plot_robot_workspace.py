@@ -1,6 +1,6 @@
 """
-Where a robot arm reaches
-=========================
+Workspace of a robot arm
+========================
 
 The tool of three joints for 20,000 random joint values: one batch of products of exponentials.
 """
