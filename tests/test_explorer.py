@@ -33,7 +33,7 @@ def points(n, kind):
 @pytest.mark.parametrize("kind", ["random", "grid"])
 @pytest.mark.parametrize("n", [2, 9, 40])
 def test_optimum_is_that_of_the_lasso_over_cross_products(browser, n, kind):
-    open_page(browser, FOLDER / "index.html", 1280)
+    open_page(browser, FOLDER / "explorer.html", 1280)
     X, y = points(n, kind)
     browser.execute_script(ADD, X.tolist(), y.tolist())
     most = browser.execute_script("return explorer.state.path.betaMax")
@@ -50,7 +50,7 @@ def test_optimum_is_that_of_the_lasso_over_cross_products(browser, n, kind):
 @pytest.mark.parametrize("width", [1280, 400])
 @pytest.mark.parametrize("dark", [False, True])
 def test_page_fits_and_says_nothing_wrong(browser, width, dark):
-    open_page(browser, FOLDER / "index.html", width, dark)
+    open_page(browser, FOLDER / "explorer.html", width, dark)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     assert "below 1e-9" in browser.execute_script("return document.getElementById('gap').textContent")
     browser.execute_script("explorer.descent.running = false; document.getElementById('clear').click()")
@@ -59,7 +59,7 @@ def test_page_fits_and_says_nothing_wrong(browser, width, dark):
 
 
 def test_gradient_descent_is_never_below_the_optimum(browser):
-    open_page(browser, FOLDER / "index.html", 1280)
+    open_page(browser, FOLDER / "explorer.html", 1280)
     script = "explorer.descent.running = true; return [explorer.descent.objective, explorer.state.network.primal]"
     values = [browser.execute_script(script) for _ in range(5)]
     assert all(objective is None or objective >= primal * (1 - 1e-12) for objective, primal in values)
