@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from clifford_rand import Algebra
 from clifford_rand_nn import CrossProductLassoRegressor
 from support.browser import open_page, start_browser
 
@@ -69,4 +70,59 @@ def test_page_needs_no_network_and_is_small():
     files = [path for path in FOLDER.iterdir() if path.is_file()]
     assert sum(path.stat().st_size for path in files) <= 500_000
     for path in files:
-        assert not re.search(r"(?:src|href)=\"https?:|fetch\(|XMLHttpRequest|import\(", path.read_text(encoding="utf-8")), path
+        assert not re.search(
+            r"(?:src|href)=\"https?:|fetch\(|XMLHttpRequest|import\(", path.read_text(encoding="utf-8")
+        ), path
+
+
+EXPRESSIONS = [
+    "(2*e1 + e2)*(e1 - 3*e3)",
+    "e1 ^ e2 + e3",
+    "(e1 + 2*e12) | (e3 + e123)",
+    "e12 & (e23 + e13) + e123",
+    "(e1 + e2) << (e12 + e123)",
+    "~(1 + e12 - e123) * e31",
+    "(e1 + 2*e3)**-1 + (1 + e12)**3",
+    "(1 + 2*e1 + e23) / (e2 + 0.5)",
+    "(1 - e12 + 0.3*e23) >> (e1 + e2)",
+    "-e1**2 - -e3",
+]
+METHODS = {
+    "exp(0.3*e1 - 2*e23 + 0.7)": lambda A: A("0.3*e1 - 2*e23 + 0.7").exp(),
+    "log((1 - e12 + 0.3*e23) / 2)": lambda A: A("0.5 - 0.5*e12 + 0.15*e23").log(),
+    "star(e1 + 2*e12 + 3)": lambda A: A("e1 + 2*e12 + 3").star(),
+    "norm(e1 + 2*e12)": lambda A: A.scalar(A("e1 + 2*e12").norm()),
+    "involute(1 + e1 + e12)": lambda A: A("1 + e1 + e12").involute(),
+    "project(e1 + e3, e1 ^ (e2 + e3))": lambda A: A("e1 + e3").project(A("e12 + e13")),
+    "reject(e1 + e3, e1 ^ (e2 + e3))": lambda A: A("e1 + e3").reject(A("e12 + e13")),
+    "grade(1 + e1 + e12, 2)": lambda A: A("e12"),
+}
+
+
+def test_expressions_have_the_values_of_the_library(browser):
+    open_page(browser, FOLDER / "algebra.html", 1280)
+    alg = Algebra(3)
+    cases = {text: alg(text) for text in EXPRESSIONS} | {text: value(alg) for text, value in METHODS.items()}
+    for text, value in cases.items():
+        found = np.array(browser.execute_script("return Array.from(GA.evaluate(arguments[0]))", text))
+        order = [0, 1, 2, 4, 3, 5, 6, 7]  # masks by grade
+        np.testing.assert_allclose(found[order], value.dense().values, atol=1e-12, err_msg=text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    {
+        "e1 +": "ends too early",
+        "(e1": "missing",
+        "foo(e1)": "no function foo",
+        "q": "there is no q",
+        "1/(1+e1)": "no inverse",
+        "e1 e2": "operator",
+        "e1 $ e2": "$",
+    }.items(),
+)
+def test_mistakes_are_named(browser, text, words):
+    open_page(browser, FOLDER / "algebra.html", 400)
+    browser.execute_script("document.getElementById('text').value = arguments[0]; algebra.evaluate()", text)
+    assert words in browser.execute_script("return document.getElementById('values').textContent")
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 400
