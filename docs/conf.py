@@ -60,6 +60,7 @@ suppress_warnings = ["config.cache", "myst-nb.lexer"]  # the language of cells i
 nb_execution_mode = "cache"
 nb_execution_timeout = 240
 nb_execution_raise_on_error = True
+nb_execution_in_temp = True
 nb_merge_streams = True
 
 autosummary_generate = True
