@@ -15,6 +15,7 @@ from clifford_rand_nn.model_file import damage_as_error
 from clifford_rand_nn.reporting.facts import Comparison, Facts
 from clifford_rand_nn.reporting.figures import score_table
 from clifford_rand_nn.reporting.selection import Choice, choices, describe_model, loo_line, proof_dict, prove
+from clifford_rand_nn.tables.column_types import KINDS
 
 _SHOWN = 12  # names in one line
 
@@ -102,7 +103,6 @@ def _is_plain(value: object) -> bool:
 
 
 _NAMED = 8  # columns of a kind, and classes, that are named
-_KINDS = ("number", "boolean", "category", "date", "text", "left out")
 
 
 def show_facts(facts: Facts) -> None:
@@ -131,7 +131,7 @@ def show_facts(facts: Facts) -> None:
 def show_kinds(columns: Sequence[Any]) -> None:
     """Print the kinds of columns: a line a kind, and a line for each that is left out."""
     rows = []
-    for kind in _KINDS:
+    for kind in KINDS:
         of_kind = [column for column in columns if column.kind == kind]
         if kind == "left out":
             rows += [(kind, "1", f"{column.name}: {column.why}") for column in of_kind[:_NAMED]]
