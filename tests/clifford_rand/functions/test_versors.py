@@ -322,7 +322,7 @@ def metric_of_kind(kind, d):
 
 
 @pytest.mark.parametrize(
-    ("kind", "d"), [("plain", 17), ("mixed", 70), ("mixed", 300), ("weights", 17), ("weights", 70), ("general", 24)]
+    ("kind", "d"), [("plain", 17), ("mixed", 300), ("weights", 17), ("weights", 70), ("general", 24)]
 )
 @pytest.mark.parametrize("shape", [(), (2,)])
 def test_rotors_in_many_dimensions_are_two_reflections(kind, d, shape):

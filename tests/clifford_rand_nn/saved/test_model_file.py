@@ -120,7 +120,7 @@ def test_targets_come_back_with_their_shape(tmp_path, outputs):
 
 def test_units_and_feature_names_come_back(tmp_path):
     frame, y = pd.DataFrame(1e-150 * X, columns=["p", "q", "r"]), 1e120 * X[:, 0] ** 2
-    gated = GatedReLUClassifier(n_gates=5, tol=1e-2, random_state=0, beta=1e-3).fit(1e300 * frame, SIDE)
+    gated = GatedReLUClassifier(n_gates=5, tol=1e-2, random_state=0, beta=1e-3, max_iter=50).fit(1e300 * frame, SIDE)
     for model in (gated, ConvexNetworkRegressor(rounds=0).fit(frame, y)):
         back = comes_back(tmp_path / "m.npz", model, frame)
         assert back.feature_names_in_.tolist() == ["p", "q", "r"]
