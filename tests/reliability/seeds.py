@@ -20,14 +20,11 @@ _SHORT = tuple(  # laws of what is drawn, at tenths of a second each: the proces
     f"clifford_rand/{file}::test_{name}"
     for file, names in {
         "sampling/test_haar.py": (
-            "mean_of_the_projection", "angle_to_a_fixed_line", "angle_of_a_random_line_to_a_fixed_subspace",
-            "orthogonal_matrices_are_haar",
+            "mean_of_the_projection", "angles_of_subspaces_and_lines", "orthogonal_matrices_are_haar",
         ),
-        "sampling/test_volume_sampling.py": (
-            "exact_law", "exact_law_with_bias", "marginals_are_leverage_scores", "marginals_of_a_low_rank",
-        ),
-        "sketch/test_sjlt.py": ("products",),
-        "sketch/test_sketched_cross.py": ("orthogonal_to_the_sampled_rows",),
+        "sampling/test_volume_sampling.py": ("exact_law", "marginals_are_leverage_scores", "marginals_of_a_low_rank"),
+        "sketch/test_sketches.py": ("products_from_both_sides_dense_and_sparse", "structure_of_sjlt"),
+        "sketch/test_sketched_volume.py": ("cross_is_orthogonal_to_the_sampled_rows",),
     }.items()
     for name in names
 )  # fmt: skip

@@ -58,6 +58,7 @@ class GramNewton(Limits):
 
     Examples
     --------
+    >>> from clifford_rand_nn.problems.gated import GatedReLUProblem
     >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.5])
     >>> GramNewton(tol=1e-9).solve(GatedReLUProblem(X, y, X >= 0, beta=0.01)).status
     <Status.OPTIMAL: 'optimal'>
