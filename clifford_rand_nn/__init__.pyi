@@ -3,6 +3,7 @@ from .arrangements.enumeration import exhaustive_gates as exhaustive_gates
 from .arrangements.enumeration import pattern_count as pattern_count
 from .certificates import Certificate as Certificate
 from .datasets import spiral as spiral
+from .dictionaries.bracket import bracket_factor as bracket_factor
 from .dictionaries.dictionary import cross_product_dictionary as cross_product_dictionary
 from .displays.calibration import CalibrationDisplay as CalibrationDisplay
 from .displays.calibration import LearningCurveDisplay as LearningCurveDisplay
@@ -34,7 +35,6 @@ from .paths.path import RegularizationPath as RegularizationPath
 from .paths.path import gated_path as gated_path
 from .paths.relu import lasso_path as lasso_path
 from .paths.relu import relu_path as relu_path
-from .pricing.family import bracket_factor as bracket_factor
 from .pruning import prune as prune
 from .refinement import refine_gates as refine_gates
 from .shards.source import Shards as Shards

@@ -1,6 +1,7 @@
 """The explorer in docs/explorer: its optimum is that of the library, and the page is whole at every width."""
 
 import re
+import time
 from pathlib import Path
 
 import numpy as np
@@ -61,9 +62,12 @@ def test_page_fits_and_says_nothing_wrong(browser, width, dark):
 
 def test_gradient_descent_is_never_below_the_optimum(browser):
     open_page(browser, FOLDER / "explorer.html", 1280)
-    script = "explorer.descent.running = true; return [explorer.descent.objective, explorer.state.network.primal]"
-    values = [browser.execute_script(script) for _ in range(5)]
-    assert all(objective is None or objective >= primal * (1 - 1e-12) for objective, primal in values)
+    script = "const e = explorer; return [e.descent.steps, e.descent.objective, e.state.network.primal]"
+    until = time.monotonic() + 60
+    while (values := browser.execute_script(script))[0] < 2000:
+        assert time.monotonic() < until, "gradient descent does not run"
+    _, objective, primal = values
+    assert primal * (1 - 1e-12) <= objective < 1.1 * primal
 
 
 def test_page_needs_no_network_and_is_small():

@@ -1,4 +1,4 @@
-"""What multivectors are made of: stored components, errors of missing attributes, methods that are loaded late.
+"""Stored components of multivectors, errors of missing attributes, methods that are loaded late.
 
 For ``A.e12`` and attributes of SymPy's expressions, `__getattr__` would do it for every name, and would make each
 attribute of every multivector five times as slow to read (Python 3.11: 19 ns for 3.4), some ten in each operation.

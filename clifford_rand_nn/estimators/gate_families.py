@@ -97,15 +97,15 @@ class InfiniteFamily(GatedFamily):
 
     def _check_infinite(self) -> None:
         """Refuse parameters with which there is no limit of many gates."""
-        given = "with gates='infinite'"
+        condition = "with gates='infinite'"
         finite = "A sum of norms selects finitely many gates: sample some, or give penalty='ridge'."
         free = "Free biases of infinitely many gates fit any targets at no cost."
         listed = "The others need a list of gates."
         refuse_together(
             self,
-            (self.penalty != "ridge", "penalty", f"'ridge' {given}", finite),
-            (self._free_bias, "bias", f"'penalized' or False {given}", free),
-            (self.solver not in ("auto", "kernel"), "solver", f"'auto' or 'kernel' {given}", listed),
+            (self.penalty != "ridge", "penalty", f"'ridge' {condition}", finite),
+            (self._free_bias, "bias", f"'penalized' or False {condition}", free),
+            (self.solver not in ("auto", "kernel"), "solver", f"'auto' or 'kernel' {condition}", listed),
         )
 
     def _forget_gates(self) -> None:

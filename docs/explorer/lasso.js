@@ -109,6 +109,7 @@ const Lasso = (() => {
       this.lambda = this.c.reduce((m, x) => Math.max(m, Math.abs(x)), 0);
       this.first = this.lambda;
       this.breakpoints = [];
+      this.L = []; // Cholesky factor of the active columns' products
       this.ended = !(this.lambda > 0);
       this.remember();
     }
@@ -128,9 +129,8 @@ const Lasso = (() => {
         if (Math.abs(this.c[j]) < this.lambda - tie || isIn.has(j)) continue;
         tied.push({ j, sign: Math.sign(this.c[j]), z: 0, ...centered(this.D, j) });
       }
-      let inside = this.active.slice(), outside = tied, L = [];
+      let inside = this.active.slice(), outside = tied, L = this.L.slice();
       const factorize = () => { L = []; inside.forEach((a) => L.push(newRow(L, inside, a.values))); };
-      factorize();
       let w = [...solve(L, inside.map((a) => a.sign))], u;
       for (;;) {
         u = new Float64Array(this.n);
@@ -186,9 +186,9 @@ const Lasso = (() => {
     }
     /* Coefficients and residual from the equations of the active set, so that rounding does not add up. */
     polish() {
-      const L = [];
-      this.active.forEach((a) => L.push(newRow(L, this.active, a.values)));
-      const z = solve(L, this.active.map((a) => dot(a.values, this.y) - this.lambda * a.sign));
+      this.L = [];
+      this.active.forEach((a) => this.L.push(newRow(this.L, this.active, a.values)));
+      const z = solve(this.L, this.active.map((a) => dot(a.values, this.y) - this.lambda * a.sign));
       this.active.forEach((a, k) => { a.z = z[k]; });
       this.r = this.y.slice();
       for (const a of this.active) for (let i = 0; i < this.n; i++) this.r[i] -= a.z * a.values[i];

@@ -1,4 +1,4 @@
-"""What observers measure: velocities and rapidities, proper times, and electromagnetic fields F = E + I B."""
+"""Observables: velocities and rapidities, proper times, and electromagnetic fields F = E + I B."""
 
 from typing import Any
 
