@@ -16,6 +16,8 @@ from clifford_rand._optional import require
 from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
 
+__all__ = ["Scene", "scene", "show"]
+
 _COLORS = {
     "black": 0x000000, "blue": 0x1F77B4, "orange": 0xFF7F0E, "green": 0x2CA02C, "red": 0xD62728, "purple": 0x9467BD,
     "gray": 0x7F7F7F,

@@ -25,7 +25,10 @@ _PACKAGES = ("clifford_rand", "clifford_rand_nn")
 _EXTRAS = ("app", "torch", "onnx", "skops", "dask", "shards", "text", "mteb", "ecg", "ga", "paper", "notebook", "test")
 # Distributions of modules that are not named alike, for extras that are not installed here.
 _NAMES = {"PIL": "pillow", "arff": "liac-arff", "sklearn": "scikit-learn", "IPython": "ipython"}
-_OF_EXTRA = {"clifford_rand/layers.py": "torch", "clifford_rand_nn/export/torch_module.py": "torch"}  # whole modules
+_OF_EXTRA = {
+    "clifford_rand/layers/equivariant.py": "torch",
+    "clifford_rand_nn/export/torch_module.py": "torch",
+}  # whole modules
 _TESTS = {  # what uses the libraries, of every part
     "clifford_rand": (
         "array_functions", "blas", "compat_clifford", "cross_many", "display", "fused", "layers", "public_names",
