@@ -1,10 +1,14 @@
 """Optional libraries: imported where they are first needed, with one clear sentence where they are missing."""
 
 import importlib
+import importlib.metadata
 import importlib.util
+import re
 from types import ModuleType
 
 from clifford_rand.errors import MissingDependencyError
+
+_DISTRIBUTIONS = {"PIL": "pillow", "arff": "liac-arff"}  # import names that are not those of the package index
 
 
 def available(module: str) -> bool:
@@ -12,16 +16,37 @@ def available(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
+def install_command(module: str, extra: str) -> str:
+    """Return the command that installs the library of ``module``, in the versions of an extra of this project.
+
+    Examples
+    --------
+    >>> install_command("no_such_library", "app")
+    'pip install no-such-library'
+    """
+    top = module.partition(".")[0]
+    name = _DISTRIBUTIONS.get(top, top).replace("_", "-").lower()
+    try:
+        requirements = importlib.metadata.requires("clifford-rand") or []
+    except importlib.metadata.PackageNotFoundError:  # a copy of the sources
+        requirements = []
+    for requirement in requirements:
+        library, _, marker = requirement.partition(";")
+        if re.fullmatch(rf"{name}\b(?!-).*", library.strip()) and re.search(rf"extra == ['\"]{extra}['\"]", marker):
+            return f'pip install "{library.strip()}"'
+    return f"pip install {name}"
+
+
 def require(module: str, *, extra: str, purpose: str) -> ModuleType:
-    """Import ``module`` or say which extra of this project brings it.
+    """Import ``module`` or say how to install the library, which the extra of this project brings.
 
     Examples
     --------
     >>> require("no_such_library", extra="app", purpose="drawing")
     Traceback (most recent call last):
     ...
-    clifford_rand.errors.MissingDependencyError: drawing needs no_such_library: pip install "clifford-rand[app]"
+    clifford_rand.errors.MissingDependencyError: drawing needs no_such_library: pip install no-such-library
     """
     if not available(module.partition(".")[0]):
-        raise MissingDependencyError(f'{purpose} needs {module}: pip install "clifford-rand[{extra}]"')
+        raise MissingDependencyError(f"{purpose} needs {module}: {install_command(module, extra)}")
     return importlib.import_module(module)

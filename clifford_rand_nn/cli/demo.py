@@ -23,7 +23,7 @@ from sklearn.svm import SVC
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._files import replaced
-from clifford_rand._optional import available
+from clifford_rand._optional import available, install_command
 from clifford_rand_nn.cli.console import check_out, say, show_table
 from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, draw_spiral, fit_spiral, spiral_notes, spiral_row
 from clifford_rand_nn.datasets import spiral
@@ -94,7 +94,7 @@ def run_demo(
     for path in written:
         say(f"wrote {path}")
     if not drawn:
-        say('The picture was left out, it needs matplotlib: pip install "clifford-rand[app]"')
+        say(f"The picture was left out, it needs matplotlib: {install_command('matplotlib', 'app')}")
 
 
 @contextmanager

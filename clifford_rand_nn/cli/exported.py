@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from clifford_rand._optional import available, require
+from clifford_rand._optional import available, install_command, require
 from clifford_rand_nn._words import some_of
 from clifford_rand_nn.export.numpy_source import arrays_beside
 from clifford_rand_nn.export.pipelines import export_onnx, export_source, export_torch, model_program
@@ -65,7 +65,7 @@ def to_onnx(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> Ex
         [to], [line(column) for column in graph.input], [line(column) for column in graph.output], usage
     )
     if not available("onnxruntime"):
-        return replace(exported, why_not='not, it needs onnxruntime: pip install "clifford-rand[onnx]"')
+        return replace(exported, why_not=f"not, it needs onnxruntime: {install_command('onnxruntime', 'onnx')}")
     runtime = require("onnxruntime", extra="onnx", purpose="comparing")
 
     def run(rows: Any) -> _Result:

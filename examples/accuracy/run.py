@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clifford_rand._checks import check_choice, fail
-from clifford_rand._optional import available
+from clifford_rand._optional import available, install_command
 from examples.accuracy.bundled import bundled_classification, bundled_regression
 from examples.accuracy.clock import one_thread
 from examples.accuracy.figure import difference_figure
@@ -164,7 +164,7 @@ def _write(plan: Plan, seconds: float) -> list[Path]:
             save_figure(difference_figure(rows), path)
             written.append(path)
     else:
-        plan.say('No picture was drawn, that needs matplotlib: pip install "clifford-rand[app]"')
+        plan.say(f"No picture was drawn, that needs matplotlib: {install_command('matplotlib', 'app')}")
     about = Settings(out=plan.out, command=plan.command)
     return [*written, write_about(about, "accuracy", seconds, {"measurements": len(rows)})]
 

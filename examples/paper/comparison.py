@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from clifford_rand._checks import fail
-from clifford_rand._optional import available
+from clifford_rand._optional import available, install_command
 from examples.paper.about import write_about
 from examples.paper.datasets.feature_files import FeatureSet, load_feature_folder
 from examples.paper.methods.base import Method
@@ -106,5 +106,5 @@ def write_report(
             written.append(settings.out / f"{picture}.png")
             save_figure(draw(), written[-1])
     else:
-        settings.say('No picture was drawn, that needs matplotlib: pip install "clifford-rand[app]"')
+        settings.say(f"No picture was drawn, that needs matplotlib: {install_command('matplotlib', 'app')}")
     return [*written, write_about(settings, name, seconds, facts)]

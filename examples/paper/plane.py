@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_choice
-from clifford_rand._optional import available
+from clifford_rand._optional import available, install_command
 from examples.paper.about import write_about
 from examples.paper.chambers import SAMPLERS, chambers, expected_wait, fit_of_law, law, visits, wait
 from examples.paper.plane_report import plane_report, wait_lines
@@ -121,7 +121,7 @@ def run(settings: Settings) -> list[Path]:
     if available("matplotlib"):
         written.append(_draw(settings, rows.rows, samplers, kinds[0]))
     else:
-        settings.say('The picture is left out, it needs matplotlib: pip install "clifford-rand[app]"')
+        settings.say(f"The picture is left out, it needs matplotlib: {install_command('matplotlib', 'app')}")
     written.append(write_about(settings, "plane", time.perf_counter() - began))
     return written
 

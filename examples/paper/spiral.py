@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_choice, describe, fail
-from clifford_rand._optional import available
+from clifford_rand._optional import available, install_command
 from clifford_rand_nn import spiral
 from clifford_rand_nn.cli.demo_spiral import PAPER_BETA, SpiralFit
 from examples.paper.about import write_about
@@ -87,7 +87,7 @@ def run(settings: Settings, *, n_gates: int = 200, n_frames: int = 80, resolutio
         settings.say(f"found {len(rows.rows)} rows in {rows.path}")
     drawn = available("matplotlib")
     if not drawn:
-        settings.say('Pictures are left out, they need matplotlib: pip install "clifford-rand[app]"')
+        settings.say(f"Pictures are left out, they need matplotlib: {install_command('matplotlib', 'app')}")
     fits = _measure(settings, names, X, y, n_gates, rows)
     written = [rows.path, settings.out / "spiral.md"]
     lines = spiral_report(rows.rows, n_gates)
@@ -108,7 +108,7 @@ def _checked(settings: Settings) -> tuple[int, tuple[str, ...]]:
     for name in names:
         check_choice(name, "methods", "spiral", METHODS)
     if "adamw" in names and not available("torch"):
-        settings.say('adamw is left out, it needs torch: pip install "clifford-rand[torch]"')
+        settings.say(f"adamw is left out, it needs torch: {install_command('torch', 'torch')}")
         names = tuple(name for name in names if name != "adamw")
         if not names:
             raise fail("methods", "spiral", "such that one is left", describe("adamw, without torch"))

@@ -69,7 +69,7 @@ def need(*names: str) -> list[ModuleType]:
         except ImportError:
             missing.append(name)
     if missing:
-        sys.exit(f'not installed: {", ".join(missing)}. The peers come with pip install "clifford-rand[bench]".')
+        sys.exit(f'not installed: {", ".join(missing)}. The peers come with pip install ".[bench]".')
     return modules
 
 

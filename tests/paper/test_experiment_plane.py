@@ -192,4 +192,4 @@ def test_run_without_matplotlib_says_so(tmp_path, quick, monkeypatch):
     said = []
     written = plane.run(Settings(tmp_path, seeds=1, sizes=(3,), sets=("random",), say=said.append))
     assert {path.name for path in written} == {"plane.csv", "plane.md", "plane.txt"}
-    assert said[-1] == 'The picture is left out, it needs matplotlib: pip install "clifford-rand[app]"'
+    assert said[-1].startswith('The picture is left out, it needs matplotlib: pip install "matplotlib>=')

@@ -190,7 +190,7 @@ def test_film_as_mp4(tmp_path, monkeypatch):
         assert film.read_bytes()[4:8] == b"ftyp"
     monkeypatch.setattr(FFMpegWriter, "isAvailable", classmethod(lambda cls: False))
     monkeypatch.setattr(animation, "available", lambda module: False)
-    with pytest.raises(MissingDependencyError, match=r"a film as MP4 needs ffmpeg: pip install .*\[paper\]"):
+    with pytest.raises(MissingDependencyError, match=r"a film as MP4 needs ffmpeg: pip install .imageio-ffmpeg"):
         animation.save_regions_film(tmp_path / "film", frames, X, y, kind="mp4", **small)
     assert animation.save_regions_film(tmp_path / "film", frames, X, y, **small).suffix == ".gif"
 
@@ -284,7 +284,9 @@ def test_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
     assert asked == ["lasso-sampled", "lasso-sampled"]
     assert (tmp_path / "spiral.csv").read_bytes().startswith(before)
     assert said[0].startswith("found 2 rows in ")
-    assert 'Pictures are left out, they need matplotlib: pip install "clifford-rand[app]"' in said
+    assert any(
+        line.startswith('Pictures are left out, they need matplotlib: pip install "matplotlib>=') for line in said
+    )
     assert {path.name for path in written} == {"spiral.csv", "spiral.md", "spiral.txt", "spiral_path.csv"}
     with pytest.raises(ArgumentError, match=r"made with gates = 16, now it is 5"):
         experiment.run(Settings(tmp_path, sizes=(SMALL[0],), say=lambda _: None), n_gates=5)
@@ -293,7 +295,7 @@ def test_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
 def test_adamw_is_left_out_without_torch(tmp_path, monkeypatch):
     monkeypatch.setattr(experiment, "available", lambda module: False)
     _, said = small_run(tmp_path, seeds=1, methods=("lasso-sampled", "adamw"))
-    assert 'adamw is left out, it needs torch: pip install "clifford-rand[torch]"' in said
+    assert any(line.startswith('adamw is left out, it needs torch: pip install "torch>=') for line in said)
     assert {row["method"] for row in read_rows(tmp_path / "spiral.csv")} == {"lasso-sampled"}
     with pytest.raises(ArgumentError, match="must be such that one is left"):
         small_run(tmp_path / "other", methods=("adamw",))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from clifford_rand._checks import check_choice
+from clifford_rand._optional import install_command
 from examples.paper.methods.adamw import AdamW
 from examples.paper.methods.base import Method
 from examples.paper.methods.convex import ConvexGated
@@ -55,5 +56,5 @@ def make_methods(names: Sequence[str], max_time: float, say: Callable[[str], Non
         if method.available:
             found.append(method)
         else:
-            say(f'{name} is left out, it needs {method.library}: pip install "clifford-rand[{method.extra}]"')
+            say(f"{name} is left out, it needs {method.library}: {install_command(method.library, method.extra)}")
     return found

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import check_choice, check_integer, describe, fail
 from clifford_rand._files import replaced
-from clifford_rand._optional import available, require
+from clifford_rand._optional import available, install_command, require
 from clifford_rand.errors import MissingDependencyError
 from clifford_rand_nn.displays import plot_decision_regions
 
@@ -116,7 +116,7 @@ def _writer(kind: str, fps: int) -> Iterator[tuple[Any, str]]:
         program = require("imageio_ffmpeg", extra="paper", purpose="a film as MP4").get_ffmpeg_exe()
         settings, found = {"animation.ffmpeg_path": program}, True
     if kind == "mp4" and not found:
-        raise MissingDependencyError('a film as MP4 needs ffmpeg: pip install "clifford-rand[paper]"')
+        raise MissingDependencyError(f"a film as MP4 needs ffmpeg: {install_command('imageio_ffmpeg', 'paper')}")
     with rc_context(settings):
         if kind == "gif" or not found:
             yield PillowWriter(fps=fps), ".gif"

@@ -137,7 +137,7 @@ def test_what_cannot_be_drawn_is_refused(monkeypatch):
     with pytest.raises(ArgumentError, match=r"must be labels of at most 8 classes\. Got 9"):
         plot_decision_regions(ax, Halves(), np.ones((9, 2)), np.arange(9))
     monkeypatch.setattr(optional, "available", lambda module: False)
-    with pytest.raises(MissingDependencyError, match=r'drawing needs matplotlib: pip install "clifford-rand\[app\]"'):
+    with pytest.raises(MissingDependencyError, match=r'drawing needs matplotlib: pip install "matplotlib>='):
         plot_decision_regions(ax, Halves(), X, Y)
 
 

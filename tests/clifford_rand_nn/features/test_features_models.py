@@ -77,7 +77,9 @@ def test_models_that_are_none(tmp_path, monkeypatch):
     with pytest.raises(ArgumentError, match="'max_tokens' parameter of SentenceTransformerEncoder must be an integer"):
         SentenceTransformerEncoder("all-MiniLM-L6-v2", max_tokens=0)
     monkeypatch.setattr(optional, "available", lambda module: module != "sentence_transformers")
-    with pytest.raises(MissingDependencyError, match=r'model needs sentence_transformers: pip install ".*\[text\]"'):
+    with pytest.raises(
+        MissingDependencyError, match=r'model needs sentence_transformers: pip install "sentence-transformers>='
+    ):
         SentenceTransformerEncoder("all-MiniLM-L6-v2")(["a"])
 
 
@@ -129,7 +131,7 @@ def test_key_and_arguments(key, monkeypatch):
     with pytest.raises(ArgumentError, match=r"a list of texts, none empty\. Got '' instead\. Fill or drop"):
         OpenAIEncoder()(["a", ""])
     monkeypatch.setattr(optional, "available", lambda module: module != "openai")
-    with pytest.raises(MissingDependencyError, match=r'OpenAI\'s API needs openai: pip install ".*\[text\]"'):
+    with pytest.raises(MissingDependencyError, match=r'OpenAI\'s API needs openai: pip install "openai>='):
         OpenAIEncoder()(["a"])
     monkeypatch.setenv("OPENAI_API_KEY", " ")
     with pytest.raises(ArgumentError, match=r"'OPENAI_API_KEY' parameter of OpenAIEncoder must be set in the environ"):
