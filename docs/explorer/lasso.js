@@ -11,45 +11,86 @@
 const Lasso = (() => {
   const DEPENDENT = 1e-10; // share of a column's squared length below which it lies in the span of the active ones
   const FRESH = 16; // breakpoints after which correlations are computed anew: until then their changes are added up
+  const HALF_TURN = Math.round(Math.PI * 1e13);
   const TIE = 1e-11; // of the correlation at the start: differences below it are rounding
 
-  /* Neurons of the points (n, 2): v (P, 3), the two rows that span each, and their columns on the points, (P, n). */
+  /* Neurons of the points (n, 2): v (P, 3) and the two rows that span each. Every line but three turns about a point, its
+     pivot. With the other points sorted by their angle about the pivot, those on one side are a range [from, to). */
   function dictionary(points) {
     const n = points.length;
     const c = Math.sqrt(points.reduce((s, p) => s + p[0] * p[0] + p[1] * p[1], 0) / (2 * n)) || 1;
     const rows = points.map((p) => [p[0], p[1], c]);
     rows.push([1, 0, 0], [0, 1, 0], [0, 0, 1]);
-    const most = ((n + 3) * (n + 2)) / 2;
-    const v = new Float64Array(3 * most), columns = new Float64Array(most * n), spanning = [];
-    let count = 0;
-    for (let a = 0; a < rows.length; a++) {
-      for (let b = a + 1; b < rows.length; b++) {
-        const [p, q] = [rows[a], rows[b]];
-        const w = [p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]];
-        const size = Math.abs(w[0]) + Math.abs(w[1]) + Math.abs(w[2]);
-        if (size <= 1e-13 * (Math.abs(p[0]) + Math.abs(p[1]) + c) * (Math.abs(q[0]) + Math.abs(q[1]) + c)) continue;
-        for (let k = 0; k < 3; k++) v[3 * count + k] = w[k] / size;
-        for (let i = 0; i < n; i++) {
-          const x = v[3 * count] * rows[i][0] + v[3 * count + 1] * rows[i][1] + v[3 * count + 2] * c;
-          columns[count * n + i] = i === a || i === b ? 0 : Math.max(x, 0); // the spanning points lie on the line
-        }
-        spanning.push([a, b]);
-        count++;
+    const most = ((n + 3) * (n + 2)) / 2, v = new Float64Array(3 * most), spanning = [], first = [], orders = [];
+    const from = new Int32Array(most), to = new Int32Array(most), outside = new Uint8Array(most);
+    const add = (a, b) => {
+      const p = rows[a], q = rows[b], count = spanning.length;
+      const w = [p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]];
+      const size = Math.abs(w[0]) + Math.abs(w[1]) + Math.abs(w[2]);
+      for (let k = 0; k < 3; k++) v[3 * count + k] = w[k] / size;
+      spanning.push([a, b]);
+      return count;
+    };
+    for (let a = 0; a < n; a++) {
+      first.push(spanning.length);
+      const p = rows[a], turned = [], seen = new Set(), lines = [];
+      let again = false; // a point that was a pivot before
+      for (let b = 0; b < n + 3; b++) {
+        const x = b === n ? 1 : b === n + 1 ? 0 : rows[b][0] - p[0], y = b === n ? 0 : b === n + 1 ? 1 : rows[b][1] - p[1];
+        if (x === 0 && y === 0) { again = again || b < a; continue; }
+        const angle = Math.atan2(y, x), key = Math.round((angle + (angle < 0 ? Math.PI : 0)) * 1e13) % HALF_TURN;
+        if (b < n) turned.push([angle, b]);
+        if (b > a && !seen.has(key)) lines.push([angle, b]); // a line through many points counts once
+        seen.add(key);
+      }
+      turned.sort((s, t) => s[0] - t[0]);
+      orders.push(Int32Array.from(turned, (t) => t[1]));
+      const before = (angle) => { // points of a smaller angle
+        let low = 0, high = turned.length;
+        while (low < high) { const k = (low + high) >> 1; if (turned[k][0] < angle) low = k + 1; else high = k; }
+        return low;
+      };
+      for (const [angle, b] of again ? [] : lines) {
+        const j = add(a, b);
+        // to the left of the line are the angles of a half turn from that of the line; the range does not pass -pi
+        outside[j] = angle > 0;
+        from[j] = before(angle > 0 ? angle - Math.PI : angle);
+        to[j] = before(angle > 0 ? angle : angle + Math.PI);
       }
     }
-    return { n, c, rows: rows.slice(0, n), count, v: v.slice(0, 3 * count), columns: columns.slice(0, count * n), spanning };
+    first.push(spanning.length);
+    for (const [a, b] of [[n, n + 1], [n, n + 2], [n + 1, n + 2]]) add(a, b);
+    const count = spanning.length;
+    return { n, c, rows, count, v, spanning, first, orders, from, to, outside };
   }
 
-  /* Products of all 2P columns with a vector of sum 0. The column of -v is that of v less Xv, so one pass serves both. */
+  /* Products of all 2P columns with u: (v . x_i)_+ sums to v . s, with s the sum of u_i x_i over the points on one side, a
+     difference of partial sums about the pivot: O(n^2) operations for O(n^2) columns. The column of -v is that of v less
+     Xv. Points on the line are on either side by rounding, and count for nothing. */
   function products(D, u) {
-    const { n, count, columns, v, rows } = D, out = new Float64Array(2 * count);
+    const { n, count, v, rows, first, orders, from, to, outside } = D, out = new Float64Array(2 * count);
     let s0 = 0, s1 = 0, s2 = 0;
     for (let i = 0; i < n; i++) { s0 += u[i] * rows[i][0]; s1 += u[i] * rows[i][1]; s2 += u[i] * D.c; }
-    for (let j = 0, at = 0; j < count; j++) {
-      let sum = 0;
-      for (let i = 0; i < n; i++) sum += columns[at++] * u[i];
-      out[j] = sum;
-      out[count + j] = sum - (v[3 * j] * s0 + v[3 * j + 1] * s1 + v[3 * j + 2] * s2);
+    const p0 = new Float64Array(n + 1), p1 = new Float64Array(n + 1), p2 = new Float64Array(n + 1);
+    for (let a = 0; a < n; a++) {
+      const order = orders[a];
+      for (let k = 0; k < order.length; k++) {
+        const i = order[k];
+        p0[k + 1] = p0[k] + u[i] * rows[i][0]; p1[k + 1] = p1[k] + u[i] * rows[i][1]; p2[k + 1] = p2[k] + u[i] * D.c;
+      }
+      for (let j = first[a]; j < first[a + 1]; j++) {
+        const whole = v[3 * j] * s0 + v[3 * j + 1] * s1 + v[3 * j + 2] * s2, f = from[j], t = to[j];
+        const part = v[3 * j] * (p0[t] - p0[f]) + v[3 * j + 1] * (p1[t] - p1[f]) + v[3 * j + 2] * (p2[t] - p2[f]);
+        out[j] = outside[j] ? whole - part : part;
+        out[count + j] = out[j] - whole;
+      }
+    }
+    for (let j = first[n]; j < count; j++) { // the constant and the two axes
+      for (let i = 0; i < n; i++) {
+        const x = v[3 * j] * rows[i][0] + v[3 * j + 1] * rows[i][1] + v[3 * j + 2] * D.c;
+        out[j] += u[i] * Math.max(x, 0);
+        out[count + j] += u[i] * Math.max(-x, 0);
+      }
     }
     return out;
   }
@@ -96,6 +137,23 @@ const Lasso = (() => {
     return row;
   }
 
+  const subtract = (a, share, b) => { for (let j = 0; j < a.length; j++) a[j] -= share * b[j]; };
+
+  /* How far lambda can fall, at most by `length`, until the correlation of a new column is as large as it. */
+  function firstEntry(c, slopes, lambda, length, tied) {
+    for (let j = 0; j < c.length; j++) {
+      if (lambda - c[j] < length * (1 - slopes[j]) && !tied.has(j)) length = (lambda - c[j]) / (1 - slopes[j]);
+      if (lambda + c[j] < length * (1 + slopes[j]) && !tied.has(j)) length = (lambda + c[j]) / (1 + slopes[j]);
+    }
+    return length;
+  }
+
+  /* The factor of the columns' products, whose first rows are there. */
+  function factor(active, L) {
+    for (let k = L.length; k < active.length; k++) L.push(newRow(L, active, active[k].values));
+    return L;
+  }
+
   /* The path from the largest beta down; `extend(beta)` follows it as far as that. */
   class Path {
     constructor(points, labels) {
@@ -124,13 +182,12 @@ const Lasso = (() => {
     /* Slopes of the coefficients as lambda falls: minimize |K w|^2 / 2 - s'w over the columns whose correlation is
        +-lambda, where s_j w_j >= 0 for those whose coefficient is still 0 (Lawson and Hanson's method). */
     direction() {
-      const tie = TIE * this.first, isIn = new Set(this.active.map((a) => a.j)), tied = [];
-      for (let j = 0; j < this.c.length; j++) {
-        if (Math.abs(this.c[j]) < this.lambda - tie || isIn.has(j)) continue;
-        tied.push({ j, sign: Math.sign(this.c[j]), z: 0, ...centered(this.D, j) });
+      const { c } = this, least = this.lambda - TIE * this.first, isIn = new Set(this.active.map((a) => a.j)), tied = [];
+      for (let j = 0; j < c.length; j++) {
+        if ((c[j] < least && -c[j] < least) || isIn.has(j)) continue;
+        tied.push({ j, sign: Math.sign(c[j]), z: 0, ...centered(this.D, j) });
       }
       let inside = this.active.slice(), outside = tied, L = this.L.slice();
-      const factorize = () => { L = []; inside.forEach((a) => L.push(newRow(L, inside, a.values))); };
       let w = [...solve(L, inside.map((a) => a.sign))], u;
       for (;;) {
         u = new Float64Array(this.n);
@@ -159,35 +216,31 @@ const Lasso = (() => {
           outside.push(inside[first]);
           inside.splice(first, 1);
           w.splice(first, 1);
-          factorize();
+          L = factor(inside, L.slice(0, first));
         }
       }
-      return { inside, w, u, tied: new Set([...isIn, ...tied.map((a) => a.j)]) };
+      return { inside, w, u, L, tied: new Set([...isIn, ...tied.map((a) => a.j)]) };
     }
     step(target) {
-      const { inside, w, u, tied } = this.direction();
+      const { inside, w, u, L, tied } = this.direction();
       if (!inside.length) { this.ended = true; return; }
       let length = this.lambda - target, leaving = -1;
       inside.forEach((a, k) => { // a coefficient reaches zero
         const move = -a.z / w[k];
         if (a.z !== 0 && move > 0 && move < length) { length = move; leaving = k; }
       });
-      const slopes = products(this.D, u), { c, lambda } = this;
-      for (let j = 0; j < slopes.length; j++) { // a correlation reaches lambda
-        if (lambda - c[j] < length * (1 - slopes[j]) && !tied.has(j)) { length = (lambda - c[j]) / (1 - slopes[j]); leaving = -1; }
-        if (lambda + c[j] < length * (1 + slopes[j]) && !tied.has(j)) { length = (lambda + c[j]) / (1 + slopes[j]); leaving = -1; }
-      }
+      const slopes = products(this.D, u), { c, lambda } = this, entering = firstEntry(c, slopes, lambda, length, tied);
+      if (entering < length) [length, leaving] = [entering, -1];
       this.lambda -= length;
       this.active = inside.filter((_, k) => k !== leaving);
+      this.L = leaving < 0 ? L : factor(this.active, L.slice(0, leaving));
       this.polish();
       if (this.breakpoints.length % FRESH === 0) this.c = products(this.D, this.r);
-      else for (let j = 0; j < c.length; j++) c[j] -= length * slopes[j];
+      else subtract(c, length, slopes);
       this.remember();
     }
     /* Coefficients and residual from the equations of the active set, so that rounding does not add up. */
     polish() {
-      this.L = [];
-      this.active.forEach((a) => this.L.push(newRow(this.L, this.active, a.values)));
       const z = solve(this.L, this.active.map((a) => dot(a.values, this.y) - this.lambda * a.sign));
       this.active.forEach((a, k) => { a.z = z[k]; });
       this.r = this.y.slice();
