@@ -45,3 +45,5 @@ from .streaming.predict import predict_shards as predict_shards
 from .tables.encoder import TableEncoder as TableEncoder
 from .tables.frames import read_frame as read_frame
 from .tables.model import table_model as table_model
+
+__version__: str

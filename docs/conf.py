@@ -7,11 +7,12 @@ checks pages and links. See contributing.md.
 import re
 import subprocess
 import sys
-from importlib.metadata import version as version_of
 from itertools import zip_longest
 from pathlib import Path
 
 import matplotlib as mpl
+
+from clifford_rand import __version__
 
 mpl.use("agg")
 here = Path(__file__).parent
@@ -19,7 +20,7 @@ here = Path(__file__).parent
 project = "clifford-rand"
 author = "The clifford-rand developers"
 copyright = "The clifford-rand developers, MIT License"
-release = version = version_of("clifford-rand")
+release = version = __version__
 
 extensions = [
     "sphinx.ext.autodoc",
