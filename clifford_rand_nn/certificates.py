@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 
 from clifford_rand._checks import as_array, as_real, check_array, check_positive, describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import html_table
 from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.loss import Loss
@@ -35,8 +36,46 @@ def proved(primal: float, bound: DualBound, balanced: bool) -> dict[str, Any]:
     return {"primal": primal, "dual": dual, "relative_gap": stated_gap(primal, dual), "dual_point": theta}
 
 
-@dataclass(frozen=True, eq=False)
-class Certificate:
+class Statement:
+    """How a certificate is shown: one line, and a table in a notebook."""
+
+    primal: float
+    dual: float
+    relative_gap: float
+    scope: str
+    beta: float
+    loss: str
+
+    @property
+    def sentence(self) -> str:
+        """What is proved of the training, and that it is no more."""
+        within = "at" if self.relative_gap == 0 else f"within {self.relative_gap:.1e} (relative) of"
+        scope = self.scope.removeprefix("over ")
+        return (
+            f"the training objective {self.primal:.6g} is proved to be {within} its optimum over {scope}; "
+            "this says nothing about new rows"
+        )
+
+    def __str__(self) -> str:
+        values = f"primal {self.primal:.8g}, dual {self.dual:.8g}"
+        return f"within {self.relative_gap:.1e} of the optimum, {self.scope} ({values})"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self})"
+
+    def _repr_html_(self) -> str:
+        values = {
+            "relative gap": f"{self.relative_gap:.1e}",
+            "training objective": f"{self.primal:.8g}",
+            "lower bound": f"{self.dual:.8g}",
+            "over": self.scope.removeprefix("over "),
+            "loss, beta": f"{self.loss}, {self.beta:.4g}",
+        }
+        return html_table(list(values.items()), note=self.sentence)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate(Statement):
     r"""A proved statement: the objective is within ``relative_gap`` of the optimum over the family named by ``scope``.
 
     ``dual`` is the dual value of the feasible point ``dual_point``: no network of that family has a smaller objective.
@@ -242,13 +281,6 @@ class Certificate:
         if not np.isin(y, self.classes).all():
             raise fail("y", owner, "made of the training classes", describe("another label"))
         return encode_labels(np.searchsorted(self.classes, y), len(self.classes), _loss_of(self))[0]
-
-    def __str__(self) -> str:
-        values = f"primal {self.primal:.8g}, dual {self.dual:.8g}"
-        return f"within {self.relative_gap:.1e} of the optimum, {self.scope} ({values})"
-
-    def __repr__(self) -> str:
-        return f"Certificate({self})"
 
 
 def _bound(certificate: Certificate, X: Any, targets: Array, weights: Array) -> DualBound:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import Standardization
@@ -20,6 +21,7 @@ from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.sparse_rows import row_lengths, with_feature
 
 
+@short_repr
 class GatedClaim(NamedTuple):
     """A gated network against everything on the same gates, gate by gate from the coefficients.
 

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_array, describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import short_repr
 
 _ON_PLANE = 1e-8  # of |x|_max |v|_1 + |b|: elimination puts spanning rows within some 1e-13 of their hyperplane
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Neurons:
     r"""m neurons :math:`x \mapsto (x^Tv_j + b_j)_+`, the atoms of a dictionary: directions (d, m) and offsets (m,).
@@ -97,6 +99,7 @@ class Neurons:
         return Neurons(np.ascontiguousarray(self.directions[:, index]), self.offsets[index], self.rows[index])
 
 
+@short_repr
 class _Sum(NamedTuple):
     neurons: Neurons
     values: Array

@@ -14,7 +14,7 @@ from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.model_file import damage_as_error
 from clifford_rand_nn.reporting.facts import Comparison, Facts
 from clifford_rand_nn.reporting.figures import score_table
-from clifford_rand_nn.reporting.selection import Choice, choices, describe_model, loo_line, proof_dict, prove
+from clifford_rand_nn.reporting.selection import Choice, choices, describe_model, loo_line, proof_dict
 from clifford_rand_nn.tables.column_types import KINDS
 
 _SHOWN = 12  # names in one line
@@ -62,7 +62,7 @@ def model_pairs(model: Any, most_classes: int) -> list[tuple[str, str]]:
     """Return the classes of a model, its out-of-sample score, beta and certificate."""
     labels = [str(label) for label in getattr(model, "classes_", ())]
     classes = [("classes", f"{len(labels)}: {some_of(labels, most_classes)}")] if labels else []
-    return [*classes, *loo_line(model), ("beta", f"{model.beta_:.3g}"), ("certificate", prove(model))]
+    return [*classes, *loo_line(model), ("beta", f"{model.beta_:.3g}"), ("certificate", model.certificate_.sentence)]
 
 
 def _plain(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> dict[str, Any]:

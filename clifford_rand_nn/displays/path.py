@@ -9,6 +9,7 @@ from sklearn.base import is_classifier
 
 from clifford_rand._checks import as_array, as_real, as_rows, describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.registry import as_loss, encode_labels, encode_marks, split_weights
 from clifford_rand_nn.displays.style import FIRST, GREY, SECOND, axes_of, encoded, network_of, places_of
 from clifford_rand_nn.estimators.cv import BetaCV
@@ -24,6 +25,7 @@ _MOST = 1000  # rows that leave-one-out is done again on: a decomposition of so 
 _BETAS = 40
 
 
+@short_repr
 @dataclass(eq=False)
 class RegularizationPathDisplay:
     """Curves against beta, the regularization strength.

@@ -19,6 +19,7 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.displays.style import MARKERS, PALETTE, Planes, axes_of, encoded, literal, planes_of, segments
 from clifford_rand_nn.estimators.rows import refused_by_scikit_learn, training_labels
 
@@ -28,6 +29,7 @@ _MARGIN = 0.06
 _TRIED, _STRAIGHT = 4, 1e-9  # points along each side where planes behind steps are tried, of the largest value there
 
 
+@short_repr
 @dataclass(eq=False, kw_only=True)
 class DecisionRegionsDisplay:
     r"""Predictions of a classifier on a grid over two columns, the rows, and the hyperplanes of its neurons.

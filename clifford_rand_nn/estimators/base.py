@@ -18,6 +18,7 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import as_table
 from clifford_rand_nn.arrangements.enumeration import deadline
 from clifford_rand_nn.certificates import Certificate, proved
 from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
@@ -103,7 +104,8 @@ class ConvexNetwork(RescaledFit):
         self.candidates_, held_out = None, None
         task = self._settled(self._with_feature(task))
         if isinstance(self.beta, str):
-            self.beta_, self.candidates_, settings, held_out = chosen_beta(self, task)
+            self.beta_, scores, settings, held_out = chosen_beta(self, task)
+            self.candidates_ = as_table(scores)
             for name, value in settings.items():
                 setattr(self, name, value)
         else:

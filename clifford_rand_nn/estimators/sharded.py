@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._checks import as_generator, describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import as_table
 from clifford_rand_nn.claims import GatedClaim
 from clifford_rand_nn.datafits.registry import as_loss, normalized
 from clifford_rand_nn.estimators.held_out import BetaScore, DeferredCalibration, HeldOut, chosen_beta
@@ -126,7 +127,7 @@ class ShardedGatedReLU(ShardPlanning):
                     state = moved(progress.best)
                 trained = train(progress, state)
             there.beta_ = progress.beta
-            there.candidates_ = progress.scores or scores
+            there.candidates_ = as_table(progress.scores or scores)
             for name in ("beta_", "candidates_", "loss_", "classes_"):
                 if hasattr(there, name):
                     setattr(model, name, getattr(there, name))

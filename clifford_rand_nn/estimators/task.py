@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import as_table
 from clifford_rand_nn.claims import Claim, GatedClaim, NetworkClaim
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.loss import Loss
@@ -115,14 +116,17 @@ class RescaledFit(Parameters):
         self.bias_feature_ = drawn.back(scaled.bias_feature_)
         back, squared, owner = drawn.inverse(), self.penalty == "ridge", type(self).__name__
         self.beta_ = back.beta(scaled.beta_, squared, owner)
-        self.candidates_ = scaled.candidates_ and [
-            score._replace(
-                beta=back.beta(score.beta, squared, owner),
-                loss=units.square(score.loss),
-                error=units.square(score.error),
-            )
-            for score in scaled.candidates_
-        ]
+        self.candidates_ = as_table(
+            scaled.candidates_
+            and [
+                score._replace(
+                    beta=back.beta(score.beta, squared, owner),
+                    loss=units.square(score.loss),
+                    error=units.square(score.error),
+                )
+                for score in scaled.candidates_
+            ]
+        )
         for name, value in vars(scaled).items():
             if (
                 not name.endswith("_")

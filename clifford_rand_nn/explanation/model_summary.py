@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import as_table, short_repr, text_html, text_repr
 from clifford_rand_nn._words import printable_lines
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.explanation.context import Context
@@ -26,6 +27,7 @@ _AT = 1000  # rows, at most, that shares are taken over
 _DIRECTIONS = 3
 
 
+@short_repr
 class Neuron(NamedTuple):
     r"""A neuron of a finite network.
 
@@ -59,6 +61,7 @@ class Neuron(NamedTuple):
     size: float
 
 
+@short_repr
 class InfluentialRow(NamedTuple):
     """A training row by its influence: its mean share by size in the outputs of rows.
 
@@ -80,6 +83,7 @@ class InfluentialRow(NamedTuple):
     weights: Array
 
 
+@short_repr
 class Direction(NamedTuple):
     """A combination of columns along which a network with learned gates changes.
 
@@ -134,7 +138,10 @@ class ModelExplanation:
         return printable_lines(model_text(self))
 
     def __repr__(self) -> str:
-        return f"<ModelExplanation of {type(self.context.estimator).__name__}; print it>"
+        return text_repr(str(self))
+
+    def _repr_html_(self) -> str:
+        return text_html(str(self))
 
     def to_dict(self, top: int | None = None) -> dict[str, Any]:
         """Return everything as plain values; of rows and neurons the ``top`` largest."""
@@ -164,10 +171,10 @@ class ModelExplanation:
 def explain_model(context: Context, repeats: int, random_state: Any) -> ModelExplanation:
     """Return what a model is made of."""
     return ModelExplanation(
-        columns=importances(context, repeats, random_state),
-        neurons=_neurons(context),
-        rows=_rows(context),
-        directions=_directions(context),
+        columns=as_table(importances(context, repeats, random_state)),
+        neurons=as_table(_neurons(context)),
+        rows=as_table(_rows(context)),
+        directions=as_table(_directions(context)),
         context=context,
     )
 

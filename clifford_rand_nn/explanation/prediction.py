@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import text_html, text_repr
 from clifford_rand_nn._words import printable_lines
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.explanation.context import Context, cell
@@ -150,7 +151,10 @@ class PredictionExplanation:
         return printable_lines(prediction_text(self))
 
     def __repr__(self) -> str:
-        return f"<PredictionExplanation of {len(self)} rows, {len(self.column_names)} columns; print it>"
+        return text_repr(str(self))
+
+    def _repr_html_(self) -> str:
+        return text_html(str(self))
 
     def to_dict(self, top: int | None = None) -> list[dict[str, Any]]:
         """Return what is known of each row as plain values; of rows of training and neurons the ``top`` largest."""

@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 
 from clifford_rand._checks import as_array, as_real, check_array, describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.sparse_rows import as_rows_or_csr
 
@@ -210,6 +211,7 @@ def with_mirror_images(gates: Gates) -> Gates:
     )
 
 
+@short_repr
 class ActivationPatterns(NamedTuple):
     """Distinct patterns (n, P) bool, one per column, and the gate (of P) that makes each."""
 

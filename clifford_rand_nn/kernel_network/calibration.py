@@ -9,6 +9,7 @@ from scipy.special import log_softmax
 
 from clifford_rand._checks import as_array, as_real, check_array, check_integer, check_number, describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.functions import solve
 from clifford_rand_nn.datafits.registry import normalized
 from clifford_rand_nn.export.program import Value, apply, clipped, constant, maximum, softplus, where
@@ -29,6 +30,7 @@ _DONE = 1e-12  # decrement of Newton's method, in units of a row's loss
 _SHORTEST = 1e-6  # step, as a share of Newton's, that is still tried
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Calibration:
     r"""Probabilities of outputs f (n, C), one column for each class.

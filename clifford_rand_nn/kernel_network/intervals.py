@@ -11,6 +11,7 @@ from clifford_rand._blas import blas_threads
 from clifford_rand._checks import as_real, check_array, check_number, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.registry import normalized
 from clifford_rand_nn.export.program import Value, apply, constant, matmul_t, maximum
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, StatedKernel
@@ -93,6 +94,7 @@ _SHARES = (0.0, 0.3, 1.0, 3.0, 10.0)  # of the variance that are tried
 _TINY = np.finfo(np.float64).tiny
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Intervals:
     r"""Conformal intervals :math:`f(x)\pm q\,\sigma(x)`, :math:`\sigma^2 = 1+\kappa v(x)/\bar v`, for each target.

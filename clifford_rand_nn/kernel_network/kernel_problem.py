@@ -11,6 +11,7 @@ from clifford_rand._blas import blas_threads
 from clifford_rand._checks import as_real, check_array, check_number, describe, fail
 from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.export.program import Value, apply, constant, inverse_lengths, matmul_t, where
 from clifford_rand_nn.kernel_network.arccos import SAME, arc_of_rows
@@ -149,6 +150,7 @@ class StatedKernel(NamedTuple):
     gram: Value
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class GateKernel:
     r"""The gate distribution, and the kernel of a gated network with all of them.

@@ -80,6 +80,10 @@ class KernelNetwork(Exported):
         for name in ("mean", "rate"):
             check_array(getattr(self.standard, name), f"standard.{name}", owner, (self.d,))
 
+    def __repr__(self) -> str:
+        shape = f"d={self.d}, rows={len(self.rows)}, outputs={len(self.intercept)}"
+        return f"KernelNetwork({shape}, standard={type(self.standard).__name__}, kernel={self.kernel!r})"
+
     @property
     def d(self) -> int:
         """Number of columns."""

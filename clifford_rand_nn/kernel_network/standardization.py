@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, issparse
 from clifford_rand._checks import check_fits
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.export.program import Value, apply, clipped, constant, maximum, roots
 from clifford_rand_nn.sparse_rows import WIDE
 
@@ -19,6 +20,7 @@ _FAR = 1e140  # deviations: of rows that are nothing like those of training, who
 _SOFT = 3.0  # deviations, where "soft" turns from a line to a bound, as RealMLP does (Holzmüller et al., NeurIPS 2024)
 
 
+@short_repr
 class Standardization(NamedTuple):
     r"""Rows less their mean, in units of a deviation: :math:`x\mapsto (x-\mathrm{mean})\circ\mathrm{rate}`.
 
@@ -171,6 +173,7 @@ class _Parts(NamedTuple):
         return np.asarray(out)
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class RowSpan:
     r"""Standardized rows in an orthonormal basis of the span of the m training rows, and how far they are from it.

@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 from clifford_rand._checks import as_real, check_bool, check_size, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from clifford_rand_nn.datafits.functions import library
 from clifford_rand_nn.problems.coordinates import CsrRows, same_problem_rows
@@ -34,6 +35,7 @@ class Point(NamedTuple):
     c: Array
 
 
+@short_repr
 class Coefficients(NamedTuple):
     """Coefficients of predictions, outputs first: coef (C, P, d), gate_intercept (C, P), intercept (C,)."""
 

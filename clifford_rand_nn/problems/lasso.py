@@ -7,10 +7,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_size, describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from clifford_rand_nn.problems.duality import DualBound, TargetOptions, TrainingProblem, constant_columns, dual_bound
 
 
+@short_repr
 class Weights(NamedTuple):
     """A sparse solution: the columns in use (m,), their weights (m, C), the intercept (C,)."""
 

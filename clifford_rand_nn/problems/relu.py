@@ -10,6 +10,7 @@ from scipy.optimize import nnls
 from clifford_rand._checks import as_rows, check_bool, check_choice, check_size, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import reach_of_rows
@@ -89,6 +90,7 @@ def moved_inside(rows: Array, signs: Array, V: Array, margin: Array) -> Array:
     return V
 
 
+@short_repr
 class ReLUCoefficients(NamedTuple):
     """Units of both signs, outputs first: coef_plus and coef_minus (C, P, d), biases (C, P), intercept (C,)."""
 

@@ -28,7 +28,6 @@ from clifford_rand_nn.reporting.selection import (
     describe_model,
     interval_text,
     problem_lines,
-    prove,
     solver_text,
 )
 from clifford_rand_nn.scores import Scores, confusion, score_classes, score_numbers
@@ -87,7 +86,7 @@ def collect_facts(
         test=tested,
         train=_scores(model, rows.y, model.predict(rows.X), rows.weights, classes),
         proof=Proof(
-            prove(model), proof.primal, proof.dual, proof.relative_gap, proof.scope, proof.loss, proof.beta, converged
+            proof.sentence, proof.primal, proof.dual, proof.relative_gap, proof.scope, proof.loss, proof.beta, converged
         ),
         solver=solver_text(model),
         seconds=seconds,

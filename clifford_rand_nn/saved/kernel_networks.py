@@ -5,6 +5,7 @@ from typing import Any, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand_nn._display import as_table
 from clifford_rand_nn._records import Arrays, agree, checked, number, plain, record_of, text, values_of, whole
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import KernelClaim, NetworkClaim
@@ -109,8 +110,8 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
     n_rows = whole(meta["n_rows"], 1) if is_sharded else len(arrays["dual_point"] if weights is None else weights)
     loss = text(meta["certificate"]["loss"])
     state |= {"beta_": number(meta["beta"]), "loo_score_": number(meta["loo_score"]), "reason_": text(meta["reason"])}
-    state["candidates_"] = [record_of(Candidate, values) for values in meta["candidates"]]
-    state |= {"history_": _read_history(arrays.get("history")), "status_": None}
+    state["candidates_"] = as_table([record_of(Candidate, values) for values in meta["candidates"]])
+    state |= {"history_": as_table(_read_history(arrays.get("history"))), "status_": None}
     rows = state["network_rows_"] = arrays.get("network_rows")
     agree(rows is None or (len(rows) == n and _within(rows, n_rows)), "the rows of the network")
     left_out = state["left_out_"] = arrays.get("left_out")
@@ -174,7 +175,10 @@ def _read_network(arrays: Arrays, meta: dict[str, Any], d: int) -> tuple[KernelC
         feature = None if values["feature"] is None else number(values["feature"])
         claim = read_neurons(arrays, values["family"], d, feature)
         agree(claim.standard is not None, "the standardization is missing")
-        state |= {"network_": claim.network_on_rows(), "path_": [record_of(NeuronScore, v) for v in values["path"]]}
+        state |= {
+            "network_": claim.network_on_rows(),
+            "path_": as_table([record_of(NeuronScore, v) for v in values["path"]]),
+        }
         if "selection" in values:
             state["_selection"] = {name: checked(hint, values["selection"][name]) for name, hint in _SELECTION.items()}
         if "spanning_rows" in values:

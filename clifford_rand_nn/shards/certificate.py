@@ -7,6 +7,7 @@ import numpy as np
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn.certificates import Statement
 from clifford_rand_nn.claims import GatedClaim, KernelClaim
 from clifford_rand_nn.kernel_network.landmarks.judge import SpanProblem, judge
 from clifford_rand_nn.kernel_network.landmarks.span import LandmarkRows, LandmarkSpan
@@ -30,8 +31,8 @@ class Values(NamedTuple):
     weight: float
 
 
-@dataclass(frozen=True, eq=False)
-class ShardCertificate:
+@dataclass(frozen=True, eq=False, repr=False)
+class ShardCertificate(Statement):
     r"""A proved statement: the objective is within ``relative_gap`` of the optimum over the family named by ``scope``.
 
     The dual point, a number for each row and output, is not stored. It is ``scale`` times the residual
@@ -138,13 +139,6 @@ class ShardCertificate:
         norms = self.scale * np.sqrt(np.einsum("dpc,dpc->p", judged.gradient, judged.gradient))
         dual = judged.bound(self.scale, float(judged.duals[0]), norms, self.beta, claim.squared, self.fit_intercept)
         return Values(primal, dual, float(zero) / self.n, float(rows))
-
-    def __str__(self) -> str:
-        values = f"primal {self.primal:.8g}, dual {self.dual:.8g}"
-        return f"within {self.relative_gap:.1e} of the optimum, {self.scope} ({values})"
-
-    def __repr__(self) -> str:
-        return f"ShardCertificate({self})"
 
 
 def network_of(claim: GatedClaim) -> Network:

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import check_choice, check_integer, check_number, describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import as_table
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.registry import split_weights
@@ -232,7 +233,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
             choices = SparseNetworkChoices(gates, self.n_neurons, beta, classes is not None, *limits)
             trained = train_sparse_network(problem, choices)
             proved, compared = trained.proved, None
-            self.network_, self.path_ = proved.claim.network_on_rows(), trained.path
+            self.network_, self.path_ = proved.claim.network_on_rows(), as_table(trained.path)
             if gates == "cross":
                 places = self._places[unique.first]
                 self.spanning_rows_ = [places[rows[rows < len(unique)]] for rows in trained.rows]
@@ -248,8 +249,8 @@ class BaseConvexNetwork(NetworkFit, Parameters):
             if trained.selection is not trained.proved:
                 self.selection_certificate_ = unique.certificate(trained.selection, classes, self._sample_weight)
         raised = self.certificate_.primal - proved.primal
-        self.history_ = tuple(_raised(row, raised) for row in trained.history)
-        self.beta_, self.candidates_ = trained.beta, trained.candidates
+        self.history_ = as_table(tuple(_raised(row, raised) for row in trained.history))
+        self.beta_, self.candidates_ = trained.beta, as_table(trained.candidates)
         self.rounds_, self.metric_, self.reason_ = trained.rounds, trained.metric, trained.reason
         self.status_ = trained.status
         weights = np.ones(len(unique)) if problem.weights is None else problem.weights

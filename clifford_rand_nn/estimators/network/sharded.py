@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 
 from clifford_rand._checks import fail
+from clifford_rand_nn._display import as_table
 from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.datafits.registry import as_loss, labels_of
 from clifford_rand_nn.estimators.parameters import tell
@@ -157,11 +158,12 @@ def _network_attributes(trained: Trained, targets: Targets, n: int, n_rows: int)
         n_rows=n_rows,
         fit_intercept=True,
     )
-    names = ("beta", "candidates", "reason", "rounds", "metric", "status")
+    names = ("beta", "reason", "rounds", "metric", "status")
     return {f"{name}_": getattr(trained, name) for name in names} | {
         "network_": network,
+        "candidates_": as_table(trained.candidates),
         "network_rows_": trained.rows,
-        "history_": tuple(row._replace(objective=units.square(row.objective)) for row in trained.history),
+        "history_": as_table(tuple(row._replace(objective=units.square(row.objective)) for row in trained.history)),
         "certificate_": proof,
         **dict.fromkeys(("path_", "spanning_rows_", "selection_certificate_")),
     }

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import as_rows, check_array, check_choice, check_integer, check_positive, describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.registry import labels_of
 from clifford_rand_nn.kernel_network.candidates import Problem, of_each, varying
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
@@ -41,6 +42,7 @@ class Trial(NamedTuple):
     factor: float  # of beta, the best of a few
 
 
+@short_repr
 class Fold(NamedTuple):
     """Gates that some rows have not seen."""
 
@@ -49,6 +51,7 @@ class Fold(NamedTuple):
     unseen: NDArray[np.intp]  # (m,), rows that they have not seen, nor copies of these, nor rows of their groups
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class MetricSelection:
     """The selected number of iterations, with the comparison.
