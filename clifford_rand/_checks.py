@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, TypeGuard, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
+from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.errors import ArgumentError
 
 _Choice = TypeVar("_Choice")

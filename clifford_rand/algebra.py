@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
 
 from clifford_rand._checks import as_generator, check_dtype, check_shape, describe, fail
 from clifford_rand._threads import cached_property
+from clifford_rand._typing import ArrayLike, DTypeLike
 from clifford_rand.basis import layout
 from clifford_rand.basis.arrays import Tensor, as_tensor, is_tensor
 from clifford_rand.basis.coefficients import FLOATS, as_coefficients

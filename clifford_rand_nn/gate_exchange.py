@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import check_choice, check_instance, check_integer, check_positive, fail
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, activation_patterns
 from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.pricing.gate_candidates import GatePrices, climbed, price_gates, removal_costs

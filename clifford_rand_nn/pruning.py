@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_bool, check_choice, describe, fail
+from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.gates.hyperplanes import distinct_columns
 from clifford_rand_nn.networks import TwoLayerNetwork

@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_array, describe, fail
+from clifford_rand._typing import ArrayLike, NDArray
 
 INT = np.dtype(np.int64)
 MOST = 2**63 - 1

@@ -8,7 +8,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+
+from clifford_rand._typing import DTypeLike, NDArray
 
 
 def apart(array: NDArray[Any]) -> NDArray[Any]:

@@ -4,10 +4,9 @@ import math
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import check_choice, check_tolerance, describe, fail
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.blades.blade import Blade
 from clifford_rand.blades.blocks import Combined, FactoredRows, Rows, Sparse, Stacked, rows_of, written
 from clifford_rand.blades.rows import log_det_triangular, relative

@@ -3,10 +3,9 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import check_choice, check_tolerance, describe, fail
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.blades.gram import is_euclidean, lowered
 from clifford_rand.blades.products import Products
 from clifford_rand.blades.rows import Frame, broadcast, check_rows, default_rtol, frame_of, relative, scaled_rows

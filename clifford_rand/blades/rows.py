@@ -4,10 +4,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_tolerance, describe, fail
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike, NDArray
 
 LN2 = float(np.log(2.0))
 _TAME = 16  # rows of peak 2^-16 to 2^16 need no scale: their products are far from the ends of float64

@@ -6,10 +6,10 @@ from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_tolerance, describe, extremes, fail
 from clifford_rand._threads import cached_property
+from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import read_only
 from clifford_rand.blades.gram import check_metric

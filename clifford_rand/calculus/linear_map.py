@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import check_dtype, check_instance, check_integer, check_tolerance, describe, fail
+from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import as_coefficients, exact_quotient, is_scalar, read_only
 from clifford_rand.calculus import matrices, properties

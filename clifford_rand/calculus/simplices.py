@@ -7,7 +7,6 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import (
     as_array,
@@ -19,6 +18,7 @@ from clifford_rand._checks import (
     describe,
     fail,
 )
+from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import is_scalar
 from clifford_rand.multivector.multivector import Multivector

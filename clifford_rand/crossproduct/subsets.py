@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import (
     as_real,
@@ -17,6 +16,7 @@ from clifford_rand._checks import (
     fail,
     quantity,
 )
+from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.crossproduct.exact import CrossProduct, checked_subsets
 from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors
 from clifford_rand.crossproduct.scaled import to_direction, to_value, unit_scaled

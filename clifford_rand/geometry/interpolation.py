@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_bool, describe, fail
+from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.basis.arrays import is_tensor
 from clifford_rand.geometry.coordinates import as_multivector, check_same_algebra
 

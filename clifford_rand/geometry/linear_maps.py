@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_array, check_bool, check_instance, check_tolerance, describe, fail, one_batch
-from clifford_rand._typing import MV
+from clifford_rand._typing import MV, ArrayLike, NDArray
 from clifford_rand.basis.coefficients import INT, as_coefficients, in_integers, largest
 from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_grades, keys_of_masks
 from clifford_rand.basis.rules import bits_of, is_odd_swap

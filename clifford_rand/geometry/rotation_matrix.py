@@ -3,9 +3,9 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_tolerance, describe, fail
+from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.geometry.coordinates import LEAST
 
 RTOL = 1e-6  # how far FᵀF may be from 1: a matrix that was printed with seven digits is still a rotation

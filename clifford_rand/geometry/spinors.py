@@ -4,10 +4,9 @@ from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_array, check_choice, check_tolerance, describe, fail
-from clifford_rand._typing import MV
+from clifford_rand._typing import MV, ArrayLike, NDArray
 from clifford_rand.basis.keys import check_size, dense_keys
 from clifford_rand.functions.scaling import as_inexact
 from clifford_rand.kernels.representation import from_matrices, representation_of, to_matrices

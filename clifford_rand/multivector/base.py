@@ -13,9 +13,9 @@ from types import FunctionType
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import check_instance, describe, fail
+from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.basis import layout
 from clifford_rand.basis.arrays import as_tensor, is_tensor
 from clifford_rand.basis.coefficients import INT, as_coefficients, is_scalar, read_only

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from clifford_rand._checks import check_broadcast, check_dtype, check_instance, describe, fail
-from clifford_rand._typing import MV
+from clifford_rand._typing import MV, DTypeLike, NDArray
 from clifford_rand.basis import layout
 from clifford_rand.basis.coefficients import INT, as_coefficients, common_dtype
 from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_masks, union

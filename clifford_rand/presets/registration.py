@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import (
     as_real,
@@ -15,6 +14,7 @@ from clifford_rand._checks import (
     fail,
     one_batch,
 )
+from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.geometry.rotation_matrix import Moments, moments, nearest_rotation, rotor_of
 from clifford_rand.multivector.multivector import Multivector

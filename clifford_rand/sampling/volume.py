@@ -3,10 +3,9 @@
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_generator, check_choice, check_fits, check_integer, describe, fail
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.errors import ArgumentError
 from clifford_rand.sketch.leverage import check_rank_rtol, check_rows, scaled_rows
 

@@ -4,9 +4,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_generator, as_real, check_integer, check_number, describe, fail
+from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.crossproduct.paths import check_rtol
 from clifford_rand.sketch.base import Sketch, redraws
 from clifford_rand.sketch.dense import GaussianSketch

@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from clifford_rand._checks import (
@@ -17,7 +16,7 @@ from clifford_rand._checks import (
     describe,
     fail,
 )
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.crossproduct.paths import check_rtol
 from clifford_rand.crossproduct.scaled import unit_scaled
 from clifford_rand.sketch.base import (

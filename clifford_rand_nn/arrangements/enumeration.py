@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_rows, check_choice, check_integer, describe, fail
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.arrangements.chambers import distinct, half_of_the_chambers, reduce_rows
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, activation_patterns, as_gates
 from clifford_rand_nn.gates.sampling import METHODS

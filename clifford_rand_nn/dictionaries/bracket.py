@@ -1,11 +1,10 @@
 """Distance of the finite dictionary of unit l2 cross products from the optimum, at most."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
 from clifford_rand._checks import as_real, check_squares, describe, fail
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn.arrangements.enumeration import exhaustive_gates
 from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import (
     as_generator,
@@ -18,7 +17,7 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._threads import cached_property
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.crossproduct.subsets import subsets_of_ranks
 from clifford_rand_nn.dictionaries.subsets import (
     Draw,

@@ -3,7 +3,6 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibrationDisplay as _CalibrationDisplay
 from sklearn.model_selection import LearningCurveDisplay as _LearningCurveDisplay
@@ -20,6 +19,7 @@ from clifford_rand._checks import (
     fail,
     refuse_unreal,
 )
+from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand_nn.datafits.registry import split_weights
 from clifford_rand_nn.displays.style import FIRST, SECOND, axes_of, literal, network_of, places_of
 from clifford_rand_nn.estimators.folds import group_numbers

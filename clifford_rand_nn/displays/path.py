@@ -4,11 +4,10 @@ from dataclasses import dataclass, field
 from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 
 from clifford_rand._checks import as_array, as_real, as_rows, describe, fail
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.registry import as_loss, encode_labels, encode_marks, split_weights
 from clifford_rand_nn.displays.style import FIRST, GREY, SECOND, axes_of, encoded, network_of, places_of

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_regressor
 
 from clifford_rand._checks import (
@@ -18,7 +17,7 @@ from clifford_rand._checks import (
     describe,
     fail,
 )
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.displays.style import MARKERS, PALETTE, Planes, axes_of, encoded, literal, planes_of, segments
 from clifford_rand_nn.estimators.rows import refused_by_scikit_learn, training_labels

@@ -8,7 +8,6 @@ from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, TruncatedSVD
@@ -25,7 +24,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.export.program import Value, apply, beside, constant, maximum, where
 
 Places = NDArray[np.intp]

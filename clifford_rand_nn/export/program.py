@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._typing import ArrayLike, NDArray
 
 # Of arcsin(s)/s by rising powers of z = s² ≤ 1/4: interpolation in the Chebyshev points of [0, 1/4], error 2e-17.
 ARCSINE = (

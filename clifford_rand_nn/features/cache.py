@@ -8,9 +8,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.errors import ArgumentError
 
 _FORMAT = 2  # of the file: version 1 had no checksums; they are added when one is opened

@@ -7,9 +7,9 @@ from types import FrameType
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_integer, describe, fail
+from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand_nn.features.cache import FeatureCache, content_hash
 from clifford_rand_nn.solvers.interrupts import Interrupts
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from clifford_rand._checks import as_array, as_real, check_array, describe, fail
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.sparse_rows import as_rows_or_csr

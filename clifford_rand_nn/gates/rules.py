@@ -4,11 +4,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from clifford_rand._checks import as_real, describe, fail
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.crossproduct.exact import cross_log, cross_simplex
 from clifford_rand.sampling.volume import volume_sample
 from clifford_rand.sketch.leverage import leverage_scores

@@ -5,10 +5,10 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import hstack, issparse
 
 from clifford_rand._checks import as_generator, check_choice, check_fits, check_integer, check_squares, describe, fail
+from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.sketch.base import Sketch
 from clifford_rand.sketch.dense import SRHT, GaussianSketch
 from clifford_rand.sketch.products import is_deficient

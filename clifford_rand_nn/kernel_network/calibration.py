@@ -4,11 +4,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 
 from clifford_rand._checks import as_array, as_real, check_array, check_integer, check_number, describe, fail
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.functions import solve
 from clifford_rand_nn.datafits.registry import normalized

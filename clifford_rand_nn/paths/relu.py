@@ -5,10 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from clifford_rand._checks import as_rows, check_bool, check_choice, check_size
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn.arrangements.enumeration import chosen_patterns, deadline
 from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.datafits.registry import as_loss, make_datafit

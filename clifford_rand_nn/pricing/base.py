@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from clifford_rand._checks import as_real, as_rows, check_integer, describe, fail
 from clifford_rand._threads import cached_property
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn.dictionaries.subsets import distinct
 from clifford_rand_nn.neurons import Neurons
 

@@ -5,10 +5,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import check_bool, check_positive, describe, fail
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.functions import library
 from clifford_rand_nn.datafits.loss import Loss

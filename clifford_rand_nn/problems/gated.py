@@ -4,12 +4,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from clifford_rand._checks import as_real, check_bool, check_size, describe, fail
 from clifford_rand._threads import cached_property
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from clifford_rand_nn.datafits.functions import library

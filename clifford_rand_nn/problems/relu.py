@@ -4,12 +4,11 @@ from functools import partial
 from typing import NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls
 
 from clifford_rand._checks import as_rows, check_bool, check_choice, check_size, describe, fail
 from clifford_rand._threads import cached_property
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons

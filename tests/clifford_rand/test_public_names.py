@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import clifford_rand as cr
+import clifford_rand_nn as nn
 from clifford_rand.calculus.operators import DifferentialOperator
 from clifford_rand.multivector.base import INTERNAL, BladeAttributes
 from clifford_rand.presets import cga, pga, sta
@@ -53,3 +54,24 @@ def test_every_name_stands_where_it_is_looked_for(place):
     text = "\n".join(file.read_text(encoding="utf-8") for file in files if file != Path(__file__))
     known = set(re.findall(r"[A-Za-z_]\w*", text)) | (RECORDS if place == "tests" else set())
     assert [where for where, name, _ in public_names() if name not in known] == []
+
+
+@pytest.mark.parametrize("module", [cr, nn, cga, pga, sta], ids=lambda module: module.__name__)
+def test_signatures_name_what_numpy_takes_instead_of_expanding_it(module):
+    texts = []
+    for name in dir(module):
+        try:
+            value = getattr(module, name)
+        except cr.MissingDependencyError:
+            continue
+        if inspect.isclass(value) and issubclass(value, Exception):
+            continue  # Python has no signatures of some
+        held = (
+            [member for part, member in inspect.getmembers(value) if part[0] != "_"] if inspect.isclass(value) else []
+        )
+        for one in [value, *held] if name[0] != "_" else []:
+            if callable(one) and getattr(one, "__module__", "").startswith("clifford_rand"):
+                texts.append(str(inspect.signature(one)))
+    assert len(texts) > 20
+    assert any("numpy.typing.ArrayLike" in text for text in texts)
+    assert [text for text in texts if "numpy._typing" in text] == []

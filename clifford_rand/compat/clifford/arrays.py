@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import fail
+from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.compat.clifford.io import write_ga_file
 from clifford_rand.compat.clifford.multivector import EPS, MultiVector
 

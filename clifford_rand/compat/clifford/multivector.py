@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand._typing import ArrayLike, DTypeLike, NDArray
 from clifford_rand.basis import layout as memory
 from clifford_rand.basis.coefficients import as_coefficients, read_only
 from clifford_rand.basis.keys import Keys, dense_keys

@@ -6,9 +6,9 @@ A blade counts as flat where X ∧ n_∞ is at most ``rtol`` times X, by their l
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import check_bool, check_dtype, check_tolerance, describe, fail
+from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import blade_of, coordinates_of, halved, largest, of_algebra, tolerance, unit_scale

@@ -6,9 +6,9 @@ Everywhere M >> point(x) = point(F x + t), F the rotation and t the translation:
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, describe, fail, one_batch
+from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades, keys_of_masks
 from clifford_rand.geometry.rotation_matrix import rotation_of, rotor_of

@@ -3,9 +3,9 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_integer, check_number, describe, fail, one_batch
+from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import lengths, of_algebra, with_floats

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import (
     as_real,
@@ -17,7 +16,7 @@ from clifford_rand._checks import (
     machine_memory,
     quantity,
 )
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.landmarks.span import Workload, spread_rows
 from clifford_rand_nn.kernel_network.large_n.cholesky_fit import by_factor, factor_bytes

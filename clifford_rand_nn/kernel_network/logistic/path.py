@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from clifford_rand._checks import as_array, describe, fail
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.kernel_network.kernel_problem import KernelMatrix, KernelProblem
 from clifford_rand_nn.kernel_network.logistic.approximate_leave_one_out import Groups, InverseBlocks, left_out

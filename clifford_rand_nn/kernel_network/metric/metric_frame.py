@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.linalg import cholesky
-from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_solve
 from scipy.linalg.blas import dsymm
 from scipy.linalg.lapack import dpotri, dpstrf
 
 from clifford_rand._checks import as_real, as_rows, check_array, check_choice, check_positive, describe, fail
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.kernel_network.arccos import slope_factors
 from clifford_rand_nn.kernel_network.candidates import varying
