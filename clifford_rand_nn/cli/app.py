@@ -255,8 +255,15 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Train two-layer ReLU networks to the optimum of a convex program, with a certificate.",
 )
+
+
+def _unwrapped(text: str) -> str:
+    """Return text with each paragraph on one line, so that help wraps it at the width of the terminal."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
 for command in COMMANDS:
-    app.command(epilog=f"Example: {EXAMPLES[command.__name__]}")(command)
+    app.command(help=_unwrapped(command.__doc__ or ""), epilog=f"Example: {EXAMPLES[command.__name__]}")(command)
 
 
 def _version(wanted: bool) -> None:

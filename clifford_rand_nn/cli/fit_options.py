@@ -127,12 +127,15 @@ class FitOutput:
 class ModelChoice:
     """The model of a fit, and options of all models."""
 
-    task: Task = option(Task.auto, "What the target is; auto prints what it took it for.")
+    task: Task = option(
+        Task.auto, "classification or regression; auto decides by the target and prints which.", metavar="<task>"
+    )
     model: ModelKind = option(
         ModelKind.network,
         "network: kernel ridge regression with the gated-ReLU kernel (infinitely many gates), tuning-free; gated: "
         "sampled gates, for many features; relu: a ReLU network over activation patterns; lasso: a ReLU network of "
         "cross products.",
+        metavar="<model>",
     )
     neurons: int | None = option(
         None,
@@ -180,7 +183,9 @@ class FiniteModel:
         metavar="<name>",
         show_default="l1 for lasso, else l2",
     )
-    bias: Bias = _finite_option(Bias.penalized, "Of gates and neurons: inside the norm of the weights; free; none.")
+    bias: Bias = _finite_option(
+        Bias.penalized, "Of gates and neurons: penalized (inside the norm), free or none.", metavar="<name>"
+    )
     no_bias: bool = _finite_option(False, "Short for --bias none.", "--no-bias")
     tol: float | None = _finite_option(None, "Relative duality gap to reach.", show_default="1e-6, of --shards 1e-3")
     max_iter: int | None = _finite_option(None, "Iterations at most.", min=1, show_default="the solver's own")

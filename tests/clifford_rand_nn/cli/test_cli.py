@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -261,3 +262,23 @@ def test_every_command_has_one_file_an_example_and_help():
     whole = run("-h").stdout
     assert whole.count("\n│ ") >= len(EXAMPLES)
     assert all(name in whole for name in EXAMPLES)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_paragraphs_of_help_fill_the_width(name, width, monkeypatch):
+    """No line ends early: the first word of the next line would not have had room."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = run(name, "--help").stdout.partition("╭")[0]
+    paragraphs = [[line.strip() for line in part.splitlines()] for part in re.split(r"\n\s*\n", text.strip())]
+    assert len(paragraphs) == 1 + len(COMMANDS[list(EXAMPLES).index(name)].__doc__.split("\n\n"))
+    for lines in paragraphs:
+        for line, following in pairwise(lines):
+            assert width - 2 < len(line) + 1 + len(following.split()[0])
+
+
+def test_the_package_runs_as_the_program():
+    command = [sys.executable, "-m", "clifford_rand_nn", "info", "--help"]
+    environment = os.environ | {"PYTHONPATH": os.path.dirname(os.path.dirname(clifford_rand.__file__))}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, encoding="utf-8")
+    assert "Usage: python -m clifford_rand_nn info [OPTIONS]" in " ".join(done.stdout.split())
