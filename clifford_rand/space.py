@@ -20,6 +20,8 @@ LARGEST_DIMENSION = 10**7  # basis vectors: a mask of 1.2 MB for each blade, and
 class Space:
     """Basis vectors with a metric and names, equal where the metrics are; `Algebra` makes multivectors on top."""
 
+    _preset = ""  # the call that made it, where repr shows that instead of the metric
+
     def __init__(
         self,
         p: int | None = None,
@@ -139,9 +141,11 @@ class Space:
         return hash(self.form)
 
     def __reduce__(self) -> Any:
-        return _restore, (type(self), self.form, self.names)
+        return _restore, (type(self), self.form, self.names, self._preset)
 
     def __repr__(self) -> str:
+        if self._preset:
+            return f"Algebra.{self._preset}"
         first = 0 if self._first_is_the_null_vector() else 1
         own = "" if self.names == default_names(self.d, first) else f", names={list(self.names.vectors)!r}"
         if self.form.is_unit:
@@ -153,6 +157,10 @@ class Space:
         return f"Algebra(metric={self.form.gram.tolist()}{own})"
 
     # ---- presets
+
+    def _shown_as(self, preset: str) -> Self:
+        self._preset = preset
+        return self
 
     @classmethod
     def vga(cls, n: int) -> Self:
@@ -175,7 +183,7 @@ class Space:
         >>> alg.basis_vectors(), alg.e0 * alg.e0
         ([e0, e1, e2], 0)
         """
-        return cls(check_integer(n, "n", "Algebra.pga"), 0, 1)
+        return cls(check_integer(n, "n", "Algebra.pga"), 0, 1)._shown_as(f"pga({n})")
 
     @classmethod
     def cga(cls, n: int, *, null_basis: bool = False) -> Self:
@@ -188,16 +196,17 @@ class Space:
         --------
         >>> alg = cr.Algebra.cga(2, null_basis=True)
         >>> alg.eo * alg.eo, alg.eo | alg.ei, cr.Algebra.cga(2)
-        (0, -1, Algebra(3, 1))
+        (0, -1, Algebra.cga(2))
         """
         n = check_integer(n, "n", "Algebra.cga")
         check_dimension(n, "Algebra.cga")
         if not check_bool(null_basis, "null_basis", "Algebra.cga"):
-            return cls(n + 1, 1)
+            return cls(n + 1, 1)._shown_as(f"cga({n})")
         check_size((n + 2) ** 2, "Algebra.cga", "the metric as a matrix")
         gram = np.eye(n + 2, dtype=np.int64)
         gram[n:, n:] = [[0, -1], [-1, 0]]
-        return cls(metric=gram, names=[*(f"e{i + 1}" for i in range(n)), "eo", "ei"])
+        names = [*(f"e{i + 1}" for i in range(n)), "eo", "ei"]
+        return cls(metric=gram, names=names)._shown_as(f"cga({n}, null_basis=True)")
 
     @classmethod
     def sta(cls) -> Self:
@@ -209,7 +218,7 @@ class Space:
         >>> alg.g0 * alg.g0, alg.g1 * alg.g1
         (1, -1)
         """
-        return cls(1, 3, names=["g0", "g1", "g2", "g3"])
+        return cls(1, 3, names=["g0", "g1", "g2", "g3"])._shown_as("sta()")
 
     # ---- names and grades
 
@@ -288,7 +297,7 @@ def check_dimension(d: int, owner: str) -> None:
         raise fail("p", owner, f"such that d ≤ {LARGEST_DIMENSION}", what)
 
 
-def _restore(kind: type[Space], form: Metric, names: Names) -> Space:
+def _restore(kind: type[Space], form: Metric, names: Names, preset: str = "") -> Space:
     space = object.__new__(kind)
-    space.form, space.d, space.names = form, form.d, names
+    space.form, space.d, space.names, space._preset = form, form.d, names, preset
     return space

@@ -114,6 +114,18 @@ def test_repr_makes_the_algebra_again():
         assert again.names == alg.names
 
 
+def test_presets_are_shown_as_such():
+    for preset, other in (
+        ("cga(3)", cr.Algebra(4, 1)), ("pga(3)", cr.Algebra(3, 0, 1)), ("sta()", cr.Algebra(1, 3)),
+        ("cga(2, null_basis=True)", cr.Algebra(metric=cr.Algebra.cga(2, null_basis=True).metric)),
+    ):  # fmt: skip
+        alg = eval(f"cr.Algebra.{preset}")
+        assert repr(alg) == repr(pickle.loads(pickle.dumps(alg))) == f"Algebra.{preset}"
+        assert alg == other
+        assert repr(other).startswith("Algebra(")
+        assert repr(alg.vector(np.ones((1, alg.d)))).startswith(f"<Multivector batch of Algebra.{preset}: ")
+
+
 def test_building_costs_nothing():
     with within(1.0):
         alg = cr.Algebra(40)

@@ -260,7 +260,7 @@ def test_robust_fits_of_exact_data_and_with_scale():
         (lambda a, X: cr.motor_from_points(a, X, X, weights=np.ones(4)), r"shape \(\.\.\., 5\). Got shape \(4,\)"),
         (lambda a, X: cr.motor_from_points(a, X * 0, X, scale=True), "of several points where scale is asked for"),
         (lambda a, X: cr.motor_from_points(a, X, X * 0, scale=True), "such that a scale > 0 is best"),
-        (lambda a, X: cr.motor_from_points(a, cr.Algebra(3).vector(X), X), r"elements of Algebra\(3, 0, 1\)"),
+        (lambda a, X: cr.motor_from_points(a, cr.Algebra(3).vector(X), X), r"elements of Algebra\.pga\(3\)"),
         (lambda a, X: cr.rotor_from_points(cr.Algebra(3), cr.Algebra(3).e12, X), r"vectors. Got grades \(2,\)"),
         (lambda a, X: cr.robust_motor_from_points(a, X, X, loss="cauchy"), "one of 'geman-mcclure', 'huber'"),
         (lambda a, X: cr.robust_motor_from_points(a, X, X, noise=0), "'noise' .* must be positive"),

@@ -106,7 +106,7 @@ PROJECTIVE = [
     (lambda a: pga.rotor(a, a.e01, 1.0), "'axis' parameter of rotor must be a bivector that turns.*translator"),
     (lambda a: pga.rotor(a, a.e12 + a.e03, 1.0), "'axis' parameter of rotor must be one axis"),
     (lambda a: pga.rotor(a, a.e1, 1.0), "'axis' parameter of rotor must be an axis, of grade 2"),
-    (lambda a: pga.rotor(a, cr.Algebra(3).e12, 1.0), r"of rotor must be a multivector of Algebra\(3, 0, 1\)"),
+    (lambda a: pga.rotor(a, cr.Algebra(3).e12, 1.0), r"of rotor must be a multivector of Algebra\.pga\(3\)"),
     (lambda a: pga.rotor(a, a.e12, 1j), "'angle' parameter of rotor must be a real number"),
     (lambda a: pga.rotor(a, a.e12, np.inf), "'angle' parameter of rotor must be finite"),
     (lambda a: pga.motor(PLANE, PLANE.e12, 1.0, 1.0), "'alg' parameter of motor must be of 3-space"),
