@@ -35,6 +35,9 @@ from .presets.registration import RobustMotor as RobustMotor
 from .presets.registration import motor_from_points as motor_from_points
 from .presets.registration import robust_motor_from_points as robust_motor_from_points
 from .presets.registration import rotor_from_points as rotor_from_points
+from .print_options import get_printoptions as get_printoptions
+from .print_options import printoptions as printoptions
+from .print_options import set_printoptions as set_printoptions
 from .sampling.haar import haar_blade as haar_blade
 from .sampling.haar import random_rotation as random_rotation
 from .sampling.volume import volume_sample as volume_sample

@@ -207,7 +207,7 @@ class Algebra(Space):
         --------
         >>> alg = cr.Algebra(3)
         >>> alg.multivector([1.0, 2, 3], grades=2)
-        1.0*e12 + 2.0*e13 + 3.0*e23
+        e12 + 2.0*e13 + 3.0*e23
         >>> alg.multivector({"e1": 1, "e32": 2})
         e1 - 2*e23
         """
@@ -240,7 +240,7 @@ class Algebra(Space):
         Examples
         --------
         >>> cr.Algebra(3).vector([1.0, 0.0, 2.0])
-        1.0*e1 + 2.0*e3
+        e1 + 2.0*e3
         """
         return self.multivector(X, 1)
 
@@ -319,6 +319,11 @@ class Algebra(Space):
         --------
         >>> cr.Algebra(3).random_multivector(0, shape=5, grades=2)
         <Multivector batch of Algebra(3): shape=(5,), grades=(2,), dtype=float64>
+         [0] 0.12573022*e12 - 0.13210486*e13 + 0.64042265*e23
+         [1] 0.10490012*e12 - 0.53566937*e13 + 0.36159505*e23
+         [2] 1.30400005*e12 + 0.94708096*e13 - 0.70373524*e23
+         [3] -1.26542147*e12 - 0.62327446*e13 + 0.04132598*e23
+         … (1 more)
         """
         generator = as_generator(rng, "random_multivector")
         keys = self.keys_of(grades, "random_multivector", "grades")

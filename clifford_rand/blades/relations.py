@@ -67,7 +67,7 @@ class Relations(Products):
         --------
         >>> A, B = cr.Blade([[1.0, 0, 0, 0], [0, 1, 0, 0]]), cr.Blade([[0, 3.0, 0, 0], [0, 0, 1, 0]])
         >>> print(A.join(B).to_multivector(), A.meet(B).to_multivector())
-        1.0*e123 3.0*e2
+        e123 3.0*e2
         """
         return self._join_and_meet(b, rtol, "join")[0]
 

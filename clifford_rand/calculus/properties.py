@@ -79,7 +79,7 @@ def bivector(f: Any) -> Multivector:
     >>> alg = cr.Algebra(3)
     >>> f = cr.LinearMap.from_function(alg, lambda a: a << (2 * alg.e12 + alg.e23))
     >>> f.bivector()
-    2.0*e12 + 1.0*e23
+    2.0*e12 + e23
     """
     check_endomorphism(f, "bivector")
     product = matrices.multiplied(inverse_gram(f.algebra, "bivector", f.matrix.dtype), np.swapaxes(f.matrix, -1, -2))

@@ -58,7 +58,7 @@ class SimplicialChain:
     >>> alg = cr.Algebra(2)
     >>> triangle = cr.SimplicialChain(alg, [[0, 0], [2, 0], [0, 1]])
     >>> triangle.directed_measure().sum(), triangle.boundary().simplices.tolist()
-    (1.0*e12, [[0, 1], [0, 2], [1, 2]])
+    (e12, [[0, 1], [0, 2], [1, 2]])
     >>> triangle.boundary().weights.tolist()
     [1, -1, 1]
     >>> triangle.boundary().integrate(lambda x: x)  # ∮ dS x, twice the area with the orientation of I

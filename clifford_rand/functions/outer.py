@@ -40,7 +40,7 @@ def outersin(A: MV) -> MV:
     --------
     >>> alg = cr.Algebra(6)
     >>> (1.0 * alg.e12 + alg.e34 + alg.e56).outersin()
-    1.0*e12 + 1.0*e34 + 1.0*e56 + 1.0*e123456
+    e12 + e34 + e56 + e123456
     """
     return _terms(A)[1]
 
@@ -68,7 +68,7 @@ def outertan(A: MV) -> MV:
     Examples
     --------
     >>> cr.Algebra(3).e12.outertan()
-    1.0*e12
+    e12
     """
     even, odd = _terms(A)
     try:

@@ -72,7 +72,7 @@ def project(A: MV, B: Any) -> MV:
     --------
     >>> alg = cr.Algebra(3)
     >>> alg("e1 + 2*e3").project(alg.e12)
-    1.0*e1
+    e1
     """
     B = A.operand(B, "project")
     if B.__class__ is not A.__class__:  # a tensor
@@ -134,7 +134,7 @@ def reflect(A: MV, B: Any, *, inside: bool = False) -> MV:
     >>> alg = cr.Algebra(3)
     >>> x = alg("e1 + 2*e3")
     >>> x.reflect(alg.e3), x.reflect(alg.e3, inside=True)
-    (1.0*e1 - 2.0*e3, -1.0*e1 + 2.0*e3)
+    (e1 - 2.0*e3, -e1 + 2.0*e3)
     """
     from clifford_rand.geometry.versors import sandwich
 
@@ -166,7 +166,7 @@ def reciprocal_frame(algebra: Any, vectors: Sequence[Any]) -> list[Any]:
     --------
     >>> alg = cr.Algebra(3)
     >>> alg.reciprocal_frame([alg.e1, alg.e1 + 2 * alg.e2])
-    [1.0*e1 - 0.5*e2, 0.5*e2]
+    [e1 - 0.5*e2, 0.5*e2]
     """
     listed = [as_multivector(v, "vectors", OWNER) for v in check_listed(vectors, "vectors", OWNER, "vectors")]
     if not listed:

@@ -205,7 +205,7 @@ def join(A: MV, B: Any, rtol: float = 1e-9) -> MV:
     >>> alg = cr.Algebra(3, 0, 1)
     >>> A, B = alg.e01, alg.e02
     >>> A.join(B), A.meet(B)
-    (1.0*e012, 1.0*e0)
+    (e012, e0)
     """
     return join_and_meet(A, A.operand(B, "join"), "join", rtol)[0]
 

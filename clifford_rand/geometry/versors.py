@@ -165,9 +165,9 @@ def sandwich(R: MV, X: Any) -> MV:
     --------
     >>> alg = cr.Algebra(3)
     >>> (1 + alg.e12) >> alg.e1
-    -1.0*e2
+    -e2
     >>> alg.e1 >> alg.e1, alg.e1 >> alg.e2
-    (1.0*e1, -1.0*e2)
+    (e1, -e2)
     """
     X = R.operand(X, "sandwich")
     if X.__class__ is not R.__class__:  # a tensor

@@ -284,7 +284,7 @@ def stack(multivectors: Sequence[MV], axis: int = 0) -> MV:
     >>> alg = cr.Algebra(3)
     >>> A = cr.stack([alg.e1, 2.0 * alg.e23, alg.scalar(3)])
     >>> A.shape, A.grades, A.sum()
-    ((3,), (0, 1, 2), 3.0 + 1.0*e1 + 2.0*e23)
+    ((3,), (0, 1, 2), 3.0 + e1 + 2.0*e23)
     """
     return _combined("stack", multivectors, axis)
 

@@ -1,9 +1,9 @@
-"""Displays of a multivector: text that parses back, text to NumPy's precision, LaTeX, HTML."""
+"""Displays of a multivector: text to the print options, formats, LaTeX, HTML."""
 
 import html
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,12 +12,18 @@ import numpy as np
 from clifford_rand._checks import fail
 from clifford_rand._typing import MV
 from clifford_rand.basis.rules import bits_of
+from clifford_rand.print_options import current_options, rounded, without_noise
 
 _SPECIFICATION = re.compile(
     r"(?:(?P<fill>.)?(?P<align>[<>=^]))?(?P<sign>[-+ ]?)(?P<form>z?#?)(?P<zero>0?)(?P<width>\d*)(?P<rest>\D.*)?",
     re.DOTALL,
 )
-LONGEST = 64  # terms of one line; more are counted, as NumPy does
+_FEW_ROWS, _FEW_TERMS = 4, 8  # multivectors of a batch that its repr shows, and terms of each
+_LONGEST_FORMULA = 16  # terms that a notebook shows as a formula, which is not broken into lines
+_GREEK = re.compile(  # letters that LaTeX has
+    "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|upsilon|phi|chi|psi|"
+    "omega|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Upsilon|Phi|Psi|Omega"
+)
 
 Term = tuple[bool, str, bool]  # is it negative, its size as text, does the size need parentheses before a blade
 Number = Callable[[Any], str]  # writes a real number
@@ -56,7 +62,7 @@ def sign_and_size(value: Any, number: Number) -> Term:
 
 def _object_text(value: Any, number: Number) -> str:
     """Write a fraction or an expression; where a format asks for digits, a fraction and a SymPy number have them."""
-    if number in (repr, _rounded, _capital):
+    if number in (repr, rounded):
         return str(value)
     known = isinstance(value, Fraction) or (getattr(value, "is_number", False) and getattr(value, "is_real", False))
     return ("-" if value < 0 else "") + number(abs(float(value))) if known else str(value)
@@ -72,83 +78,93 @@ def _is_sum(text: str) -> bool:
     return False
 
 
-def _sum_of_terms(terms: list[tuple[Term, str]], more: int) -> str:
+def _shown_terms(mv: MV, rounded: bool) -> list[tuple[int, Any]]:
+    """Return (mask, number) of what is shown: without noise, and complex numbers that are real as such.
+
+    Where numbers are rounded, a blade's coefficient 1.0 becomes the integer, which is not written, and a float32 the
+    float of its shortest digits.
+    """
+
+    def simplified(value: Any, mask: int) -> Any:
+        if isinstance(value, complex):
+            imag = simplified(value.imag, 0)
+            return complex(simplified(value.real, 0), imag) if imag else simplified(value.real, mask)
+        if rounded and isinstance(value, float):
+            value = float(str(np.float32(value))) if single else value
+            return int(value) if mask and abs(value) == 1 else value
+        return value
+
+    single = mv.dtype.char in "fF"
+    terms = terms_of(mv.new(mv.keys, without_noise(mv.coefficients)))
+    return [(mask, simplified(value, mask)) for mask, value in terms]
+
+
+def _sum_of_terms(
+    terms: list[tuple[Term, str]], more: int, times: str = "*", brackets: str = "({})", dots: str = "… ({} more terms)"
+) -> str:
     """Return "a*e1 - b*e2" of (coefficient, blade name) pairs; a scalar's name is empty."""
     pieces: list[str] = []
     for (negative, size, compound), name in terms:
         if compound and (name or (_is_sum(size) and (negative or len(terms) + more > 1))):
-            size = f"({size})"
-        text = (name if size == "1" else f"{size}*{name}") if name else size
+            size = brackets.format(size)
+        text = (name if size == "1" else f"{size}{times}{name}") if name else size
         lead = (" - " if negative else " + ") if pieces else ("-" if negative else "")
         pieces.append(lead + text)
-    return ("".join(pieces) or "0") + (f" + … ({more} more terms)" if more else "")
+    return ("".join(pieces) or "0") + (f" + {dots.format(more)}" if more else "")
 
 
-def _line(mv: MV, number: Number) -> str:
-    terms = terms_of(mv)
+def _line(mv: MV, number: Number, most: int) -> str:
+    terms = _shown_terms(mv, number in (rounded, _capital))
     names = mv.algebra.names
-    shown = [(sign_and_size(value, number), names.blade(mask) if mask else "") for mask, value in terms[:LONGEST]]
-    return _sum_of_terms(shown, max(0, len(terms) - LONGEST))
-
-
-def exact_text(mv: MV) -> str:
-    """Return a text that parses back to the same numbers (of at most 64 terms); a batch is described."""
-    if mv.ndim:
-        kind = f"grades={mv.grades}" if mv.keys.complete else f"{mv.keys.size} blades of grades {mv.grades}"
-        return f"<Multivector batch of {mv.algebra!r}: shape={mv.shape}, {kind}, dtype={mv.dtype}>"
-    parse = mv.algebra.names.parse
-    if any(parse(word) is not None for word in ("inf", "infj", "nan", "nanj")):  # blades of those names
-        return _line(mv, _capital)
-    return _line(mv, repr)
+    shown = [(sign_and_size(value, number), names.blade(mask) if mask else "") for mask, value in terms[:most]]
+    return _sum_of_terms(shown, max(0, len(terms) - most))
 
 
 def _capital(value: Any) -> str:
-    return repr(value).replace("inf", "Inf").replace("nan", "NaN")
+    return rounded(value).replace("inf", "Inf").replace("nan", "NaN")
 
 
-def _rounded(value: Any) -> str:
-    if isinstance(value, int):
-        return str(value)
+def _number_of(mv: MV) -> Number:
+    parse = mv.algebra.names.parse
+    names_a_blade = any(parse(word) is not None for word in ("inf", "infj", "nan", "nanj"))
+    return _capital if names_a_blade else rounded
+
+
+def _lines(mv: MV, number: Number, finish: Callable[[str], str] = str, *, is_short: bool = False) -> str:
+    """Return a batch as its description and a line for each multivector, abridged as NumPy's arrays are, or shorter."""
     options = np.get_printoptions()
-    formatter = (options["formatter"] or {}).get("float_kind") or (options["formatter"] or {}).get("float")
-    if formatter is not None:
-        return str(formatter(value))
-    precision = options["precision"]
-    if not np.isfinite(value) or value == 0 or 1e-4 <= abs(value) < 1e8 or options["suppress"]:
-        return np.format_float_positional(value, precision=precision, trim="0")
-    return np.format_float_scientific(value, precision=precision, trim="0")
-
-
-def _rows(mv: MV) -> Any:
-    """Return the coefficients of a batch one multivector a row, also where no blade is stored."""
-    return mv.coefficients.reshape(math.prod(mv.shape), mv.keys.size)
-
-
-def _lines(mv: MV, number: Number, finish: Callable[[str], str] = str) -> str:
-    """Return a batch as its description and a line for each multivector, abridged as NumPy's arrays are."""
-    options = np.get_printoptions()
-    rows = _rows(mv)
-    edge = options["edgeitems"]
-    whole = rows.size <= options["threshold"] or len(rows) <= 2 * edge
-    shown = range(len(rows)) if whole else [*range(edge), *range(len(rows) - edge, len(rows))]
-    indices = [", ".join(str(int(part)) for part in np.unravel_index(i, mv.shape)) for i in shown]
+    count, edge, most = math.prod(mv.shape), options["edgeitems"], current_options().terms
+    shown: Sequence[int] = range(count)
+    if is_short:
+        shown, most = shown[:_FEW_ROWS], min(most, _FEW_TERMS)
+    elif count * mv.keys.size > options["threshold"] and count > 2 * edge:
+        shown = [*shown[:edge], *shown[count - edge :]]
+    places = [np.unravel_index(i, mv.shape) for i in shown]
+    indices = [", ".join(str(int(part)) for part in place) for place in places]
     width = max(map(len, indices), default=0)
     lines = [
-        f" [{index:>{width}}] {finish(_line(mv.new(mv.keys, rows[i]), number))}"
-        for index, i in zip(indices, shown, strict=True)
+        f" [{index:>{width}}] {finish(_line(mv.new(mv.keys, mv.coefficients[place]), number, most))}"
+        for index, place in zip(indices, places, strict=True)
     ]
-    if not whole:
-        lines.insert(edge, " …")
-    return "\n".join([exact_text(mv), *lines])
+    if len(shown) < count:
+        lines.insert(len(lines) if is_short else edge, f" … ({count - len(shown)} more)")
+    kind = f"grades={mv.grades}" if mv.keys.complete else f"{mv.keys.size} blades of grades {mv.grades}"
+    title = f"<Multivector batch of {mv.algebra!r}: shape={mv.shape}, {kind}, dtype={mv.dtype}>"
+    return "\n".join([title, *lines])
 
 
-def rounded_text(mv: MV) -> str:
-    """Return text to the precision of ``numpy.set_printoptions``; a batch is a line each."""
-    return _text(mv, _rounded)
+def short_text(mv: MV) -> str:
+    """Return text to the print options, which `set_printoptions` describes; of a batch the shape and first values."""
+    return _lines(mv, _number_of(mv), is_short=True) if mv.ndim else _text(mv, _number_of(mv))
+
+
+def full_text(mv: MV) -> str:
+    """Return what `short_text` does, and of a batch as many lines as NumPy's print options allow."""
+    return _text(mv, _number_of(mv))
 
 
 def _text(mv: MV, number: Number, finish: Callable[[str], str] = str) -> str:
-    return _lines(mv, number, finish) if mv.ndim else finish(_line(mv, number))
+    return _lines(mv, number, finish) if mv.ndim else finish(_line(mv, number, current_options().terms))
 
 
 def formatted_text(mv: MV, specification: str) -> str:
@@ -158,7 +174,7 @@ def formatted_text(mv: MV, specification: str) -> str:
     the whole. A scalar has the format of its number.
     """
     if not specification:
-        return rounded_text(mv)
+        return full_text(mv)
     if mv.keys.grades in ((0,), ()) and not mv.ndim and mv.dtype.kind in "if":
         return format(mv["1"].item(), specification)  # zero too, which has no terms
     parts = _SPECIFICATION.fullmatch(specification)
@@ -170,24 +186,32 @@ def formatted_text(mv: MV, specification: str) -> str:
     def finish(text: str) -> str:
         return format(text if text.startswith("-") else sign + text, place)
 
-    return _text(mv, (lambda value: format(value, rest)) if rest else _rounded, finish)
+    return _text(mv, (lambda value: format(value, rest)) if rest else _number_of(mv), finish)
 
 
 # ---- notebooks
 
 
+def _latex_vector(name: str) -> str:
+    """Write a basis vector's name: e1 as e with an index, gamma0 as the Greek letter with one."""
+    match = re.fullmatch(r"(.*?\D|)(\d+|inf)?", name)
+    stem, index = match.groups() if match and match[1] else (name, None)
+    letter = f"\\boldsymbol{{\\{stem}}}" if _GREEK.fullmatch(stem) else f"\\mathbf{{{stem}}}"
+    return letter + (f"_{{{index.replace('inf', chr(92) + 'infty')}}}" if index else "")
+
+
 def _latex_blade(mv: MV, mask: int) -> str:
     names = mv.algebra.names
     parts = [names.vector(i) for i in bits_of(mask)]
-    if names.prefix is not None:
-        return f"\\mathbf{{{names.prefix}}}_{{{''.join(part[-1] for part in parts)}}}"
+    if names.prefix is not None and mv.algebra.d > 1:
+        return f"{_latex_vector(names.prefix)}_{{{''.join(part[-1] for part in parts)}}}"
     if isinstance(names.vectors, range):
         return f"\\mathbf{{e}}_{{{','.join(part[1:] for part in parts)}}}"
-    return " \\wedge ".join(f"\\mathbf{{{part.replace('_', chr(92) + '_')}}}" for part in parts)
+    return " \\wedge ".join(map(_latex_vector, parts))
 
 
 def _latex_number(value: Any) -> str:
-    text = _rounded(value)
+    text = rounded(value)
     mantissa, mark, exponent = text.partition("e")
     if mark:
         return f"{mantissa} \\cdot 10^{{{int(exponent)}}}"
@@ -210,31 +234,26 @@ def _latex_term(value: Any) -> Term:
     return negative, text.removeprefix("-").strip() if negative else text, compound
 
 
-def _latex_line(mv: MV) -> str:
-    terms = terms_of(mv)
-    more = max(0, len(terms) - LONGEST)
-    pieces: list[str] = []
-    for mask, value in terms[:LONGEST]:
-        negative, size, compound = _latex_term(value)
-        if compound and (mask or len(terms) > 1):
-            size = f"\\left({size}\\right)"
-        text = ("" if size == "1" else f"{size}\\,") + _latex_blade(mv, mask) if mask else size
-        pieces.append(((" - " if negative else " + ") if pieces else ("-" if negative else "")) + text)
-    return ("".join(pieces) or "0") + (" + \\cdots" if more else "")
+def _latex_line(mv: MV, most: int) -> str:
+    terms = _shown_terms(mv, rounded=True)
+    shown = [(_latex_term(value), _latex_blade(mv, mask) if mask else "") for mask, value in terms[:most]]
+    return _sum_of_terms(shown, max(0, len(terms) - most), "\\,", "\\left({}\\right)", "\\cdots")
 
 
 def latex_text(mv: MV) -> str:
     """Return one multivector as a LaTeX formula between dollar signs; a batch as a few lines of them."""
+    most = current_options().terms
     if not mv.ndim:
-        return f"${_latex_line(mv)}$"
-    rows = _rows(mv)
-    lines = [_latex_line(mv.new(mv.keys, row)) for row in rows[:4]]
-    more = [" \\vdots"] if len(rows) > 4 else []
+        return f"${_latex_line(mv, most)}$"
+    count = math.prod(mv.shape)
+    places = [np.unravel_index(i, mv.shape) for i in range(min(count, _FEW_ROWS))]
+    lines = [_latex_line(mv.new(mv.keys, mv.coefficients[place]), most) for place in places]
+    more = [" \\vdots"] if count > _FEW_ROWS else []
     return "$\\begin{array}{l}" + " \\\\ ".join([*lines, *more]) + "\\end{array}$"
 
 
 def html_text(mv: MV) -> str | None:
-    """Return the rounded text for a notebook; None for one symbolic multivector, which reads better as LaTeX."""
-    if mv.dtype == object and not mv.ndim:
+    """Return the text of a batch or a long sum for a notebook; None for what reads better as LaTeX."""
+    if not mv.ndim and (mv.dtype == object or len(_shown_terms(mv, rounded=True)) <= _LONGEST_FORMULA):
         return None
-    return f"<pre>{html.escape(rounded_text(mv))}</pre>"
+    return f'<pre style="white-space: pre-wrap">{html.escape(short_text(mv))}</pre>'

@@ -53,6 +53,8 @@ class Multivector(StoredComponents):
     and ``|``. A scalar is as good as a number: ``float(a | b)``, ``math.sqrt(a | a)``, ``(a | b) < 1``,
     ``np.asarray(a | b)``; anything else is refused there with its grades.
 
+    ``repr`` and ``str`` round for display and hide rounding noise, see `clifford_rand.set_printoptions`.
+
     Examples
     --------
     >>> alg = cr.Algebra(3)
@@ -60,6 +62,8 @@ class Multivector(StoredComponents):
     1 - 2*e123
     >>> alg.vector([[1, 0, 0], [0, 2, 0]]) * alg.vector([1, 1, 1])  # a batch of two
     <Multivector batch of Algebra(3): shape=(2,), grades=(0, 2), dtype=int64>
+     [0] 1 + e12 + e13
+     [1] 2 - 2*e12 + 2*e23
     """
 
     __slots__ = ()
@@ -232,8 +236,8 @@ class Multivector(StoredComponents):
 
     # ---- what it looks like
 
-    __repr__ = display.exact_text
-    __str__ = display.rounded_text
+    __repr__ = display.short_text
+    __str__ = display.full_text
     __format__ = display.formatted_text
     _repr_latex_ = display.latex_text
     _repr_html_ = display.html_text

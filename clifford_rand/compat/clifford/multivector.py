@@ -309,10 +309,10 @@ class MultiVector(Multivector):
     # ---- text: 1 - (2^e12)
 
     def __str__(self) -> str:
-        return display.rounded_text(self) if self.ndim else _text(self.clean(), _rounded)
+        return display.full_text(self) if self.ndim else _text(self.clean(), _rounded)
 
     def __repr__(self) -> str:
-        return display.exact_text(self) if self.ndim else _text(self, repr)
+        return display.short_text(self) if self.ndim else _text(self, repr)
 
     def __format__(self, specification: str) -> str:
         if not specification or self.ndim:

@@ -235,7 +235,7 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
     >>> alg = cr.Algebra.cga(3)
     >>> A, B, C = (cga.up(alg, x) for x in ([1, 0, 2], [0, 1, 2], [-1, 0, 2]))
     >>> cga.classify(A ^ B ^ C)
-    Classified(circle, direction=1.0*e12, location=[0.0, 0.0, 2.0], radius_squared=1)
+    Classified(circle, direction=e12, location=[0.0, 0.0, 2.0], radius_squared=1)
     >>> cga.classify(A ^ B ^ cga.infinity(alg)).name, cga.classify(A).name
     (np.str_('line'), np.str_('point'))
     """

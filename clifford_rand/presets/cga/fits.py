@@ -57,7 +57,7 @@ def fit_round(alg: Algebra, X: Vectors, m: int, weights: ArrayLike | None = None
     --------
     >>> alg = cr.Algebra.cga(2)
     >>> cga.classify(cga.fit_round(alg, [[3, 0], [0, 3], [-3, 0], [0, -3.0]], 2))
-    Classified(circle, direction=1.0*e12, location=[0.0, 0.0], radius_squared=9)
+    Classified(circle, direction=e12, location=[0.0, 0.0], radius_squared=9)
     """
     n, _ = model_of(alg, "fit_round")
     return _fit_round(alg, X, check_integer(m, "m", "fit_round", high=n), weights, dual, "fit_round")
@@ -115,7 +115,7 @@ def fit_line(alg: Algebra, X: Vectors, weights: ArrayLike | None = None, *, dual
     --------
     >>> alg = cr.Algebra.cga(2)
     >>> cga.classify(cga.fit_line(alg, [[0, 1], [1, 1.2], [2, 0.8], [3, 1.0]], weights=[1, 0, 0, 1]))
-    Classified(line, direction=1.0*e1, location=[0.0, 1.0])
+    Classified(line, direction=e1, location=[0.0, 1.0])
     """
     model_of(alg, "fit_line")
     return _fit_flat(alg, X, 1, weights, dual, "fit_line")

@@ -60,7 +60,7 @@ def origin(alg: Algebra) -> Multivector:
     --------
     >>> alg = cr.Algebra.cga(3, null_basis=True)
     >>> cga.origin(alg).sparse(), cga.down(cga.origin(alg)).tolist()
-    (1.0*eo, [0.0, 0.0, 0.0])
+    (eo, [0.0, 0.0, 0.0])
     """
     n, null = model_of(alg, "origin")
     return from_parts(alg, null, np.zeros(n), np.ones(()), np.zeros(()))
@@ -91,7 +91,7 @@ def up(alg: Algebra, X: ArrayLike | Multivector) -> Multivector:
     Examples
     --------
     >>> cga.up(cr.Algebra.cga(2, null_basis=True), [3.0, 4.0])
-    3.0*e1 + 4.0*e2 + 1.0*eo + 12.5*ei
+    3.0*e1 + 4.0*e2 + eo + 12.5*ei
     """
     n, null = model_of(alg, "up")
     E = coordinates_of(X, n, "X", "up")

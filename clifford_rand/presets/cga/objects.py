@@ -99,7 +99,7 @@ def line(alg: Algebra, through: ArrayLike, direction: ArrayLike, *, dual: bool =
     --------
     >>> alg = cr.Algebra.cga(3)
     >>> cga.classify(cga.line(alg, [1, 2, 3], [0, 0, 2]))
-    Classified(line, direction=1.0*e3, location=[1.0, 2.0, 0.0])
+    Classified(line, direction=e3, location=[1.0, 2.0, 0.0])
     """
     n, null = model_of(alg, "line")
     D = coordinates_of(direction, n, "direction", "line")
@@ -115,7 +115,7 @@ def point_pair(alg: Algebra, A: Vectors, B: Vectors, *, dual: bool = False) -> M
     --------
     >>> alg = cr.Algebra.cga(3)
     >>> cga.classify(cga.point_pair(alg, [1, 0, 0], [5, 0, 0]))
-    Classified(point pair, direction=1.0*e1, location=[3.0, 0.0, 0.0], radius_squared=4)
+    Classified(point pair, direction=e1, location=[3.0, 0.0, 0.0], radius_squared=4)
     """
     n, null = model_of(alg, "point_pair")
     a, b = (coordinates_of(X, n, name, "point_pair") for X, name in ((A, "A"), (B, "B")))
@@ -166,7 +166,7 @@ def flat(alg: Algebra, through: Vectors, directions: ArrayLike, *, dual: bool = 
     --------
     >>> alg = cr.Algebra.cga(4)
     >>> cga.classify(cga.flat(alg, [0, 0, 0, 1], [[1, 0, 0, 0], [1, 1, 0, 0]]))
-    Classified(plane, direction=1.0*e12, location=[0.0, 0.0, 0.0, 1.0])
+    Classified(plane, direction=e12, location=[0.0, 0.0, 0.0, 1.0])
     """
     n, null = model_of(alg, "flat")
     E = _direction(directions, n, "flat")
@@ -195,7 +195,7 @@ def round_about(
     --------
     >>> alg = cr.Algebra.cga(4)
     >>> cga.classify(cga.round_about(alg, [0, 0, 0, 1], 2, [[1, 0, 0, 0], [0, 1, 0, 0]]))
-    Classified(circle, direction=1.0*e12, location=[0.0, 0.0, 0.0, 1.0], radius_squared=4)
+    Classified(circle, direction=e12, location=[0.0, 0.0, 0.0, 1.0], radius_squared=4)
     """
     n, null = model_of(alg, "round_about")
     E = _direction(directions, n, "round_about")

@@ -187,7 +187,7 @@ def intersect(A: Object, B: Object, *, dual: bool = False, rtol: float = 1e-9) -
     ['circle', 'tangent', 'imaginary circle']
     >>> C, D = cga.circle(alg, [0, 0, 0], 5, [0, 0, 1]), cga.circle(alg, [6, 0, 0], 5, [0, 0, 1])
     >>> cga.intersect(C, D)
-    Classified(point pair, direction=-1.0*e2, location=[3.0, 0.0, 0.0], radius_squared=16)
+    Classified(point pair, direction=-e2, location=[3.0, 0.0, 0.0], radius_squared=16)
     """
     a, b, middle, unit = scene_of(A, B, dual, None, "intersect")
     null = null_algebra(A.algebra)

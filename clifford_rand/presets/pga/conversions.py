@@ -120,7 +120,7 @@ def motor_from_quaternion(alg: Algebra, q: ArrayLike, t: ArrayLike | None = None
     Examples
     --------
     >>> pga.motor_from_quaternion(cr.Algebra.pga(3), [0, 0, 0, 1]).sparse()  # half a turn about e3
-    -1.0*e12
+    -e12
     """
     _of_space(alg, "motor_from_quaternion")
     real = _rows(q, "q", "motor_from_quaternion", 4)

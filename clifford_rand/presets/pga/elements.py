@@ -52,7 +52,7 @@ def direction(alg: Algebra, X: Vectors) -> Multivector:
     Examples
     --------
     >>> pga.direction(cr.Algebra.pga(2), [1.0, 0.0]).sparse()
-    -1.0*e02
+    -e02
     """
     n = dimension_of(alg, "direction")
     return _n_vector(alg, coordinates_of(X, n, "X", "direction"), 0)
@@ -95,7 +95,7 @@ def line(alg: Algebra, P: Vectors, Q: Vectors) -> Multivector:
     --------
     >>> alg = cr.Algebra.pga(3)
     >>> pga.line(alg, [0, 0, 0], pga.direction(alg, [0, 0, 1])).sparse()  # the axis of z
-    1.0*e12
+    e12
     """
     n = dimension_of(alg, "line")
     ends = []

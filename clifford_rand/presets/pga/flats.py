@@ -233,7 +233,7 @@ def project(A: Multivector, B: Multivector) -> Multivector:
     >>> pga.coordinates(pga.project(P, p)) + 0.0, pga.coordinates(pga.project(P, L)) + 0.0
     (array([1., 2., 0.]), array([1., 0., 0.]))
     >>> pga.project(p, P)  # the parallel plane through P
-    -3.0*e0 + 1.0*e3
+    -3.0*e0 + e3
     """
     A, B = _two(A, B, "project")
     return _projected(A, B, "project")
