@@ -13,10 +13,10 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.arrays import Tensor, as_tensor, is_tensor
 from clifford_rand.basis.coefficients import FLOATS, as_coefficients
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
-from clifford_rand.multivector.base import methods_of
+from clifford_rand.multivector.base import INTERNAL, methods_of
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.multivector.parse import Blades, parse_expression
-from clifford_rand.space import MOST_NAMES, Space
+from clifford_rand.space import CONFORMAL, MOST_NAMES, Space, conformal_vector, has_null_basis
 
 if TYPE_CHECKING:
     from clifford_rand.geometry import linear_maps, projections, spinors
@@ -67,6 +67,8 @@ class Algebra(Space):
     >>> null = cr.Algebra(metric=[[0, -1], [-1, 0]], names=["o", "inf"])
     >>> null.o * null.inf
     -1 + o_inf
+    >>> cr.Algebra.cga(3).eo, cr.Algebra.cga(3).einf  # the origin and infinity
+    (-0.5*e4 + 0.5*e5, e4 + e5)
     >>> cr.Algebra(40).d, cr.Algebra(2) == cr.Algebra(signature=[1, 1])
     (40, True)
     """
@@ -123,14 +125,19 @@ class Algebra(Space):
         return self.new(keys_of_masks(self.d, (mask,)), np.array([sign]))
 
     def __getattr__(self, name: str) -> Multivector:
-        parsed = None if name.startswith("_") or "names" not in self.__dict__ else self.names.parse(name)
-        if parsed is None:
-            hint = f" {self.names.hint}" if "names" in self.__dict__ else ""
+        blade, has_names = None, "names" in self.__dict__
+        if has_names and not name.startswith("_"):
+            blade = conformal_vector(self, name) if self.names.parse(name) is None else self.blade(name)
+        if blade is None:
+            hint = f" {self.names.hint}" if has_names else ""
             raise AttributeError(f"{type(self).__name__!r} object has no attribute or blade {name!r}.{hint}")
-        blade = self.blade(name)
         if len(self.__dict__) < MOST_NAMES:
             self.__dict__[name] = blade  # the next time it is an attribute like any other
         return blade
+
+    def __dir__(self) -> list[str]:
+        conformal = CONFORMAL if has_null_basis(self) is not None else ()
+        return [*(set(object.__dir__(self)) - INTERNAL), *self.names.listed(), *conformal]
 
     @cached_property
     def blades(self) -> Blades:

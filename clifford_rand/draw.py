@@ -15,6 +15,7 @@ from clifford_rand._files import replaced
 from clifford_rand._optional import require
 from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.space import has_null_basis
 
 __all__ = ["Scene", "scene", "show"]
 
@@ -188,8 +189,8 @@ def _images(algebra: Algebra) -> list[Multivector] | None:
     if algebra.form.is_unit:
         order = sorted(range(algebra.d), key=lambda i: (0, 1, -1).index(algebra.signature[i]))
         return [vectors[order.index(i)] for i in range(algebra.d)]
-    n = algebra.d - 2
-    if n > 0 and algebra.form == Algebra.cga(n, null_basis=True).form:
+    if has_null_basis(algebra):
+        n = algebra.d - 2
         plus, minus = vectors[n], vectors[n + 1]
         return [*vectors[:n], (minus - plus) / 2, minus + plus]
     return None

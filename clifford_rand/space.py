@@ -13,6 +13,7 @@ from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_grade
 from clifford_rand.basis.metric import Metric, metric_of_gram, metric_of_signature
 from clifford_rand.basis.names import Names, custom_names, default_names
 
+CONFORMAL = ("eo", "einf")  # the origin n_o and infinity n_∞ of a conformal algebra
 MOST_NAMES = 4096  # blades whose places, or multivectors, an algebra remembers
 LARGEST_DIMENSION = 10**7  # basis vectors: a mask of 1.2 MB for each blade, and 240 MB for the metric
 
@@ -203,10 +204,8 @@ class Space:
         if not check_bool(null_basis, "null_basis", "Algebra.cga"):
             return cls(n + 1, 1)._shown_as(f"cga({n})")
         check_size((n + 2) ** 2, "Algebra.cga", "the metric as a matrix")
-        gram = np.eye(n + 2, dtype=np.int64)
-        gram[n:, n:] = [[0, -1], [-1, 0]]
         names = [*(f"e{i + 1}" for i in range(n)), "eo", "ei"]
-        return cls(metric=gram, names=names)._shown_as(f"cga({n}, null_basis=True)")
+        return cls(metric=conformal_gram(n), names=names)._shown_as(f"cga({n}, null_basis=True)")
 
     @classmethod
     def sta(cls) -> Self:
@@ -287,6 +286,37 @@ def squares(p: object, q: object, r: object, owner: str) -> NDArray[np.int8]:
     counts = [check_integer(value, name, owner, low=0) for name, value in (("p", p), ("q", q), ("r", r))]
     check_dimension(sum(counts), owner)
     return np.repeat(np.array([0, 1, -1], dtype=np.int8), [counts[2], counts[0], counts[1]])
+
+
+def conformal_gram(n: int) -> NDArray[np.int64]:
+    """Return the metric of the conformal algebra of n-space in its null basis: e1, …, en, n_o, n_∞."""
+    gram = np.eye(n + 2, dtype=np.int64)
+    gram[n:, n:] = [[0, -1], [-1, 0]]
+    return gram
+
+
+def has_null_basis(space: Space) -> bool | None:
+    """Tell whether the last two basis vectors of a conformal algebra are n_o and n_∞; None for other algebras.
+
+    Else they square to 1 and -1.
+    """
+    diagonal = space.form.diagonal
+    if space.d < 3:
+        return None
+    if diagonal is None:
+        return True if np.array_equal(space.metric, conformal_gram(space.d - 2)) else None
+    return False if space.form.is_unit and (diagonal[:-1] == 1).all() and diagonal[-1] == -1 else None
+
+
+def conformal_vector(algebra: Any, name: str) -> Any:
+    """Return n_o or n_∞, in either basis, by its name; None for other names and algebras."""
+    null = has_null_basis(algebra) if name in CONFORMAL else None
+    if null is None:
+        return None
+    plus, minus = (algebra.blade(algebra.names.vector(i)) for i in (algebra.d - 2, algebra.d - 1))
+    if null:
+        return plus if name == "eo" else minus
+    return (minus - plus) / 2 if name == "eo" else minus + plus
 
 
 def check_dimension(d: int, owner: str) -> None:

@@ -1,14 +1,17 @@
 """Names of basis blades: `e12` below ten dimensions, `e1_12` from ten on, and names of one's own."""
 
 import keyword
+import math
 import re
 import unicodedata
 from collections.abc import Sequence
+from itertools import combinations
 
 from clifford_rand._checks import check_listed, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.basis.rules import bits_of
 
+MOST_LISTED = 256  # names that completion offers; the 255 blades of eight dimensions are among them
 _SHORT = re.compile(r"([A-Za-z]+)([A-Za-z0-9])")
 
 
@@ -93,6 +96,21 @@ class Names:
             return None
         indices = [i for i in places if i is not None]
         return sum(1 << i for i in indices), parity(indices)
+
+    def listed(self) -> list[str]:
+        """Return names for completion: vectors, then each grade of which all names are among the first 256.
+
+        Examples
+        --------
+        >>> default_names(3, first=1).listed(), len(default_names(1000, first=1).listed())
+        (['e1', 'e2', 'e3', 'e12', 'e13', 'e23', 'e123'], 256)
+        """
+        names = [self.vector(i) for i in range(min(self.d, MOST_LISTED))]
+        for k in range(2, self.d + 1):
+            if len(names) + math.comb(self.d, k) > MOST_LISTED:
+                break
+            names += [self.blade(sum(1 << i for i in places)) for places in combinations(range(self.d), k)]
+        return names
 
     @property
     def hint(self) -> str:

@@ -20,6 +20,7 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.arrays import as_tensor, is_tensor
 from clifford_rand.basis.coefficients import INT, as_coefficients, is_scalar, read_only
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
+from clifford_rand.basis.names import MOST_LISTED
 
 # methods of `Multivector` and `Algebra` for this package, without checks
 INTERNAL = frozenset(
@@ -133,6 +134,9 @@ class StoredComponents(BladeAttributes):
     def __dir__(self) -> list[str]:
         hidden = {name for name in vars(BladeAttributes) if not name.startswith("_")} | INTERNAL
         return [name for name in object.__dir__(self) if name not in hidden]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [self.algebra.names.blade(int(mask)) for mask in self.keys.masks[:MOST_LISTED]]
 
     def __reduce__(self) -> Any:
         return type(self), (self.algebra, self.keys, self.coefficients)

@@ -209,6 +209,12 @@ class Blades:
             raise AttributeError(f"{type(self).__name__!r} object has no blade {name!r}. {self._algebra.names.hint}")
         return self._algebra.blade(name)
 
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *self._algebra.names.listed()]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return ["1", *self._algebra.names.listed()]
+
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._algebra.names.parse(name) is not None
 

@@ -10,6 +10,7 @@ from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.basis.arrays import is_tensor
 from clifford_rand.basis.coefficients import as_coefficients
 from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.space import has_null_basis
 
 Vectors = ArrayLike | Multivector  # coordinates (..., n), or vectors of Algebra(n)
 
@@ -82,12 +83,16 @@ def _finite(array: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
 
 
 def coordinates_of(X: Vectors, n: int, name: str, owner: str) -> NDArray[Any]:
-    """Return coordinates (..., n): from an array, or from a vector of the Euclidean algebra of n-space."""
+    """Return coordinates (..., n): from an array, or from a vector of n-space, also as its conformal algebra has it."""
     if isinstance(X, Multivector):
         metric = X.algebra.form
+        is_conformal = X.algebra.d == n + 2 and has_null_basis(X.algebra) is not None
+        if X.grades == (1,) and is_conformal and not np.asarray(X.values[..., n:] != 0, dtype=bool).any():
+            return _finite(X.values[..., :n], name, owner)
         if metric.counts != (n, 0, 0) or not metric.is_unit or X.grades != (1,):
             text = f"grades {X.grades} of {X.algebra!r}"
-            raise fail(name, owner, f"an array of coordinates or a vector of Algebra({n})", describe(text))
+            hint = "cga.down(P) has the coordinates of a point." if is_conformal else ""
+            raise fail(name, owner, f"an array of coordinates or a vector of e1 to e{n}", describe(text), hint)
         return _finite(X.values, name, owner)
     array = as_coefficients(X, name, owner)
     if array.ndim == 0 or array.shape[-1] != n:

@@ -12,6 +12,7 @@ from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import blade_of, coordinates_of, halved, largest, of_algebra, tolerance, unit_scale
+from clifford_rand.space import has_null_basis
 
 
 def is_dual(dual: object) -> bool:
@@ -26,14 +27,9 @@ def as_dual(X: Any, dual: object) -> Any:
 
 def model_of(alg: object, owner: str) -> tuple[int, bool]:
     """Return n, and whether the last two basis vectors are n_o and n_∞ themselves."""
-    if isinstance(alg, Algebra) and alg.d >= 3:
-        n, diagonal = alg.d - 2, alg.form.diagonal
-        if alg.form.is_unit and diagonal is not None and (diagonal[:-1] == 1).all() and diagonal[-1] == -1:
-            return n, False
-        null = np.eye(n + 2, dtype=np.int64)
-        null[n:, n:] = [[0, -1], [-1, 0]]
-        if diagonal is None and np.array_equal(alg.metric, null):
-            return n, True
+    null = has_null_basis(alg) if isinstance(alg, Algebra) else None
+    if isinstance(alg, Algebra) and null is not None:
+        return alg.d - 2, null
     raise fail("alg", owner, "a conformal algebra", alg, "Make one with Algebra.cga(n).")
 
 
