@@ -133,4 +133,5 @@ def _is_optional(hint: Any) -> bool:
 
 
 def _is_array(hint: Any) -> bool:
-    return any(get_origin(part) is np.ndarray for part in (hint, *get_args(hint)))
+    kinds = (np.ndarray, get_origin(NDArray[Any]))  # the latter is an alias of its own since NumPy 2.5
+    return any(get_origin(part) in kinds for part in (hint, *get_args(hint)))
