@@ -218,7 +218,8 @@ def date_cells(times: NDArray[np.datetime64], start: int, parts: Sequence[str]) 
 def _of_the_year(times: NDArray[np.datetime64]) -> NDArray[np.float64]:
     """Return the place in its year of each moment, from 0 to 1."""
     year = times.astype("datetime64[Y]")
-    begin, end = year.astype("datetime64[us]").astype(np.int64), (year + 1).astype("datetime64[us]").astype(np.int64)
+    begin = year.astype("datetime64[us]").astype(np.int64)
+    end = (year + np.timedelta64(1, "Y")).astype("datetime64[us]").astype(np.int64)
     there = ~np.isnat(times)
     place: NDArray[np.float64] = np.zeros(len(times))
     np.divide(times.astype(np.int64) - begin, end - begin, out=place, where=there)
