@@ -1,11 +1,11 @@
 """Short representations of results: text of a few lines, and tables for notebooks."""
 
-from collections.abc import Iterable, Sequence
-from html import escape
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
+from clifford_rand._html import html_table
 from clifford_rand.errors import printable
 from clifford_rand_nn._words import shortened
 
@@ -102,24 +102,8 @@ def _more(count: int, what: str) -> list[str]:
     return [f"… and {count:,} more {what}"] if count > 0 else []
 
 
-def html_table(rows: Iterable[Sequence[str]], headings: Sequence[str] = (), note: str = "") -> str:
-    """Return an HTML table of texts, which are escaped, with a note below it."""
-
-    def line(cells: Sequence[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-    head = f"<thead>{line(headings, 'th')}</thead>" if headings else ""
-    body = "".join(line(row, "td") for row in rows)
-    return f"<table>{head}<tbody>{body}</tbody></table>" + (f"<p>{escape(note)}</p>" if note else "")
-
-
 def text_repr(text: str) -> str:
     """Return the first lines of a text, and how many are left."""
     lines = text.split("\n")
     hint = f"… {len(lines) - _LINES} more lines: print it"
     return text if len(lines) <= _LINES else "\n".join([*lines[:_LINES], hint])
-
-
-def text_html(text: str) -> str:
-    """Return a text as HTML, escaped, its lines as they are."""
-    return f"<pre>{escape(text)}</pre>"

@@ -8,6 +8,7 @@ import numpy as np
 
 from clifford_rand._blas import stacked
 from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._html import COLUMNS, ROWS, html_of_vectors
 from clifford_rand._typing import Array
 from clifford_rand.basis.keys import LARGEST, keys_of_grades
 from clifford_rand.blades.relations import Relations
@@ -106,6 +107,18 @@ class Blade(Relations):
         sign, log = np.linalg.slogdet(square)
         sign = sign * frame.sign
         return self._make(rows, sign, np.where(sign == 0, -np.inf, log + frame.log_volume))
+
+    # ---- in notebooks
+
+    def _repr_html_(self) -> str:
+        first = self.factors[(slice(1),) * self.ndim + (slice(ROWS), slice(COLUMNS))]
+        scalar = ""
+        if not self.ndim and (self.sign != 1 or self.log_scale):
+            size = f"{'-' if self.sign < 0 else ''}exp({self.log_scale:.6g})" if self.sign else "0"
+            scalar = f": {size} times the wedge of these vectors"
+        headings = [self.algebra.names.vector(i) for i in range(first.shape[-1])]
+        note = f"{self!r}{', of which this is the first' if self.ndim else scalar}"
+        return html_of_vectors(first.reshape(-1, first.shape[-1]), self.factors.shape[-2:], headings, note)
 
     # ---- multivectors
 

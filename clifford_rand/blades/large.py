@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from clifford_rand._checks import check_choice, check_tolerance, describe, fail
+from clifford_rand._html import COLUMNS, ROWS, html_of_vectors
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.blades.blade import Blade
 from clifford_rand.blades.blocks import Combined, FactoredRows, Rows, Sparse, Stacked, rows_of, written
@@ -85,6 +86,12 @@ class LargeBlade:
         kind = "" if self.dtype == np.float64 else f", {self.dtype}"
         sparse = ", sparse" if isinstance(self._factored.source, Sparse) else ""
         return f"<LargeBlade of grade {self.grade} in R^{self.d}{kind}{sparse}>"
+
+    def _repr_html_(self) -> str:
+        source = self._factored.source
+        shown = range(self.d)[:COLUMNS] if source.active is None else source.active[:COLUMNS].tolist()
+        first = source.take(np.array(shown, dtype=np.int64))[:ROWS]
+        return html_of_vectors(first, (self.grade, self.d), [f"e{i + 1}" for i in shown], repr(self))
 
     @property
     def is_zero(self) -> bool:

@@ -1,6 +1,5 @@
 """Displays of a multivector: text to the print options, formats, LaTeX, HTML."""
 
-import html
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._checks import fail
+from clifford_rand._html import text_html
 from clifford_rand._typing import MV
 from clifford_rand.basis.rules import bits_of
 from clifford_rand.print_options import current_options, rounded, without_noise
@@ -256,4 +256,4 @@ def html_text(mv: MV) -> str | None:
     """Return the text of a batch or a long sum for a notebook; None for what reads better as LaTeX."""
     if not mv.ndim and (mv.dtype == object or len(_shown_terms(mv, rounded=True)) <= _LONGEST_FORMULA):
         return None
-    return f'<pre style="white-space: pre-wrap">{html.escape(short_text(mv))}</pre>'
+    return text_html(short_text(mv))

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from clifford_rand._html import text_html
 from clifford_rand._typing import Array
-from clifford_rand_nn._display import as_table, short_repr, text_html, text_repr
+from clifford_rand_nn._display import as_table, short_repr, text_repr
 from clifford_rand_nn._words import printable_lines
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.explanation.context import Context

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer, describe, fail
+from clifford_rand._html import text_html
 from clifford_rand._typing import Array
-from clifford_rand_nn._display import text_html, text_repr
+from clifford_rand_nn._display import text_repr
 from clifford_rand_nn._words import printable_lines
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.explanation.context import Context, cell
