@@ -1,4 +1,4 @@
-"""The README and the docs say what is true: their code runs, their links lead somewhere."""
+"""The README and the docs say what is true: their links lead somewhere."""
 
 import re
 import subprocess
@@ -12,17 +12,6 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 GENERATED = ("auto_gallery/", "generated/", "command-line.md")  # pages that the build of the site writes
-
-
-def test_readme_examples_print_what_is_shown(capsys):
-    text, namespace = (ROOT / "README.md").read_text(encoding="utf-8"), {}
-    blocks = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.S)
-    assert len(blocks) == text.count("```python") == 3
-    for code, shown in blocks:
-        exec(compile(code, "README.md", "exec"), namespace)
-        printed = capsys.readouterr().out
-        # rounding noise, such as 6e-14, differs between machines
-        assert re.sub(r"\de-1[1-9]", "noise", printed) == re.sub(r"\de-1[1-9]", "noise", shown)
 
 
 def test_readme_is_short():
@@ -47,27 +36,6 @@ def test_files_that_are_named_exist(page):
     text = page.read_text(encoding="utf-8")
     for path in re.findall(r"`((?:clifford_rand|clifford_rand_nn|examples|tests|docs)/[\w./-]*)", text):
         assert (ROOT / path).exists(), path
-
-
-def test_commands_exist():
-    """Every command of a code block: what runs it knows its name, and the options beside it."""
-    typer = pytest.importorskip("typer")
-    from clifford_rand_nn.cli.app import app
-
-    commands = typer.main.get_command(app).commands
-    experiments = [path.stem for path in (ROOT / "examples" / "paper").glob("*.py")]
-    found = set()
-    for page in PAGES:
-        blocks = "\n".join(re.findall(r"```(?:console|bash|sh)\n(.*?)```", page.read_text(encoding="utf-8"), re.S))
-        for name, rest in re.findall(r"clifford-rand (\w+)(.*?)(?:#|\n|$)", blocks):
-            assert name in commands, (page.name, name)
-            known = {option for parameter in commands[name].params for option in parameter.opts}
-            assert set(re.findall(r"--[\w-]+", rest)) <= known, (page.name, name, rest)
-            found.add(name)
-        for name in re.findall(r"python -m examples\.paper (\w+)", blocks):
-            assert name == "NAME" or name in experiments, (page.name, name)
-            found.add(name)
-    assert found >= {"fit", "predict", "embed", "accuracy", "timing", "spiral"}
 
 
 @pytest.mark.parametrize("package", ["clifford_rand", "clifford_rand_nn"])

@@ -230,14 +230,6 @@ def test_without_pyganja_one_sentence_says_what_to_install(monkeypatch):
 # ---- the page
 
 
-def test_migration_page_runs():
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
-    assert len(blocks) == 7
-    namespace = {}
-    for block in blocks:
-        exec(compile(block, PAGE.name, "exec"), namespace)
-
-
 @pytest.mark.parametrize(
     ("prefix", "owner", "least"),
     [("(?:A|R|M)", cr.Algebra(3).e1, 26), ("alg", cr.Algebra(3), 1), ("pga", pga, 6), ("cr", cr, 3)],
