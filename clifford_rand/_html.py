@@ -10,7 +10,13 @@ ROWS, COLUMNS = 5, 8  # of a matrix, that a table shows
 
 
 def html_table(rows: Iterable[Sequence[str]], headings: Sequence[str] = (), note: str = "") -> str:
-    """Return an HTML table of texts, which are escaped, with a note below it."""
+    """Return an HTML table of texts, which are escaped, with a note below it.
+
+    Examples
+    --------
+    >>> html_table([["a<b"]])
+    '<table><tbody><tr><td>a&lt;b</td></tr></tbody></table>'
+    """
 
     def line(cells: Sequence[str], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"

@@ -24,6 +24,7 @@ _GREEK = re.compile(  # letters that LaTeX has
     "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|upsilon|phi|chi|psi|"
     "omega|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Upsilon|Phi|Psi|Omega"
 )
+_WITH_INDEX = re.compile(rf"(e)({_GREEK.pattern}|inf|[a-z])|(.*\D)(\d+)")
 
 Term = tuple[bool, str, bool]  # is it negative, its size as text, does the size need parentheses before a blade
 Number = Callable[[Any], str]  # writes a real number
@@ -193,11 +194,12 @@ def formatted_text(mv: MV, specification: str) -> str:
 
 
 def _latex_vector(name: str) -> str:
-    """Write a basis vector's name: e1 as e with an index, gamma0 as the Greek letter with one."""
-    match = re.fullmatch(r"(.*?\D|)(\d+|inf)?", name)
-    stem, index = match.groups() if match and match[1] else (name, None)
+    """Write a basis vector's name: e1, einf and etheta as e with an index, gamma0 as the Greek letter with one."""
+    match = _WITH_INDEX.fullmatch(name) if not _GREEK.fullmatch(name) else None
+    stem, index = (match[1] or match[3], match[2] or match[4]) if match else (name, "")
     letter = f"\\boldsymbol{{\\{stem}}}" if _GREEK.fullmatch(stem) else f"\\mathbf{{{stem}}}"
-    return letter + (f"_{{{index.replace('inf', chr(92) + 'infty')}}}" if index else "")
+    word = "\\infty" if index == "inf" else f"\\{index}" if _GREEK.fullmatch(index) else index
+    return letter + (f"_{{{word}}}" if word else "")
 
 
 def _latex_blade(mv: MV, mask: int) -> str:

@@ -285,7 +285,13 @@ def test_latex_of_greek_names_and_indices():
     assert cr.Algebra(2, names=["alpha", "w"])("alpha*w")._repr_latex_() == r"$\boldsymbol{\alpha} \wedge \mathbf{w}$"
     assert cr.Algebra(2, names=["gamma0", "gamma1"])("gamma01")._repr_latex_() == r"$\boldsymbol{\gamma}_{01}$"
     assert cr.Algebra(2, names=["x1", "y12"])("x1*y12")._repr_latex_() == r"$\mathbf{x}_{1} \wedge \mathbf{y}_{12}$"
-    assert cr.Algebra(1, names=["alphabet"])("alphabet")._repr_latex_() == r"$\mathbf{alphabet}$"
+    for name, formula in {
+        "alphabet": r"\mathbf{alphabet}", "eta": r"\boldsymbol{\eta}", "etheta": r"\mathbf{e}_{\theta}",
+        "er": r"\mathbf{e}_{r}",
+        "einf": r"\mathbf{e}_{\infty}", "Sigma12": r"\boldsymbol{\Sigma}_{12}", "east": r"\mathbf{east}",
+        "q": r"\mathbf{q}",
+    }.items():  # fmt: skip
+        assert cr.Algebra(1, names=[name])(name)._repr_latex_() == f"${formula}$"
     assert cr.Algebra(3)("a*e1", a=sp.Symbol("alpha_1"))._repr_latex_() == r"$\alpha_{1}\,\mathbf{e}_{1}$"
 
 
