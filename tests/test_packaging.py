@@ -1,6 +1,8 @@
 """One version everywhere, and a README that a package index can show."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -84,3 +86,16 @@ def test_python_versions_are_declared_and_tested():
     declared = [line.rpartition(" ")[2] for line in PROJECT["project"]["classifiers"] if "Python :: 3." in line]
     assert declared == [f"3.{minor}" for minor in range(first, first + len(declared))]
     assert f"{declared[0]} to {declared[-1]}" in read("README.md")
+
+
+def test_the_command_line_without_its_libraries_says_how_to_install_them():
+    code = "import sys; sys.modules.update(typer=None, rich=None); from clifford_rand_nn.cli.entry import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert re.fullmatch(r"error: clifford-rand needs typer: pip install .*typer.*\n", done.stderr)
+
+
+def test_both_commands_of_the_readme_install_the_command_line():
+    extras = PROJECT["project"]["optional-dependencies"]
+    assert {"typer", "rich"} <= {re.match(r"[\w-]+", line)[0] for line in extras["app"]}
+    assert "clifford-rand[app,skops]" in extras["test"]

@@ -4,6 +4,8 @@ import os
 import signal
 import sys
 
+from clifford_rand._optional import require
+from clifford_rand.errors import MissingDependencyError
 from clifford_rand_nn.cli.sigint import Unraised, record_signals, was_interrupted
 
 
@@ -17,9 +19,13 @@ def main() -> None:
     sys.unraisablehook = Unraised()
     record_signals()
     try:
+        require("typer", extra="app", purpose="clifford-rand")
         from clifford_rand_nn.cli.app import app
 
         app()
+    except MissingDependencyError as error:
+        os.write(2, f"error: {error}.\n".encode())
+        sys.exit(2)
     except MemoryError:
         os.write(2, b"error: there is not enough memory.\n")
         sys.exit(2)

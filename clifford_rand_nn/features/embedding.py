@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from clifford_rand._checks import as_real, check_integer, describe, fail
+from clifford_rand._optional import available
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand_nn.features.cache import FeatureCache, content_hash
 from clifford_rand_nn.solvers.interrupts import Interrupts
@@ -197,7 +198,7 @@ def _stopped(store: FeatureCache | _Memory, done: int, n: int) -> str:
 @contextmanager
 def _bar(n: int, wanted: bool) -> Iterator[tuple[Callable[[int], object], Callable[[], object]]]:
     """Yield what moves the bar on, and what announces that the run is stopping."""
-    if not wanted or n == 0:
+    if not wanted or n == 0 or not available("rich"):
         yield lambda _: None, lambda: None
         return
     from rich import console, progress  # only here: a quiet run need not load them

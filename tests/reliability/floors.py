@@ -25,10 +25,11 @@ _PACKAGES = ("clifford_rand", "clifford_rand_nn")
 _EXTRAS = ("app", "torch", "onnx", "skops", "dask", "shards", "text", "mteb", "ecg", "ga", "paper", "notebook", "test")
 # Distributions of modules that are not named alike, for extras that are not installed here.
 _NAMES = {"PIL": "pillow", "arff": "liac-arff", "sklearn": "scikit-learn", "IPython": "ipython"}
-_OF_EXTRA = {
+_OF_EXTRA = {  # whole modules and folders
+    "clifford_rand_nn/cli": "app",
     "clifford_rand/layers/equivariant.py": "torch",
     "clifford_rand_nn/export/torch_module.py": "torch",
-}  # whole modules
+}
 _TESTS = {  # what uses the libraries, of every part
     "clifford_rand": (
         "array_functions", "blas", "compat_clifford", "cross_many", "display", "fused", "layers", "public_names",
@@ -77,7 +78,7 @@ def _not_declared(parts):
         if top in sys.stdlib_module_names or top in _PACKAGES:
             continue
         names = {canonicalize_name(one) for one in own.get(top, [_NAMES.get(top, top)])}
-        extra = extra or _OF_EXTRA.get(file.as_posix())
+        extra = extra or _OF_EXTRA.get(file.as_posix()) or _OF_EXTRA.get(file.parent.as_posix())
         there = brought[extra] if extra else always if at_import else anywhere
         if not names & there:
             where = f"the extra {extra}" if extra else "every installation" if at_import else "any extra"
