@@ -157,7 +157,7 @@ def _show_comparison(comparison: Comparison, facts: Facts, title: str) -> None:
     show_table(title, *score_table(comparison.models(facts.linear)))
     if comparison.difference is not None and comparison.error is not None:
         side = "higher" if comparison.difference >= 0 else "lower"
-        within = ", within noise" if abs(comparison.difference) <= 2 * comparison.error else ""
+        within = ", within noise" if comparison.verdict == "within noise" else ""
         size = f"{abs(comparison.difference):.4f} ± {comparison.error:.4f} (standard error){within}"
         say(f"{facts.measure} {side} than that of {facts.linear} by {size}")
 

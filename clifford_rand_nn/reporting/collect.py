@@ -120,9 +120,8 @@ def score_warnings(facts: Facts) -> list[ModelWarning]:
         if mine <= least:
             text = f"on {where} the model ({facts.measure} {mine:.4f}) is no better than always {compared.guess}"
             warned.append(ModelWarning("no_better_than_simplest", f"{text} ({least:.4f})."))
-        linear, difference, error = compared.linear, compared.difference, compared.error
-        if linear is not None and difference is not None and error is not None and difference < -error:
-            text = f"on {where} {facts.linear} is better ({linear.main:.4f}, here {mine:.4f})"
+        if compared.linear is not None and compared.verdict == "worse":
+            text = f"on {where} {facts.linear} is better ({compared.linear.main:.4f}, here {mine:.4f})"
             warned.append(ModelWarning("linear_is_better", f"{text}: it is simpler, too."))
     return warned
 

@@ -56,6 +56,11 @@ class ModelWarning:
     columns: tuple[str, ...] = ()  # of the table, that it is about
 
 
+def exceeds_noise(difference: float, error: float) -> bool:
+    """Return whether a difference of scores is larger than noise, twice its standard error."""
+    return abs(difference) > 2 * error
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Out-of-sample scores on the same rows: of the model, of the simplest model, of a linear model."""
@@ -79,6 +84,15 @@ class Comparison:
     interval: tuple[Array, Array] | None = None  # pair of (m,), ends that are to hold 90 % of the targets
     # (C, C) int, rows of each class (row) that were predicted as each class (column), in the order of ``classes``
     confusion: NDArray[np.intp] | None = None
+
+    @property
+    def verdict(self) -> str | None:
+        """Whether the model is "better" or "worse" than the linear one, or "within noise" of it; None without one."""
+        if self.difference is None or self.error is None:
+            return None
+        if not exceeds_noise(self.difference, self.error):
+            return "within noise"
+        return "better" if self.difference > 0 else "worse"
 
     def models(self, linear: str) -> dict[str, Scores | None]:
         """Return the scores by the names of the models."""

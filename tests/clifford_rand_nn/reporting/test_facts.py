@@ -14,11 +14,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, GatedReLUClassifier
+from clifford_rand_nn.cli.info import show_facts
 from clifford_rand_nn.reporting import baselines
 from clifford_rand_nn.reporting.baselines import Folds, linear_model, make_folds, predict_left_out
 from clifford_rand_nn.reporting.collect import collect_facts, paired, score_warnings
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.reporting.model_warnings import group_warnings, leakage_warning, overlap_warning, sample_warnings
+from clifford_rand_nn.reporting.page import report_page
 from clifford_rand_nn.scores import score_classes, score_numbers
 
 rng = np.random.default_rng(3)
@@ -194,10 +196,25 @@ def test_scores_that_are_no_better_are_told(classified):
     same = replace(facts, left_out=replace(left, model=left.simplest))
     assert codes(score_warnings(same)) == ["no_better_than_simplest"]
     assert f"no better than always {left.guess}" in score_warnings(same)[0].text
-    worse = replace(facts, test=replace(left, difference=-0.03, error=0.02))
-    assert codes(score_warnings(worse)) == ["linear_is_better"]
-    noise = replace(facts, test=replace(left, difference=-0.03, error=0.04))
-    assert codes(score_warnings(noise)) == []
+
+
+@pytest.mark.parametrize(("difference", "verdict"), [(-0.05, "worse"), (-0.03, "within noise"), (0.05, "better")])
+def test_page_text_and_warning_have_one_verdict(classified, difference, verdict, capsys):
+    """The standard error is 0.02: the page, the lines of the terminal and the warning take twice as much as noise."""
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
+    model, facts = classified
+    compared = replace(facts.left_out, difference=difference, error=0.02)
+    facts = replace(facts, test=compared, seconds=1e3)  # nothing is fitted again for the page
+    facts = replace(facts, warnings=tuple(score_warnings(facts)))
+    assert ("linear_is_better" in codes(facts.warnings)) == (verdict == "worse")
+    page = report_page(facts, model, Rows(X, KIND))
+    headline = page[page.index('class="lead"') : page.index('class="bars"')]
+    assert ("within noise" if verdict == "within noise" else f"That is {verdict} than logistic") in headline
+    show_facts(facts)
+    printed = capsys.readouterr().out.partition("scores on the test set")[2]
+    assert f"by {abs(difference):.4f} ± 0.0200 (standard error)" in printed
+    assert (", within noise" in printed) == (verdict == "within noise")
 
 
 def test_the_error_of_a_difference_is_paired():
