@@ -135,13 +135,14 @@ def influence_bars(influence: Influence, most: int) -> Callable[[Any], None]:
         ax.invert_yaxis()
         ax.axvline(0, color=GREY, linewidth=0.8)
         change = "increase of the log-loss" if influence.measure == "log loss" else f"decrease of {influence.measure}"
-        ax.set_xlabel(f"{change} when the column is shuffled")
+        ax.set_xlabel(f"{change}\nwhen the column is shuffled")  # long names leave little room
 
     return draw
 
 
 _LONG = 400  # characters of a cell
 _SENTENCE = 24  # characters of a cell that is a sentence
+_BESIDE = 4  # columns of a table that a screen of 400 pixels has room for
 _SPACE = "\N{NO-BREAK SPACE}"
 SELECTED = ("parameter", "selected", "among", "by")  # columns of the table of selected parameters
 _SCORES = {
@@ -168,6 +169,11 @@ class Table(NamedTuple):
     def wide(self) -> tuple[bool, ...]:
         """Which columns hold sentences."""
         return tuple(any(len(row[j]) > _SENTENCE for row in self.rows) for j in range(len(self.header)))
+
+    @property
+    def stacks(self) -> bool:
+        """Whether a narrow screen shows each row as a list of its cells: many columns, or sentences."""
+        return len(self.header) > _BESIDE or any(self.wide)
 
     @classmethod
     def of(

@@ -13,15 +13,16 @@ import pytest
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
+from matplotlib.figure import Figure  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, GatedReLURegressor, explain  # noqa: E402
 from clifford_rand_nn.cli.app import app  # noqa: E402
 from clifford_rand_nn.reporting import baselines  # noqa: E402
-from clifford_rand_nn.reporting.baselines import find_influence, make_folds  # noqa: E402
+from clifford_rand_nn.reporting.baselines import Influence, find_influence, make_folds  # noqa: E402
 from clifford_rand_nn.reporting.collect import collect_facts  # noqa: E402
 from clifford_rand_nn.reporting.facts import Rows  # noqa: E402
-from clifford_rand_nn.reporting.figures import picture  # noqa: E402
+from clifford_rand_nn.reporting.figures import influence_bars, picture  # noqa: E402
 from clifford_rand_nn.reporting.page import report_page, write_report  # noqa: E402
 from clifford_rand_nn.tables import TableEncoder  # noqa: E402
 from support.browser import open_page, start_browser  # noqa: E402
@@ -152,6 +153,17 @@ def test_colours_of_pictures_follow_the_screen():
     assert "#123457" not in svg
 
 
+def test_no_text_leaves_the_picture_of_influences():
+    names = tuple("od280/od315_of_diluted_wines" for _ in range(4))
+    figure = Figure((5.6, 2.2), layout="constrained")
+    influence_bars(Influence(names, np.ones((4, 2)), "log loss", 10, 5), 4)(axes := figure.subplots())
+    figure.draw_without_rendering()
+    for text in (axes.xaxis.label, *axes.get_yticklabels()):
+        box = text.get_window_extent()
+        assert figure.bbox.contains(box.x0, box.y0), text
+        assert figure.bbox.contains(box.x1, box.y1), text
+
+
 @pytest.mark.slow
 def test_a_page_of_numbers(tmp_path):
     rows = rows_of(*made_table(60, False))
@@ -259,6 +271,15 @@ def test_the_page_in_a_browser(classes, browser, tmp_path, width, dark):
         browser.execute_script(f"{wide} && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML)")
         == []
     )
+    clipped = "return [...document.querySelectorAll('.scroll, th, td')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+    assert browser.execute_script(f"{clipped}.map(e => [e.scrollWidth, e.outerHTML])") == []
+    cells = browser.execute_script(
+        "return [...document.querySelectorAll('.stack td')].map(e => [e.dataset.name, "
+        "getComputedStyle(e, '::before').content, e.checkVisibility()])"
+    )
+    shows_names = width == 400  # beside each cell, since the header is hidden there
+    assert cells
+    assert all((content == f'"{name}"') == shows_names and visible for name, content, visible in cells)
     images = browser.execute_script("return [...document.images].map(i => [i.complete, i.naturalWidth])")
     assert len(images) >= 7
     assert all(complete and width > 0 for complete, width in images)
