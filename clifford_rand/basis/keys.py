@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail, quantity
+from clifford_rand._checks import describe, fail, is_whole, quantity
 from clifford_rand._threads import cached_property
 from clifford_rand.basis.coefficients import read_only
 from clifford_rand.basis.rules import WORD, as_masks, bit_count, bits_of
@@ -221,6 +221,17 @@ def keys_of_masks(d: int, masks: tuple[int, ...], grades: tuple[int, ...] = ()) 
     if len(masks) == count_of(d, grades):
         return keys_of_grades(d, grades)
     return Keys(d, grades, as_masks(masks, d))
+
+
+def sorted_grades(grades: tuple[int, ...], d: int) -> tuple[int, ...]:
+    """Return grades in ascending order, or the error that there is none, or what is not a grade."""
+    rule = f"one or more integers from 0 to {d}"
+    for k in grades:
+        if not is_whole(k) or not 0 <= k <= d:
+            raise fail("grades", "grade", rule, describe(repr(k)))
+    if not grades:
+        raise fail("grades", "grade", rule, describe("none"), "A.grades are those that are stored.")
+    return tuple(sorted({int(k) for k in grades}))
 
 
 def keys_of_array(d: int, masks: NDArray[Any]) -> tuple[Keys, NDArray[np.int64]]:

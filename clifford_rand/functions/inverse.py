@@ -185,12 +185,12 @@ def _by_matrices(A: MV, rtol: float | None) -> MV:
     array = np.zeros_like(dense)
     array[..., :: 1 << null] = _inverse_of_live(live, form.signature[null:], limit)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        X = small.new(keys, array[..., keys.masks]).grade(*inverse_grades(small.keys, d))
+        X = small.new(keys, array[..., keys.masks]).part(inverse_grades(small.keys, d))
         if null:
             scaled = multiplied(small, -exponent)
             for _ in range(null.bit_length()):  # = ⌈log₂(null + 1)⌉
                 X = X * 2 - X * (scaled * X)  # not X * (2 - …): a product by a number keeps float32
-            X = X.grade(*inverse_grades(small.keys, d))
+            X = X.part(inverse_grades(small.keys, d))
         result = form.give(multiplied(X, -exponent), A)
     return _in_range(result)
 
@@ -245,11 +245,11 @@ def exact_inverse(A: MV) -> MV:
     A = A.new(A.keys, A.coefficients.astype(object))
     reverse = A.reverse()
     product = expand(A * reverse)
-    rest = product.grade(*(k for k in product.grades if k))
+    rest = product.part(tuple(k for k in product.grades if k))
     if all(is_exact_zero(value) for value in rest.coefficients.ravel().tolist()):
         return _over(reverse, product["1"])
     determinant, adjugate = determinant_and_adjugate(A)
-    return _over(adjugate.grade(*inverse_grades(A.keys, A.algebra.d)), determinant)
+    return _over(adjugate.part(inverse_grades(A.keys, A.algebra.d)), determinant)
 
 
 def determinant_and_adjugate(A: MV) -> tuple[Any, MV]:

@@ -87,7 +87,7 @@ class MatrixInverse:
         columns = coefficients(columns_of_blocks, form.signature)
         inverse = form.give(small.new(dense_keys(d), columns.real[:, dense_keys(d).masks]), A)
         imaginary = form.give(small.new(dense_keys(d), columns.imag[:, dense_keys(d).masks]), A)
-        kept = inverse.grade(*inverse_grades(A.keys, A.algebra.d))
+        kept = inverse.part(inverse_grades(A.keys, A.algebra.d))
         self.keys = kept.keys
         back = kept.coefficients + 1j * imaginary.select_keys(kept.keys).coefficients
         odd = A.keys.grade_of % 2

@@ -147,13 +147,13 @@ def _without_study_part(A: MV) -> MV:
     s, power = square.select_keys(scalar).coefficients[..., 0], q * q
     t = power.select_keys(scalar).coefficients[..., 0]
     rest = np.abs(power.coefficients).sum(axis=-1) - np.abs(t)
-    odd = square.grade(*(k for k in square.grades if k % 4 == 1))  # none of even and odd A, whatever blades A holds
+    odd = square.part(tuple(k for k in square.grades if k % 4 == 1))  # none of even and odd A, whatever blades A holds
     far &= (np.abs(odd.coefficients) <= limit[..., None]).all(axis=-1)
     far &= (rest <= 4 * limit) & (s * s - t > 4 * limit * np.abs(s))
     x, y = inverse_root(np, np.where(far, s, 1.0), np.where(far, t, 0.0))  # 1 where A is left as it is
     result = (q.new(q.keys, q.coefficients * np.where(far, y, 0.0)[..., None]) + x) * A
     parts = {k: np.abs(result.grade(k).values).max(initial=0) for k in result.grades}
-    return result.grade(*(k for k in result.grades if k in A.grades or parts[k] > limit.max()))
+    return result.part(tuple(k for k in result.grades if k in A.grades or parts[k] > limit.max()))
 
 
 def _divided(A: MV, rtol: float | None) -> MV:

@@ -79,8 +79,8 @@ def _candidates(frame: Frame, R: MV, eps: float) -> Any:
     # the images of the basis vectors: the columns of M
     moved = R * vectors * ~R
     if np.abs(moved.coefficients).max() and moved.keys.grades != (1,):
-        outside = [k for k in moved.grades if k != 1]
-        wrong = np.abs(moved.grade(*outside).coefficients).max(initial=0.0)
+        outside = tuple(k for k in moved.grades if k != 1)
+        wrong = np.abs(moved.part(outside).coefficients).max(initial=0.0)
         if wrong > _tolerance(eps) * float((np.abs(R.coefficients) ** 2).sum()):
             return
     M = moved.select_keys(vectors.keys).coefficients.T

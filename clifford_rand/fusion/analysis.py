@@ -38,10 +38,10 @@ def normalized(A: Any) -> Any:
         raise TraceError("it normalizes a multivector whose norm is zero")
     guard_divisor(A, square, scalar_terms(A))
     product = A * ~A if len(A.refs) <= LARGEST_STUDY else A.of({})
-    q = product.grade(*(k for k in product.grades if k and k % 4 == 0))
+    q = product.part(tuple(k for k in product.grades if k and k % 4 == 0))
     if not q.refs:
         return A * (1 / abs(square).sqrt())
-    if product.grade(*(k for k in product.grades if k % 4 == 1)).refs:
+    if product.part(tuple(k for k in product.grades if k % 4 == 1)).refs:
         raise TraceError("it normalizes a multivector of even and odd grades, and values decide how")
     s, q, t = _split_square(q + product.grade(0), "its norm")
     A.trace.require(EXACT * (s * s) < s * s - t)
@@ -70,21 +70,21 @@ def sandwich(R: Any, X: Any) -> Any:
     if len(parities) != 1 or (d > SIMPLE and max(R.grades) > 2):
         raise TraceError("it has R >> X for an R that may be no versor; write R * X * R.inv()")
     square = R * ~R
-    n, rest = square["1"], square.grade(*(k for k in square.grades if k))
+    n, rest = square["1"], square.part(tuple(k for k in square.grades if k))
     guard_divisor(R, n, scalar_terms(R))
     product = R * X * ~R
     if rest.refs:
-        changes = (product * rest).grade(*X.grades).refs
+        changes = (product * rest).part(X.grades).refs
         size = max(EXACT if changes else VERSOR, rounding(trace.precision)) * abs(n)
         for part in rest.scalars():
             trace.require(abs(part) <= size)
-    return product.grade(*X.grades) * (1 / n)
+    return product.part(X.grades) * (1 / n)
 
 
 def exponential(A: Any) -> Any:
     """Return exp(A): σ + B with B² = s + q, q² a scalar t; q commutes with B."""
     trace, kind = A.trace, A.trace.precision.type
-    sigma, B = A["1"], A.grade(*(k for k in A.grades if k))
+    sigma, B = A["1"], A.part(tuple(k for k in A.grades if k))
     s, q, t = _split_square(B * B, "its exponential")
     size = abs(s) if t.is_zero else abs(s) + abs(t).sqrt()
     turns = s.is_real and s.sign < 0  # in all its planes
@@ -197,7 +197,7 @@ def _outer_series(A: Any) -> tuple[Any, Any]:
 
 def _split_square(square: Any, what: str) -> tuple[TracedScalar, Any, TracedScalar]:
     """Return s, q and t of N = s + q with q² = t, for which there are closed forms."""
-    q = square.grade(*(k for k in square.grades if k))
+    q = square.part(tuple(k for k in square.grades if k))
     second = q * q
     if any(second.grades):
         raise TraceError(f"it has a multivector of grades {square.grades} in {what}, which has no closed form here")

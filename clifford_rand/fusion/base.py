@@ -24,18 +24,22 @@ class LinearMaps:
         return self.of({mask: -ref if is_negative(mask.bit_count()) else ref for mask, ref in self.terms.items()})
 
     def grade(self, *grades: int) -> Any:
-        """Return the part of some grades."""
-        if any(isinstance(k, bool) or not 0 <= k <= self.algebra.d for k in grades):
+        """Return the part of one or several grades."""
+        if not grades or any(isinstance(k, bool) or not 0 <= k <= self.algebra.d for k in grades):
             raise TraceError(f"it takes grades {grades} of {self.algebra!r}")
+        return self.part(grades)
+
+    def part(self, grades: tuple[int, ...]) -> Any:
+        """Return the part of some grades, or of none."""
         return self.of({mask: ref for mask, ref in self.terms.items() if mask.bit_count() in grades})
 
     def even(self) -> Any:
         """Return the part of even grades."""
-        return self.grade(*range(0, self.algebra.d + 1, 2))
+        return self.part(tuple(range(0, self.algebra.d + 1, 2)))
 
     def odd(self) -> Any:
         """Return the part of odd grades."""
-        return self.grade(*range(1, self.algebra.d + 1, 2))
+        return self.part(tuple(range(1, self.algebra.d + 1, 2)))
 
     def reverse(self) -> Any:
         """Return ~A."""

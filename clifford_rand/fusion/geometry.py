@@ -121,7 +121,7 @@ def _angle_and_half(R: Any, what: str, *, unit: bool) -> tuple[TracedScalar, Any
         raise TraceError(f"it has a multivector without inverse in {what}")
     trace.require(norm > 0)
     limit = max(EXACT, rounding(trace.precision)) * norm
-    for part in square.grade(*(k for k in square.grades if k)).scalars():
+    for part in square.part(tuple(k for k in square.grades if k)).scalars():
         trace.require(abs(part) <= limit)
     if not unit:
         R = R * (1 / norm.sqrt())

@@ -164,7 +164,7 @@ def factorize_versor(A: MV, rtol: float = 1e-12) -> tuple[Any, list[MV]]:
         vector = directions.vector(a)
         left = left * _unit(vector, square, inverse=True)  # left a⁻¹
         # grades above are rounding noise
-        left = left.grade(*[g for g in left.keys.grades if g <= (k + 1 if outside else k - 1)])
+        left = left.part(tuple(g for g in left.keys.grades if g <= (k + 1 if outside else k - 1)))
         factors.append(_unit(vector, square))
         if len(factors) > 3 * A.algebra.d:  # a vector from outside costs three factors for one grade
             raise _no_versor(A)

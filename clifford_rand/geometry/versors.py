@@ -199,7 +199,7 @@ def sandwich(R: MV, X: Any) -> MV:
         if filled.complete and per_map > 2 * widest and widest <= LARGEST_MATRIX and (keeps or filled.size <= 256):
             return _by_matrix(U, X.on_keys(filled), inverse, keeps)
     product = (U * X) * inverse
-    return product.grade(*X.keys.grades) if keeps else product
+    return product.part(X.keys.grades) if keeps else product
 
 
 def sandwich_of(R: MV, X: Any) -> Any:
@@ -306,7 +306,7 @@ def _exact(R: Any, X: Any) -> Any:
     outside = ~np.isin(product.keys.grade_of, X.keys.grades)
     if np.asarray(product.coefficients[..., outside] != 0, dtype=bool).any():
         return product
-    return product.grade(*[k for k in product.keys.grades if k in X.keys.grades])
+    return product.part(tuple(k for k in product.keys.grades if k in X.keys.grades))
 
 
 def vector_matrix(R: MV) -> NDArray[Any]:

@@ -1,7 +1,8 @@
 """Parts, involutions and duals: star, dual by I⁻¹, complements without a metric. Each is one plan of `plans.linear`."""
 
-from clifford_rand._checks import describe, fail, is_whole
+from clifford_rand._checks import describe, fail
 from clifford_rand._typing import MV
+from clifford_rand.basis.keys import sorted_grades
 from clifford_rand.plans.linear import linear_plan, part_plan
 
 
@@ -36,11 +37,7 @@ def grade(A: MV, *grades: int) -> MV:
         plan = A.algebra.form.plans.get((grades, A.keys))
         if plan is not None:
             return A.new(plan.keys, plan(A.coefficients))
-    d = A.algebra.d
-    for k in grades:
-        if not is_whole(k) or not 0 <= k <= d:
-            raise fail("grades", "grade", f"integers from 0 to {d}", k)
-    return A.part(tuple(sorted({int(k) for k in grades})))
+    return A.part(sorted_grades(grades, A.algebra.d))
 
 
 def even(A: MV) -> MV:

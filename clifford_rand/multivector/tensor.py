@@ -18,7 +18,7 @@ from clifford_rand.basis.arrays import (
     promoted,
 )
 from clifford_rand.basis.coefficients import is_scalar
-from clifford_rand.basis.keys import Keys
+from clifford_rand.basis.keys import Keys, sorted_grades
 from clifford_rand.geometry.projections import refuse_flats
 from clifford_rand.multivector.base import of_another_algebra
 from clifford_rand.multivector.multivector import Multivector
@@ -31,7 +31,6 @@ from clifford_rand.tensors.places import (
     map_of,
     part_of,
     placed_on,
-    sorted_grades,
 )
 
 HINT = "A.to_numpy() is the same multivector of NumPy, without a gradient."
@@ -263,7 +262,7 @@ class TensorMultivector(Multivector):
         inverse = functions.blade_inverse(B, "reflect")
         A = self.involute() if (B.keys.grades[0] + inside) % 2 else self
         product = (B * A) * inverse
-        return product.grade(*(k for k in product.keys.grades if k in A.keys.grades))
+        return product.part(tuple(k for k in product.keys.grades if k in A.keys.grades))
 
     # ---- what it looks like
 

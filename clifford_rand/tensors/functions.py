@@ -40,14 +40,14 @@ def normalized(A: Any) -> Any:
     """Return (A ~A)^{-1/2} A as `Multivector.normalized`, else A / norm(A); infinite or NaN where the norm is zero."""
     xp = namespace(A.coefficients)
     is_large = A.keys.size > LARGEST_STUDY
-    square = A.grade() if is_large or not xp.isdtype(A.dtype, "real floating") else A * A.reverse()
-    q = square.grade(*(k for k in square.keys.grades if k and k % 4 == 0))
+    square = A.part(()) if is_large or not xp.isdtype(A.dtype, "real floating") else A * A.reverse()
+    q = square.part(tuple(k for k in square.keys.grades if k and k % 4 == 0))
     fourth = q.anticommutator(q)
     if not q.keys.size or not _is_scalar(fourth):
         return A.new(A.keys, A.coefficients / xp.sqrt(xp.abs(norm_squared(A)))[..., None])
     s, t = square["1"], fourth["1"]
     # even A and odd A have no such grades, whatever blades A holds
-    mixed = square.grade(*(k for k in square.keys.grades if k % 4 == 1))
+    mixed = square.part(tuple(k for k in square.keys.grades if k % 4 == 1))
     definite = (s * s - t > 1e-12 * s * s) & (xp.sum(mixed.coefficients**2, axis=-1) <= 1e-28 * s * s)
     x, y = inverse_root(xp, s, xp.where(definite, t, xp.zeros_like(t)))  # else A / √|s|
     return (q.new(q.keys, q.coefficients * xp.where(definite, y, xp.zeros_like(y))[..., None]) + x) * A
@@ -99,7 +99,7 @@ def _is_scalar(A: Any) -> bool:
 
 def _kept(A: Any, wanted: Any) -> Any:
     """Return the part of the grades that are wanted."""
-    return A.grade(*(k for k in A.keys.grades if wanted(k)))
+    return A.part(tuple(k for k in A.keys.grades if wanted(k)))
 
 
 def _negated(A: Any, grades: tuple[int, ...]) -> Any:
@@ -150,13 +150,13 @@ def _matrix(A: Any, source: Keys, target: Keys, *, left: bool) -> Tensor:
 def exponential(A: Any) -> Any:
     """Return Σ A^k / k!: in closed form where the keys say that A², or its square, is a scalar; else by squaring."""
     d = A.algebra.d
-    B = A.grade(*(k for k in A.keys.grades if k)) if 0 in A.keys.grades else A
+    B = A.part(tuple(k for k in A.keys.grades if k)) if 0 in A.keys.grades else A
     factor = namespace(A.coefficients).exp(A["1"])[..., None] if 0 in A.keys.grades else None
     if not B.keys.size:
         result = A.coerce(1.0) + B
     else:
         square = B.anticommutator(B)
-        q = square.grade(*(k for k in square.keys.grades if k))
+        q = square.part(tuple(k for k in square.keys.grades if k))
         if not q.keys.size:
             C, S = cosh_sinhc(namespace(A.coefficients), square["1"])
             result = _with_scalar(C, B.new(B.keys, B.coefficients * S[..., None]))
@@ -249,7 +249,7 @@ def _angle_and_half(R: Any, owner: str) -> tuple[Tensor, Any, Any, tuple[Tensor,
         raise fail("A", owner, rule, received, "Use A.to_numpy(), which leaves the gradient behind.")
     size = norm(R)
     unit = R.new(R.keys, R.coefficients / size[..., None])
-    s, B, q = unit["1"], unit.grade(2), unit.grade(4) if d >= 4 else unit.grade()
+    s, B, q = unit["1"], unit.grade(2), unit.grade(4) if d >= 4 else unit.part(())
     t = q.anticommutator(q)["1"] if q.keys.size else 0
     return size, q, B, angle_and_half(xp, s, B.anticommutator(B)["1"], t, "study")
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand._checks import describe, fail
 from clifford_rand.basis.arrays import (
     Constants,
     Tensor,
@@ -128,14 +127,6 @@ def _keys(metric: Metric, grades: tuple[int, ...]) -> str:
 @constant_of_a_trace
 def _union(metric: Metric, a: str, b: str) -> str:
     return _shelved(metric, f"{a} or {b}", lambda: union(keys_labelled(a), keys_labelled(b)))
-
-
-def sorted_grades(grades: tuple[int, ...], d: int) -> tuple[int, ...]:
-    """Return grades that ascend, or refuse what is none."""
-    for k in grades:
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= d:
-            raise fail("grades", "grade", f"integers from 0 to {d}", describe(repr(k)))
-    return tuple(sorted({int(k) for k in grades}))
 
 
 # ---- values beside a tensor, and what a trace asks of names

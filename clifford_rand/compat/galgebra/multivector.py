@@ -127,7 +127,7 @@ class Mv:
 
     def get_grade(self, r: int) -> "Mv":
         """Return the part of grade r."""
-        return self.wrap(self.inner.grade(*([r] if 0 <= r <= self.Ga.n else [])))
+        return self.wrap(self.inner.part((r,) if 0 <= r <= self.Ga.n else ()))
 
     grade = get_grade
 

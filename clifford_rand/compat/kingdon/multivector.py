@@ -208,7 +208,7 @@ class MultiVector:
         """Return the part of some grades."""
         listed = grades[0] if len(grades) == 1 and isinstance(grades[0], tuple) else grades
         if not isinstance(self.inner, Multivector):  # traced
-            return self.wrap(self.inner.grade(*listed))
+            return self.wrap(self.inner.grade(*listed) if listed else self.inner.part(()))
         return self._chosen([mask for mask in self.keys() if mask.bit_count() in listed])
 
     def _chosen(self, masks: list[int]) -> "MultiVector":
@@ -314,7 +314,7 @@ class MultiVector:
     def normsq(self) -> "MultiVector":
         """Return A ~A, which is its own reverse: grades 2, 3, 6, 7, … vanish, and so does their rounding."""
         square = self.inner * ~self.inner
-        return of(self.algebra, square.grade(*(k for k in square.grades if k % 4 < 2)))
+        return of(self.algebra, square.part(tuple(k for k in square.grades if k % 4 < 2)))
 
     def norm(self) -> "MultiVector":
         """Return the square root of A ~A."""

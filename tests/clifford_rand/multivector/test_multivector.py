@@ -236,3 +236,14 @@ def test_every_method_can_be_pickled():
         if isinstance(function, types.FunctionType):
             assert pickle.loads(pickle.dumps(function)) is function, name
     assert pickle.loads(pickle.dumps(A.exp))() == A.exp()
+
+
+def test_grade_needs_a_grade():
+    alg = cr.Algebra(3)
+    A = alg("1 + 2*e1 + 3*e12")
+    rule = r"The 'grades' parameter of grade must be one or more integers from 0 to 3\. Got none instead\. A\.grades"
+    with pytest.raises(cr.ArgumentError, match=rule):
+        A.grade()
+    with pytest.raises(cr.ArgumentError, match=rule):
+        cr.fused(lambda a: a.grade(), backend="numpy")(A)
+    assert A.grade(3) == 0  # a grade that is not stored is zero
