@@ -239,7 +239,7 @@ def test_values_are_all_components_of_the_grades():
     vectors = ALG.vector(np.ones((5, 3)))
     for A in (vectors, vectors[0], ALG.e2, ALG("1 + 2*e23"), 0 * vectors, ALG.I):
         for grades in ((0,), (1,), (3,), (1, 2), (0, 3), (), (0, 1, 2, 3)):
-            parts = {name: stored.grade(*grades) for name, stored in _storages(A).items()}
+            parts = {name: stored.part(grades) for name, stored in _storages(A).items()}
             for name, part in parts.items():
                 assert part.grades == grades, (A, name)
                 assert part.values.shape == parts["dense"].values.shape, (A, name)
