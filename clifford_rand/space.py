@@ -191,13 +191,15 @@ class Space:
         """Return the conformal algebra of n-space, Cl(n+1, 1).
 
         The last two basis vectors square to 1 and -1; with ``null_basis=True`` they are the origin ``eo`` and infinity
-        ``ei`` with eo·ei = -1 and both squares 0.
+        ``ei`` with eo·ei = -1 and both squares 0. In either basis ``eo`` and ``einf`` are the origin and infinity.
 
         Examples
         --------
         >>> alg = cr.Algebra.cga(2, null_basis=True)
         >>> alg.eo * alg.eo, alg.eo | alg.ei, cr.Algebra.cga(2)
         (0, -1, Algebra.cga(2))
+        >>> cr.Algebra.cga(3).eo, cr.Algebra.cga(3).einf
+        (-0.5*e4 + 0.5*e5, e4 + e5)
         """
         n = check_integer(n, "n", "Algebra.cga")
         check_dimension(n, "Algebra.cga")

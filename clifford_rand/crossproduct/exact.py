@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clifford_rand._checks import as_array, as_real, check_bool, describe, extremes, fail
+from clifford_rand._suggestions import one_array
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.crossproduct.factor import inverses
 from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors, ordinary_pairs
@@ -27,6 +28,7 @@ class CrossProduct(NamedTuple):
     log_norm: NDArray[Any]
 
 
+@one_array
 def cross(A: ArrayLike, *, rtol: float | None = None) -> NDArray[Any]:
     r"""Return the generalized cross product of the d-1 rows of ``A``.
 
@@ -75,6 +77,7 @@ def cross(A: ArrayLike, *, rtol: float | None = None) -> NDArray[Any]:
     return value.reshape(*batch, value.shape[1])
 
 
+@one_array
 def cross_log(A: ArrayLike, *, rtol: float | None = None) -> CrossProduct:
     """Return the cross product of the d-1 rows of ``A`` as unit direction and log-norm, which never overflow.
 

@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from clifford_rand._checks import check_instance, describe, fail
+from clifford_rand._suggestions import OF_MULTIVECTOR, suggestion
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.basis import layout
 from clifford_rand.basis.arrays import as_tensor, is_tensor
@@ -40,8 +41,7 @@ class _Missing:
     def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None:
             raise AttributeError(f"type object {owner.__name__!r} has no attribute {self.name!r}")
-        name = self.name
-        raise AttributeError(f"a multivector has no attribute {name!r}{self.remedy}", name=name, obj=instance)
+        raise AttributeError(f"a multivector has no attribute {self.name!r}{self.remedy}")  # Python adds no second one
 
 
 def _names() -> list[str]:
@@ -63,7 +63,7 @@ def of_another_algebra(A: Any, other: Any) -> Exception:
 
 
 class BladeAttributes:
-    """Names of basis blades and of attributes of expressions; their errors say what to write."""
+    """Names of basis blades, of attributes of expressions and of other packages; their errors say what to write."""
 
     __slots__ = ()
 
@@ -74,6 +74,10 @@ for _name in _names():
 for _name in _OF_EXPRESSIONS.split():
     _remedy = ", as SymPy's expressions have. A.simplify(f) applies a function f of expressions to each coefficient."
     setattr(BladeAttributes, _name, _Missing(_name, _remedy))
+
+
+for _name in " ".join(OF_MULTIVECTOR).split():
+    setattr(BladeAttributes, _name, _Missing(_name, f".{suggestion(OF_MULTIVECTOR, _name)}"))
 
 
 class StoredComponents(BladeAttributes):
@@ -132,7 +136,8 @@ class StoredComponents(BladeAttributes):
         return None
 
     def __dir__(self) -> list[str]:
-        hidden = {name for name in vars(BladeAttributes) if not name.startswith("_")} | INTERNAL
+        held = {name for kind in type(self).__mro__ if kind is not BladeAttributes for name in vars(kind)}
+        hidden = {name for name in vars(BladeAttributes) if not name.startswith("_")} - held | INTERNAL
         return [name for name in object.__dir__(self) if name not in hidden]
 
     def _ipython_key_completions_(self) -> list[str]:

@@ -1,0 +1,105 @@
+"""Names of other packages and what to write here: the suggestions of errors, in one table for each kind of object."""
+
+import difflib
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, cast
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+OF_PACKAGE = {
+    "Cl GA Ga Layout": "cr.Algebra(p, q, r)",
+    "vga": "cr.Algebra.vga(n)",
+    "pga": "cr.Algebra.pga(n), with the functions of clifford_rand.presets.pga",
+    "cga conformalize g3c": "cr.Algebra.cga(n), with the functions of clifford_rand.presets.cga",
+    "sta": "cr.Algebra.sta(), with the functions of clifford_rand.presets.sta",
+    "MultiVector Mv": "cr.Multivector",
+    "array": "cr.stack(multivectors)",
+    "outer op": "cr.wedge(a, b)",
+    "dual hodge": "cr.star(a)",
+    "grad": "cr.gradient(x)",
+    "rotor": "cr.rotor_between(a, b), or (-angle / 2 * B).exp() of a bivector B",
+    "register": "cr.fused",
+}
+OF_ALGEBRA = {
+    "pseudoscalar pseudoScalar pss ps i": "alg.I",
+    "MultiVector mv mvec": "alg.multivector(values, grades), or alg.symbols(name, grades)",
+    "evenmv oddmv purevector": "alg.multivector(values, grades)",
+    "trivector": "alg.multivector(values, 3)",
+    "parse_multivector": 'alg("1 + 2*e12")',
+    "randomMV": "alg.random_multivector(rng)",
+    "blades_list bases basis_names": "alg.blades",
+    "basis": "alg.basis_vectors()",
+    "sig": "alg.signature",
+    "dims n": "alg.d",
+    "grad": 'cr.gradient(alg.symbols("x", 1))',
+    "lt": "cr.LinearMap(alg, matrix)",
+}
+OF_MULTIVECTOR = {
+    "normalize normal normalised unit": "A.normalized()",
+    "mag2 norm2 normsq": "A.norm_squared()",
+    "mag magnitude": "A.norm()",
+    "value coeffs coefs": "A.coefficients, A.values with all blades of its grades, or A.dense().values with all blades",
+    "get_coefs blade_coefs": 'A["e12"]',
+    "gradeInvol g_invol": "A.involute()",
+    "rev": "A.reverse(), ~A",
+    "ccon": "A.conjugate()",
+    "leftLaInv rightInv leftInv hitzer_inverse": "A.inv()",
+    "isBlade": "A.is_blade()",
+    "isVersor": "A.is_versor()",
+    "get_grade grade_part": "A.grade(k)",
+    "scalar item": "A.scalar_part(), float(A)",
+    "outer op": "A.wedge(B), A ^ B",
+    "dot ip": "A.fat_dot(B), A | B, or A.inner(B), the determinant of inner products of two blades",
+    "rp regressive": "A.vee(B), A & B",
+    "cp": "A.commutator(B)",
+    "acp": "A.anticommutator(B)",
+    "sw": "A.sandwich(B), A >> B",
+    "proj project_in_blade": "A.project(B)",
+    "cross": "A.wedge(B).star()",
+    "hodge": "A.star(), or A.right_complement() without a metric",
+    "unhodge": "A.left_complement()",
+    "polarity": "A.dual()",
+    "unpolarity": "A.undual()",
+    "asmatrix": "A.left_matrix()",
+    "layout": "A.algebra",
+}
+
+
+def suggestion(table: dict[str, str], name: str, known: Iterable[str] = ()) -> str:
+    """Return the end of an error: what to write for a name of another package, or the nearest of the known names.
+
+    Examples
+    --------
+    >>> suggestion(OF_PACKAGE, "Cl"), suggestion(OF_PACKAGE, "crosss", ["cross", "wedge"])
+    (' Did you mean cr.Algebra(p, q, r)?', ' Did you mean cross?')
+    """
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+    listed = [text for names, text in table.items() if name in names.split()] or near
+    return f" Did you mean {listed[0]}?" if listed else ""
+
+
+def one_array(function: _Function) -> _Function:
+    """Refuse several arguments where a function takes one array; help shows the signature of the function.
+
+    Examples
+    --------
+    >>> cr.Algebra(3).vector(1, 2, 3)
+    Traceback (most recent call last):
+    ...
+    TypeError: vector() takes one array, got 3 arguments. Did you mean vector([1, 2, 3])?
+    """
+    most = function.__code__.co_argcount
+
+    @functools.wraps(function)
+    def checked(*args: Any, **options: Any) -> Any:
+        if len(args) > most:
+            parts = args[most - 1 :]
+            text = f"[{', '.join(map(repr, parts))}]"
+            meant = f"{function.__name__}({text if len(text) < 80 and text.isprintable() else '[…]'})"
+            if any(hasattr(part, "wedge") for part in parts):
+                meant = "cr.star(cr.wedge(a, b)), which is for multivectors"
+            raise TypeError(f"{function.__name__}() takes one array, got {len(parts)} arguments. Did you mean {meant}?")
+        return function(*args, **options)
+
+    return cast(_Function, checked)
