@@ -49,8 +49,13 @@ class Multivector(StoredComponents):
     Notes
     -----
     Operators: ``*`` geometric, ``^`` outer, ``|`` fat dot, ``&`` regressive, ``<<`` left contraction, ``>>`` sandwich
-    R X R⁻¹, ``~`` reverse, ``/`` and ``**`` by the inverse. Python's precedence holds: ``+`` binds closer than ``^``
-    and ``|``. A scalar is as good as a number: ``float(a | b)``, ``math.sqrt(a | a)``, ``(a | b) < 1``,
+    R X R⁻¹, ``~`` reverse, ``/`` and ``**`` by the inverse.
+
+    Python's precedence holds, from the tightest: ``**``; ``~`` and the sign; ``*`` and ``/``; ``+`` and ``-``; ``<<``
+    and ``>>``; ``&``; ``^``; ``|``; comparisons. So ``a ^ b + c`` is ``a ^ (b + c)``, and ``a | b ^ c`` is
+    ``a | (b ^ c)``: put ``^`` and ``|`` in parentheses.
+
+    A scalar is as good as a number: ``float(a | b)``, ``math.sqrt(a | a)``, ``(a | b) < 1``,
     ``np.asarray(a | b)``; anything else is refused there with its grades.
 
     ``repr`` and ``str`` round for display and hide rounding noise, see `clifford_rand.set_printoptions`.
@@ -60,6 +65,8 @@ class Multivector(StoredComponents):
     >>> alg = cr.Algebra(3)
     >>> alg("e1 - 2*e23") * alg.e1
     1 - 2*e123
+    >>> (alg.e1 ^ alg.e2) + alg.e3, alg.e1 ^ alg.e2 + alg.e3
+    (e3 + e12, e12 + e13)
     >>> alg.vector([[1, 0, 0], [0, 2, 0]]) * alg.vector([1, 1, 1])  # a batch of two
     <Multivector batch of Algebra(3): shape=(2,), grades=(0, 2), dtype=int64>
      [0] 1 + e12 + e13
