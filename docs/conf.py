@@ -42,10 +42,13 @@ exclude_patterns = [
     "auto_gallery/*.ipynb",
     "jupyter_execute",
 ]
+smartquotes = False  # --option stays --option
 default_role = "py:obj"  # `name` in a docstring is a link where there is such a name
 
 html_theme = "pydata_sphinx_theme"
 html_title = "clifford-rand"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_extra_path = ["explorer"]  # explorer.html and algebra.html, pages of their own
 html_theme_options = {
     "navigation_with_keys": False,
