@@ -1,4 +1,4 @@
-"""Functions compiled by Numba, and their machine code in a folder that belongs to the user alone.
+"""The machine code of functions that Numba compiled, in a folder that belongs to the user alone.
 
 Numba's own files are trusted as they are: one that was cut is an error of `pickle`, and one of another user is
 executed. Two processes that compile for other types at the same time may take one name for both, and then one runs the
@@ -17,47 +17,17 @@ from types import CodeType
 from typing import Any
 
 import numpy as np
-from numba import __version__, njit
+from numba import __version__
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
 from clifford_rand._files import replaced
 from clifford_rand._threads import cached_property
-from clifford_rand.compiler.folder import code_folder, source_name
+from clifford_rand.compiler.folder import code_folder
 
 _DIGEST_BYTES = 32  # of SHA-256
 _CONSTANTS = (bool, int, float, complex, str, bytes, tuple, np.generic, np.dtype, type(None))  # compiled into the code
-
-
-def compiled(*, text: str | None = None, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator: `numba.njit` with ``options``, without the GIL, cached on the disk where that can be.
-
-    ``text`` is the source of a function that has no file.
-    """
-
-    def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher = njit(nogil=True, **options)(function)
-        file = Path(function.__code__.co_filename)
-        source = file.read_bytes() if text is None and file.is_file() else (text or "").encode()
-        if source:
-            flags = [(name, sorted(x) if isinstance(x, set) else x) for name, x in sorted(options.items())]
-            dispatcher._cache = CodeCache(function, source + repr(flags).encode())
-        return dispatcher
-
-    return decorate
-
-
-def compile_source(source: str, module: str, **options: Any) -> Any:
-    """Return the function ``kernel`` of generated code, compiled under a name that is the digest of the code.
-
-    ``module`` is the name of one that exists: Numba imports it with machine code from the disk.
-    """
-    namespace: dict[str, Any] = {"__name__": module}
-    exec(compile(source, "<generated>", "exec"), namespace)  # the text is generated here, from names made here
-    kernel = namespace["kernel"]
-    kernel.__name__ = kernel.__qualname__ = source_name(source)  # of which a process has one
-    return compiled(text=source, **options)(kernel)
 
 
 class CodeCache(NullCache):

@@ -107,7 +107,7 @@ class LazyLoop:
         return self._numpy_time >= self._compile_time + (0 if "numba" in sys.modules else LOAD)
 
     def _compile(self, contracts: bool) -> Loop:
-        from clifford_rand.compiler.cache import compile_source  # and with it Numba
+        from clifford_rand.compiler.decorator import compile_source  # and with it Numba
 
         # a division by zero gives inf or NaN as in NumPy
         options = {"error_model": "numpy"} | ({"fastmath": {"contract"}} if contracts else {})

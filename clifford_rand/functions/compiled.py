@@ -175,7 +175,7 @@ def compile_function(mv: Any, arguments: Sequence[Any], backend: str) -> Compile
     expressions = mv.coefficients.tolist()
     kernel: Any
     if backend == "numba":
-        from clifford_rand.compiler.cache import compile_source  # and with it Numba
+        from clifford_rand.compiler.decorator import compile_source  # and with it Numba
 
         source = array_source(symbols, expressions)
         kernel = compile_source(source, __name__, error_model="numpy")  # division by zero gives inf or NaN, as in NumPy

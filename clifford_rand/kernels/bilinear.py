@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand.compiler.cache import compiled
+from clifford_rand.compiler.decorator import compiled
 
 TILE = 512  # samples whose components stay in the first-level cache: 4 KiB each
 

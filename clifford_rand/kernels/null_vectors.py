@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand.compiler.cache import compiled
+from clifford_rand.compiler.decorator import compiled
 
 
 # No fastmath here: with "reassoc" the two factors below may be multiplied first, and their product may overflow.

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._threads import for_each_slice
-from clifford_rand.compiler.cache import compiled
+from clifford_rand.compiler.decorator import compiled
 
 _BLOCK_BYTES = 16 * 2**20
 _TILE = 32  # rows of a tile: four registers of float64

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._threads import for_each_slice
-from clifford_rand.compiler.cache import compiled
+from clifford_rand.compiler.decorator import compiled
 
 _BITS = 4  # of a block: sixteen coefficients, two to four vector registers
 _BLOCK = 1 << _BITS

@@ -8,7 +8,7 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.special import entr, expit
 from scipy.special import softmax as scipy_softmax
 
-from clifford_rand.compiler.cache import compiled
+from clifford_rand.compiler.decorator import compiled
 
 _RIDGE = 450.0  # roundings of the largest diagonal entry, 1e-13 in double precision, so that a factorization succeeds
 

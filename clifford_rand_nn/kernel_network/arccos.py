@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._threads import for_each_slice
-from clifford_rand.compiler.cache import compiled
+from clifford_rand.compiler.decorator import compiled
 from clifford_rand_nn.export.program import ARCSINE
 
 _FLAGS = {"contract"}  # products and sums in one instruction

@@ -173,7 +173,7 @@ def project_without_offset(
 
 @cache
 def _compiled() -> Callable[..., None]:
-    from clifford_rand.compiler.cache import compiled  # loads here, not at import
+    from clifford_rand.compiler.decorator import compiled  # loads here, not at import
 
     twin: Callable[..., None] = compiled()(project_on_cones)
     return twin

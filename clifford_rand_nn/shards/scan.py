@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
-from clifford_rand.compiler.cache import compiled
+from clifford_rand.compiler.decorator import compiled
 from clifford_rand_nn.row_sums import Block, Engine, Part, PartWork
 from clifford_rand_nn.shards.source import Shards
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from clifford_rand.compiler import cache, folder
-from clifford_rand.compiler.cache import CodeCache, compiled
+from clifford_rand.compiler.cache import CodeCache
+from clifford_rand.compiler.decorator import compiled
 
 
 def twice(x):
@@ -155,7 +156,7 @@ def test_no_function_is_kept_in_numbas_own_files():
 
 
 _CALLED = """
-from clifford_rand.compiler.cache import compiled
+from clifford_rand.compiler.decorator import compiled
 
 SHIFT = {shift}
 
@@ -165,7 +166,7 @@ def added(x):
 """
 _CALLING = """
 from called import SHIFT, added
-from clifford_rand.compiler.cache import compiled
+from clifford_rand.compiler.decorator import compiled
 
 @compiled()
 def outer(x):
