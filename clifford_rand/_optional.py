@@ -13,11 +13,16 @@ _DISTRIBUTIONS = {"PIL": "pillow", "arff": "liac-arff"}  # import names that are
 
 def available(module: str) -> bool:
     """Tell whether ``module`` could be imported, without importing it."""
-    return importlib.util.find_spec(module) is not None
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ImportError:  # of an import hook that refuses it
+        return False
 
 
-def install_command(module: str, extra: str) -> str:
+def install_command(module: str, extra: str = "") -> str:
     """Return the command that installs the library of ``module``, in the versions of an extra of this project.
+
+    Without an extra it is one that the project itself requires.
 
     Examples
     --------
@@ -32,13 +37,14 @@ def install_command(module: str, extra: str) -> str:
         requirements = []
     for requirement in requirements:
         library, _, marker = requirement.partition(";")
-        if re.fullmatch(rf"{name}\b(?!-).*", library.strip()) and re.search(rf"extra == ['\"]{extra}['\"]", marker):
+        is_of_extra = re.search(rf"extra == ['\"]{extra}['\"]", marker) if extra else not marker
+        if is_of_extra and re.fullmatch(rf"{name}\b(?!-).*", library.strip()):
             return f'pip install "{library.strip()}"'
     return f"pip install {name}"
 
 
-def require(module: str, *, extra: str, purpose: str) -> ModuleType:
-    """Import ``module`` or say how to install the library, which the extra of this project brings.
+def require(module: str, *, extra: str = "", purpose: str) -> ModuleType:
+    """Import ``module`` or say how to install the library, which the extra of this project brings, or the project.
 
     Examples
     --------

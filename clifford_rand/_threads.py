@@ -21,6 +21,7 @@ _Sum = TypeVar("_Sum")
 
 _PARTS, _MOST_PARTS = 16, 64
 _PROCESS = os.getpid()
+_HAS_THREADS = sys.platform != "emscripten"  # a browser has one
 
 
 def is_fork() -> bool:
@@ -32,8 +33,10 @@ def cpu_count() -> int:
     """Return the number of processors that this process may use.
 
     Those of its affinity, and no more than the environment's NUMBA_NUM_THREADS: joblib gives each of its processes its
-    share of the machine by that name, as it does to the libraries' own threads.
+    share of the machine by that name, as it does to the libraries' own threads. One, where no thread can be started.
     """
+    if not _HAS_THREADS:
+        return 1
     try:
         count = len(os.sched_getaffinity(0))
     except AttributeError:  # macOS, Windows
@@ -135,6 +138,9 @@ def map_ahead(work: Callable[[_Item], _Value], items: Iterable[_Item], threads: 
     Items are drawn in the calling thread, one more than threads ahead of what is yielded. What ``work`` raises is
     raised in its place. When the generator ends or is closed, nothing is being worked on.
     """
+    if not _HAS_THREADS:
+        yield from map(work, items)
+        return
     ahead: deque[Future[_Value]] = deque()
     with ThreadPoolExecutor(threads, thread_name_prefix="clifford_rand") as pool:
         try:

@@ -25,6 +25,10 @@ class MissingDependencyError(ImportError):
     """An optional library is needed and not installed; the message gives the command that installs it."""
 
 
+class MissingCompilerWarning(UserWarning):
+    """Numba is missing, as in a browser: NumPy and Python compute the same, more slowly. Warned once per process."""
+
+
 def printable(text: str) -> str:
     r"""Return a text as one line that cannot control a terminal: the rule for whatever is printed from data.
 

@@ -1,22 +1,47 @@
-"""Functions compiled by Numba."""
+"""Functions compiled by Numba, or run by NumPy and Python where there is no Numba, as in a browser."""
 
+import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from numba import njit
-
-from clifford_rand.compiler.cache import CodeCache
+from clifford_rand._optional import require
 from clifford_rand.compiler.folder import source_name
+from clifford_rand.errors import MissingCompilerWarning
 
 
-def compiled(*, text: str | None = None, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+@cache
+def has_compiler() -> bool:
+    """Tell whether Numba can be imported; a process whose Numba is missing is warned once."""
+    try:
+        import numba  # noqa: F401
+    except ImportError as error:
+        message = (
+            f"Numba cannot be imported ({error}): clifford_rand computes the same by NumPy and Python, more slowly. "
+            "Where Numba exists, pip install numba."
+        )
+        warnings.warn(message, MissingCompilerWarning, stacklevel=2)
+        return False
+    return True
+
+
+def compiled(
+    *, text: str | None = None, plain: Callable[..., Any] | None = None, **options: Any
+) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator: `numba.njit` with ``options``, without the GIL, cached on the disk where that can be.
 
-    ``text`` is the source of a function that has no file.
+    Without Numba a function is replaced by ``plain``, which does the same by NumPy's functions of arrays; if that is
+    None, by itself in Python. ``text`` is the source of a function that has no file.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
+        if not has_compiler():
+            return plain or function
+        from numba import njit
+
+        from clifford_rand.compiler.cache import CodeCache
+
         dispatcher = njit(nogil=True, **options)(function)
         file = Path(function.__code__.co_filename)
         source = file.read_bytes() if text is None and file.is_file() else (text or "").encode()
@@ -31,8 +56,10 @@ def compiled(*, text: str | None = None, **options: Any) -> Callable[[Callable[.
 def compile_source(source: str, module: str, **options: Any) -> Any:
     """Return the function ``kernel`` of generated code, compiled under a name that is the digest of the code.
 
-    ``module`` is the name of one that exists: Numba imports it with machine code from the disk.
+    ``module`` is the name of one that exists: Numba imports it with machine code from the disk. Raises
+    MissingDependencyError without Numba.
     """
+    require("numba", purpose="compiled code")
     namespace: dict[str, Any] = {"__name__": module}
     exec(compile(source, "<generated>", "exec"), namespace)  # the text is generated here, from names made here
     kernel = namespace["kernel"]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._threads import cached_property
+from clifford_rand.compiler.decorator import compile_source, has_compiler
 from clifford_rand.compiler.folder import is_cached
 from clifford_rand.compiler.graph import Program, needed
 from clifford_rand.compiler.source import array_source, loop_source
@@ -84,7 +85,8 @@ class LazyLoop:
         loop = self._compiled.get(contracts)
         if loop is not None:
             return loop
-        if contracts or not self._is_exact or self.is_due(self.operations * (samples + NUMPY_CALL)):
+        is_due = contracts or not self._is_exact or self.is_due(self.operations * (samples + NUMPY_CALL))
+        if is_due and has_compiler():
             return self._compiled.setdefault(contracts, self._compile(contracts))
         return self.by_numpy
 
@@ -107,8 +109,6 @@ class LazyLoop:
         return self._numpy_time >= self._compile_time + (0 if "numba" in sys.modules else LOAD)
 
     def _compile(self, contracts: bool) -> Loop:
-        from clifford_rand.compiler.decorator import compile_source  # and with it Numba
-
         # a division by zero gives inf or NaN as in NumPy
         options = {"error_model": "numpy"} | ({"fastmath": {"contract"}} if contracts else {})
         return compile_source(self.source, "clifford_rand.compiler.intrinsics", **options)

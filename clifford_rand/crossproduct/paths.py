@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import as_real, check_tolerance, extremes
 from clifford_rand._threads import for_each_slice
+from clifford_rand.compiler.decorator import has_compiler
 from clifford_rand.crossproduct.factor import by_lapack
 from clifford_rand.crossproduct.scaled import ScaledVectors, renormalized, row_peaks
 
@@ -100,10 +101,11 @@ def _write_pairs(pairs: NDArray[Any], rtol: float, most: float, vector: NDArray[
 def _pairs_by_kernel(m: int) -> bool:
     """Tell whether the kernel is there, or worth its load: for a large batch, and once NumPy has cost as much."""
     global _rented
-    if m >= _PAIRS_FROM_M or "clifford_rand.kernels.null_vectors" in sys.modules:
-        return True
-    _rented += m + _PAIRS_OF_A_CALL
-    return _rented >= _PAIRS_OF_A_LOAD
+    if m < _PAIRS_FROM_M and "clifford_rand.kernels.null_vectors" not in sys.modules:
+        _rented += m + _PAIRS_OF_A_CALL
+        if _rented < _PAIRS_OF_A_LOAD:
+            return False
+    return has_compiler()
 
 
 def by_closed_form(
@@ -157,7 +159,7 @@ def choose_path(d: int, m: int) -> str:
     """Return "closed", "lapack" or "kernel" for m matrices (d-1, d)."""
     if d <= _CLOSED_UP_TO:
         return "closed"
-    return "kernel" if m >= _KERNEL_FROM_M and d <= _KERNEL_UP_TO_D else "lapack"
+    return "kernel" if m >= _KERNEL_FROM_M and d <= _KERNEL_UP_TO_D and has_compiler() else "lapack"
 
 
 def default_rtol(d: int, dtype: np.dtype[Any]) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import as_array, check_choice, describe, fail
+from clifford_rand.compiler.decorator import compile_source
 
 
 class CompiledFunction:
@@ -175,8 +176,6 @@ def compile_function(mv: Any, arguments: Sequence[Any], backend: str) -> Compile
     expressions = mv.coefficients.tolist()
     kernel: Any
     if backend == "numba":
-        from clifford_rand.compiler.decorator import compile_source  # and with it Numba
-
         source = array_source(symbols, expressions)
         kernel = compile_source(source, __name__, error_model="numpy")  # division by zero gives inf or NaN, as in NumPy
     else:

@@ -157,7 +157,19 @@ def pair_crosses(
 # ---- exchange of rows: rank-one updates of an inverse, one pass over the matrix each
 
 
-@compiled(fastmath={"contract", "reassoc"})
+def _exchange_by_numpy(x: NDArray[np.float64], j: int, smallest: float, columns: NDArray[np.float64]) -> float:
+    pivot = columns[j]
+    a = float(x @ pivot)
+    if not abs(a) > smallest * math.sqrt(float(x @ x) * float(pivot @ pivot)):
+        return 0.0
+    pivot /= a
+    weights = columns @ x
+    weights[j] = 0.0
+    columns -= weights[:, None] * pivot
+    return a
+
+
+@compiled(plain=_exchange_by_numpy, fastmath={"contract", "reassoc"})
 def _exchange(x: NDArray[np.float64], j: int, smallest: float, columns: NDArray[np.float64]) -> float:
     """Put ``x`` for row j of B and return the ratio a of the determinants, 0 where it is too small to divide by.
 

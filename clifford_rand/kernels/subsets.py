@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._threads import for_each_slice
-from clifford_rand.compiler.decorator import compiled
+from clifford_rand.compiler.decorator import compiled, has_compiler
 
 _BITS = 4  # of a block: sixteen coefficients, two to four vector registers
 _BLOCK = 1 << _BITS
+_TOGETHER = 2**12  # coefficients whose halves NumPy multiplies in one call: 3^12 products at most, 4 MiB
 _WHOLE = 16  # dimensions of one pass: its matrices take 16 times the memory of an operand, 8 MiB
 _SLICE = 1e-3  # seconds of work that are worth a thread, which may have to wait for a core
 _SCATTER = 0x9E3779B1  # odd: consecutive targets get masks all over, and slices of them equal work
@@ -111,16 +112,12 @@ def wedge_seconds(d: int) -> float:
 def wedge_products(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """Return the wedge products of (N, 2^d) and (N, 2^d), d ≥ 4, coefficients in the order of their masks.
 
-    A single product goes in slices of its targets, one thread each, where that is worth a thread.
+    A single product goes in slices of its targets, one thread each, where that is worth a thread. Without a compiler
+    NumPy multiplies halves, and halves of these, down to numbers.
     """
     size = a.shape[1]
-    if size > 1 << _WHOLE:  # with e the last vector, (A + A'e) ∧ (B + B'e) = A∧B + (A∧B' + A'∧B̂) e, ^ the involution
-        half = size // 2
-        low = wedge_products(a[:, :half], b[:, :half])
-        high = wedge_products(a[:, :half], b[:, half:])
-        signs = 1 - 2 * (np.bitwise_count(np.arange(half)) % 2).astype(np.int8)
-        high += wedge_products(a[:, half:], b[:, :half] * signs)
-        return np.concatenate([low, high], axis=1)
+    if size > 1 << _WHOLE or not has_compiler():
+        return _by_halves(a, b)
     a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
     out = np.empty_like(a)
     n, blocks = len(a), size // _BLOCK
@@ -130,3 +127,22 @@ def wedge_products(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     else:
         for_each_slice(lambda part: wedge_blocks(a, b, part.start, part.stop, out), blocks, least=least)
     return out
+
+
+def _by_halves(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Return `wedge_products` by those of halves.
+
+    With e the last vector, (A + A'e) ∧ (B + B'e) = A∧B + (A∧B' + A'∧B̂) e, ^ the involution.
+    """
+    half = a.shape[1] // 2
+    if not half:
+        product: NDArray[Any] = a * b
+        return product
+    signs = 1 - 2 * (np.bitwise_count(np.arange(half)) % 2).astype(np.int8)
+    lefts = [a[:, :half], a[:, :half], a[:, half:]]
+    rights = [b[:, :half], b[:, half:], b[:, :half] * signs]
+    if a.size > _TOGETHER:
+        low, high, higher = map(wedge_products, lefts, rights)
+    else:
+        low, high, higher = np.split(_by_halves(np.concatenate(lefts), np.concatenate(rights)), 3)
+    return np.concatenate([low, high + higher], axis=1)

@@ -14,6 +14,7 @@ from clifford_rand.basis.layout import coefficients, components, zeros
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import SCALAR
 from clifford_rand.basis.table import ProductTable, product_table
+from clifford_rand.compiler.decorator import has_compiler
 from clifford_rand.compiler.loops import read_only
 from clifford_rand.compiler.rows import RowFunction, Rows, Table, table_rows
 from clifford_rand.compiler.scalar import Trace, TracedScalar
@@ -38,10 +39,11 @@ def kernel_pays(work: int) -> bool:
     ``work`` counts table rows × samples, 7 ns each.
     """
     global _gathered
-    if _KERNEL in sys.modules:
-        return True
-    _gathered += work + CALL
-    return _gathered >= (LOAD_KERNEL if "numba" in sys.modules else LOAD)
+    if _KERNEL not in sys.modules:
+        _gathered += work + CALL
+        if _gathered < (LOAD_KERNEL if "numba" in sys.modules else LOAD):
+            return False
+    return has_compiler()
 
 
 _KERNEL = "clifford_rand.kernels.bilinear"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_fits, check_integer
+from clifford_rand.compiler.decorator import has_compiler
 from clifford_rand.sketch.base import (
     Sketch,
     check_accuracy,
@@ -147,7 +148,10 @@ class SRHT(Sketch):
         return self.r <= _DENSE_UP_TO_R and self.r * self.d <= _DENSE_ENTRIES
 
     def _dense_pays(self, rows: int) -> bool:
-        return self._is_small and rows >= _DENSE_FROM and rows * self.padded < _KERNEL_FROM
+        return self._is_small and rows >= _DENSE_FROM and not self._kernel_pays(rows)
+
+    def _kernel_pays(self, rows: int) -> bool:
+        return rows * self.padded >= _KERNEL_FROM and has_compiler()
 
     def _drawn_matrix(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         return self._transposed_rows(np.eye(self.r, dtype=dtype))
@@ -162,7 +166,7 @@ class SRHT(Sketch):
     ) -> NDArray[Any]:
         """Return rows weight_out · (±1 Hadamard of the rows weight_in · X, placed at ``into``) at ``outof``."""
         weight_in, weight_out = weight_in.astype(X.dtype), weight_out.astype(X.dtype)
-        if len(X) * self.padded < _KERNEL_FROM:
+        if not self._kernel_pays(len(X)):
             out = np.empty((len(X), len(outof)), X.dtype)
             step = max(1, _CHUNK_BYTES // (self.padded * X.itemsize))
             for start in range(0, len(X), step):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from clifford_rand._checks import check_fits, check_integer, describe, fail
+from clifford_rand.compiler.decorator import has_compiler
 from clifford_rand.sketch.base import Sketch, check_accuracy, drawn_seed, log_minor_of_draws, own_stream
 
 # Entries of X from which the kernels pay: 1 s to compile, once per machine and precision, and 0.4 s to load, once per
@@ -17,6 +18,11 @@ KERNEL_FROM = 2**22
 _DENSE_FROM = 64  # rows; below, SciPy's product is as fast
 _DENSE_ENTRIES = 2**18  # of the matrix, which is kept: 2 MiB
 _BLOCK = 1024  # columns of X: 32 rows of them are 256 KiB
+
+
+def kernel_pays(entries: int) -> bool:
+    """Tell whether the product with a factor of so many entries is the kernel's."""
+    return entries >= KERNEL_FROM and has_compiler()
 
 
 class SparseTable(NamedTuple):
@@ -64,12 +70,12 @@ class SparseSketch(Sketch):
         self._matrix, self._transposed, self._factor = columns.tocsr(), columns.tocsc().T, factor
 
     def _apply_transposed(self, v: NDArray[Any]) -> NDArray[Any]:
-        if self.d * v.shape[1] >= KERNEL_FROM:
+        if kernel_pays(self.d * v.shape[1]):
             return SparseTable.of(self._transposed, self.r).times_columns(v, self.d, self._factor)
         return np.asarray(self._scaled(_in(self._transposed, v.dtype) @ v))
 
     def _apply_transposed_rows(self, V: NDArray[Any]) -> NDArray[Any]:
-        if len(V) * self.d >= KERNEL_FROM:
+        if kernel_pays(len(V) * self.d):
             return SparseTable.of(self._transposed).times_rows(V, self.d, self._factor)
         return super()._apply_transposed_rows(V)
 
@@ -111,17 +117,17 @@ class SignColumns(SparseSketch):
         return math.ceil(k * (k + 1) / ((2 * eps - eps**2) ** 2 * delta))
 
     def _apply(self, x: NDArray[Any]) -> NDArray[Any]:
-        if x.size >= KERNEL_FROM:
+        if kernel_pays(x.size):
             return SparseTable.of(self._matrix, self.d).times_columns(x, self.r, self._factor)
         return np.asarray(self._scaled(self._matrix @ x))
 
     def _apply_rows(self, X: NDArray[Any]) -> NDArray[Any]:
-        if X.size >= KERNEL_FROM:
+        if kernel_pays(X.size):
             return SparseTable.of(self._matrix).times_rows(X, self.r, self._factor)
         return X @ self._dense(X.dtype).T if self._dense_pays(len(X)) else super()._apply_rows(X)
 
     def _apply_transposed_rows(self, V: NDArray[Any]) -> NDArray[Any]:
-        small = len(V) * self.d < KERNEL_FROM and self._dense_pays(len(V))
+        small = self._dense_pays(len(V)) and not kernel_pays(len(V) * self.d)
         return V @ self._dense(V.dtype) if small else super()._apply_transposed_rows(V)
 
     def _dense_pays(self, rows: int) -> bool:

@@ -153,7 +153,14 @@ def _log1p(x: Any) -> Any:
     return (_LOG_2 if large else 0.0) + 2 * s * (1 + s * s * _series(s * s))
 
 
-@compiled(error_model="numpy", fastmath={"reassoc", "contract"})
+def _rays_by_numpy(f: Any, y: Any, w: Any, scales: Any, theta: Any) -> NDArray[np.float64]:
+    a = expit(-y * f)
+    theta[:] = w * y * a
+    entropies = [w @ (entr(s * a) + complement_entropy(s * a)) for s in scales]
+    return np.array([w @ softplus(-y * f), *entropies])
+
+
+@compiled(plain=_rays_by_numpy, error_model="numpy", fastmath={"reassoc", "contract"})
 def logistic_rays(f: Any, y: Any, w: Any, scales: Any, theta: Any) -> NDArray[np.float64]:
     """Return the sums of w log(1 + exp(-yf)) and, for every s, of the entropies w H(s a); fill theta with w y a.
 

@@ -17,6 +17,7 @@ from clifford_rand._checks import (
     check_positive,
     fail,
 )
+from clifford_rand._optional import require
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import as_table
 from clifford_rand_nn.arrangements.enumeration import deadline
@@ -180,6 +181,7 @@ class ConvexNetwork(RescaledFit):
         ``method`` is "cvxpy" or a class of `Limits`, whose own ``max_iter`` counts where the estimator has none.
         """
         if method == "cvxpy":
+            require("cvxpy", purpose="solver='cvxpy'")
             from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference  # takes a second to import
 
             method = CvxpyReference

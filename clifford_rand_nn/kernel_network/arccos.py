@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._threads import for_each_slice
-from clifford_rand.compiler.decorator import compiled
+from clifford_rand.compiler.decorator import compiled, has_compiler
 from clifford_rand_nn.export.program import ARCSINE
 
 _FLAGS = {"contract"}  # products and sums in one instruction
@@ -37,10 +37,18 @@ def arc_inplace(inner: Any, cosines: Any, lengths: Any, lengths2: Any) -> None:
     """
     single = inner.dtype == np.float32
     rates = reciprocals(lengths), reciprocals(lengths2)
-    if np.may_share_memory(inner, cosines):
+    if not has_compiler():
+        inner *= _shares_by_numpy(cosines, *rates)
+    elif np.may_share_memory(inner, cosines):
         (_own_single if single else _own_double)(inner, *rates)
     else:
         (_other_single if single else _other_double)(inner, cosines, *rates)
+
+
+def _shares_by_numpy(cosines: Any, rates: Any, rates2: Any) -> Any:
+    c = cosines * (rates[:, None] * rates2)
+    same = SAME if c.dtype == np.float64 else _SAME_SINGLE
+    return np.arccos(-np.where(np.abs(c) < same, c, np.sign(c))) * c.dtype.type(0.5 / math.pi)
 
 
 def reciprocals(lengths: Any) -> Any:
@@ -126,7 +134,11 @@ def arc_of_rows(inner: Any, rows: Any, rows2: Any, lengths: Any, lengths2: Any) 
             own[i, j] = exact
 
 
-@compiled(error_model="numpy", fastmath=_FLAGS)
+def _near_by_numpy(cosines: Any, rates: Any, rates2: Any) -> Any:
+    return np.flatnonzero(np.abs(cosines * (rates[:, None] * rates2)) > _NEAR)
+
+
+@compiled(plain=_near_by_numpy, error_model="numpy", fastmath=_FLAGS)
 def _near(cosines: Any, rates: Any, rates2: Any) -> Any:
     """Return the places i m + j of cosines (n, m) that are next to ±1: few, but for each row with itself."""
     n, m = cosines.shape
@@ -148,7 +160,14 @@ def _near(cosines: Any, rates: Any, rates2: Any) -> Any:
     return places
 
 
-@compiled(error_model="numpy")
+def _near_shares_by_numpy(rows: Any, rows2: Any, rates: Any, rates2: Any, i: Any, j: Any) -> Any:
+    u, v = rows[i] * rates[i, None], rows2[j] * rates2[j, None]
+    apart, along = ((u - v) ** 2).sum(axis=1), ((u + v) ** 2).sum(axis=1)
+    half = np.arcsin(np.minimum(0.5 * np.sqrt(np.minimum(apart, along)), 1.0)) / math.pi
+    return np.where(apart <= along, 0.5 - half, half)
+
+
+@compiled(plain=_near_shares_by_numpy, error_model="numpy")
 def _near_shares(rows: Any, rows2: Any, rates: Any, rates2: Any, i: Any, j: Any) -> Any:
     out = np.empty(len(i))
     for k in range(len(i)):
@@ -185,7 +204,14 @@ def slope_factors(inner: Any, cosines: Any, lengths: Any, lengths2: Any) -> tupl
     return share, inverse
 
 
-@compiled(error_model="numpy")
+def _turning_by_numpy(inner: Any, cosines: Any, inverse: Any, inverse2: Any, same: Any) -> None:
+    cosines *= inverse[:, None] * inverse2
+    apart = np.abs(cosines) < same
+    square = np.where(apart, (1 - cosines) * (1 + cosines), 1)
+    inner *= np.where(apart, inner.dtype.type(0.5 / math.pi) / np.sqrt(square), 0)
+
+
+@compiled(plain=_turning_by_numpy, error_model="numpy")
 def _turning(inner: Any, cosines: Any, inverse: Any, inverse2: Any, same: Any) -> None:
     """Overwrite inner (n, m) by ρ, 0 where |c| ≥ same, and cosines, times lengths, by cosines c."""
     unit, turns = inner.dtype.type(1.0), inner.dtype.type(0.5 / math.pi)

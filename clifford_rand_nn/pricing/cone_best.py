@@ -18,6 +18,7 @@ from scipy.optimize import linprog, nnls
 
 from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array
+from clifford_rand.compiler.decorator import compiled, has_compiler
 
 # Projections. At d = 2, n = 160 one takes 0.2 ms as it is, 0.04 by SciPy and 0.02 ms compiled; compiling takes 8 s,
 # once on a machine, and loading 0.5 s.
@@ -173,8 +174,6 @@ def project_without_offset(
 
 @cache
 def _compiled() -> Callable[..., None]:
-    from clifford_rand.compiler.decorator import compiled  # loads here, not at import
-
     twin: Callable[..., None] = compiled()(project_on_cones)
     return twin
 
@@ -193,7 +192,7 @@ class Cones:
         goals = np.column_stack([g, c])
         self._projections += len(g)
         solve: Callable[..., None] = project_on_cones if self.bias else project_without_offset
-        if self._projections > _INTERPRETED_UP_TO and (self.bias or d <= _COMPILED_UP_TO):
+        if self._projections > _INTERPRETED_UP_TO and (self.bias or d <= _COMPILED_UP_TO) and has_compiler():
             solve = _compiled()
 
         def work(part: slice) -> None:

@@ -132,7 +132,14 @@ def _floats(X: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
 
 
-@compiled(error_model="numpy", fastmath={"reassoc", "contract"})
+def _add_moments_by_numpy(X: Any, w: Any, sums: Any, squares: Any, lengths: Any) -> None:
+    X = X.astype(np.float64, copy=False)
+    sums += w @ X
+    squares += w @ X**2
+    np.sum(X**2, axis=1, out=lengths)
+
+
+@compiled(plain=_add_moments_by_numpy, error_model="numpy", fastmath={"reassoc", "contract"})
 def _add_moments(X: Any, w: Any, sums: Any, squares: Any, lengths: Any) -> None:
     """Add weighted sums of columns and of their squares, reading X once; ``lengths`` are those of the rows, squared."""
     for i in range(X.shape[0]):
@@ -206,7 +213,11 @@ def _together(parts: Iterable[Facts]) -> Facts:
 _LIFT = np.float32(2.0**112)  # single precision has 127 where half has 15
 
 
-@compiled(error_model="numpy")
+def _spread_bits_by_numpy(bits: Any, last: Any, out: Any) -> None:
+    out[:, : bits.shape[1]], out[:, bits.shape[1] :] = bits.view(np.float16), last
+
+
+@compiled(plain=_spread_bits_by_numpy, error_model="numpy")
 def _spread_bits(bits: Any, last: Any, out: Any) -> None:
     for i in range(bits.shape[0]):
         for j in range(bits.shape[1]):
@@ -247,7 +258,11 @@ def masked(on: NDArray[np.uint8], theta: NDArray[np.float64], dtype: Any) -> NDA
     return out
 
 
-@compiled(error_model="numpy", fastmath={"reassoc", "contract"})
+@compiled(
+    plain=lambda Z, on, out: np.einsum("jp,jp->j", Z, on, out=out),
+    error_model="numpy",
+    fastmath={"reassoc", "contract"},
+)
 def _sums(Z: Any, on: Any, out: Any) -> None:
     for j in range(Z.shape[0]):
         total = 0.0
@@ -256,7 +271,7 @@ def _sums(Z: Any, on: Any, out: Any) -> None:
         out[j] = total
 
 
-@compiled(error_model="numpy")
+@compiled(plain=lambda on, theta, out: np.multiply(on, theta[:, None], out=out, casting="unsafe"), error_model="numpy")
 def _spread_mask(on: Any, theta: Any, out: Any) -> None:
     for j in range(on.shape[0]):
         for p in range(on.shape[1]):
