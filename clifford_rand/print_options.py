@@ -38,8 +38,8 @@ def set_printoptions(
     Parameters
     ----------
     precision : int or "numpy", optional
-        Digits after the point, as in `numpy.set_printoptions`; from 17 on, all digits. Default: "numpy", the precision,
-        notation and formatter of NumPy's own options.
+        Digits after the point; from 17 on, all that it takes to read the number back. Default: "numpy", the precision
+        that `numpy.set_printoptions` sets, whose ``suppress`` (no exponents) and ``formatter`` hold here too.
     suppress : bool, optional
         Hide rounding noise. Default: True. A coefficient of a float or complex multivector is noise if it is at most
         100 eps of the largest one of the same multivector, and below √eps (eps = 2.2e-16 in float64, 1.2e-7 in
@@ -63,7 +63,9 @@ def set_printoptions(
 
     Notes
     -----
-    As NumPy's options, these belong to the thread or asynchronous task that sets them.
+    ``repr`` and ``str`` are the same for one multivector. Of a batch ``repr`` shows the shape and the first values,
+    ``str`` a line for each multivector, abridged by NumPy's ``threshold`` and ``edgeitems``. As NumPy's options, these
+    belong to the thread or asynchronous task that sets them.
 
     Examples
     --------
