@@ -86,6 +86,9 @@ def test_python_versions_are_declared_and_tested():
     declared = [line.rpartition(" ")[2] for line in PROJECT["project"]["classifiers"] if "Python :: 3." in line]
     assert declared == [f"3.{minor}" for minor in range(first, first + len(declared))]
     assert f"{declared[0]} to {declared[-1]}" in read("README.md")
+    workflow = ROOT / ".github" / "workflows" / "tests.yml"  # not in a source distribution
+    if workflow.exists():
+        assert set(re.findall(r'"(3\.\d+)"', workflow.read_text(encoding="utf-8"))) == set(declared)
 
 
 def test_the_command_line_without_its_libraries_says_how_to_install_them():
