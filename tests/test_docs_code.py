@@ -30,6 +30,7 @@ GALLERY = sorted((ROOT / "docs" / "gallery").glob("*.py"))
 FENCE = re.compile(r"^( *)(`{3,}|:{3,})(?!`|:)(.*?)\n(.*?)^\1\2 *$", re.S | re.M)
 SHELL, SHOWN = ("console", "bash", "sh"), ("text", "json", "bibtex")
 SLOW = {"dask-cluster.md", "shards.md"}  # whose python takes more than ten seconds
+TOOLS = ("python", ".", "venv", "build", "pre-commit", "pytest", "sphinx-build", "git", "twine", "check-wheel-contents")
 FRAGMENTS = {"datasets.md": 1}  # it downloads, and needs an encoder
 STAND_INS = {  # what a page takes from a cluster, on this machine
     'Client("scheduler:8786")': 'Client(processes=False, dashboard_address=":0")',
@@ -220,7 +221,7 @@ def test_commands_exist(page, app):
             assert words[0] in known, words
             assert options <= {option for parameter in known[words[0]].params for option in parameter.opts}, words
         elif program in ("python", "python3") and words[0] not in ("-c", "-X"):
-            if words[:2] == ["-m", "venv"]:
+            if words[0] == "-m" and words[1] in TOOLS:
                 continue
             part = words[1].replace(".", "/") if words[0] == "-m" else words[0].removesuffix(".py")
             files = [file for base in (ROOT, ROOT / "tests") for file in base.glob(f"{part}.py")]
@@ -238,7 +239,7 @@ def test_commands_exist(page, app):
         elif program == "bash":
             assert (ROOT / words[0]).exists(), words
         else:
-            assert program in ("python", ".", "pre-commit", "pytest", "sphinx-build", "git"), program
+            assert program in TOOLS, program
 
 
 CHEAP = ("fit", "predict", "evaluate", "explain", "prune")
