@@ -149,7 +149,7 @@ def gated_training_rows(X: Any, owner: str, max_memory: float | None, numbers: i
 
     CSR are, however they came, rows of more than 4096 columns, of which
 
-    - not more than 8000, fewer than columns and with no more than a fifth of the entries other than zero, are known by
+    - not more than 4000, fewer than columns and with no more than a fifth of the entries other than zero, are known by
       their products: see `CsrRows`;
     - any others with no more than a fiftieth of them other than zero are used column by column,
 
