@@ -30,6 +30,9 @@ _DRAWN = {  # (p, q, r) to what ganja.js draws there
     (3, 1, 0): "the conformal plane",
     (4, 1, 0): "conformal space",
 }
+_WEIGHTS = {"lineWidth": 4, "pointRadius": 1.5}  # lines of width 1 vanish between the pixels of space
+# ganja.js draws for the size of its first frame; a browser would stretch that picture
+_REDRAW = "new ResizeObserver(() => output.update && output.update(output.value)).observe(output);"
 _ARROWS = {(2, 0, 0): 2, (3, 0, 0): 3}  # Euclidean vectors, drawn in projective geometry as arrows from the origin
 
 
@@ -73,8 +76,8 @@ class Scene:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of pyganja, that it found no browser of its own, which is not needed here
             module = require("pyganja", extra="notebook", purpose="drawing")
-        page: str = module.generate_full_html(self.script(), sig=np.array(self.signature), **self.options)
-        return page
+        page: str = module.generate_full_html(self.script(), sig=np.array(self.signature), **_WEIGHTS | self.options)
+        return page.replace("</BODY>", f"<SCRIPT>{_REDRAW}</SCRIPT></BODY>")
 
     def _repr_html_(self) -> str:
         page = html.escape(self.html(), quote=True)
@@ -104,7 +107,7 @@ def scene(items: Any, *, colors: Any = None, labels: Sequence[str | None] | None
     labels : sequence of str, optional
         One for each item, None for no label.
     **options
-        Options of the ``graph`` of ganja.js: ``grid=True``, ``lineWidth=3``, ``scale=0.5``, ``animate=True``, …
+        Options of the ``graph`` of ganja.js: ``grid=True``, ``lineWidth=4``, ``pointRadius=1.5``, ``scale=0.5``, …
 
     Raises
     ------

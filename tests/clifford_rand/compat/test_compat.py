@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ import sympy as sp
 import clifford_rand as cr
 from clifford_rand import draw
 from clifford_rand.compat import Cl, conformalize
-from clifford_rand.presets import pga
+from clifford_rand.presets import cga, pga
+from support.browser import open_page, start_browser
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "migration.md"
 
@@ -215,10 +217,37 @@ def test_the_page_of_a_scene(tmp_path):
     assert made.script() in page
     assert '"p": 3, "q": 0, "r": 1' in page
     assert '"grid": true' in page
-    assert page.count("<SCRIPT>") == 2
+    assert page.count("<SCRIPT>") == 3
     assert made._repr_html_().startswith("<iframe srcdoc=")
     made.save(tmp_path / "scene.html")
     assert (tmp_path / "scene.html").read_text(encoding="utf-8") == page
+
+
+def test_a_sphere_is_drawn_round_in_a_window_of_any_size(tmp_path):
+    pytest.importorskip("pyganja")
+    imread = pytest.importorskip("matplotlib.image").imread
+    alg = cr.Algebra.cga(3)
+    draw.scene([cga.sphere(alg, [0, 0, 0], 0.7), cga.up(alg, [1.5, 0.2, 0])]).save(tmp_path / "scene.html")
+    browser = start_browser(tmp_path)
+    try:
+        for width in (1200, 500, 900):  # the last by a change of the size of the window
+            if width != 900:
+                open_page(browser, tmp_path / "scene.html", width)
+            else:
+                size = {"width": width, "height": 400, "deviceScaleFactor": 1, "mobile": False}
+                browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+            time.sleep(1)  # until it is drawn
+            browser.save_screenshot(tmp_path / "scene.png")
+            pixels = imread(tmp_path / "scene.png")[..., :3]
+            colored = np.ptp(pixels, axis=-1) > 0.05
+            sphere = colored & (pixels[..., 2] > pixels[..., 0])
+            high, wide = (np.ptp(np.flatnonzero(sphere.any(axis=axis))) + 1 for axis in (1, 0))
+            assert abs(wide / high - 1) < 0.05, (width, wide, high)
+            assert wide > 0.2 * width
+            if width != 500:  # where the point is outside
+                assert (colored & (pixels[..., 0] > 0.9)).sum() > 60  # the orange point
+    finally:
+        browser.quit()
 
 
 def test_without_pyganja_one_sentence_says_what_to_install(monkeypatch):
