@@ -27,7 +27,7 @@ PAGES = (
 # Elements of the text that end beyond the window, but for those inside a box that scrolls.
 WIDE = """
 const clips = e => getComputedStyle(e).overflowX !== "visible";
-const hidden = e => e && e !== document.body && (clips(e) || hidden(e.parentElement));
+const hidden = e => e && e.tagName !== "ARTICLE" && (clips(e) || hidden(e.parentElement));
 return [...document.querySelectorAll("article *")]
   .filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1 && !hidden(e))
   .map(e => e.textContent.slice(0, 60));
