@@ -207,7 +207,7 @@ def demo(
     force: Force = False,
     seed: Seed = 0,
 ) -> None:
-    """Train on a spiral and on handwritten digits, about a minute; needs no data and no internet."""
+    """Show geometric algebra, networks on a spiral and predictions for tables, in about a minute, without internet."""
     from clifford_rand_nn.cli.demo import run_demo
 
     run_demo(out, seed, force=force or out == _DEMO_FOLDER)

@@ -1,7 +1,7 @@
-"""``clifford-rand demo``: a spiral and handwritten digits, with tables and a picture, from data that is at hand.
+"""``clifford-rand demo``: geometric algebra, a spiral and three tables, with pictures, from data that is at hand.
 
-Its second part compares the default network, which is tuning-free, with a gated network of 100 gates and three usual
-classifiers on scikit-learn's bundled digits; each of these selects one parameter on a validation set (`GridSearchCV`).
+Its last part compares the default model, which is tuning-free, with three usual ones, each of which selects one
+parameter on a validation set (`GridSearchCV`).
 """
 
 import csv
@@ -10,52 +10,56 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_diabetes, load_digits, make_friedman1
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, train_test_split
-from sklearn.neural_network import MLPClassifier
-from sklearn.svm import SVC
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.svm import SVC, SVR
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._files import replaced
 from clifford_rand._optional import available, install_command
 from clifford_rand_nn.cli.console import check_out, say, show_table
+from clifford_rand_nn.cli.demo_algebra import draw_motion, show_session
 from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, draw_spiral, fit_spiral, spiral_notes, spiral_row
 from clifford_rand_nn.datasets import spiral
-from clifford_rand_nn.estimators.gated import GatedReLUClassifier
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
+from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
+from clifford_rand_nn.reporting.collect import paired
+from clifford_rand_nn.reporting.facts import exceeds_noise
+from clifford_rand_nn.scores import score_classes, score_numbers
 from clifford_rand_nn.solvers.interrupts import raise_if_interrupted
 
-DIGITS_COLUMNS = ("method", "selected", "test accuracy", "certified gap", "seconds")
+DEFAULT = "default model"
+FILES = ("algebra.png", "spiral.csv", "spiral.png", "tables.csv")
 
-_NEURONS = 100  # gates of one network, hidden neurons of another: its default
-_FEW = 50  # rows of a first fit, so that nothing is compiled later
-_BRIGHTEST = 16  # pixel values are 0 to 16
 _SWALLOWED = "Training interrupted by user"  # the warning of MLPClassifier in place of Ctrl-C
 
 
 def run_demo(
-    out: Path, seed: int, *, force: bool = False, n_gates: int = 200, digits: int | None = None, resolution: int = 700
+    out: Path, seed: int, *, force: bool = False, n_gates: int = 200, rows: int | None = None, resolution: int = 700
 ) -> None:
-    """Run both parts and write tables and picture into the folder ``out``, over files that are there only by ``force``.
+    """Run the three parts and write tables and pictures into a folder, over files that are there only by ``force``.
 
-    The last three arguments make a small version of it: gates (and pairs) of the spiral, rows of digits, grid of the
-    picture.
+    The last three arguments make a small version of it: gates (and pairs) of the spiral, rows of the tables, grid of
+    the picture.
     """
     out.mkdir(parents=True, exist_ok=True)
-    for name in ("spiral.csv", "spiral.png", "digits.csv"):
+    for name in FILES:
         check_out(out / name, force, (".csv", ".png"), "the demo")
     written: list[Path] = []
 
     def table(
         name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]
     ) -> None:
-        show_table(title, columns, rows, text=("over",))
+        show_table(title, columns, rows)
         for note in notes:
             say(note, style="dim")
         say()
@@ -63,38 +67,48 @@ def run_demo(
         with replaced(written[-1]) as new, open(new, "w", newline="", encoding="utf-8") as stream:
             csv.writer(stream, lineterminator="\n").writerows([columns, *rows])
 
+    drawn = available("matplotlib")
+    say("1. Geometric algebra, as in an interactive session of Python", style="bold")
+    say()
+    show_session()
+    say()
+    if drawn:
+        written.append(out / "algebra.png")
+        draw_motion(written[-1])
     X, y = spiral()
     with _status("spiral") as tell:
         fits = fit_spiral(X, y, seed, n_gates, tell)
     table(
         "spiral",
-        f"Spiral: {len(X)} points in the plane, five networks",
+        f"2. Neural networks trained to a proven optimum: a spiral of {len(X)} points of two classes",
         SPIRAL_COLUMNS,
         [spiral_row(name, fits, X, y) for name in fits],
         spiral_notes(len(X)),
     )
-    drawn = available("matplotlib")
     if drawn:
         with _status("spiral: drawing"):
             written.append(out / "spiral.png")
             draw_spiral(written[-1], fits, X, y, resolution)
-    with _status("digits") as tell:
-        scores, sizes = compare_digits(seed, digits, tell)
+    with _status("tables") as tell:
+        compared = list(compare_tables(seed, rows, tell))
+    methods = compared[0].predicted
     table(
-        "digits",
-        f"Digits: {sizes.train} rows to train, {sizes.test} to test, 64 pixels, 10 classes",
-        DIGITS_COLUMNS,
-        [score.row() for score in scores],
+        "tables",
+        f"3. Prediction: the {DEFAULT}, tuning-free, beside usual models, on test sets",
+        ("table", "to train", "to test", "columns", "score", *methods),
+        [comparison.row() for comparison in compared],
         [
-            *_leave_one_out_note(scores, sizes.test),
-            f"Its peers select one parameter from three values on a validation set of {sizes.validation} rows, and are",
-            "refitted to the training set; the seconds include both. The certified gap is about training alone.",
+            *(comparison.verdict() for comparison in compared),
+            "Scores are better when larger: accuracy is the share of correct predictions, R² that of the variance",
+            "explained. The default model selects everything by leave-one-out; the others select one parameter among",
+            f"three. Its fits took {sum(c.seconds for c in compared):.1f} s, and are within "
+            f"{max(c.gap for c in compared):.0e} (relative) of the optimum of their training.",
         ],
     )
     for path in written:
         say(f"wrote {path}")
     if not drawn:
-        say(f"The picture was left out, it needs matplotlib: {install_command('matplotlib', 'app')}")
+        say(f"The pictures were left out, they need matplotlib: {install_command('matplotlib', 'app')}")
 
 
 @contextmanager
@@ -110,80 +124,79 @@ def _status(text: str) -> Iterator[Callable[[str], object]]:
         yield lambda now: status.update(now)
 
 
-class Score(NamedTuple):
-    """A method: the parameter that was selected, its accuracy on the test set, its certificate."""
-
-    method: str
-    selected: str
-    test: float
-    gap: float | None
-    seconds: float
-    leave_one_out: float | None = None
-
-    def row(self) -> list[str]:
-        """Return the cells of one row of the table."""
-        gap = "–" if self.gap is None else f"{self.gap:.0e}"
-        return [self.method, self.selected, f"{self.test:.3f}", gap, f"{self.seconds:.1f}"]
-
-
-class Sizes(NamedTuple):
-    """Numbers of rows; the validation set is a part of the training set."""
-
-    train: int
-    test: int
-    validation: int
-
-
-class _Gated(GatedReLUClassifier):
-    """A network whose fit ends at Ctrl-C also inside a search."""
-
-    def fit(self, *data: Any, **keywords: Any) -> Self:
-        raise_if_interrupted(super().fit(*data, **keywords))
-        return self
-
-
 _Search = tuple[Any, str, tuple[float, ...]]  # an estimator, the parameter that is selected, its values
 
 
-def compare_digits(seed: int, rows: int | None, tell: Callable[[str], object]) -> tuple[list[Score], Sizes]:
-    """Fit and score the default network, then its peers, selected on a validation set; ``rows`` limits the data."""
-    pixels, labels = load_digits(return_X_y=True)
-    X, y = pixels[:rows] / _BRIGHTEST, labels[:rows]
-    train, test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=seed)
-    places = np.arange(len(train))
-    split = train_test_split(places, test_size=0.25, stratify=y_train, random_state=seed)
-    scores = []
-    with ONE_BLAS_THREAD:  # threads gain nothing on products this small; on a busy machine they wait for each other
-        tell("digits: ConvexNetworkClassifier(), everything by leave-one-out")
-        _fit(ConvexNetworkClassifier(), train[:_FEW], y_train[:_FEW])
-        began = time.perf_counter()
-        model = _fit(ConvexNetworkClassifier(), train, y_train)
-        seconds, gap = time.perf_counter() - began, model.certificate_.relative_gap
-        accuracy = float(model.score(test, y_test))
-        scores.append(
-            Score("ConvexNetworkClassifier()", "by leave-one-out", accuracy, gap, seconds, float(model.loo_score_))
-        )
-        for name, (estimator, parameter, values) in _peers(seed).items():
-            tell(f"digits: {name}, {parameter} of {len(values)} values")
+class Compared(NamedTuple):
+    """Predictions of several methods, the default model first, for the test set of a table."""
+
+    table: str
+    shape: tuple[int, int, int]  # rows to train, rows to test, columns
+    truth: NDArray[Any]
+    predicted: dict[str, NDArray[Any]]
+    gap: float  # relative duality gap of the default model
+    seconds: float  # of its fit
+
+    @property
+    def _by_classes(self) -> bool:
+        return self.truth.dtype.kind == "i"
+
+    def scores(self) -> dict[str, float]:
+        """Return the accuracy of each method, or R² for numbers."""
+        score = score_classes if self._by_classes else score_numbers
+        return {name: score(self.truth, predicted).main for name, predicted in self.predicted.items()}
+
+    def row(self) -> list[str]:
+        """Return the cells of one row of the table."""
+        measure = "accuracy" if self._by_classes else "R²"
+        sizes = [str(size) for size in self.shape]
+        return [self.table, *sizes, measure, *(f"{score:.3f}" for score in self.scores().values())]
+
+    def verdict(self) -> str:
+        """Return a sentence: which method is best, by how much, and whether that is more than noise.
+
+        The default model is compared with the best of the others.
+        """
+        scores = self.scores()
+        other = max([name for name in scores if name != DEFAULT], key=scores.__getitem__)
+        mine, theirs = self.predicted[DEFAULT], self.predicted[other]
+        difference, error = paired(self.truth, mine, theirs, None, self._by_classes)
+        best, second = (DEFAULT, other) if difference >= 0 else (other, DEFAULT)
+        noise = "" if exceeds_noise(difference, error) else ", which is within noise"
+        size = f"{abs(difference):.3f} ± {error:.3f}"
+        return f"{self.table}: the {best} is best, ahead of the {second} by {size}{noise}."
+
+
+def compare_tables(seed: int, rows: int | None, tell: Callable[[str], object]) -> Iterator[Compared]:
+    """Fit the default model and its peers to each table, and predict its test set; ``rows`` limits the data."""
+    for table, (X, y) in _tables(seed).items():
+        X, y = X[:rows], y[:rows]
+        classes = y if y.dtype.kind == "i" else None
+        train, test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=classes, random_state=seed)
+        held = y_train if classes is not None else None
+        split = train_test_split(np.arange(len(train)), test_size=0.25, stratify=held, random_state=seed)
+        with ONE_BLAS_THREAD:  # threads gain nothing on products this small; on a busy machine they wait for each other
+            tell(f"{table}: {DEFAULT}")
+            model: Any = ConvexNetworkRegressor() if classes is None else ConvexNetworkClassifier()
             began = time.perf_counter()
-            search = GridSearchCV(estimator, {parameter: list(values)}, cv=[tuple(split)], error_score="raise")
-            best = _fit(search, train, y_train).best_estimator_
+            _fit(model, train, y_train)
             seconds = time.perf_counter() - began
-            proof = getattr(best, "certificate_", None)
-            selected = f"{parameter} {search.best_params_[parameter]:g}"
-            gap = None if proof is None else proof.relative_gap
-            scores.append(Score(name, selected, float(best.score(test, y_test)), gap, seconds))
-    return scores, Sizes(len(train), len(test), len(split[1]))
+            predicted = {DEFAULT: model.predict(test)}
+            for name, (estimator, parameter, values) in _peers(classes is not None, seed).items():
+                tell(f"{table}: {name}, {parameter.rpartition('__')[2]} of {len(values)} values")
+                search = GridSearchCV(estimator, {parameter: list(values)}, cv=[tuple(split)], error_score="raise")
+                predicted[name] = _fit(search, train, y_train).predict(test)
+        shape = (len(train), len(test), X.shape[1])
+        yield Compared(table, shape, y_test, predicted, model.certificate_.relative_gap, seconds)
 
 
-def _leave_one_out_note(scores: Sequence[Score], tested: int) -> list[str]:
-    """Return the leave-one-out accuracy of the default network, and that on the test set, as a line."""
-    return [
-        f"{score.method}: leave-one-out accuracy {score.leave_one_out:.3f}, on {tested} test rows {score.test:.3f} "
-        f"± {np.sqrt(score.test * (1 - score.test) / tested):.3f}."
-        for score in scores
-        if score.leave_one_out is not None
-    ]
+def _tables(seed: int) -> dict[str, tuple[NDArray[np.float64], NDArray[Any]]]:
+    """Return features and targets of the tables: two that scikit-learn ships, and one that it makes."""
+    return {
+        "Friedman's function": make_friedman1(400, noise=1.0, random_state=seed),
+        "handwritten digits": load_digits(return_X_y=True),
+        "diabetes": load_diabetes(return_X_y=True),
+    }
 
 
 def _fit(model: Any, X: NDArray[np.float64], y: NDArray[Any]) -> Any:
@@ -199,14 +212,13 @@ def _fit(model: Any, X: NDArray[np.float64], y: NDArray[Any]) -> Any:
             raise
 
 
-def _peers(seed: int) -> dict[str, _Search]:
-    """Return the methods that the default network is compared with."""
-    # Squared loss: on three validation splits it was never behind "logistic".
-    gated = _Gated(n_gates=_NEURONS, tol=1e-3, max_iter=4000, random_state=seed)
-    perceptron = MLPClassifier((_NEURONS,), solver="adam", max_iter=1000, random_state=seed)
+def _peers(classes: bool, seed: int) -> dict[str, _Search]:
+    """Return the methods that the default model is compared with."""
+    linear, svm = (LogisticRegression(max_iter=5000), SVC()) if classes else (Ridge(), SVR())
+    penalty, strengths = ("C", (0.1, 1.0, 10.0)) if classes else ("alpha", (0.1, 1.0, 10.0))
+    forest = (RandomForestClassifier if classes else RandomForestRegressor)(random_state=seed)
     return {
-        "100 gates": (gated, "beta", (1e-3, 3e-3, 1e-2)),
-        "MLPClassifier (adam)": (perceptron, "alpha", (1e-4, 1e-2, 1.0)),
-        "SVC (rbf)": (SVC(), "C", (1.0, 10.0, 100.0)),
-        "LogisticRegression": (LogisticRegression(max_iter=5000), "C", (0.1, 1.0, 10.0)),
+        "linear model": (Pipeline([("scale", MinMaxScaler()), ("fit", linear)]), f"fit__{penalty}", strengths),
+        "random forest": (forest, "min_samples_leaf", (1, 3, 10)),
+        "SVM": (Pipeline([("scale", MinMaxScaler()), ("fit", svm)]), "fit__C", (1.0, 10.0, 100.0)),
     }

@@ -18,6 +18,7 @@ from functools import partial
 
 import numpy as np
 
+from clifford_rand_nn.cli.demo import FILES
 from reliability.promise import Outcome
 from support.commands import OLD, Command, bench, chosen
 
@@ -25,9 +26,7 @@ _WHOLE, _SHORT = (20, 8), (2, 2)  # interrupts of each solver, and of each comma
 _TRIES = 4  # a fit may be faster than the one that was timed
 _BRIEF = ("few", "embed")  # commands of the short form, and what it interrupts in this process
 _QUICK = ("fista", "kernel", "newton", "gram", "interior point", "path, gated", "estimator, gated")
-_DEMO = Command(
-    "demo", "demo --force --out shown", tuple(f"shown/{name}" for name in ("spiral.csv", "spiral.png", "digits.csv"))
-)
+_DEMO = Command("demo", "demo --force --out shown", tuple(f"shown/{name}" for name in FILES))
 _PARTIAL = ("few", "few path", "shards", "network of shards")  # commands whose files say how far they came
 
 
@@ -187,13 +186,13 @@ def _small_demo():
     """Let the demo of this process and of those forked from it be one of seconds."""
     from clifford_rand_nn.cli import demo
 
-    before = demo.run_demo, demo.spiral, demo._NEURONS
-    demo.run_demo = partial(demo.run_demo, n_gates=20, digits=120, resolution=40)
-    demo.spiral, demo._NEURONS = partial(demo.spiral, 20), 20
+    before = demo.run_demo, demo.spiral
+    demo.run_demo = partial(demo.run_demo, n_gates=20, rows=120, resolution=40)
+    demo.spiral = partial(demo.spiral, 20)
     try:
         yield
     finally:
-        demo.run_demo, demo.spiral, demo._NEURONS = before
+        demo.run_demo, demo.spiral = before
 
 
 def _cut_short(folder, clean):

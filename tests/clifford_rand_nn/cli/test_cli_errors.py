@@ -100,7 +100,7 @@ ERRORS = {
     "explain k.npz test.csv --out p.txt": "the picture is written as .png, .svg or .pdf",
     "export k.npz --to m.txt": "written as .onnx, .py or .pt2; give a name that ends so",
     "demo --out train.csv": "error: train.csv: File exists",
-    "demo --out mine": "error: mine/digits.csv: this file is there already; --force overwrites",
+    "demo --out mine": "error: mine/tables.csv: this file is there already; --force overwrites",
     "fit train.csv --out m.npz": f"error: m.npz: {OVERWRITTEN}",
     "fit train.csv --report page.html": f"page.html: {OVERWRITTEN}",
     "predict m.npz test.csv --out train.csv": f"error: train.csv: {OVERWRITTEN}",

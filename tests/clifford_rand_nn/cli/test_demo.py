@@ -12,14 +12,15 @@ from sklearn.neural_network import MLPClassifier
 
 from clifford_rand_nn import ConvexNetworkClassifier, spiral
 from clifford_rand_nn.cli import console, demo
+from clifford_rand_nn.cli.demo_algebra import show_session
 from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, SpiralFit, fit_spiral
 from clifford_rand_nn.solvers.convergence import Watch
 from support.csv_tables import read_rows
 
-SMALL = {"n_gates": 30, "digits": 120, "resolution": 40}
+SMALL = {"n_gates": 30, "rows": 120, "resolution": 40}
 X, Y = spiral(30)
 PAIRS = len(X) * (len(X) - 1)  # of points, in either order; planes through two of them make two patterns more
-NETWORKS = ["every network", "all pairs", "30 pairs", "30 cross-product gates", "30 Gaussian gates"]
+NETWORKS = ["every network", "30 pairs", "30 cross-product gates", "30 Gaussian gates"]
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +39,10 @@ def test_demo_writes_tables_and_picture(tmp_path, capsys, monkeypatch, fits):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(demo, "fit_spiral", lambda X, y, seed, n_gates, tell: fits)
     monkeypatch.setattr(demo, "spiral", lambda: (X, Y))
-    monkeypatch.setattr(demo, "_NEURONS", 25)
     out = tmp_path / "new" / "folder"
     demo.run_demo(out, 0, **SMALL)
     said = capsys.readouterr().out
-    assert sorted(path.name for path in out.iterdir()) == ["digits.csv", "spiral.csv", "spiral.png"]
+    assert sorted(path.name for path in out.iterdir()) == sorted(demo.FILES)
     assert all(f"wrote {path}" in said for path in out.iterdir())
     assert "\x1b" not in said
 
@@ -59,36 +59,29 @@ def test_demo_writes_tables_and_picture(tmp_path, capsys, monkeypatch, fits):
         assert 0 < int(row["neurons"]) <= model.network_.n_neurons
         assert float(row["certified gap"]) == pytest.approx(model.certificate_.verify(X, Y).relative_gap, abs=1e-7)
         assert float(row["certified gap"]) <= 1e-6
-    assert rows[0]["over"] == f"all {PAIRS + 2:,} patterns"
-    assert rows[1]["over"] == f"{PAIRS:,} columns"
-    assert rows[2]["over"].endswith(" columns")
-    assert [int(row["over"].split()[0]) <= 30 for row in rows[3:]] == [True, True]
     assert all(f"{name}  " in said for name in NETWORKS)
 
-    rows = read_rows(out / "digits.csv")
-    peers = ["100 gates", "MLPClassifier (adam)", "SVC (rbf)", "LogisticRegression"]
-    assert [row["method"] for row in rows] == ["ConvexNetworkClassifier()", *peers]
-    assert all(float(row["test accuracy"]) > 0.7 for row in rows)
-    assert all(float(row["certified gap"]) <= 1e-3 for row in rows[:2])
-    assert [row["certified gap"] for row in rows[2:]] == ["–"] * 3
-    (promise,) = re.findall(r"leave-one-out accuracy (0\.\d{3}), on 60 test rows (0\.\d{3}) ± (0\.\d{3})\.", said)
-    pixels, y = load_digits(return_X_y=True)
-    halves = train_test_split(pixels[:120] / 16, y[:120], test_size=0.5, stratify=y[:120], random_state=0)
+    rows = read_rows(out / "tables.csv")
+    assert [row["score"] for row in rows] == ["R²", "accuracy", "R²"]
+    data, y = load_digits(return_X_y=True)
+    halves = train_test_split(data[:120], y[:120], test_size=0.5, stratify=y[:120], random_state=0)
     model = ConvexNetworkClassifier().fit(halves[0], halves[2])
-    came = model.score(halves[1], halves[3])
-    assert promise == (f"{model.loo_score_:.3f}", f"{came:.3f}", f"{np.sqrt(came * (1 - came) / 60):.3f}")
-    assert rows[0]["test accuracy"] == promise[1]
+    assert rows[1]["default model"] == f"{model.score(halves[1], halves[3]):.3f}"
+    for row in rows:
+        best = max(float(row[name]) for name in ("default model", "linear model", "random forest", "SVM"))
+        (winner,) = re.findall(rf"^{row['table']}: the (.*?) is best", said, re.M)
+        assert float(row[winner]) == pytest.approx(best, abs=2e-3)  # scores are rounded
 
 
 @pytest.mark.slow
 def test_demo_without_matplotlib_says_what_is_left_out(tmp_path, capsys, monkeypatch, fits):
     monkeypatch.setattr(demo, "fit_spiral", lambda X, y, seed, n_gates, tell: fits)
     monkeypatch.setattr(demo, "available", lambda module: False)
-    monkeypatch.setattr(demo, "compare_digits", lambda *_: ([], demo.Sizes(1, 1, 1)))
+    monkeypatch.setattr(demo, "compare_tables", lambda *_: [compared(0.0)])
     demo.run_demo(tmp_path, 0, n_gates=5)
     said = capsys.readouterr().out
-    assert 'The picture was left out, it needs matplotlib: pip install "matplotlib>=' in said.splitlines()[-1]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["digits.csv", "spiral.csv"]
+    assert 'The pictures were left out, they need matplotlib: pip install "matplotlib>=' in said.splitlines()[-1]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["spiral.csv", "tables.csv"]
 
 
 @pytest.mark.slow
@@ -112,8 +105,7 @@ def test_seed_and_number_of_gates_are_used(monkeypatch):
     first, again, other = (fit_spiral(*spiral(8), seed, 6, lambda _: None) for seed in (0, 0, 1))
     for name in ("6 pairs", "6 cross-product gates", "6 Gaussian gates"):
         assert first[name].proof.primal == again[name].proof.primal != other[name].proof.primal
-    for name in ("every network", "all pairs"):
-        assert first[name].proof.primal == other[name].proof.primal
+    assert first["every network"].proof.primal == other["every network"].proof.primal
     assert all(isinstance(fit, SpiralFit) and fit.seconds > 0 for fit in first.values())
 
 
@@ -124,19 +116,19 @@ def test_no_number_is_cut_off_on_a_narrow_terminal(monkeypatch, width):
     terminal = Console(force_terminal=True, width=width, color_system=None, record=True, file=io.StringIO())
     monkeypatch.setattr(console, "_console", lambda: terminal)
     rows = [
-        ["every network", "146", "1.000", "2.521e-03", "–", "2e-07", "all 25,442 patterns", "1.48"],
-        ["200 cross-product gates", "141", "1.000", "6.278e-03", "1,234%", "3e-07", "199 patterns", "12.79"],
+        ["every network", "146", "1.000", "2.521e-03", "–", "2e-07", "1.48"],
+        ["200 cross-product gates", "141", "1.000", "6.278e-03", "1,234%", "3e-07", "12.79"],
     ]
-    console.show_table("Spiral", SPIRAL_COLUMNS, rows, text=("over",))
+    console.show_table("Spiral", SPIRAL_COLUMNS, rows)
     said = terminal.export_text()
     assert "…" not in said
     assert all(len(line) <= width for line in said.splitlines())
     for row in rows:
-        assert any(all(cell in line for cell in (*row[1:6], row[7])) for line in said.splitlines())
+        assert any(all(cell in line for cell in row[1:]) for line in said.splitlines())
 
 
-def test_digits_are_selected_on_a_validation_set_and_tested_on_others(monkeypatch):
-    fitted, scored = [], []
+def test_peers_are_selected_on_a_validation_set_and_tested_on_others(monkeypatch):
+    fitted, scored, tested = [], [], []
 
     class Recorder(BaseEstimator):
         def __init__(self, value=1):
@@ -150,16 +142,50 @@ def test_digits_are_selected_on_a_validation_set_and_tested_on_others(monkeypatc
             scored.append({row.tobytes() for row in X})
             return {1: 0.5, 2: 0.9, 3: 0.7}[self.value]
 
-    monkeypatch.setattr(demo, "_peers", lambda seed: {"recorder": (Recorder(), "value", (1, 2, 3))})
-    (default, score), sizes = demo.compare_digits(0, 120, lambda _: None)
+        def predict(self, X):
+            tested.append({row.tobytes() for row in X})
+            return np.zeros(len(X), dtype=int)
+
+    monkeypatch.setattr(demo, "_tables", lambda seed: {"digits": load_digits(return_X_y=True)})
+    monkeypatch.setattr(demo, "_peers", lambda classes, seed: {"recorder": (Recorder(), "value", (1, 2, 3))})
+    (table,) = demo.compare_tables(0, 120, lambda _: None)
     assert [value for value, _ in fitted] == [1, 2, 3, 2]  # the best on the validation set is fitted again
-    assert (score.selected, default.selected) == ("value 2", "by leave-one-out")
-    part, train, held, test = fitted[0][1], fitted[-1][1], scored[0], scored[-1]
-    assert scored == [held, held, held, test]
+    part, train, held, (test,) = fitted[0][1], fitted[-1][1], scored[0], tested
+    assert scored == [held, held, held]
     assert train == part | held
     assert not part & held
     assert not test & train
-    assert (sizes.train, sizes.test, sizes.validation) == (60, 60, 15)
+    assert (table.shape, len(held), len(test)) == ((60, 60, 64), 15, 60)
+    assert table.scores()["recorder"] == np.mean(table.truth == 0)
+
+
+def compared(shift):
+    """A table on which the default model is better than another by a shift of its errors."""
+    truth = np.linspace(0, 1, 50)
+    noise = 0.1 * np.cos(7 * np.arange(50))
+    return demo.Compared("t", (50, 50, 1), truth, {demo.DEFAULT: truth + noise, "x": truth + noise[::-1] + shift}, 0, 1)
+
+
+def test_the_verdict_names_the_best_method_and_noise():
+    clear, noise = compared(0.5), compared(0.0)
+    assert clear.verdict().startswith("t: the default model is best, ahead of the x by 2.868 ± 0.")
+    worse = clear._replace(predicted=dict(zip(clear.predicted, reversed(clear.predicted.values()), strict=True)))
+    assert worse.verdict().startswith("t: the x is best, ahead of the default model by 2.868 ± 0.")
+    assert [comparison.verdict().endswith("within noise.") for comparison in (clear, worse, noise)] == [
+        False,
+        False,
+        True,
+    ]
+
+
+def test_the_session_prints_what_its_lines_return(capsys):
+    values = show_session()
+    printed = capsys.readouterr().out.splitlines()
+    turned, moved, largest, lengths = [line for line in printed if line and line[0] not in ">#"]
+    assert (turned, moved, largest) == ("[0. 1. 5.]", "[2. 0. 2.]", "0.0")
+    assert lengths == f"({values['log_length']:.6f}, {values['log_length']:.6f})"  # the law
+    assert values["A"].shape == (999, 1000)
+    assert max(map(len, printed)) <= 88
 
 
 def test_ctrl_c_in_a_fit_ends_the_demo(monkeypatch):
