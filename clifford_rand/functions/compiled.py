@@ -131,6 +131,8 @@ def lambdify(A: Any, *arguments: Any, backend: str = "numpy") -> CompiledFunctio
     ------
     ArgumentError
         If the coefficients hold a symbol that is not among the arguments.
+    MissingDependencyError
+        For backend="numba" without Numba.
 
     Examples
     --------

@@ -263,7 +263,7 @@ def fused(
         them; any other argument that is hashable is part of the code. Batch axes broadcast, an argument without them
         is read once. It returns multivectors, scalars, or tuples and lists of them.
     backend : {"numba", "numpy"}
-        "numpy" runs the same terms on whole arrays, and never compiles.
+        "numpy" runs the same terms on whole arrays, and never compiles; without Numba both do.
     static : str or sequence of str
         Names of numbers that are part of the code: exponents, or how often a step is repeated.
 
