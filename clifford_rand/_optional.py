@@ -23,11 +23,6 @@ def install_command(module: str, extra: str = "") -> str:
     """Return the command that installs the library of ``module``, in the versions of an extra of this project.
 
     Without an extra it is one that the project itself requires.
-
-    Examples
-    --------
-    >>> install_command("no_such_library", "app")
-    'pip install no-such-library'
     """
     top = module.partition(".")[0]
     name = _DISTRIBUTIONS.get(top, top).replace("_", "-").lower()

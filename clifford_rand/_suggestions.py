@@ -14,24 +14,18 @@ OF_PACKAGE = {
     "cga conformalize g3c": "cr.Algebra.cga(n), with the functions of clifford_rand.presets.cga",
     "sta": "cr.Algebra.sta(), with the functions of clifford_rand.presets.sta",
     "MultiVector Mv": "cr.Multivector",
-    "array": "cr.stack(multivectors)",
     "outer op": "cr.wedge(a, b)",
     "dual hodge": "cr.star(a)",
     "grad": "cr.gradient(x)",
-    "rotor": "cr.rotor_between(a, b), or (-angle / 2 * B).exp() of a bivector B",
-    "register": "cr.fused",
 }
 OF_ALGEBRA = {
     "pseudoscalar pseudoScalar pss ps i": "alg.I",
     "MultiVector mv mvec": "alg.multivector(values, grades), or alg.symbols(name, grades)",
-    "evenmv oddmv purevector": "alg.multivector(values, grades)",
-    "trivector": "alg.multivector(values, 3)",
+    "evenmv oddmv purevector trivector": "alg.multivector(values, grades)",
     "parse_multivector": 'alg("1 + 2*e12")',
     "randomMV": "alg.random_multivector(rng)",
-    "blades_list bases basis_names": "alg.blades",
     "basis": "alg.basis_vectors()",
     "sig": "alg.signature",
-    "dims n": "alg.d",
     "grad": 'cr.gradient(alg.symbols("x", 1))',
     "lt": "cr.LinearMap(alg, matrix)",
 }
@@ -67,13 +61,7 @@ OF_MULTIVECTOR = {
 
 
 def suggestion(table: dict[str, str], name: str, known: Iterable[str] = ()) -> str:
-    """Return the end of an error: what to write for a name of another package, or the nearest of the known names.
-
-    Examples
-    --------
-    >>> suggestion(OF_PACKAGE, "Cl"), suggestion(OF_PACKAGE, "crosss", ["cross", "wedge"])
-    (' Did you mean cr.Algebra(p, q, r)?', ' Did you mean cross?')
-    """
+    """Return the end of an error: what to write for a name of another package, or the nearest of the known names."""
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
     listed = [text for names, text in table.items() if name in names.split()] or near
     return f" Did you mean {listed[0]}?" if listed else ""

@@ -9,17 +9,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike as ArrayLike
     from numpy.typing import DTypeLike as DTypeLike
 else:  # names, as NumPy's are unions that fill half a page of help() for each argument
-
-    class ArrayLike:
-        """What numpy.asarray takes."""
-
-        __module__ = "numpy.typing"
-
-    class DTypeLike:
-        """What numpy.dtype takes."""
-
-        __module__ = "numpy.typing"
-
+    ArrayLike, DTypeLike = (type(name, (), {"__module__": "numpy.typing"}) for name in ("ArrayLike", "DTypeLike"))
 
 Array = NDArray[np.float64]
 """An array of doubles."""

@@ -27,7 +27,6 @@ MODULES = (
     "clifford_rand_nn.displays",
 )
 _EMPTY = inspect.Parameter.empty
-_HIDDEN = INTERNAL | vars(BladeAttributes).keys()
 
 
 def lines(module):
@@ -48,10 +47,10 @@ def described(name, value):
     if issubclass(value, enum.Enum):
         return [name, *(f"{name}.{member}" for member in value.__members__)]
     result = [name + constructor(value)]
-    for member in sorted(set(dir(value)) - _HIDDEN):
+    for member in sorted(set(dir(value)) - INTERNAL):
         owner = next((owner for owner in value.__mro__ if member in vars(owner)), None)
         is_generated = member.startswith("set_") and member.endswith("_request")  # by scikit-learn
-        if not member.startswith("_") and not is_generated and owner is not None and is_ours(owner):
+        if not member.startswith("_") and not is_generated and owner not in (None, BladeAttributes) and is_ours(owner):
             result += of_member(f"{name}.{member}", value, member, vars(owner)[member])
     return result
 
