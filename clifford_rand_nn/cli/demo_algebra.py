@@ -58,7 +58,8 @@ def draw_motion(path: Path) -> None:
 
     alg = cr.Algebra.pga(3)
     motor = pga.motor(alg, pga.line(alg, [1, 0, 0], [1, 0, 1]), 1.5 * np.pi, 2.0)
-    poses: Any = (np.linspace(0, 1, 21) * motor.log()).exp()
+    logarithms: Any = np.linspace(0, 1, 21) * motor.log()
+    poses = logarithms.exp()
     square = pga.point(alg, np.array([[0, -0.3, 0], [0, 0.3, 0], [0.6, 0.3, 0], [0.6, -0.3, 0], [0, -0.3, 0]]))
     figure = Figure((5, 5), layout="constrained")
     axes: Any = figure.add_subplot(projection="3d")

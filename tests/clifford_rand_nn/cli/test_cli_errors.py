@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
         "numbers": "a,b,c,kind\n1,2,3,4\n5,6,7,8\n",
         "gap": "text,y\na word,1\n,2\n",
         "none": "text,y\n",
-        "mine/digits": "mine",
+        "mine/tables": "mine",
     }
     arrays = {
         "two": {"X": X, "y": X[:, 0] > 0},
