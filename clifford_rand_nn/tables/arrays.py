@@ -103,9 +103,8 @@ def _npz_array(
         raise ArgumentError(f"{file}: there is no array {name!r}; the arrays are {listed(columns, name)}.")
     array = arrays[name]
     if array.shape not in ((n,), (n, 1)):
-        raise ArgumentError(
-            f"{file}: the {what} {name!r} must have shape ({n},), as 'X' has {n} rows, not {array.shape}."
-        )
+        rule = f"must have shape ({n},), as 'X' has {n} row{'s' * (n != 1)}"
+        raise ArgumentError(f"{file}: the {what} {name!r} {rule}, not {array.shape}.")
     return array.reshape(n)
 
 

@@ -205,7 +205,7 @@ def test_unpenalized_fit_of_a_constant_is_the_known_one():
         ("squared_hinge", [0.0, 1.0], "columns of -1 and 1 for loss='squared_hinge'"),
         ("logistic", [0.0, 1.0], "one column of -1 and 1 for loss='logistic'"),
         ("softmax", [[0.0, 1.0], [1.0, 1.0]], "one-hot rows"),
-        ("squared", [1.0, 2.0, 3.0], r"of shape \(2,\) or \(2, C\)"),
+        ("squared", [1.0, 2.0, 3.0], "one target for each row. Got 3 targets for 2 rows"),
         ("nothing", [1.0, 2.0], "must be one of"),
     ],
 )

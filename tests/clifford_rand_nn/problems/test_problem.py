@@ -151,7 +151,7 @@ def test_gap_is_finite_where_a_bias_runs_to_infinity():
     ("change", "message"),
     [
         ({"X": np.zeros(3)}, r"'X' parameter of GatedReLUProblem must be an \(n, d\) array"),
-        ({"y": [1.0, 2.0]}, r"'y' parameter of GatedReLUProblem must be of shape \(3,\) or \(3, C\)"),
+        ({"y": [1.0, 2.0]}, r"'y' parameter of GatedReLUProblem must be one target for each row"),
         ({"y": [1.0, np.inf, 0.0]}, "'y' .* must be finite. Got 1 NaN or infinite of 3"),
         ({"patterns": np.ones((3, 2))}, "must be a boolean array of shape \\(3, P\\). Got dtype float64"),
         ({"patterns": np.ones((2, 2), bool)}, "Got dtype bool, shape \\(2, 2\\)"),

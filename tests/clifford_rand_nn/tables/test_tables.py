@@ -164,7 +164,7 @@ NPZ_FAULTS = {
     "text": ({"X": [["a"]], "y": [1]}, r"'X' must be an \(n, d\) array of numbers; .* dtype <U1"),
     "NaN": ({"X": [[np.nan, 1.0]], "y": [1]}, "column 0 of 'X' has 1 empty or infinite cells of 1"),
     "no target": ({"X": [[1.0]], "label": [1]}, "there is no array 'y'; the arrays are 'label'"),
-    "length": ({"X": [[1.0]], "y": [1, 2]}, r"the target 'y' must have shape \(1,\), as 'X' has 1 rows, not \(2,\)"),
+    "length": ({"X": [[1.0]], "y": [1, 2]}, r"the target 'y' must have shape \(1,\), as 'X' has 1 row, not \(2,\)"),
     "names": ({"X": [[1.0]], "y": [1], "feature_names": ["a", "b"]}, "'feature_names' has 2 names for 1 columns"),
     "pickle": ({"X": np.array([[1, None]]), "y": [1]}, "holds object arrays, which are not read"),
 }
