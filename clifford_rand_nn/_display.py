@@ -1,11 +1,11 @@
 """Short representations of results: text of a few lines, and tables for notebooks."""
 
-from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, TypeVar
 
 import numpy as np
 
-from clifford_rand._html import html_table
+from clifford_rand._html import html_table, text_html
 from clifford_rand.errors import printable
 from clifford_rand_nn._words import shortened
 
@@ -34,13 +34,8 @@ def short_repr(kind: Kind) -> Kind:
 
 
 def _fields_text(record: Any) -> str:
-    values = ", ".join(f"{name}={_brief(getattr(record, name))}" for name in _names(record))
-    return f"{type(record).__name__}({values})"
-
-
-def _names(record: Any) -> Sequence[str]:
-    fields = getattr(record, "__dataclass_fields__", None)
-    return list(record._fields) if fields is None else [name for name, field in fields.items() if field.repr]
+    names = getattr(record, "_fields", ()) or [field.name for field in fields(record) if field.repr]
+    return f"{type(record).__name__}({', '.join(f'{name}={_brief(getattr(record, name))}' for name in names)})"
 
 
 def _brief(value: Any) -> str:
@@ -49,7 +44,7 @@ def _brief(value: Any) -> str:
     if isinstance(value, str):
         return repr(shortened(value, _LONGEST))
     shape = getattr(value, "shape", None)
-    if isinstance(shape, tuple) and (len(shape) > 1 or shape[0] > _ENTRIES):
+    if isinstance(shape, tuple) and shape and (len(shape) > 1 or shape[0] > _ENTRIES):
         return f"{'array' if isinstance(value, np.ndarray) else 'matrix'} of {shape}"
     if isinstance(value, np.ndarray):
         value = value.tolist()
@@ -62,8 +57,7 @@ def _brief(value: Any) -> str:
 
 
 def _cell(value: Any) -> str:
-    text = str(value) if isinstance(value, str) else "" if value is None else _brief(value)
-    return printable(shortened(text, _LONGEST))
+    return printable(value if isinstance(value, str) else "" if value is None else _brief(value))
 
 
 class _Table:
@@ -81,8 +75,8 @@ class _Table:
         return "\n".join([*lines, *_more(len(self) - _RECORDS, type(self[0]).__name__)])
 
     def _repr_html_(self: Any) -> str:
-        cells = self._cells(_HTML_RECORDS) if self else []
-        return html_table(cells[1:], cells[0] if cells else (), " ".join(_more(len(self) - _HTML_RECORDS, "records")))
+        head, *rows = self._cells(_HTML_RECORDS) if self else [[]]
+        return html_table(rows, head, *_more(len(self) - _HTML_RECORDS, "records"))
 
 
 class RecordList(_Table, list[Any]):
@@ -102,8 +96,13 @@ def _more(count: int, what: str) -> list[str]:
     return [f"… and {count:,} more {what}"] if count > 0 else []
 
 
-def text_repr(text: str) -> str:
-    """Return the first lines of a text, and how many are left."""
-    lines = text.split("\n")
-    hint = f"… {len(lines) - _LINES} more lines: print it"
-    return text if len(lines) <= _LINES else "\n".join([*lines[:_LINES], hint])
+class TextShown:
+    """A value whose text is what is shown, in a notebook too; its first lines if there are many."""
+
+    def __repr__(self) -> str:
+        lines = str(self).split("\n")
+        more = len(lines) - _LINES
+        return "\n".join(lines if more <= 0 else [*lines[:_LINES], f"… {more} more lines: print it"])
+
+    def _repr_html_(self) -> str:
+        return text_html(str(self))

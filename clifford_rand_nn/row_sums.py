@@ -12,7 +12,6 @@ from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import describe, fail, quantity
 from clifford_rand._threads import cpu_count, map_ahead
 from clifford_rand._typing import Array
-from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.functions import cast, library
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import encode_labels
@@ -155,7 +154,6 @@ def pairwise(items: Iterable[_Item], add: Callable[[_Item, _Item], _Item]) -> _I
     return total
 
 
-@short_repr
 class Targets(NamedTuple):
     """The way from stored labels or reals to targets (k, C)."""
 

@@ -15,13 +15,14 @@ from sklearn.pipeline import Pipeline
 
 from clifford_rand._checks import fail, quantity
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn._progress import phase, reporting
 from clifford_rand_nn.cli.console import INTERRUPTED, check_out, complain, print_json, refused_data, say, show_pairs
 from clifford_rand_nn.cli.estimators import check_options, make_estimator
 from clifford_rand_nn.cli.evaluate import evaluation_dict, show_evaluation
 from clifford_rand_nn.cli.fit_options import ColumnKinds, FiniteModel, FitData, FitOutput, ModelChoice, given_options
 from clifford_rand_nn.cli.info import model_pairs, show_facts
 from clifford_rand_nn.cli.options import TableFormat, option_error
-from clifford_rand_nn.cli.shards import ShownEngine, new_shards, some_targets, training_shards
+from clifford_rand_nn.cli.shards import new_shards, some_targets, training_shards
 from clifford_rand_nn.cli.tables import Reading, choose_target, read_other, read_training
 from clifford_rand_nn.dictionaries.subsets import count_subsets
 from clifford_rand_nn.estimators.lasso import CrossProductLasso
@@ -68,8 +69,10 @@ def run_fit(
     if data.target is None and target in (data.weights, data.groups):
         raise ArgumentError(f"{data.train}: the last column, {target!r}, is not a target here; give --target.")
     reading = Reading(target, data.weights, data.groups, table_format.keywords, kinds.keywords)
-    rows, encoder = read_training(data.train, reading)
-    test = None if data.test is None else read_other(data.test, reading, encoder, rows.names)
+    with reporting(output.prints_text, brief=True):
+        phase(f"reading {data.train}")
+        rows, encoder = read_training(data.train, reading)
+        test = None if data.test is None else read_other(data.test, reading, encoder, rows.names)
     task, why = (choice.task.value, "as asked") if choice.task.value != "auto" else choose_task(rows.y)
     if task == "regression" and rows.y.dtype.kind not in "biuf":
         raise ArgumentError(
@@ -77,11 +80,11 @@ def run_fit(
         )
     if output.prints_text:
         say(f"{task}: {why}")
-    shows_solver = sys.stderr.isatty() and output.prints_text and choice.model.value != "network"
-    model = make_estimator(task, choice, finite, verbose=int(shows_solver))
+    model = make_estimator(task, choice, finite, verbose=int(output.prints_text))
     _note_many_columns(model, *rows.X.shape)
     began = time.perf_counter()
-    with refused_data(str(data.train)), warnings.catch_warnings():
+    shown = reporting(output.prints_text, choice.max_time, brief=True)
+    with refused_data(str(data.train)), warnings.catch_warnings(), shown:
         warnings.simplefilter("ignore", ConvergenceWarning)  # reported below
         _fit(model, rows)
     seconds = time.perf_counter() - began
@@ -89,7 +92,8 @@ def run_fit(
         _save(output.out, model, encoder, rows)  # before anything else can go wrong
     compare = output.compare and not (output.quiet and output.report is None) and not _interrupted(model)
     silent = copy.copy(model).set_params(verbose=0)
-    with refused_data(str(data.test or data.train)):
+    with refused_data(str(data.test or data.train)), reporting(output.prints_text, brief=True):
+        phase("scoring and comparing" if compare else "scoring")
         facts = collect_facts(silent, rows, why=why, test=test, seconds=seconds, compare=compare)
     if output.as_json:
         files = {"model_file": output.out, "report_file": output.report}
@@ -197,7 +201,7 @@ def run_fit_shards(
         size = shards.n * shards.d * shards.dtype.itemsize
         stored = f"{len(shards.shards)} shards, {quantity(size)} of {shards.dtype}"
         say(f"{shards.n:,} rows × {shards.d:,} columns in {stored}")
-    model = make_estimator(task, choice, finite, int(output.prints_text and choice.model.value == "gated"))
+    model = make_estimator(task, choice, finite, int(output.prints_text))
     if data.plan:
         plan = model.set_params(verbose=0).plan(shards)
         print_json(asdict(plan)) if output.as_json else say(str(plan))
@@ -236,10 +240,10 @@ def _check_shards(choice: ModelChoice, finite: FiniteModel, explicit: dict[str, 
     check_options(choice, finite, explicit)
 
 
-def _fit_shards(model: Any, shards: Shards, data: FitData, shows_passes: bool) -> None:
+def _fit_shards(model: Any, shards: Shards, data: FitData, shows: bool) -> None:
     try:
-        engine = ShownEngine(shards) if shows_passes and isinstance(model, BaseConvexNetwork) else None
-        model.fit(shards, engine=engine, checkpoint=data.checkpoint)
+        with reporting(shows, model.max_time, brief=True):
+            model.fit(shards, checkpoint=data.checkpoint)
     except KeyboardInterrupt as interrupt:
         resumed = f" The same command resumes from {data.checkpoint}, if it is there." if data.checkpoint else ""
         raise KeyboardInterrupt(f"there is no network yet, so nothing was written.{resumed}") from interrupt

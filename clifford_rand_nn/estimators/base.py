@@ -20,12 +20,13 @@ from clifford_rand._checks import (
 from clifford_rand._optional import require
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import as_table
+from clifford_rand_nn._progress import phase, reporting, step_callback
 from clifford_rand_nn.arrangements.enumeration import deadline
 from clifford_rand_nn.certificates import Certificate, proved
 from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.registry import has_delta, split_weights
 from clifford_rand_nn.estimators.held_out import HeldOut, chosen_beta
-from clifford_rand_nn.estimators.parameters import check_verbose, progress_line
+from clifford_rand_nn.estimators.parameters import check_verbose
 from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, new_rows
 from clifford_rand_nn.estimators.task import RescaledFit, Task, WarmStart
 from clifford_rand_nn.gates.hyperplanes import Gates
@@ -86,7 +87,7 @@ class ConvexNetwork(RescaledFit):
         """Fit from what the last fit on the same rows left, and leave the same for the next one."""
         task = self._task(X, y, sample_weight)
         units = self._units(task)
-        with Interrupts() as interrupts:
+        with Interrupts() as interrupts, reporting(self.verbose, self.max_time):
             if units.plain:
                 self._choose_and_train(task, warm)
             else:
@@ -111,6 +112,7 @@ class ConvexNetwork(RescaledFit):
                 setattr(self, name, value)
         else:
             self.beta_ = float(self.beta)
+        phase(f"training with beta {self.beta_:.3g}")
         self._train(task, warm)
         self._calibrate_on(held_out, task)
 
@@ -187,8 +189,7 @@ class ConvexNetwork(RescaledFit):
             method = CvxpyReference
         limits = {"tol": self._tolerance(), "max_time": self.max_time, "max_memory": self.max_memory}
         solver = method(**limits | {"max_iter": self.max_iter or method.max_iter} | own).after(task.seconds)
-        with progress_line(self.verbose, solver.tol, solver.max_time) as callback:
-            yield solver.after(0.0, callback=callback)
+        yield solver.after(0.0, callback=step_callback(solver.tol))
 
     def _tolerance(self, shards: bool = False) -> float:
         """Return the relative gap to reach with rows in memory, or in shards."""

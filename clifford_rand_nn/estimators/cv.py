@@ -12,15 +12,17 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_response_method, check_is_fitted, indexable
+from sklearn.utils.validation import _check_response_method, _num_samples, check_is_fitted, indexable
 
+from  import check_length
 from clifford_rand._checks import as_array, check_choice, describe, fail, is_whole, refuse_unreal
 from clifford_rand._threads import is_fork
 from clifford_rand._typing import Array
+from clifford_rand_nn._progress import note, phase, reporting, track
 from clifford_rand_nn.datafits.registry import check_weights
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.folds import PipelinePrefix, scorer_of, splits_of
-from clifford_rand_nn.estimators.parameters import check_verbose, tell
+from clifford_rand_nn.estimators.parameters import check_verbose
 from clifford_rand_nn.estimators.rows import refused_by_scikit_learn
 from clifford_rand_nn.estimators.task import WarmStart
 from clifford_rand_nn.export.methods import Exported
@@ -71,7 +73,7 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
         Folds that run at the same time, as in scikit-learn: None is one, -1 as many as there are cores. The result is
         the same. They are processes; threads where this process is itself another's child.
     verbose : int, default 0
-        1 shows a line for every fold.
+        1 shows a line for every fold on stderr, and a bar on terminals.
 
     Attributes
     ----------
@@ -126,6 +128,10 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
         if self.n_jobs is not None and (not is_whole(self.n_jobs) or self.n_jobs == 0):
             raise fail("n_jobs", "BetaCV", "None or an integer that is not 0", self.n_jobs)
         check_verbose(self.verbose, "BetaCV")
+        with reporting(self.verbose, self.max_time):
+            return self._fit(steps, last, X, y, sample_weight, groups)
+
+    def _fit(self, steps: PipelinePrefix, last: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
         began, limits = time.perf_counter(), Limits.of("BetaCV", max_time=self.max_time)
         front, seen = steps.fit(X, y)
         clone(last)._task(seen, y, sample_weight)  # every error of the data, before any work
@@ -140,8 +146,10 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
             hint = "Leave rows of weight zero out, or give other folds."
             rule = "positive for some row of every fold"
             raise fail("sample_weight", "BetaCV", rule, describe("a fold of zeros"), hint)
+        phase(f"comparing {len(self.betas_)} betas by cross-validation")
         self._score(_Data(rows, targets, weights), splits, began)
         self.beta_ = float(self.betas_[self._chosen()])
+        phase(f"training on all rows with beta {self.beta_:.3g}")
         with Interrupts() as interrupts:
             left = limits.after(time.perf_counter() - began).max_time
             model = self._model(self.beta_, left).fit(seen, targets, weights)
@@ -168,14 +176,14 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
         ]
         calls = [_FoldCall(self, data, split, scorer, ends[k], k, len(splits)) for k, split in enumerate(splits)]
         if jobs == 1:
-            for call in calls:
+            for call in track(calls, len(calls), "fold"):
                 self._tell(call, call.score(self.scores_[:, call.k]))  # in place: an interrupt keeps what there is
             return
         # joblib has one pool of processes: where it was forked with this process, its answers go to the parent; and a
         # process that multiprocessing began waits at its end for those of its pool, which stay for five minutes
         kind = "threads" if is_fork() or parent_process() is not None else None
         results = Parallel(n_jobs=jobs, return_as="generator", prefer=kind)(delayed(_scored)(call) for call in calls)
-        for call, (scores, seconds) in zip(calls, results, strict=True):
+        for call, (scores, seconds) in track(zip(calls, results, strict=True), len(calls), "fold"):
             self.scores_[:, call.k] = scores
             self._tell(call, seconds)
 
@@ -183,7 +191,7 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
         if self.verbose:
             scores = self.scores_[:, call.k]
             best = int(np.nanargmax(scores))
-            tell(f"{call.name}: best score {scores[best]:.4f} at beta {self.betas_[best]:.3g}, {seconds:.1f} s")
+            note(f"{call.name}: best score {scores[best]:.4f} at beta {self.betas_[best]:.3g}, {seconds:.1f} s")
 
     def _model(self, beta: float, left: float | None) -> Any:
         """Return the estimator for a beta, with no more time than is left."""
@@ -228,8 +236,8 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
         if not is_classifier(self.estimator):
             refuse_unreal(y, "y", "BetaCV")
         targets = as_array(y, "y", "BetaCV")
-        if not targets.ndim or not len(targets):
-            raise fail("y", "BetaCV", "targets, one for each row", describe(f"shape {targets.shape}"))
+        with refused_by_scikit_learn("BetaCV", X):
+            check_length(targets.shape, _num_samples(X), "y", "BetaCV", "target")
         weights = {}
         if sample_weight is not None:
             weights = {"sample_weight": check_weights(sample_weight, len(targets), "BetaCV")}

@@ -9,6 +9,7 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from clifford_rand._checks import as_generator, check_choice, check_integer, check_positive
 from clifford_rand._typing import Array
+from clifford_rand_nn._progress import reporting
 from clifford_rand_nn.claims import GatedClaim
 from clifford_rand_nn.datafits.registry import loss_lines
 from clifford_rand_nn.estimators.gate_families import InfiniteFamily
@@ -143,8 +144,9 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
         checkpoint : path or Checkpoint, optional
             Where the state of a fit to shards is kept; a fit that finds one goes on from it.
         """
-        if self._fits_shards(X, engine, checkpoint, y=y, sample_weight=sample_weight):
-            return self
+        with reporting(self.verbose, self.max_time):
+            if self._fits_shards(X, engine, checkpoint, y=y, sample_weight=sample_weight):
+                return self
         return super().fit(X, y, sample_weight)
 
     def _tolerance(self, shards: bool = False) -> float:

@@ -12,6 +12,7 @@ from scipy.sparse import hstack, issparse
 from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._typing import Array
+from clifford_rand_nn._progress import phase, track
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import as_loss, labels_of, normalized
 from clifford_rand_nn.estimators.task import WarmStart
@@ -74,6 +75,7 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
     limit = None if model.max_time is None else task.seconds + (model.max_time - task.seconds) * _SHARE
     held = _validation_sets(task)
     tried: list[tuple[list[BetaScore], dict[str, Any], list[HeldOut], Array]] = []
+    phase("selecting beta on held-out rows")
     for settings in model._alternatives():
         if tried and limit is not None and task.seconds > limit:
             break
@@ -158,7 +160,7 @@ def _scores(
     parts = [_Part(model, task, rows, tol) for rows in held]
     scores: list[BetaScore] = []
     outputs: list[HeldOut] = []
-    for beta in betas:
+    for beta in track(betas, len(betas), "beta"):
         seconds = time.perf_counter() - began
         if scores and limit is not None and task.seconds + seconds / len(scores) > limit:
             break

@@ -1,10 +1,6 @@
-"""Parameters of estimators, declared as fields, the parts of docstrings that they share, and the line of progress."""
+"""Parameters of estimators, declared as fields, and the parts of docstrings that they share."""
 
-import math
 import re
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from inspect import cleandoc
 from textwrap import indent
@@ -16,9 +12,6 @@ from sklearn.utils import check_random_state
 
 from clifford_rand._checks import check_integer, fail
 from clifford_rand_nn.export.methods import Exported
-from clifford_rand_nn.solvers.base import HistoryRow
-
-_EVERY = 60.0  # seconds from line to line where stderr is not a terminal
 
 _PARTS = {
     "gates": r"""
@@ -89,7 +82,7 @@ _PARTS = {
             An integer gives the same gates or columns each time, whatever the order of the rows, and however often a
             row occurs.
         verbose : int, default 0
-            1 shows one line with the iteration and the gap.
+            1 shows the phases of the fit on stderr, with the iterations and the gap; a bar on terminals.
         """,
     "neurons": r"""
         coef_ : (m, d)
@@ -160,77 +153,6 @@ def refuse_together(model: Any, *rules: tuple[object, str, str, str]) -> None:
 def check_verbose(verbose: object, owner: str) -> None:
     """Raise unless ``verbose`` is a truth value or an integer ≥ 0."""
     check_integer(int(verbose) if isinstance(verbose, bool) else verbose, "verbose", owner, low=0)
-
-
-def tell(text: str) -> None:
-    """Show a line beside the output."""
-    from rich.console import Console  # only here: a quiet fit need not load it
-
-    Console(stderr=True).print(text, highlight=False, soft_wrap=True)
-
-
-@contextmanager
-def progress_line(
-    verbose: int, tol: float, max_time: float | None = None, expected: bool = False
-) -> Iterator[Callable[[HistoryRow], object] | None]:
-    """Yield a callback that shows step, objective, and relative gap against ``tol``; None if not ``verbose``.
-
-    The clock runs between calls too, so the line is alive during a long step: seconds so far, and those left of
-    ``max_time`` if there is one. Several solves under one line share its clock. ``expected`` adds the seconds that the
-    gap will take to fall to ``tol`` if it goes on as in the last half of the steps. Where stderr is not a terminal
-    there is a line each minute.
-    """
-    if not verbose:
-        yield None
-        return
-    from rich.console import Console  # only here: a quiet fit need not load it
-    from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
-    from rich.text import Text
-
-    began = time.perf_counter()
-
-    class Clock(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            seconds = time.perf_counter() - began
-            left = "" if max_time is None else f", {max(max_time - seconds, 0):.1f} s left"
-            return Text(f"{seconds:.1f} s{left}")
-
-    console = Console(stderr=True)
-    last: list[str] = []
-    gaps: list[tuple[float, float]] = []
-    printed = [began]
-    with Progress(SpinnerColumn(), TextColumn("{task.description}"), Clock(), console=console, transient=True) as line:
-        task = line.add_task("fitting")
-
-        def show(row: HistoryRow) -> None:
-            gap = f"relative gap {row.relative_gap:.1e} (tol {tol:.0e})"
-            last[:] = [f"step {row.n_iter}  objective {row.objective:.6g}  {gap}"]
-            if expected:
-                gaps.append((time.perf_counter() - began, row.relative_gap))
-            left = seconds_left(gaps, tol)
-            more = "" if left is None else f"  about {left:.0f} s left,"
-            now = time.perf_counter()
-            if not console.is_terminal and now - printed[0] >= _EVERY:
-                printed[0] = now
-                console.print(f"{last[0]}{more}  {now - began:.0f} s", highlight=False, soft_wrap=True)
-            line.update(task, description=last[0] + more)  # drawn ten times a second, however often this is called
-
-        yield show
-    if last:
-        console.print(f"{last[0]}  {time.perf_counter() - began:.1f} s", highlight=False, soft_wrap=True)
-
-
-def seconds_left(gaps: Sequence[tuple[float, float]], tol: float) -> float | None:
-    """Return the seconds until a gap is ``tol`` if it goes on to fall by the same factor; None if it does not fall.
-
-    ``gaps`` are pairs of seconds and gap in their order; the last half decides how fast it falls.
-    """
-    if len(gaps) < 2:
-        return None
-    (now, gap), (then, before) = gaps[-1], gaps[(len(gaps) - 1) // 2]
-    if not (0 < gap < before < math.inf and tol > 0):
-        return None
-    return max(0.0, math.log(gap / tol) * (now - then) / math.log(before / gap))
 
 
 def drawn_state(random_state: Any, owner: str) -> np.random.RandomState:

@@ -13,10 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand._checks import as_generator, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import as_table
+from clifford_rand_nn._progress import phase, step_callback
 from clifford_rand_nn.claims import GatedClaim
 from clifford_rand_nn.datafits.registry import as_loss, normalized
 from clifford_rand_nn.estimators.held_out import BetaScore, DeferredCalibration, HeldOut, chosen_beta
-from clifford_rand_nn.estimators.parameters import progress_line, refuse_together
+from clifford_rand_nn.estimators.parameters import refuse_together
 from clifford_rand_nn.estimators.rows import note_columns
 from clifford_rand_nn.estimators.shards import (
     SHARE,
@@ -71,6 +72,7 @@ class ShardedGatedReLU(ShardPlanning):
             drawn = int(as_generator(model.random_state, owner, "random_state").integers(2**62))
             seed = runs.agreed(drawn) if saved is None else saved[0]
             self._check_memory(shards, runs, 1, owner)
+            phase("reading the shards")
             facts = scan(runs, _SAMPLE, np.random.default_rng(seed), hasattr(self, "class_weight"), owner)
             there = clone(model).set_params(random_state=seed, tol=tol)  # a fit that goes on draws what it drew
             there._chosen = isinstance(model.beta, str)
@@ -117,15 +119,16 @@ class ShardedGatedReLU(ShardPlanning):
                     held.score(trained.result.coefficients, outputs[beta], targets.loss, targets.classes, beta)
                 )
 
-            with progress_line(model.verbose and runs.first, tol, model.max_time, expected=True) as callback:
-                if held is not None:
-                    half = np.inf if model.max_time is None else SHARE * model.max_time
-                    mass = float(held.weights.sum() ** 2 / (held.weights @ held.weights))
-                    in_time = lambda: runs.agreed(time.perf_counter() - began < half)  # noqa: E731
-                    progress, state = follow(progress, train, judge, mass, state, in_time)
-                if state is None and progress.best is not None:
-                    state = moved(progress.best)
-                trained = train(progress, state)
+            callback = step_callback(tol, expected=True) if runs.first else None
+            phase("training, a pass over the shards for each step")
+            if held is not None:
+                half = np.inf if model.max_time is None else SHARE * model.max_time
+                mass = float(held.weights.sum() ** 2 / (held.weights @ held.weights))
+                in_time = lambda: runs.agreed(time.perf_counter() - began < half)  # noqa: E731
+                progress, state = follow(progress, train, judge, mass, state, in_time)
+            if state is None and progress.best is not None:
+                state = moved(progress.best)
+            trained = train(progress, state)
             there.beta_ = progress.beta
             there.candidates_ = as_table(progress.scores or scores)
             for name in ("beta_", "candidates_", "loss_", "classes_"):

@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clifford_rand._html import text_html
 from clifford_rand._typing import Array
-from clifford_rand_nn._display import as_table, short_repr, text_repr
+from clifford_rand_nn._display import TextShown, as_table, short_repr
 from clifford_rand_nn._words import printable_lines
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.explanation.context import Context
@@ -100,8 +99,8 @@ class Direction(NamedTuple):
     weights: Array
 
 
-@dataclass(frozen=True, eq=False)
-class ModelExplanation:
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelExplanation(TextShown):
     r"""The parts of a fitted model, over all rows.
 
     **Neurons** of a finite network: planes, the training rows that span them, regions and shares of the output. What
@@ -137,12 +136,6 @@ class ModelExplanation:
 
     def __str__(self) -> str:
         return printable_lines(model_text(self))
-
-    def __repr__(self) -> str:
-        return text_repr(str(self))
-
-    def _repr_html_(self) -> str:
-        return text_html(str(self))
 
     def to_dict(self, top: int | None = None) -> dict[str, Any]:
         """Return everything as plain values; of rows and neurons the ``top`` largest."""

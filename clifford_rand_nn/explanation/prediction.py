@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer, describe, fail
-from clifford_rand._html import text_html
 from clifford_rand._typing import Array
-from clifford_rand_nn._display import text_repr
+from clifford_rand_nn._display import TextShown
 from clifford_rand_nn._words import printable_lines
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.explanation.context import Context, cell
@@ -31,8 +30,8 @@ from clifford_rand_nn.explanation.text import prediction_text
 _MOST = 2**27  # numbers that an explanation may hold: 1 GB
 
 
-@dataclass(frozen=True, eq=False)
-class PredictionExplanation:
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictionExplanation(TextShown):
     r"""Predictions for m rows x, as sums of contributions to the outputs of the network.
 
     Outputs are those before calibration; every sum is exact to rounding:
@@ -150,12 +149,6 @@ class PredictionExplanation:
 
     def __str__(self) -> str:
         return printable_lines(prediction_text(self))
-
-    def __repr__(self) -> str:
-        return text_repr(str(self))
-
-    def _repr_html_(self) -> str:
-        return text_html(str(self))
 
     def to_dict(self, top: int | None = None) -> list[dict[str, Any]]:
         """Return what is known of each row as plain values; of rows of training and neurons the ``top`` largest."""

@@ -1,7 +1,6 @@
 """Features of many items by any encoder: batched, each batch stored before the next, resumed where it stopped."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
@@ -9,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from clifford_rand._checks import as_real, check_integer, describe, fail
-from clifford_rand._optional import available
 from clifford_rand._typing import ArrayLike, NDArray
+from clifford_rand_nn._progress import count, phase, reporting
 from clifford_rand_nn.features.cache import FeatureCache, content_hash
 from clifford_rand_nn.solvers.interrupts import Interrupts
 
@@ -98,15 +97,16 @@ def embed(
     store = _store(cache, encoder, cache_key)
     missing = store.missing(list(first))
     try:
-        with _bar(len(missing), progress) as (advance, notice), _BatchInterrupts(notice) as interrupts:
+        with reporting(progress, brief=True), _BatchInterrupts(_stopping) as interrupts:
+            phase("embedding")
             start = 0
             while start < len(missing):
+                count(start + 1, len(missing), "item")
                 part = missing[start : start + batch_size]
                 batch = [things[first[key]] for key in part]
                 part, batch = _taken(encoder, part, batch)
                 store.put(part, _checked(encoder(batch), len(batch)))
                 start += len(batch)
-                advance(len(batch))
                 if interrupts.held:
                     raise KeyboardInterrupt
     except KeyboardInterrupt as interrupt:
@@ -195,22 +195,8 @@ def _stopped(store: FeatureCache | _Memory, done: int, n: int) -> str:
     return f"{done} of {n} distinct items were done, and are lost; with cache= they would be kept."
 
 
-@contextmanager
-def _bar(n: int, wanted: bool) -> Iterator[tuple[Callable[[int], object], Callable[[], object]]]:
-    """Yield what moves the bar on, and what announces that the run is stopping."""
-    if not wanted or n == 0 or not available("rich"):
-        yield lambda _: None, lambda: None
-        return
-    from rich import console, progress  # only here: a quiet run need not load them
-
-    done = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn())
-    times = (progress.TimeElapsedColumn(), progress.TextColumn("left"), progress.TimeRemainingColumn())
-    with progress.Progress(*done, *times, console=console.Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("embedding", total=n)
-        yield (
-            lambda count: bar.advance(task, count),
-            lambda: bar.update(task, description="stopping after this batch; Ctrl-C again stops at once"),
-        )
+def _stopping() -> None:
+    phase("stopping after this batch; Ctrl-C again stops at once")
 
 
 class _BatchInterrupts(Interrupts):

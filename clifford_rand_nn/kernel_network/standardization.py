@@ -173,7 +173,6 @@ class _Parts(NamedTuple):
         return np.asarray(out)
 
 
-@short_repr
 @dataclass(frozen=True, eq=False)
 class RowSpan:
     r"""Standardized rows in an orthonormal basis of the span of the m training rows, and how far they are from it.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
+from clifford_rand_nn._progress import phase, step_callback
 from clifford_rand_nn.kernel_network.candidates import Candidate, Compared, Problem, choose, compare, level
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.landmarks.span import spread_rows
@@ -96,9 +97,11 @@ def _train(problem: Problem, choices: Choices) -> Trained:
     n = problem.X.shape[0]
     few = np.sort(spread_rows(n, min(n, COMPARED)))
     with ONE_BLAS_THREAD:  # threads of BLAS gain nothing on eigenvectors (`of_each`); without them bits are the same
+        phase("comparing scalings and constant features by leave-one-out")
         best, table = choose(problem.take(few), choices.beta)
         if n <= DECOMPOSED:
             if n > COMPARED:
+                phase(f"eigendecomposition of the kernel of {n:,} rows")
                 best = compare(problem, best.candidate.scaling, best.candidate.bias, choices.beta)
                 table = [best.candidate, *table]
             return _few(problem, best, table, choices, began)
@@ -194,6 +197,7 @@ def _many(
         kernel, metric = learned.kernel, learned.metric
         unlearned[few] = False
     fixed_beta = beta if problem.groups is not None and choices.beta is None else choices.beta
+    phase(f"solving for {n:,} rows")
     solution = solve_many(
         kernel,
         rows,
@@ -201,7 +205,7 @@ def _many(
         problem.weights,
         fixed_beta,
         limits=replace(LIMITS, max_time=choices.max_time, max_memory=choices.max_memory).after(
-            time.perf_counter() - began
+            time.perf_counter() - began, callback=step_callback(LIMITS.tol)
         ),
     )
     if solution.status is Status.MAX_TIME:
@@ -290,6 +294,7 @@ def learned_gates(
     """Return the metric selection on held-out rows, and the learned metric, from a sample, if it improves on none."""
     if not choices.rounds:
         return None, None
+    phase("comparing learned metrics on held-out rows")
     selection = select_metric(
         kernel,
         replace(problem, X=rows),
@@ -301,6 +306,7 @@ def learned_gates(
     if not selection.rounds:
         return selection, None
     part = problem.take(few)
+    phase(f"learning the metric from {len(few):,} rows")
     learned = learn_frame(
         kernel,
         rows[few],

@@ -95,6 +95,7 @@ def test_a_table_is_a_list_with_headings():
 class Candidate(NamedTuple):
     name: str
     value: float
+    count: np.int64 = np.int64(3)
 
 
 def test_a_record_shows_shapes_and_lengths():

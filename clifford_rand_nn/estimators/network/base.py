@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from clifford_rand._checks import check_choice, check_integer, check_number, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import as_table
+from clifford_rand_nn._progress import phase
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.registry import split_weights
@@ -95,7 +96,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         Bytes beside the data; None is half of the machine's. As ``max_time`` it decides how many rows are solved for:
         all of them, or landmarks. What is chosen on at most 2,000 rows takes up to 150 MB, whatever the limit is.
     verbose : int, default 0
-        1 shows one line with what was chosen.
+        1 shows the phases of the fit on stderr, with what was chosen; a bar on terminals.
 
     Attributes
     ----------
@@ -243,6 +244,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
             proved = Proved(claim, trained.beta, trained.primal, trained.dual, trained.dual_point, trained.scope, 0)
             compared, self.network_ = trained.compared, trained.network
             self.network_rows_ = self._places[unique.first[trained.rows]]
+        phase("computing the certificate")
         self.certificate_ = unique.certificate(proved, classes, self._sample_weight)
         if isinstance(trained, TrainedSparseNetwork):
             self.selection_certificate_ = self.certificate_
@@ -255,7 +257,6 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         self.status_ = trained.status
         weights = np.ones(len(unique)) if problem.weights is None else problem.weights
         self._noise = len(unique) * self.beta_ / weights
-        self._tell_choices()
         known = compared is not None and trained.metric is None and problem.groups is None
         variance = compared.loo.variances(self.beta_) if compared is not None and known else None
         return LeftOut(unique.place, trained.outputs, variance, trained.out_of_sample, compared, trained.message)

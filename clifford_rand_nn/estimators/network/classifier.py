@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import as_array, check_choice, describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn._progress import phase
 from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.datafits.registry import encode_labels, encode_marks
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
@@ -191,6 +192,7 @@ class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
         time_left = None if self.max_time is None else max(self.max_time - (time.perf_counter() - began), SOONEST)
         task = BetaTask(labeled.label, len(self.classes_), self.beta_, weights, groups, time_left, fixed)
         chosen = None
+        phase("selecting beta of the logistic loss")
         if self.metric_ is not None and self.rounds_ is not None:
             chosen = choose_by_holdout(kernel, self.rounds_.folds, rows, place, task)
             if chosen is None and self.losses_:

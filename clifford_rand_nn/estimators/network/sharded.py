@@ -11,9 +11,9 @@ from sklearn.metrics import accuracy_score
 
 from clifford_rand._checks import fail
 from clifford_rand_nn._display import as_table
+from clifford_rand_nn._progress import note, phase, reporting
 from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.datafits.registry import as_loss, labels_of
-from clifford_rand_nn.estimators.parameters import tell
 from clifford_rand_nn.estimators.rows import note_columns
 from clifford_rand_nn.estimators.shards import (
     ShardPlanning,
@@ -73,8 +73,10 @@ class NetworkFit(ShardPlanning):
         """
         model: Any = self
         model._check_parameters()
-        if not self._fits_shards(X, engine, checkpoint, y=y, sample_weight=sample_weight, groups=groups):
-            self._warn(self._kept(lambda: model._fit_rows(X, y, sample_weight, groups)))
+        with reporting(model.verbose, model.max_time):
+            if not self._fits_shards(X, engine, checkpoint, y=y, sample_weight=sample_weight, groups=groups):
+                self._warn(self._kept(lambda: model._fit_rows(X, y, sample_weight, groups)))
+            self._tell_choices()
         return self
 
     def _kept(self, fit: Callable[[], str]) -> str:
@@ -105,6 +107,7 @@ class NetworkFit(ShardPlanning):
         classify = hasattr(self, "class_weight")
         with as_engine(engine, shards, owner, self.max_memory) as runs:
             keeper, saved = opened_checkpoint(runs, checkpoint, belongs_to(self, shards, _FREE), owner)
+            phase("reading the shards")
             facts = scan(runs, MAX_LANDMARKS + HELD, np.random.default_rng(0), classify, owner)
             loss = "logistic" if getattr(self, "loss", "squared") == "logistic" else "squared"
             targets = stored_targets(self, facts, as_loss(loss, owner))
@@ -125,17 +128,15 @@ class NetworkFit(ShardPlanning):
             vars(self).pop(name, None)
         vars(self).update(fitted, **_out_of_sample_attributes(trained, targets, shards), n_features_in_=shards.d)
         self._keep_variance(False)
-        self._tell_choices()
         if trained.message:
             warnings.warn(f"{owner}: {trained.message}.", ConvergenceWarning, stacklevel=3)
 
     def _tell_choices(self: Any) -> None:
-        if self.verbose:
-            best, rounds = self.candidates_[0], self.rounds_.rounds if self.rounds_ else 0
-            tell(
-                f"{type(self).__name__}: rows scaled by {best.scaling}, constant feature {best.bias:g}, {rounds} rounds"
-                f" of learned gates, beta {self.beta_:.3g}; {self.reason_}"
-            )
+        best, rounds = self.candidates_[0], self.rounds_.rounds if self.rounds_ else 0
+        note(
+            f"{type(self).__name__}: rows scaled by {best.scaling}, constant feature {best.bias:g}, {rounds} rounds"
+            f" of learned gates, beta {self.beta_:.3g}; {self.reason_}"
+        )
 
 
 def _network_attributes(trained: Trained, targets: Targets, n: int, n_rows: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from sklearn.model_selection import GroupKFold
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
+from clifford_rand_nn._progress import phase, step_callback, track
 from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.estimators.held_out import FOLDS, folds, n_folds
 from clifford_rand_nn.estimators.network.group_lasso_path import MOST_ACTIVE, GroupLassoPath
@@ -106,6 +107,7 @@ def train_sparse_network(problem: Problem, choices: SparseNetworkChoices) -> Tra
 def _train(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetwork:
     began = time.perf_counter()
     n = len(problem.X)
+    phase("comparing scalings and constant features by leave-one-out")
     best, table = choose(problem.take(np.sort(spread_rows(n, min(n, COMPARED)))), scalings=_SCALINGS)
     standard, Z, kernel = problem.kernel_rows(best.candidate.scaling, best.candidate.bias, products=False)
     feature = kernel.bias or None
@@ -114,12 +116,16 @@ def _train(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetw
     part = problem.take(few)
     path = GroupLassoPath(rows[few], part.targets, part.weights, choices.gates)
     until = None if choices.max_time is None else began + _HALF * choices.max_time
+    phase("selecting beta and neurons on held-out rows")
     path_scores, outputs, cut = _searched(part, rows[few], path, choices, until)
     beta, refit = path_scores[0].beta, path_scores[0].refit
+    phase(f"training with beta {beta:.3g}")
     chosen = _followed(path, beta)
     whole = len(few) == n
     index = np.arange(len(path.atoms)) if whole else chosen.columns
-    limits = WorkingSet(tol=_TOL, max_time=choices.max_time, max_memory=choices.max_memory)
+    limits = WorkingSet(
+        tol=_TOL, max_time=choices.max_time, max_memory=choices.max_memory, callback=step_callback(_TOL)
+    )
 
     def solved(
         index: NDArray[np.intp], beta: float, known: Weights, family: Family | None = None
@@ -202,7 +208,7 @@ def _searched(
     judged = problem.take(np.flatnonzero(held_out))
     scored: list[NeuronScore] = []
     best, outputs, rest, cut = np.inf, np.full(problem.targets.shape, np.nan), 0, ""
-    for beta in betas:
+    for beta in track(betas, len(betas), "beta"):
         f = np.full((len(refits), *problem.targets.shape), np.nan)
         counts = np.zeros((len(parts), len(refits)))
         active = []

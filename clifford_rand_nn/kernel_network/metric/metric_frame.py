@@ -12,7 +12,6 @@ from scipy.linalg.lapack import dpotri, dpstrf
 
 from clifford_rand._checks import as_real, as_rows, check_array, check_choice, check_positive, describe, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.kernel_network.arccos import slope_factors
 from clifford_rand_nn.kernel_network.candidates import varying
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
@@ -127,7 +126,6 @@ _PIVOT = 1e-10  # of the trace of M, where its factorization ends: M may have le
 _FLOOR = 1e-9  # of the trace of the kernel matrix: below this n·beta near-duplicate rows are fitted apart
 
 
-@short_repr
 @dataclass(frozen=True, eq=False)
 class LearnedGates:
     r"""A learned metric, with its kernel.

@@ -42,7 +42,6 @@ class Trial(NamedTuple):
     factor: float  # of beta, the best of a few
 
 
-@short_repr
 class Fold(NamedTuple):
     """Gates that some rows have not seen."""
 

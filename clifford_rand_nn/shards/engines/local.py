@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import describe, fail
 from clifford_rand._threads import cpu_count, map_ahead
+from clifford_rand_nn._progress import track
 from clifford_rand_nn.row_sums import (
     Engine,
     Need,
@@ -121,7 +122,8 @@ class LocalEngine(Engine):
 
     def _in_order(self, work: Callable[[int, Part], Any]) -> Iterator[Any]:
         with ONE_BLAS_THREAD:
-            yield from map_ahead(lambda item: work(*item), enumerate(self.shards.parts), self.workers)
+            done = map_ahead(lambda item: work(*item), enumerate(self.shards.parts), self.workers)
+            yield from track(done, len(self.shards.parts), "part")
 
 
 def as_engine(engine: Any, shards: Shards, owner: str, max_memory: float | None = None) -> Engine:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import quantity
 from clifford_rand._typing import Array
+from clifford_rand_nn._progress import phase
 from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, level
 from clifford_rand_nn.kernel_network.landmarks.judge import SpanProblem
@@ -129,6 +130,7 @@ class LandmarkFit:
         if targets.classes is not None:
             squared = targets._replace(loss=as_loss("squared", owner).of_classes(len(targets.classes)))
         self.learn, self.held = split_sample(facts, squared, owner)
+        phase("choosing on a sample of the rows")
         self.selection = select_on_sample(facts, self.learn, choices, owner)
         standard, kernel = self.selection.standard, self.selection.kernel
         self.size, self.landmarks = self._landmarks(owner) if state is None else state[:2]
@@ -168,6 +170,7 @@ class LandmarkFit:
         if state is None:
             start, hurry = (None, False) if self.is_squared else self._solve_sample()
             center = self.center_y if start is None else start[1]
+            phase(f"normal equations of {len(self.landmarks):,} landmarks")
             try:
                 sums = self.engine.sum(self._normal_sum(self.rest, start))
             except KeyboardInterrupt:  # the sample's network is better than none
@@ -179,6 +182,7 @@ class LandmarkFit:
         saved_sums = tuple(sums) if keeps else ()
         normal, early = _finished(partial(Normal, self.span, sums, self.center_k, center))
         del sums
+        phase("selecting beta on held-out rows")
         (tried, beta, first), late = _finished(lambda: self._betas(normal, weight))
         hurry = hurry or early or late or not whole
         if state is None:
@@ -208,6 +212,7 @@ class LandmarkFit:
             unseen = state.steps.point() if best is None else (best.u, best.intercept)
             state = state._replace(is_final=True, steps=State.at_first(*unseen), unseen=unseen)
             keep(state.steps, state)
+        phase("steps over all rows, and the certificate")
         newton = NewtonSteps(self.engine, self._problem(self.targets, float(self.facts.n)), beta, normal)
         last, status = newton.solve(state.steps, limits, self.began, partial(keep, base=state), hurry)
         assert last.best is not None

@@ -3,7 +3,6 @@
 import json
 import re
 import time
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -141,7 +140,6 @@ def test_time_that_runs_out_is_a_warning_that_names_the_option(folder):
 def interrupt(monkeypatch):
     """Make Ctrl-C arrive when a solver reports a step for the third time."""
 
-    @contextmanager
     def interrupting(*_, **__):
         rows = []
 
@@ -150,9 +148,9 @@ def interrupt(monkeypatch):
             if len(rows) == 3:
                 raise KeyboardInterrupt
 
-        yield callback
+        return callback
 
-    monkeypatch.setattr(base, "progress_line", interrupting)
+    monkeypatch.setattr(base, "step_callback", interrupting)
 
 
 SOLVED = {

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from clifford_rand_nn import ConvexNetworkRegressor, Shards, load_model
-from clifford_rand_nn.cli.shards import ShownEngine, training_shards
+from clifford_rand_nn.cli.shards import training_shards
 from clifford_rand_nn.kernel_network.landmarks.judge import ResidualSum
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.landmarks.fit import LandmarkFit
@@ -169,20 +169,18 @@ def test_a_plan_instead_of_a_fit():
     assert said["passes"] > 2
 
 
-def test_the_engine_that_shows_its_passes_changes_nothing(capsys, monkeypatch):
-    monkeypatch.setattr("clifford_rand_nn.cli.shards._EVERY", 0.0)  # stderr is no terminal here
+def test_a_shown_fit_to_shards_is_the_same(capsys):
     y = X[:, 0] + 0.1 * rng.standard_normal(160)
     shards = Shards([X[:90], X[90:]], [y[:90], y[90:]], part_rows=40)
-    models = [ConvexNetworkRegressor().fit(shards, engine=engine) for engine in (ShownEngine(shards), None)]
+    models = [ConvexNetworkRegressor(verbose=verbose).fit(shards) for verbose in (1, 0)]
     np.testing.assert_array_equal(models[0].predict(X), models[1].predict(X))
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "pass 2: 5 of 5 parts, 0 s left of this pass" in said.err
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "reading the shards" in shown.err
+    assert "normal equations of" in shown.err
 
 
-def test_a_line_of_the_gap_each_minute_in_a_file(monkeypatch):
-    monkeypatch.setattr("clifford_rand_nn.estimators.parameters._EVERY", 0.0)
+def test_lines_of_the_gap_in_a_file(monkeypatch):
+    monkeypatch.setattr("clifford_rand_nn._progress._EVERY", 0.01)
     done = run("fit --shards train", *GATED[:-2], "--tol", "1e-6", "--max-iter", "40")
-    assert re.search(
-        r"step \d+  objective \S+  relative gap \S+ \(tol 1e-06\)  about \d+ s left,  \d+ s\n", done.stderr
-    )
+    assert re.search(r"step \d+  objective \S+  relative gap \S+ \(tol 1e-06\)  about \d+ s left\n", done.stderr)

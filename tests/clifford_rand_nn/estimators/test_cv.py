@@ -105,8 +105,8 @@ def test_folds_at_the_same_time_give_the_same(capsys):
     search = BetaCV(estimator, **options, n_jobs=2, verbose=1).fit(X, Y > 0)
     np.testing.assert_allclose(search.scores_, alone.scores_, rtol=0, atol=1e-12)
     assert search.beta_ == alone.beta_
-    lines = capsys.readouterr().err.splitlines()
-    assert [line[:13] for line in lines] == ["fold 1 of 3: ", "fold 2 of 3: ", "fold 3 of 3: "]
+    lines = [line for line in capsys.readouterr().err.splitlines() if " s  fold " in line]
+    assert [line.split("  ")[1][:13] for line in lines] == ["fold 1 of 3: ", "fold 2 of 3: ", "fold 3 of 3: "]
     best = alone.scores_[:, 0]
     assert f"best score {best.max():.4f} at beta {alone.betas_[best.argmax()]:.3g}, " in lines[0]
 
@@ -176,7 +176,10 @@ def test_parameters_are_refused_by_name(options, message):
 def test_folds_may_be_listed_and_one_group_is_no_fold():
     model = BetaCV(GatedReLURegressor(n_gates=2, random_state=0), betas=[0.1], cv=[(range(6), range(6, 12))])
     assert model.fit(X[:12], Y[:12]).scores_.shape == (1, 1)
-    for groups, message in ((np.ones(12), "'cv' .* folds that these rows"), (np.ones(3), r"'groups' .* shape \(12,\)")):
+    for groups, message in (
+        (np.ones(12), "'cv' .* folds that these rows"),
+        (np.ones(3), "3 labels for 12 rows"),
+    ):
         with pytest.raises(ArgumentError, match=message):
             model.set_params(cv=2).fit(X[:12], Y[:12], groups=groups)
 
