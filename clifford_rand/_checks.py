@@ -130,6 +130,13 @@ def check_array(
     return value
 
 
+def check_length(shape: tuple[int, ...], n: int, name: str, owner: str, noun: str) -> None:
+    """Raise unless an array of this shape has an entry for each of n rows: "Got 1 target for 2 rows"."""
+    if shape[:1] != (n,):
+        entries = f"{shape[0]} {noun}{'s' * (shape[0] != 1)}" if shape else "a number"
+        raise fail(name, owner, f"one {noun} for each row", describe(f"{entries} for {n} row{'s' * (n != 1)}"))
+
+
 def check_broadcast(name: str, owner: str, shape: tuple[int, ...], other: tuple[int, ...]) -> None:
     """Raise where two batch shapes do not broadcast: called once NumPy has said so in its own words."""
     try:

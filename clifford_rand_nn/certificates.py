@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from clifford_rand._checks import as_array, as_real, check_array, check_positive, describe, fail
+from clifford_rand._checks import as_array, as_real, check_array, check_length, check_positive, describe, fail
 from clifford_rand._html import html_table
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
@@ -156,9 +156,9 @@ class Certificate(Statement):
         owner = "Certificate.verify"
         data, weights = self._rows(X, owner), self._weights(sample_weight, owner)
         labels = y.toarray() if issparse(y) else as_array(y, "y", owner)
-        if labels.ndim not in (1, 2) or len(labels) != data.shape[0]:
-            rule = f"the training targets, {data.shape[0]} of them"
-            raise fail("y", owner, rule, describe(f"shape {labels.shape}"))
+        check_length(labels.shape, data.shape[0], "y", owner, "target")
+        if labels.ndim > 2:
+            raise fail("y", owner, "of shape (n,) or (n, C)", describe(f"shape {labels.shape}"))
         kept = weights > 0
         data, labels, weights = data[kept], labels[kept], weights[kept] / weights[kept].mean()
         units, scaled, rows, targets = self._in_units(data, self._targets(labels, owner), owner)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import (
     accuracy_score,
     confusion_matrix,
@@ -15,6 +15,7 @@ from sklearn.metrics import (
 )
 from sklearn.utils import check_array
 
+from clifford_rand._checks import check_length
 from clifford_rand._typing import Array
 
 _BINS = 10
@@ -177,4 +178,23 @@ class R2ScoreMixin(RegressorMixin):
         model: Any = self
         predicted = model.predict(X)
         targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        _check_counts(model, predicted, targets, sample_weight)
         return r_squared(targets, predicted, sample_weight)
+
+
+class AccuracyMixin(ClassifierMixin):
+    """A classifier whose score is its accuracy."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy on rows X with labels y (n,), or the share of rows with all labels right of (n, L)."""
+        model: Any = self
+        predicted = model.predict(X)
+        _check_counts(model, predicted, y if hasattr(y, "shape") else np.asarray(y), sample_weight)
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
+
+def _check_counts(model: object, predicted: Any, y: Any, sample_weight: Any) -> None:
+    owner = type(model).__name__
+    check_length(y.shape, len(predicted), "y", owner, "target")
+    if sample_weight is not None:
+        check_length(np.shape(sample_weight), len(predicted), "sample_weight", owner, "weight")

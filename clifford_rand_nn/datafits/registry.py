@@ -6,7 +6,16 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import SMALLEST_SIZE, as_real, check_choice, check_positive, check_size, describe, fail
+from clifford_rand._checks import (
+    SMALLEST_SIZE,
+    as_real,
+    check_choice,
+    check_length,
+    check_positive,
+    check_size,
+    describe,
+    fail,
+)
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.entropy import LogCosh, Logistic, Softmax
@@ -22,6 +31,8 @@ def check_weights(sample_weight: Any, n: int, owner: str) -> Array:
     Raises ArgumentError: another shape, a negative or infinite weight or NaN, or nothing but zeros.
     """
     w = np.asarray(as_real(sample_weight, "sample_weight", owner), dtype=np.float64)
+    if w.ndim:
+        check_length(w.shape, n, "sample_weight", owner, "weight")
     if w.shape != (n,):
         raise fail("sample_weight", owner, f"of shape ({n},), one weight per row", describe(f"shape {w.shape}"))
     if w.min() < 0:
@@ -165,7 +176,8 @@ def labels_of(targets: Array) -> NDArray[np.intp]:
 
 def check_targets(loss: Loss, y: Any, n: int, owner: str) -> Any:
     """Return real targets (n, C) from (n,) or (n, C), of any library."""
-    if y.ndim not in (1, 2) or y.shape[0] != n or 0 in y.shape:
+    check_length(tuple(y.shape), n, "y", owner, "target")
+    if y.ndim not in (1, 2) or 0 in y.shape:
         raise fail("y", owner, f"of shape ({n},) or ({n}, C)", describe(f"shape {tuple(y.shape)}"))
     y = y[:, None] if y.ndim == 1 else y
     if not loss.accepts(y):

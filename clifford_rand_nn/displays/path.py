@@ -6,7 +6,7 @@ from typing import Any, Self, cast
 import numpy as np
 from sklearn.base import is_classifier
 
-from clifford_rand._checks import as_array, as_real, as_rows, describe, fail
+from clifford_rand._checks import as_array, as_real, as_rows, check_length, describe, fail
 from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.registry import as_loss, encode_labels, encode_marks, split_weights
@@ -112,9 +112,9 @@ class RegularizationPathDisplay:
             owner, judged = cls.__name__, as_loss(loss, cls.__name__)
             X, targets = as_rows(X, owner), np.asarray(as_real(cast(Any, y), "y", owner), dtype=np.float64)
             outputs = path.networks[0].predict(X[:1]).size
-            if targets.ndim not in (1, 2) or targets.shape not in ((len(X),), (len(X), outputs)):
-                rule = f"{len(X)} targets, one for each row"
-                raise fail("y", owner, rule, describe(f"shape {targets.shape}"))
+            check_length(targets.shape, len(X), "y", owner, "target")
+            if targets.shape not in ((len(X),), (len(X), outputs)):
+                raise fail("y", owner, f"of shape (n,) or (n, {outputs})", describe(f"shape {targets.shape}"))
             targets = targets.reshape(len(X), -1)
             with np.errstate(over="ignore", invalid="ignore"):
                 out = [network.predict(X).reshape(targets.shape) for network in path.networks]
@@ -197,8 +197,9 @@ class RegularizationPathDisplay:
         if rows.shape[1] != model.n_features_in_:
             rule = f"rows of {model.n_features_in_} columns, those of the training"
             raise fail("X", owner, rule, describe(f"shape {rows.shape}"))
-        if labels.shape[:1] != (len(rows),) or labels.ndim > 2:
-            raise fail("y", owner, f"{len(rows)} targets, one for each row", describe(f"shape {labels.shape}"))
+        check_length(labels.shape, len(rows), "y", owner, "target")
+        if labels.ndim > 2:
+            raise fail("y", owner, "of shape (n,) or (n, C)", describe(f"shape {labels.shape}"))
         kept, weights, _ = split_weights(sample_weight, len(rows), owner)
         if is_classifier(model) and labels.ndim == 2:
             targets = encode_marks(labels[kept])

@@ -14,8 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_response_method, _num_samples, check_is_fitted, indexable
 
-from  import check_length
-from clifford_rand._checks import as_array, check_choice, describe, fail, is_whole, refuse_unreal
+from clifford_rand._checks import as_array, check_choice, check_length, describe, fail, is_whole, refuse_unreal
 from clifford_rand._threads import is_fork
 from clifford_rand._typing import Array
 from clifford_rand_nn._progress import note, phase, reporting, track

@@ -11,7 +11,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.pipeline import Pipeline
 
-from clifford_rand._checks import as_array, check_integer, check_listed, describe, fail, is_whole
+from clifford_rand._checks import as_array, check_integer, check_length, check_listed, describe, fail, is_whole
 from clifford_rand.errors import ArgumentError
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -80,7 +80,8 @@ def group_numbers(groups: Any, n: int, owner: str) -> NDArray[np.intp]:
     Raises ArgumentError if they are not n, some are missing, or they are not all words, all numbers or all dates.
     """
     labels = as_array(groups, "groups", owner)
-    if labels.shape != (n,):
+    check_length(labels.shape, n, "groups", owner, "label")
+    if labels.ndim > 1:
         raise fail("groups", owner, f"of shape ({n},), one label per row", describe(f"shape {labels.shape}"))
     rule = "labels that are all words, all numbers or all dates, none missing"
     if labels.dtype.kind in "cV":

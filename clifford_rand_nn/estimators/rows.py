@@ -16,6 +16,7 @@ from clifford_rand._checks import (
     as_array,
     as_real,
     check_fits,
+    check_length,
     describe,
     fail,
     machine_memory,
@@ -66,8 +67,9 @@ class ArgumentTypeError(ArgumentError, TypeError):
 
 
 _DUMP = re.compile(r":?\s*\barray=.*?(?=Reshape your data)|\n\s*\[.*", re.DOTALL)  # entries of an array
+_COUNTS = re.compile(r"inconsistent numbers of samples: \[(\d+), (\d+)\]")
 _ABSENT = object()
-_OF_TARGETS = re.compile(r"\by\b|label|target|inconsistent numbers of samples|class|Expected array-like")
+_OF_TARGETS = re.compile(r"\by\b|label|target|class|Expected array-like")
 
 
 @contextmanager
@@ -83,6 +85,8 @@ def refused_by_scikit_learn(owner: str, X: Any = _ABSENT, y: Any = _ABSENT, call
         raise
     except (TypeError, ValueError, OverflowError) as error:
         said = _DUMP.sub(". ", str(error))
+        if (counts := _COUNTS.search(said)) and X is not _ABSENT:
+            check_length((int(counts[2]),), int(counts[1]), "y", owner, "target")
         of_targets = X is _ABSENT or (y is not _ABSENT and _OF_TARGETS.search(said) is not None)
         name, value = called or ("y" if of_targets else "X"), y if of_targets else X
         rule = "targets, one for each row" if of_targets else "rows (n, d) of numbers, with the columns of the fit"

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,10 +30,10 @@ from clifford_rand_nn.export.program import (
 from clifford_rand_nn.kernel_network.calibration import Calibration
 from clifford_rand_nn.kernel_network.kernel_problem import StatedKernel
 from clifford_rand_nn.rescaling import Units
-from clifford_rand_nn.scores import R2ScoreMixin
+from clifford_rand_nn.scores import AccuracyMixin, R2ScoreMixin
 
 
-class NetworkClassifier(ClassifierMixin, ConvexNetwork):
+class NetworkClassifier(AccuracyMixin, ConvexNetwork):
     """Labels of any kind: two classes are one output of -1 and 1, more are one output each."""
 
     class_weight: Any = None

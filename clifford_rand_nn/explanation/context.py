@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
 
-from clifford_rand._checks import as_array, as_real, describe, fail, refuse_unreal
+from clifford_rand._checks import as_array, as_real, check_length, describe, fail, refuse_unreal
 from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.rows import refused_by_scikit_learn, training_labels
 from clifford_rand_nn.explanation.preprocessing import Route, Rows
@@ -127,9 +127,9 @@ class Context:
 def _targets(targets: Any, n: int, estimator: Any) -> NDArray[Any]:
     """Return targets of n rows: labels, or finite numbers."""
     targets = as_array(targets.toarray() if issparse(targets) else targets, "targets", "explain")
-    if targets.ndim not in (1, 2) or len(targets) != n:
-        shape = f"{len(targets)}" if targets.ndim in (1, 2) else f"shape {targets.shape}"
-        raise fail("targets", "explain", f"{n}, as there are rows", describe(shape))
+    check_length(targets.shape, n, "targets", "explain", "target")
+    if targets.ndim > 2:
+        raise fail("targets", "explain", "of shape (n,) or (n, C)", describe(f"shape {targets.shape}"))
     if is_classifier(estimator):
         return training_labels(targets, "explain", several=True, name="targets")
     if targets.dtype.kind == "O":

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import as_array, describe, fail
+from clifford_rand._checks import as_array, check_length, describe, fail
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._words import shortened
@@ -160,7 +160,8 @@ def _column(frame: Any, column: Any, parameter: str, default_name: str) -> Any:
     if isinstance(column, str):
         return frame[column]
     values, rule = as_array(column, parameter, "table_model"), f"the name of a column, or an array ({len(frame)},)"
-    if values.shape != (len(frame),):
+    check_length(values.shape, len(frame), parameter, "table_model", "value")
+    if values.ndim > 1:
         raise fail(parameter, "table_model", rule, describe(f"shape {values.shape}"))
     if values.dtype.kind == "V":
         raise fail(parameter, "table_model", rule, describe("records"))

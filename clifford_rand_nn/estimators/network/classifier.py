@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
@@ -40,6 +39,7 @@ from clifford_rand_nn.kernel_network.logistic.path import seconds
 from clifford_rand_nn.kernel_network.metric.metric_selection import wrong_class, wrong_label
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED
+from clifford_rand_nn.scores import AccuracyMixin
 from clifford_rand_nn.solvers.base import SOONEST, Status
 
 _NOTHING = 1e-9  # share of the loss of the network without neurons, a gap below which is none
@@ -47,7 +47,7 @@ _FITS = (6, 6), (18, 5)  # of the logistic loss, and those of them that leave ro
 _AFFORDED = 1.5  # seconds for trying it
 
 
-class ConvexNetworkClassifier(ClassifierMixin, BaseConvexNetwork):
+class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
     """Tuning-free classifier: infinitely many gates, everything chosen by leave-one-out.
 
     {family}

@@ -217,7 +217,7 @@ def test_targets_are_checked(loss, y, message):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1.0, 2.0], r"'sample_weight' parameter of test must be of shape \(3,\)"),
+        ([1.0, 2.0], r"'sample_weight' parameter of test must be one weight for each row. Got 2 weights for 3 rows"),
         ([[1.0], [2.0], [3.0]], r"of shape \(3,\), one weight per row. Got shape \(3, 1\)"),
         (2.0, r"of shape \(3,\), one weight per row. Got shape \(\)"),
         ([1.0, -2.0, -3.0], "must be ≥ 0. Got 2 negative of 3 weights"),

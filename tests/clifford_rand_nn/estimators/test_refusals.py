@@ -214,6 +214,25 @@ def test_numpy_words_and_truth_values_are_words_and_truth_values(kind):
     assert search.best_estimator_.certificate_.verify(X, LABELS).relative_gap <= 1.1e-2
 
 
+@pytest.mark.parametrize(
+    "kind", [GatedReLUClassifier, GatedReLURegressor, ConvexNetworkClassifier, ConvexNetworkRegressor]
+)
+def test_errors_of_length_name_both_numbers(kind):
+    y = LABELS if hasattr(kind, "predict_proba") else Y
+    model = (kind(n_gates=2, beta=0.1) if hasattr(kind, "n_gates") else kind(beta=0.1)).fit(X, y)
+    n, proof = len(X), model.certificate_
+    for call in (model.fit, model.score, proof.verify):
+        for data, count, noun in (((X, y[:-1]), n - 1, "target"), ((X, y, np.ones(n - 2)), n - 2, "weight")):
+            with pytest.raises(
+                ArgumentError, match=rf"must be one {noun} for each row. Got {count} {noun}s for {n} rows"
+            ):
+                call(*data)
+    with pytest.raises(ArgumentError, match=r"'y' .* must be one target for each row. Got 1 target for 2 rows instead"):
+        model.fit(X[:2], y[:1])
+    with pytest.raises(ArgumentError, match=r"'sample_weight' .* Got 3 weights for 1 row instead"):
+        model.score(X[:1], y[:1], np.ones(3))
+
+
 @pytest.mark.parametrize("kind", [GatedReLUClassifier, GatedReLURegressor])
 def test_what_scikit_learn_refuses_is_one_sentence_without_the_data(kind):
     y = LABELS if kind is GatedReLUClassifier else Y
@@ -221,7 +240,6 @@ def test_what_scikit_learn_refuses_is_one_sentence_without_the_data(kind):
         "Reshape your data": X[:, 0],
         "0 sample": X[:0],
         "Complex data": X + 1j,
-        "inconsistent numbers of samples": X[:5],
         "must be a string or a real number": object(),
     }
     for words, rows in wrong.items():

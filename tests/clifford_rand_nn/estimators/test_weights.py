@@ -324,7 +324,7 @@ def test_cross_validation_weighs_training_and_scores():
     [
         (-np.ones(40), r"'sample_weight' parameter of GatedReLUClassifier must be ≥ 0\. Got 40 neg"),
         (np.zeros(40), r"must be positive for some row\. Got 40 zeros"),
-        (np.ones(39), r"of shape \(40,\), one weight per row. Got shape \(39,\)"),
+        (np.ones(39), r"one weight for each row. Got 39 weights for 40 rows"),
         (LABELS == "in", "one class, 'in' where the weight is not zero"),
     ],
 )

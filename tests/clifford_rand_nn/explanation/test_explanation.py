@@ -460,7 +460,7 @@ REFUSED = {
     ),
     "'output' parameter of explain": lambda model, y: explain(model, NEW, output=1),
     "'targets' parameter of explain must be given with rows": lambda model, y: explain(model, targets=y),
-    r"must be 40, as there are rows\. Got 3 instead": lambda model, y: explain(model, rows=X, targets=y[:3]),
+    r"must be one target .* Got 3 targets for 40 rows": lambda model, y: explain(model, rows=X, targets=y[:3]),
     "one row or more": lambda model, y: explain(model, NEW[:0]),
     "'x' parameter of explain .* features": lambda model, y: explain(model, NEW[:, :2]),
     "'rows' parameter of explain must be without NaN": lambda model, y: explain(model, rows=X * np.nan),
