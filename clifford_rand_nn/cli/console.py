@@ -13,10 +13,10 @@ import typer
 
 from clifford_rand.errors import ArgumentError, MissingDependencyError, printable
 from clifford_rand_nn._words import joined, printable_lines, some_of
+from clifford_rand_nn.cli.fit_options import PARAMETERS
 from clifford_rand_nn.cli.sigint import was_interrupted
 
-# Parameters of Python that are options under another name; the others have theirs.
-OPTIONS = {"leave_out": "--drop", "dates": "--date", "textual": "--text"}
+OPTIONS = {parameter: f"--{name}" for name, parameter in PARAMETERS.items()}
 _PARAMETER = re.compile(r"The '(\w+)' parameter of (?:TableEncoder|read_frame|read_blocks) must")
 _HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
 _GAP = 3  # spaces between two columns of a rich table

@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from clifford_rand._checks import check_number
 from clifford_rand._optional import require
+from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import read_npz
 from clifford_rand_nn.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.cli.console import check_out, complain, refused_data, say, show_pairs
@@ -153,9 +154,11 @@ def _table(encoder: TableEncoder, rows: NDArray[np.float64], rng: np.random.Gene
             continue
         elif isinstance(reader, TextReader):
             cells = rng.choice(np.array(["a few words", "some others", "few others"], dtype=object), len(rows))
-        else:
-            assert isinstance(reader, NumberReader)
+        elif isinstance(reader, NumberReader):
             cells = np.array([reader.written(value) for value in encoded[name].tolist()], dtype=object)
+        else:
+            advice = "give a table with --rows, on which the new file is compared with the model."
+            raise ArgumentError(f"column {name}: cells of the kind {reader.kind!r} cannot be sampled; {advice}")
         cells[gone] = None
         texts = any(isinstance(cell, str) for cell in cells)
         columns[name] = pandas.Series(cells, dtype=object if texts else np.float64)

@@ -5,7 +5,7 @@ import re
 import sys
 import time
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -174,8 +174,8 @@ def _note_many_columns(model: Any, n: int, d: int) -> None:
 
 _OWNER = "clifford-rand fit --shards"
 _FOR_TABLES = (  # options of tables and of models that need all rows at once
-    *("groups", "report", "categorical", "numeric", "date", "text", "drop", "separator", "decimal"),
-    *("missing", "encoding", "no_header", "compare", "neurons", "refine", "subsample"),
+    *("groups", "report", "compare", "neurons", "refine", "subsample"),
+    *(entry.name for record in (ColumnKinds, TableFormat) for entry in fields(record)),
 )
 _CLASSES = 8  # that are named
 

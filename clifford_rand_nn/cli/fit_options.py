@@ -4,7 +4,7 @@
 
 import functools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,6 +33,10 @@ _gates_option = functools.partial(option, panel="Options of --model gated and re
 _lasso_option = functools.partial(option, panel="Options of --model lasso")
 
 
+# Options whose parameter of `TableEncoder` has another name; the others have theirs.
+PARAMETERS = {"drop": "leave_out", "date": "dates", "text": "textual"}
+
+
 @dataclass(frozen=True)
 class ColumnKinds:
     """Columns that are asked to be of a kind."""
@@ -56,8 +60,7 @@ class ColumnKinds:
 
         Raises typer.BadParameter if some dates have a format and some have none.
         """
-        kinds: dict[str, Any] = {"categorical": self.categorical, "numeric": self.numeric, "textual": self.text}
-        kinds |= {"leave_out": self.drop, "missing": self.missing, "dates": self.date}
+        kinds: dict[str, Any] = {PARAMETERS.get(e.name, e.name): getattr(self, e.name) for e in fields(self)}
         if self.date and any("=%" in name for name in self.date):  # a format begins after the first =%
             for name in self.date:
                 if "=%" not in name:

@@ -30,8 +30,6 @@ from clifford_rand_nn.tables import (
 from clifford_rand_nn.tables.cells import without_marks
 from clifford_rand_nn.tables.notes import column_names
 
-KINDS = ("numeric", "categorical", "dates", "textual", "leave_out", "missing")  # parameters of `TableEncoder`
-
 
 @dataclass(frozen=True)
 class Reading:
@@ -122,12 +120,10 @@ def _read(path: Path, reading: Reading) -> Any:
 
 
 def _refuse_kinds(path: Path, reading: Reading) -> None:
-    for name in KINDS:
-        if reading.kinds.get(name):
-            option = OPTIONS.get(name, f"--{name}")
-            columns = ", ".join(reading.kinds[name])
-            hint = "An NPZ holds numbers; write the table as CSV or Parquet for columns of other kinds."
-            raise fail(option, "clifford-rand", f"left out for the NPZ {path}", columns, hint)
+    for name, columns in reading.kinds.items():
+        hint = "An NPZ holds numbers; write the table as CSV or Parquet for columns of other kinds."
+        option = OPTIONS.get(name, f"--{name}")
+        raise fail(option, "clifford-rand", f"left out for the NPZ {path}", ", ".join(columns), hint)
 
 
 def _rows(path: Path, X: Any, parts: Any, encoder: TableEncoder, reading: Reading) -> Rows:

@@ -9,8 +9,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
 
+from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, GatedReLURegressor, save_model, table_model
 from clifford_rand_nn.cli.app import app
+from clifford_rand_nn.cli.export import sample_rows
 from support.exported import fitted
 
 pandas = pytest.importorskip("pandas")
@@ -154,3 +156,17 @@ def test_words_that_are_hashed_have_no_form_elsewhere(folder, ending):
     result = export("words.npz", "--to", f"words.{ending}", code=2)
     assert "said" in result.stderr
     assert result.stderr.startswith("error: ")
+
+
+def test_a_column_of_a_new_kind_is_one_clear_error():
+    """Rows are sampled for the kinds that are known; others need a table."""
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame({"angle": rng.standard_normal(30), "y": rng.standard_normal(30)})
+    model = table_model(frame, "y")
+
+    class AngleReader(type(model[0].readers_[0]).__mro__[1]):
+        kind = "angle"
+
+    model[0].readers_ = [AngleReader("angle")]
+    with pytest.raises(ArgumentError, match=r"column angle: cells of the kind 'angle' cannot be sampled; .*--rows"):
+        sample_rows(model, "float32")

@@ -1,6 +1,7 @@
 """The command line on tables as people have them: evaluate, info, path, predict to stdout, --json and --force."""
 
 import contextlib
+import dataclasses
 import io
 import json
 import sys
@@ -9,9 +10,15 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import load_model
 from clifford_rand_nn.cli import console
+from clifford_rand_nn.cli.console import one_line
+from clifford_rand_nn.cli.fit import _FOR_TABLES
+from clifford_rand_nn.cli.fit_options import ColumnKinds
+from clifford_rand_nn.cli.tables import Reading, _refuse_kinds
 from clifford_rand_nn.solvers.convergence import Watch
+from clifford_rand_nn.tables import TableEncoder
 from support.command_line import run
 
 pd = pytest.importorskip("pandas")
@@ -219,3 +226,15 @@ def test_a_model_of_named_arrays_is_used_without_a_word_of_names():
 def test_tables_of_another_encoding():
     TABLE[:40].rename(columns={"buys": "käuft", "key": "schlüssel"}).to_csv("buys.csv", index=False, encoding="cp1252")
     run("evaluate m.npz buys.csv --encoding cp1252 --target käuft")
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in dataclasses.fields(ColumnKinds)])
+def test_every_kind_of_column_is_a_parameter_and_refused_for_numbers(name, tmp_path):
+    kinds = ColumnKinds(**{name: ["a"]}).keywords
+    (parameter,) = kinds
+    assert parameter in TableEncoder().get_params()
+    reading = Reading("y", kinds=kinds)
+    with pytest.raises(ArgumentError, match=f"The '--{name}' parameter of clifford-rand must be left out for the NPZ"):
+        _refuse_kinds(tmp_path / "t.npz", reading)
+    assert one_line(ArgumentError(f"The {parameter!r} parameter of TableEncoder must be")) == f"--{name} must be"
+    assert name in _FOR_TABLES
