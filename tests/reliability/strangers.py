@@ -86,7 +86,7 @@ def _changed(folder, change):
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     change(members)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, data in members.items():
             with archive.open(name, "w", force_zip64=True) as member:
                 for part in [data] if isinstance(data, bytes) else data:
@@ -119,7 +119,7 @@ def _stated(members):
 
 
 def _bomb(members):
-    members[_first(members)] = [_header(2**29), *[bytes(2**22)] * 1024]  # 4 GB of zeros, which pack to 4 MB
+    members[_first(members)] = [_header(2**29), *[bytes(2**22)] * 1024]  # 4 GB of zeros, which pack to 19 MB
 
 
 def _outside(members):

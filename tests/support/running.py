@@ -39,11 +39,12 @@ def answer(process, question=None):
 
 
 def answered(seconds, function, *arguments):
-    """Return what a function puts into its first argument, a queue, in a spawned process; None if it puts nothing.
+    """Return what a function puts into its first argument, a queue, in a process of its own; None if it puts nothing.
 
     The process is gone afterwards, whether it answered within so many seconds or not.
     """
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["clifford_rand_nn.model_file", "sklearn.datasets", "pandas"])  # imported once
     answers = context.Queue()
     process = context.Process(target=function, args=(answers, *arguments), daemon=True)
     process.start()
