@@ -1,6 +1,3 @@
-from .arrangements.enumeration import enumerate_patterns as enumerate_patterns
-from .arrangements.enumeration import exhaustive_gates as exhaustive_gates
-from .arrangements.enumeration import pattern_count as pattern_count
 from .certificates import Certificate as Certificate
 from .datasets import spiral as spiral
 from .dictionaries.bracket import bracket_factor as bracket_factor
@@ -24,6 +21,9 @@ from .explanation.entry import explain as explain
 from .export.pipelines import export_onnx as export_onnx
 from .export.pipelines import export_source as export_source
 from .export.pipelines import export_torch as export_torch
+from .gates.enumeration import enumerate_patterns as enumerate_patterns
+from .gates.enumeration import exhaustive_gates as exhaustive_gates
+from .gates.enumeration import pattern_count as pattern_count
 from .gates.hyperplanes import Gates as Gates
 from .gates.hyperplanes import activation_patterns as activation_patterns
 from .gates.hyperplanes import with_linear_gate as with_linear_gate

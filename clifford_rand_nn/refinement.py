@@ -8,8 +8,8 @@ import numpy as np
 from clifford_rand._checks import as_generator, as_rows
 from clifford_rand._typing import ArrayLike
 from clifford_rand_nn._records import show_options
-from clifford_rand_nn.arrangements.enumeration import chosen_patterns, deadline
 from clifford_rand_nn.gate_exchange import GateExchange, Refinement, RefinementSettings
+from clifford_rand_nn.gates.enumeration import chosen_patterns, deadline
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.solvers.interrupts import handed_over
 

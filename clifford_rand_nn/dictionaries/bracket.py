@@ -5,8 +5,8 @@ from scipy.optimize import nnls
 
 from clifford_rand._checks import as_real, check_squares, describe, fail
 from clifford_rand._typing import Array, ArrayLike
-from clifford_rand_nn.arrangements.enumeration import exhaustive_gates
 from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
+from clifford_rand_nn.gates.enumeration import exhaustive_gates
 
 _ON_CONE = 1e-9  # a ray is in a closed cone if it leaves it by no more than this share of |x|; rows within it are on
 

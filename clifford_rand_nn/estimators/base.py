@@ -21,7 +21,6 @@ from clifford_rand._optional import require
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import phase, reporting, step_callback
-from clifford_rand_nn.arrangements.enumeration import deadline
 from clifford_rand_nn.certificates import Certificate, proved
 from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.registry import has_delta, split_weights
@@ -29,6 +28,7 @@ from clifford_rand_nn.estimators.held_out import HeldOut, chosen_beta
 from clifford_rand_nn.estimators.parameters import check_verbose
 from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, new_rows
 from clifford_rand_nn.estimators.task import RescaledFit, Task, WarmStart
+from clifford_rand_nn.gates.enumeration import deadline
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions

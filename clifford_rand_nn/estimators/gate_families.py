@@ -9,11 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._blas import blas_threads
 from clifford_rand._checks import as_generator, check_integer
-from clifford_rand_nn.arrangements.enumeration import central_count, chosen_patterns, deadline
 from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.parameters import refuse_together
 from clifford_rand_nn.estimators.task import Task, WarmStart
+from clifford_rand_nn.gates.enumeration import central_count, chosen_patterns, deadline
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates
 from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, KernelMatrix, KernelProblem

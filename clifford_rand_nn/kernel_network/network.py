@@ -14,7 +14,7 @@ from clifford_rand_nn.export.program import Program, Value, apply, constant, row
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, StatedKernel
 from clifford_rand_nn.kernel_network.landmarks.span import LandmarkSpan
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
-from clifford_rand_nn.kernel_network.metric.metric_frame import Slopes
+from clifford_rand_nn.kernel_network.metric_frame import Slopes
 from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardization
 from clifford_rand_nn.problems.duality import rounding_of_form
 

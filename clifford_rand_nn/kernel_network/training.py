@@ -16,8 +16,8 @@ from clifford_rand_nn.kernel_network.landmarks.span import spread_rows
 from clifford_rand_nn.kernel_network.large_n.rows import LIMITS, ManyRowsSolution, solve_many
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.kernel_network.leave_one_out import Judged, LeaveOneOut, judge, null_value
-from clifford_rand_nn.kernel_network.metric.metric_frame import SHAPES, KernelRidge, LearnedGates, learn_frame
-from clifford_rand_nn.kernel_network.metric.metric_selection import MetricSelection, select_metric
+from clifford_rand_nn.kernel_network.metric_frame import SHAPES, KernelRidge, LearnedGates, learn_frame
+from clifford_rand_nn.kernel_network.metric_selection import MetricSelection, select_metric
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import RowSpan, is_wide
 from clifford_rand_nn.problems.duality import rounding_of_form

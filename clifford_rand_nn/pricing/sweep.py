@@ -14,7 +14,7 @@ import numpy as np
 from clifford_rand._checks import as_real, check_choice, describe, fail
 from clifford_rand._threads import cached_property, for_each_slice
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand_nn.arrangements.enumeration import pattern_count
+from clifford_rand_nn.gates.enumeration import pattern_count
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing, reach_of_rows, unbalanced
 

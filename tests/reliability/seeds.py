@@ -31,7 +31,7 @@ _SHORT = tuple(  # laws of what is drawn, at tenths of a second each: the proces
 _WHOLE = (
     "clifford_rand/sampling", "clifford_rand/sketch", "clifford_rand/blades/test_subspaces.py",
     "clifford_rand_nn/gates/test_gates.py", "clifford_rand_nn/gates/test_gate_rules.py",
-    "clifford_rand_nn/arrangements/test_arrangements.py",
+    "clifford_rand_nn/gates/test_arrangement.py",
 )  # fmt: skip
 
 

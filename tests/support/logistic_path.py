@@ -3,7 +3,7 @@
 import numpy as np
 
 from clifford_rand_nn.datafits.registry import make_datafit
-from clifford_rand_nn.kernel_network.logistic.path import LogisticPath, rows_of
+from clifford_rand_nn.kernel_network.logistic_path import LogisticPath, rows_of
 from clifford_rand_nn.solvers.base import Limits
 
 

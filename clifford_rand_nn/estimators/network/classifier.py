@@ -28,15 +28,15 @@ from clifford_rand_nn.estimators.rows import training_data, training_labels, wit
 from clifford_rand_nn.estimators.targets import classifier_program, labels_program, network_program
 from clifford_rand_nn.export.program import Program, apply, constant, log_softmax
 from clifford_rand_nn.kernel_network.candidates import Compared
-from clifford_rand_nn.kernel_network.logistic.beta_selection import (
+from clifford_rand_nn.kernel_network.logistic_path import (
     CURVATURE,
     BetaTask,
     LogisticChoice,
     choose_by_holdout,
     choose_logistic,
+    seconds,
 )
-from clifford_rand_nn.kernel_network.logistic.path import seconds
-from clifford_rand_nn.kernel_network.metric.metric_selection import wrong_class, wrong_label
+from clifford_rand_nn.kernel_network.metric_selection import wrong_class, wrong_label
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED
 from clifford_rand_nn.scores import AccuracyMixin

@@ -24,15 +24,15 @@ from clifford_rand_nn.estimators.shards import (
 from clifford_rand_nn.kernel_network.calibration import fit_calibration
 from clifford_rand_nn.kernel_network.intervals import fit_intervals
 from clifford_rand_nn.kernel_network.landmarks.span import MAX_LANDMARKS
-from clifford_rand_nn.kernel_network.metric.metric_selection import wrong_class
+from clifford_rand_nn.kernel_network.metric_selection import wrong_class
 from clifford_rand_nn.kernel_network.training import Choices
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.row_sums import Targets
 from clifford_rand_nn.scores import r_squared
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.shards.engines.local import as_engine
-from clifford_rand_nn.shards.landmarks.fit import LandmarkFit, Saved, Trained
-from clifford_rand_nn.shards.landmarks.sample import HELD
+from clifford_rand_nn.shards.landmark_fit import LandmarkFit, Saved, Trained
+from clifford_rand_nn.shards.landmark_sample import HELD
 from clifford_rand_nn.shards.scan import scan
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import SOONEST, Status

@@ -13,7 +13,7 @@ from clifford_rand_nn import ConvexNetworkRegressor, Shards, load_model
 from clifford_rand_nn.cli.shards import training_shards
 from clifford_rand_nn.kernel_network.landmarks.judge import ResidualSum
 from clifford_rand_nn.shards.engines.local import LocalEngine
-from clifford_rand_nn.shards.landmarks.fit import LandmarkFit
+from clifford_rand_nn.shards.landmark_fit import LandmarkFit
 from clifford_rand_nn.solvers.base import Status
 from support.command_line import run
 

@@ -19,8 +19,8 @@ from clifford_rand_nn import (
     refine_gates,
     relu_path,
 )
-from clifford_rand_nn.arrangements import chambers
 from clifford_rand_nn.estimators import gate_families
+from clifford_rand_nn.gates import arrangement
 from clifford_rand_nn.solvers.base import Status
 
 RNG = np.random.default_rng(5)
@@ -155,7 +155,7 @@ def test_no_beta_is_compared_when_the_largest_one_takes_the_time(kind, monkeypat
 
 @pytest.mark.parametrize("path", [gated_path, relu_path, refine_gates], ids=lambda path: path.__name__)
 def test_paths_and_refinement_enumerate_no_longer_than_there_is_time(path, monkeypatch):
-    monkeypatch.setattr(chambers, "_BLOCK", 1000)
+    monkeypatch.setattr(arrangement, "_BLOCK", 1000)
     X = np.random.default_rng(0).standard_normal((20, 3))
     options = {"beta": 1e-3} if path is refine_gates else {}
     with pytest.warns(UserWarning, match=r"max_time ended at [\d,]+ of up to [\d,]+ patterns"):
@@ -165,7 +165,7 @@ def test_paths_and_refinement_enumerate_no_longer_than_there_is_time(path, monke
 @pytest.mark.parametrize("kind", [ConvexReLURegressor, GatedReLURegressor])
 @pytest.mark.parametrize("beta", [1e-3, "auto"])
 def test_all_patterns_are_enumerated_once_and_no_longer_than_there_is_time(kind, beta, monkeypatch):
-    monkeypatch.setattr(chambers, "_BLOCK", 400)
+    monkeypatch.setattr(arrangement, "_BLOCK", 400)
     rng, sizes = np.random.default_rng(0), []
     X = rng.standard_normal((14, 2))
     y = np.abs(X[:, 0]) + 0.1 * rng.standard_normal(14)

@@ -17,7 +17,7 @@ from clifford_rand_nn import (
     relu_path,
     sample_gates,
 )
-from clifford_rand_nn.arrangements.enumeration import pattern_count
+from clifford_rand_nn.gates.enumeration import pattern_count
 from clifford_rand_nn.gates.hyperplanes import distinct_columns
 from clifford_rand_nn.gates.sampling import METHODS, auto_sketch_dim
 

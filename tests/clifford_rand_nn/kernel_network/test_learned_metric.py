@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.kernel_network import metric_frame, metric_selection
+from clifford_rand_nn.kernel_network import metric_selection as rounds_module
 from clifford_rand_nn.kernel_network.candidates import Problem
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
-from clifford_rand_nn.kernel_network.metric import metric_frame, metric_selection
-from clifford_rand_nn.kernel_network.metric import metric_selection as rounds_module
-from clifford_rand_nn.kernel_network.metric.metric_frame import (
+from clifford_rand_nn.kernel_network.metric_frame import (
     KernelRidge,
     _root,
     gradient_outer_product,
@@ -19,7 +19,7 @@ from clifford_rand_nn.kernel_network.metric.metric_frame import (
     outer_parts,
     spread,
 )
-from clifford_rand_nn.kernel_network.metric.metric_selection import _gain, select_metric, wrong_class
+from clifford_rand_nn.kernel_network.metric_selection import _gain, select_metric, wrong_class
 
 
 def _made(n=80, d=5, C=2, seed=0):

@@ -10,9 +10,9 @@ from clifford_rand_nn.kernel_network.calibration import fit_calibration
 from clifford_rand_nn.kernel_network.candidates import Problem
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
-from clifford_rand_nn.kernel_network.logistic.beta_selection import BetaTask, choose_by_holdout, choose_logistic
-from clifford_rand_nn.kernel_network.metric.metric_frame import learn_frame, spread
-from clifford_rand_nn.kernel_network.metric.metric_selection import select_metric, wrong_class
+from clifford_rand_nn.kernel_network.logistic_path import BetaTask, choose_by_holdout, choose_logistic
+from clifford_rand_nn.kernel_network.metric_frame import learn_frame, spread
+from clifford_rand_nn.kernel_network.metric_selection import select_metric, wrong_class
 from support.logistic_path import logistic_path
 
 

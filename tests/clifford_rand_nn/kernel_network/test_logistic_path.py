@@ -8,9 +8,9 @@ from sklearn.linear_model import LogisticRegression
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.datafits.registry import make_datafit
+from clifford_rand_nn.kernel_network import approximate_leave_one_out as left_out_module
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, KernelMatrix, KernelProblem
-from clifford_rand_nn.kernel_network.logistic import approximate_leave_one_out as left_out_module
-from clifford_rand_nn.kernel_network.logistic.path import seconds
+from clifford_rand_nn.kernel_network.logistic_path import seconds
 from clifford_rand_nn.solvers.kernel import newton
 from support.logistic_path import logistic_path
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from clifford_rand_nn.kernel_network.metric.metric_selection import Trial
+from clifford_rand_nn.kernel_network.metric_selection import Trial
 from clifford_rand_nn.reporting.selection import choices
 
 NONE = Trial("none", 0, 0.668, 0.25, 0.0, 0.0, 1.0)

@@ -19,9 +19,9 @@ from clifford_rand_nn.kernel_network.landmarks.judge import LossSum, ResidualSum
 from clifford_rand_nn.kernel_network.landmarks.newton import NewtonSteps, NormalSum
 from clifford_rand_nn.kernel_network.landmarks.span import LandmarkRows, LandmarkSpan
 from clifford_rand_nn.row_sums import Block, RowSum, Targets
+from clifford_rand_nn.shards import landmark_fit
 from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.local import LocalEngine
-from clifford_rand_nn.shards.landmarks import fit as landmark_fit
 from clifford_rand_nn.shards.source import Shards
 from support.logistic_path import logistic_path
 

@@ -42,11 +42,11 @@ from clifford_rand_nn.kernel_network.landmarks.span import (
     landmarks_of_shards,
 )
 from clifford_rand_nn.kernel_network.large_n.rows import TOL
-from clifford_rand_nn.kernel_network.metric.metric_selection import MetricSelection
+from clifford_rand_nn.kernel_network.metric_selection import MetricSelection
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.training import Choices
 from clifford_rand_nn.row_sums import Engine, MemoryEngine, Sums, Targets
-from clifford_rand_nn.shards.landmarks.sample import SampleRows, select_on_sample, split_sample
+from clifford_rand_nn.shards.landmark_sample import SampleRows, select_on_sample, split_sample
 from clifford_rand_nn.shards.scan import Facts
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status, explain
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from clifford_rand._checks import as_rows, check_choice, check_integer, describe, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand_nn.arrangements.chambers import distinct, half_of_the_chambers, reduce_rows
+from clifford_rand_nn.gates.arrangement import distinct, half_of_the_chambers, reduce_rows
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, activation_patterns, as_gates
 from clifford_rand_nn.gates.sampling import METHODS
 

@@ -13,7 +13,7 @@ from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.registry import labels_of
 from clifford_rand_nn.kernel_network.candidates import Problem, of_each, varying
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.metric.metric_frame import (
+from clifford_rand_nn.kernel_network.metric_frame import (
     SHAPES,
     KernelRidge,
     held_parts,

@@ -10,7 +10,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, choose
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.landmarks.span import spread_rows
-from clifford_rand_nn.kernel_network.metric.metric_selection import MetricSelection
+from clifford_rand_nn.kernel_network.metric_selection import MetricSelection
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.kernel_network.training import COMPARED, Choices, learned_gates
 from clifford_rand_nn.row_sums import Block, Targets

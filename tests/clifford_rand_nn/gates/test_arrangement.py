@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import activation_patterns, sample_gates
-from clifford_rand_nn.arrangements import chambers
-from clifford_rand_nn.arrangements.chambers import half_of_the_chambers
-from clifford_rand_nn.arrangements.enumeration import (
+from clifford_rand_nn.gates import arrangement
+from clifford_rand_nn.gates.arrangement import half_of_the_chambers
+from clifford_rand_nn.gates.enumeration import (
     chosen_patterns,
     enumerate_patterns,
     exhaustive_gates,
@@ -294,7 +294,7 @@ def test_duplicates_do_not_count():
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("d", [2, 3, 4])
 def test_an_enumeration_that_is_cut_gives_some_of_all_patterns(d, bias, monkeypatch):
-    monkeypatch.setattr(chambers, "_BLOCK", 200)
+    monkeypatch.setattr(arrangement, "_BLOCK", 200)
     X, asked = np.random.default_rng(d).standard_normal((14, d)), []
     whole = {column.tobytes() for column in exhaustive_gates(X, bias).patterns.T if column.any()}
     sizes = []

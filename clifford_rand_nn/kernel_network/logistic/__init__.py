@@ -1,1 +1,0 @@
-"""The logistic loss and the softmax over a kernel, with approximate leave-one-out predictions."""
