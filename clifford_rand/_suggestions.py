@@ -17,6 +17,10 @@ OF_PACKAGE = {
     "outer op": "cr.wedge(a, b)",
     "dual hodge": "cr.star(a)",
     "grad": "cr.gradient(x)",
+    "rotor": "cr.rotor_between(a, b), or (-angle / 2 * B).exp() of a bivector B",
+    "rotor_to_matrix": "A.vector_matrix()",
+    "align kabsch procrustes register": "cr.rotor_from_points(alg, X, Y), or cr.motor_from_points(alg, X, Y)",
+    "interpolate": "cr.slerp(A, B, t)",
 }
 OF_ALGEBRA = {
     "pseudoscalar pseudoScalar pss ps i": "alg.I",
@@ -28,15 +32,18 @@ OF_ALGEBRA = {
     "sig": "alg.signature",
     "grad": 'cr.gradient(alg.symbols("x", 1))',
     "lt": "cr.LinearMap(alg, matrix)",
+    "rotor": "(-angle / 2 * alg.e12).exp(), or pga.rotor and cga.rotor of clifford_rand.presets",
+    "point line plane motor translator": "the function of that name in clifford_rand.presets.pga or cga",
+    "up down sphere circle dilator": "the function of that name in clifford_rand.presets.cga",
 }
 OF_MULTIVECTOR = {
     "normalize normal normalised unit": "A.normalized()",
     "mag2 norm2 normsq": "A.norm_squared()",
     "mag magnitude": "A.norm()",
     "value coeffs coefs": "A.coefficients, A.values with all blades of its grades, or A.dense().values with all blades",
-    "get_coefs blade_coefs": 'A["e12"]',
+    "get_coefs blade_coefs coefficient": 'A["e12"]',
     "gradeInvol g_invol": "A.involute()",
-    "rev": "A.reverse(), ~A",
+    "rev tilde": "A.reverse(), ~A",
     "ccon": "A.conjugate()",
     "leftLaInv rightInv leftInv hitzer_inverse": "A.inv()",
     "isBlade": "A.is_blade()",
@@ -48,7 +55,7 @@ OF_MULTIVECTOR = {
     "rp regressive": "A.vee(B), A & B",
     "cp": "A.commutator(B)",
     "acp": "A.anticommutator(B)",
-    "sw": "A.sandwich(B), A >> B",
+    "sw rotate apply": "A.sandwich(B), A >> B",
     "proj project_in_blade": "A.project(B)",
     "cross": "A.wedge(B).star()",
     "hodge": "A.star(), or A.right_complement() without a metric",
@@ -57,6 +64,11 @@ OF_MULTIVECTOR = {
     "unpolarity": "A.undual()",
     "asmatrix": "A.left_matrix()",
     "layout": "A.algebra",
+    "matrix to_matrix as_matrix": "A.vector_matrix(), or pga.motor_to_matrix(A)",
+    "quaternion to_quaternion as_quat": "pga.motor_to_quaternion(cr.Algebra.pga(3).convert(A))",
+    "angle axis": "2 * A.log().norm() and -A.log().normalized(), the angle and the plane of a rotor",
+    "latex to_latex": "sympy.latex(A)",
+    "draw plot show": "draw.scene(A) of clifford_rand, or cga.sample(A) for Matplotlib",
 }
 
 

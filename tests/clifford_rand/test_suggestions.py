@@ -6,14 +6,18 @@ import re
 
 import numpy as np
 import pytest
+import sympy
 
 import clifford_rand as cr
+from clifford_rand import draw
 from clifford_rand._suggestions import OF_ALGEBRA, OF_MULTIVECTOR, OF_PACKAGE
 from clifford_rand.compat.clifford import Cl
+from clifford_rand.presets import cga, pga
 
 ALG = cr.Algebra(3)
 A = ALG("1 + 2*e1 + 3*e12")
 OWNERS = {"cr": (cr, OF_PACKAGE), "alg": (ALG, OF_ALGEBRA), "A": (A, OF_MULTIVECTOR)}
+PLACES = {"cr": cr, "alg": ALG, "A": A, "cga": cga, "draw": draw, "pga": pga, "sympy": sympy}
 NAMES = [(owner, name) for owner, (_, table) in OWNERS.items() for names in table for name in names.split()]
 
 
@@ -28,10 +32,13 @@ def test_a_name_of_another_package_is_answered_with_names_that_exist(owner, name
     assert repr(name) in text
     meant = text.partition(" Did you mean ")[2]
     assert meant in {f"{one}?" for one in table.values()}
-    attributes = re.findall(r"\b(cr|alg|A)\.(\w+)", meant)
+    if meant.startswith("the function of that name in clifford_rand.presets."):
+        assert all(hasattr(PLACES[model], name) for model in re.findall("pga|cga", meant))
+        return
+    attributes = re.findall(rf"\b({'|'.join(PLACES)})\.(\w+)", meant)
     assert attributes or meant.startswith(('alg("', 'A["'))
     for short, attribute in attributes:
-        assert hasattr(OWNERS[short][0], attribute)
+        assert hasattr(PLACES[short], attribute)
 
 
 def test_no_name_is_listed_twice():
@@ -91,6 +98,14 @@ def test_what_the_errors_recommend_works():
     assert ALG.bivector([1.5, 2, 3])["e12"] == 1.5
     assert cr.cross([[1, 0, 0], [0, 1, 0]]).tolist() == [0, 0, 1]
     assert cr.star(cr.wedge(ALG.e1, ALG.e2)) == ALG.e3
+
+
+def test_angle_plane_and_quaternion_of_a_rotor_are_as_recommended():
+    rotor = (-0.4 * ALG.e12).exp()
+    assert np.isclose(2 * rotor.log().norm(), 0.8)
+    assert (-rotor.log().normalized()).isclose(ALG.e12)
+    quaternion, _ = pga.motor_to_quaternion(cr.Algebra.pga(3).convert(rotor))
+    np.testing.assert_allclose(quaternion, [np.cos(0.4), 0, 0, np.sin(0.4)], atol=1e-15)
 
 
 def test_functions_of_one_array_keep_their_signature():
