@@ -8,9 +8,8 @@ from typing import Any, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import describe, fail, quantity
-from clifford_rand._threads import cpu_count, map_ahead
+from clifford_rand._threads import ONE_BLAS_THREAD, cpu_count, map_ahead
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import cast, library
 from clifford_rand_nn.datafits.loss import Loss

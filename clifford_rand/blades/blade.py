@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from clifford_rand._blas import stacked
 from clifford_rand._checks import as_real, describe, fail
 from clifford_rand._html import COLUMNS, ROWS, html_of_vectors
+from clifford_rand._threads import stacked
 from clifford_rand._typing import Array
 from clifford_rand.basis.keys import LARGEST, keys_of_grades
 from clifford_rand.blades.relations import Relations

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.metric import Metric
 from clifford_rand.blades.rows import LN2, spread
-from clifford_rand.crossproduct.scaled import unit_scaled
+from clifford_rand.crossproduct.factor import unit_scaled
 
 _EXACT_UP_TO = 16  # determinants of whole numbers take d^4 operations on Python's; eigenvalues do past this
 _DOUBTFUL = 1e8  # conditions of A G Bᵀ past this make us look whether A or B has dependent rows, which costs two QRs

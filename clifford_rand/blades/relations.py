@@ -18,7 +18,7 @@ from clifford_rand.blades.subspace import (
     principal_angles,
     sines,
 )
-from clifford_rand.crossproduct.scaled import row_peaks, unit_scaled
+from clifford_rand.crossproduct.factor import row_peaks, unit_scaled
 from clifford_rand.geometry.subspaces import outside
 
 

@@ -25,7 +25,7 @@ from clifford_rand.blades.rows import (
     scaled_rows,
     unit_gram,
 )
-from clifford_rand.crossproduct.scaled import row_peaks
+from clifford_rand.crossproduct.factor import row_peaks
 
 
 @lru_cache(maxsize=8)

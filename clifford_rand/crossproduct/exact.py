@@ -8,9 +8,8 @@ import numpy as np
 from clifford_rand._checks import as_array, as_real, check_bool, describe, extremes, fail
 from clifford_rand._suggestions import one_array
 from clifford_rand._typing import ArrayLike, NDArray
-from clifford_rand.crossproduct.factor import inverses
+from clifford_rand.crossproduct.factor import ScaledVectors, inverses, to_direction, to_value
 from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors, ordinary_pairs
-from clifford_rand.crossproduct.scaled import ScaledVectors, to_direction, to_value
 
 
 class CrossProduct(NamedTuple):

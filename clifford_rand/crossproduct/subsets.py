@@ -18,8 +18,8 @@ from clifford_rand._checks import (
 )
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.crossproduct.exact import CrossProduct, checked_subsets
+from clifford_rand.crossproduct.factor import to_direction, to_value, unit_scaled
 from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors
-from clifford_rand.crossproduct.scaled import to_direction, to_value, unit_scaled
 
 _Progress = Callable[[int, int], object] | None
 _CHUNK_BYTES = 32 * 2**20  # of gathered rows and results

@@ -23,7 +23,7 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import reverse_is_negative
-from clifford_rand.compiler.rows import RowFunction, Rows, total
+from clifford_rand.compiler.loops import RowFunction, Rows, total
 from clifford_rand.compiler.scalar import Trace, TracedScalar
 from clifford_rand.functions.matrix_inverse import CLEAR, RANGE, components_are_lengths, one_by_matrix
 from clifford_rand.functions.scaling import eps_of

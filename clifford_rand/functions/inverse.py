@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import check_tolerance, describe, fail
+from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.coefficients import exact_quotient

@@ -11,7 +11,7 @@ from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys, keys_of_grades
 from clifford_rand.basis.metric import Metric
-from clifford_rand.compiler.rows import RowFunction, Rows, total
+from clifford_rand.compiler.loops import RowFunction, Rows, total
 from clifford_rand.compiler.scalar import Trace, TracedScalar
 from clifford_rand.functions.scaling import (
     as_inexact,

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import describe, fail
+from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys, keys_of_grades, union

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import describe, fail
-from clifford_rand._threads import cached_property, for_each_slice
+from clifford_rand._threads import ONE_BLAS_THREAD, cached_property, for_each_slice
 from clifford_rand.basis.coefficients import INT, common_dtype, in_integers, largest
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 from clifford_rand.basis.metric import Metric
@@ -129,7 +128,7 @@ class SubsetPlan(DensePlan):
         self._seconds = subset_seconds(metric.d)
 
     def _multiply(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-        from clifford_rand.kernels.subsets import wedge_products
+        from clifford_rand.kernels.products import wedge_products
 
         rule = self.rule
         if rule == "vee":
@@ -152,7 +151,7 @@ class SubsetPlan(DensePlan):
 
     def _contracted(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         """Return the left contractions ⟨A_r B_s⟩_{s-r}."""
-        from clifford_rand.kernels.subsets import wedge_products
+        from clifford_rand.kernels.products import wedge_products
 
         weight, signs, _ = self._signs
         product = wedge_products(a * weight.astype(a.real.dtype), (b * signs)[..., ::-1])

@@ -17,7 +17,7 @@ from clifford_rand.basis.layout import coefficients, components
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import reverse_is_negative
 from clifford_rand.basis.table import ProductTable, product_table
-from clifford_rand.compiler.rows import RowFunction, Rows, Table, table_rows, total
+from clifford_rand.compiler.loops import RowFunction, Rows, Table, table_rows, total
 from clifford_rand.compiler.scalar import Trace, TracedScalar
 from clifford_rand.plans.cost_model import keep
 

@@ -15,8 +15,7 @@ from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import SCALAR
 from clifford_rand.basis.table import ProductTable, product_table
 from clifford_rand.compiler.decorator import has_compiler
-from clifford_rand.compiler.loops import read_only
-from clifford_rand.compiler.rows import RowFunction, Rows, Table, table_rows
+from clifford_rand.compiler.loops import RowFunction, Rows, Table, read_only, table_rows
 from clifford_rand.compiler.scalar import Trace, TracedScalar
 from clifford_rand.kernels.ordered import OrderedSums
 
@@ -46,7 +45,7 @@ def kernel_pays(work: int) -> bool:
     return has_compiler()
 
 
-_KERNEL = "clifford_rand.kernels.bilinear"
+_KERNEL = "clifford_rand.kernels.products"
 
 
 class TablePlan:
@@ -233,7 +232,7 @@ class TablePlan:
         return fits
 
     def _once(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-        from clifford_rand.kernels.bilinear import apply_table_once
+        from clifford_rand.kernels.products import apply_table_once
 
         out = np.empty(self.keys.size, dtype=a.dtype)
         apply_table_once(self._rows(a.dtype), contiguous(a), contiguous(b), out)
@@ -249,7 +248,7 @@ class TablePlan:
         return table_rows(trace, (rows.indptr, rows.left, rows.right, rows.coef), a, b)
 
     def _by_kernel(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-        from clifford_rand.kernels.bilinear import apply_table
+        from clifford_rand.kernels.products import apply_table
 
         n, table = a.shape[1], self._rows(a.dtype)
         a, b = contiguous(a), contiguous(b)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._blas import stacked
 from clifford_rand._checks import as_generator, check_fits, check_integer, check_shape, fail, is_whole
+from clifford_rand._threads import stacked
 from clifford_rand.blades.blade import Blade
 
 

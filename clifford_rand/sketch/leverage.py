@@ -17,8 +17,8 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._typing import Array, ArrayLike, NDArray
+from clifford_rand.crossproduct.factor import unit_scaled
 from clifford_rand.crossproduct.paths import check_rtol
-from clifford_rand.crossproduct.scaled import unit_scaled
 from clifford_rand.sketch.base import (
     Sketch,
     check_accuracy,

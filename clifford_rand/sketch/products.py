@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clifford_rand._blas import stacked
 from clifford_rand._checks import as_real, check_bool, check_integer, describe, fail
+from clifford_rand._threads import stacked
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.crossproduct.exact import cross, cross_log
+from clifford_rand.crossproduct.factor import row_peaks, unit_scaled
 from clifford_rand.crossproduct.paths import check_rtol, default_rtol
-from clifford_rand.crossproduct.scaled import row_peaks, unit_scaled
 from clifford_rand.sketch.base import Sketch
 
 _LN2 = math.log(2.0)

@@ -23,9 +23,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC, SVR
 
-from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._files import replaced
 from clifford_rand._optional import available, install_command
+from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand_nn.cli.console import check_out, say, show_table
 from clifford_rand_nn.cli.demo_algebra import draw_motion, show_session
 from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, draw_spiral, fit_spiral, spiral_notes, spiral_row

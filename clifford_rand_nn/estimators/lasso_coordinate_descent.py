@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import enet_path
 
-from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import describe, fail
+from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.neurons import Neurons

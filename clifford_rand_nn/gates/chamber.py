@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from clifford_rand._blas import ONE_BLAS_THREAD
+from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.sparse_rows import centered_rows, row_lengths
 

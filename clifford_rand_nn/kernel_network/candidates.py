@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from clifford_rand._blas import ONE_BLAS_THREAD
-from clifford_rand._threads import for_each_slice
+from clifford_rand._threads import ONE_BLAS_THREAD, for_each_slice
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
-from clifford_rand._blas import blas_threads
 from clifford_rand._checks import as_real, check_array, check_number, describe, fail
-from clifford_rand._threads import cached_property
+from clifford_rand._threads import blas_threads, cached_property
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.registry import normalized

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clifford_rand._blas import blas_threads
 from clifford_rand._checks import as_real, check_array, check_number, describe, fail
-from clifford_rand._threads import for_each_slice
+from clifford_rand._threads import blas_threads, for_each_slice
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._blas import blas_threads
 from clifford_rand._checks import as_array, describe, fail
+from clifford_rand._threads import blas_threads
 from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.registry import encode_labels, make_datafit

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._blas import ONE_BLAS_THREAD
+from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn._progress import phase, step_callback
 from clifford_rand_nn.kernel_network.candidates import Candidate, Compared, Problem, choose, compare, level

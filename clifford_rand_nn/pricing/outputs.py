@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._blas import ONE_BLAS_THREAD
+from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 
 _TIGHT = 1e-9  # relative width to which the supremum is enclosed

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse import csr_array, issparse
 
-from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import describe, fail
-from clifford_rand._threads import cached_property, for_each_part, sum_of_parts
+from clifford_rand._threads import ONE_BLAS_THREAD, cached_property, for_each_part, sum_of_parts
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import cast, library, lower_inverse, peak, zeros
 

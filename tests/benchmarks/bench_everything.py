@@ -235,7 +235,7 @@ def main():
         fresh=(False, "do not load the compiled kernels beforehand"),
     )
     if not args.fresh:
-        for kernel in ("bilinear", "null_vectors"):
+        for kernel in ("products", "null_vectors"):
             importlib.import_module(f"clifford_rand.kernels.{kernel}")
     for title in args.only:
         show(title, args.largest, args.seconds, time.process_time if args.cpu else time.perf_counter)

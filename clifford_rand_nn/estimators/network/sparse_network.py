@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold
 
-from clifford_rand._blas import ONE_BLAS_THREAD
+from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn._progress import phase, step_callback, track
 from clifford_rand_nn.claims import NetworkClaim

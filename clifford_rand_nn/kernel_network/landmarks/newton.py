@@ -14,7 +14,7 @@ import numpy as np
 from numpy.linalg import eigh
 from numpy.typing import NDArray
 
-from clifford_rand._blas import ONE_BLAS_THREAD
+from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.landmarks.judge import SpanProblem
 from clifford_rand_nn.kernel_network.landmarks.span import LandmarkRows, LandmarkSpan

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._blas import ONE_BLAS_THREAD
-from clifford_rand._threads import for_each_part, for_each_slice, sum_of_parts
+from clifford_rand._threads import ONE_BLAS_THREAD, for_each_part, for_each_slice, sum_of_parts
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.arccos import arc_of_rows
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel

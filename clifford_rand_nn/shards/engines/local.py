@@ -11,9 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import describe, fail
-from clifford_rand._threads import cpu_count, map_ahead
+from clifford_rand._threads import ONE_BLAS_THREAD, cpu_count, map_ahead
 from clifford_rand_nn._progress import track
 from clifford_rand_nn.row_sums import (
     Engine,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand._blas import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
+from clifford_rand._threads import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedRidgeProblem, Point

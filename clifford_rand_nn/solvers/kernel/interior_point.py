@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from scipy.sparse import issparse
 
-from clifford_rand._blas import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
+from clifford_rand._threads import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
 from clifford_rand_nn.problems.duality import dual_bound
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result, Status

@@ -7,8 +7,8 @@ from itertools import count
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import describe, fail
+from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.datafits.loss import Squared

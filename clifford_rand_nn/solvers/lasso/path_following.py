@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import as_real, check_size, describe, fail
+from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.datafits.registry import normalized
 from clifford_rand_nn.problems.duality import gap_above

@@ -8,8 +8,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import as_real, check_integer, check_size, describe, fail
+from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import BlockPricer, Pricer

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from clifford_rand._blas import ONE_BLAS_THREAD
+from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand_nn.row_sums import Engine
 
 _SHARE = 8  # of the rows, one in so many is multiplied

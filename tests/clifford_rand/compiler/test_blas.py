@@ -13,8 +13,8 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import clifford_rand as cr
-from clifford_rand import _blas
-from clifford_rand._blas import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
+from clifford_rand import _threads
+from clifford_rand._threads import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
 
 
 class Fake:
@@ -33,10 +33,11 @@ class Fake:
 @pytest.fixture
 def numpy_and_scipy(monkeypatch):
     fakes = Fake("/site/numpy.libs/blas.so", 4), Fake("/site/scipy.libs/blas.so", 3)
-    libraries = [_blas._Library(one) for one in fakes]
+    libraries = [_threads._Library(one) for one in fakes]
     made = lambda: libraries  # noqa: E731
-    made.cache_info = _blas._libraries.cache_info
-    monkeypatch.setattr(_blas, "_libraries", made)
+    made.cache_info = _threads._libraries.cache_info
+    monkeypatch.setattr(_threads, "_libraries", made)
+    monkeypatch.setattr(_threads, "_add_scipy", lambda: None)  # where SciPy is loaded already
     return lambda: tuple(one.threads for one in fakes)
 
 
@@ -129,9 +130,9 @@ def test_the_libraries_of_numpy_and_scipy_are_found():
 
     if "openblas" not in np.show_config(mode="dicts")["Build Dependencies"]["blas"]["name"]:
         pytest.skip("NumPy with another BLAS than that of its wheels")
-    assert _blas._libraries()
+    assert _threads._libraries()
     with ONE_BLAS_THREAD:
-        assert {one._controller.get_num_threads() for one in _blas._libraries()} == {1}
+        assert {one._controller.get_num_threads() for one in _threads._libraries()} == {1}
 
 
 def _random(d, n, grades=None, *, metric=None, seed=0):
@@ -183,7 +184,7 @@ def test_a_library_that_is_loaded_later_is_limited_too():
     code = """if True:
         import sys
         from threadpoolctl import ThreadpoolController
-        from clifford_rand._blas import ONE_BLAS_THREAD
+        from clifford_rand._threads import ONE_BLAS_THREAD
 
         def threads():
             return [one.num_threads for one in ThreadpoolController().lib_controllers if one.user_api == "blas"]

@@ -9,7 +9,7 @@ import clifford_rand as cr
 from clifford_rand.compiler import loops
 from clifford_rand.compiler.loops import LazyLoop
 from clifford_rand.crossproduct import paths
-from clifford_rand.kernels import null_vectors, subsets
+from clifford_rand.kernels import null_vectors, products
 from clifford_rand.plans import table_plan
 from clifford_rand.plans.table_plan import TablePlan
 from clifford_rand.sketch import dense, sparse
@@ -39,15 +39,15 @@ def without(monkeypatch, *modules):
 @pytest.mark.parametrize(("n", "d"), [(1, 4), (3, 6), (1, 8), (300, 5)])
 def test_wedge_products(dtype, n, d, monkeypatch):
     """Halves one after the other, and together."""
-    without(monkeypatch, subsets)
+    without(monkeypatch, products)
     alg = cr.Algebra(d)
     keys = alg.multivector(np.ones(2**d)).keys
     order = np.argsort(keys.masks)
     a, b = normal(d, 2, n, 2**d, dtype=dtype)
     expected = TablePlan(alg.form, "wedge", keys, keys)(a, b)
     for together in (1, 2**12):
-        monkeypatch.setattr(subsets, "_TOGETHER", together)
-        product = subsets.wedge_products(a[:, order], b[:, order])
+        monkeypatch.setattr(products, "_TOGETHER", together)
+        product = products.wedge_products(a[:, order], b[:, order])
         close(product, expected[:, order])
 
 

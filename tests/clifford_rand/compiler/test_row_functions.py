@@ -9,9 +9,8 @@ import clifford_rand as cr
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.basis.table import product_table
-from clifford_rand.compiler import loops, rows
-from clifford_rand.compiler.loops import LazyLoop
-from clifford_rand.compiler.rows import RowFunction, table_rows
+from clifford_rand.compiler import loops
+from clifford_rand.compiler.loops import LazyLoop, RowFunction, table_rows
 from clifford_rand.functions.closed_inverse import InverseCode, inverse_code
 from clifford_rand.functions.norms import function_of_rows
 from clifford_rand.functions.scaling import safe_range
@@ -91,7 +90,7 @@ def test_a_loop_is_compiled_once_its_cost_is_spent(monkeypatch, tmp_path):
 
 
 def test_threads_share_one_function(monkeypatch, compiled):
-    monkeypatch.setattr(rows, "THREADS_FROM", 2**10)
+    monkeypatch.setattr(loops, "THREADS_FROM", 2**10)
     function = RowFunction(write, 2, 1)
     values = np.random.default_rng(2).standard_normal((3, 5000))
     wanted = expected(*values)

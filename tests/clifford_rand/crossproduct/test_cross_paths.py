@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from clifford_rand.crossproduct.exact import cross_log
-from clifford_rand.crossproduct.factor import by_lapack
+from clifford_rand.crossproduct.factor import by_lapack, to_direction, to_value
 from clifford_rand.crossproduct.paths import by_closed_form, by_kernel, choose_path, default_rtol, ordinary_pairs
-from clifford_rand.crossproduct.scaled import to_direction, to_value
 
 
 def batch(seed, m, d, dtype=np.float64):

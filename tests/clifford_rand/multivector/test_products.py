@@ -10,7 +10,7 @@ import pytest
 import clifford_rand as cr
 from clifford_rand.basis.keys import keys_of_array
 from clifford_rand.basis.rules import RULES, as_masks, bits_of
-from clifford_rand.kernels.subsets import wedge_products
+from clifford_rand.kernels.products import wedge_products
 from clifford_rand.multivector.products import multiply, named
 from clifford_rand.plans import cost_model, table_plan
 from clifford_rand.plans.fast import CongruencePlan, SubsetPlan, TransformPlan
