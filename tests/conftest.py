@@ -10,10 +10,6 @@ from pathlib import Path
 
 import pytest
 
-if "PYTEST_XDIST_WORKER" in os.environ:  # side by side, threads for all cores only wait for each other
-    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-
 from support.seeds import ALL, run_seeds, shift_seeds
 
 # examples are no part of the installed library: they are found in the repository, behind what is installed
@@ -39,6 +35,9 @@ def pytest_configure(config):
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as under nohup and in some continuous integration
         signal.signal(signal.SIGINT, signal.default_int_handler)  # children that are started get the default one, too
     shift_seeds(config.option.global_seed)
+    if getattr(config.option, "dist", "no") != "no":  # side by side, threads for all cores only wait for each other
+        for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+            os.environ.setdefault(name, "1")  # processes start with it, before a plugin of theirs imports NumPy
 
 
 def pytest_collection_modifyitems(config, items):

@@ -1,9 +1,10 @@
 """Small fits have the same bits whatever number of threads BLAS has: they hold it at one, as more of them only wait."""
 
+import os
 import warnings
 
 import pytest
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from clifford_rand_nn import ConvexNetworkClassifier
 from support.repeated import CASES, Found, _rows
@@ -26,3 +27,8 @@ def test_threads_of_blas_change_no_bit(case):
             warnings.simplefilter("ignore")
             digests.add(case(2).digest)
     assert len(digests) == 1
+
+
+def test_processes_of_tests_side_by_side_have_one_thread_each():
+    threads = {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+    assert threads == {1} or "PYTEST_XDIST_WORKER" not in os.environ
