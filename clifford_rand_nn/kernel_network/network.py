@@ -59,7 +59,7 @@ class StatedNetwork(NamedTuple):
 class KernelNetwork(Exported):
     r"""The function :math:`f(x)=\sum_iK(x',x_i')\,\alpha_i+t`, where x' is x as `Standardization` makes it.
 
-    It is a two-layer gated network: with gates g of the kernel's law and :math:`z` the row with its constant feature,
+    It is a two-layer gated network: with gates g of the kernel's distribution and z the row with its constant feature,
     :math:`f(x)=E_g[1(g\cdot z\ge0)\,z\cdot U(g)]+t` with :math:`U(g)=\sum_i1(g\cdot z_i\ge0)\,z_i\alpha_i^T`, and
     :math:`||f||_K^2=E_g||U(g)||_F^2`.
 

@@ -33,7 +33,7 @@ _REPORTED_GAP, _NO_GAP = 1e-5, 1e-9  # a gap that is said: of the objective, and
 _ROUNDED = (
     "rounding leaves a relative gap of {:.1e}, where rows near each other differ in their targets; try a larger beta"
 )
-_ALL = "all gated networks of any width whose gates follow the kernel's law, in the limit of infinitely many"
+_ALL = "all gated networks whose gates have the kernel's distribution, in the limit of infinite width"
 
 
 Mistakes = Callable[[Array, Array], NDArray[np.bool_]]

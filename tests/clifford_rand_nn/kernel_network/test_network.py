@@ -180,10 +180,9 @@ def test_groups_are_left_out_together():
 def test_verbose_says_what_was_chosen(capfd):
     X, y = load_iris(return_X_y=True)
     ConvexNetworkClassifier(verbose=True, rounds=0).fit(X, y)
-    said = capfd.readouterr().err
-    assert said.count("\n") == 1
-    assert said.startswith(
+    assert (
         "ConvexNetworkClassifier: rows scaled by common, constant feature 3, 0 rounds of learned gates"
+        in capfd.readouterr().err.splitlines()[-1]
     )
     ConvexNetworkClassifier(rounds=0).fit(X, y)
     assert capfd.readouterr().err == ""
