@@ -135,7 +135,7 @@ class Algebra(Space):
 
     def __dir__(self) -> list[str]:
         conformal = CONFORMAL if has_null_basis(self) is not None else ()
-        return [*(set(object.__dir__(self)) - INTERNAL), *self.names.listed(), *conformal]
+        return [*({*object.__dir__(self), *self.names.listed(), *conformal} - INTERNAL)]
 
     @cached_property
     def blades(self) -> Blades:
