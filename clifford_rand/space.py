@@ -285,7 +285,8 @@ class Space:
 
 def squares(p: object, q: object, r: object, owner: str) -> NDArray[np.int8]:
     """Return the squares of the basis vectors: r null ones first, then p positive, then q negative."""
-    counts = [check_integer(value, name, owner, low=0) for name, value in (("p", p), ("q", q), ("r", r))]
+    hint = "Inner products of the basis vectors are metric=G, their squares signature=[1, 1, -1]."
+    counts = [check_integer(value, name, owner, low=0, hint=hint) for name, value in (("p", p), ("q", q), ("r", r))]
     check_dimension(sum(counts), owner)
     return np.repeat(np.array([0, 1, -1], dtype=np.int8), [counts[2], counts[0], counts[1]])
 

@@ -178,7 +178,7 @@ def metric_of_signature(signature: Sequence[Any]) -> Metric:
 
 def metric_of_gram(metric: Any) -> Metric:
     """Return the metric of a symmetric Gram matrix of numbers, fractions or SymPy expressions."""
-    rule, hint = "real numbers or symbols", "Give e_i·e_j as a d × d array."
+    rule, hint = "real numbers or symbols", "Give e_i·e_j as a d × d array, or squares 1, -1 and 0 as signature=[…]."
     gram = as_coefficients(metric, "metric", "Algebra", own=True, rule=rule)
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not gram.size:
         raise fail("metric", "Algebra", "a square matrix", describe(f"shape {gram.shape}"), hint)
