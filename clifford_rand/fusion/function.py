@@ -228,7 +228,7 @@ class FusedFunction:
         self.fallback_reason = reason
         if not self._warned and reason is not TENSORS:
             self._warned = True
-            text = f"{self.function.__qualname__} runs as it is, not fused: {reason}."
+            text = f"{self.function.__qualname__} runs as it is, not fused: {reason.rstrip('.')}."
             warnings.warn(text, FusionWarning, stacklevel=3)
         return result
 

@@ -459,7 +459,7 @@ class TestFallback:
         for result in (got, again):
             numeric = isinstance(want, cr.Multivector) and want.dtype != object
             assert _is_same(result, want) if numeric else result == want
-        assert str(caught[0].message).endswith(fused.fallback_reason + ".")
+        assert str(caught[0].message).endswith(f": {fused.fallback_reason.rstrip('.')}.")
         return fused.fallback_reason
 
     def test_scalars_as_numbers_and_functions_of_numpy_run_plainly(self):
