@@ -33,8 +33,7 @@ OF_ALGEBRA = {
     "grad": 'cr.gradient(alg.symbols("x", 1))',
     "lt": "cr.LinearMap(alg, matrix)",
     "rotor": "(-angle / 2 * alg.e12).exp(), or pga.rotor and cga.rotor of clifford_rand.presets",
-    "point line plane motor translator": "the function of that name in clifford_rand.presets.pga or cga",
-    "up down sphere circle dilator": "the function of that name in clifford_rand.presets.cga",
+    "point line plane motor translator up sphere circle": "the function of that name of presets.pga or cga",
 }
 OF_MULTIVECTOR = {
     "normalize normal normalised unit": "A.normalized()",
