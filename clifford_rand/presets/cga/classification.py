@@ -239,7 +239,7 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
     >>> cga.classify(A ^ B ^ cga.infinity(alg)).name, cga.classify(A).name
     (np.str_('line'), np.str_('point'))
     """
-    n, null = model_of(getattr(X, "algebra", X), "classify")
+    n, null = model_of(X, "classify", "X")
     X = real_of(X, "X", "classify", "blades")
     X = X.undual() if is_dual(dual) else X
     size = largest(X.coefficients)

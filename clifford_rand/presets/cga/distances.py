@@ -256,7 +256,7 @@ def distance(P: Object, Q: Object, *, dual: bool = False, rtol: float | None = N
     >>> float(cga.distance(cga.circle(alg, [0, 0], 1), cga.line(alg, [0, 3], [1, 0])))
     2.0
     """
-    model_of(getattr(P, "algebra", P), "distance")
+    model_of(P, "distance", "P")
     if isinstance(P, Multivector) and isinstance(Q, Multivector) and P.grades == Q.grades == (1,) and not dual:
         return lengths(down(P) - down(of_algebra(Q, P.algebra, "Q", "distance")))
     _, _, D, x, y = _nearest(P, Q, dual, rtol, "distance", "PQ")
@@ -265,7 +265,7 @@ def distance(P: Object, Q: Object, *, dual: bool = False, rtol: float | None = N
 
 def _nearest(A: Any, B: Any, dual: bool, rtol: float | None, owner: str, names: str) -> Any:
     """Return both centers, their difference, and the closest points less the centers."""
-    model_of(getattr(A, "algebra", A), owner)
+    model_of(A, owner, "A")
     if rtol is not None:
         rtol = check_tolerance(rtol, 0.0, owner)
     objects = [described(X, A.algebra, name, owner, dual, rtol) for X, name in zip((A, B), names, strict=True)]

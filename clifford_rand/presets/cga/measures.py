@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand._checks import check_bool, check_dtype, check_tolerance, describe, fail
+from clifford_rand._checks import check_bool, check_dtype, check_tolerance, describe, fail, wrong_algebra
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
@@ -25,12 +25,13 @@ def as_dual(X: Any, dual: object) -> Any:
     return X.dual() if is_dual(dual) else X
 
 
-def model_of(alg: object, owner: str) -> tuple[int, bool]:
-    """Return n, and whether the last two basis vectors are n_o and n_∞ themselves."""
+def model_of(A: object, owner: str, name: str = "alg") -> tuple[int, bool]:
+    """Return n, and whether the last two basis vectors of an algebra, or of A's, are n_o and n_∞ themselves."""
+    alg = A if name == "alg" else getattr(A, "algebra", A)
     null = has_null_basis(alg) if isinstance(alg, Algebra) else None
     if isinstance(alg, Algebra) and null is not None:
         return alg.d - 2, null
-    raise fail("alg", owner, "a conformal algebra", alg, "Make one with Algebra.cga(n).")
+    raise wrong_algebra(alg, owner, name, "a conformal algebra", "Algebra.cga(n)")
 
 
 def from_parts(alg: Algebra, null: bool, E: NDArray[Any], o: NDArray[Any], i: NDArray[Any]) -> Multivector:
@@ -147,7 +148,7 @@ def down(P: Multivector, rtol: float | None = None) -> NDArray[Any]:
     >>> cga.down(-2 * cga.up(alg, [1, 2, 3])).tolist()
     [1.0, 2.0, 3.0]
     """
-    _, null = model_of(getattr(P, "algebra", P), "down")
+    _, null = model_of(P, "down", "P")
     E, o, i = parts_of(unit_scale(blade_of(P, "P", "down", "a point", grade=1, exact=True)), null)
     square = (E * E).sum(axis=-1)
     if E.dtype == object:
@@ -175,7 +176,7 @@ def direct_blade(X: Any, owner: str, dual: bool, rtol: float | None = None) -> t
     ``rtol`` bounds the largest component of X ∧ n_∞ relative to that of X. The default is 64 eps: only rounding,
     as a sphere at a distance c has only 2/c² there.
     """
-    model_of(getattr(X, "algebra", X), owner)
+    model_of(X, owner, "X")
     X = blade_of(X, "X", owner, "a blade")
     X = unit_scale(X.undual() if is_dual(dual) else X)
     carrier = X ^ infinity(X.algebra, X.dtype)
@@ -192,7 +193,7 @@ def is_incident(P: Multivector, X: Multivector, *, dual: bool = False, rtol: flo
     >>> cga.is_incident(cga.up(alg, [[3, 4, 0], [3, 3, 0]]), S).tolist()
     [True, False]
     """
-    model_of(getattr(P, "algebra", P), "is_incident")
+    model_of(P, "is_incident", "P")
     of_algebra(X, P.algebra, "X", "is_incident")
     P = unit_scale(blade_of(P, "P", "is_incident", "a point", grade=1, exact=True))
     X = unit_scale(blade_of(X, "X", "is_incident", "a blade", exact=True))
@@ -213,6 +214,6 @@ def meet(A: Multivector, B: Multivector, *, dual: bool = False) -> Multivector:
     >>> cga.center(C).round(12) + 0.0, float(cga.radius(C).round(12))
     (array([0., 0., 3.]), 4.0)
     """
-    model_of(getattr(A, "algebra", A), "meet")
+    model_of(A, "meet", "A")
     of_algebra(B, A.algebra, "B", "meet")
     return A ^ B if is_dual(dual) else A & B

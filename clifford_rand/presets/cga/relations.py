@@ -24,7 +24,7 @@ def scene_of(
     A: Any, B: Any, dual: bool, rtol: float | None, owner: str
 ) -> tuple[Classified, Classified, NDArray[Any], NDArray[Any]]:
     """Return both objects with weight 1 about the middle of their locations in their own unit, and middle and unit."""
-    model_of(getattr(A, "algebra", A), owner)
+    model_of(A, owner, "A")
     objects = [described(X, A.algebra, name, owner, dual, rtol) for X, name in ((A, "A"), (B, "B"))]
     places = np.broadcast_arrays(*(X.location for X in objects))
     known = [np.isfinite(place).all(axis=-1, keepdims=True) for place in places]

@@ -266,7 +266,7 @@ def decompose(V: Multivector, *, rtol: float = 1e-9) -> VersorParts:
     >>> parts.rotor.log().isclose(-0.25 * alg.e12)
     True
     """
-    n, null = model_of(getattr(V, "algebra", V), "decompose")
+    n, null = model_of(V, "decompose", "V")
     V = real_of(V, "V", "decompose", "a versor")
     rtol = check_tolerance(rtol, 1e-9, "decompose")
     if not np.all(V.is_versor(rtol)):

@@ -89,7 +89,7 @@ def motor_to_matrix(M: Multivector) -> NDArray[Any]:
            [0., 1., 4.],
            [0., 0., 1.]])
     """
-    n = dimension_of(getattr(M, "algebra", M), "motor_to_matrix")
+    n = dimension_of(M, "motor_to_matrix", "M")
     M = unit_motor(M, "motor_to_matrix")
     planes = M.new(keys_of_grades(n + 1, (1,)), np.eye(n + 1, dtype=M.dtype)[1:])
     images = ((M[..., None] if M.ndim else M) >> planes).coefficients  # row i has the image of e_i
@@ -177,7 +177,7 @@ def motor_to_dual_quaternion(M: Multivector) -> NDArray[Any]:
     >>> pga.motor_to_dual_quaternion(pga.translator(cr.Algebra.pga(3), [2, 0, 0])) + 0.0
     array([1., 0., 0., 0., 0., 1., 0., 0.])
     """
-    _of_space(getattr(M, "algebra", M), "motor_to_dual_quaternion")
+    _of_space(M, "motor_to_dual_quaternion", "M")
     if any(k % 2 for k in M.sparse().grades):
         raise fail("M", "motor_to_dual_quaternion", "even", describe(f"grades {M.sparse().grades}"), "Use even().")
     values = M.select_keys(keys_of_grades(4, (0, 2, 4))).coefficients
@@ -222,9 +222,10 @@ def motor_to_rotation(M: Multivector) -> tuple["Rotation", NDArray[Any]]:
     return Rotation.from_quat(np.roll(q, -1, axis=-1)), t
 
 
-def _of_space(alg: Any, owner: str) -> None:
-    if dimension_of(alg, owner) != 3:
-        raise fail("alg", owner, "of 3-space, Algebra.pga(3)", alg, "Use the matrix functions for other n.")
+def _of_space(A: Any, owner: str, name: str = "alg") -> None:
+    if dimension_of(A, owner, name) != 3:
+        rule, hint = "of 3-space, Algebra.pga(3)", "Use the matrix functions for other n."
+        raise fail(name, owner, rule, getattr(A, "algebra", A), hint)
 
 
 def _rows(value: ArrayLike, name: str, owner: str, n: int) -> NDArray[Any]:

@@ -131,7 +131,7 @@ def coordinates(P: Multivector, rtol: float = 0.0) -> NDArray[Any]:
     >>> pga.coordinates(-2 * pga.point(alg, [1, 2, 3])).tolist()  # of any weight
     [1.0, 2.0, 3.0]
     """
-    n = dimension_of(getattr(P, "algebra", P), "coordinates")
+    n = dimension_of(P, "coordinates", "P")
     values = blade_of(P, "P", "coordinates", "a point", grade=n, exact=True).coefficients
     weight = values[..., -1:]
     rtol = check_tolerance(rtol, 0.0, "coordinates") if values.dtype != object else 0  # exact numbers have no rounding

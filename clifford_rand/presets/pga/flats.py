@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_number, describe, fail, one_batch
+from clifford_rand._checks import check_number, describe, fail, one_batch, wrong_algebra
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import exact_quotient
 from clifford_rand.basis.keys import keys_of_grades, keys_of_masks
@@ -13,11 +13,12 @@ from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import blade_of, lengths, of_algebra, real_of, tolerance, unit_scale
 
 
-def dimension_of(alg: object, owner: str) -> int:
-    """Return n of Cl(n, 0, 1)."""
+def dimension_of(A: object, owner: str, name: str = "alg") -> int:
+    """Return n of Cl(n, 0, 1), of an algebra, or of the algebra of A."""
+    alg = A if name == "alg" else getattr(A, "algebra", A)
     diagonal = alg.form.diagonal if isinstance(alg, Algebra) and alg.form.is_unit else None
     if diagonal is None or len(diagonal) < 2 or diagonal[0] != 0 or not (diagonal[1:] == 1).all():
-        raise fail("alg", owner, "a projective algebra", alg, "Make one with Algebra.pga(n).")
+        raise wrong_algebra(alg, owner, name, "a projective algebra", "Algebra.pga(n)")
     return len(diagonal) - 1
 
 
@@ -35,7 +36,7 @@ def norm(A: Multivector) -> Any:
     >>> float(pga.norm(pga.line(alg, [0, 0, 0], [3, 4, 0])).round(12)), float(pga.norm(pga.direction(alg, [3, 4, 0])))
     (5.0, 0.0)
     """
-    dimension_of(getattr(A, "algebra", A), "norm")
+    dimension_of(A, "norm", "A")
     return lengths(real_of(A, "A", "norm", "a multivector").coefficients[..., ~has_e0(A)])
 
 
@@ -48,7 +49,7 @@ def ideal_norm(A: Multivector) -> Any:
     >>> float(pga.norm(v)), float(pga.ideal_norm(v))
     (0.0, 7.0)
     """
-    dimension_of(getattr(A, "algebra", A), "ideal_norm")
+    dimension_of(A, "ideal_norm", "A")
     return lengths(real_of(A, "A", "ideal_norm", "a multivector").coefficients[..., has_e0(A)])
 
 
@@ -90,7 +91,7 @@ def _directions(k: int, E: Any) -> NDArray[Any]:
 
 def _measure(a: Any, b: Any, owner: str, rtol: float | None) -> tuple[Any, Any]:
     """Return the distance of two flats and the larger distance of their feet from the origin."""
-    dimension_of(getattr(a, "algebra", a), owner)
+    dimension_of(a, owner, "a")
     of_algebra(b, a.algebra, "b", owner)
     (k, E, M), (m, F, N) = _flat(a, "a", owner), _flat(b, "b", owner)
     foot, foot_b = _foot(E, M), _foot(F, N)
@@ -172,7 +173,7 @@ def angle(a: Multivector, b: Multivector) -> Any:
     >>> float(np.degrees(pga.angle(pga.line(alg, [0, 0, 0], [1, 0, 1]), pga.plane(alg, [0, 0, 1])))).__round__(9)
     45.0
     """
-    n = dimension_of(getattr(a, "algebra", a), "angle")
+    n = dimension_of(a, "angle", "a")
     of_algebra(b, a.algebra, "b", "angle")
     (k, E, _), (m, F, _) = _flat(a, "a", "angle"), _flat(b, "b", "angle")
     for name, grade in (("a", k), ("b", m)):
@@ -191,7 +192,7 @@ def angle(a: Multivector, b: Multivector) -> Any:
 
 def _two(A: Multivector, B: Multivector, owner: str) -> tuple[Any, Any]:
     """Return two flats of one projective algebra, each the part of its one grade."""
-    dimension_of(getattr(A, "algebra", A), owner)
+    dimension_of(A, owner, "A")
     of_algebra(B, A.algebra, "B", owner)
     what = "a point, line, plane or other flat"
     return blade_of(A, "A", owner, what, exact=True), blade_of(B, "B", owner, what, exact=True)

@@ -75,7 +75,7 @@ def slide_axis(alg: Algebra, u: Vectors) -> Multivector:
 
 def _chain(screws: Multivector, q: ArrayLike, owner: str) -> tuple[Multivector, NDArray[Any]]:
     """Return bivectors (..., k) and joint values (..., k)."""
-    n = dimension_of(getattr(screws, "algebra", screws), owner)
+    n = dimension_of(screws, owner, "screws")
     refuse_tensors(screws, "screws", owner)
     if not screws.ndim or set(screws.grades) - {2}:
         received = describe(f"grades {screws.grades}, shape {screws.shape}")

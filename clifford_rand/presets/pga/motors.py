@@ -45,8 +45,7 @@ def normalized(M: Multivector) -> Multivector:
     >>> (M * ~M).isclose(1, atol=1e-15)
     True
     """
-    alg = getattr(M, "algebra", M)
-    n = dimension_of(alg, "normalized")
+    n = dimension_of(M, "normalized", "M")
     M = real_of(M, "M", "normalized", "a multivector", finite=True)
     if len({k % 2 for k in M.sparse().grades}) > 1:
         raise fail("M", "normalized", "even or odd", describe(f"grades {M.sparse().grades}"), "Use even() or odd().")
@@ -198,7 +197,7 @@ def line_of(alg: Algebra, u: NDArray[Any], point: NDArray[Any]) -> Multivector:
 
 def parts_of_motor(M: Multivector, owner: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return (cos(θ/2), sin(θ/2) u, t) of motors of space (1 - e0 t/2) R, R = cos(θ/2) - sin(θ/2) u*."""
-    if dimension_of(getattr(M, "algebra", M), owner) != 3:
+    if dimension_of(M, owner, "M") != 3:
         raise fail("M", owner, "a motor of space, of Algebra.pga(3)", describe(f"one of {M.algebra!r}"))
     M = unit_motor(M, owner)
     e01, e02, e03, e12, e13, e23, e0123 = (M.coefficients[..., k] for k in range(1, 8))

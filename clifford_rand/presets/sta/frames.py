@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand._checks import as_real, check_tolerance, describe, fail, one_batch
+from clifford_rand._checks import as_real, check_tolerance, describe, fail, one_batch, wrong_algebra
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
@@ -26,10 +26,11 @@ SIGNATURE = (1, -1, -1, -1)
 RTOL = 1e-6  # how far ΛᵀηΛ may be from η: a matrix that was printed with seven digits is still one
 
 
-def spacetime_model(alg: object, owner: str) -> Algebra:
-    """Return the algebra if it is Cl(1, 3), the timelike vector first."""
+def spacetime_model(A: object, owner: str, name: str = "alg") -> Algebra:
+    """Return the algebra, or that of A, if it is Cl(1, 3), the timelike vector first."""
+    alg = A if name == "alg" else getattr(A, "algebra", A)
     if not isinstance(alg, Algebra) or not alg.form.is_unit or alg.signature != SIGNATURE:
-        raise fail("alg", owner, "the space-time algebra", alg, "Make one with Algebra.sta().")
+        raise wrong_algebra(alg, owner, name, "the space-time algebra", "Algebra.sta()")
     return alg
 
 
@@ -126,7 +127,7 @@ def boost_to(u: Multivector) -> Multivector:
     >>> (sta.boost_to(u) >> alg.g0).isclose(u), sta.boost_to(u).isclose(sta.boost(alg, [0.6, 0, 0]))
     (True, True)
     """
-    alg = spacetime_model(getattr(u, "algebra", u), "boost_to")
+    alg = spacetime_model(u, "boost_to", "u")
     values, size = timelike(u, "u", "boost_to")
     if (values[..., 0] < 0).any():
         raise fail("u", "boost_to", "in the future, u·g0 > 0", describe("a vector of the past"))
@@ -174,7 +175,7 @@ def spacetime_split(X: Multivector, observer: Multivector | None = None) -> Mult
     >>> sta.spacetime_split(sta.event(alg, 5, [3, 0, 0]), sta.four_velocity(alg, [0.6, 0, 0]))
     4.0
     """
-    alg = spacetime_model(getattr(X, "algebra", X), "spacetime_split")
+    alg = spacetime_model(X, "spacetime_split", "X")
     if observer is None:
         return X * alg.g0
     _, size = timelike(observer, "observer", "spacetime_split")
@@ -192,7 +193,7 @@ def time_and_space(x: Multivector, observer: Multivector | None = None) -> tuple
     >>> float(t.round(12)), (x.round(12) + 0.0).tolist()
     (4.0, [0.0, 0.0, 0.0])
     """
-    spacetime_model(getattr(x, "algebra", x), "time_and_space")
+    spacetime_model(x, "time_and_space", "x")
     if x.grades != (1,):
         raise fail("x", "time_and_space", "vectors", describe(f"grades {x.grades}"))
     if observer is not None:
@@ -216,7 +217,7 @@ def boost_and_rotation(V: Multivector) -> tuple[Multivector, Multivector]:
     >>> L.isclose(sta.boost(alg, [0.6, 0, 0])), R.isclose(sta.rotation(alg, [0, 0, 1], 0.5))
     (True, True)
     """
-    alg = spacetime_model(getattr(V, "algebra", V), "boost_and_rotation")
+    alg = spacetime_model(V, "boost_and_rotation", "V")
     V = with_floats(V, "V", "boost_and_rotation")
     if any(k % 2 for k in V.grades) or not np.all(V.is_versor()):
         raise fail("V", "boost_and_rotation", "a rotor, even and a versor", describe(f"grades {V.grades}"))
@@ -238,7 +239,7 @@ def lorentz_matrix(V: Multivector) -> NDArray[Any]:
     >>> sta.lorentz_matrix(sta.boost(cr.Algebra.sta(), [0.6, 0, 0])).round(12)[:2, :2].tolist()
     [[1.25, 0.75], [0.75, 1.25]]
     """
-    spacetime_model(getattr(V, "algebra", V), "lorentz_matrix")
+    spacetime_model(V, "lorentz_matrix", "V")
     return V.vector_matrix()
 
 

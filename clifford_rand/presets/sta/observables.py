@@ -38,7 +38,7 @@ def faraday(alg: Algebra, E: ArrayLike, B: ArrayLike) -> Multivector:
 
 
 def _field(F: Any, owner: str) -> Multivector:
-    spacetime_model(getattr(F, "algebra", F), owner)
+    spacetime_model(F, owner, "F")
     refuse_tensors(F, "F", owner)
     if F.grades != (2,):
         raise fail("F", owner, "a bivector", describe(f"grades {F.grades}"))
@@ -192,7 +192,7 @@ def velocity(p: Multivector) -> NDArray[Any]:
     >>> sta.velocity(sta.event(alg, 5, [3, 0, 0])).tolist()
     [0.6, 0.0, 0.0]
     """
-    spacetime_model(getattr(p, "algebra", p), "velocity")
+    spacetime_model(p, "velocity", "p")
     values, _ = timelike(p, "p", "velocity")
     return np.asarray(values[..., 1:] / values[..., :1])
 
@@ -230,7 +230,7 @@ def interval(first: Multivector, second: Multivector) -> Any:
     >>> sta.interval(sta.event(alg, 0, [0, 0, 0]), events).tolist()  # timelike, lightlike, spacelike
     [16.0, 0.0, -16.0]
     """
-    spacetime_model(getattr(first, "algebra", first), "interval")
+    spacetime_model(first, "interval", "first")
     step = of_algebra(second, first.algebra, "second", "interval") - first
     return (step * step).scalar_part()
 
@@ -256,7 +256,7 @@ def proper_time(path: Multivector) -> Any:
     >>> float(sta.proper_time(sta.event(alg, [0, 5, 10], [[0, 0, 0], [4, 0, 0], [0, 0, 0]])))
     6.0
     """
-    spacetime_model(getattr(path, "algebra", path), "proper_time")
+    spacetime_model(path, "proper_time", "path")
     if path.grades != (1,) or not path.ndim:
         raise fail("path", "proper_time", "vectors of batch shape (..., N)", describe(f"shape {path.shape}"))
     values = np.diff(floats(path.values, "path", "proper_time"), axis=-2)
