@@ -30,11 +30,12 @@ def pairs(values):
     names = [name if isinstance(name, tuple) else (name,) for name in values]
     lists = [list(one) if isinstance(name, tuple) else [(value,) for value in one] for name, one in values.items()]
     rest = list(product(*(range(len(one)) for one in lists)))
-    missing = {pair for row in rest for pair in combinations(enumerate(row), 2)}
+    covered = {row: frozenset(combinations(enumerate(row), 2)) for row in rest}
+    missing = set().union(*covered.values())
     chosen = []
     while missing:
-        row = max(rest, key=lambda row: len(missing.intersection(combinations(enumerate(row), 2))))
-        missing.difference_update(combinations(enumerate(row), 2))
+        row = max(covered, key=lambda row: len(missing & covered[row]))
+        missing -= covered.pop(row)
         chosen.append(row)
     rows = [sum((one[k] for one, k in zip(lists, row, strict=True)), ()) for row in sorted(chosen)]
     return sum(names, ()), rows
