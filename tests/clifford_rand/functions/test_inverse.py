@@ -42,7 +42,7 @@ def not_diagonal(rng):
 
 def test_every_signature_and_every_grade():
     rng, of_versors = np.random.default_rng(0), np.random.default_rng(5)
-    for p, q, r in signatures(5):
+    for p, q, r in [*signatures(4), *signatures(5, 5)[::4]]:
         alg = cr.Algebra(p, q, r)
         for grades in (None, range(0, alg.d + 1, 2)):
             A = alg.random_multivector(rng, (4,), grades)
@@ -259,7 +259,7 @@ def test_symbols_and_exact_singular_multivectors():
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5])
 def test_inverses_by_involutions(d):
     rng = np.random.default_rng(5)
-    for counts in signatures(d, d)[:: 1 + d // 5]:
+    for counts in signatures(d, d)[:: 1 + d // 4]:
         alg = cr.Algebra(*counts)
         for grades in (None, tuple(range(0, d + 1, 2)), 1, 2 if d > 1 else 1):
             A = alg.random_multivector(rng, (20,), grades) + (2.0 if grades is None else 0.0)

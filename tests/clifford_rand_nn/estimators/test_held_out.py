@@ -78,13 +78,11 @@ def test_neither_order_nor_copies_nor_a_seed_choose(kind):
     options = {"subsample": 20} if kind is CrossProductLassoClassifier else {"n_gates": 3}
     rows, labels = X[:36], LABELS[:36] > 0
     new = lambda: kind(random_state=0, **options)  # noqa: E731
-    model = new().fit(rows, labels)
-    order, w = RNG.permutation(36), RNG.integers(1, 3, 36)
-    moved = new().fit(rows[order], labels[order])
+    w = RNG.integers(1, 3, 36)
+    order = RNG.permutation(np.repeat(np.arange(36), w))
     # convex ReLU takes beta from a linear model that is solved to a gap of 1e-12, so to 1e-6 of its coefficients
     near = 1e-6 if kind is ConvexReLUClassifier else 1e-9
-    assert moved.beta_ == pytest.approx(model.beta_, rel=near)
-    weighted, copied = new().fit(rows, labels, w), new().fit(np.repeat(rows, w, axis=0), np.repeat(labels, w))
+    weighted, copied = new().fit(rows, labels, w), new().fit(rows[order], labels[order])
     assert copied.beta_ == pytest.approx(weighted.beta_, rel=near)
     np.testing.assert_allclose(
         [score.loss for score in copied.candidates_], [score.loss for score in weighted.candidates_], rtol=1e-3
@@ -92,9 +90,7 @@ def test_neither_order_nor_copies_nor_a_seed_choose(kind):
 
 
 def test_a_choice_needs_no_seed():
-    given = [
-        GatedReLURegressor(gates=GATES, random_state=seed).fit(X, Y) for seed in (None, 1, np.random.default_rng(2))
-    ]
+    given = [GatedReLURegressor(gates=GATES, random_state=seed).fit(X, Y) for seed in (1, np.random.default_rng(2))]
     assert len({model.beta_ for model in given}) == 1
 
 
@@ -176,9 +172,9 @@ def test_noise_is_not_learned():
 
 def test_units_do_not_matter():
     for kind, unit in (
-        (GatedReLURegressor(n_gates=6, random_state=0), 2.0**20),
-        (CrossProductLassoRegressor(subsample=30, penalty="l1", random_state=0), 2.0**20),
-        (CrossProductLassoRegressor(subsample=30, random_state=0), 2.0**-60),  # of standardized rows
+        (GatedReLURegressor(n_gates=3, random_state=0), 2.0**20),
+        (CrossProductLassoRegressor(subsample=12, penalty="l1", random_state=0), 2.0**20),
+        (CrossProductLassoRegressor(subsample=12, random_state=0), 2.0**-60),  # of standardized rows
     ):
         plain = clone(kind).fit(X, Y)
         far = clone(kind).fit(X * 2.0**80, Y * 2.0**-60)
@@ -230,7 +226,7 @@ def test_a_loss_that_falls_while_labels_become_wrong_is_not_followed():
 
 @pytest.mark.parametrize("labels", [LABELS, LABELS > 0], ids=["three classes", "two"])
 def test_the_least_loss_is_chosen_of_those_with_about_the_fewest_wrong_labels(labels):
-    model = GatedReLUClassifier(n_gates=6, random_state=0).fit(X, labels)
+    model = GatedReLUClassifier(n_gates=3, random_state=0).fit(X, labels)
     fewest = min(score.wrong for score in model.candidates_)
     most = fewest + 0.5 * np.sqrt(max(fewest * (1 - fewest), 1 / len(X)) / len(X))
     assert model.beta_ == min((s for s in model.candidates_ if s.wrong <= most), key=lambda s: s.loss).beta
@@ -245,9 +241,9 @@ def test_the_least_loss_is_chosen_of_those_with_about_the_fewest_wrong_labels(la
 
 
 def test_where_beta_is_chosen_the_loss_is_logistic_and_a_linear_model_stands_beside_the_gates():
-    model = GatedReLUClassifier(n_gates=6, random_state=0).fit(X, LABELS)
+    model = GatedReLUClassifier(n_gates=3, random_state=0).fit(X, LABELS)
     assert model.loss_ == model.certificate_.loss == "logistic"
-    assert model.certificate_.scope == "over the 6 sampled patterns and the linear model"
+    assert model.certificate_.scope == "over the 3 sampled patterns and the linear model"
     assert not model.gates_.directions[:, -1].any()
     assert (model.gates_.incident[-1] == -1).all()
     assert (model.gates_.incident[:-1] >= 0).all()
@@ -255,11 +251,11 @@ def test_where_beta_is_chosen_the_loss_is_logistic_and_a_linear_model_stands_bes
     np.testing.assert_allclose(given.predict_proba(X), model.predict_proba(X), atol=1e-4)
     far = 1e6 * np.random.default_rng(0).standard_normal((20, X.shape[1]))
     assert model.gates_.on(far)[:, -1].all()
-    number = GatedReLUClassifier(n_gates=6, beta=0.01, random_state=0).fit(X, LABELS)
-    assert (number.loss_, len(number.gates_)) == ("squared", 6)
+    number = GatedReLUClassifier(n_gates=3, beta=0.01, random_state=0).fit(X, LABELS)
+    assert (number.loss_, len(number.gates_)) == ("squared", 3)
     assert hasattr(number, "predict_proba")
-    ridge = GatedReLUClassifier(n_gates=6, penalty="ridge", random_state=0).fit(X, LABELS)
-    assert (ridge.loss_, len(ridge.gates_)) == ("logistic", 6)
+    ridge = GatedReLUClassifier(n_gates=3, penalty="ridge", random_state=0).fit(X, LABELS)
+    assert (ridge.loss_, len(ridge.gates_)) == ("logistic", 3)
 
 
 def test_a_loss_that_takes_long_is_not_taken_by_itself(monkeypatch):

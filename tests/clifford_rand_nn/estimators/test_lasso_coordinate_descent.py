@@ -8,6 +8,7 @@ from clifford_rand_nn.estimators.lasso_coordinate_descent import LassoCoordinate
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
+from support.pairwise import pairwise
 
 rng = np.random.default_rng(4)
 K = np.maximum(rng.standard_normal((60, 5)) @ rng.standard_normal((5, 90)), 0)
@@ -16,9 +17,13 @@ WEIGHTS = rng.uniform(0.5, 2, 60)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # it is judged as it is
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["equal", "weighted"])
-@pytest.mark.parametrize(("loss", "classes"), [("squared", 2), ("squared", 3), ("logistic", 2), ("logistic", 3)])
+@pairwise(
+    {
+        ("loss", "classes"): [("squared", 2), ("squared", 3), ("logistic", 2), ("logistic", 3)],
+        "weights": [None, WEIGHTS],
+        "intercept": [True, False],
+    }
+)
 def test_it_comes_near_the_optimum(loss, classes, weights, intercept):
     y, kind = encode_labels(np.minimum(LABELS, classes - 1), classes, loss)
     options = {"loss": kind, "fit_intercept": intercept, "sample_weight": weights}

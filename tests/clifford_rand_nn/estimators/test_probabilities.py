@@ -31,7 +31,7 @@ KINDS = {
     "gated, ridge": GatedReLUClassifier(n_gates=8, penalty="ridge", random_state=0),
     "gated, infinite": GatedReLUClassifier(gates="infinite", penalty="ridge"),
     "relu": ConvexReLUClassifier(n_gates=3, random_state=0, tol=1e-3, max_time=20.0),
-    "lasso": CrossProductLassoClassifier(subsample=30, random_state=0),
+    "lasso": CrossProductLassoClassifier(subsample=15, random_state=0),
 }
 
 
@@ -60,7 +60,7 @@ def test_probabilities_are_better_than_those_of_the_raw_outputs(loss, beta):
 def test_the_methods_do_not_depend_on_the_number_of_rows(n, monkeypatch):
     for limit, loss in ((0.0, "squared"), (np.inf, "logistic")):
         monkeypatch.setattr("clifford_rand_nn.estimators.gated._LONG", limit)
-        model = GatedReLUClassifier(n_gates=4, random_state=0).fit(X[:n], Y[:n])
+        model = GatedReLUClassifier(n_gates=2, random_state=0).fit(X[:n], Y[:n])
         assert model.loss_ == loss
         assert model.predict_proba(X).shape == (len(X), 2)
 
