@@ -58,8 +58,7 @@ def wrong_algebra(alg: object, owner: str, name: str, model: str, make: str) -> 
     """Return the error of an argument that is not the algebra of a model, or not a multivector of it."""
     if name == "alg":
         return fail(name, owner, model, alg, f"Make one with {make}.")
-    hint = f"{make}.convert({name}) is one, where basis vectors have the same names."
-    return fail(name, owner, f"a multivector of {model}", alg, hint)
+    return fail(name, owner, f"a multivector of {model}", alg, f"Use {make}.convert({name}), which matches names.")
 
 
 # ---- arrays

@@ -20,7 +20,6 @@ OF_PACKAGE = {
     "rotor": "cr.rotor_between(a, b), or (-angle / 2 * B).exp() of a bivector B",
     "rotor_to_matrix": "A.vector_matrix()",
     "align kabsch procrustes register": "cr.rotor_from_points(alg, X, Y), or cr.motor_from_points(alg, X, Y)",
-    "interpolate": "cr.slerp(A, B, t)",
 }
 OF_ALGEBRA = {
     "pseudoscalar pseudoScalar pss ps i": "alg.I",

@@ -46,7 +46,7 @@ def split(B: MV, rtol: float = 1e-9) -> tuple[MV, ...]:
     d, rtol = B.algebra.d, check_tolerance(rtol, 1e-9, "bivector_split")
     if any(k != 2 for k in B.grades):
         if any(B.grade(k).coefficients.any() for k in B.grades if k != 2):
-            raise fail("B", "bivector_split", "a bivector", describe(f"grades {B.grades}"))
+            raise fail("B", "bivector_split", "a bivector", describe(f"grades {B.grades}"), "For a rotor take R.log().")
         B = B.grade(2)
     if not np.asarray(B.coefficients != 0, dtype=bool).any():
         return ()

@@ -224,8 +224,7 @@ def motor_to_rotation(M: Multivector) -> tuple["Rotation", NDArray[Any]]:
 
 def _of_space(A: Any, owner: str, name: str = "alg") -> None:
     if dimension_of(A, owner, name) != 3:
-        rule, hint = "of 3-space, Algebra.pga(3)", "Use the matrix functions for other n."
-        raise fail(name, owner, rule, getattr(A, "algebra", A), hint)
+        raise fail(name, owner, "of 3-space, Algebra.pga(3)", getattr(A, "algebra", A), "Use matrices for other n.")
 
 
 def _rows(value: ArrayLike, name: str, owner: str, n: int) -> NDArray[Any]:

@@ -106,7 +106,7 @@ PROJECTIVE = [
     (lambda a: pga.coordinates(7), "'P' parameter of coordinates must be a multivector of a projective"),
     (
         lambda a: pga.motor_to_quaternion(cr.Algebra(3).e12 + 1),
-        r"'M' .* projective algebra\. Got Algebra\(3\) instead\. Algebra\.pga\(n\)\.convert\(M\)",
+        r"'M' .* projective algebra\. Got Algebra\(3\) instead\. Use Algebra\.pga\(n\)\.convert\(M\)",
     ),
     (lambda a: pga.line(a, [1, 2, 3], [1, 2, 3]), "'Q' parameter of line must be another point than P"),
     (lambda a: pga.line(a, a.e1, [1, 2, 3]), "'P' parameter of line must be a point, of grade 3"),
