@@ -12,6 +12,7 @@ import numpy as np
 
 from clifford_rand._checks import check_choice, check_instance, check_listed, describe, fail
 from clifford_rand._threads import cached_property
+from clifford_rand.basis.arrays import is_tensor
 from clifford_rand.compiler.graph import Operations
 from clifford_rand.compiler.scalar import TraceError
 from clifford_rand.fusion.kernel import ArrayFunction, FusedKernel, replaced_at, samples_at
@@ -136,7 +137,7 @@ class FusedFunction:
         Parameters
         ----------
         *args, **kwargs
-            Arguments as for a call: their blades and static values count, their coefficients do not.
+            Arguments as for a call, tensors too: their blades and static values count, their coefficients do not.
 
         Returns
         -------
@@ -157,6 +158,7 @@ class FusedFunction:
         (array([[0., 1., 0.]]), array([1, 2, 4]))
         """
         args, kwargs, names = self._bound(args, kwargs)
+        args = tuple(A.to_numpy() if hasattr(A, "to_numpy") else 1.0 if is_tensor(A) else A for A in args)
         leaves: list[Any] = []
         self._key(args, kwargs, names, leaves)
         tracing = Tracing(leaves, (*args, *kwargs.values()), self._static, whole=True)
@@ -224,11 +226,15 @@ class FusedFunction:
         return kernel
 
     def _plain(self, args: tuple[Any, ...], kwargs: dict[str, Any], reason: Any) -> Any:
-        result = self.function(*args, **kwargs)
+        text = f"{self.function.__qualname__} runs as it is, not fused: {reason.rstrip('.')}."
+        try:
+            result = self.function(*args, **kwargs)
+        except Exception as error:
+            error.add_note(text)
+            raise
         self.fallback_reason = reason
         if not self._warned and reason is not TENSORS:
             self._warned = True
-            text = f"{self.function.__qualname__} runs as it is, not fused: {reason.rstrip('.')}."
             warnings.warn(text, FusionWarning, stacklevel=3)
         return result
 

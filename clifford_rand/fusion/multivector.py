@@ -147,7 +147,7 @@ class TracedMultivector(LinearMaps, Untraced):
 
     def __pow__(self, exponent: Any) -> Any:
         if isinstance(exponent, bool) or not isinstance(exponent, int | np.integer):
-            raise TraceError("it raises a multivector to a power that is no integer")
+            raise TraceError('an exponent is not an integer constant; an argument n becomes one by static="n"')
         result, base = self.of({0: self.trace.graph.constant(1)}), self if exponent >= 0 else self.inv()
         for bit in bin(abs(int(exponent)))[:1:-1]:
             result = result * base if bit == "1" else result

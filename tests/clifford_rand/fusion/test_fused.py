@@ -428,6 +428,16 @@ class TestArrayFunction:
         sum(one.sum() for one in flat(zero, *arrays[1:])).backward()
         assert torch.isfinite(zero.grad).all()
 
+    def test_tensors_describe_the_arguments_as_arrays_do(self):
+        torch = pytest.importorskip("torch")
+        alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(22)
+        a, b = torch.tensor(rng.standard_normal((2, 4, 3)), requires_grad=True)
+        w = torch.tensor(rng.random(4))
+        area = cr.fused(lambda a, b, w: w * (a ^ b).norm())
+        result = area.array_function(alg.vector(a), alg.vector(b), w)(a, b, w)
+        assert torch.allclose(result, w * torch.linalg.cross(a, b).norm(dim=1))
+        assert torch.autograd.grad(result.sum(), a)[0].shape == (4, 3)
+
     @pytest.mark.slow
     def test_torch_compiles_the_whole(self):
         torch = pytest.importorskip("torch")
@@ -461,6 +471,21 @@ class TestFallback:
             assert _is_same(result, want) if numeric else result == want
         assert str(caught[0].message).endswith(f": {fused.fallback_reason.rstrip('.')}.")
         return fused.fallback_reason
+
+    def test_an_error_of_the_plain_function_says_why_it_is_not_fused(self):
+        shorter = cr.fused(lambda a: a if a.norm() < 1 else a.normalized())
+        with pytest.raises(ValueError, match="truth value") as caught:
+            shorter(ALGEBRAS["Cl(3)"].random_multivector(0, 5, 1))
+        (note,) = caught.value.__notes__
+        assert "not fused: it branches on a value" in note
+        assert "numpy.where" in note
+
+    def test_an_exponent_that_is_an_argument_is_to_be_static(self):
+        a = ALGEBRAS["Cl(3)"]("1.0*e1 + 2*e2")
+        assert 'static="n"' in self._reason(lambda a, n: a**n, a, 3)
+        power = cr.fused(lambda a, n: a**n, static="n", backend="numpy")
+        assert power(a, 3).isclose(a**3)
+        assert power.fallback_reason is None
 
     def test_scalars_as_numbers_and_functions_of_numpy_run_plainly(self):
         alg = ALGEBRAS["Cl(3)"]
