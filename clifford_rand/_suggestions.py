@@ -20,13 +20,18 @@ OF_PACKAGE = {
     "rotor": "cr.rotor_between(a, b), or (-angle / 2 * B).exp() of a bivector B",
     "rotor_to_matrix": "A.vector_matrix()",
     "align kabsch procrustes register": "cr.rotor_from_points(alg, X, Y), or cr.motor_from_points(alg, X, Y)",
+    "det determinant slogdet gram volume log_volume": "cr.Blade(rows).log_norm(), the logarithm of √det(A Aᵀ)",
+    "normal hyperplane": "cr.cross_log(points[:-1] - points[-1])",
+    "principal_angles subspace_angles project": "cr.Blade(rows), and its principal_angles, project_vectors, star",
+    "lstsq least_squares": "S = cr.SparseSign(r, n) and numpy.linalg.lstsq(S @ A, S @ b)",
+    "CountSketch dpp_sample sample_dpp": "cr.SJLT(r, d) or cr.volume_sample(X, k)",
 }
 OF_ALGEBRA = {
     "pseudoscalar pseudoScalar pss ps i": "alg.I",
     "MultiVector mv mvec": "alg.multivector(values, grades), or alg.symbols(name, grades)",
     "evenmv oddmv purevector trivector": "alg.multivector(values, grades)",
     "parse_multivector": 'alg("1 + 2*e12")',
-    "randomMV": "alg.random_multivector(rng)",
+    "random randomMV random_mv": "alg.random_multivector(rng)",
     "basis": "alg.basis_vectors()",
     "sig": "alg.signature",
     "grad": 'cr.gradient(alg.symbols("x", 1))',
@@ -67,6 +72,15 @@ OF_MULTIVECTOR = {
     "angle axis": "2 * A.log().norm() and -A.log().normalized(), the angle and the plane of a rotor",
     "latex to_latex": "sympy.latex(A)",
     "draw plot show": "draw.scene(A) of clifford_rand, or cga.sample(A) for Matplotlib",
+}
+
+OF_BLADE = {
+    "volume det": "blade.norm(), or blade.log_norm(), which does not overflow",
+    "intersection union span": "blade.meet(b) or blade.join(b)",
+    "angles subspace_angles": "blade.principal_angles(b)",
+    "basis vectors rows": "blade.factors or blade.orthonormalized().factors",
+    "complement orthogonal_complement normal": "blade.star()",
+    "projection proj": "blade.project_vectors(X), or blade.project(b) onto b",
 }
 
 

@@ -228,7 +228,8 @@ def sorted_grades(grades: tuple[int, ...], d: int) -> tuple[int, ...]:
     rule = f"one or more integers from 0 to {d}"
     for k in grades:
         if not is_whole(k) or not 0 <= k <= d:
-            raise fail("grades", "grade", rule, describe(repr(k)))
+            hint = "Several are written A.grade(1, 3)." if hasattr(k, "__len__") else ""
+            raise fail("grades", "grade", rule, describe(repr(k)), hint)
     if not grades:
         raise fail("grades", "grade", rule, describe("none"), "A.grades are those that are stored.")
     return tuple(sorted({int(k) for k in grades}))

@@ -2,12 +2,13 @@
 
 import inspect
 import math
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from clifford_rand._checks import as_real, describe, fail
 from clifford_rand._html import COLUMNS, ROWS, html_of_vectors
+from clifford_rand._suggestions import OF_BLADE, suggestion
 from clifford_rand._threads import stacked
 from clifford_rand._typing import Array
 from clifford_rand.basis.keys import LARGEST, keys_of_grades
@@ -63,6 +64,12 @@ class Blade(Relations):
     >>> B, bool(abs(B.log_inner(B)[1] - 2 * B.log_norm()) < 1e-9)
     (<Blade of grade 100 in Algebra(10000)>, True)
     """
+
+    if not TYPE_CHECKING:  # where a name that is not defined stays an error
+
+        def __getattr__(self, name):
+            meant = suggestion(OF_BLADE, name, dir(type(self))) if name[0] != "_" else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.{meant}")
 
     # ---- normal forms
 

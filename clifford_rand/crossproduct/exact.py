@@ -11,6 +11,12 @@ from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.crossproduct.factor import ScaledVectors, inverses, to_direction, to_value
 from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors, ordinary_pairs
 
+_HINTS = {  # by the number of rows, less d; -2 for all smaller numbers
+    1: "Pass the transpose: one vector per row.",
+    0: "The hyperplane through d points has the normal of A[:-1] - A[-1]; for a determinant use numpy.linalg.slogdet.",
+    -2: "Fewer vectors have a volume, cr.Blade(A).log_norm(), and an orthogonal complement, cr.Blade(A).star().",
+}
+
 
 class CrossProduct(NamedTuple):
     """A cross product as ``direction * exp(log_norm)``.
@@ -126,8 +132,7 @@ def _null_vectors(A: ArrayLike, rtol: float | None, owner: str) -> tuple[ScaledV
     """Check ``A``, and return the products of its m matrices, or their values (m, d), with the batch shape."""
     A = as_real(A, "A", owner, finite=False)
     if A.ndim < 2 or A.shape[-1] < 1 or A.shape[-2] != A.shape[-1] - 1:
-        flipped = A.ndim >= 2 and A.shape[-1] == A.shape[-2] - 1
-        hint = "Pass the transpose: one vector per row." if flipped else ""
+        hint = _HINTS.get(max(A.shape[-2] - A.shape[-1], -2), "") if A.ndim >= 2 else ""
         raise fail("A", owner, "of shape (..., d-1, d), one vector per row", describe(f"shape {A.shape}"), hint)
     *batch, rows, d = A.shape
     m = math.prod(batch)

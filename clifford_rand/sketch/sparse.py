@@ -179,7 +179,8 @@ class SJLT(SignColumns):
     probability δ, r = k(k+1) / ((2ε-ε²)² δ) is enough, for every s: two columns have products of variance at most 1/r,
     so E‖UᵀSᵀSU - I‖_F² ≤ k(k+1)/r for an orthonormal basis U, and Markov's inequality does the rest (Nelson and Nguyen,
     "OSNAP", FOCS 2013, Theorem 3, for s = 1). With s = O(log(k/δ)/ε), r = O(k log(k/δ)/ε²) is (Cohen 2016, without
-    constants); in practice r = 2k to 4k with s = 8.
+    constants); in practice r = 2k to 4k with s = 8 (Martinsson and Tropp 2020, Section 9.2). With s = 1 two large
+    columns of the same row cannot be told apart: for a subspace with k large coordinates use s = 8.
 
     *Propositions* of the source: the first (orthogonality to the sampled rows) holds for every linear map, the second
     needs exchangeable rows, and this sketch has them.
@@ -257,10 +258,7 @@ class SparseSign(SignColumns):
     -----
     Products as for `SJLT`, O(s) operations an input entry; a SciPy sparse factor gives a sparse result.
 
-    *Dimension.* (1-ε)|x| ≤ |S x| ≤ (1+ε)|x| on a subspace of dimension k, but with probability δ, for
-    r ≥ k(k+1) / ((2ε-ε²)² δ) and every s: see `SJLT`. That is the proven rule with constants; r = O(k log(k/δ)/ε²) with
-    s = O(log(k/δ)/ε) is proven without (Cohen, SODA 2016), and r = 2k to 4k with s = 8 is what Martinsson and Tropp
-    advise.
+    *Dimension.* As for `SJLT`. With s = 1 it is known as CountSketch.
 
     *Propositions* of `sketched_cross`: both hold, the rows being exchangeable.
 

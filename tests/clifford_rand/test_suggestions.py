@@ -10,14 +10,15 @@ import sympy
 
 import clifford_rand as cr
 from clifford_rand import draw
-from clifford_rand._suggestions import OF_ALGEBRA, OF_MULTIVECTOR, OF_PACKAGE
+from clifford_rand._suggestions import OF_ALGEBRA, OF_BLADE, OF_MULTIVECTOR, OF_PACKAGE
 from clifford_rand.compat.clifford import Cl
 from clifford_rand.presets import cga, pga
 
 ALG = cr.Algebra(3)
 A = ALG("1 + 2*e1 + 3*e12")
-OWNERS = {"cr": (cr, OF_PACKAGE), "alg": (ALG, OF_ALGEBRA), "A": (A, OF_MULTIVECTOR)}
-PLACES = {"cr": cr, "alg": ALG, "A": A, "cga": cga, "draw": draw, "pga": pga, "sympy": sympy}
+BLADE = cr.Blade([[1.0, 0, 2], [0, 1, 1]])
+OWNERS = {"cr": (cr, OF_PACKAGE), "alg": (ALG, OF_ALGEBRA), "A": (A, OF_MULTIVECTOR), "blade": (BLADE, OF_BLADE)}
+PLACES = {"cr": cr, "alg": ALG, "A": A, "blade": BLADE, "cga": cga, "draw": draw, "pga": pga, "sympy": sympy}
 NAMES = [(owner, name) for owner, (_, table) in OWNERS.items() for names in table for name in names.split()]
 
 
@@ -53,6 +54,7 @@ def test_no_name_is_listed_twice():
         (cr, "crosss", "cross"),
         (cr, "Algebr", "Algebra"),
         (ALG, "vectr", "vector"),
+        (BLADE, "principle_angles", "principal_angles"),
         (ALG, "basis_vector", "basis_vectors"),
     ],
 )

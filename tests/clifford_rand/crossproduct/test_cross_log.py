@@ -190,6 +190,8 @@ def test_errors(function):
     for shape in [(3,), (), (3, 3), (2, 4), (0, 0), (2, 0), (5, 1, 0)]:
         refused(rule, function, np.zeros(shape))
     refused(r"Got shape \(4, 3\) instead\. Pass the transpose: one vector per row\.", function, np.ones((4, 3)))
+    refused(r"Got shape \(4, 4\) instead\. .*A\[:-1\] - A\[-1\]", function, np.eye(4))
+    refused(r"Got shape \(2, 4\) instead\. .*cr\.Blade\(A\)\.star\(\)", function, np.eye(2, 4))
     refused(r"must be finite\. Got 2 NaN or infinite of 6 entries", function, [[1, np.nan, 0], [0, 1, np.inf]])
     for bad in (1j * np.ones((2, 3)), np.ones((2, 3)).astype(object), np.full((2, 3), "a")):
         refused(r"must be an array of real numbers\. Got dtype", function, bad)

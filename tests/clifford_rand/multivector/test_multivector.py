@@ -246,4 +246,6 @@ def test_grade_needs_a_grade():
         A.grade()
     with pytest.raises(cr.ArgumentError, match=rule):
         cr.fused(lambda a: a.grade(), backend="numpy")(A)
+    with pytest.raises(cr.ArgumentError, match=r"Got \[0, 2\] instead\. Several are written A\.grade\(1, 3\)\."):
+        A.grade([0, 2])
     assert A.grade(3) == 0  # a grade that is not stored is zero
