@@ -1,12 +1,14 @@
 """Configuration of the documentation site: Sphinx, which reads the docstrings' NumPy sections and formulas as they are.
 
-`sphinx-build -W docs site` executes tutorials and gallery; with `-D nb_execution_mode=off -D plot_gallery=0` it only
-checks pages and links. See contributing.md.
+`sphinx-build -W docs site` executes tutorials, guides and gallery, and fails at an error or a RuntimeWarning in them;
+with `-D nb_execution_mode=off -D plot_gallery=0` it only checks pages and links. See contributing.md.
 """
 
+import os
 import re
 import subprocess
 import sys
+import warnings
 from itertools import zip_longest
 from pathlib import Path
 
@@ -15,6 +17,8 @@ import matplotlib as mpl
 from clifford_rand import __version__
 
 mpl.use("agg")
+warnings.simplefilter("error", RuntimeWarning)  # in the gallery, which runs in this process
+os.environ.setdefault("PYTHONWARNINGS", "error::RuntimeWarning")  # in the processes of the cells
 here = Path(__file__).parent
 
 project = "clifford-rand"

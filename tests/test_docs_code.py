@@ -1,9 +1,9 @@
 """Every code block of README, site and gallery runs, and prints what stands below it.
 
 Fences of `python` run page by page in one namespace. A fence of `text` right after one is its output, in which a
-line of `…` stands for any lines. Cells of tutorials and how-tos, which the build of the site executes, are parsed
-here and run by `pytest -m slow`, as are the scripts of the gallery. Commands are looked up, and cheap ones run on small
-data. A code that cannot run is a `{code-block} python` with `:class: fragment`, counted in FRAGMENTS.
+line of `…` stands for any lines. Cells of tutorials and how-tos are parsed here; the build of the site executes them
+and the scripts of the gallery. Commands are looked up, and cheap ones run on small data. A code that cannot run is a
+`{code-block} python` with `:class: fragment`, counted in FRAGMENTS.
 """
 
 import ast
@@ -26,7 +26,6 @@ ROOT = Path(__file__).resolve().parents[1]
 WRITTEN = ("auto_gallery/", "generated/", "reference/command-line.md")  # by the build of the site
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [page for page in PAGES if not any(part in page.as_posix() for part in WRITTEN)]
-GALLERY = sorted((ROOT / "docs" / "gallery").glob("*.py"))
 FENCE = re.compile(r"^( *)(`{3,}|:{3,})(?!`|:)(.*?)\n(.*?)^\1\2 *$", re.S | re.M)
 SHELL, SHOWN = ("console", "bash", "sh"), ("text", "json", "bibtex")
 SLOW = {"dask-cluster.md"}  # whose python takes more than ten seconds
@@ -161,26 +160,6 @@ def test_cells_are_python_and_import_what_exists(page):
             for public in names:
                 with contextlib.suppress(MissingDependencyError):
                     assert hasattr(owner, public) or importlib.util.find_spec(f"{module}.{public}"), public
-
-
-@pytest.mark.slow
-@pages_with("{code-cell}")
-def test_cells_run(page, folder, monkeypatch):
-    plt = pytest.importorskip("matplotlib.pyplot")
-    monkeypatch.setattr(plt, "show", lambda: plt.close("all"))
-    namespace = {"__name__": "__main__"}
-    for cell in cells(page):
-        run(cell, page.name, namespace)
-    plt.close("all")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("script", GALLERY, ids=lambda path: path.stem)
-def test_gallery_runs(script, folder):
-    plt = pytest.importorskip("matplotlib.pyplot")
-    exec(compile(script.read_text(encoding="utf-8"), script.name, "exec"), {"__name__": "__main__"})
-    assert plt.get_fignums(), "no picture"
-    plt.close("all")
 
 
 # ---- commands

@@ -73,3 +73,10 @@ def test_options_keep_their_dashes():
     text = (SITE / "reference" / "command-line.html").read_text(encoding="utf-8")
     assert "--shards" in text
     assert "–shards" not in text
+
+
+def test_every_script_of_the_gallery_made_a_picture():
+    scripts = {path.stem for path in (Path(__file__).parents[1] / "docs" / "gallery").glob("plot_*.py")}
+    pictures = {path.name for path in (SITE / "_images").glob("sphx_glr_plot_*_001.png")}
+    assert scripts
+    assert pictures == {f"sphx_glr_{stem}_001.png" for stem in scripts}
