@@ -84,12 +84,12 @@ def test_attributes_network_and_certificate_are_of_one_model(model):
     assert model.certificate_.verify(X, Y[::-1]).relative_gap > 0.01  # other targets: proved nothing
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge"])
-@pytest.mark.parametrize("labels", [SIDE, THREE], ids=["two classes", "three"])
-@pytest.mark.parametrize(
-    "model",
-    [GatedReLUClassifier(**GATED), ConvexReLUClassifier(**GATED), CrossProductLassoClassifier(**DRAWN)],
-    ids=lambda model: type(model).__name__,
+@pairwise(
+    {
+        "model": [GatedReLUClassifier(**GATED), ConvexReLUClassifier(**GATED), CrossProductLassoClassifier(**DRAWN)],
+        "labels": [SIDE, THREE],
+        "loss": ["squared", "logistic", "squared_hinge"],
+    }
 )
 def test_classifiers(model, labels, loss):
     model = clone(model).set_params(loss=loss, beta=1e-3, bias="free", tol=1e-5).fit(X, labels)
