@@ -28,7 +28,7 @@ from clifford_rand.functions.unit_form import (
 from clifford_rand.functions.versor_log import log_of_one, planes_log
 
 
-def log(R: MV) -> MV:
+def log(R: MV, owner: str = "log") -> MV:
     """Return L with exp(L) = A: a bivector plus a scalar for an even versor A with A ~A > 0, else the principal value.
 
     For A = s (cos b + sin b N) with N² = -1 it is log s + b N; motors, boosts, null rotations and products of turns
@@ -68,7 +68,7 @@ def log(R: MV) -> MV:
     >>> print((-2 * alg("1.0")).log().grade(2))
     -3.14159265*e12
     """
-    return exact_log(R, "log") if is_exact(R) else _of_both(R, "log", "log", _versor_logs)
+    return exact_log(R, owner) if is_exact(R) else _of_both(R, "log", owner, _versor_logs)
 
 
 def sqrt(R: MV) -> MV:
