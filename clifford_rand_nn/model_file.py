@@ -82,6 +82,10 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     >>> bool((load_model(path).decision_function(X) == model.decision_function(X)).all())
     True
     """
+    if hasattr(path, "fit"):
+        raise fail(
+            "path", "save_model", "a file name that ends in .npz", path, "It comes first: save_model(path, model)."
+        )
     if check_path(path, "path", "save_model").suffix.lower() != ".npz":
         raise fail("path", "save_model", "a file name that ends in .npz", str(path))
     arrays: Any

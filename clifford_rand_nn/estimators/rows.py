@@ -217,7 +217,7 @@ def class_factors(class_weight: Any, classes: list[Any], mass: Array, owner: str
     if isinstance(class_weight, dict):
         unknown = [name for name in class_weight if name not in classes]
         if unknown:
-            raise fail("class_weight", owner, "a dict of classes of y", describe(f"another, {unknown[0]!r}"))
+            raise fail("class_weight", owner, "a dict whose keys are classes of y", describe(f"the key {unknown[0]!r}"))
         return np.array([class_weight.get(label, 1.0) for label in classes], dtype=np.float64)
     if not (isinstance(class_weight, str) and class_weight == "balanced"):
         rule = f"None, 'balanced' or a dict with a number {sign} 0 for classes"

@@ -20,6 +20,7 @@ from clifford_rand_nn.tables.notes import TableNote, column_names
 from clifford_rand_nn.tables.writers import listed
 
 _LONGEST = 100  # characters of a name that is not there
+_SEVERAL = "For several targets: make_pipeline(TableEncoder(), ConvexNetworkRegressor()).fit(features, targets)."
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,9 +161,11 @@ def _column(frame: Any, column: Any, parameter: str, default_name: str) -> Any:
     if isinstance(column, str):
         return frame[column]
     values, rule = as_array(column, parameter, "table_model"), f"the name of a column, or an array ({len(frame)},)"
+    short = values.ndim == 1 and len(values) < len(frame)
+    if values.ndim > 1 or (short and all(isinstance(name, str) and name in frame for name in values.tolist())):
+        hint = _SEVERAL if parameter == "target" else ""
+        raise fail(parameter, "table_model", rule, describe(f"shape {values.shape}"), hint)
     check_length(values.shape, len(frame), parameter, "table_model", "value")
-    if values.ndim > 1:
-        raise fail(parameter, "table_model", rule, describe(f"shape {values.shape}"))
     if values.dtype.kind == "V":
         raise fail(parameter, "table_model", rule, describe("records"))
     name = str(getattr(column, "name", None) or default_name)

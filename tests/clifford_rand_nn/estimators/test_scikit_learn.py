@@ -233,6 +233,8 @@ def test_weights_of_classes_are_weights_of_their_rows(name):
     for wrong in ("even", {"none": 2.0}):
         with pytest.raises(ArgumentError, match=r"'class_weight' parameter of \w+ must be"):
             clone(CLASSIFIERS[name]).set_params(class_weight=wrong).fit(X, y)
+    with pytest.raises(ArgumentError, match=r"keys are classes of y\. Got the key 'gold' instead"):
+        clone(CLASSIFIERS[name]).set_params(class_weight={"gold": 2}).fit(X, y)
 
 
 def test_several_labels_a_row(tmp_path):

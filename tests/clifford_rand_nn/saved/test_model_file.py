@@ -252,6 +252,8 @@ def test_writing_is_all_or_nothing_and_follows_links(tmp_path, monkeypatch):
 def test_what_cannot_be_saved_is_refused(tmp_path):
     with pytest.raises(ArgumentError, match=r"must be a file name that ends in \.npz"):
         save_model(tmp_path / "m.pkl", _gated())
+    with pytest.raises(ArgumentError, match=r"It comes first: save_model\(path, model\)"):
+        save_model(_gated(), tmp_path / "m.npz")
     for model in (GatedReLUClassifier(), ConvexNetworkRegressor(), BetaCV(GatedReLUClassifier(bias=True))):
         with pytest.raises(ArgumentError, match=rf"must be fitted\. Got a {type(model).__name__} before fit"):
             save_model(tmp_path / "m.npz", model)
