@@ -118,9 +118,9 @@ def evaluate(
 ) -> None:
     """Score a model on a table that it was not trained on.
 
-    Accuracy, log-loss, Brier score, calibration error and the confusion matrix; of numbers R², root mean square and
-    mean absolute error and the coverage of intervals; beside the scores of the majority class (mean) of the table. Of
-    --shards, in one pass, all but calibration and intervals.
+    Accuracy, log-loss, Brier score (a sum over the classes: of two, twice scikit-learn's), calibration error and the
+    confusion matrix; of numbers R², root mean square and mean absolute error and the coverage of intervals; beside the
+    scores of the majority class (mean) of the table. Of --shards, in one pass, all but calibration and intervals.
     """
     from clifford_rand_nn.cli.evaluate import run_evaluate
 

@@ -202,5 +202,5 @@ def by_landmarks(problem: ManyRows, limits: Limits, began: float, beta: float | 
         watch.judge(state.n_iter, state.best.primal, bound, KernelFit(a, t), fitted)
         watch.stop(status)
     scope = f"over functions in the span of {len(centers)} landmarks, and an intercept"
-    remark = f"an approximation: functions in the span of {len(centers)} of {n} rows"
+    remark = f"An approximation: functions in the span of {len(centers)} of {n} rows"
     return Found(watch, best_beta, len(unseen), unseen, centers, scope, remark)

@@ -100,17 +100,19 @@ def choose(n: int, width: int, outputs: int, max_time: float | None = None, max_
         raise fail("max_memory", "solve_many", needed, describe(quantity(most)))
     whole = [way for way in fitting if way.name != "landmarks"]
     quick = [way for way in whole if way.seconds <= seconds]
-    about = "; ".join(
-        f"{way.name} some {way.seconds:.2g} s" if way.bytes <= most else f"{way.name} {quantity(way.bytes)}"
+    about = ", ".join(
+        f"{way.name} {way.seconds:.2g} s" if way.bytes <= most else f"{way.name} {quantity(way.bytes)}"
         for way in ways.values()
     )
-    about = f"n = {n}, {width} features, {outputs} outputs, {seconds:.4g} s, {quantity(most)}: {about}"
+    about = (
+        f"n = {n}, {width} features, {outputs} outputs, limits {seconds:.4g} s and {quantity(most)}; expected: {about}"
+    )
     if ways["factor"] in quick and ways["factor"].seconds <= _PROMPT:
         return ways["factor"]._replace(reason=about)
     if quick:
         return min(quick, key=lambda way: way.seconds)._replace(reason=about)
     if fitting[-1].name == "landmarks":
-        return fitting[-1]._replace(reason=f"{about}; no way to the whole problem keeps to that")
+        return fitting[-1]._replace(reason=f"{about}; only landmarks keep to the limits")
     return min(whole, key=lambda way: way.seconds)._replace(reason=about)
 
 

@@ -238,7 +238,8 @@ def test_the_way_follows_from_sizes_and_limits():
     assert choose(100_000, 51, 2, 120.0, 2e9).name == "gradients"
     assert choose(100_000, 51, 2, 10.0, 2e9).name == "landmarks"
     assert choose(8000, 51, 2, None, 2e8).name == "gradients"  # the factor would take 2.6e8 bytes
-    assert "landmarks some" in choose(2000, 51, 2).reason
+    assert "expected: factor " in choose(2000, 51, 2).reason
+    assert choose(100_000, 51, 2, 10.0, 2e9).reason.endswith("only landmarks keep to the limits")
     with pytest.raises(ArgumentError, match="'max_memory' parameter of solve_many must be at least"):
         choose(100_000, 51, 2, None, 1e6)
 
