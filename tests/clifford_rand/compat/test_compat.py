@@ -250,6 +250,14 @@ def test_a_sphere_is_drawn_round_in_a_window_of_any_size(tmp_path):
         browser.quit()
 
 
+@pytest.mark.parametrize("name", ["scene.png", "scene.PDF", "scene.svg"])
+def test_a_scene_is_no_picture_file(tmp_path, name):
+    scene = draw.scene(cr.Algebra.pga(2).e12)
+    with pytest.raises(cr.ArgumentError, match=r"'path' parameter of Scene\.save must be .*\.html.*Matplotlib"):
+        scene.save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
 def test_without_pyganja_one_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setattr("clifford_rand._optional.available", lambda module: False)
     with pytest.raises(cr.MissingDependencyError, match=r'drawing needs pyganja: pip install "pyganja>='):
