@@ -85,7 +85,9 @@ class Scene:
 
     def save(self, path: str | Path) -> None:
         """Write the page to a file."""
-        with replaced(check_path(path, "path", "Scene.save")) as new:
+        if check_path(path, "path", "Scene.save").suffix.lower() in (".png", ".jpg", ".svg", ".pdf"):
+            raise fail("path", "Scene.save", "a page, as scene.html", path, "Matplotlib draws pictures, of cga.sample.")
+        with replaced(Path(path)) as new:
             new.write_text(self.html(), encoding="utf-8")
 
     def __repr__(self) -> str:
