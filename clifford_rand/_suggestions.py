@@ -19,7 +19,6 @@ OF_PACKAGE = {
     "grad": "cr.gradient(x)",
     "rotor": "cr.rotor_between(a, b), or (-angle / 2 * B).exp() of a bivector B",
     "rotor_to_matrix": "A.vector_matrix()",
-    "align kabsch procrustes register": "cr.rotor_from_points(alg, X, Y), or cr.motor_from_points(alg, X, Y)",
     "det determinant slogdet gram volume log_volume": "cr.Blade(rows).log_norm(), the logarithm of √det(A Aᵀ)",
     "normal hyperplane": "cr.cross_log(points[:-1] - points[-1])",
     "principal_angles subspace_angles project": "cr.Blade(rows), and its principal_angles, project_vectors, star",
@@ -36,8 +35,7 @@ OF_ALGEBRA = {
     "sig": "alg.signature",
     "grad": 'cr.gradient(alg.symbols("x", 1))',
     "lt": "cr.LinearMap(alg, matrix)",
-    "rotor": "(-angle / 2 * alg.e12).exp(), or pga.rotor and cga.rotor of clifford_rand.presets",
-    "point line plane motor translator up sphere circle": "the function of that name of presets.pga or cga",
+    "point line plane motor rotor translator up sphere circle": "the function of that name of presets.pga or cga",
 }
 OF_MULTIVECTOR = {
     "normalize normal normalised unit": "A.normalized()",
