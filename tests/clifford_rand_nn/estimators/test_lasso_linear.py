@@ -10,8 +10,8 @@ from clifford_rand_nn import CrossProductLassoClassifier, CrossProductLassoRegre
 from clifford_rand_nn.gates.hyperplanes import fitted_gates, fitted_neurons
 
 rng = np.random.default_rng(0)
-WIDE = rng.standard_normal((80, 60))
-DENSE = WIDE @ rng.standard_normal(60) + rng.standard_normal(80)
+WIDE = rng.standard_normal((60, 45))
+DENSE = WIDE @ rng.standard_normal(45) + rng.standard_normal(60)
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +41,9 @@ def test_a_linear_model_is_two_neurons_that_no_rows_span(dense):
 
 @pytest.mark.slow
 def test_a_sum_of_many_columns_is_learned_that_the_l1_norm_does_not_learn(dense):
-    """Noise has a share of 1/61; 2,000 rows of the same kind: the standard error of R² is below .03."""
-    X = np.random.default_rng(1).standard_normal((2000, 60))
-    y = X @ np.random.default_rng(0).standard_normal(80 * 60 + 60)[80 * 60 :]
+    """Noise has a share of 1/46; 2,000 rows of the same kind: the standard error of R² is below .03."""
+    X = np.random.default_rng(1).standard_normal((2000, 45))
+    y = X @ np.random.default_rng(0).standard_normal(60 * 45 + 45)[60 * 45 :]
     l1 = CrossProductLassoRegressor(penalty="l1", random_state=0).fit(WIDE, DENSE)
     ridge = Ridge(alpha=1.0).fit(WIDE, DENSE)
     assert dense.score(X, y) > l1.score(X, y) + 0.1
