@@ -35,7 +35,8 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
 
     _parts: ClassVar[dict[str, str]] = {
         "targets": """
-            Several targets are several outputs, which share the kernel and β.
+            Several targets are several outputs, which share the kernel and β. The loss is the squared one: for targets
+            with outliers take `GatedReLURegressor` with ``loss="huber"``.
             """,
         "classes": """
             intervals_ : Intervals
