@@ -23,7 +23,8 @@ OF_PACKAGE = {
     "normal hyperplane": "cr.cross_log(points[:-1] - points[-1])",
     "principal_angles subspace_angles project": "cr.Blade(rows), and its principal_angles, project_vectors, star",
     "lstsq least_squares": "S = cr.SparseSign(r, n) and numpy.linalg.lstsq(S @ A, S @ b)",
-    "CountSketch dpp_sample sample_dpp": "cr.SJLT(r, d) or cr.volume_sample(X, k)",
+    "CountSketch": "cr.SparseSign(r, d, s=1), or cr.SJLT(r, d) with balanced rows",
+    "dpp_sample sample_dpp": "cr.volume_sample(X, k)",
 }
 OF_ALGEBRA = {
     "pseudoscalar pseudoScalar pss ps i": "alg.I",

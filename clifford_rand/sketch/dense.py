@@ -69,9 +69,6 @@ class SRHT(Sketch):
     Tropp bounds the squared rows of HDU by M/d', and Lemma 3.4 is the Chernoff bound for sampling without replacement.
     r = d' is exact.
 
-    *Propositions* of `sketched_cross`: both hold; the rows are exchangeable because R is in random order. Sorted, they
-    would not be.
-
     References
     ----------
     Tropp, "Improved analysis of the subsampled randomized Hadamard transform", Adv. Adapt. Data Anal. 3, 2011.
@@ -237,8 +234,6 @@ class GaussianSketch(Sketch):
     *Dimension.* (1-ε)|x| ≤ |S x| ≤ (1+ε)|x| on a subspace of dimension k, but with probability δ, for
     √r ≥ (√k + √(2 log(2/δ)))/ε: the singular values of S U lie within 1 ± (√(k/r) + t) but with probability
     2 exp(-r t²/2).
-
-    *Propositions* of `sketched_cross`: both hold, the rows being independent and alike.
 
     References
     ----------

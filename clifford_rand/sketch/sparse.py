@@ -182,9 +182,6 @@ class SJLT(SignColumns):
     constants); in practice r = 2k to 4k with s = 8 (Martinsson and Tropp 2020, Section 9.2). With s = 1 two large
     columns of the same row cannot be told apart: for a subspace with k large coordinates use s = 8.
 
-    *Propositions* of the source: the first (orthogonality to the sampled rows) holds for every linear map, the second
-    needs exchangeable rows, and this sketch has them.
-
     References
     ----------
     Kane and Nelson, "Sparser Johnson-Lindenstrauss Transforms", J. ACM 61(1), 2014; used with s = 1 in Section 3.3 of
@@ -259,8 +256,6 @@ class SparseSign(SignColumns):
     Products as for `SJLT`, O(s) operations an input entry; a SciPy sparse factor gives a sparse result.
 
     *Dimension.* As for `SJLT`. With s = 1 it is known as CountSketch.
-
-    *Propositions* of `sketched_cross`: both hold, the rows being exchangeable.
 
     References
     ----------
