@@ -19,15 +19,17 @@ from .crossproduct.subsets import cross_walk as cross_walk
 from .errors import ArgumentError as ArgumentError
 from .errors import MissingCompilerWarning as MissingCompilerWarning
 from .errors import MissingDependencyError as MissingDependencyError
-from .exterior import inner as inner
-from .exterior import star as star
-from .exterior import wedge as wedge
+from .functions.exterior import inner as inner
+from .functions.exterior import star as star
+from .functions.exterior import wedge as wedge
 from .fusion.function import FusionWarning as FusionWarning
 from .fusion.function import fused as fused
 from .geometry.interpolation import RotorSpline as RotorSpline
 from .geometry.interpolation import slerp as slerp
-from .geometry.rotation_matrix import rotor_from_matrix as rotor_from_matrix
+from .geometry.matrices import rotor_from_matrix as rotor_from_matrix
 from .geometry.rotors import rotor_between as rotor_between
+from .haar import haar_blade as haar_blade
+from .haar import random_rotation as random_rotation
 from .multivector.batch import concatenate as concatenate
 from .multivector.batch import stack as stack
 from .multivector.multivector import Multivector as Multivector
@@ -39,9 +41,6 @@ from .presets.registration import rotor_from_points as rotor_from_points
 from .print_options import get_printoptions as get_printoptions
 from .print_options import printoptions as printoptions
 from .print_options import set_printoptions as set_printoptions
-from .sampling.haar import haar_blade as haar_blade
-from .sampling.haar import random_rotation as random_rotation
-from .sampling.volume import volume_sample as volume_sample
 from .sketch.base import sketch_rows as sketch_rows
 from .sketch.dense import SRHT as SRHT
 from .sketch.dense import GaussianSketch as GaussianSketch
@@ -56,5 +55,6 @@ from .sketch.products import sketched_star as sketched_star
 from .sketch.products import sketched_wedge as sketched_wedge
 from .sketch.sparse import SJLT as SJLT
 from .sketch.sparse import SparseSign as SparseSign
+from .volume_sampling import volume_sample as volume_sample
 
 __version__: str

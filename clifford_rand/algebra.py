@@ -20,9 +20,9 @@ from clifford_rand.multivector.parse import Blades, parse_expression
 from clifford_rand.space import CONFORMAL, MOST_NAMES, Space, conformal_vector, has_null_basis
 
 if TYPE_CHECKING:
-    from clifford_rand.geometry import linear_maps, projections, spinors
+    from clifford_rand.geometry import linear_maps, matrices, projections
 else:  # each module is loaded when one of its methods is first used
-    linear_maps, projections, spinors = methods_of("clifford_rand.geometry", "linear_maps projections spinors")
+    linear_maps, matrices, projections = methods_of("clifford_rand.geometry", "linear_maps matrices projections")
 
 
 class Algebra(Space):
@@ -346,4 +346,4 @@ class Algebra(Space):
     convert = linear_maps.convert
     from_left_matrix = linear_maps.from_left_matrix
     from_right_matrix = linear_maps.from_right_matrix
-    from_spinor_matrix = spinors.from_spinor_matrix
+    from_spinor_matrix = matrices.from_spinor_matrix

@@ -1,14 +1,16 @@
-"""Print options of multivectors: precision, rounding noise, terms of a line."""
+"""Print options of multivectors, and numbers, vectors and texts in HTML tables by them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_bool, check_integer
+from clifford_rand._typing import Array
 
 _ALL_DIGITS = 17  # of float64
 _NOISE = 100  # eps: the round-off that a few hundred operations leave, relative to the largest coefficient
@@ -157,3 +159,37 @@ def without_noise(array: NDArray[Any]) -> NDArray[Any]:
     noise = min(_NOISE * eps * largest, eps**0.5)
     cleaned = np.where(size <= noise, 0, np.where(np.abs(size - 1) <= noise, np.copysign(1, parts), parts))
     return cleaned.astype(parts.dtype, copy=False).view(array.dtype)
+
+
+ROWS, COLUMNS = 5, 8  # of a matrix, that a table shows
+
+
+def html_table(rows: Iterable[Sequence[str]], headings: Sequence[str] = (), note: str = "") -> str:
+    """Return an HTML table of texts, which are escaped, with a note below it.
+
+    Examples
+    --------
+    >>> html_table([["a<b"]])
+    '<table><tbody><tr><td>a&lt;b</td></tr></tbody></table>'
+    """
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    head = f"<thead>{line(headings, 'th')}</thead>" if headings else ""
+    body = "".join(line(row, "td") for row in rows)
+    return f"<table>{head}<tbody>{body}</tbody></table>" + (f"<p>{escape(note)}</p>" if note else "")
+
+
+def html_of_vectors(corner: Array, shape: tuple[int, ...], headings: Sequence[str], note: str) -> str:
+    """Return the first vectors and components of a matrix of this shape as a table, a heading for each component."""
+    dots = ["…"] * (shape[-1] > len(headings))
+    rows = [[*(rounded(float(value)) for value in vector), *dots] for vector in corner]
+    if shape[-2] > len(rows):
+        rows.append(["…"] * (len(headings) + len(dots)))
+    return html_table(rows, [*headings, *dots], note)
+
+
+def text_html(text: str) -> str:
+    """Return a text as HTML, escaped, its lines as they are."""
+    return f'<pre style="white-space: pre-wrap">{escape(text)}</pre>'

@@ -11,7 +11,7 @@ from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.basis.arrays import constant_of_a_trace
 from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_grades
 from clifford_rand.basis.metric import Metric, metric_of_gram, metric_of_signature
-from clifford_rand.basis.names import Names, custom_names, default_names
+from clifford_rand.basis.rules import Names, custom_names, default_names
 
 CONFORMAL = ("eo", "einf")  # the origin n_o and infinity n_∞ of a conformal algebra
 MOST_NAMES = 4096  # blades whose places, or multivectors, an algebra remembers

@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from clifford_rand._html import html_table, text_html
 from clifford_rand.errors import printable
+from clifford_rand.print_options import html_table, text_html
 from clifford_rand_nn._words import shortened
 
 Kind = TypeVar("Kind", bound=type)

@@ -7,8 +7,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from clifford_rand._checks import as_array, as_real, check_array, check_length, check_positive, describe, fail
-from clifford_rand._html import html_table
 from clifford_rand._typing import Array, ArrayLike, NDArray
+from clifford_rand.print_options import html_table
 from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.loss import Loss

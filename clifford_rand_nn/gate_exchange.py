@@ -16,7 +16,7 @@ from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
 from clifford_rand_nn.solvers.base import Result, Status, explain
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateSolver
-from clifford_rand_nn.solvers.interrupts import BestIterate, raise_held
+from clifford_rand_nn.solvers.stopping import BestIterate, raise_held
 
 _SOLVER_TOL = 1e-5  # relative gap of a round; rounds worth having lower the objective by much more
 _PER_ROUND = 0.5  # of the gates: added in a round; on text embeddings smaller shares were no better for the time

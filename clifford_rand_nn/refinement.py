@@ -11,7 +11,7 @@ from clifford_rand_nn._records import show_options
 from clifford_rand_nn.gate_exchange import GateExchange, Refinement, RefinementSettings
 from clifford_rand_nn.gates.enumeration import chosen_patterns, deadline
 from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.solvers.interrupts import handed_over
+from clifford_rand_nn.solvers.stopping import handed_over
 
 
 @handed_over

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from clifford_rand._checks import as_real, describe, fail
-from clifford_rand._html import COLUMNS, ROWS, html_of_vectors
 from clifford_rand._suggestions import OF_BLADE, suggestion
 from clifford_rand._threads import stacked
 from clifford_rand._typing import Array
@@ -16,6 +15,7 @@ from clifford_rand.blades.relations import Relations
 from clifford_rand.blades.rows import LN2, relative
 from clifford_rand.blades.subspace import batch_pivots
 from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.print_options import COLUMNS, ROWS, html_of_vectors
 
 
 class Blade(Relations):

@@ -6,12 +6,12 @@ from typing import Any, Self
 import numpy as np
 
 from clifford_rand._checks import check_choice, check_tolerance, describe, fail
-from clifford_rand._html import COLUMNS, ROWS, html_of_vectors
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.blades.blade import Blade
 from clifford_rand.blades.blocks import Combined, FactoredRows, Rows, Sparse, Stacked, rows_of, written
 from clifford_rand.blades.rows import log_det_triangular, relative
 from clifford_rand.blades.subspace import DISTANCES
+from clifford_rand.print_options import COLUMNS, ROWS, html_of_vectors
 
 
 class LargeBlade:

@@ -21,7 +21,7 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.arrays import as_tensor, is_tensor
 from clifford_rand.basis.coefficients import INT, as_coefficients, is_scalar, read_only
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
-from clifford_rand.basis.names import MOST_LISTED
+from clifford_rand.basis.rules import MOST_LISTED
 
 # methods of `Multivector` and `Algebra` for this package, without checks
 INTERNAL = frozenset(

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._checks import fail
-from clifford_rand._html import text_html
 from clifford_rand._typing import MV
 from clifford_rand.basis.rules import bits_of
-from clifford_rand.print_options import current_options, rounded, without_noise
+from clifford_rand.print_options import current_options, rounded, text_html, without_noise
 
 _SPECIFICATION = re.compile(
     r"(?:(?P<fill>.)?(?P<align>[<>=^]))?(?P<sign>[-+ ]?)(?P<form>z?#?)(?P<zero>0?)(?P<width>\d*)(?P<rest>\D.*)?",

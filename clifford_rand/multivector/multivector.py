@@ -11,21 +11,21 @@ if TYPE_CHECKING:
         circular,
         compiled,
         exponential,
+        exterior,
         inverse,
         inverse_circular,
         logarithm,
         norms,
-        outer,
     )
-    from clifford_rand.geometry import factors, linear_maps, projections, spinors, subspaces, versors
+    from clifford_rand.geometry import factors, linear_maps, matrices, projections, subspaces, versors
     from clifford_rand.multivector import numpy_functions
 else:  # each module is loaded when one of its methods is first used
-    circular, compiled, exponential, inverse, inverse_circular, logarithm, norms, outer, split = methods_of(
+    circular, compiled, exponential, exterior, inverse, inverse_circular, logarithm, norms, split = methods_of(
         "clifford_rand.functions",
-        "circular compiled exponential inverse inverse_circular logarithm norms outer bivector_split",
+        "circular compiled exponential exterior inverse inverse_circular logarithm norms bivector_split",
     )
-    factors, linear_maps, projections, spinors, subspaces, versors = methods_of(
-        "clifford_rand.geometry", "factors linear_maps projections spinors subspaces versors"
+    factors, linear_maps, matrices, projections, subspaces, versors = methods_of(
+        "clifford_rand.geometry", "factors linear_maps matrices projections subspaces versors"
     )
     (numpy_functions,) = methods_of("clifford_rand.multivector", "numpy_functions")
 
@@ -194,10 +194,10 @@ class Multivector(StoredComponents):
     arcsinh = inverse_circular.arcsinh
     arccosh = inverse_circular.arccosh
     arctanh = inverse_circular.arctanh
-    outerexp = outer.outerexp
-    outersin = outer.outersin
-    outercos = outer.outercos
-    outertan = outer.outertan
+    outerexp = exterior.outerexp
+    outersin = exterior.outersin
+    outercos = exterior.outercos
+    outertan = exterior.outertan
     bivector_split = split.split
 
     # ---- versors and blades at work
@@ -219,7 +219,7 @@ class Multivector(StoredComponents):
     outermorphism = linear_maps.outermorphism
     left_matrix = linear_maps.left_matrix
     right_matrix = linear_maps.right_matrix
-    spinor_matrix = spinors.spinor_matrix
+    spinor_matrix = matrices.spinor_matrix
 
     # ---- symbolic coefficients
 

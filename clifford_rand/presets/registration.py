@@ -16,7 +16,7 @@ from clifford_rand._checks import (
 )
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
-from clifford_rand.geometry.rotation_matrix import Moments, moments, nearest_rotation, rotor_of
+from clifford_rand.geometry.matrices import Moments, moments, nearest_rotation, rotor_of
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets import cga, pga
 from clifford_rand.presets.cga.measures import model_of

@@ -18,7 +18,7 @@ from clifford_rand_nn.displays import save_figure, spiral_figure
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier
 from clifford_rand_nn.gates.sampling import sample_gates
-from clifford_rand_nn.solvers.interrupts import raise_if_interrupted
+from clifford_rand_nn.solvers.stopping import raise_if_interrupted
 
 PAPER_BETA = 1e-3  # in the paper's scale, a sum of squares: beta_p / (2n) in ours
 

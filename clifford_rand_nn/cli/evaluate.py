@@ -19,7 +19,7 @@ from clifford_rand_nn.reporting.baselines import fit_weighted, simplest
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.reporting.figures import score_table
 from clifford_rand_nn.scores import confusion, score_classes, score_numbers
-from clifford_rand_nn.streaming.evaluate import Evaluation, evaluate_shards
+from clifford_rand_nn.shard_scores import Evaluation, evaluate_shards
 
 _MOST_CLASSES = 30  # of a confusion matrix that is printed
 _NAMED = 5  # labels in a sentence

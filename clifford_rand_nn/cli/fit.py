@@ -32,10 +32,10 @@ from clifford_rand_nn.reporting.collect import collect_facts
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.reporting.page import check_libraries, write_report
 from clifford_rand_nn.reporting.selection import describe_model, proof_dict, solver_text
+from clifford_rand_nn.shard_scores import evaluate_shards
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import Status, explain
-from clifford_rand_nn.streaming.evaluate import evaluate_shards
 from clifford_rand_nn.tables import TableEncoder, choose_task
 
 _MANY_COLUMNS = 10**7  # a core prices some 10^6 columns of 100 rows a second, and a fit prices them tens of times

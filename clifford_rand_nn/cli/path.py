@@ -18,12 +18,12 @@ from clifford_rand_nn.datafits.registry import encode_labels
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
 from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
 from clifford_rand_nn.gates.sampling import sample_gates
-from clifford_rand_nn.paths.path import RegularizationPath, gated_path
-from clifford_rand_nn.paths.relu import lasso_path, relu_path
+from clifford_rand_nn.regularization_path import RegularizationPath, gated_path
+from clifford_rand_nn.relu_paths import lasso_path, relu_path
 from clifford_rand_nn.reporting.baselines import make_folds
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.solvers.base import Status
-from clifford_rand_nn.solvers.interrupts import raise_if_interrupted
+from clifford_rand_nn.solvers.stopping import raise_if_interrupted
 from clifford_rand_nn.tables import choose_task
 from clifford_rand_nn.tables.writers import written_columns
 

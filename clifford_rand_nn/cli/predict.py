@@ -17,7 +17,7 @@ from clifford_rand_nn.cli.options import PredictionOutput, ShardPrediction, Tabl
 from clifford_rand_nn.cli.shards import model_shards
 from clifford_rand_nn.cli.tables import LoadedModel, named_errors, predictions, read_model
 from clifford_rand_nn.model_file import load_model
-from clifford_rand_nn.streaming.predict import FILE_KINDS, METHODS, predict_shards
+from clifford_rand_nn.shard_predictions import FILE_KINDS, METHODS, predict_shards
 from clifford_rand_nn.tables import Notes, existing_table, listed, numeric_features, read_blocks, read_table
 from clifford_rand_nn.tables.writers import ENDINGS, written_columns
 

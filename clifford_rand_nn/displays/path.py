@@ -15,9 +15,9 @@ from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.folds import group_numbers
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.estimators.network.unique_rows import Data, UniqueRows
-from clifford_rand_nn.kernel_network.landmarks.span import spread_rows
+from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
-from clifford_rand_nn.paths.path import RegularizationPath
+from clifford_rand_nn.regularization_path import RegularizationPath
 from clifford_rand_nn.rescaling import Units
 
 _MOST = 1000  # rows that leave-one-out is done again on: a decomposition of so many takes a fraction of a second

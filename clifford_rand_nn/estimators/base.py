@@ -32,12 +32,12 @@ from clifford_rand_nn.gates.enumeration import deadline
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
-from clifford_rand_nn.paths.relu import FIRST_SHARE
 from clifford_rand_nn.problems.coordinates import CsrRows
 from clifford_rand_nn.problems.duality import DualBound, relative_gap
 from clifford_rand_nn.problems.gated import Coefficients
+from clifford_rand_nn.relu_paths import FIRST_SHARE
 from clifford_rand_nn.solvers.base import Limits, Result, Status, check_limits
-from clifford_rand_nn.solvers.interrupts import Interrupts, unless_interrupted
+from clifford_rand_nn.solvers.stopping import Interrupts, unless_interrupted
 from clifford_rand_nn.sparse_rows import Bias, bias_feature, check_bias, is_wide_sparse, with_feature
 
 _ROUNDED = 10.0  # times the gap that was asked for, beyond which a network's own is reported

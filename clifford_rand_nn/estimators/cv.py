@@ -26,9 +26,9 @@ from clifford_rand_nn.estimators.rows import refused_by_scikit_learn
 from clifford_rand_nn.estimators.task import WarmStart
 from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.export.program import Program
-from clifford_rand_nn.paths.path import beta_grid
+from clifford_rand_nn.regularization_path import beta_grid
 from clifford_rand_nn.solvers.base import SOONEST, Limits, Status
-from clifford_rand_nn.solvers.interrupts import Interrupts
+from clifford_rand_nn.solvers.stopping import Interrupts
 
 
 def _has(method: str) -> Any:

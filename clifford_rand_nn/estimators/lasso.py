@@ -19,10 +19,10 @@ from clifford_rand_nn.gates.hyperplanes import fitted_gates, fitted_neurons
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
-from clifford_rand_nn.paths.relu import beta_max_over
 from clifford_rand_nn.pricing.base import BlockPricer, Pricer
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
+from clifford_rand_nn.relu_paths import beta_max_over
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.solvers.base import SOONEST, Limits, Result, check_memory
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint

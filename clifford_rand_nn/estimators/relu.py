@@ -35,12 +35,12 @@ from clifford_rand_nn.gates.hyperplanes import (
 )
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import WeightedNeurons
-from clifford_rand_nn.paths.relu import beta_max_over
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import SWEEP_D, Family, gate_scope
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import RELU_PENALTIES, ConvexReLUProblem
 from clifford_rand_nn.pruning import pruned
+from clifford_rand_nn.relu_paths import beta_max_over
 from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint

@@ -23,8 +23,8 @@ from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.dispatch import AutoSolver
-from clifford_rand_nn.solvers.interrupts import unless_interrupted
 from clifford_rand_nn.solvers.lasso.working_set import solved_master
+from clifford_rand_nn.solvers.stopping import unless_interrupted
 from clifford_rand_nn.sparse_rows import with_feature
 
 _DEARER, _CLOSER = 4.0, 2.0  # on pima and iris the best beta was 1/8 and 1/2 to 1 of that of the gated network

@@ -36,13 +36,13 @@ from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.row_sums import Block, Engine, Targets
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.shards.engines.local import as_engine
-from clifford_rand_nn.shards.gated.fit import State, Trained, moved, needed, on_all_columns, state_of, train_gated
-from clifford_rand_nn.shards.gated.passes import Patterns
-from clifford_rand_nn.shards.gated.problem import ShardedProblem
+from clifford_rand_nn.shards.gated_fit import State, Trained, moved, needed, on_all_columns, state_of, train_gated
+from clifford_rand_nn.shards.gated_passes import Patterns
+from clifford_rand_nn.shards.gated_problem import ShardedProblem
 from clifford_rand_nn.shards.scan import Facts, scan
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import SOONEST, Limits, Result
-from clifford_rand_nn.solvers.interrupts import Interrupts, unless_interrupted
+from clifford_rand_nn.solvers.stopping import Interrupts, unless_interrupted
 from clifford_rand_nn.sparse_rows import with_feature
 
 _SAMPLE = 16_384  # rows that decide how long steps are, and where they start

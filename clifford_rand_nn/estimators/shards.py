@@ -21,12 +21,12 @@ from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.row_sums import Engine, Targets
 from clifford_rand_nn.shards.checkpoint import Checkpoint, CheckpointStore
 from clifford_rand_nn.shards.engines.local import as_engine
-from clifford_rand_nn.shards.gated.fit import State, Trained, moved
+from clifford_rand_nn.shards.gated_fit import State, Trained, moved
 from clifford_rand_nn.shards.plan import Plan, plan_fit
 from clifford_rand_nn.shards.scan import Facts
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import Status
-from clifford_rand_nn.solvers.interrupts import holding
+from clifford_rand_nn.solvers.stopping import holding
 
 
 class ShardPlanning:

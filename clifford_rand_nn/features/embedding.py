@@ -11,7 +11,7 @@ from clifford_rand._checks import as_real, check_integer, describe, fail
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand_nn._progress import count, phase, reporting
 from clifford_rand_nn.features.cache import FeatureCache, content_hash
-from clifford_rand_nn.solvers.interrupts import Interrupts
+from clifford_rand_nn.solvers.stopping import Interrupts
 
 
 class Encoder(Protocol):

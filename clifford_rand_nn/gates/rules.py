@@ -9,8 +9,8 @@ from scipy.spatial.distance import cdist
 from clifford_rand._checks import as_real, describe, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.crossproduct.exact import cross_log, cross_simplex
-from clifford_rand.sampling.volume import volume_sample
 from clifford_rand.sketch.leverage import leverage_scores
+from clifford_rand.volume_sampling import volume_sample
 from clifford_rand_nn.gates.chamber import Samples
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.sparse_rows import centered_rows, mean_square, row_lengths, with_constant

@@ -16,9 +16,9 @@ from clifford_rand_nn.kernel_network.arccos import SAME, arc_of_rows
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
 from clifford_rand_nn.problems.duality import DualBound, relative_gap
 from clifford_rand_nn.solvers.base import Limits, Result, check_memory
-from clifford_rand_nn.solvers.convergence import Watch
 from clifford_rand_nn.solvers.kernel.gram import SummedKernel
 from clifford_rand_nn.solvers.kernel.newton import NewtonStep, State
+from clifford_rand_nn.solvers.stopping import Watch
 
 _ADVICE = "try a larger tol"
 

@@ -19,7 +19,7 @@ from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, KernelMat
 from clifford_rand_nn.kernel_network.metric_frame import spread
 from clifford_rand_nn.kernel_network.metric_selection import Fold
 from clifford_rand_nn.solvers.base import SOONEST, HistoryRow, Limits, Status
-from clifford_rand_nn.solvers.interrupts import unless_interrupted
+from clifford_rand_nn.solvers.stopping import unless_interrupted
 
 _PATH_OWNER = "LogisticPath"
 _NEAR = 1e-3  # a gap from which one step moves predictions so little that its curvatures are those of the optimum

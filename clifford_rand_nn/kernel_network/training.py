@@ -12,7 +12,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn._progress import phase, step_callback
 from clifford_rand_nn.kernel_network.candidates import Candidate, Compared, Problem, choose, compare, level
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.landmarks.span import spread_rows
+from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.large_n.rows import LIMITS, ManyRowsSolution, solve_many
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.kernel_network.leave_one_out import Judged, LeaveOneOut, judge, null_value

@@ -18,7 +18,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.explanation.importance import error_measure, permutation_losses, prediction_error
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.scores import LEAST_PROBABILITY
-from clifford_rand_nn.solvers.interrupts import raise_if_interrupted
+from clifford_rand_nn.solvers.stopping import raise_if_interrupted
 from clifford_rand_nn.sparse_rows import merged_rows
 
 FOLDS = 10

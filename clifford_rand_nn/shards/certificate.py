@@ -9,16 +9,16 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Statement
 from clifford_rand_nn.claims import GatedClaim, KernelClaim
-from clifford_rand_nn.kernel_network.landmarks.judge import SpanProblem, judge
-from clifford_rand_nn.kernel_network.landmarks.span import LandmarkRows, LandmarkSpan
+from clifford_rand_nn.kernel_network.landmark_judge import SpanProblem, judge
+from clifford_rand_nn.kernel_network.landmark_span import LandmarkRows, LandmarkSpan
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.problems.duality import EQUALITY_TOL, imbalance, rounding, stated_gap
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.row_sums import Engine, Targets
 from clifford_rand_nn.shards.engines.local import as_engine
-from clifford_rand_nn.shards.gated.passes import Balance, Judge, Judged, Network, Verify
-from clifford_rand_nn.shards.gated.problem import balanced
+from clifford_rand_nn.shards.gated_passes import Balance, Judge, Judged, Network, Verify
+from clifford_rand_nn.shards.gated_problem import balanced
 from clifford_rand_nn.shards.source import Shards
 
 

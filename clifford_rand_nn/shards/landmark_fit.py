@@ -20,8 +20,8 @@ from clifford_rand._typing import Array
 from clifford_rand_nn._progress import phase
 from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, level
-from clifford_rand_nn.kernel_network.landmarks.judge import SpanProblem
-from clifford_rand_nn.kernel_network.landmarks.newton import (
+from clifford_rand_nn.kernel_network.landmark_judge import SpanProblem
+from clifford_rand_nn.kernel_network.landmark_newton import (
     RADII,
     SINGLE,
     NewtonSteps,
@@ -31,7 +31,7 @@ from clifford_rand_nn.kernel_network.landmarks.newton import (
     State,
     WorkingSum,
 )
-from clifford_rand_nn.kernel_network.landmarks.span import (
+from clifford_rand_nn.kernel_network.landmark_span import (
     LOGISTIC_PASSES,
     SQUARED_PASSES,
     LandmarkRows,

@@ -12,9 +12,8 @@ from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.base import Limits, Result, Status
-from clifford_rand_nn.solvers.convergence import Watch
-from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.relu_program import ReLUProgram
+from clifford_rand_nn.solvers.stopping import Watch, handed_over
 
 _RELAX = 1.7  # over-relaxation; 1.5 to 1.8 are usual (Boyd et al. 2011, section 3.4.3)
 _START = (0.01, 0.1, 1.0)  # penalties of norms, cones and predictions, which the residuals then balance

@@ -12,10 +12,9 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.complementarity import AbsoluteValues, SecondOrderCones, longest_step
-from clifford_rand_nn.solvers.convergence import Watch
-from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.predictor_corrector import LossTerm, predictor_corrector
 from clifford_rand_nn.solvers.relu_program import ReLUProgram, UnitBlocks
+from clifford_rand_nn.solvers.stopping import Watch, handed_over
 
 # Norms and slacks start at ten times the scale of the targets: 36 iterations to a gap of 1e-4 on the spiral with 200
 # gates, against 41 from 1 and 53 from 0.1.

@@ -17,8 +17,7 @@ from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReL
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.base import Limits, Result, Status
-from clifford_rand_nn.solvers.convergence import Watch
-from clifford_rand_nn.solvers.interrupts import handed_over
+from clifford_rand_nn.solvers.stopping import Watch, handed_over
 
 Problem = GatedReLUProblem | GatedRidgeProblem | ConvexReLUProblem | LassoProblem
 

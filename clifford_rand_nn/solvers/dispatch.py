@@ -15,9 +15,9 @@ from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.newton import GramNewton
-from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
+from clifford_rand_nn.solvers.stopping import handed_over
 from clifford_rand_nn.sparse_rows import row_squares
 
 GatedTask = GatedReLUProblem | GatedRidgeProblem

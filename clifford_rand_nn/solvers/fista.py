@@ -15,8 +15,7 @@ from clifford_rand_nn.problems.duality import dual_bound
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, Point
 from clifford_rand_nn.problems.penalties import GateMetric, GroupL2, Ridge
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status
-from clifford_rand_nn.solvers.convergence import Watch
-from clifford_rand_nn.solvers.interrupts import handed_over
+from clifford_rand_nn.solvers.stopping import Watch, handed_over
 
 # The step grows by this factor in every iteration until the majorization test stops it. On embeddings of n = 2000,
 # d = 384, P = 50 it took 830 instead of 1210 iterations to a gap of 1e-6; 0.95 and 0.90 took 850.

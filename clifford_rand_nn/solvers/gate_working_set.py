@@ -12,9 +12,8 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result, Status
-from clifford_rand_nn.solvers.convergence import Watch
 from clifford_rand_nn.solvers.fista import Fista
-from clifford_rand_nn.solvers.interrupts import handed_over
+from clifford_rand_nn.solvers.stopping import Watch, handed_over
 
 _SHARE = 0.1  # of the gap so far: the tolerance of the next restricted problem
 _LAST = 0.5  # of tol: the tolerance of the last ones, which leaves room for gates that rounding puts above the bound

@@ -26,7 +26,7 @@ from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.row_sums import RowSum, Targets, pairwise
 from clifford_rand_nn.shards.engines.dask import DaskEngine
 from clifford_rand_nn.shards.engines.local import LocalEngine
-from clifford_rand_nn.shards.gated.passes import Judge, Network, Patterns
+from clifford_rand_nn.shards.gated_passes import Judge, Network, Patterns
 from clifford_rand_nn.shards.source import Shards
 
 _PASSES = 5

@@ -74,7 +74,7 @@ def _work():
 
 
 def _solvers(rng, each, short, place):
-    from clifford_rand_nn.solvers.convergence import Watch
+    from clifford_rand_nn.solvers.stopping import Watch
 
     held = early = 0
     for name, work in _work().items():

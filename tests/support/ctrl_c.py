@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import clifford_rand_nn
-from clifford_rand_nn.solvers.convergence import Watch
-from clifford_rand_nn.solvers.interrupts import Interrupts
+from clifford_rand_nn.solvers.stopping import Interrupts, Watch
 
 _HERE = str(Path(clifford_rand_nn.__file__).parent)
 

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import dense_order
-from clifford_rand.basis.names import parity
-from clifford_rand.basis.rules import bits_of
+from clifford_rand.basis.rules import bits_of, parity
 
 
 def _powerset(items: Iterable[Any]) -> Iterator[tuple[Any, ...]]:

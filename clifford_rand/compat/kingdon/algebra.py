@@ -10,7 +10,7 @@ import clifford_rand.algebra as own
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.basis.names import parity
+from clifford_rand.basis.rules import parity
 from clifford_rand.compat.kingdon.coefficients import BLADE, resolved
 from clifford_rand.compat.kingdon.multivector import MultiVector, of
 from clifford_rand.fusion.function import fused

@@ -11,7 +11,7 @@ from clifford_rand._checks import as_real, describe, fail, one_batch
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades, keys_of_masks
-from clifford_rand.geometry.rotation_matrix import rotation_of, rotor_of
+from clifford_rand.geometry.matrices import rotation_of, rotor_of
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.pga.flats import dimension_of
 from clifford_rand.presets.pga.motors import parts_of_motor, unit_motor

@@ -22,9 +22,9 @@ from clifford_rand_nn.estimators.shards import (
     stored_targets,
 )
 from clifford_rand_nn.kernel_network.calibration import fit_calibration
-from clifford_rand_nn.kernel_network.intervals import fit_intervals
-from clifford_rand_nn.kernel_network.landmarks.span import MAX_LANDMARKS
+from clifford_rand_nn.kernel_network.landmark_span import MAX_LANDMARKS
 from clifford_rand_nn.kernel_network.metric_selection import wrong_class
+from clifford_rand_nn.kernel_network.network import fit_intervals
 from clifford_rand_nn.kernel_network.training import Choices
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.row_sums import Targets
@@ -36,7 +36,7 @@ from clifford_rand_nn.shards.landmark_sample import HELD
 from clifford_rand_nn.shards.scan import scan
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import SOONEST, Status
-from clifford_rand_nn.solvers.interrupts import Interrupts
+from clifford_rand_nn.solvers.stopping import Interrupts
 
 _FREE = ("max_time", "verbose")  # may differ when a fit goes on
 _OLD = ("feature_names_in_", "loo_predictions_", "loo_probabilities_", "left_out_")  # of a fit in memory before

@@ -15,7 +15,7 @@ from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.estimators.held_out import FOLDS, folds, n_folds
 from clifford_rand_nn.estimators.network.group_lasso_path import MOST_ACTIVE, GroupLassoPath
 from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, choose
-from clifford_rand_nn.kernel_network.landmarks.span import spread_rows
+from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.kernel_network.training import COMPARED
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
@@ -23,8 +23,8 @@ from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import HistoryRow, Result, Status
-from clifford_rand_nn.solvers.interrupts import settled
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.stopping import settled
 from clifford_rand_nn.sparse_rows import with_feature
 
 _SCALINGS = ("column", "common")  # those that are a part of the first layer

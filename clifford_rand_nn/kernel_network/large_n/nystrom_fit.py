@@ -12,9 +12,9 @@ from scipy.linalg.blas import strsm
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.landmarks.judge import SpanProblem
-from clifford_rand_nn.kernel_network.landmarks.newton import RADII, SINGLE, NewtonSteps, Normal, NormalSum, State
-from clifford_rand_nn.kernel_network.landmarks.span import LandmarkRows, LandmarkSpan, independent
+from clifford_rand_nn.kernel_network.landmark_judge import SpanProblem
+from clifford_rand_nn.kernel_network.landmark_newton import RADII, SINGLE, NewtonSteps, Normal, NormalSum, State
+from clifford_rand_nn.kernel_network.landmark_span import LandmarkRows, LandmarkSpan, independent
 from clifford_rand_nn.kernel_network.large_n.cholesky_fit import compare, factor_rows
 from clifford_rand_nn.kernel_network.large_n.problem import Found, ManyRows, solve_certified
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles

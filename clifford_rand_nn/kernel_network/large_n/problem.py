@@ -15,7 +15,7 @@ from clifford_rand_nn.kernel_network.leave_one_out import Judged, KernelFit, Lea
 from clifford_rand_nn.problems.duality import DualBound, gap_share
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.conjugate_gradient import CGIterate, Operator, conjugate_gradient
-from clifford_rand_nn.solvers.convergence import Watch
+from clifford_rand_nn.solvers.stopping import Watch
 
 _SLOWER = 2.5  # a product in double precision takes so many times one in single, before one was timed
 _INSIDE = 0.6  # of the tolerance, by the residuals in single precision, before a point is judged in double

@@ -18,7 +18,7 @@ from clifford_rand._checks import (
 )
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.landmarks.span import Workload, spread_rows
+from clifford_rand_nn.kernel_network.landmark_span import Workload, spread_rows
 from clifford_rand_nn.kernel_network.large_n.cholesky_fit import by_factor, factor_bytes
 from clifford_rand_nn.kernel_network.large_n.nystrom_fit import by_gradients, by_landmarks
 from clifford_rand_nn.kernel_network.large_n.problem import Found, ManyRows

@@ -12,7 +12,6 @@ from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.conjugate_gradient import conjugate_gradient
-from clifford_rand_nn.solvers.convergence import Watch
 from clifford_rand_nn.solvers.gate_weights import GramWeights, Sizes, predicted
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.smooth import QuadraticSum, RowSum, dual_without_rows, lower_bound, penalty_value
@@ -24,7 +23,7 @@ from clifford_rand_nn.solvers.gram.system import (
     equal_weight,
     penalty_product,
 )
-from clifford_rand_nn.solvers.interrupts import handed_over
+from clifford_rand_nn.solvers.stopping import Watch, handed_over
 
 _KEPT = 2.0**30  # bytes of columns and of classes that are kept, where no limit of memory is given
 _SMALL = 700  # columns up to which a factorization takes some milliseconds, in one thread rather than in two that wait

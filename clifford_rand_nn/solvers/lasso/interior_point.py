@@ -13,11 +13,10 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
-from clifford_rand_nn.solvers.convergence import Watch
-from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.lasso.central_path import CentralPath
 from clifford_rand_nn.solvers.lasso.vertex_solution import make_basic
 from clifford_rand_nn.solvers.predictor_corrector import DualTerms
+from clifford_rand_nn.solvers.stopping import Watch, handed_over
 
 _LARGEST = 8000  # order of the normal matrix: 512 MB, and some 10 s a step
 # Products up to which the idle threads of NumPy's and SciPy's BLAS, which are two libraries, take more from each other

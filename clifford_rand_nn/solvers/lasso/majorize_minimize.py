@@ -15,9 +15,8 @@ from clifford_rand_nn.datafits.loss import Squared
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.conjugate_gradient import CGIterate, conjugate_gradient
-from clifford_rand_nn.solvers.convergence import Watch
-from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
+from clifford_rand_nn.solvers.stopping import Watch, handed_over
 
 _SHARE = 0.1  # of the gap so far: what a model is solved to
 _LEAST = 1e-12  # relative gap of a model, near rounding

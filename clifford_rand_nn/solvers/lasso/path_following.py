@@ -12,9 +12,9 @@ from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.datafits.registry import normalized
 from clifford_rand_nn.problems.duality import gap_above
 from clifford_rand_nn.solvers.base import Limits, Status
-from clifford_rand_nn.solvers.interrupts import BestIterate, handed_over
 from clifford_rand_nn.solvers.lasso.active_columns import ActiveColumns, CenteredColumns, turn
 from clifford_rand_nn.solvers.lasso.path import SO_FAR, LassoPath, PathPoint
+from clifford_rand_nn.solvers.stopping import BestIterate, handed_over
 
 _EPS = np.finfo(np.float64).eps
 _GAP = 1e-9  # largest relative duality gap of a breakpoint that is accepted

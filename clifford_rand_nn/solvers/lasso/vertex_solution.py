@@ -9,7 +9,7 @@ from scipy.linalg import qr, solve_triangular
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
-from clifford_rand_nn.solvers.convergence import Watch
+from clifford_rand_nn.solvers.stopping import Watch
 
 _RANK = 1e-12  # a column is dependent if its part outside the basis is below this share of the largest contribution
 _TIES = 1e-9  # of the step: among ratios this close the largest pivot is taken (Harris)

@@ -17,7 +17,7 @@ from clifford_rand_nn.cli.console import one_line
 from clifford_rand_nn.cli.fit import _FOR_TABLES
 from clifford_rand_nn.cli.fit_options import ColumnKinds
 from clifford_rand_nn.cli.tables import Reading, _refuse_kinds
-from clifford_rand_nn.solvers.convergence import Watch
+from clifford_rand_nn.solvers.stopping import Watch
 from clifford_rand_nn.tables import TableEncoder
 from support.command_line import run
 

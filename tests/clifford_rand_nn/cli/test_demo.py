@@ -12,9 +12,9 @@ from sklearn.neural_network import MLPClassifier
 
 from clifford_rand_nn import ConvexNetworkClassifier, spiral
 from clifford_rand_nn.cli import console, demo
-from clifford_rand_nn.cli.demo_algebra import show_session
+from clifford_rand_nn.cli.demo import show_session
 from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, SpiralFit, fit_spiral
-from clifford_rand_nn.solvers.convergence import Watch
+from clifford_rand_nn.solvers.stopping import Watch
 from support.csv_tables import read_rows
 
 SMALL = {"n_gates": 30, "rows": 120, "resolution": 40}

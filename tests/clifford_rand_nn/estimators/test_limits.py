@@ -8,7 +8,6 @@ from clifford_rand_nn import gated_path, refine_gates
 from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.base import Limits, Status, check_limits
 from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
-from clifford_rand_nn.solvers.convergence import Watch
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
@@ -19,6 +18,7 @@ from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.path_following import homotopy
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.stopping import Watch
 from support.clock import within
 from support.limited import GATED, GATES, LONG, NESTED, OURS, PATHS, SOLVERS, K, X, Y, is_sound
 

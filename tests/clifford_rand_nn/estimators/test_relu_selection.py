@@ -22,8 +22,8 @@ from clifford_rand_nn.estimators.relu_selection import (
 )
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
-from clifford_rand_nn.solvers.convergence import Watch
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
+from clifford_rand_nn.solvers.stopping import Watch
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 4))

@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model, save_model
 from clifford_rand_nn.datafits.registry import as_loss, encode_labels
-from clifford_rand_nn.kernel_network.landmarks import span
-from clifford_rand_nn.kernel_network.landmarks.judge import LossSum, ResidualSum, SpanProblem, judge
-from clifford_rand_nn.kernel_network.landmarks.newton import NewtonSteps, NormalSum
-from clifford_rand_nn.kernel_network.landmarks.span import LandmarkRows, LandmarkSpan
+from clifford_rand_nn.kernel_network import landmark_span as span
+from clifford_rand_nn.kernel_network.landmark_judge import LossSum, ResidualSum, SpanProblem, judge
+from clifford_rand_nn.kernel_network.landmark_newton import NewtonSteps, NormalSum
+from clifford_rand_nn.kernel_network.landmark_span import LandmarkRows, LandmarkSpan
 from clifford_rand_nn.row_sums import Block, RowSum, Targets
 from clifford_rand_nn.shards import landmark_fit
 from clifford_rand_nn.shards.checkpoint import Checkpoint

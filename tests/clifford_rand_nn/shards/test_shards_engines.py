@@ -17,7 +17,7 @@ from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.row_sums import Need, Part, Targets, pairwise, runs
 from clifford_rand_nn.shards.engines.local import LocalEngine, as_engine
 from clifford_rand_nn.shards.engines.torch import TorchEngine
-from clifford_rand_nn.shards.gated.passes import Balance, Judge, Network, Patterns
+from clifford_rand_nn.shards.gated_passes import Balance, Judge, Network, Patterns
 from clifford_rand_nn.shards.source import Shards
 from support.sums import Blocks, Columns, Deadly, Late, Moments, Positive, Where
 from support.torch_ranks import rank

@@ -15,8 +15,8 @@ from clifford_rand_nn.estimators import sharded
 from clifford_rand_nn.row_sums import Targets
 from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.local import LocalEngine
-from clifford_rand_nn.shards.gated.fit import ShardedFista
-from clifford_rand_nn.shards.gated.passes import Judge, Network, Patterns
+from clifford_rand_nn.shards.gated_fit import ShardedFista
+from clifford_rand_nn.shards.gated_passes import Judge, Network, Patterns
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import Status
 from clifford_rand_nn.solvers.fista import Fista
@@ -237,7 +237,7 @@ def test_a_proof_that_failed_is_tried_again_after_some_steps(monkeypatch):
 
 @pytest.mark.parametrize("penalty", ["group_l2", "ridge"])
 def test_residuals_that_no_intercept_has_balanced_prove_nothing(monkeypatch, penalty):
-    monkeypatch.setattr("clifford_rand_nn.shards.gated.problem._NEWTON_STEPS", 0)
+    monkeypatch.setattr("clifford_rand_nn.shards.gated_problem._NEWTON_STEPS", 0)
     shards = shards_of(*data(GatedReLUClassifier))
     model = GatedReLUClassifier(6, beta=0.01, tol=1e-2, loss="logistic", penalty=penalty, max_iter=6, random_state=1)
     with pytest.warns(UserWarning, match="max_iter"):

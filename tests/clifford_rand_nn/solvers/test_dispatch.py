@@ -12,12 +12,12 @@ from clifford_rand_nn import BetaCV, GatedReLUClassifier, GatedReLURegressor, sp
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.solvers.base import Limits
-from clifford_rand_nn.solvers.convergence import Watch
 from clifford_rand_nn.solvers.dispatch import AutoSolver, estimate_fista, estimate_kernel
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from clifford_rand_nn.solvers.gram.newton import GramNewton
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
+from clifford_rand_nn.solvers.stopping import Watch
 from support.pairwise import pairwise
 from support.problems import LOSSES, make
 

@@ -10,7 +10,7 @@ from clifford_rand.compat.clifford import Cl
 from clifford_rand.errors import ArgumentError
 from fuzz.target import Target
 
-COUNTED = ("clifford_rand.multivector.parse", "clifford_rand.compat.clifford.io", "clifford_rand.basis.names")
+COUNTED = ("clifford_rand.multivector.parse", "clifford_rand.compat.clifford.io", "clifford_rand.basis.rules")
 _SEEDS = (
     "e1 - 2*e12",
     "(1 + 2.5e-3*e1) ^ e23 | e3",

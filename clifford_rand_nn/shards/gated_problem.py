@@ -17,7 +17,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import gap_share
 from clifford_rand_nn.problems.gated import GatedProblem, GatedReLUProblem, Point
 from clifford_rand_nn.row_sums import Engine, Sums, Targets
-from clifford_rand_nn.shards.gated.passes import Balance, Judge, Judged, Network
+from clifford_rand_nn.shards.gated_passes import Balance, Judge, Judged, Network
 
 _NEWTON_STEPS = 12
 BALANCED = 1e-11  # share of the sum of |theta| below which its sum is zero

@@ -15,7 +15,6 @@ from clifford_rand_nn.gates.enumeration import chosen_patterns, deadline
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
-from clifford_rand_nn.paths.path import PathSettings, RegularizationPath, Walk, path_function, walked
 from clifford_rand_nn.pricing.base import BlockPricer, Pricer
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.pricing.family import SWEEP_D, Family
@@ -23,11 +22,12 @@ from clifford_rand_nn.problems.duality import Centered, constant_columns
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.problems.relu import RELU_PENALTIES
 from clifford_rand_nn.pruning import pruned
+from clifford_rand_nn.regularization_path import PathSettings, RegularizationPath, Walk, path_function, walked
 from clifford_rand_nn.solvers.base import Limits, Result
-from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.lasso.path import DistinctRows, solution_at
 from clifford_rand_nn.solvers.lasso.path_following import MAX_BREAKPOINTS, homotopy
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.stopping import handed_over
 
 _MOST_BYTES = 2**30  # of a matrix whose path is followed exactly
 FIRST_SHARE = 0.25  # of max_time for the largest beta

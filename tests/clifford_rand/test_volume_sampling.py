@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 import clifford_rand as cr
-from clifford_rand.sampling.volume import Exchange, _cheaper, burn_in, log_elementary
 from clifford_rand.sketch.leverage import scaled_rows
+from clifford_rand.volume_sampling import Exchange, _cheaper, burn_in, log_elementary
 from support.refusals import refused
 
 FAILS = 1e-9  # probability that one chi-square test fails though the law is right

@@ -13,9 +13,9 @@ from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.kernel_network.candidates import level
 from clifford_rand_nn.row_sums import Block, Kept, RowSum, Sums
 from clifford_rand_nn.scores import LEAST_PROBABILITY, Scores
+from clifford_rand_nn.shard_predictions import ModelRows
 from clifford_rand_nn.shards.engines.local import as_engine
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.streaming.predict import ModelRows
 
 _OWNER = "evaluate_shards"
 

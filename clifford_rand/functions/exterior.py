@@ -1,4 +1,4 @@
-"""The outer exponential Σ A^∧k/k! and its odd and even terms: series that end, in every algebra and without its metric.
+"""The exterior algebra as functions: wedge, inner and star of every object that has them, and the outer exponential.
 
 A = σ + N with a scalar σ: every factor of N raises the grade, so N^∧k = 0 for k > d, and σ enters by exp, cosh, sinh.
 """
@@ -14,6 +14,50 @@ from clifford_rand._typing import MV
 from clifford_rand.errors import ArgumentError
 from clifford_rand.functions.exponential import without_scalar
 from clifford_rand.functions.scaling import is_exact_zero
+
+
+def _method(value: Any, name: str) -> Any:
+    method = getattr(value, name, None)
+    if method is None:
+        raise fail("a", name, "a multivector or a Blade", describe(f"{type(value).__name__} {value!r}"))
+    return method
+
+
+def wedge(a: Any, *more: Any) -> Any:
+    """Return the outer product a ∧ b ∧ … of one or more factors.
+
+    Examples
+    --------
+    >>> alg = cr.Algebra(3)
+    >>> cr.wedge(alg.e1, alg.e2, alg.e3)
+    e123
+    """
+    method = _method(a, "wedge")
+    return method(*more) if more else a
+
+
+def inner(a: Any, b: Any) -> Any:
+    """Return ⟨a ~b⟩_0, for blades det(a_iᵀ G b_j).
+
+    Examples
+    --------
+    >>> alg = cr.Algebra(3)
+    >>> cr.inner(alg.e12, 2 * alg.e12)
+    2
+    """
+    return _method(a, "inner")(b)
+
+
+def star(a: Any) -> Any:
+    """Return the Hodge star I ~a: (star a) ∧ b = inner(a, b) I for b of a's grade, in any metric.
+
+    Examples
+    --------
+    >>> alg = cr.Algebra(3)
+    >>> cr.star(cr.wedge(alg.e1, alg.e2))  # the cross product
+    e3
+    """
+    return _method(a, "star")()
 
 
 def outerexp(A: MV) -> MV:

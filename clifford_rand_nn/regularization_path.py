@@ -29,7 +29,7 @@ from clifford_rand_nn.problems.duality import Centered, stated_gap
 from clifford_rand_nn.problems.gated import GATED_PENALTIES, Coefficients, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.dispatch import AutoSolver
-from clifford_rand_nn.solvers.interrupts import BestIterate, handed_over, held
+from clifford_rand_nn.solvers.stopping import BestIterate, handed_over, held
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -1,1 +1,0 @@
-"""Random subspaces, and random subsets of the rows of a matrix."""

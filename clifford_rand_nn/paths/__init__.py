@@ -1,1 +1,0 @@
-"""Regularization paths: the optimum for many beta, each warm from the last."""

@@ -1,1 +1,0 @@
-"""The gated network by accelerated steps, a pass over the shards each."""
