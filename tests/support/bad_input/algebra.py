@@ -52,6 +52,11 @@ _OUT = thing(np.zeros((2, 4)), missing="right", an_array="right")
 _GRADES = dict.fromkeys(["missing", "zero", "empty_list", "a_list_of_it", "an_array_of_it", "one"], "right")
 
 
+def _printed(precision, suppress, terms):
+    with cr.printoptions(precision=precision, suppress=suppress, terms=terms):
+        return repr(V)
+
+
 def _blades(owner, other, option=None):
     """Return a function of the name of a method of two blades: of their rows, of the other, and with an option."""
 
@@ -243,6 +248,12 @@ CALLS = catalogue({
     ),
     "DifferentialOperator.product_from_left": good(GRAD, word("wedge"), element(V, every="other")),
     "DifferentialOperator.simplify": good(GRAD, function(None)),
+    "cr.printoptions": through(
+        _printed,
+        count(3, missing="right", zero="right", one="right"),
+        flag(True, missing="right"),
+        count(5, missing="right"),
+    ),
     "cr.Blade": [good(rows(R24), **RTOL), good(RNG.standard_normal((2, 3)), thing(ALG, missing="right"))],
     each("Blade", of_one(cr.Blade)): lambda name: through(lambda F: get(cr.Blade(F), name), rows(R24, **_HUGE)),
     "Blade.from_multivector": good(element(V ^ W), TOL),
