@@ -33,7 +33,7 @@ _LONG = 4000  # characters that a repetition makes
 
 
 class Parser(Target):
-    """Every text is a multivector, which its own text gives again, or the one error."""
+    """Every text is a multivector, which its own text in all digits gives again, or the one error."""
 
     refusals = (ArgumentError, ZeroDivisionError)  # the latter as Python's numbers say it
     random = 0.3
@@ -76,7 +76,9 @@ class Parser(Target):
                 return self._clifford(text)
             algebra, exact = self.algebras[kind % len(self.algebras)], kind >= 6
             value = algebra(text, exact=exact, a=3, f=lambda *given: len(given))
-            shown = repr(value)
+            repr(value)  # rounded
+            with cr.printoptions(precision=17, suppress=False):
+                shown = repr(value)
             exactly = value.dtype.kind in "iO"
             mixed = value.dtype.kind == "O" and any(isinstance(one, float | complex) for one in value.coefficients.flat)
             if mixed or "more terms" in shown or not (exactly or np.isfinite(value.coefficients).all()):
