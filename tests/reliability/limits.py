@@ -96,7 +96,7 @@ def _fit(answers, estimator, parameters, n, d, limit):
     if "Classifier" in estimator:
         y = (y > np.median(y)).astype(int)
     kind = getattr(clifford_rand_nn, estimator)
-    kind(**parameters | {"max_time": 30.0}).fit(X[:40], y[:40])
+    kind(**parameters | {"max_time": 30.0}).fit(X[:20], y[:20])
     try:
         if "max_memory" in limit:
             kind(**parameters, **limit).fit(X[:n], y[:n])
