@@ -1,7 +1,6 @@
 """Optional libraries: imported where they are first needed, with one clear sentence where they are missing."""
 
 import importlib
-import importlib.metadata
 import importlib.util
 import re
 from types import ModuleType
@@ -24,6 +23,8 @@ def install_command(module: str, extra: str = "") -> str:
 
     Without an extra it is one that the project itself requires.
     """
+    import importlib.metadata  # only where an error is made: 20 ms at start-up
+
     top = module.partition(".")[0]
     name = _DISTRIBUTIONS.get(top, top).replace("_", "-").lower()
     try:
