@@ -14,7 +14,7 @@ from clifford_rand._typing import MV
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
 from clifford_rand.basis.metric import Metric
-from clifford_rand.functions.compiled import Part, StraightLine
+from clifford_rand.functions.straight_line import Part, StraightLine
 from clifford_rand.functions.study import APART, cosh_sinhc, cosh_sinhc_of_pair
 from clifford_rand.plans.cost_model import made_once
 

@@ -25,9 +25,9 @@ from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import reverse_is_negative
 from clifford_rand.compiler.loops import RowFunction, Rows, total
 from clifford_rand.compiler.scalar import Trace, TracedScalar
-from clifford_rand.functions.compiled import StraightLine
 from clifford_rand.functions.matrix_inverse import CLEAR, RANGE, components_are_lengths, one_by_matrix
 from clifford_rand.functions.scaling import eps_of
+from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.unit_form import used_vectors
 from clifford_rand.plans.cost_model import made_once, plan_of
 

@@ -21,7 +21,7 @@ from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.closed_exponential import CHUNK, SEPARATE, plane_exponential
 from clifford_rand.functions.closed_split import AGREES, DIMENSIONS, UNIT, tangent_code, unit_versors
-from clifford_rand.functions.compiled import StraightLine
+from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.study import angle_and_half
 from clifford_rand.plans.cost_model import made_once, plan_of
 

@@ -23,7 +23,7 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.closed_exponential import SEPARATE
-from clifford_rand.functions.compiled import StraightLine
+from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.plans.cost_model import made_once, plan_of
 
 MOST = 6  # dimensions

@@ -17,8 +17,8 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.coefficients import exact_quotient
 from clifford_rand.basis.keys import dense_keys, union
 from clifford_rand.errors import ArgumentError
+from clifford_rand.functions.bivector_matrix import is_closed, square_and_rest
 from clifford_rand.functions.closed_inverse import closed_inverse, inverse_of_one
-from clifford_rand.functions.exponential import is_closed, square_and_rest
 from clifford_rand.functions.matrix_inverse import inverse_grades
 from clifford_rand.functions.norms import norm_squared
 from clifford_rand.functions.scaling import (

@@ -16,7 +16,7 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys, keys_of_array, keys_of_grades
 from clifford_rand.basis.metric import Metric, metric_of_gram
 from clifford_rand.basis.rules import as_masks, bits_of
-from clifford_rand.kernels.representation import move_components
+from clifford_rand.kernels.outermorphism import move_components
 
 LARGEST_DENSE = 20  # used basis vectors: 2^20 components, matrices of 1024 rows
 

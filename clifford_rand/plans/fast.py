@@ -228,7 +228,7 @@ class CongruencePlan(RoundingPlan):
         self._back = np.linalg.inv(self._there)
 
     def _compute(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-        from clifford_rand.kernels.representation import move_components
+        from clifford_rand.kernels.outermorphism import move_components
 
         first, second = (
             move_components(values, keys.masks, self._there, keys.filled.masks)

@@ -14,14 +14,8 @@ from clifford_rand.basis.keys import Keys, check_size, keys_labelled, keys_of_gr
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import BY_TRANSFORM, METRIC_FREE, SCALAR
 from clifford_rand.basis.table import product_table
-from clifford_rand.kernels.representation import (
-    from_matrices,
-    hadamard,
-    move_components,
-    representation_of,
-    to_matrices,
-    unit_basis,
-)
+from clifford_rand.kernels.outermorphism import move_components
+from clifford_rand.kernels.representation import from_matrices, hadamard, representation_of, to_matrices, unit_basis
 from clifford_rand.plans.cost_model import RECURSION, SMALL_TRANSFORM, transform_pays
 from clifford_rand.plans.fast import possible_grades
 

@@ -4,7 +4,7 @@ from typing import Any, overload
 
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand_nn.estimators.parameters import drawn_state
-from clifford_rand_nn.explanation.importance import Context
+from clifford_rand_nn.explanation.context import Context
 from clifford_rand_nn.explanation.model_summary import ModelExplanation, explain_model
 from clifford_rand_nn.explanation.prediction import PredictionExplanation, explain_rows
 

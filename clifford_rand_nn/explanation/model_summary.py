@@ -9,7 +9,8 @@ from clifford_rand._typing import Array
 from clifford_rand_nn._display import TextShown, as_table, short_repr
 from clifford_rand_nn._words import printable_lines
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
-from clifford_rand_nn.explanation.importance import ColumnImportance, Context, error_measure, importances
+from clifford_rand_nn.explanation.context import Context
+from clifford_rand_nn.explanation.importance import ColumnImportance, error_measure, importances
 from clifford_rand_nn.explanation.phrases import column_notes, draw_columns, plane_text
 from clifford_rand_nn.explanation.sums import (
     GatedSum,

@@ -9,7 +9,8 @@ from clifford_rand._optional import require
 from clifford_rand._typing import Array
 from clifford_rand.errors import printable
 from clifford_rand_nn._words import shortened, some_of
-from clifford_rand_nn.explanation.importance import Context, error_measure
+from clifford_rand_nn.explanation.context import Context
+from clifford_rand_nn.explanation.importance import error_measure
 from clifford_rand_nn.explanation.sums import GatedSum
 
 _HIGH = ((0.975, "unusually high"), (0.9, "high"))

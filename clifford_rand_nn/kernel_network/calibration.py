@@ -12,7 +12,7 @@ from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.functions import solve
 from clifford_rand_nn.datafits.registry import normalized
 from clifford_rand_nn.export.program import Value, apply, clipped, constant, maximum, softplus, where
-from clifford_rand_nn.kernel_network.network import as_variances
+from clifford_rand_nn.kernel_network.intervals import as_variances
 
 _OWNER = "Calibration"
 _KNEE = 6.0  # how sharply the logarithm of an output bends at -1, where its class has no rows

@@ -15,8 +15,8 @@ from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
 from clifford_rand_nn.estimators.network.sparse_network import NeuronScore
 from clifford_rand_nn.estimators.network.unique_rows import MultilabelCalibration
 from clifford_rand_nn.kernel_network.candidates import Candidate
+from clifford_rand_nn.kernel_network.intervals import Intervals
 from clifford_rand_nn.kernel_network.metric_selection import MetricSelection
-from clifford_rand_nn.kernel_network.network import Intervals
 from clifford_rand_nn.saved.networks import pack_neurons, read_neurons
 from clifford_rand_nn.saved.parts import (
     KERNEL_VERSION,

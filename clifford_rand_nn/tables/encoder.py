@@ -309,7 +309,7 @@ def _warn(notes: Notes) -> None:
 
 @table_program.register
 def _(encoder: TableEncoder) -> tuple[Value, tuple[Value, ...]]:
-    from clifford_rand_nn.tables.encoder_state import encoder_program
+    from clifford_rand_nn.tables.cell_programs import encoder_program
 
     check_is_fitted(encoder, "encodings_")
     return encoder_program(encoder)

@@ -28,7 +28,7 @@ from clifford_rand_nn.estimators.parameters import Parameters, check_verbose
 from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, kernel_training_rows, new_rows
 from clifford_rand_nn.estimators.targets import NetworkProgram
 from clifford_rand_nn.export.program import Value
-from clifford_rand_nn.kernel_network.network import PredictiveVariance
+from clifford_rand_nn.kernel_network.intervals import PredictiveVariance
 from clifford_rand_nn.kernel_network.standardization import RowSpan
 from clifford_rand_nn.kernel_network.training import Choices, Mistakes, Trained, train
 from clifford_rand_nn.rescaling import Units

@@ -11,7 +11,7 @@ from clifford_rand_nn.estimators.network.unique_rows import Data
 from clifford_rand_nn.estimators.rows import training_data
 from clifford_rand_nn.estimators.targets import network_program, regressor_program
 from clifford_rand_nn.export.program import Program
-from clifford_rand_nn.kernel_network.network import fit_intervals
+from clifford_rand_nn.kernel_network.intervals import fit_intervals
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.scores import R2ScoreMixin, r_squared
 

@@ -22,9 +22,9 @@ from clifford_rand_nn.estimators.shards import (
     stored_targets,
 )
 from clifford_rand_nn.kernel_network.calibration import fit_calibration
+from clifford_rand_nn.kernel_network.intervals import fit_intervals
 from clifford_rand_nn.kernel_network.landmark_span import MAX_LANDMARKS
 from clifford_rand_nn.kernel_network.metric_selection import wrong_class
-from clifford_rand_nn.kernel_network.network import fit_intervals
 from clifford_rand_nn.kernel_network.training import Choices
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.row_sums import Targets

@@ -15,7 +15,7 @@ from clifford_rand_nn import ConvexNetworkClassifier, GatedReLURegressor, TwoLay
 from clifford_rand_nn.export import numpy_source
 from clifford_rand_nn.export.program import OPERATIONS, Program, Value, constant, ordered, rows, softplus
 from clifford_rand_nn.kernel_network.calibration import Calibration
-from clifford_rand_nn.kernel_network.network import Intervals
+from clifford_rand_nn.kernel_network.intervals import Intervals
 from support.exported import KINDS, fitted, kernel_network, rows_of
 
 

@@ -6,9 +6,9 @@ from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make
 from sklearn.model_selection import KFold
 
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.kernel_network.intervals import Intervals, PredictiveVariance, fit_intervals
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
-from clifford_rand_nn.kernel_network.network import Intervals, PredictiveVariance, fit_intervals
 
 TABLES = {
     "diabetes": lambda: load_diabetes(return_X_y=True),
