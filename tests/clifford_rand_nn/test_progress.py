@@ -3,6 +3,7 @@
 import re
 import threading
 import time
+from contextvars import Context, copy_context
 
 import numpy as np
 import pytest
@@ -86,9 +87,10 @@ def test_nothing_is_shown_unless_asked_for(capsys):
             assert step_callback(1e-6) is None
         with reporting(1):
             note("shared")
-        threads = threading.Thread(target=phase, args=("of a thread",))
-        threads.start()
-        threads.join()
+        for context in (Context(), copy_context()):  # the second has the report of this thread
+            thread = threading.Thread(target=context.run, args=(phase, "of a thread"))
+            thread.start()
+            thread.join()
         Parallel(n_jobs=2, prefer="threads")(delayed(note)("of a worker") for _ in range(4))
     assert re.fullmatch(r"\d+\.\d s  shared\n", capsys.readouterr().err)
 
