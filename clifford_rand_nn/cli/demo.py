@@ -1,4 +1,4 @@
-"""``clifford-rand demo``: a session of geometric algebra, a spiral and digits, with tables and a picture.
+"""``clifford-rand demo``: a session of geometric algebra, networks on a spiral, models of tables; with pictures.
 
 Its last part compares the default model, which is tuning-free, with three usual ones, each of which selects one
 parameter on a validation set (`GridSearchCV`).
@@ -38,6 +38,9 @@ from clifford_rand_nn.reporting.collect import paired
 from clifford_rand_nn.reporting.facts import exceeds_noise
 from clifford_rand_nn.scores import score_classes, score_numbers
 from clifford_rand_nn.solvers.stopping import raise_if_interrupted
+
+DEFAULT = "default model"
+FILES = ("algebra.png", "spiral.csv", "spiral.png", "tables.csv")
 
 _SESSION = """\
 import numpy as np
@@ -97,12 +100,6 @@ def draw_motion(path: Path) -> None:
     axes.plot([1, 1], [0, 0], [0, 2], "k--", linewidth=0.8)
     axes.set(title="Powers of one motor: three quarters of a turn, and a shift", xlabel="x", ylabel="y", zlabel="z")
     save_figure(figure, path)
-
-
-DEFAULT = "default model"
-FILES = ("algebra.png", "spiral.csv", "spiral.png", "tables.csv")
-
-_SWALLOWED = "Training interrupted by user"  # the warning of MLPClassifier in place of Ctrl-C
 
 
 def run_demo(
@@ -220,10 +217,10 @@ class Compared(NamedTuple):
         The default model is compared with the best of the others.
         """
         scores = self.scores()
-        other = max([name for name in scores if name != DEFAULT], key=scores.__getitem__)
-        mine, theirs = self.predicted[DEFAULT], self.predicted[other]
+        peer = max([name for name in scores if name != DEFAULT], key=scores.__getitem__)
+        mine, theirs = self.predicted[DEFAULT], self.predicted[peer]
         difference, error = paired(self.truth, mine, theirs, None, self._by_classes)
-        best, second = (DEFAULT, other) if difference >= 0 else (other, DEFAULT)
+        best, second = (DEFAULT, peer) if difference >= 0 else (peer, DEFAULT)
         noise = "" if exceeds_noise(difference, error) else ", which is within noise"
         size = f"{abs(difference):.3f} ± {error:.3f}"
         return f"{self.table}: the {best} is best, ahead of the {second} by {size}{noise}."
@@ -265,13 +262,7 @@ def _fit(model: Any, X: NDArray[np.float64], y: NDArray[Any]) -> Any:
     """Return a fitted model; Ctrl-C ends the demo, also where a model returns the best so far."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is in the table
-        warnings.filterwarnings("error", _SWALLOWED)
-        try:
-            return raise_if_interrupted(model.fit(X, y))
-        except UserWarning as warning:
-            if str(warning).startswith(_SWALLOWED):
-                raise KeyboardInterrupt from warning
-            raise
+        return raise_if_interrupted(model.fit(X, y))
 
 
 def _peers(classes: bool, seed: int) -> dict[str, _Search]:

@@ -8,7 +8,6 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
-from sklearn.neural_network import MLPClassifier
 
 from clifford_rand_nn import ConvexNetworkClassifier, spiral
 from clifford_rand_nn.cli import console, demo
@@ -202,15 +201,3 @@ def test_ctrl_c_in_a_fit_ends_the_demo(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         fit_spiral(X, Y, 0, 30, lambda _: None)
     assert len(checks) == 2
-
-
-def test_ctrl_c_in_a_fit_of_scikit_learn_ends_the_demo(monkeypatch):
-    """A perceptron keeps what it has and warns."""
-    model = MLPClassifier((5,), max_iter=3)
-
-    def pressed(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(MLPClassifier, "_backprop", pressed)
-    with pytest.raises(KeyboardInterrupt):
-        demo._fit(model, X, Y)
