@@ -17,7 +17,7 @@ _NOISE = 100  # eps: the round-off that a few hundred operations leave, relative
 
 
 class PrintOptions(NamedTuple):
-    """What `set_printoptions` sets."""
+    """Print options of multivectors, as `set_printoptions` takes them."""
 
     precision: int | str = "numpy"
     suppress: bool = True

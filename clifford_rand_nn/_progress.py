@@ -97,7 +97,7 @@ def _current() -> "_Report | None":
 
 
 class _Report:
-    """What is shown of a block, from its beginning to its end."""
+    """Progress of one block: its phase, its counter, the last step of its solver, and the bar."""
 
     def __init__(self, max_time: float | None, brief: bool) -> None:
         self.place = os.getpid(), threading.get_ident()

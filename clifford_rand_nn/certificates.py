@@ -36,7 +36,7 @@ def proved(primal: float, bound: DualBound, balanced: bool) -> dict[str, Any]:
 
 
 class Statement:
-    """How a certificate is shown: one line, and a table in a notebook."""
+    """A bound as text: one line, a sentence, and a table in a notebook."""
 
     primal: float
     dual: float
