@@ -97,8 +97,8 @@ def run(code, where, namespace):
 
 
 def agrees(shown, printed):
-    """Say whether a text is what is printed, but for lines of `…` and numbers that are rounding noise."""
-    shown, printed = (re.sub(r"\de-1[1-9]", "noise", text).strip() for text in (shown, printed))
+    """Say whether a text is what is printed, but for lines of `…` and the first digit of rounding noise."""
+    shown, printed = (re.sub(r"\de-1(?=[1-9])", "1e-1", text).strip() for text in (shown, printed))
     pattern = "\n".join(".*" if line.strip() == "…" else re.escape(line.rstrip()) for line in shown.split("\n"))
     return re.fullmatch(pattern, "\n".join(line.rstrip() for line in printed.split("\n")), re.S) is not None
 
