@@ -1,12 +1,25 @@
 """Certificates: a proved bound of a solution, checked from the data alone."""
 
+import json
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
-from clifford_rand._checks import as_array, as_real, check_array, check_length, check_positive, describe, fail
+from clifford_rand._checks import (
+    as_array,
+    as_real,
+    check_array,
+    check_bool,
+    check_length,
+    check_positive,
+    describe,
+    fail,
+)
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.print_options import html_table
 from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
@@ -21,6 +34,8 @@ from clifford_rand_nn.problems.duality import (
     stated_gap,
     zero_sums,
 )
+from clifford_rand_nn.proofs.export import exact_proof
+from clifford_rand_nn.proofs.rationals import double
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.sparse_rows import as_rows_or_csr, check_bias, is_large_sparse
 
@@ -138,13 +153,16 @@ class Certificate(Statement):
         return len(self.dual_point if self.sample_weight is None else self.sample_weight)
 
     @np.errstate(over="ignore", invalid="ignore")  # of other data than those of training, which are refused
-    def verify(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> "Certificate":
+    def verify(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, *, exact: bool = False) -> "Certificate":
         """Recompute primal, dual and gap from the training data by the plain formulas; nothing of the solver is used.
 
         The dual point is projected onto its equalities and scaled into its norm constraints, so the bound returned
         holds whatever was stored. It is at least 0, the dual value of 0. With a free intercept, targets far from 0 are
         centered by an exact offset. ``X`` and ``y`` are all training rows, those of weight zero with them;
         ``sample_weight`` (N,) are those of the training, None for the ones that are stored.
+
+        With ``exact`` the values are those of a proof in rational arithmetic, see `export`: ``primal`` is rounded
+        upwards, ``dual`` downwards, and the gap upwards.
 
         Raises
         ------
@@ -154,16 +172,53 @@ class Certificate(Statement):
             with a share of 1e-9): then the data are others, or the network is none of those that the bound is for.
         """
         owner = "Certificate.verify"
+        data, targets, weights = self._training(X, y, sample_weight, owner)
+        verified = self._recomputed(data, targets, weights / weights.mean(), owner)
+        if not check_bool(exact, "exact", owner):
+            return verified
+        proof = exact_proof(verified, data, targets, weights)
+        primal, dual = (Fraction(*map(int, proof[name])) for name in ("objective", "bound"))
+        gap = double((primal - dual) / primal, up=True) if primal else 0.0
+        return replace(verified, primal=double(primal, up=True), dual=double(dual, up=False), relative_gap=gap)
+
+    def export(
+        self, path: str | PathLike[str], X: Any, y: Any, sample_weight: ArrayLike | None = None, **limits: int
+    ) -> Path:
+        """Write a proof of the certificate in rational arithmetic, which anybody can check without this library.
+
+        The JSON file holds the problem, the rows, the network, a dual point and what decides its constraints, all in
+        integers; `clifford-rand check` or ``python -m proof_checker`` verify it. ``limits`` may be ``max_operations``,
+        multiplications that an enumeration of hyperplanes may take (3e8, half a minute). Other arguments are those of
+        `verify`.
+
+        Raises
+        ------
+        ArgumentError
+            As `verify`; the family has no exact proof, or it takes more than ``max_operations``.
+        """
+        owner = "Certificate.export"
+        data, targets, weights = self._training(X, y, sample_weight, owner)
+        verified = self._recomputed(data, targets, weights / weights.mean(), owner)
+        proof = exact_proof(verified, data, targets, weights, **limits)
+        file = Path(path)
+        file.write_text(json.dumps(proof), encoding="utf-8")
+        return file
+
+    def _training(self, X: Any, y: Any, sample_weight: ArrayLike | None, owner: str) -> tuple[Any, Array, Array]:
+        """Return the rows that count, their targets (n, C) as the loss takes them, and their weights."""
         data, weights = self._rows(X, owner), self._weights(sample_weight, owner)
         labels = y.toarray() if issparse(y) else as_array(y, "y", owner)
         check_length(labels.shape, data.shape[0], "y", owner, "target")
         if labels.ndim > 2:
             raise fail("y", owner, "of shape (n,) or (n, C)", describe(f"shape {labels.shape}"))
         kept = weights > 0
-        data, labels, weights = data[kept], labels[kept], weights[kept] / weights[kept].mean()
-        units, scaled, rows, targets = self._in_units(data, self._targets(labels, owner), owner)
+        return data[kept], self._targets(labels[kept], owner), weights[kept]
+
+    def _recomputed(self, data: Any, targets: Array, weights: Array, owner: str) -> "Certificate":
+        """Return the certificate with primal, dual and gap by the plain formulas, of weights with mean 1."""
+        units, scaled, rows, targets = self._in_units(data, targets, owner)
         primal = _primal(scaled, rows, targets, weights)
-        zero = _mean_loss(_loss_of(scaled), 0 * targets, targets, weights)
+        zero = _mean_loss(scaled.loss_function, 0 * targets, targets, weights)
         dual, theta = _bound(scaled, rows, targets, weights)
         if not np.isfinite(primal) or not dual < np.inf:  # of other data nothing may be bounded: 0
             raise fail("X", owner, "the data of its training", describe("data of another size, by far"))
@@ -259,6 +314,12 @@ class Certificate(Statement):
             raise fail("X", owner, f"the training rows, of shape {shape}", describe(f"shape {data.shape}"))
         return data
 
+    @property
+    def loss_function(self) -> Loss:
+        """The loss, of as many classes as there are."""
+        loss = as_loss(self.loss, "Certificate", self.huber_delta if has_delta(self.loss) else None)
+        return loss if self.classes is None else loss.of_classes(len(self.classes))
+
     def _weights(self, sample_weight: ArrayLike | None, owner: str) -> Array:
         used = len(self.dual_point)
         if sample_weight is None:
@@ -279,7 +340,7 @@ class Certificate(Statement):
             return encode_marks(y)
         if not np.isin(y, self.classes).all():
             raise fail("y", owner, "made of the training classes", describe("another label"))
-        return encode_labels(np.searchsorted(self.classes, y), len(self.classes), _loss_of(self))[0]
+        return encode_labels(np.searchsorted(self.classes, y), len(self.classes), self.loss_function)[0]
 
 
 def _bound(certificate: Certificate, X: Any, targets: Array, weights: Array) -> DualBound:
@@ -288,7 +349,7 @@ def _bound(certificate: Certificate, X: Any, targets: Array, weights: Array) -> 
     The rounding error of an equality, :math:`e=1^TD_i\theta` or :math:`1^T\theta`, costs e times the bias of it,
     of the size of the targets. Biases of ReLU neurons add up to the intercept.
     """
-    n, claim, loss = len(targets), certificate.claim, _loss_of(certificate)
+    n, claim, loss = len(targets), certificate.claim, certificate.loss_function
     columns = np.ones((n, int(certificate.fit_intercept)))
     if certificate.bias is True and isinstance(claim, GatedClaim):
         columns = np.column_stack([claim.gates.on(X), columns])
@@ -308,13 +369,8 @@ def _bound(certificate: Certificate, X: Any, targets: Array, weights: Array) -> 
     return DualBound(0.0, 0 * theta) if value <= 0 else DualBound(value, theta)
 
 
-def _loss_of(certificate: Certificate) -> Loss:
-    loss = as_loss(certificate.loss, "Certificate", certificate.huber_delta if has_delta(certificate.loss) else None)
-    return loss if certificate.classes is None else loss.of_classes(len(certificate.classes))
-
-
 def _primal(certificate: Certificate, X: Any, targets: Array, weights: Array) -> float:
-    loss = _loss_of(certificate)
+    loss = certificate.loss_function
     f, penalty = certificate.claim.predictions_and_penalty(X)
     primal = _mean_loss(loss, f, targets, weights) + certificate.beta * penalty
     if loss.is_quadratic or loss.even:

@@ -1,0 +1,132 @@
+"""Exact proofs of certificates: the problem, the network and a dual point as rationals, and the family."""
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clifford_rand._checks import describe, fail
+from clifford_rand._typing import Array, NDArray
+from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
+from clifford_rand_nn.neurons import Neurons
+from clifford_rand_nn.proof_checker.check import InvalidProofError, evaluate
+from clifford_rand_nn.proofs.dual_points import DualPoint, exact_dual_point
+from clifford_rand_nn.proofs.rationals import Stated, rational, table
+
+if TYPE_CHECKING:
+    from clifford_rand_nn.certificates import Certificate
+
+_SHRINKS = (None, 48, 44, 40, 36, 32, 28, 24, 20)  # of the dual point, 1 - 2^-k, until it is feasible
+MAX_OPERATIONS = 3 * 10**8  # multiplications of integers, half a minute
+
+Witness = Callable[[DualPoint], Stated]
+
+
+def exact_proof(
+    certificate: "Certificate", X: Array, targets: Array, weights: Array, max_operations: int = MAX_OPERATIONS
+) -> Stated:
+    """Return the proof of a certificate whose dual point is feasible but for rounding, for its data.
+
+    ``X`` (n, d), ``targets`` (n, C) as the loss takes them, ``weights`` (n,) > 0, whose ratios alone matter.
+
+    Raises ArgumentError: the family has no exact proof, or it takes more than ``max_operations``. ArithmeticError: the
+    dual point is infeasible by more than rounding, or the objective is below the bound; either is an error of the
+    library.
+    """
+    claim, loss = certificate.claim, certificate.loss_function
+    rows = np.asarray(claim.rows(X) if isinstance(claim, NetworkClaim) else X, dtype=np.float64)
+    network, kind, bias, feature, penalty = _network_of(certificate)
+    n, d = rows.shape
+    proof: Stated = {
+        "format": "clifford-rand proof",
+        "version": "1",
+        "problem": {
+            "n": str(n),
+            "d": str(d),
+            "outputs": str(targets.shape[1]),
+            "loss": loss.name,
+            "delta": rational(certificate.huber_delta),
+            "penalty": penalty,
+            "bias": bias,
+            "constant": rational(1.0 if feature is None else feature),
+            "intercept": bool(certificate.fit_intercept),
+            "beta": rational(certificate.beta),
+            "weights": table(weights[None]),
+        },
+        "data": {"X": table(rows), "y": table(targets)},
+        "network": network,
+    }
+    # θ of weights with mean one, for weights as they are
+    theta = certificate.dual_point * float(weights.mean())
+    point = exact_dual_point(loss.name, theta, targets, weights, certificate.huber_delta, certificate.fit_intercept)
+    family = _family_of(certificate, rows, X, max_operations)
+    for bits in _SHRINKS:
+        dual = point if bits is None else point.shrunk(bits)
+        proof |= {"dual": dual.stated(), "family": family(dual)}
+        try:
+            verdict = evaluate(proof)
+        except InvalidProofError as error:
+            reason = error
+            continue
+        if verdict.bound > verdict.objective:
+            raise ArithmeticError(f"the bound is above the objective by {float(-verdict.gap):.1e} (relative): {kind}")
+        return proof | {"objective": rational(verdict.objective), "bound": rational(verdict.bound)}
+    raise ArithmeticError(f"the dual point of the certificate is not feasible: {reason}")
+
+
+def _network_of(certificate: "Certificate") -> tuple[Stated, str, str, float | None, str]:
+    """Return the network, its kind, its kind of bias with the constant feature, and the penalty."""
+    claim = certificate.claim
+    if isinstance(claim, GatedClaim):
+        U, b, t = claim.coefficients
+        weights = np.concatenate([U, b[:, :, None]], axis=2).transpose(1, 0, 2).reshape(-1, U.shape[2] + 1)
+        kind = "free" if certificate.bias is True or certificate.bias == "free" else "none"
+        bias = kind if claim.feature is None else "penalized"
+        stated = {"kind": "gated", "U": table(weights), "t": table(t[None])}
+        return stated, "gated", bias, claim.feature, "squared" if claim.squared else "l2"
+    if isinstance(claim, NetworkClaim):
+        net, family = claim.network, claim.family
+        bias = "penalized" if family.feature is not None else "free" if family.bias else "none"
+        W = table(np.column_stack([net.W1, net.b1]))
+        stated = {"kind": "relu", "W": W, "a": table(net.w2), "t": table(net.b2[None])}
+        return stated, "relu", bias, family.feature, f"l{family.p}"
+    raise _refused("the gated network with infinitely many gates")
+
+
+def _family_of(certificate: "Certificate", rows: Array, X: Array, max_operations: int) -> Witness:
+    """Return the function that states the family for a dual point."""
+    claim = certificate.claim
+    if isinstance(claim, KernelClaim):
+        raise _refused("the gated network with infinitely many gates")
+    if isinstance(claim, GatedClaim):
+        patterns = _hexadecimal(claim.gates.on(X))
+        return lambda dual: {"kind": "gated", "patterns": patterns}
+    family = claim.family
+    members, D = family.members, rows.shape[1] + (family.feature is not None)
+    if isinstance(members, Neurons):
+        planes = table(np.column_stack([members.directions.T, members.offsets]))
+        return lambda dual: {"kind": "neurons", "planes": planes}
+    if family.kind == "cross" or (family.kind == "all" and family.p == 1):
+        axes = family.kind == "all"
+        _check_operations(len(rows), D, axes, family.bias, max_operations)
+        return lambda dual: {"kind": "dictionary", "axes": axes}
+    raise _refused(f"the family {family.kind!r} with the l{family.p} norm in {D} dimensions")
+
+
+def _hexadecimal(patterns: NDArray[np.bool_]) -> list[str]:
+    """Return patterns (n, P), one a column, as hexadecimal numbers: bit i is on if row i is."""
+    packed = np.packbits(patterns, axis=0, bitorder="little")
+    return [f"{int.from_bytes(column.tobytes(), 'little'):x}" for column in packed.T]
+
+
+def _check_operations(n: int, D: int, axes: bool, free: bool, most: int) -> None:
+    """Refuse an enumeration of all hyperplanes that takes too long, before it begins."""
+    subsets = math.comb(n + D * axes, D - 1 + free)
+    if subsets * n * D > most:
+        value = describe(f"{subsets:,} subsets of {n:,} rows in {D} dimensions, {subsets * n * D:.1e} multiplications")
+        raise fail("X", "the proof", f"such that hyperplanes take at most {most:.0e}", value, "Raise max_operations.")
+
+
+def _refused(what: str) -> Exception:
+    return fail("certificate", "the proof", "of a family that has an exact proof", describe(what))

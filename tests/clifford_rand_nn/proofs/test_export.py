@@ -1,0 +1,80 @@
+"""Exact proofs of certificates: written, checked, and refused where something is changed."""
+
+import json
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import clifford_rand_nn as nn
+from clifford_rand_nn.proof_checker import check as checker
+from clifford_rand_nn.proof_checker.check import InvalidProofError, check
+
+MODELS = {
+    "lasso-l1-free": nn.CrossProductLassoRegressor(penalty="l1", bias="free", beta=1e-2),
+    "lasso-l1-penalized": nn.CrossProductLassoRegressor(penalty="l1", beta=1e-2),
+    "lasso-l2": nn.CrossProductLassoRegressor(penalty="l2", beta=1e-2),
+    "lasso-subsample": nn.CrossProductLassoRegressor(penalty="l2", beta=1e-2, subsample=30, random_state=0),
+    "lasso-no-bias": nn.CrossProductLassoRegressor(penalty="l1", bias=False, beta=1e-2),
+    "gated": nn.GatedReLURegressor(n_gates=12, beta=1e-2, random_state=0),
+    "gated-huber": nn.GatedReLURegressor(n_gates=12, beta=1e-2, random_state=0, loss="huber", huber_delta=0.3),
+    "ridge": nn.GatedReLURegressor(n_gates=12, beta=1e-2, random_state=0, penalty="ridge"),
+    "gated-no-intercept": nn.GatedReLURegressor(n_gates=12, beta=1e-2, bias=False, fit_intercept=False, random_state=0),
+}
+
+
+def data(d=2, n=14, outputs=1):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(n, d))
+    Y = np.abs(X[:, :1]) + 0.3 * rng.normal(size=(n, outputs))
+    return X, Y[:, 0] if outputs == 1 else Y
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_the_exact_proof_confirms_the_certificate(name, weighted, outputs, tmp_path):
+    X, y = data(outputs=outputs)
+    weights = np.linspace(0, 2, len(X)) if weighted else None
+    model = MODELS[name].fit(X, y, sample_weight=weights)
+    stated = model.certificate_
+    verdict = check(json.loads(stated.export(tmp_path / "proof.json", X, y, weights).read_text()))
+    exact = stated.verify(X, y, weights, exact=True)
+    assert Fraction(exact.primal) >= verdict.objective >= verdict.bound >= Fraction(exact.dual) > 0
+    assert exact.primal == pytest.approx(stated.primal, rel=1e-12)
+    assert exact.relative_gap <= stated.relative_gap + 1e-10
+    assert exact.dual <= stated.primal * (1 + 1e-12)
+
+
+def test_the_checker_runs_without_the_library(tmp_path):
+    X, y = data()
+    MODELS["lasso-l1-free"].fit(X, y).certificate_.export(tmp_path / "proof.json", X, y)
+    folder = Path(checker.__file__).parent
+    (tmp_path / "proof_checker").symlink_to(folder)
+    command = [sys.executable, "-I", "-c", "import sys; sys.path.insert(0, '.'); sys.modules['numpy'] = None\n"
+               "from proof_checker.report import main; sys.exit(main(['proof.json']))"]  # fmt: skip
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("valid\n")
+    assert "all networks of any width" in done.stdout
+    for file in folder.glob("*.py"):
+        assert "clifford_rand" not in "".join(line for line in file.read_text().splitlines() if "import" in line)
+
+
+def test_a_proof_of_other_data_is_not_valid(tmp_path):
+    X, y = data()
+    certificate = MODELS["lasso-l1-penalized"].fit(X, y).certificate_
+    proof = json.loads(certificate.export(tmp_path / "proof.json", X, y).read_text())
+    proof["data"]["y"]["numerators"][3] = ["0"]
+    with pytest.raises(InvalidProofError):
+        check(proof)
+
+
+def test_an_enumeration_beyond_the_limit_is_refused_before_it_begins(tmp_path):
+    X, y = data()
+    certificate = MODELS["lasso-l1-free"].fit(X, y).certificate_
+    with pytest.raises(ValueError, match="multiplications"):
+        certificate.export(tmp_path / "proof.json", X, y, max_operations=1000)
+    assert not (tmp_path / "proof.json").exists()
