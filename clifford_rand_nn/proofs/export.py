@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _SHRINKS = (None, 48, 44, 40, 36, 32, 28, 24, 20)  # of the dual point, 1 - 2^-k, until it is feasible
 MAX_OPERATIONS = 3 * 10**8  # multiplications of integers, half a minute
+_SECTOR = 50  # of these take as long as a sector of directions with no output, 5 microseconds
 
 Witness = Callable[[DualPoint], Stated]
 
@@ -107,9 +108,12 @@ def _family_of(certificate: "Certificate", rows: Array, X: Array, max_operations
     if isinstance(members, Neurons):
         planes = table(np.column_stack([members.directions.T, members.offsets]))
         return lambda dual: {"kind": "neurons", "planes": planes}
+    if family.kind == "all" and D <= 2:
+        return _plane(rows, certificate.dual_point.shape[1], family.bias, max_operations)
     if family.kind == "cross" or (family.kind == "all" and family.p == 1):
         axes = family.kind == "all"
-        _check_operations(len(rows), D, axes, family.bias, max_operations)
+        subsets = math.comb(len(rows) + D * axes, D - 1 + family.bias)
+        _check_operations(subsets * len(rows) * D, f"{subsets:,} subsets", rows, max_operations)
         return lambda dual: {"kind": "dictionary", "axes": axes}
     raise _refused(f"the family {family.kind!r} with the l{family.p} norm in {D} dimensions")
 
@@ -120,12 +124,19 @@ def _hexadecimal(patterns: NDArray[np.bool_]) -> list[str]:
     return [f"{int.from_bytes(column.tobytes(), 'little'):x}" for column in packed.T]
 
 
-def _check_operations(n: int, D: int, axes: bool, free: bool, most: int) -> None:
-    """Refuse an enumeration of all hyperplanes that takes too long, before it begins."""
-    subsets = math.comb(n + D * axes, D - 1 + free)
-    if subsets * n * D > most:
-        value = describe(f"{subsets:,} subsets of {n:,} rows in {D} dimensions, {subsets * n * D:.1e} multiplications")
-        raise fail("X", "the proof", f"such that hyperplanes take at most {most:.0e}", value, "Raise max_operations.")
+def _plane(rows: Array, outputs: int, free: bool, most: int) -> Witness:
+    """Return the family of all neurons in one or two dimensions, which a sweep over sectors verifies."""
+    sectors = 2 * (len(rows) + 2) * (len(np.unique(rows, axis=0)) if free else 1)
+    _check_operations(_SECTOR * (1 + outputs) * sectors, f"{sectors:,} sectors of directions", rows, most)
+    return lambda dual: {"kind": "plane"}
+
+
+def _check_operations(operations: int, cases: str, rows: Array, most: int) -> None:
+    """Refuse an enumeration of cases that takes too long, before it begins."""
+    if operations > most:
+        n, d = rows.shape
+        value = describe(f"{cases} of {n:,} rows in {d} dimensions, {operations:.1e} multiplications")
+        raise fail("X", "the proof", f"such that all neurons take at most {most:.0e}", value, "Raise max_operations.")
 
 
 def _refused(what: str) -> Exception:
