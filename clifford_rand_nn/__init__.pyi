@@ -31,6 +31,7 @@ from .gates.sampling import sample_gates as sample_gates
 from .model_file import load_model as load_model
 from .model_file import save_model as save_model
 from .networks import TwoLayerNetwork as TwoLayerNetwork
+from .proofs.references import CsvTable as CsvTable
 from .pruning import prune as prune
 from .refinement import refine_gates as refine_gates
 from .regularization_path import RegularizationPath as RegularizationPath

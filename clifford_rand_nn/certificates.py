@@ -34,8 +34,9 @@ from clifford_rand_nn.problems.duality import (
     stated_gap,
     zero_sums,
 )
-from clifford_rand_nn.proofs.export import exact_proof
+from clifford_rand_nn.proofs.export import MAX_OPERATIONS, exact_proof
 from clifford_rand_nn.proofs.rationals import double
+from clifford_rand_nn.proofs.references import CsvTable
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.sparse_rows import as_rows_or_csr, check_bias, is_large_sparse
 
@@ -176,33 +177,64 @@ class Certificate(Statement):
         verified = self._recomputed(data, targets, weights / weights.mean(), owner)
         if not check_bool(exact, "exact", owner):
             return verified
-        proof = exact_proof(verified, data, targets, weights)
-        primal, dual = (Fraction(*map(int, proof[name])) for name in ("objective", "bound"))
-        gap = double((primal - dual) / primal, up=True) if primal else 0.0
-        return replace(verified, primal=double(primal, up=True), dual=double(dual, up=False), relative_gap=gap)
+        return verified._proved(exact_proof(verified, data, targets, weights))
 
     def export(
-        self, path: str | PathLike[str], X: Any, y: Any, sample_weight: ArrayLike | None = None, **limits: int
-    ) -> Path:
-        """Write a proof of the certificate in rational arithmetic, which anybody can check without this library.
+        self,
+        path: str | PathLike[str],
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        table: CsvTable | None = None,
+        max_operations: int = MAX_OPERATIONS,
+    ) -> "Certificate":
+        """Write a proof of the certificate in rational arithmetic, and return the certificate with its exact values.
 
         The JSON file holds the problem, the rows, the network, a dual point and what decides its constraints, all in
-        integers; `clifford-rand check` or ``python -m proof_checker`` verify it. ``limits`` may be ``max_operations``,
-        multiplications that an enumeration of hyperplanes may take (3e8, half a minute). Other arguments are those of
-        `verify`.
+        integers. ``clifford-rand check`` verifies it, or a copy of the folder ``clifford_rand_nn/proof_checker``, which
+        needs the standard library alone. ``X``, ``y`` and ``sample_weight`` are those of `verify`.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write.
+        table : CsvTable or None
+            The CSV file that ``X`` and ``y`` are, cell by cell: the proof then has its SHA-256 instead of numbers.
+        max_operations : int, default 300,000,000
+            Multiplications of integers that an enumeration of hyperplanes may take; 3e8 are about half a minute.
 
         Raises
         ------
         ArgumentError
-            As `verify`; the family has no exact proof, or it takes more than ``max_operations``.
+            As `verify`; the family has no exact proof, or takes more than ``max_operations``; ``table`` differs from
+            ``X`` or ``y``.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from clifford_rand_nn import CrossProductLassoRegressor
+        >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+        >>> y = np.array([1.0, 0.0, 0.5, 2.0])
+        >>> certificate = CrossProductLassoRegressor(beta=0.1).fit(X, y).certificate_
+        >>> certificate.export(Path(tempfile.mkdtemp()) / "proof.json", X, y).relative_gap < 1e-6
+        True
         """
         owner = "Certificate.export"
         data, targets, weights = self._training(X, y, sample_weight, owner)
         verified = self._recomputed(data, targets, weights / weights.mean(), owner)
-        proof = exact_proof(verified, data, targets, weights, **limits)
+        proof = exact_proof(verified, data, targets, weights, max_operations)
         file = Path(path)
+        if table is not None:
+            proof["data"] = table.stated(file.parent, proof["data"], self.classes is not None)
         file.write_text(json.dumps(proof), encoding="utf-8")
-        return file
+        return verified._proved(proof)
+
+    def _proved(self, proof: dict[str, Any]) -> "Certificate":
+        """Return the certificate with the values of an exact proof."""
+        primal, dual = (Fraction(*map(int, proof[name])) for name in ("objective", "bound"))
+        gap = double((primal - dual) / primal, up=True) if primal else 0.0
+        return replace(self, primal=double(primal, up=True), dual=double(dual, up=False), relative_gap=gap)
 
     def _training(self, X: Any, y: Any, sample_weight: ArrayLike | None, owner: str) -> tuple[Any, Array, Array]:
         """Return the rows that count, their targets (n, C) as the loss takes them, and their weights."""

@@ -24,14 +24,17 @@ from clifford_rand_nn.cli.options import (
     PathOutput,
     Precision,
     PredictionOutput,
+    ProofOutput,
     Scoring,
     Seed,
     ShardPrediction,
     Shards,
     TableFormat,
+    Target,
     TextColumns,
     TextEncoding,
     TrainingTable,
+    Weights,
     check_source,
     takes_records,
 )
@@ -44,6 +47,8 @@ EXAMPLES = {
     "path": "clifford-rand path train.csv --target price --out path.csv --picture path.png",
     "explain": "clifford-rand explain model.npz new.csv --row 3 --train train.csv",
     "export": "clifford-rand export model.npz --to model.onnx",
+    "prove": "clifford-rand prove model.npz train.csv --target price --out proof.json",
+    "check": "clifford-rand check proof.json",
     "info": "clifford-rand info model.npz",
     "demo": "clifford-rand demo --out clifford-rand-demo",
     "embed": "clifford-rand embed reviews.csv --text review --target stars --encoder hashing:4096 --out reviews.npz",
@@ -192,6 +197,35 @@ def export(
     run_export(model, to, rows, dtype.value, coverage, force, table_format.keywords)
 
 
+@takes_records
+def prove(
+    model: ModelFile,
+    train: Annotated[Path, typer.Argument(help="Table that the model was trained on.")],
+    output: ProofOutput,
+    table_format: TableFormat,
+    target: Target = None,
+    weights: Weights = None,
+) -> None:
+    """Write an exact proof of how far the training objective is above its optimum, for everybody to check.
+
+    The proof holds the problem, the rows, the network and a dual point, all as integers. Its bound is a rational number
+    that no rounding makes false. It is about the training and says nothing about new rows.
+    """
+    from clifford_rand_nn.cli.prove import run_prove
+
+    run_prove(model, train, target, weights, output, table_format)
+
+
+def check(proof: Annotated[Path, typer.Argument(help="Proof that prove wrote.")]) -> None:
+    """Check a proof in exact arithmetic; print what it proves, and by which theorem. Exit code 1 if it is not valid.
+
+    The checker is a folder of short files that use Python's standard library alone and share no code with the rest.
+    """
+    from clifford_rand_nn.cli.check import run_check
+
+    run_check(proof)
+
+
 def info(model: ModelFile, as_json: AsJson = False) -> None:
     """Print the content of a model file: model, columns and their kinds, selected parameters, certificate, versions."""
     from clifford_rand_nn.cli.info import run_info
@@ -230,7 +264,7 @@ def embed(
     run_embed(table, columns, encoding, out, force, table_format.keywords)
 
 
-COMMANDS = (fit, predict, evaluate, path, explain, export, info, demo, embed)  # in the order of the help
+COMMANDS = (fit, predict, evaluate, path, explain, export, prove, check, info, demo, embed)  # in the order of the help
 
 
 class _Group(TyperGroup):

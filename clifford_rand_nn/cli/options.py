@@ -187,6 +187,20 @@ class PathOutput:
 
 
 @dataclass(frozen=True)
+class ProofOutput:
+    """Output of prove."""
+
+    out: Annotated[Path, typer.Option(metavar="<file>", help="Proof to write, a .json file.")]
+    by_reference: bool = option(
+        False,
+        "Name the table and its SHA-256 in the proof instead of its numbers, if columns are not encoded.",
+        "--by-reference",
+    )
+    max_operations: float = option(3e8, "Multiplications that an enumeration of hyperplanes may take.", min=1.0)
+    force: Force = False
+
+
+@dataclass(frozen=True)
 class TrainingTable:
     """The table that a model was trained on, for its explanation."""
 

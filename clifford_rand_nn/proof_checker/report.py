@@ -38,6 +38,6 @@ def main(arguments: list[str]) -> int:
         path = pathlib.Path(*arguments)
         print(report(check(json.loads(path.read_text(encoding="utf-8")), path.parent)))
     except (InvalidProofError, *MALFORMED) as error:
-        print(f"not valid: {error}", file=sys.stderr)
+        print(f"not valid: {str(error)[:300]}", file=sys.stderr)
         return 1
     return 0

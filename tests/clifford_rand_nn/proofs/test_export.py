@@ -41,8 +41,9 @@ def test_the_exact_proof_confirms_the_certificate(name, weighted, outputs, tmp_p
     weights = np.linspace(0, 2, len(X)) if weighted else None
     model = MODELS[name].fit(X, y, sample_weight=weights)
     stated = model.certificate_
-    verdict = check(json.loads(stated.export(tmp_path / "proof.json", X, y, weights).read_text()))
-    exact = stated.verify(X, y, weights, exact=True)
+    exact = stated.export(tmp_path / "proof.json", X, y, weights)
+    verdict = check(json.loads((tmp_path / "proof.json").read_text()))
+    assert stated.verify(X, y, weights, exact=True).dual == exact.dual
     assert Fraction(exact.primal) >= verdict.objective >= verdict.bound >= Fraction(exact.dual) > 0
     assert exact.primal == pytest.approx(stated.primal, rel=1e-12)
     assert exact.relative_gap <= stated.relative_gap + 1e-10
@@ -66,7 +67,8 @@ def test_the_checker_runs_without_the_library(tmp_path):
 def test_a_proof_of_other_data_is_not_valid(tmp_path):
     X, y = data()
     certificate = MODELS["lasso-l1-penalized"].fit(X, y).certificate_
-    proof = json.loads(certificate.export(tmp_path / "proof.json", X, y).read_text())
+    certificate.export(tmp_path / "proof.json", X, y)
+    proof = json.loads((tmp_path / "proof.json").read_text())
     proof["data"]["y"]["numerators"][3] = ["0"]
     with pytest.raises(InvalidProofError):
         check(proof)
@@ -78,3 +80,28 @@ def test_an_enumeration_beyond_the_limit_is_refused_before_it_begins(tmp_path):
     with pytest.raises(ValueError, match="multiplications"):
         certificate.export(tmp_path / "proof.json", X, y, max_operations=1000)
     assert not (tmp_path / "proof.json").exists()
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_data_by_reference(classes, tmp_path):
+    X, y = data()
+    labels = np.where(y > 0.7, "high", "low")
+    with (tmp_path / "train.csv").open("w") as file:
+        print("a,b,goal", file=file)
+        for row, goal in zip(X, labels if classes else y, strict=True):
+            print(*map(repr, map(float, row)), goal if classes else repr(float(goal)), sep=",", file=file)
+    kind = nn.CrossProductLassoClassifier if classes else nn.CrossProductLassoRegressor
+    goals = labels if classes else y
+    certificate = kind(penalty="l1", beta=1e-2, loss="squared").fit(X, goals).certificate_
+    table = nn.CsvTable(tmp_path / "train.csv", ["a", "b"], ["goal"])
+    certificate.export(tmp_path / "proof.json", X, goals, table=table)
+    proof = json.loads((tmp_path / "proof.json").read_text())
+    assert proof["data"]["file"] == "train.csv"
+    assert check(proof, tmp_path).bound > 0
+    with pytest.raises(ValueError, match="other numbers"):
+        certificate.export(tmp_path / "p.json", X, goals, table=nn.CsvTable(table.path, ["b", "a"], ["goal"]))
+    with pytest.raises(ValueError, match="'c'"):
+        certificate.export(tmp_path / "p.json", X, goals, table=nn.CsvTable(table.path, ["a", "c"], ["goal"]))
+    (tmp_path / "train.csv").write_text((tmp_path / "train.csv").read_text() + " ")
+    with pytest.raises(InvalidProofError, match="SHA-256"):
+        check(proof, tmp_path)

@@ -21,6 +21,8 @@ GOOD = {
     "path": ["train.csv", "--target", "kind"],
     "explain": ["model.npz", "new.csv"],
     "export": ["model.npz", "--to", "exported.py", "--force"],
+    "prove": ["model.npz", "train.csv", "--target", "kind", "--out", "proof.json", "--force"],
+    "check": ["good.json"],
     "info": ["model.npz"],
     "demo": [],
     "embed": ["texts.csv", "--text", "words", "--encoder", "hashing:16", "--out", "embedded.npz", "--force"],
@@ -100,8 +102,11 @@ def _write_files():
     Path("a folder.csv").mkdir()
     model = nn.table_model(nn.read_frame("train.csv"), "kind", model=nn.GatedReLUClassifier(n_gates=3, random_state=0))
     nn.save_model("model.npz", model)
+    frame = nn.read_frame("train.csv")
+    X, kinds = model[:-1].transform(frame.drop(columns="kind")), frame["kind"]
+    model[-1].certificate_.export("good.json", np.asarray(X), kinds.to_numpy())
     Path("cut model.npz").write_bytes(Path("model.npz").read_bytes()[:-300])
-    made = {*files, "model.npz"}
+    made = {*files, "model.npz", "good.json"}
     return made, [*sorted(one.name for one in folder.iterdir() if one.name not in made), "missing.csv"]
 
 
@@ -192,7 +197,9 @@ def _ended_badly(code, stderr, stdout, raised):
         return f"exit code {code}: {stderr[-200:]}"
     if code and not lines and not stdout:
         return f"exit code {code} without a word"
-    if code and not (lines and (lines[-1].startswith("error: ") or any("Error" in line for line in lines))):
+    if code and not (
+        lines and (lines[-1].startswith(("error: ", "not valid: ")) or any("Error" in line for line in lines))
+    ):
         return f"exit code {code} without a sentence: {stderr[-200:]!r} {stdout[-100:]!r}"
     errors = [line for line in lines if line.startswith("error: ")]
     if len(errors) > 1 or len(lines) > 40 or max(map(len, lines), default=0) > 2000:

@@ -1,8 +1,10 @@
 """Good calls of the networks: estimators and what belongs to them, paths, gates, certificates, files."""
 
 import itertools
+import tempfile
 from collections.abc import Sized
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
@@ -187,6 +189,7 @@ _P = count(2, one="right", infinity="right")
 NETWORK = Made(
     lambda: nn.TwoLayerNetwork(np.array([[1.0, 0.5], [-1.0, 2.0]]), np.array([0.1, 0.0]), np.ones((2, 1)), np.zeros(1))
 )
+PROOF = Path(tempfile.mkdtemp()) / "proof.json"
 CERTIFICATE = Made(lambda: fitted("GatedReLURegressor").certificate_)
 PATH = Made(lambda: nn.lasso_path(X, Y, subsample=10, n_betas=4, rng=0))
 _ENDED = thing(nn.Status.MAX_TIME)
@@ -239,6 +242,10 @@ CALLS = catalogue({
     **_exports("BetaCV", SEARCHED, "cv"),
     "nn.Certificate": through(lambda X, y: CERTIFICATE.make().verify(X, y).relative_gap, X, Y),
     "nn.Certificate.verify": good(CERTIFICATE, rows(X), targets(Y), weights(None)),
+    "nn.Certificate.export": through(
+        lambda X, y, w, most: CERTIFICATE.make().export(PROOF, X, y, w, max_operations=most).relative_gap,
+        rows(X), targets(Y), weights(None), count(10**8),
+    ),
     "nn.Certificate.over_all_neurons": good(
         Made(lambda: fitted("CrossProductLassoRegressor").certificate_), rows(X), targets(Y), weights(None)
     ),
