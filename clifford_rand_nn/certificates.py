@@ -153,7 +153,6 @@ class Certificate(Statement):
         """Number of training rows, those of weight zero with them."""
         return len(self.dual_point if self.sample_weight is None else self.sample_weight)
 
-    @np.errstate(over="ignore", invalid="ignore")  # of other data than those of training, which are refused
     def verify(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, *, exact: bool = False) -> "Certificate":
         """Recompute primal, dual and gap from the training data by the plain formulas; nothing of the solver is used.
 
@@ -187,7 +186,7 @@ class Certificate(Statement):
         sample_weight: ArrayLike | None = None,
         *,
         table: CsvTable | None = None,
-        max_operations: int = MAX_OPERATIONS,
+        max_operations: float = MAX_OPERATIONS,
     ) -> "Certificate":
         """Write a proof of the certificate in rational arithmetic, and return the certificate with its exact values.
 
@@ -201,8 +200,8 @@ class Certificate(Statement):
             File to write.
         table : CsvTable or None
             The CSV file that ``X`` and ``y`` are, cell by cell: the proof then has its SHA-256 instead of numbers.
-        max_operations : int, default 300,000,000
-            Multiplications of integers that an enumeration of hyperplanes may take; 3e8 are about half a minute.
+        max_operations : float, default 3e8
+            Multiplications of integers that an enumeration of hyperplanes may take; the default is about half a minute.
 
         Raises
         ------
@@ -221,6 +220,7 @@ class Certificate(Statement):
         True
         """
         owner = "Certificate.export"
+        check_positive(max_operations, "max_operations", owner)
         data, targets, weights = self._training(X, y, sample_weight, owner)
         verified = self._recomputed(data, targets, weights / weights.mean(), owner)
         proof = exact_proof(verified, data, targets, weights, max_operations)
@@ -244,8 +244,12 @@ class Certificate(Statement):
         if labels.ndim > 2:
             raise fail("y", owner, "of shape (n,) or (n, C)", describe(f"shape {labels.shape}"))
         kept = weights > 0
-        return data[kept], self._targets(labels[kept], owner), weights[kept]
+        targets, outputs = self._targets(labels[kept], owner), self.dual_point.shape[1]
+        if targets.shape[1] != outputs:
+            raise fail("y", owner, f"of {outputs} outputs, as in training", describe(f"shape {labels.shape}"))
+        return data[kept], targets, weights[kept]
 
+    @np.errstate(over="ignore", invalid="ignore")  # of other data than those of training, which are refused
     def _recomputed(self, data: Any, targets: Array, weights: Array, owner: str) -> "Certificate":
         """Return the certificate with primal, dual and gap by the plain formulas, of weights with mean 1."""
         units, scaled, rows, targets = self._in_units(data, targets, owner)

@@ -23,7 +23,7 @@ def run_prove(
     with refused_data(str(train)):
         X = rows.X if loaded.prefix is None else loaded.prefix.transform(rows.X)
         exact = loaded.model.certificate_.export(
-            output.out, X, rows.y, rows.weights, table=table, max_operations=int(output.max_operations)
+            output.out, X, rows.y, rows.weights, table=table, max_operations=output.max_operations
         )
     say(f"{output.out} written, {output.out.stat().st_size / 1e3:.3g} kB")
     show_pairs([("proved", exact.sentence), ("check it", f"clifford-rand check {output.out}")])

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from clifford_rand_nn.certificates import Certificate
 
 _SHRINKS = (None, 48, 44, 40, 36, 32, 28, 24, 20)  # of the dual point, 1 - 2^-k, until it is feasible
-MAX_OPERATIONS = 3 * 10**8  # multiplications of integers, half a minute
+MAX_OPERATIONS = 3e8  # multiplications of integers, half a minute
 _SECTOR = 50  # of these take as long as a sector of directions with no output, 5 microseconds
 
 Witness = Callable[[DualPoint], Stated]
 
 
 def exact_proof(
-    certificate: "Certificate", X: Array, targets: Array, weights: Array, max_operations: int = MAX_OPERATIONS
+    certificate: "Certificate", X: Array, targets: Array, weights: Array, max_operations: float = MAX_OPERATIONS
 ) -> Stated:
     """Return the proof of a certificate whose dual point is feasible but for rounding, for its data.
 
@@ -95,7 +95,7 @@ def _network_of(certificate: "Certificate") -> tuple[Stated, str, str, float | N
     raise _refused("the gated network with infinitely many gates")
 
 
-def _family_of(certificate: "Certificate", rows: Array, X: Array, max_operations: int) -> Witness:
+def _family_of(certificate: "Certificate", rows: Array, X: Array, max_operations: float) -> Witness:
     """Return the function that states the family for a dual point."""
     claim = certificate.claim
     if isinstance(claim, KernelClaim):
@@ -124,14 +124,14 @@ def _hexadecimal(patterns: NDArray[np.bool_]) -> list[str]:
     return [f"{int.from_bytes(column.tobytes(), 'little'):x}" for column in packed.T]
 
 
-def _plane(rows: Array, outputs: int, free: bool, most: int) -> Witness:
+def _plane(rows: Array, outputs: int, free: bool, most: float) -> Witness:
     """Return the family of all neurons in one or two dimensions, which a sweep over sectors verifies."""
     sectors = 2 * (len(rows) + 2) * (len(np.unique(rows, axis=0)) if free else 1)
     _check_operations(_SECTOR * (1 + outputs) * sectors, f"{sectors:,} sectors of directions", rows, most)
     return lambda dual: {"kind": "plane"}
 
 
-def _check_operations(operations: int, cases: str, rows: Array, most: int) -> None:
+def _check_operations(operations: int, cases: str, rows: Array, most: float) -> None:
     """Refuse an enumeration of cases that takes too long, before it begins."""
     if operations > most:
         n, d = rows.shape

@@ -105,3 +105,11 @@ def test_data_by_reference(classes, tmp_path):
     (tmp_path / "train.csv").write_text((tmp_path / "train.csv").read_text() + " ")
     with pytest.raises(InvalidProofError, match="SHA-256"):
         check(proof, tmp_path)
+
+
+def test_targets_of_another_number_of_outputs_are_refused():
+    X, y = data()
+    certificate = MODELS["lasso-l1-free"].fit(X, y).certificate_
+    for exact in (False, True):
+        with pytest.raises(ValueError, match="of 1 outputs, as in training"):
+            certificate.verify(X, np.column_stack([y, y]), exact=exact)

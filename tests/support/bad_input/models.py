@@ -244,7 +244,7 @@ CALLS = catalogue({
     "nn.Certificate.verify": good(CERTIFICATE, rows(X), targets(Y), weights(None)),
     "nn.Certificate.export": through(
         lambda X, y, w, most: CERTIFICATE.make().export(PROOF, X, y, w, max_operations=most).relative_gap,
-        rows(X), targets(Y), weights(None), count(10**8),
+        rows(X), targets(Y), weights(None), positive(1e8),
     ),
     "nn.Certificate.over_all_neurons": good(
         Made(lambda: fitted("CrossProductLassoRegressor").certificate_), rows(X), targets(Y), weights(None)
