@@ -21,72 +21,17 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand.print_options import html_table
+from clifford_rand_nn.certified_values import Statement, dual_value, mean_loss, primal_value
 from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
-from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import as_loss, check_weights, encode_labels, encode_marks, has_delta
 from clifford_rand_nn.kernel_network.standardization import RowSpan
-from clifford_rand_nn.problems.duality import (
-    EQUALITY_TOL,
-    DualBound,
-    rounding,
-    stated_gap,
-    zero_sums,
-)
+from clifford_rand_nn.problems.duality import EQUALITY_TOL, DualBound, rounding, stated_gap
 from clifford_rand_nn.proofs.export import MAX_OPERATIONS, exact_proof
 from clifford_rand_nn.proofs.rationals import double
 from clifford_rand_nn.proofs.references import CsvTable
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.sparse_rows import as_rows_or_csr, check_bias, is_large_sparse
-
-_FELT = 1e-11  # of the objective: where rounding moves it by more, residuals are added up exactly
-
-
-def proved(primal: float, bound: DualBound, balanced: bool) -> dict[str, Any]:
-    """Return the values of a `Certificate`: the bound is at least 0, and sums of a ``balanced`` point are exactly 0."""
-    value, theta = bound
-    theta = (zero_sums(theta) if balanced else theta) if value > 0 else np.zeros_like(theta)
-    dual = max(value, 0.0)
-    return {"primal": primal, "dual": dual, "relative_gap": stated_gap(primal, dual), "dual_point": theta}
-
-
-class Statement:
-    """A bound as text: one line, a sentence, and a table in a notebook."""
-
-    primal: float
-    dual: float
-    relative_gap: float
-    scope: str
-    beta: float
-    loss: str
-
-    @property
-    def sentence(self) -> str:
-        """What is proved of the training, and that it is no more."""
-        within = "at" if self.relative_gap == 0 else f"within {self.relative_gap:.1e} (relative) of"
-        scope = self.scope.removeprefix("over ")
-        return (
-            f"the training objective {self.primal:.6g} is proved to be {within} its optimum over {scope}; "
-            "this says nothing about new rows"
-        )
-
-    def __str__(self) -> str:
-        values = f"primal {self.primal:.8g}, dual {self.dual:.8g}"
-        return f"within {self.relative_gap:.1e} of the optimum, {self.scope} ({values})"
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self})"
-
-    def _repr_html_(self) -> str:
-        values = {
-            "relative gap": f"{self.relative_gap:.1e}",
-            "training objective": f"{self.primal:.8g}",
-            "lower bound": f"{self.dual:.8g}",
-            "over": self.scope.removeprefix("over "),
-            "loss, beta": f"{self.loss}, {self.beta:.4g}",
-        }
-        return html_table(list(values.items()), note=self.sentence)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -253,9 +198,9 @@ class Certificate(Statement):
     def _recomputed(self, data: Any, targets: Array, weights: Array, owner: str) -> "Certificate":
         """Return the certificate with primal, dual and gap by the plain formulas, of weights with mean 1."""
         units, scaled, rows, targets = self._in_units(data, targets, owner)
-        primal = _primal(scaled, rows, targets, weights)
-        zero = _mean_loss(scaled.loss_function, 0 * targets, targets, weights)
-        dual, theta = _bound(scaled, rows, targets, weights)
+        primal = primal_value(scaled, rows, targets, weights)
+        zero = mean_loss(scaled.loss_function, 0 * targets, targets, weights)
+        dual, theta = dual_value(scaled, rows, targets, weights)
         if not np.isfinite(primal) or not dual < np.inf:  # of other data nothing may be bounded: 0
             raise fail("X", owner, "the data of its training", describe("data of another size, by far"))
         slack = rounding(primal, dual, zero, EQUALITY_TOL)
@@ -276,8 +221,8 @@ class Certificate(Statement):
         """
         units, scaled, rows, targets = self._in_units(X, targets, "Certificate")
         weights = np.ones(len(targets)) if weights is None else weights
-        dual = _bound(scaled, rows, targets, weights) if bound else DualBound(scaled.dual, scaled.dual_point)
-        return self._with_values(units, _primal(scaled, rows, targets, weights), dual)
+        dual = dual_value(scaled, rows, targets, weights) if bound else DualBound(scaled.dual, scaled.dual_point)
+        return self._with_values(units, primal_value(scaled, rows, targets, weights), dual)
 
     def _with_values(self, units: Units, primal: float, bound: DualBound) -> "Certificate":
         """Return the certificate with values and dual point found in units."""
@@ -377,45 +322,3 @@ class Certificate(Statement):
         if not np.isin(y, self.classes).all():
             raise fail("y", owner, "made of the training classes", describe("another label"))
         return encode_labels(np.searchsorted(self.classes, y), len(self.classes), self.loss_function)[0]
-
-
-def _bound(certificate: Certificate, X: Any, targets: Array, weights: Array) -> DualBound:
-    r"""Dual value of the stored point, projected onto its equalities and scaled into its norms; at least that of 0.
-
-    The rounding error of an equality, :math:`e=1^TD_i\theta` or :math:`1^T\theta`, costs e times the bias of it,
-    of the size of the targets. Biases of ReLU neurons add up to the intercept.
-    """
-    n, claim, loss = len(targets), certificate.claim, certificate.loss_function
-    columns = np.ones((n, int(certificate.fit_intercept)))
-    if certificate.bias is True and isinstance(claim, GatedClaim):
-        columns = np.column_stack([claim.gates.on(X), columns])
-    basis, sizes, _ = np.linalg.svd(columns, full_matrices=False)
-    basis = basis[:, sizes > n * np.finfo(np.float64).eps * sizes.max(initial=0.0)]
-    datafit = Datafit(loss, targets, None if (weights == weights[0]).all() else weights)
-    theta = datafit.dual_point(certificate.dual_point, basis)
-    largest = claim.dual_norm(X, theta)
-    theta = theta * min(1.0, n * certificate.beta / largest) if largest > 0 else theta
-    if certificate.fit_intercept and certificate.classes is None:
-        theta = zero_sums(theta)
-    missed = float(np.abs(columns.T @ theta).sum() * np.abs(targets).max()) / n
-    penalty = claim.dual_penalty(X, theta) / (n**2 * certificate.beta)
-    gains = weights * loss.stated_dual_value(theta / weights[:, None], targets)
-    lost = 2 * np.finfo(np.float64).eps * float(np.abs(theta * targets).sum()) / n  # to cancellation in the gains
-    value = float(np.mean(gains)) - missed - penalty - lost
-    return DualBound(0.0, 0 * theta) if value <= 0 else DualBound(value, theta)
-
-
-def _primal(certificate: Certificate, X: Any, targets: Array, weights: Array) -> float:
-    loss = certificate.loss_function
-    f, penalty = certificate.claim.predictions_and_penalty(X)
-    primal = _mean_loss(loss, f, targets, weights) + certificate.beta * penalty
-    if loss.is_quadratic or loss.even:
-        e = certificate.claim.rounding_of_predictions(X) + np.finfo(np.float64).eps * np.abs(targets).max(initial=0.0)
-        if e * np.abs(f - targets).mean() > _FELT * primal:
-            r = certificate.claim.residuals(X, targets)
-            return _mean_loss(loss, r, 0 * targets, weights) + certificate.beta * penalty
-    return primal
-
-
-def _mean_loss(loss: Loss, f: Array, y: Array, weights: Array) -> float:
-    return float(np.mean(weights * loss.stated_value(f, y)))

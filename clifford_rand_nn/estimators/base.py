@@ -21,7 +21,8 @@ from clifford_rand._optional import require
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import phase, reporting, step_callback
-from clifford_rand_nn.certificates import Certificate, proved
+from clifford_rand_nn.certificates import Certificate
+from clifford_rand_nn.certified_values import proved
 from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.registry import has_delta, split_weights
 from clifford_rand_nn.estimators.held_out import HeldOut, chosen_beta

@@ -7,7 +7,7 @@ import numpy as np
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.certificates import Statement
+from clifford_rand_nn.certified_values import Statement
 from clifford_rand_nn.claims import GatedClaim, KernelClaim
 from clifford_rand_nn.kernel_network.landmark_judge import SpanProblem, judge
 from clifford_rand_nn.kernel_network.landmark_span import LandmarkRows, LandmarkSpan

@@ -33,5 +33,9 @@ left.set(xlabel="x", title=f"A network of {len(own)} neurons")
 right.plot(np.degrees(angles), np.abs(certificate.dual_point[:, 0] @ columns) / limit)
 right.plot(np.degrees(own), np.ones(len(own)), "o")
 right.axhline(1, color="gray", linewidth=0.8, linestyle="--")
-right.set(xlabel="direction of a neuron (degrees)", ylabel="correlation / limit", title="No neuron exceeds the limit; the network's attain it")
+right.set(
+    xlabel="direction of a neuron (degrees)",
+    ylabel="correlation / limit",
+    title="No neuron exceeds the limit; the network's attain it",
+)
 plt.show()
