@@ -146,7 +146,8 @@ class Certificate(Statement):
         table : CsvTable or None
             The CSV file that ``X`` and ``y`` are, cell by cell: the proof then has its SHA-256 instead of numbers.
         max_operations : float, default 3e8
-            Multiplications of integers that an enumeration of hyperplanes may take; the default is about half a minute.
+            Multiplications of integers that an enumeration of hyperplanes may take, or the kernel of a network with
+            infinitely many gates; the default is about half a minute, or 1,700 unique rows.
 
         Raises
         ------

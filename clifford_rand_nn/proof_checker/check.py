@@ -226,19 +226,30 @@ def relu_network(problem: Problem, stated: dict[str, Any]) -> tuple[Outputs, Fra
     return f, sum(norms, ZERO)
 
 
+def corners(f: list[Fraction], error: Fraction) -> Outputs:
+    """Return vertices such that a convex loss is, at one of them, no less than wherever each output misses `error`.
+
+    They are those of the polytope |v - f|_1 <= C error, which holds the box |v_c - f_c| <= error.
+    """
+    moves = [s * len(f) * error for s in (1, -1)] if error else []
+    return [[*f[:c], f[c] + move, *f[c + 1 :]] for c in range(len(f)) for move in moves] or [f]
+
+
 def objective_above(problem: Problem, stated: dict[str, Any], family: dict[str, Any]) -> Fraction:
     """Return the objective of the network, or a number above it."""
+    error = ZERO  # of the outputs
     if stated["kind"] == "relu":
         f, penalty = relu_network(problem, stated)
     else:  # a gated network, or one of infinitely many gates, is one of its family
         require(stated["kind"] == family["kind"], "the network is not of the family")
-        f, penalty = other_file(FAMILY_FILES[stated["kind"]]).network(problem, stated, family)
+        f, penalty, error = other_file(FAMILY_FILES[stated["kind"]]).network(problem, stated, family)
     t = table(stated["t"], "t", 1, len(problem.y.numerators[0])).row(0)
     require(problem.intercept or not any(t), "the network has an intercept, and the problem has none")
     losses = ZERO
     for i, (w, outputs) in enumerate(zip(problem.weights, f, strict=True)):
         shifted = [a + b for a, b in zip(outputs, t, strict=True)]
-        losses += rounded(w * loss_above(problem, shifted, problem.y.row(i)), up=True)
+        largest = max(loss_above(problem, corner, problem.y.row(i)) for corner in corners(shifted, error))
+        losses += rounded(w * largest, up=True)
     return losses / sum(problem.weights) + problem.beta * penalty
 
 

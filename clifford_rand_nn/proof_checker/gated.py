@@ -24,8 +24,8 @@ def read_patterns(stated: dict[str, Any], n: int) -> list[list[bool]]:
     return [[bool(number >> i & 1) for i in range(n)] for number in numbers]
 
 
-def network(problem: Problem, stated: dict[str, Any], family: dict[str, Any]) -> tuple[Outputs, Fraction]:
-    """Return f_i = sum_p D_ip (U_p x_i + b_p), and sum_p |U_p|_F, or half the squares, or a number above it."""
+def network(problem: Problem, stated: dict[str, Any], family: dict[str, Any]) -> tuple[Outputs, Fraction, Fraction]:
+    """Return f_i = sum_p D_ip (U_p x_i + b_p), sum_p |U_p|_F, or half the squares, or a number above it, and 0."""
     rows, outputs = problem.X.with_column(Fraction(1)), len(problem.y.numerators[0])
     patterns = read_patterns(family, len(rows.numerators))
     U = table(stated["U"], "U", len(patterns) * outputs, len(rows.numerators[0]))  # row p C + c: gate p, output c
@@ -39,7 +39,7 @@ def network(problem: Problem, stated: dict[str, Any], family: dict[str, Any]) ->
             for i in compress(range(len(f)), pattern):
                 f[i] = [s + dot(U.numerators[k], rows.numerators[i]) for s, k in zip(f[i], own, strict=True)]
     q = U.denominator * rows.denominator
-    return [[Fraction(value, q) for value in row] for row in f], penalty
+    return [[Fraction(value, q) for value in row] for row in f], penalty, ZERO
 
 
 def family(problem: Problem, stated: dict[str, Any]) -> tuple[Fraction, str, str]:

@@ -87,7 +87,7 @@ def loss_above(problem: Problem, f: list[Fraction], y: list[Fraction]) -> Fracti
         return sum((log_sum_exp_above([ZERO, -b * a]) for a, b in zip(f, y, strict=True)), ZERO)
     if problem.loss == "softmax":  # log sum exp f - f_y
         require(is_one_hot(y), "y is not one-hot")
-        return log_sum_exp_above([a - f[y.index(1)] for a in f])
+        return log_sum_exp_above([a - f[y.index(Fraction(1))] for a in f])
     total = ZERO
     for a, b in zip(f, y, strict=True):  # delta^2 log cosh u, u = (f - y) / delta, is at most delta^2 u^2/2
         u = abs(a - b) / problem.delta

@@ -12,6 +12,7 @@ from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.proof_checker.check import InvalidProofError, evaluate
 from clifford_rand_nn.proofs.dual_points import DualPoint, exact_dual_point
+from clifford_rand_nn.proofs.kernel import kernel_network, kernel_operations
 from clifford_rand_nn.proofs.rationals import Stated, rational, table
 
 if TYPE_CHECKING:
@@ -35,9 +36,8 @@ def exact_proof(
     dual point is infeasible by more than rounding, or the objective is below the bound; either is an error of the
     library.
     """
-    claim, loss = certificate.claim, certificate.loss_function
-    rows = np.asarray(claim.rows(X) if isinstance(claim, NetworkClaim) else X, dtype=np.float64)
-    network, kind, bias, feature, penalty = _network_of(certificate)
+    loss = certificate.loss_function
+    rows, network, bias, feature, penalty = _network_of(certificate, X)
     n, d = rows.shape
     proof: Stated = {
         "format": "clifford-rand proof",
@@ -71,13 +71,14 @@ def exact_proof(
             reason = error
             continue
         if verdict.bound > verdict.objective:
-            raise ArithmeticError(f"the bound is above the objective by {float(-verdict.gap):.1e} (relative): {kind}")
+            excess, kind = float(-verdict.gap), network["kind"]
+            raise ArithmeticError(f"the bound is above the objective by {excess:.1e} (relative): {kind}")
         return proof | {"objective": rational(verdict.objective), "bound": rational(verdict.bound)}
     raise ArithmeticError(f"the dual point of the certificate is not feasible: {reason}")
 
 
-def _network_of(certificate: "Certificate") -> tuple[Stated, str, str, float | None, str]:
-    """Return the network, its kind, its kind of bias with the constant feature, and the penalty."""
+def _network_of(certificate: "Certificate", X: Array) -> tuple[Array, Stated, str, float | None, str]:
+    """Return rows, the network, its kind of bias with the constant feature, and the penalty."""
     claim = certificate.claim
     if isinstance(claim, GatedClaim):
         U, b, t = claim.coefficients
@@ -85,21 +86,25 @@ def _network_of(certificate: "Certificate") -> tuple[Stated, str, str, float | N
         kind = "free" if certificate.bias is True or certificate.bias == "free" else "none"
         bias = kind if claim.feature is None else "penalized"
         stated = {"kind": "gated", "U": table(weights), "t": table(t[None])}
-        return stated, "gated", bias, claim.feature, "squared" if claim.squared else "l2"
+        return X, stated, bias, claim.feature, "squared" if claim.squared else "l2"
     if isinstance(claim, NetworkClaim):
         net, family = claim.network, claim.family
         bias = "penalized" if family.feature is not None else "free" if family.bias else "none"
         W = table(np.column_stack([net.W1, net.b1]))
         stated = {"kind": "relu", "W": W, "a": table(net.w2), "t": table(net.b2[None])}
-        return stated, "relu", bias, family.feature, f"l{family.p}"
-    raise _refused("the gated network with infinitely many gates")
+        return np.asarray(claim.rows(X), dtype=np.float64), stated, bias, family.feature, f"l{family.p}"
+    rows, stated = kernel_network(claim, X)
+    feature = claim.network.kernel.bias or None
+    return rows, stated, "none" if feature is None else "penalized", feature, "squared"
 
 
 def _family_of(certificate: "Certificate", rows: Array, X: Array, max_operations: float) -> Witness:
     """Return the function that states the family for a dual point."""
     claim = certificate.claim
     if isinstance(claim, KernelClaim):
-        raise _refused("the gated network with infinitely many gates")
+        unique = len(np.unique(rows, axis=0))
+        _check_operations(kernel_operations(rows), f"{unique:,} unique rows", rows, max_operations)
+        return lambda dual: {"kind": "kernel"}
     if isinstance(claim, GatedClaim):
         patterns = _hexadecimal(claim.gates.on(X))
         return lambda dual: {"kind": "gated", "patterns": patterns}
