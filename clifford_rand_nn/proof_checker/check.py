@@ -32,7 +32,9 @@ ZERO = Fraction(0)
 FAMILY_FILES = {"gated": "gated", "neurons": "dictionary", "dictionary": "dictionary", "cones": "cones"}
 FAMILY_FILES |= {"plane": "plane", "simplices": "simplices", "kernel": "kernel"}
 LOSS_FILES = {"logistic": "logarithms", "softmax": "logarithms", "log_cosh": "logarithms"}
-MALFORMED = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, OSError, RecursionError)
+MALFORMED: tuple[type[Exception], ...] = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError)
+MALFORMED += (OSError, RecursionError, MemoryError, csv.Error)
+MOST_OPERATIONS = 10**11  # multiplications of an enumeration, some hours
 
 
 class InvalidProofError(Exception):
@@ -89,23 +91,26 @@ def norm_above(values: Sequence[Fraction], p: int) -> Fraction:
 
 
 def integer(text: Any) -> int:
-    """Return an integer that is stated as a decimal string."""
-    require(isinstance(text, str), f"{text!r} is not an integer as a string")
+    """Return an integer that is stated as a decimal string, in the one form that there is."""
+    require(isinstance(text, str) and str(int(text)) == text, f"{text!r} is not an integer as a string")
     return int(text)
 
 
 def fraction(pair: Any) -> Fraction:
     """Return a fraction that is stated as [numerator, denominator]."""
+    require(isinstance(pair, list), f"{pair!r} is not a list of two integers")
     numerator, denominator = map(integer, pair)
     return Fraction(numerator, denominator)
 
 
 def table(stated: Any, name: str, rows: int, columns: int) -> Table:
     """Return a table, which has to be of that shape."""
-    denominator, numerators = integer(stated["denominator"]), [list(map(integer, row)) for row in stated["numerators"]]
-    require([len(row) for row in numerators] == [columns] * rows, f"{name} is not of shape {rows} x {columns}")
+    denominator, lists = integer(stated["denominator"]), stated["numerators"]
+    shaped = isinstance(lists, list) and len(lists) == rows
+    shaped = shaped and all(isinstance(row, list) and len(row) == columns for row in lists)
+    require(shaped, f"{name} is not of shape {rows} x {columns}")
     require(denominator > 0, f"the denominator of {name} is not positive")
-    return Table(denominator, numerators)
+    return Table(denominator, [list(map(integer, row)) for row in lists])
 
 
 class Problem(NamedTuple):
@@ -153,8 +158,8 @@ def read_problem(proof: dict[str, Any], folder: pathlib.Path) -> Problem:
     delta, constant, beta = (fraction(stated[name]) for name in ("delta", "constant", "beta"))
     require(min(delta, constant, beta) > 0, "beta, delta or the constant feature is not positive")
     penalty, bias, intercept = (stated[name] for name in ("penalty", "bias", "intercept"))
-    kinds = penalty in ("l1", "l2", "squared") and bias in ("none", "free", "penalized") and intercept in (True, False)
-    require(kinds, "the penalty, the kind of bias or of intercept is unknown")
+    kinds = penalty in ("l1", "l2", "squared") and bias in ("none", "free", "penalized")
+    require(kinds and isinstance(intercept, bool), "the penalty, the kind of bias or of intercept is unknown")
     X, y = read_csv(proof["data"], folder) if "file" in proof["data"] else (proof["data"][name] for name in "Xy")
     weights = table(stated["weights"], "weights", 1, n).row(0)
     require(min(weights) > 0, "a weight is not positive")
@@ -167,6 +172,7 @@ def read_problem(proof: dict[str, Any], folder: pathlib.Path) -> Problem:
 
 def read_csv(stated: dict[str, Any], folder: pathlib.Path) -> list[dict[str, Any]]:
     """Return columns of a CSV file with the stated SHA-256 as tables X and y; its numbers are read as doubles."""
+    require((folder / stated["file"]).is_file(), "the data file is missing")  # a device has no end
     content = (folder / stated["file"]).read_bytes()
     require(hashlib.sha256(content).hexdigest() == stated["sha256"], "the data file has another SHA-256")
     lines = list(csv.DictReader(content.decode().splitlines()))
@@ -255,7 +261,10 @@ def objective_above(problem: Problem, stated: dict[str, Any], family: dict[str, 
 
 def other_file(name: str) -> Any:
     """Return the module of a file beside this one."""
-    return import_module(f".{name}", __package__)
+    try:
+        return import_module(f".{name}", __package__)
+    except ImportError as error:
+        raise InvalidProofError(f"the file {name}.py of the checker, which this proof needs, is missing") from error
 
 
 class Verdict(NamedTuple):

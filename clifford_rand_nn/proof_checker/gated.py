@@ -19,7 +19,10 @@ THEOREM = (
 
 def read_patterns(stated: dict[str, Any], n: int) -> list[list[bool]]:
     """Return activation patterns, stated as hexadecimal numbers: bit i says whether row i is on."""
-    numbers = [int(text, 16) for text in stated["patterns"]]
+    texts = stated["patterns"]
+    numbers = [int(text, 16) for text in texts]
+    canonical = isinstance(texts, list) and [f"{number:x}" for number in numbers] == texts
+    require(canonical, "a pattern is not a hexadecimal number")
     require(all(0 <= number < 2**n for number in numbers), "a pattern has more bits than there are rows")
     return [[bool(number >> i & 1) for i in range(n)] for number in numbers]
 

@@ -5,8 +5,9 @@ import math
 import pathlib
 import sys
 from fractions import Fraction
+from typing import Any
 
-from .check import MALFORMED, InvalidProofError, Verdict, check
+from .check import MALFORMED, InvalidProofError, Verdict, check, require
 
 
 def decimal(x: Fraction, up: bool) -> str:
@@ -31,12 +32,18 @@ optimum   >= {bound}
 gap       <= {verdict.gap}"""
 
 
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, whose keys have to differ."""
+    require(len(dict(pairs)) == len(pairs), "a key is stated twice")
+    return dict(pairs)
+
+
 def main(arguments: list[str]) -> int:
     """Check the file of that name, print what it proves, and return 0; or print why it is not valid, and return 1."""
-    sys.set_int_max_str_digits(0)
+    sys.set_int_max_str_digits(100_000)  # longer ones take seconds each to read
     try:
         path = pathlib.Path(*arguments)
-        print(report(check(json.loads(path.read_text(encoding="utf-8")), path.parent)))
+        print(report(check(json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=unique), path.parent)))
     except (InvalidProofError, *MALFORMED) as error:
         print(f"not valid: {str(error)[:300]}", file=sys.stderr)
         return 1

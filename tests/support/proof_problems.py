@@ -1,0 +1,92 @@
+"""Small training problems of every family and loss that has exact proofs, and their proofs."""
+
+import functools
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import clifford_rand_nn as nn
+
+_OPTIONS = {"beta": 2e-2, "max_time": 20.0}
+_GATES = {"n_gates": 5, "random_state": 0}
+
+
+def _lasso(**options):
+    return nn.CrossProductLassoRegressor(**(_OPTIONS | options))
+
+
+def _relu(**options):
+    return nn.ConvexReLURegressor(**(_OPTIONS | {"gates": "exhaustive"} | options))
+
+
+def _classifier(name, **options):
+    return getattr(nn, f"{name}Classifier")(**(_OPTIONS | options))
+
+
+def _gated(**options):
+    return nn.GatedReLURegressor(**(_OPTIONS | _GATES | options))
+
+
+REGRESSORS = {
+    "plane, l1": lambda: _lasso(penalty="l1", bias=False),
+    "plane, l1, free": lambda: _lasso(penalty="l1", bias="free"),
+    "plane, l1, no intercept": lambda: _lasso(penalty="l1", bias=False, fit_intercept=False),
+    "plane, l1, huber": lambda: _lasso(penalty="l1", bias="free", loss="huber", huber_delta=0.3),
+    "plane, l2": lambda: _relu(penalty="group_l2", bias=False),
+    "plane, l2, free": lambda: _relu(penalty="group_l2", bias="free"),
+    "line, l2, penalized": lambda: _relu(penalty="group_l2"),
+    "line, l2, log-cosh": lambda: _relu(penalty="group_l2", loss="log_cosh", huber_delta=0.3),
+    "dictionary, l1, penalized": lambda: _lasso(penalty="l1"),
+    "dictionary, l1, log-cosh": lambda: _lasso(penalty="l1", loss="log_cosh", huber_delta=0.3),
+    "rows, l2": lambda: _lasso(penalty="l2"),
+    "rows, l2, free": lambda: _lasso(penalty="l2", bias="free"),
+    "neurons, l1": lambda: _lasso(penalty="l1", bias="free", subsample=20, random_state=0),
+    "neurons, l2": lambda: _lasso(penalty="l2", subsample=20, random_state=0),
+    "gated": _gated,
+    "gated, no intercept": lambda: _gated(bias=False, fit_intercept=False),
+    "gated, huber": lambda: _gated(loss="huber", huber_delta=0.3),
+    "gated, log-cosh": lambda: _gated(loss="log_cosh", huber_delta=0.3),
+    "ridge": lambda: _gated(penalty="ridge"),
+    "ridge, huber": lambda: _gated(penalty="ridge", loss="huber", huber_delta=0.3),
+}
+CLASSIFIERS = {
+    "gated, squared hinge": lambda: _classifier("GatedReLU", loss="squared_hinge", **_GATES),
+    "gated, logistic": lambda: _classifier("GatedReLU", loss="logistic", **_GATES),
+    "gated, softmax": lambda: _classifier("GatedReLU", loss="logistic", **_GATES),
+    "ridge, softmax": lambda: _classifier("GatedReLU", loss="logistic", penalty="ridge", **_GATES),
+    "plane, squared hinge": lambda: _classifier("CrossProductLasso", penalty="l1", loss="squared_hinge", bias="free"),
+    "plane, logistic, free": lambda: _classifier("CrossProductLasso", penalty="l1", loss="logistic", bias="free"),
+    "dictionary, logistic": lambda: _classifier("CrossProductLasso", penalty="l1", loss="logistic"),
+    "dictionary, softmax": lambda: _classifier("CrossProductLasso", penalty="l1", loss="logistic"),
+    "rows, l2, softmax": lambda: _classifier("CrossProductLasso", penalty="l2", loss="logistic"),
+}
+NAMES = (*REGRESSORS, *CLASSIFIERS)
+
+
+def rows(name, n=8, d=2):
+    """Return rows, targets and weights of a problem; every second one has weights, every third two outputs."""
+    rng, d = np.random.default_rng(len(name)), 1 if name.startswith("line") else d
+    X = rng.normal(size=(n, d))
+    weights = rng.integers(1, 4, n) / 2 if len(name) % 2 else None
+    if name in CLASSIFIERS:
+        classes = 3 if "softmax" in name else 2
+        return X, np.argsort(np.argsort(np.abs(X[:, 0]) + 0.5 * rng.normal(size=n))) * classes // n, weights
+    Y = np.abs(X[:, :1]) + 0.3 * rng.normal(size=(n, 1 + (len(name) % 3 == 0)))
+    return X, Y[:, 0] if Y.shape[1] == 1 else Y, weights
+
+
+@functools.cache
+def text(name, n=8, d=2):
+    """Return the proof of a problem as JSON."""
+    X, y, weights = rows(name, n, d)
+    model = (REGRESSORS | CLASSIFIERS)[name]().fit(X, y, sample_weight=weights)
+    with tempfile.TemporaryDirectory() as folder:
+        model.certificate_.export(Path(folder) / "proof.json", X, y, weights)
+        return (Path(folder) / "proof.json").read_text()
+
+
+def proof(name, n=8, d=2):
+    """Return the proof of a problem, a new one for each call."""
+    return json.loads(text(name, n, d))
