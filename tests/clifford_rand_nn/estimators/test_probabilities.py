@@ -30,7 +30,7 @@ KINDS = {
     "gated": GatedReLUClassifier(n_gates=8, random_state=0),
     "gated, ridge": GatedReLUClassifier(n_gates=8, penalty="ridge", random_state=0),
     "gated, infinite": GatedReLUClassifier(gates="infinite", penalty="ridge"),
-    "relu": ConvexReLUClassifier(n_gates=3, random_state=0, tol=1e-3, max_time=20.0),
+    "relu": ConvexReLUClassifier(n_gates=3, linear=True, random_state=0, tol=1e-3, max_time=20.0),
     "lasso": CrossProductLassoClassifier(subsample=15, random_state=0),
 }
 
