@@ -266,13 +266,14 @@ class Certificate(Statement):
         """Check the dual point against every neuron there is: a bound for the global optimum of this network's problem.
 
         It turns the solution of a subsampled convex program into a statement about all two-layer networks with the same
-        loss, penalty and beta. It prices every pattern, so it is for small d: a sweep for d ≤ 2 and any n up to tens of
-        thousands, an enumeration beyond. Arguments are those of `verify`.
+        loss, penalty and beta. It prices every neuron, so it is for small d: by a sweep for d ≤ 2 and any n up to tens
+        of thousands, by branch and bound for some hundreds of rows in up to five dimensions, the bias one of them, and
+        by an enumeration of patterns or hyperplanes for free biases and the l1 norm. Arguments are those of `verify`.
 
         Raises
         ------
         ArgumentError
-            X, y or weights do not fit; the network is a gated one; the patterns are too many to enumerate.
+            X, y or weights do not fit; the network is a gated one; there are too many patterns.
         """
         owner = "Certificate.over_all_neurons"
         if not isinstance(self.claim, NetworkClaim):

@@ -17,7 +17,8 @@ from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import BlockPricer, Pricer
 from clifford_rand_nn.pricing.cones import ConePricer
-from clifford_rand_nn.pricing.family import SWEEP_D, Family
+from clifford_rand_nn.pricing.family import Family, lists_patterns
+from clifford_rand_nn.pricing.simplices import SimplexPricer
 from clifford_rand_nn.problems.duality import Centered, constant_columns
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.problems.relu import RELU_PENALTIES
@@ -89,7 +90,7 @@ def relu_path(
     began = time.perf_counter()
     if not every:
         kind = Family("gates", p, bias, chosen_patterns(rows.X, gates, bias, owner).gates)
-    elif settings.max_time is not None and p == 2 and rows.X.shape[1] > SWEEP_D:  # they are listed to price them
+    elif settings.max_time is not None and lists_patterns(rows.X.shape, p, bias):
         listed = chosen_patterns(rows.X, "exhaustive", bias, owner, late=deadline(settings.max_time)).gates
         kind = Family("gates", p, bias, listed) if listed.notes else kind
     limits = limits.after(time.perf_counter() - began)
@@ -205,7 +206,7 @@ def beta_max_over(
     """
     Q = constant_columns(len(X), fit_intercept)
     theta = datafit.balance(datafit.residual(unpenalized_fit(datafit, Q)), Q)
-    timed = pricer if late is not None and isinstance(pricer, ConePricer | BlockPricer) else None
+    timed = pricer if late is not None and isinstance(pricer, ConePricer | BlockPricer | SimplexPricer) else None
     priced = pricer.price(theta, 1) if timed is None else timed.price(theta, 1, late=late)
     size = np.linalg.norm(theta, axis=1)
     bound = float(pricer.reach @ size)  # by the sizes of the rows, when no time was left

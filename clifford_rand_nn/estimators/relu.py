@@ -36,7 +36,7 @@ from clifford_rand_nn.gates.hyperplanes import (
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import WeightedNeurons
 from clifford_rand_nn.pricing.base import Pricer
-from clifford_rand_nn.pricing.family import SWEEP_D, Family, gate_scope
+from clifford_rand_nn.pricing.family import Family, gate_scope, lists_patterns
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import RELU_PENALTIES, ConvexReLUProblem
 from clifford_rand_nn.pruning import pruned
@@ -252,10 +252,9 @@ class ConvexReLU(GatedFamily):
         sampled = self._task_patterns(task)
         return sampled, Family("gates", p, self._free_bias, sampled.gates, task.feature)
 
-    @staticmethod
-    def _listed(p: int, task: Task) -> bool:
+    def _listed(self, p: int, task: Task) -> bool:
         """Whether all neurons are priced by a list of their patterns."""
-        return p == 2 and task.rows.shape[1] > SWEEP_D
+        return lists_patterns(task.rows.shape, p, self._free_bias)
 
     def _pricer(self, family: Family, task: Task, X: Array) -> Pricer:
         """Return the family's pricer on the distinct rows X; a list of all patterns is made once for a fit."""

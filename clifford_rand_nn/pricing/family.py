@@ -9,16 +9,18 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_bool, check_choice, check_positive, describe, fail
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.dictionaries.subsets import about
-from clifford_rand_nn.gates.enumeration import exhaustive_gates
+from clifford_rand_nn.gates.enumeration import exhaustive_gates, pattern_count
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import BlockPricer, Pricer
 from clifford_rand_nn.pricing.cones import ConePricer
+from clifford_rand_nn.pricing.simplices import MAX_D, SimplexPricer
 from clifford_rand_nn.pricing.sweep import SweepPricer
 from clifford_rand_nn.sparse_rows import with_feature
 
 _MOST_COLUMNS = 10**9  # half an hour a pricing at some 10⁶ columns a second: beyond, a wait without end
-SWEEP_D = 2  # dimensions in which every neuron is priced without a list of them
+_FEW_PATTERNS = 2_000  # listed and priced one by one in a second; then branch and bound is faster (bench_bound.py)
+SWEEP_D = 2  # dimensions in which every neuron is priced by turning a line
 _MEMBERS: dict[str, type] = {"all": NoneType, "cross": NoneType, "neurons": Neurons, "gates": Gates}  # of each kind
 
 
@@ -79,6 +81,9 @@ class Family:
     def pricer(self, X: NDArray[np.float64]) -> Pricer:
         """Return the pricer of the family on the rows X (n, d); with a feature its neurons are of [X c], d + 1.
 
+        All neurons are priced by a sweep in the plane; for p = 1 by the exact dictionary; else by a list of all
+        patterns, where there are few, or free biases, and by branch and bound.
+
         Raises ArgumentError: there are too many columns or patterns to go through.
         """
         rows, X = X, with_feature(X, self.feature)
@@ -88,14 +93,26 @@ class Family:
             return BlockPricer(X, self.members, _column_scope(self.members))
         if self.kind == "cross":
             return BlockPricer(X, _counted(cross_product_dictionary(X, "l1" if self.p == 1 else "l2", bias=self.bias)))
-        # in the plane every neuron is priced by a sweep, for p = 1 beyond by the exact dictionary
         if X.shape[1] <= SWEEP_D:
             return SweepPricer(X, self.p, self.bias)
         if self.p == 1:
-            every = _counted(cross_product_dictionary(X, "l1", bias=self.bias))
+            every = cross_product_dictionary(X, "l1", bias=self.bias)
+            if every.n_columns > _MOST_COLUMNS and not self.bias and X.shape[1] <= MAX_D:
+                return SimplexPricer(X, 1)
+            every = _counted(every)
             return BlockPricer(X, every, f"global: all {every.n_columns:,} columns of the exact dictionary")
+        if not lists_patterns(X.shape, self.p, self.bias):
+            return SimplexPricer(X, self.p)
         patterns, gates = exhaustive_gates(X, self.bias)
         return ConePricer(X, patterns, self.p, self.bias, gate_scope(gates))
+
+
+def lists_patterns(shape: tuple[int, ...], p: int, bias: bool) -> bool:
+    """Whether all neurons on rows of this shape (n, d), their feature included, are priced by a list of patterns."""
+    n, d = shape
+    if p == 1 or d <= SWEEP_D:
+        return False
+    return bias or d > MAX_D or pattern_count(n, d, bias=False) <= _FEW_PATTERNS
 
 
 def _counted(dictionary: CrossProductDictionary) -> CrossProductDictionary:
