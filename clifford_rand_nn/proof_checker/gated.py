@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import chain, compress
 from typing import Any
 
-from .check import ZERO, Outputs, Problem, dot, require, root_above, table
+from .check import MOST_ENTRIES, ZERO, Outputs, Problem, dot, require, root_above, table
 
 THEOREM = (
     "weak duality of the convex program of gated networks (Mishkin, Sahiner and Pilanci, "
@@ -20,6 +20,7 @@ THEOREM = (
 def read_patterns(stated: dict[str, Any], n: int) -> list[list[bool]]:
     """Return activation patterns, stated as hexadecimal numbers: bit i says whether row i is on."""
     texts = stated["patterns"]
+    require(len(texts) * n <= MOST_ENTRIES, f"{len(texts):,} patterns are more than the checker holds")
     numbers = [int(text, 16) for text in texts]
     canonical = isinstance(texts, list) and [f"{number:x}" for number in numbers] == texts
     require(canonical, "a pattern is not a hexadecimal number")

@@ -21,7 +21,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from .check import Outputs, Problem, Table, dot, require, table
+from .check import MOST_ENTRIES, Outputs, Problem, Table, dot, require, table
 
 P = 128  # bits behind the point
 ERROR = 2**9  # of K / |s|, in units
@@ -56,6 +56,7 @@ def share(s: int, N: int) -> int:
 @lru_cache(maxsize=1)
 def kernel(rows: tuple[tuple[int, ...], ...]) -> tuple[list[list[int]], int]:
     """Return K of rows of integers, (n, n), and what its entries miss at most, both in units."""
+    require(len(rows) ** 2 <= MOST_ENTRIES, f"{len(rows):,} rows are more than the checker holds")
     squares = [dot(z, z) for z in rows]
     K = [[0] * len(rows) for _ in rows]
     for i, z in enumerate(rows):

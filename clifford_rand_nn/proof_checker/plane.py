@@ -20,7 +20,7 @@ from functools import cmp_to_key
 from itertools import pairwise
 from typing import Any
 
-from .check import ZERO, Problem, dot, require
+from .check import MOST_OPERATIONS, ZERO, Problem, dot, require
 
 THEOREM = (
     "on a cell of the arrangement of the rows' hyperplanes a ReLU neuron is linear (Pilanci and Ergen, ICML 2020), and "
@@ -39,8 +39,9 @@ def family(problem: Problem, stated: dict[str, Any]) -> tuple[Fraction, str, str
     require(len(problem.rows.numerators[0]) <= 2, "the rows have more than two columns")
     rows = [(row[0], row[1] if len(row) > 1 else 0) for row in problem.rows.numerators]
     limit = math.floor((problem.radius * problem.rows.denominator * problem.theta.denominator) ** 2)  # r^2, or below
-    count = 0
-    for px, py in sorted(set(rows)) if free else [(0, 0)]:
+    count, origins = 0, sorted(set(rows)) if free else [(0, 0)]
+    require(len(origins) * len(rows) <= MOST_OPERATIONS // 1000, "the rows are more than the checker goes through")
+    for px, py in origins:
         moved = [(x - px, y - py) for x, y in rows]
         count += swept(moved, problem.theta.numerators, limit, problem.p)
     return ZERO, f"all networks of any width ({count:,} sectors of directions)", THEOREM

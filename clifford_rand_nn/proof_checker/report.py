@@ -7,7 +7,7 @@ import sys
 from fractions import Fraction
 from typing import Any
 
-from .check import MALFORMED, InvalidProofError, Verdict, check, require
+from .check import InvalidProofError, Verdict, check, require
 
 
 def decimal(x: Fraction, up: bool) -> str:
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
     try:
         path = pathlib.Path(*arguments)
         print(report(check(json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=unique), path.parent)))
-    except (InvalidProofError, *MALFORMED) as error:
+    except (InvalidProofError, OSError, TypeError, ValueError, RecursionError, MemoryError) as error:
         print(f"not valid: {str(error)[:300]}", file=sys.stderr)
         return 1
     return 0
