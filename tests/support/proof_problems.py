@@ -48,6 +48,8 @@ REGRESSORS = {
     "gated, no intercept": lambda: _gated(bias=False, fit_intercept=False),
     "gated, huber": lambda: _gated(loss="huber", huber_delta=0.3),
     "gated, log-cosh": lambda: _gated(loss="log_cosh", huber_delta=0.3),
+    "kernel": lambda: _gated(gates="infinite", penalty="ridge"),
+    "kernel, huber": lambda: _gated(gates="infinite", penalty="ridge", bias=False, loss="huber", huber_delta=0.3),
     "ridge": lambda: _gated(penalty="ridge"),
     "ridge, huber": lambda: _gated(penalty="ridge", loss="huber", huber_delta=0.3),
 }
@@ -55,6 +57,7 @@ CLASSIFIERS = {
     "gated, squared hinge": lambda: _classifier("GatedReLU", loss="squared_hinge", **_GATES),
     "gated, logistic": lambda: _classifier("GatedReLU", loss="logistic", **_GATES),
     "gated, softmax": lambda: _classifier("GatedReLU", loss="logistic", **_GATES),
+    "kernel, softmax": lambda: _classifier("GatedReLU", loss="logistic", penalty="ridge", gates="infinite"),
     "ridge, softmax": lambda: _classifier("GatedReLU", loss="logistic", penalty="ridge", **_GATES),
     "plane, squared hinge": lambda: _classifier("CrossProductLasso", penalty="l1", loss="squared_hinge", bias="free"),
     "plane, logistic, free": lambda: _classifier("CrossProductLasso", penalty="l1", loss="logistic", bias="free"),

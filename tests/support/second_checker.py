@@ -84,9 +84,13 @@ def values(stated):
         proof = read(stated)
         kind = proof.family["kind"]
         claim(kind in FAMILIES, "no such family")
-        f, penalty = network(proof)
-        losses = [w * loss(proof, f[i], entries(proof.y, i)) for i, w in enumerate(proof.weights)]
-        objective = ball(sum(losses, fmpq(0))) / ball(proof.total) + ball(proof.beta) * penalty
+        f, penalty, error = network(proof)
+        targets = [entries(proof.y, i) for i in range(proof.n)]
+        losses = [w * loss(proof, *pair) for w, *pair in zip(proof.weights, f, targets, strict=True)]
+        # no loss has a slope of more than 2 + |f| + |y| within 1 of f
+        slopes = [w * (2 + sum(map(abs, a + b), fmpq(0))) for w, a, b in zip(proof.weights, f, targets, strict=True)]
+        missed = ball(len(targets[0]) * error * sum(slopes, fmpq(0))) * arb(0, 1)
+        objective = (ball(sum(losses, fmpq(0))) + missed) / ball(proof.total) + ball(proof.beta) * penalty
         gains = [w * gain(proof, entries(proof.theta, i), w, entries(proof.y, i)) for i, w in enumerate(proof.weights)]
         conjugate = FAMILIES[kind](proof)
         bound = (ball(sum(gains, fmpq(0))) - conjugate) / ball(proof.total)
@@ -199,6 +203,13 @@ def rational(point):
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
+def exact(balls):
+    """Return the midpoints of balls."""
+    if isinstance(balls, flint.arb_mat):
+        return fmpq_mat(balls.nrows(), balls.ncols(), list(map(exact, balls.entries())))
+    return fmpq(*rational(balls.mid()).as_integer_ratio())
+
+
 def squares(values):
     return sum((value * value for value in values), fmpq(0))
 
@@ -276,16 +287,17 @@ def entropy(shares):
 
 
 def network(proof):
-    """Return the predictions, a list for each row, and the penalty as a ball."""
+    """Return the predictions, a list for each row, the penalty as a ball, and what predictions miss at most."""
     stated, outputs = proof.network, proof.y.ncols()
     t = entries(matrix(stated["t"], 1, outputs), 0)
     claim(proof.intercept or not any(t), "an intercept that the problem has not")
     if stated["kind"] == "relu":
-        f, penalty = relu(proof, stated)
+        f, penalty, error = *relu(proof, stated), fmpq(0)
     else:
         claim(stated["kind"] == proof.family["kind"] and stated["kind"] in NETWORKS, "no network of this family")
-        f, penalty = NETWORKS[stated["kind"]](proof, stated)
-    return [[a + b for a, b in zip(entries(f, i), t, strict=True)] for i in range(proof.n)], penalty
+        f, penalty, error = NETWORKS[stated["kind"]](proof, stated)
+        claim(error < 1, "predictions without digits")
+    return [[a + b for a, b in zip(entries(f, i), t, strict=True)] for i in range(proof.n)], penalty, error
 
 
 def charged(proof, weights):
@@ -322,8 +334,31 @@ def gated_network(proof, stated):
         for g in range(on.nrows())
     ]
     if proof.penalty == "squared":
-        return stacked(sums, outputs), ball(sum(blocks, fmpq(0)) / 2)
-    return stacked(sums, outputs), sum((ball(block).sqrt() for block in blocks), arb(0))
+        return stacked(sums, outputs), ball(sum(blocks, fmpq(0)) / 2), fmpq(0)
+    return stacked(sums, outputs), sum((ball(block).sqrt() for block in blocks), arb(0)), fmpq(0)
+
+
+def kernel_matrix(proof):
+    rows = [entries(proof.inputs, i) for i in range(proof.n)]
+    K = flint.arb_mat(proof.n, proof.n)
+    for (i, z), (j, w) in itertools.product(enumerate(rows), repeat=2):
+        s = sum((a * b for a, b in zip(z, w, strict=True)), fmpq(0))
+        if s:
+            angle = (ball(squares(z) * squares(w) - s * s).sqrt() / ball(s)).atan() / arb.pi()  # of its tangent
+            K[i, j] = ball(s) * (1 - angle if s > 0 else -angle) / 2
+    return K
+
+
+def kernel_network(proof, stated):
+    alpha = matrix(stated["alpha"], proof.n, proof.y.ncols())
+    flint.ctx.prec += 4 * max(len(str(entry)) for entry in alpha.entries())
+    f = kernel_matrix(proof) * flint.arb_mat(alpha)
+    return exact(f), form(proof, alpha) / 2, max(exact(z.rad()) for z in f.entries())
+
+
+def form(proof, a):
+    a = flint.arb_mat(a)
+    return sum((a.transpose() * kernel_matrix(proof) * a)[c, c] for c in range(a.ncols()))
 
 
 # ---- families: the conjugate of the penalty, or a refusal
@@ -341,6 +376,11 @@ def gated(proof):
         return ball(sum(lengths, fmpq(0)) / (2 * proof.total * proof.beta))
     claim(all(length <= proof.limit for length in lengths), "a gate's gradient is too long")
     return arb(0)
+
+
+def kernel(proof):
+    claim(proof.penalty == "squared" and proof.bias != "free", "infinitely many gates have squared norms")
+    return form(proof, proof.theta) / ball(2 * proof.total * proof.beta)
 
 
 class Pricer:
@@ -444,5 +484,5 @@ def _arcs(points, goals, limit, penalty):
         claim(all(value >= 0 for value in rest), "a direction is correlated too much")
 
 
-FAMILIES = {"plane": plane, "gated": gated, "neurons": neurons, "dictionary": dictionary}
-NETWORKS = {"gated": gated_network}
+FAMILIES = {"plane": plane, "gated": gated, "kernel": kernel, "neurons": neurons, "dictionary": dictionary}
+NETWORKS = {"gated": gated_network, "kernel": kernel_network}
