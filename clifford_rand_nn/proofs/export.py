@@ -9,11 +9,14 @@ import numpy as np
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array, NDArray
 from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
+from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.proof_checker.check import InvalidProofError, evaluate
+from clifford_rand_nn.proofs.cones import ConeWitness
 from clifford_rand_nn.proofs.dual_points import DualPoint, exact_dual_point
 from clifford_rand_nn.proofs.kernel import kernel_network, kernel_operations
 from clifford_rand_nn.proofs.rationals import Stated, rational, table
+from clifford_rand_nn.sparse_rows import with_feature
 
 if TYPE_CHECKING:
     from clifford_rand_nn.certificates import Certificate
@@ -61,7 +64,7 @@ def exact_proof(
     # θ of weights with mean one, for weights as they are
     theta = certificate.dual_point * float(weights.mean())
     point = exact_dual_point(loss.name, theta, targets, weights, certificate.huber_delta, certificate.fit_intercept)
-    family = _family_of(certificate, rows, X, max_operations)
+    family = _family_of(certificate, rows, X, proof, max_operations)
     for bits in _SHRINKS:
         dual = point if bits is None else point.shrunk(bits)
         proof |= {"dual": dual.stated(), "family": family(dual)}
@@ -98,7 +101,7 @@ def _network_of(certificate: "Certificate", X: Array) -> tuple[Array, Stated, st
     return rows, stated, "none" if feature is None else "penalized", feature, "squared"
 
 
-def _family_of(certificate: "Certificate", rows: Array, X: Array, max_operations: float) -> Witness:
+def _family_of(certificate: "Certificate", rows: Array, X: Array, proof: Stated, max_operations: float) -> Witness:
     """Return the function that states the family for a dual point."""
     claim = certificate.claim
     if isinstance(claim, KernelClaim):
@@ -120,6 +123,9 @@ def _family_of(certificate: "Certificate", rows: Array, X: Array, max_operations
         subsets = math.comb(len(rows) + D * axes, D - 1 + family.bias)
         _check_operations(subsets * len(rows) * D, f"{subsets:,} subsets", rows, max_operations)
         return lambda dual: {"kind": "dictionary", "axes": axes}
+    if isinstance(members, Gates):
+        on = members.on(rows)
+        return ConeWitness(proof, with_feature(rows, family.feature), np.ascontiguousarray(on.T), _hexadecimal(on))
     raise _refused(f"the family {family.kind!r} with the l{family.p} norm in {D} dimensions")
 
 
