@@ -39,8 +39,8 @@ def family(problem: Problem, stated: dict[str, Any]) -> tuple[Fraction, str, str
             cone = Cone(problem, pattern, witnesses.get(k, {"multipliers": {}}))
             if k not in witnesses:  # the forms are r^2 - |theta^T D X u|^2, without a cone
                 require(all(map(is_semidefinite, cone.forms(axes))), "a neuron exceeds the dual norm")
-                continue
-            for signs in product((1, -1), repeat=len(axes)):
+            require(k not in witnesses or len(axes) <= 12, "the directions of outputs are of more than 12 dimensions")
+            for signs in product((1, -1), repeat=len(axes)) if k in witnesses else ():
                 corners = [tuple(sign * x for x in axis) for sign, axis in zip(signs, axes, strict=True)]
                 cone.verify(corners, witnesses[k]["cells"].get(name(signs), []))
     return ZERO, f"all networks with these {len(patterns):,} activation patterns", THEOREM
