@@ -38,9 +38,9 @@ _GRID = 2.0**20  # reference directions are multiples of 1 / _GRID, for a file
 _BATCH = 2048  # cones split at a time
 _PARTS = 3  # of a batch in the queue, by their bounds
 _REFERENCES = 2  # of a cone, the center and the maximum of its first bound
-_STARTS = 16  # climbs from the cones of a batch with the largest bounds
+_STARTS = 64  # climbs from the cones of a batch with the largest bounds
 _STEPS, _HALVINGS = 4, 3  # of a climb, and of a step that descends
-_EXCESS = 0.1  # of what a neuron exceeds ``enough`` by: the width to which the supremum is then enclosed
+_EXCESS = 0.05  # of what a neuron exceeds ``enough`` by: the width to which the supremum is then enclosed
 _TINY = 1e-300
 
 
@@ -141,7 +141,7 @@ class SimplexPricer:
         r"""Return an upper bound of the supremum, and the ``most`` best neurons met, for theta (n, C) or (n,).
 
         The search also ends when ``late`` says so, or when no bound is above ``enough``. If a neuron is above
-        ``enough``, a width of a tenth of the excess is sufficient.
+        ``enough``, a width of a twentieth of the excess is sufficient.
         """
         point = check_price(theta, most, len(self.X), "SimplexPricer.price")
         search = _Search(self.X, point, self.p, enough)
@@ -151,11 +151,11 @@ class SimplexPricer:
         neurons = Neurons.free(np.ascontiguousarray(directions[order].T), np.zeros(len(order)))
         return Priced(size, best_of(neurons, point, self.X, most)[1])
 
-    def witness(self, theta: ArrayLike, radius: float, late: Callable[[], bool] | None = None) -> Witness | None:
-        """Return a proof that no neuron has a value above ``radius``, or None: one has, or the search ended before."""
+    def witness(self, theta: ArrayLike, radius: float, max_splits: int) -> Witness | None:
+        """Return a proof that no neuron has a value above ``radius``; None if there is one, or none was reached."""
         point = check_price(theta, 0, len(self.X), "SimplexPricer.witness")
         search = _Search(self.X, point, self.p, check_positive(radius, "radius", "SimplexPricer.witness"), tree=True)
-        if search.run(0.0, self.max_splits, late) > radius:
+        if search.run(0.0, max_splits, None) > radius:
             return None
         leaves, splits = Cones.joined(search.closed), np.concatenate([np.zeros((0, 6), dtype=np.intp), *search.splits])
         vectors = np.ldexp(leaves.vectors, search.exponent)
@@ -203,12 +203,12 @@ class _Search:
     def run(self, width: float, most: int, late: Callable[[], bool] | None) -> float:
         """Split cones until no bound is above the target, or the limits are reached; return the largest bound."""
         self.width, queue, splits = width, list[tuple[float, int, Cones]](), 0
-        first = self.X[np.argsort(-self.sizes, kind="stable")[: 4 * _STARTS]]
+        first = self.X[np.argsort(-self.sizes, kind="stable")[:_STARTS]]
         self._climb(np.concatenate([first, -first, self.roots.rays.sum(axis=1)]))
         self._push(queue, self._bounded(self.roots))
         while queue and -queue[0][0] > self.target and splits < most and not (late is not None and late()):
-            if self.tree and self.lowest > self.enough:
-                break  # there is no proof
+            if self.tree and self.lowest + 4 * self.rounding > self.enough:
+                break  # no cone with this neuron has a vector
             parts = [heapq.heappop(queue)[2]]
             while queue and sum(len(part.bounds) for part in parts) < _BATCH:
                 parts.append(heapq.heappop(queue)[2])

@@ -104,8 +104,8 @@ def test_the_leaves_of_a_witness_cover_all_directions_and_bound_each(p, outputs)
     X, theta = rng.standard_normal((20, 3)), rng.standard_normal((20, outputs))
     pricer = SimplexPricer(X, p)
     radius = 1.02 * pricer.price(theta, 1).size
-    assert pricer.witness(theta, 0.98 * radius / 1.02) is None
-    proof = pricer.witness(theta, radius)
+    assert pricer.witness(theta, 0.98 * radius / 1.02, 1000) is None
+    proof = pricer.witness(theta, radius, 1000)
     assert len(proof.leaves) == proof.roots + len(proof.splits)
     assert sorted([*proof.leaves, *proof.splits[:, 0]]) == list(range(proof.roots + 2 * len(proof.splits)))
     orthants = [sign[:, None] * np.eye(3) for sign in np.array(list(product((1.0, -1.0), repeat=3)))]

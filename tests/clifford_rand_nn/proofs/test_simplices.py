@@ -1,0 +1,119 @@
+"""Proofs by branch and bound over simplicial cones: checked, and refused where a tree, a ray or a vector is changed."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import clifford_rand_nn as nn
+from clifford_rand_nn.pricing.simplices import SimplexPricer
+from clifford_rand_nn.proof_checker.check import InvalidProofError, check
+from clifford_rand_nn.proofs.dual_points import DualPoint
+from clifford_rand_nn.proofs.export import _simplices
+
+
+@pytest.fixture(scope="module", params=[1, 2], ids=["one output", "two outputs"])
+def proof(request, tmp_path_factory):
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((45, 2))
+    Y = np.abs(X[:, :1]) + 0.3 * rng.standard_normal((45, request.param))
+    model = nn.ConvexReLURegressor(gates="exhaustive", beta=3e-2).fit(X, Y[:, 0] if request.param == 1 else Y)
+    file = tmp_path_factory.mktemp("proof") / "proof.json"
+    exact = model.certificate_.export(file, X, Y[:, 0] if request.param == 1 else Y)
+    assert exact.relative_gap == pytest.approx(model.certificate_.relative_gap, abs=1e-9)
+    return json.loads(file.read_text())
+
+
+def test_the_proof_is_valid_and_global(proof):
+    assert proof["family"]["kind"] == "simplices"
+    verdict = check(proof)
+    assert verdict.family.startswith("all networks of any width (")
+    assert verdict.gap < Fraction(1, 10**5)
+
+
+def changed(proof, nodes, **family):
+    return proof | {"family": proof["family"] | {"nodes": nodes} | family}
+
+
+def edited(nodes, length, edit):
+    """Apply an edit to the numbers of all nodes with that many of them."""
+    lists = [[*map(int, node.split())] for node in nodes]
+    return [" ".join(map(str, edit(numbers) if len(numbers) == length else numbers)) for numbers in lists]
+
+
+MUTATIONS = {
+    "no trees": lambda nodes: [],
+    "a leaf is missing": lambda nodes: nodes[:-1],
+    "a tree is missing": lambda nodes: nodes[1:],
+    "a leaf too many": lambda nodes: [*nodes, nodes[-1]],
+    "a leaf instead of a split": lambda nodes: [nodes[-1] if len(node.split()) == 3 else node for node in nodes],
+    "an edge from a ray to itself": lambda nodes: edited(nodes, 3, lambda n: [n[0], n[0], n[2]]),
+    "a ray that does not exist": lambda nodes: edited(nodes, 3, lambda n: [n[0], 3, n[2]]),
+    "a ray from the end": lambda nodes: edited(nodes, 3, lambda n: [n[0] - 3, n[1], n[2]]),
+    "moved rays": lambda nodes: edited(nodes, 3, lambda n: [n[0], n[1], n[2] + 4]),
+    "a ray without bound": lambda nodes: edited(nodes, 3, lambda n: [n[0], n[1], 10**9]),
+    "other edges": lambda nodes: edited(nodes, 3, lambda n: [n[1], 3 - n[0] - n[1], n[2]]),
+    "shorter vectors": lambda nodes: edited(nodes, 6, lambda n: [*(99 * v // 100 for v in n[:3]), *n[3:]]),
+    "longer vectors": lambda nodes: edited(nodes, 6, lambda n: [*(2 * v for v in n[:3]), *n[3:]]),
+    "vectors of other leaves": lambda nodes: nodes[::-1],
+    "opposite references": lambda nodes: edited(nodes, 6, lambda n: [*n[:3], *(-v for v in n[3:])]),
+    "a number too many": lambda nodes: edited(nodes, 6, lambda n: [*n, 0]),
+    "another notation": lambda nodes: [" " + node for node in nodes],
+    "a word": lambda nodes: ["x", *nodes[1:]],
+}
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS)
+def test_a_changed_tree_is_refused(proof, mutation):
+    nodes = MUTATIONS[mutation](proof["family"]["nodes"])
+    assert nodes != proof["family"]["nodes"]
+    with pytest.raises(InvalidProofError):
+        check(changed(proof, nodes))
+
+
+def test_a_bound_below_the_norm_of_one_leaf_is_refused(proof):
+    nodes = proof["family"]["nodes"]
+    longest = max(
+        (k for k, node in enumerate(nodes) if len(node.split()) == 6),
+        key=lambda k: sum(int(v) ** 2 for v in nodes[k].split()[:3]),
+    )
+    g = [0, 0, 0, *map(int, nodes[longest].split()[3:])]
+    with pytest.raises(InvalidProofError, match="a vector does not bound its cone"):
+        check(changed(proof, [*nodes[:longest], " ".join(map(str, g)), *nodes[longest + 1 :]]))
+
+
+@pytest.mark.parametrize("denominator", ["0", "-1", "1"])
+def test_another_denominator_is_refused(proof, denominator):
+    with pytest.raises(InvalidProofError):
+        check(changed(proof, proof["family"]["nodes"], denominator=denominator))
+
+
+def test_a_smaller_penalty_and_other_rows_are_refused(proof):
+    smaller = json.loads(json.dumps(proof))
+    smaller["problem"]["beta"] = [
+        str(99 * int(proof["problem"]["beta"][0])),
+        str(100 * int(proof["problem"]["beta"][1])),
+    ]
+    other = json.loads(json.dumps(proof))
+    for row in other["data"]["X"]["numerators"]:
+        row[0] = str(2 * int(row[0]))
+    for changes in (smaller, other):
+        with pytest.raises(InvalidProofError):
+            check(changes)
+
+
+def test_trees_for_the_l1_norm(tmp_path):
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((20, 3))
+    y = np.abs(X[:, 0]) + 0.3 * rng.standard_normal(20)
+    model = nn.CrossProductLassoRegressor(penalty="l1", bias=False, beta=5e-2).fit(X, y)
+    model.certificate_.export(tmp_path / "proof.json", X, y)
+    proof = json.loads((tmp_path / "proof.json").read_text())
+    numerators = [[999 * int(t) for t in row] for row in proof["dual"]["numerators"]]
+    dual = DualPoint(numerators, 1000 * int(proof["dual"]["denominator"]))
+    family = _simplices(SimplexPricer(X, 1), 20 * 5e-2, 1e8)(dual)
+    proof |= {"dual": dual.stated(), "family": family, "bound": ["0", "1"]}
+    assert check(proof).family.startswith("all networks of any width (")
+    with pytest.raises(InvalidProofError, match="vector"):
+        check(proof | {"dual": DualPoint(numerators, dual.denominator // 2).stated()})
