@@ -46,5 +46,9 @@ from .solvers.base import Status as Status
 from .tables.encoder import TableEncoder as TableEncoder
 from .tables.frames import read_frame as read_frame
 from .tables.model import table_model as table_model
+from .verdicts.certify import Verdict as Verdict
+from .verdicts.certify import certify as certify
+from .verdicts.polish import PolishedNetwork as PolishedNetwork
+from .verdicts.polish import polish as polish
 
 __version__: str

@@ -121,7 +121,7 @@ class Certificate(Statement):
         verified = self._recomputed(data, targets, weights / weights.mean(), owner)
         if not check_bool(exact, "exact", owner):
             return verified
-        return verified._proved(exact_proof(verified, data, targets, weights))
+        return verified._proved(self._proof(verified, data, targets, weights))
 
     def export(
         self,
@@ -169,7 +169,7 @@ class Certificate(Statement):
         check_positive(max_operations, "max_operations", owner)
         data, targets, weights = self._training(X, y, sample_weight, owner)
         verified = self._recomputed(data, targets, weights / weights.mean(), owner)
-        proof = exact_proof(verified, data, targets, weights, max_operations)
+        proof = self._proof(verified, data, targets, weights, max_operations)
         file = Path(path)
         if table is not None:
             proof["data"] = table.stated(file.parent, proof["data"], self.classes is not None)
@@ -181,6 +181,18 @@ class Certificate(Statement):
         primal, dual = (Fraction(*map(int, proof[name])) for name in ("objective", "bound"))
         gap = double((primal - dual) / primal, up=True) if primal else 0.0
         return replace(self, primal=double(primal, up=True), dual=double(dual, up=False), relative_gap=gap)
+
+    def _proof(
+        self, verified: "Certificate", X: Array, targets: Array, weights: Array, max_operations: float = MAX_OPERATIONS
+    ) -> dict[str, Any]:
+        """Return the exact proof of the stored dual point, or if that is infeasible of the one that `verify` scales.
+
+        A float bound of several outputs' correlations may be above them, so that `verify` scales more than is needed.
+        """
+        try:
+            return exact_proof(self, X, targets, weights, max_operations)
+        except ArithmeticError:
+            return exact_proof(verified, X, targets, weights, max_operations)
 
     def _training(self, X: Any, y: Any, sample_weight: ArrayLike | None, owner: str) -> tuple[Any, Array, Array]:
         """Return the rows that count, their targets (n, C) as the loss takes them, and their weights."""

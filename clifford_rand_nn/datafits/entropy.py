@@ -62,7 +62,7 @@ class Logistic(Loss):
 
     def along_rays(self, f: Any, y: Any, weights: Any, scales: Any) -> tuple[Any, Any, Any]:
         """Return the three, of NumPy's arrays in one loop."""
-        if library(f) is not np:
+        if library(f) is not np or f.shape[1] > 1:
             return super().along_rays(f, y, weights, scales)
         w, theta = np.broadcast_to(weights, f.shape)[:, 0], np.empty_like(f)
         sums = logistic_rays(f[:, 0], y[:, 0], w, scales, theta[:, 0])
@@ -98,6 +98,17 @@ class Logistic(Loss):
     def cvxpy(self, cp: Any, f: Any, y: Array, weights: Array) -> Any:
         """Return the weighted sum."""
         return cp.sum(cp.multiply(weights, cp.logistic(-cp.multiply(y, f))))
+
+
+@dataclass(frozen=True)
+class MultilabelLogistic(Logistic):
+    r"""The sum of the logistic losses of several labels, each -1 or 1 on every row."""
+
+    targets = "columns of -1 and 1"
+
+    def accepts(self, y: Any) -> bool:
+        """Check labels."""
+        return Loss.accepts(self, y)
 
 
 @dataclass(frozen=True)

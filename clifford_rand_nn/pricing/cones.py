@@ -90,7 +90,7 @@ class ConePricer:
         search, and the bound then knows none either.
         """
         point = check_price(theta, most, len(self.X), "ConePricer.price")
-        values = _independent(point)
+        values = _independent(point, self.reach)
         d, r = self.X.shape[1], values.shape[1]
         if r == 0 or not len(self._cones.on):
             return Priced(0.0, nothing(d))
@@ -147,11 +147,14 @@ class ConePricer:
         return f"ConePricer({self.scope}, p={self.p}, bias={self.bias})"
 
 
-def _independent(theta: Array) -> Array:
-    """Return (n, r) with the same norms of products, r the rank: the losses of classes leave one output dependent."""
+def _independent(theta: Array, reach: Array) -> Array:
+    """Return (n, r) with the same norms of products, r the rank: the losses of classes leave one output dependent.
+
+    Outputs that are dependent up to rounding of the products are left out, so rows count by their sizes ``reach`` (n,).
+    """
     if theta.shape[1] == 1:
         return theta if theta.any() else theta[:, :0]
-    _, sizes, axes = np.linalg.svd(theta, full_matrices=False)
+    _, sizes, axes = np.linalg.svd(theta * reach[:, None], full_matrices=False)
     return np.asarray(theta @ axes[sizes > _ROUNDING * sizes[0]].T)
 
 

@@ -145,5 +145,7 @@ def gate_scope(gates: Gates) -> str:
         return f"global: all {count} patterns enumerated{also}"
     if gates.method == "fitted":
         return f"over the {count} patterns, those of linear models among them{also}"
+    if gates.method == "network":
+        return f"over {count} activation patterns"
     how = gates.method if gates.method in ("given", "enumerated") else "sampled"
     return f"over the {count} {how} patterns{also}"

@@ -17,7 +17,8 @@ _DOUBLE = np.finfo(np.float64)
 EQUALITY_TOL = 1e-9  # of |theta|_1: sums that must vanish in exact arithmetic, where they are checked again
 _FAR = 16.0  # largest target over the range of targets, beyond which they are centered: log2 of it is the digits lost
 _FINER = 3  # factors of two from the range of the targets down to the grid of offsets
-_ABSORBED = 3  # times that the rounding of a sum is taken from its smallest term; once, unless n exceeds 2^52 of it
+_ABSORBED = 8  # times that the rounding of a sum is taken from one of its terms, each time 2^20 times less; or zero
+_KEPT_SHARE = 1e-10  # share by which a term changes; certificates clip what exceeds the domain of a loss by 1e-9
 _MET = 1e-6  # share to which solvers meet cones and equalities, at worst in double precision
 
 
@@ -247,13 +248,24 @@ class Centered(NamedTuple):
 def zero_sums(theta: Array) -> Array:
     r"""Return a dual point (n, C) whose columns sum to 0 exactly, by a change of the order of rounding.
 
-    A constant added to the targets then has no part in the dual value: :math:`\theta^T(y+o) = \theta^Ty`.
+    A constant added to the targets then has no part in the dual value: :math:`\theta^T(y+o) = \theta^Ty`. The smallest
+    entry that changes by a share of 1e-10 at most takes what is missing, and one with finer digits what that leaves: an
+    entry at the end of its domain, however small the weight of its row is, stays there to rounding.
     """
-    theta = theta - np.mean(theta, axis=0)
+    theta = theta.copy()
     for column in theta.T:
         for _ in range(_ABSORBED):
             total = math.fsum(column)
-            column[np.abs(column).argmin()] -= total
+            if total == 0:
+                break
+            sizes = np.abs(column)
+            fine = np.spacing(sizes) <= abs(total)  # entries that it changes
+            near = fine & (sizes * _KEPT_SHARE >= abs(total))
+            if near.any():
+                place = np.where(near, sizes, np.inf).argmin()
+            else:
+                place = np.where(fine, sizes, -1.0).argmax() if fine.any() else sizes.argmin()
+            column[place] -= total
     return theta
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,9 +10,11 @@ import numpy as np
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array, NDArray
 from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
+from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.simplices import MAX_D, SimplexPricer
-from clifford_rand_nn.proof_checker.check import InvalidProofError, evaluate
+from clifford_rand_nn.proof_checker.check import InvalidProofError, evaluate, read_problem
+from clifford_rand_nn.proofs.cones import ConeWitness
 from clifford_rand_nn.proofs.dual_points import DualPoint, exact_dual_point
 from clifford_rand_nn.proofs.kernel import kernel_network, kernel_operations
 from clifford_rand_nn.proofs.rationals import Stated, over_common_denominator, rational, table
@@ -63,7 +66,7 @@ def exact_proof(
     # θ of weights with mean one, for weights as they are
     theta = certificate.dual_point * float(weights.mean())
     point = exact_dual_point(loss.name, theta, targets, weights, certificate.huber_delta, certificate.fit_intercept)
-    family = _family_of(certificate, rows, X, weights, max_operations)
+    family = _family_of(certificate, rows, X, proof, max_operations)
     for bits in _SHRINKS:
         dual = point if bits is None else point.shrunk(bits)
         proof |= {"dual": dual.stated(), "family": family(dual)}
@@ -100,7 +103,7 @@ def _network_of(certificate: "Certificate", X: Array) -> tuple[Array, Stated, st
     return rows, stated, "none" if feature is None else "penalized", feature, "squared"
 
 
-def _family_of(certificate: "Certificate", rows: Array, X: Array, weights: Array, max_operations: float) -> Witness:
+def _family_of(certificate: "Certificate", rows: Array, X: Array, proof: Stated, max_operations: float) -> Witness:
     """Return the function that states the family for a dual point."""
     claim = certificate.claim
     if isinstance(claim, KernelClaim):
@@ -122,10 +125,11 @@ def _family_of(certificate: "Certificate", rows: Array, X: Array, weights: Array
         subsets = math.comb(len(rows) + D * axes, D - 1 + family.bias)
         _check_operations(subsets * len(rows) * D, f"{subsets:,} subsets", rows, max_operations)
         return lambda dual: {"kind": "dictionary", "axes": axes}
+    if isinstance(members, Gates):
+        on = members.on(rows)
+        return ConeWitness(proof, with_feature(rows, family.feature), np.ascontiguousarray(on.T), _hexadecimal(on))
     if family.kind == "all" and not family.bias and D <= MAX_D:
-        # rounding of the float radius is made up for by that of the dual point
-        radius = float(certificate.beta * weights.sum()) * (1 - 1e-15)
-        return _simplices(SimplexPricer(with_feature(rows, family.feature), family.p), radius, max_operations)
+        return _simplices(SimplexPricer(with_feature(rows, family.feature), family.p), proof, max_operations)
     raise _refused(f"the family {family.kind!r} with the l{family.p} norm in {D} dimensions")
 
 
@@ -142,12 +146,13 @@ def _plane(rows: Array, outputs: int, free: bool, most: float) -> Witness:
     return lambda dual: {"kind": "plane"}
 
 
-def _simplices(pricer: SimplexPricer, radius: float, most: float) -> Witness:
+def _simplices(pricer: SimplexPricer, proof: Stated, most: float) -> Witness:
     """Return the family of all neurons, with the cones of branch and bound whose bounds are at most the radius."""
     splits = int(most / pricer.X.size)
 
     def family(dual: DualPoint) -> Stated:
         theta = np.array([[t / dual.denominator for t in row] for row in dual.numerators])
+        radius = float(read_problem(proof | {"dual": dual.stated()}, Path()).radius) * (1 - 1e-15)
         witness = pricer.witness(theta, radius, splits)
         if witness is None:  # which no proof is
             return {"kind": "simplices", "denominator": "1", "nodes": []}

@@ -361,3 +361,14 @@ def test_a_neuron_whose_value_is_rounding_of_its_sums_is_bounded(p, outputs):
     column = np.array([[1.0], [0.0]])  # of the neuron (0, -1), which is in the cone of the only pattern
     size = ConePricer(X, np.array([[True], [False]]), p, False).price(theta, 1).size
     assert np.linalg.norm(column.T @ theta) <= size <= 1e-13 * 2e8 * np.abs(theta).sum()
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_outputs_that_are_small_only_on_rows_of_zeros_count(p):
+    """The dual point of rows of zeros says nothing, however large; that of the others has three independent outputs."""
+    rng = np.random.default_rng(2)
+    X = np.concatenate([np.zeros((4, 2)), rng.normal(size=(6, 2))])
+    theta = np.concatenate([1e14 * rng.normal(size=(4, 2)) @ rng.normal(size=(2, 3)), rng.normal(size=(6, 3))])
+    patterns = activation_patterns(X, sample_gates(X, 6, bias=False, rng=0)).patterns
+    size = ConePricer(X, patterns, p=p, bias=False).price(theta, 1).size
+    assert size == pytest.approx(ConePricer(X[4:], patterns[4:], p=p, bias=False).price(theta[4:], 1).size, rel=1e-8)

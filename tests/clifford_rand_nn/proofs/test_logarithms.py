@@ -1,6 +1,7 @@
 """Bounds of logarithms and exponentials, against mpmath, and proofs of the losses that are made of them."""
 
 import json
+import math
 import random
 from fractions import Fraction
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import clifford_rand_nn as nn
+from clifford_rand_nn.problems.duality import zero_sums
 from clifford_rand_nn.proof_checker.check import InvalidProofError, check
 from clifford_rand_nn.proof_checker.logarithms import exp_above, gain_below, log_above, loss_above
 
@@ -164,3 +166,24 @@ def test_proofs_of_classifiers(name, classes, weighted, tmp_path):
 def test_proofs_of_regressors(name, delta, tmp_path):
     X, y = rows(16)
     check_proof(REGRESSORS[name](delta), X, np.column_stack([y, y**2]), np.linspace(0, 2, len(X)), tmp_path)
+
+
+@pytest.mark.parametrize("loss", ["huber", "log_cosh"])
+def test_dual_points_at_the_ends_of_domains_of_very_different_sizes(loss):
+    rng = np.random.default_rng(0)
+    X, y, weights = rng.normal(size=(20, 2)), 1e4 * rng.normal(size=20), 10.0 ** rng.integers(-6, 4, size=20)
+    model = nn.GatedReLURegressor(loss=loss, beta=1e-2, gates="infinite", penalty="ridge").fit(X, y, weights)
+    stated = model.certificate_
+    assert stated.relative_gap < 1e-12
+    assert stated.verify(X, y).relative_gap < 1e-12
+    assert stated.verify(X, y, exact=True).relative_gap < 1e-12
+
+
+def test_sums_of_dual_points_become_zero_by_small_shares_of_their_terms():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        theta = rng.normal(size=(12, 1)) * 10.0 ** rng.integers(-6, 5, size=(12, 1))
+        theta[0] -= theta.sum()
+        moved = zero_sums(theta)
+        assert math.fsum(moved[:, 0]) == 0
+        assert (abs(moved - theta) <= 1e-9 * abs(theta)).all()

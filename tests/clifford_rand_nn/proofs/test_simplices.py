@@ -112,7 +112,7 @@ def test_trees_for_the_l1_norm(tmp_path):
     proof = json.loads((tmp_path / "proof.json").read_text())
     numerators = [[999 * int(t) for t in row] for row in proof["dual"]["numerators"]]
     dual = DualPoint(numerators, 1000 * int(proof["dual"]["denominator"]))
-    family = _simplices(SimplexPricer(X, 1), 20 * 5e-2, 1e8)(dual)
+    family = _simplices(SimplexPricer(X, 1), proof, 1e8)(dual)
     proof |= {"dual": dual.stated(), "family": family, "bound": ["0", "1"]}
     assert check(proof).family.startswith("all networks of any width (")
     with pytest.raises(InvalidProofError, match="vector"):

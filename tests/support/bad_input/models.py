@@ -220,6 +220,11 @@ def _path(own, *fixed, **options):
     ]  # fmt: skip
 
 
+def _bounded(*arguments, **options):
+    verdict = nn.certify(*arguments, **options)
+    return np.array([verdict.objective, verdict.lower_bound])
+
+
 CALLS = catalogue({
     **_estimators(),
     "nn.BetaCV": [
@@ -293,6 +298,23 @@ CALLS = catalogue({
         ),
         good(X, Y, GATES, beta=0.05, rng=0, max_rounds=1, **HUBER),
     ],
+    "nn.certify": [
+        through(
+            _bounded, thing(NETWORK), rows(X), targets(Y), beta=positive(0.05), loss=word("squared"),
+            sample_weight=weights(W), gates=_gates, n_gates=count(1, zero="right"), tol=positive(1e-3),
+            max_time=limit(5.0, missing="right"), random_state=rng(0),
+        ),
+        through(
+            _bounded, NETWORK, X, Y, beta=0.05, penalty=word("group_l2"), bias=word("penalized", missing="right"),
+            bias_feature=positive(1.0, missing="right"), fit_intercept=flag(True, missing="right"), gates="network",
+            **HUBER,
+        ),
+        through(_bounded, NETWORK, X, labels(LABELS), beta=0.05, loss="logistic", gates=word("network")),
+    ],
+    "nn.polish": through(
+        lambda *arguments, **options: nn.polish(*arguments, gates="network", **options).after,
+        thing(NETWORK), rows(X), targets(Y), beta=positive(0.05), loss=word("squared"), sample_weight=weights(W),
+    ),
     "nn.prune": good(thing(NETWORK), rows(X), _P, fit_intercept=flag(True)),
     "nn.gated_path": _path([_gates], GATES, penalty=word("group_l2"), fit_intercept=flag(True)),
     "nn.relu_path": _path(

@@ -1,0 +1,166 @@
+r"""Witnesses of convex ReLU networks over given patterns: multipliers of the inequalities of each cone.
+
+For a pattern D with signs s = ±1 and a direction a of outputs the largest :math:`a^T\Theta^TD(Xu+b)` over neurons of
+norm one in the cone is, by duality, the least dual norm of :math:`X^TD\Theta a+\sum\lambda_is_ix_i` over
+:math:`\lambda\ge0`, with :math:`\sum s_i\lambda_i=-1^TD\Theta a` for a free bias. The least length belongs to the rows
+of a projection (`Cones`), the least largest entry to a linear program. Several outputs have cells of directions, halved
+until a cell's multipliers bound all of it. Any multipliers prove a bound, so they are rounded like the dual point.
+"""
+
+from fractions import Fraction
+from itertools import combinations, product
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import linprog, nnls
+
+from clifford_rand._typing import Array, NDArray
+from clifford_rand_nn.pricing.cone_best import Cones
+from clifford_rand_nn.proof_checker.check import Problem, dot, read_problem
+from clifford_rand_nn.proof_checker.cones import Cone, axes_of, is_copositive, name
+from clifford_rand_nn.proofs.dual_points import DualPoint
+from clifford_rand_nn.proofs.rationals import Stated
+
+_MARGIN = 1e-9  # relative: patterns and projections nearer to the radius are bounded as well as possible
+_TOL_BITS = 36  # cells are halved until they are within 2^-36 of the squared radius, and the dual point is shrunk by it
+_MAX_CELLS = 4000  # of a pattern; further cells are not halved
+_TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # HiGHS takes no less
+
+Corner = tuple[int, ...]
+Weights = tuple[NDArray[np.intp], Array]
+
+
+class ConeWitness:
+    """The function that states the family of given patterns for a dual point, and for shrunk ones.
+
+    ``proof`` has the problem and the data, ``rows`` (n, D) are those of which the norm charges all weights, ``on``
+    (P, n) the patterns, and ``patterns`` their stated form.
+    """
+
+    def __init__(self, proof: Stated, rows: Array, on: NDArray[np.bool_], patterns: list[str]) -> None:
+        self.proof, self.patterns = proof, patterns
+        self.p, self.free = 1 if proof["problem"]["penalty"] == "l1" else 2, proof["problem"]["bias"] == "free"
+        # with an offset the place of the origin is free, and the mean costs no digits
+        self.cones = Cones(np.ascontiguousarray(rows - rows.mean(axis=0)) if self.free else rows, on, self.free)
+        self._first: DualPoint | None = None
+        self._searches: dict[int, _Search] = {}
+
+    def __call__(self, dual: DualPoint) -> Stated:
+        """Return the family; the multipliers of the first dual point are scaled like the dual point for later ones."""
+        if self._first is None:
+            self._first = dual
+            problem = read_problem(self.proof | {"dual": dual.stated()}, Path())
+            self._searches = {k: search for k in range(len(self.patterns)) if (search := self._search(problem, k))}
+        factor = max(1, dual.denominator // self._first.denominator - 1)  # 2^k - 1 over 2^k times the denominator
+        witnesses = [{"pattern": str(k), **search.stated(factor)} for k, search in self._searches.items()]
+        return {"kind": "cones", "patterns": self.patterns, "witnesses": witnesses}
+
+    def _search(self, problem: Problem, k: int) -> "_Search | None":
+        """Return the multipliers of a pattern; None if the dual norm bounds its neurons without any."""
+        on = self.cones.on[k]
+        if not on.any() or (self.free and on.all()):  # no neuron, or no multipliers
+            return None
+        denominator = problem.theta.denominator
+        theta = np.array([[t / denominator for t in row] for row in problem.theta.numerators])
+        G = self.cones.data[on].T @ theta[on]
+        size = np.linalg.norm(G, ord=2) if self.p == 2 else np.linalg.norm(G, axis=1).max()
+        cone = Cone(problem, on.tolist(), {"multipliers": {}})
+        if size <= float(problem.radius) * (1 - _MARGIN) and not (self.free and any(row[-1] for row in cone.sums)):
+            return None
+        return _Search(self, k, problem, G)
+
+    def weights(self, k: int, goal: Array, c: float, enough: float) -> Weights:
+        """Return rows, and multipliers that bound a goal as well as possible, or by ``enough``; c is what b adds."""
+        data, sign = self.cones.data, np.where(self.cones.on[k], 1.0, -1.0)
+        residual, active = self.cones.project(np.array([k]), goal[None], np.array([c]))
+        if self.p == 1 and np.abs(residual).max() > enough:
+            return _least_entry(sign[:, None] * data, goal, sign if self.free else None, c)
+        rows, first = active[0][active[0] >= 0].astype(np.intp), int(self.free)
+        # the first active row of a free bias takes what the others leave of the equation
+        base = data[rows[0]] if self.free else np.zeros_like(goal)
+        S, target = sign[rows[first:], None] * (data[rows[first:]] - base), c * base - goal
+        weights, lengths, scale = np.zeros(len(rows)), np.linalg.norm(S, axis=1), float(np.linalg.norm(target))
+        if len(S) and scale and lengths.all():
+            weights[first:] = nnls((S / lengths[:, None]).T, target / scale)[0] * scale / lengths
+        if self.free:
+            weights[0] = max(0.0, sign[rows[0]] * (-c - sign[rows] @ weights))
+        return rows, weights
+
+
+class _Search:
+    """The search for multipliers of a pattern, with goals G (D, C) for directions of outputs."""
+
+    def __init__(self, witness: ConeWitness, k: int, problem: Problem, G: Array) -> None:
+        self.witness, self.k, self.G, self.problem = witness, k, G, problem
+        self.multipliers: dict[str, list[tuple[int, int]]] = {}
+        self.cone = Cone(problem, witness.cones.on[k].tolist(), {"multipliers": {}})
+        self.cone.limit += self.cone.limit >> _TOL_BITS
+        self.cells: Stated = {}
+        self.count = 0
+        axes = axes_of(problem)
+        for signs in product((1, -1), repeat=len(axes)):
+            cell = self._halved([tuple(s * x for x in axis) for s, axis in zip(signs, axes, strict=True)])
+            if cell:
+                self.cells[name(signs)] = cell
+
+    def _halved(self, corners: list[Corner]) -> list[object]:
+        """Return the halves of a cell as a proof states them; an empty list for a whole one."""
+        for a in corners:
+            if name(a) not in self.multipliers:
+                self.multipliers[name(a)] = self._rounded(a)
+                self.cone.multipliers = self.stated(1)["multipliers"]
+                self._admit(a)
+        self.count += 1
+        if len(corners) == 1 or self.count > _MAX_CELLS or all(map(is_copositive, self.cone.forms(corners))):
+            return []
+        unit = [direction / np.linalg.norm(direction) for direction in np.array(corners, dtype=float)]
+        first, second = min(combinations(range(len(corners)), 2), key=lambda jk: float(unit[jk[0]] @ unit[jk[1]]))
+        middle = tuple(x + y for x, y in zip(corners[first], corners[second], strict=True))
+        halves = ([middle if k == corner else a for k, a in enumerate(corners)] for corner in (second, first))
+        return [str(first), str(second), *map(self._halved, halves)]
+
+    def _admit(self, a: Corner) -> None:
+        """Raise the limit for a corner whose multipliers are inexact, as no halving makes up for it."""
+        rho = self.cone.bound(a)
+        square = dot(rho, rho) if self.witness.p == 2 else max(map(abs, rho)) ** 2
+        needed = square // dot(a, a) + 1
+        self.cone.limit = max(self.cone.limit, needed + (needed >> _TOL_BITS))
+
+    def _rounded(self, a: Corner) -> list[tuple[int, int]]:
+        """Return rows and multipliers on the grid of the dual point, of which one balances a free bias."""
+        denominator, free = self.problem.theta.denominator, self.witness.free
+        share = sum(x * row[-1] for x, row in zip(a, self.cone.sums, strict=True)) if free else 0
+        direction = np.array(a, dtype=float)
+        enough = float(self.problem.radius) * float(np.linalg.norm(direction)) * (1 - _MARGIN)
+        rows, weights = self.witness.weights(self.k, self.G @ direction, share / denominator, enough)
+        rows, weights = rows[weights > 0], weights[weights > 0]
+        numerators = [round(Fraction(float(w)) * denominator) for w in weights]
+        sign = [1 if on else -1 for on in self.witness.cones.on[self.k, rows]]
+        missing = -share - sum(s * m for s, m in zip(sign, numerators, strict=True)) if free else 0
+        if missing and len(rows):
+            best = max(range(len(rows)), key=lambda j: numerators[j] + sign[j] * missing)
+            numerators[best] += sign[best] * missing
+        return list(zip(rows.tolist(), numerators, strict=True))
+
+    def stated(self, factor: int) -> Stated:
+        """Return cells and multipliers, times a factor, as a proof states them."""
+        return {
+            "cells": self.cells,
+            "multipliers": {a: [[str(i), str(factor * m)] for i, m in own if m] for a, own in self.multipliers.items()},
+        }
+
+
+def _least_entry(S: Array, goal: Array, sign: Array | None, c: float) -> Weights:
+    """Return rows and multipliers with the least largest entry of goal + Sᵀλ, S (n, D), with sign·λ = -c if given."""
+    n, D = S.shape
+    unit = float(np.abs(S).max()) or 1.0
+    scale = max(float(np.abs(goal).max()), abs(c) * unit)
+    A = np.concatenate([np.column_stack([side * S.T / unit, -np.ones(D)]) for side in (1, -1)])
+    equation = {} if sign is None else {"A_eq": np.append(sign, 0.0)[None], "b_eq": [-c * unit / scale]}
+    limits = np.concatenate([-goal, goal]) / scale
+    solution = linprog(
+        np.append(np.zeros(n), 1.0), A_ub=A, b_ub=limits, **equation, method="highs-ds", options=_TOLERANCES
+    )
+    if solution.x is None:
+        raise RuntimeError(f"HiGHS did not solve the linear program of a pattern: {solution.message}")
+    return np.arange(n), np.maximum(solution.x[:n], 0) * scale / unit

@@ -1,0 +1,1 @@
+"""Verdicts on networks that were trained elsewhere: distance to the optimum, and improvement."""
