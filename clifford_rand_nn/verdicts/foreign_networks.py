@@ -12,9 +12,10 @@ from clifford_rand._checks import as_real, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import NetworkClaim
+from clifford_rand_nn.datafits.registry import has_delta
 from clifford_rand_nn.networks import TwoLayerNetwork
 
-KINDS = (
+_KINDS = (
     "a torch.nn.Sequential(Linear, ReLU, Linear) or its state, a fitted MLPClassifier or MLPRegressor with one hidden "
     "layer of ReLU neurons, arrays (W1, b1, w2, b2), a TwoLayerNetwork of ReLU neurons or a fitted estimator with one"
 )
@@ -23,23 +24,19 @@ _MLP = "BaseMultilayerPerceptron"  # the base of scikit-learn's networks, which 
 
 @dataclass(frozen=True, eq=False)
 class ForeignNetwork:
-    """A network in double precision, what its object says of its training, and how to write another one like it.
+    """A network in double precision, and options, by name, that its object knows.
 
-    ``write`` takes a network and returns an object of the kind that was read, with arrays of the same type; None for
-    fitted estimators of this library. ``has_bias``, ``has_intercept``: whether the layers have biases that can be
-    stored. ``loss``, ``classes``, ``alpha`` and ``batch`` are those of an MLP, ``proof`` is that of an estimator.
+    ``write`` returns another network as an object of the same kind, with arrays of the same type; None for estimators
+    of this library, which bring their ``claim``. ``decay`` are ``alpha`` and the batch size, or None for all rows, of
+    an MLP.
     """
 
     network: TwoLayerNetwork
     write: Callable[[TwoLayerNetwork], Any] | None
-    has_bias: bool = True
-    has_intercept: bool = True
-    loss: str | None = None
+    known: dict[str, Any]
     classes: Any = None
-    alpha: float = 0.0
-    batch: int | None = None
-    is_mlp: bool = False
-    proof: Certificate | None = None
+    decay: tuple[float, int | None] | None = None
+    claim: NetworkClaim | None = None
 
 
 def read_network(network: Any, owner: str) -> ForeignNetwork:
@@ -48,36 +45,46 @@ def read_network(network: Any, owner: str) -> ForeignNetwork:
     Raises ArgumentError: it is of another form, of other layers or neurons, not fitted, or not finite.
     """
     torch = sys.modules.get("torch")  # of a module it is there
-    if isinstance(network, TwoLayerNetwork):
-        if network.gates is not None:
-            raise fail("network", owner, "of ReLU neurons", describe("a gated network"))
-        return ForeignNetwork(network, lambda other: other)
+    proof = getattr(network, "certificate_", None)
+    if isinstance(network, TwoLayerNetwork) and network.gates is None:
+        return ForeignNetwork(network, lambda other: other, {"bias": "penalized", "fit_intercept": True})
     if isinstance(network, tuple) and len(network) == 4:
-        return _of_arrays(network, owner)
+        return _of_arrays(network, lambda written: written, owner)
     if isinstance(network, Mapping):
         return _of_state(network, owner)
     if torch is not None and isinstance(network, torch.nn.Module):
-        return _of_module(network, torch, owner)
+        return _of_module(network, torch.nn, owner)
     if any(kind.__name__ == _MLP for kind in type(network).__mro__):
         return _of_mlp(network, owner)
-    proof = getattr(network, "certificate_", None)
-    if isinstance(proof, Certificate):
-        if not isinstance(proof.claim, NetworkClaim):
-            hint = "Its own certificate_ is the verdict on gated and infinitely wide networks."
-            raise fail("network", owner, "of ReLU neurons", describe(f"a {type(network).__name__} with others"), hint)
-        return ForeignNetwork(proof.claim.network, None, proof=proof)
-    raise fail("network", owner, KINDS, describe(f"a {type(network).__name__}"))
+    if isinstance(proof, Certificate) and isinstance(proof.claim, NetworkClaim):
+        names = ("loss", "beta", "bias", "fit_intercept", "sample_weight", *(["huber_delta"] * has_delta(proof.loss)))
+        known = {name: getattr(proof, name) for name in names}
+        known |= {"penalty": f"group_l{proof.claim.family.p}", "bias_feature": proof.claim.family.feature}
+        return ForeignNetwork(proof.claim.network, None, known, proof.classes, claim=proof.claim)
+    hint = "The certificate_ of a gated or infinitely wide network is its verdict." if proof is not None else ""
+    raise fail("network", owner, _KINDS, describe(f"a {type(network).__name__}"), hint)
 
 
-def _of_arrays(arrays: Any, owner: str) -> ForeignNetwork:
-    W1, b1, w2, b2 = arrays
-    network = _network(W1, b1, w2, b2, owner)
+def _of_arrays(arrays: Any, write: Callable[[Any], Any], owner: str) -> ForeignNetwork:
+    """Read W1 (m, d), b1 (m,), w2 (m, C) or (m,), b2 (C,) or a number; biases may be None."""
+    W1, b1, w2, b2 = (None if part is None else _double(part, owner) for part in arrays)
+    w2 = w2[:, None] if w2 is not None and w2.ndim == 1 else w2
+    if W1 is None or w2 is None or W1.ndim != 2 or w2.ndim != 2 or len(W1) != len(w2) or not w2.shape[1]:
+        shapes = describe(" and ".join("None" if part is None else f"shape {part.shape}" for part in (W1, w2)))
+        raise fail("network", owner, "of weights W1 (m, d) and w2 (m, C), a neuron in one row", shapes)
+    biases = [
+        np.zeros(size) if bias is None else np.atleast_1d(bias) for bias, size in ((b1, len(W1)), (b2, w2.shape[1]))
+    ]
+    if [bias.shape for bias in biases] != [W1.shape[:1], w2.shape[1:]]:
+        shapes = describe(" and ".join(str(bias.shape) for bias in biases))
+        raise fail("network", owner, f"of biases b1 of shape {W1.shape[:1]} and b2 of shape {w2.shape[1:]}", shapes)
 
-    def write(other: TwoLayerNetwork) -> Any:
+    def written(other: TwoLayerNetwork) -> Any:
         values = other.W1, other.b1, other.w2, other.b2
-        return tuple(_like(old, new) for old, new in zip(arrays, values, strict=True))
+        return write(tuple(_like(old, new) for old, new in zip(arrays, values, strict=True)))
 
-    return ForeignNetwork(network, write, b1 is not None, b2 is not None)
+    known = {"bias": False if b1 is None else "penalized", "fit_intercept": b2 is not None}
+    return ForeignNetwork(TwoLayerNetwork(W1, biases[0], w2, biases[1]), written, known)
 
 
 def _of_state(state: Mapping[str, Any], owner: str) -> ForeignNetwork:
@@ -87,57 +94,47 @@ def _of_state(state: Mapping[str, Any], owner: str) -> ForeignNetwork:
     if len(weights) != 2 or set(state) - {*weights, *biases}:
         names = describe(f"the names {list(state)}"[:200])
         raise fail("network", owner, "a state of two linear layers, their 'weight' and 'bias'", names)
-    first, second = weights
-    b1, b2 = (state.get(name) for name in biases)
-    network = _network(state[first], b1, state[second].T, b2, owner)
+    (first, second), (b1, b2) = weights, biases
 
-    def write(other: TwoLayerNetwork) -> Any:
-        values = dict(zip([*weights, *biases], (other.W1, other.w2.T, other.b1, other.b2), strict=True))
-        changed = copy.copy(state)
-        changed.update({name: _like(state[name], values[name]) for name in state})  # type: ignore[attr-defined]
-        return changed
+    def write(arrays: Any) -> Any:
+        values = dict(zip((first, b1, second, b2), (*arrays[:2], arrays[2].T, arrays[3]), strict=True))
+        return type(state)((name, values[name]) for name in state)  # type: ignore[call-arg]
 
-    return ForeignNetwork(network, write, b1 is not None, b2 is not None)
+    return _of_arrays((state[first], state.get(b1), state[second].T, state.get(b2)), write, owner)
 
 
-def _of_module(module: Any, torch: Any, owner: str) -> ForeignNetwork:
-    nn, layers = torch.nn, list(module.children())
-    kinds = nn.Linear, nn.ReLU, nn.Linear
+def _of_module(module: Any, nn: Any, owner: str) -> ForeignNetwork:
+    layers, kinds = list(module.children()), (nn.Linear, nn.ReLU, nn.Linear)
     if not isinstance(module, nn.Sequential) or len(layers) != 3 or not all(map(isinstance, layers, kinds)):
         hint = "Of a module of another form pass the weights as arrays (W1, b1, w2, b2)."
         words = f"{type(module).__name__}({', '.join(type(layer).__name__ for layer in layers)})"
         raise fail("network", owner, "a torch.nn.Sequential(Linear, ReLU, Linear)", describe(words), hint)
-    first, second = layers[0], layers[2]
-    network = _network(first.weight, first.bias, second.weight.T, second.bias, owner)
 
-    def write(other: TwoLayerNetwork) -> Any:
+    def write(arrays: Any) -> Any:
         changed = copy.deepcopy(module)
         low, _, high = changed.children()
-        for layer, W, b in ((low, other.W1, other.b1), (high, other.w2.T, other.b2)):
+        for layer, W, b in ((low, *arrays[:2]), (high, arrays[2].T, arrays[3])):
             layer.out_features, layer.in_features = W.shape
-            layer.weight = nn.Parameter(_like(layer.weight, W), layer.weight.requires_grad)
-            if layer.bias is not None:
-                layer.bias = nn.Parameter(_like(layer.bias, b), layer.bias.requires_grad)
+            layer.weight = nn.Parameter(W.contiguous(), layer.weight.requires_grad)
+            layer.bias = None if b is None else nn.Parameter(b, layer.bias.requires_grad)
         return changed
 
-    return ForeignNetwork(network, write, first.bias is not None, second.bias is not None)
+    parts = layers[0].weight, layers[0].bias, layers[2].weight.T, layers[2].bias
+    return _of_arrays(parts, write, owner)
 
 
 def _of_mlp(model: Any, owner: str) -> ForeignNetwork:
-    if not hasattr(model, "coefs_"):
-        raise fail("network", owner, "a fitted network", describe(f"a {type(model).__name__} before its fit"))
-    loss = {"identity": "squared", "logistic": "logistic", "softmax": "logistic"}.get(model.out_activation_)
-    if len(model.coefs_) != 2 or model.activation != "relu" or loss is None:
-        layers = f"{len(model.coefs_) - 1} hidden layers, activation {model.activation!r}, loss {model.loss!r}"
-        raise fail("network", owner, "an MLP with one hidden layer of ReLU neurons", describe(layers))
+    loss = {"identity": "squared"}.get(getattr(model, "out_activation_", ""), "logistic")
+    if len(getattr(model, "coefs_", ())) != 2 or model.activation != "relu" or model.loss == "poisson":
+        layers = f"{len(getattr(model, 'coefs_', [0])) - 1} hidden layers, {model.activation!r}, {model.loss!r}"
+        raise fail("network", owner, "fitted, with one hidden layer of ReLU neurons", describe(layers))
     (first, second), (b1, b2) = model.coefs_, model.intercepts_
-    network = _network(first.T, b1, second, b2, owner)
 
-    def write(other: TwoLayerNetwork) -> Any:
+    def write(arrays: Any) -> Any:
         changed = copy.deepcopy(model)
-        changed.coefs_ = [_like(first, other.W1.T), _like(second, other.w2)]
-        changed.intercepts_ = [_like(b1, other.b1), _like(b2, other.b2)]
-        changed.hidden_layer_sizes = (len(other.b1),)
+        W1, new_b1, w2, new_b2 = arrays
+        changed.coefs_, changed.intercepts_ = [np.ascontiguousarray(W1.T), w2], [new_b1, new_b2]
+        changed.hidden_layer_sizes = (len(new_b1),)
         for name in ("_optimizer", "_best_coefs", "_best_intercepts"):  # of the training before
             vars(changed).pop(name, None)
         return changed
@@ -145,41 +142,25 @@ def _of_mlp(model: Any, owner: str) -> ForeignNetwork:
     labels = getattr(model, "_label_binarizer", None)
     classes = None if labels is None or labels.y_type_.startswith("multilabel") else model.classes_
     batch = None if model.solver == "lbfgs" else 200 if model.batch_size == "auto" else int(model.batch_size)
-    said: dict[str, Any] = {"loss": loss, "classes": classes, "alpha": float(model.alpha), "batch": batch}
-    return ForeignNetwork(network, write, is_mlp=True, **said)
+    read = _of_arrays((first.T, b1, second, b2), write, owner)
+    known = {"loss": loss, "bias": "free", "fit_intercept": True}
+    return ForeignNetwork(read.network, read.write, known, classes, (float(model.alpha), batch))
 
 
-def _network(W1: Any, b1: Any, w2: Any, b2: Any, owner: str) -> TwoLayerNetwork:
-    """Return the network of W1 (m, d), b1 (m,), w2 (m, C) or (m,), b2 (C,) or a number; biases may be None."""
-    hidden, out = _double(W1, "W1", owner), _double(w2, "w2", owner)
-    out = out[:, None] if out.ndim == 1 else out
-    shapes = hidden.shape, out.shape
-    if hidden.ndim != 2 or out.ndim != 2 or len(hidden) != len(out) or not out.shape[1]:
-        rule = "weights W1 (m, d) and w2 (m, C), those of a neuron in one row"
-        raise fail("network", owner, rule, describe("shapes {} and {}".format(*shapes)))
-    biases = []
-    for name, value, size in (("b1", b1, len(hidden)), ("b2", b2, out.shape[1])):
-        bias = np.zeros(size) if value is None else np.atleast_1d(_double(value, name, owner))
-        if bias.shape != (size,):
-            raise fail("network", owner, f"biases {name} of shape ({size},)", describe(f"shape {bias.shape}"))
-        biases.append(bias)
-    return TwoLayerNetwork(hidden, biases[0], out, biases[1])
-
-
-def _double(value: Any, name: str, owner: str) -> Array:
+def _double(value: Any, owner: str) -> Array:
     if hasattr(value, "detach"):  # a tensor, on any device and of any precision
         value = value.detach().cpu().double().numpy()
-    return np.ascontiguousarray(as_real(value, f"network {name}", owner), dtype=np.float64)
+    return np.ascontiguousarray(as_real(value, "network", owner), dtype=np.float64)
 
 
 def _like(old: Any, new: Array) -> Any:
     """Return numbers as an array of the library, precision, device and number of axes of another one, or None."""
     if old is None:
         return None
-    shaped = new.reshape(-1) if np.ndim(old) == 1 else new
+    shaped = new.reshape(-1) if np.ndim(old) == 1 else np.ascontiguousarray(new)
     if hasattr(old, "detach"):
-        return old.detach().new_tensor(np.ascontiguousarray(shaped))
+        return old.detach().new_tensor(shaped)
     if np.ndim(old) == 0:
         return type(old)(shaped[0])
     kind = np.asarray(old).dtype
-    return np.ascontiguousarray(shaped, dtype=kind if kind.kind == "f" else np.float64)
+    return shaped.astype(kind if kind.kind == "f" else np.float64)

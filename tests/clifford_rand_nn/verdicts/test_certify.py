@@ -15,6 +15,7 @@ from clifford_rand_nn import (
     Verdict,
     certify,
 )
+from clifford_rand_nn.verdicts.program import TrainingProgram, VerdictSettings
 from support.descents import Descent
 
 LOSSES = ("squared", "huber", "log_cosh", "logistic", "squared_hinge", "softmax")
@@ -221,6 +222,13 @@ def test_a_short_time_still_proves_something():
     assert 0 <= verdict.lower_bound <= longer.lowest * (1 + 1e-9)
 
 
+def test_more_patterns_than_a_float_can_count_are_not_listed():
+    X = np.random.default_rng(0).standard_normal((1200, 600))
+    settings = VerdictSettings(loss="squared", beta=0.1, max_time=None)
+    arrays = np.ones((1, 600)), np.zeros(1), np.ones(1), 0.0
+    assert not TrainingProgram.of(arrays, X, X[:, 0], settings, "certify")._is_listable()
+
+
 def test_texts():
     proof = SimpleNamespace(loss="squared", beta=0.1)
     verdict = Verdict(1.132, 1.0, 0.132, "of any width", 1.1, proof)
@@ -235,10 +243,13 @@ def test_texts():
         ({"loss": None}, "'loss' parameter of certify must be one of"),
         ({"beta": None}, "'beta' parameter of certify must be a finite number > 0"),
         ({"bias": False}, "hidden layer has biases"),
-        ({"fit_intercept": False}, "output layer has a bias"),
+        ({"fit_intercept": False}, "True where the output has a bias"),
         ({"bias": "free", "bias_feature": 2.0}, "None unless bias='penalized'"),
         ({"gates": "sampled"}, "'gates' parameter of certify"),
-        ({"y": np.arange(14)}, "of 2 classes, for 1 output. Got 14 classes instead. Or choose another loss"),
+        (
+            {"y": np.arange(14)},
+            "of 2 classes, for the outputs of the network. Got 14 classes instead. Or",
+        ),
         ({"y": np.ones((14, 2))}, "a constant column"),
         ({"X": np.ones((14, 3))}, r"of shape \(n, 1\), as the network takes them"),
         ({"network": np.ones(3)}, "'network' parameter of certify must be a torch.nn.Sequential"),

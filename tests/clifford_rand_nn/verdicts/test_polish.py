@@ -142,6 +142,6 @@ def test_what_layers_cannot_hold_is_refused():
 def test_text_and_table():
     X, y, rng = data(1)
     result = polish(next(iter(networks(rng, 1, y)))[1], X, y, loss="squared", beta=BETA)
-    assert str(result).startswith("objective ")
+    assert str(result).startswith("training objective ")
     assert " % lower; at most " in str(result)
-    assert "says nothing about new rows" in result._repr_html_()
+    assert str(result) in result._repr_html_()
