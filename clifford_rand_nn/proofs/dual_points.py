@@ -1,14 +1,19 @@
 """Dual points in rationals: rounded to a grid, clipped to the domain of the loss, and balanced exactly."""
 
+import math
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, NDArray
+from clifford_rand_nn.proofs.equalities import balance
 from clifford_rand_nn.proofs.rationals import Stated, on_grid, over_common_denominator, stated
 
 _BITS = 80  # of the largest entry; its double has 53, and sums over rows are balanced below
+# Shares 2^-k: of the largest entry, below which entries become zero, and by which the point leaves the ends of its
+# domain, so that rows can move; one pair after the other, until the point can be balanced
+_ATTEMPTS = ((None, None), (36, 44), (30, 34))
 _FULL = "the domain of the loss leaves no room for a dual point that sums to zero"
 
 
@@ -28,36 +33,97 @@ class DualPoint(NamedTuple):
         return DualPoint([[factor * t for t in row] for row in self.numerators], 2**bits * self.denominator)
 
 
-def exact_dual_point(loss: str, theta: Array, y: Array, weights: Array, delta: float, balanced: bool) -> DualPoint:
-    r"""Return a dual point near ``theta`` (n, C) in the domain of the loss, with :math:`\sum_i\theta_i=0` if balanced.
+Ends = tuple[int | None, int | None]
+
+
+def exact_dual_point(
+    loss: str, theta: Array, y: Array, weights: Array, delta: float, columns: NDArray[np.bool_]
+) -> DualPoint:
+    r"""Return a dual point near ``theta`` (n, C) in the domain of the loss; its sums over ``columns`` (n, q) are zero.
 
     The domain of row i with the weight :math:`w_i` is :math:`0\le y\theta\le w` for the logistic loss,
     :math:`|\theta|\le w\delta` for Huber and log-cosh, :math:`y\theta\ge0` for the squared hinge, and for the softmax
     :math:`p=wy-\theta\ge0` with :math:`\sum_cp_c=w`. Rows far from the ends of their domains make up for what is
-    missing to a sum of zero. ``y`` is (n, C), ``weights`` (n,).
+    missing to sums of zero, see `balance`. ``y`` is (n, C), ``weights`` (n,).
 
-    Raises ArithmeticError: the domains leave no room for a sum of zero.
+    Raises ArithmeticError: the domains leave no room for sums of zero.
     """
     masses, denominator = over_common_denominator(weights[:, None])
     numerators, exponent = on_grid(theta, _BITS)
     bits = max(exponent, denominator.bit_length() - 1)
-    numerators = [[t << (bits - exponent) for t in row] for row in numerators]
     most = [w * (2**bits // denominator) for (w,) in masses]
-    if loss == "softmax":
-        labels = [int(c) for c in np.argmax(y, axis=1)]
-        _balance_classes(numerators, labels, most, balanced)
-        return DualPoint(numerators, 2**bits)
-    ends = [[_domain(loss, float(b), w, Fraction(delta)) for b in row] for row, w in zip(y, most, strict=True)]
-    for c in range(y.shape[1]):
-        column = [_clipped(row[c], own[c]) for row, own in zip(numerators, ends, strict=True)]
-        if balanced:
-            _balance(column, [own[c] for own in ends])
-        for row, t in zip(numerators, column, strict=True):
-            row[c] = t
-    return DualPoint(numerators, 2**bits)
+    domain = [[_domain(loss, float(b), w, Fraction(delta)) for b in row] for row, w in zip(y, most, strict=True)]
+    numerators = [[t << (bits - exponent) for t in row] for row in numerators]
+    largest = max(abs(t) for row in numerators for t in row)
+    labels = np.argmax(y, axis=1) if loss == "softmax" else None
+    parts = _parts(y.shape[1], labels, columns)
+    for least, share in _ATTEMPTS:
+        limit = 0 if least is None else largest >> least
+        inside = [
+            [_clipped(t if abs(t) >= limit else 0, *ends) for t, ends in zip(*row, strict=True)]
+            for row in zip(numerators, domain, strict=True)
+        ]
+        if labels is not None:
+            inside = [_on_simplex(*row) for row in zip(inside, labels.tolist(), most, strict=True)]
+        point = DualPoint(inside, 2**bits)
+        if share is not None:
+            point = point.shrunk(share)
+        balanced = _balanced(point, _rooms(point, domain, 2**bits), parts, labels)
+        if min(map(min, _rooms(balanced, domain, 2**bits))) >= 0:
+            return balanced
+    raise ArithmeticError(_FULL)
 
 
-Ends = tuple[int | None, int | None]
+class _Part(NamedTuple):
+    """Entries (row, output) of a dual point that move independently, m of them, and their columns (m, q)."""
+
+    places: list[tuple[int, int]]
+    columns: NDArray[np.int64]
+
+
+def _parts(outputs: int, labels: NDArray[np.intp] | None, columns: NDArray[np.bool_]) -> list[_Part]:
+    """Return a part for each output; for classes one: the entry of a row's own class is minus the sum of the others."""
+    n, q = columns.shape
+    if labels is None:
+        return [_Part([(i, c) for i in range(n)], columns.astype(np.int64)) for c in range(outputs)]
+    places = [(i, c) for i in range(n) for c in range(outputs) if c != labels[i]]
+    rows, classes = np.array(places).T
+    entries, own = np.arange(len(places)), columns[rows].astype(np.int64)
+    sums = np.zeros((len(places), outputs, q), dtype=np.int64)  # of each class
+    sums[entries, classes], sums[entries, labels[rows]] = own, -own
+    return [_Part(places, sums[:, :-1].reshape(len(places), -1))]  # those of all classes add up to zero
+
+
+def _balanced(
+    point: DualPoint, rooms: list[list[float]], parts: list[_Part], labels: NDArray[np.intp] | None
+) -> DualPoint:
+    """Return a point with sums of zero over all columns: entries with the most room move first, then large ones."""
+    moves = []
+    for places, columns in parts:
+        entries = [point.numerators[i][c] for i, c in places]
+        spaces = [(rooms[i][c], abs(t)) for (i, c), t in zip(places, entries, strict=True)]
+        order = sorted(range(len(entries)), key=spaces.__getitem__, reverse=True)
+        moves.append(balance(entries, order, columns))
+    common = math.lcm(*(factor for _, factor in moves))
+    rows = [[common * t for t in row] for row in point.numerators]
+    for (places, _), (moved, factor) in zip(parts, moves, strict=True):
+        for (i, c), t in zip(places, moved, strict=True):
+            rows[i][c] = common // factor * t
+    for row, label in zip(rows, [] if labels is None else labels.tolist(), strict=False):
+        row[label] -= sum(row)
+    return DualPoint(rows, common * point.denominator)
+
+
+def _rooms(point: DualPoint, domain: list[list[Ends]], unit: int) -> list[list[float]]:
+    """Return how far each entry may move either way, negative outside of the domain, whose ends are in a unit."""
+    scale = point.denominator // unit
+
+    def room(t: int, low: int | None, high: int | None) -> float:
+        return min(math.inf if low is None else t - scale * low, math.inf if high is None else scale * high - t)
+
+    return [
+        [room(t, *ends) for t, ends in zip(*row, strict=True)] for row in zip(point.numerators, domain, strict=True)
+    ]
 
 
 def _domain(loss: str, y: float, most: int, delta: Fraction) -> Ends:
@@ -68,54 +134,21 @@ def _domain(loss: str, y: float, most: int, delta: Fraction) -> Ends:
             return -end, end
         case "squared_hinge":
             return (0, None) if y > 0 else (None, 0)
-        case "logistic":
+        case "logistic" | "softmax":
             return (0, most) if y > 0 else (-most, 0)
         case _:
             return None, None
 
 
-def _clipped(t: int, ends: Ends) -> int:
-    low, high = ends
+def _clipped(t: int, low: int | None, high: int | None) -> int:
     t = t if low is None else max(t, low)
     return t if high is None else min(t, high)
 
 
-def _balance(column: list[int], ends: list[Ends]) -> None:
-    """Make the sum of a column zero, by moves of the rows with the most room, each by at most half of it."""
-    for _ in range(len(column) + 1):
-        step = -sum(column)
-        if not step:
-            return
-        rooms = [
-            2 * abs(step) if own[step > 0] is None else abs((own[step > 0] or 0) - t)
-            for t, own in zip(column, ends, strict=True)
-        ]
-        i = max(range(len(rooms)), key=rooms.__getitem__)
-        size = min(abs(step), (rooms[i] + 1) // 2)
-        column[i] += size if step > 0 else -size
-    raise ArithmeticError(_FULL)
-
-
-def _balance_classes(numerators: list[list[int]], labels: list[int], most: list[int], balanced: bool) -> None:
-    r"""Make p = wy - θ a distribution times w in every row, with the sums of wy in every column if balanced."""
-    p = []
-    for row, label, w in zip(numerators, labels, most, strict=True):
-        parts = [max(0, w * (c == label) - t) for c, t in enumerate(row)]
-        parts[parts.index(max(parts))] += w - sum(parts)
-        p.append(parts)
-    last = len(p[0]) - 1
-    for c in range(last if balanced else 0):
-        goal = sum(w for w, label in zip(most, labels, strict=True) if label == c)
-        for _ in range(len(p) + 1):
-            step = goal - sum(parts[c] for parts in p)
-            if not step:
-                break
-            giver, taker = (last, c) if step > 0 else (c, last)
-            largest = p[max(range(len(p)), key=[parts[giver] for parts in p].__getitem__)]
-            size = min(abs(step), (largest[giver] + 1) // 2)
-            largest[giver] -= size
-            largest[taker] += size
-        else:
-            raise ArithmeticError(_FULL)
-    for row, parts, label, w in zip(numerators, p, labels, most, strict=True):
-        row[:] = [w * (c == label) - part for c, part in enumerate(parts)]
+def _on_simplex(row: list[int], label: int, w: int) -> list[int]:
+    """Return a row whose entries, those of other classes at most 0, sum to zero, that of its class not above w."""
+    others = [t for c, t in enumerate(row) if c != label]
+    excess = -sum(others) - w
+    if excess > 0:
+        others[others.index(min(others))] += excess
+    return [*others[:label], -sum(others), *others[label:]]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _SHRINKS = (None, 48, 44, 40, 36, 32, 28, 24, 20)  # of the dual point, 1 - 2^-k, until it is feasible
 MAX_OPERATIONS = 3e8  # multiplications of integers, half a minute
+_ELIMINATION = 6  # of these for the cube of the number of free biases, whose equalities are solved exactly
 _SECTOR = 50  # of these take as long as a sector of directions with no output, 5 microseconds
 
 Witness = Callable[[DualPoint], Stated]
@@ -65,7 +66,8 @@ def exact_proof(
     }
     # θ of weights with mean one, for weights as they are
     theta = certificate.dual_point * float(weights.mean())
-    point = exact_dual_point(loss.name, theta, targets, weights, certificate.huber_delta, certificate.fit_intercept)
+    columns = _free_columns(certificate, X, bias, max_operations)
+    point = exact_dual_point(loss.name, theta, targets, weights, certificate.huber_delta, columns)
     family = _family_of(certificate, rows, X, proof, max_operations)
     for bits in _SHRINKS:
         dual = point if bits is None else point.shrunk(bits)
@@ -133,6 +135,18 @@ def _family_of(certificate: "Certificate", rows: Array, X: Array, proof: Stated,
     raise _refused(f"the family {family.kind!r} with the l{family.p} norm in {D} dimensions")
 
 
+def _free_columns(certificate: "Certificate", X: Array, bias: str, most: float) -> NDArray[np.bool_]:
+    """Return what no penalty touches, (n, q): a column of ones for an intercept, and the gates of free biases."""
+    columns = np.ones((X.shape[0], int(certificate.fit_intercept)), dtype=bool)
+    if isinstance(certificate.claim, GatedClaim) and bias == "free":
+        columns = np.column_stack([columns, certificate.claim.gates.on(X)])
+        n, outputs = certificate.dual_point.shape
+        together = outputs - 1 if certificate.loss_function.name == "softmax" else 1  # equalities of a bias
+        free = columns.shape[1] * together
+        _check_operations(_ELIMINATION * min(free, n * together) ** 3, f"{free:,} free biases", X, most)
+    return columns
+
+
 def _hexadecimal(patterns: NDArray[np.bool_]) -> list[str]:
     """Return patterns (n, P), one a column, as hexadecimal numbers: bit i is on if row i is."""
     packed = np.packbits(patterns, axis=0, bitorder="little")
@@ -180,7 +194,7 @@ def _check_operations(operations: int, cases: str, rows: Array, most: float) -> 
     if operations > most:
         n, d = rows.shape
         value = describe(f"{cases} of {n:,} rows in {d} dimensions, {operations:.1e} multiplications")
-        raise fail("X", "the proof", f"such that all neurons take at most {most:.0e}", value, "Raise max_operations.")
+        raise fail("X", "the proof", f"such that it takes at most {most:.0e}", value, "Raise max_operations.")
 
 
 def _refused(what: str) -> Exception:
