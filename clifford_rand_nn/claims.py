@@ -8,6 +8,7 @@ import numpy as np
 
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import short_repr
+from clifford_rand_nn._double_double import Pair, product
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import Standardization
@@ -110,10 +111,13 @@ class NetworkClaim(NamedTuple):
         return float(np.finfo(np.float64).eps * (each @ w2 + b2).max())
 
     def residuals(self, X: Array, targets: Array) -> Array:
-        """Return predictions less targets (n, C), in the extended precision that the processor has."""
-        network, rows = self.network, self.rows(X).astype(np.longdouble)
-        hidden = np.maximum(rows @ network.W1.T.astype(np.longdouble) + network.b1, 0)
-        return np.asarray(hidden @ network.w2 + network.b2 - targets, dtype=np.float64)
+        """Return predictions less targets (n, C), in twice the digits of double precision."""
+        network, rows = self.network, np.asarray(self.rows(X), dtype=np.float64)
+        hidden = product(Pair(rows, np.zeros_like(rows)), network.W1.T, network.b1)
+        on = hidden.high > 0
+        active = Pair(np.where(on, hidden.high, 0.0), np.where(on, hidden.low, 0.0))
+        f = product(active, np.reshape(network.w2, (len(network.b1), targets.shape[1])), network.b2)
+        return np.asarray((f.high - targets) + f.low)
 
     def dual_norm(self, X: Array, theta: Array) -> float:
         """Return the largest correlation of ``theta`` with a unit neuron of the family, no less by rounding."""
