@@ -78,6 +78,11 @@ class Family:
             return None
         return self.members.d - (self.feature is not None and isinstance(self.members, Neurons))
 
+    def listed(self, X: NDArray[np.float64]) -> "Family":
+        """Return the family of the cross products of rows X (n, d) as they are in double precision, one by one."""
+        dictionary = cross_product_dictionary(with_feature(X, self.feature), f"l{self.p}", bias=self.bias)
+        return Family("neurons", self.p, self.bias, dictionary.neurons(), self.feature)
+
     def pricer(self, X: NDArray[np.float64]) -> Pricer:
         """Return the pricer of the family on the rows X (n, d); with a feature its neurons are of [X c], d + 1.
 

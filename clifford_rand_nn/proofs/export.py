@@ -23,7 +23,10 @@ from clifford_rand_nn.sparse_rows import with_feature
 if TYPE_CHECKING:
     from clifford_rand_nn.certificates import Certificate
 
-_SHRINKS = (None, 48, 44, 40, 36, 32, 28, 24, 20)  # of the dual point, 1 - 2^-k, until it is feasible
+_SHRINKS = (None, 48, 44, 40, 36, *range(33, 0, -1))  # of the dual point, 1 - 2^-k, until it is feasible
+ROUNDING_BITS = 20  # shrinks that rounding may be the reason of: 1e-6
+PLANE_BITS = 33  # shrinks, beyond which planes that rows span are other ones in double precision: 1e-10
+_MEMBERS = ("gated", "kernel", "plane", "simplices")  # families that the network belongs to exactly
 MAX_OPERATIONS = 3e8  # multiplications of integers, half a minute
 _ELIMINATION = 6  # of these for the cube of the number of free biases, whose equalities are solved exactly
 _SECTOR = 50  # of these take as long as a sector of directions with no output, 5 microseconds
@@ -32,14 +35,22 @@ Witness = Callable[[DualPoint], Stated]
 
 
 def exact_proof(
-    certificate: "Certificate", X: Array, targets: Array, weights: Array, max_operations: float = MAX_OPERATIONS
+    certificate: "Certificate",
+    X: Array,
+    targets: Array,
+    weights: Array,
+    max_operations: float = MAX_OPERATIONS,
+    least_bits: int = 1,
 ) -> Stated:
-    """Return the proof of a certificate whose dual point is feasible but for rounding, for its data.
+    r"""Return the proof of a certificate for its data; the dual point is shrunk by :math:`1-2^{-k}` until feasible.
 
     ``X`` (n, d), ``targets`` (n, C) as the loss takes them, ``weights`` (n,) > 0, whose ratios alone matter.
 
+    Rounding of its planes may leave a network outside of a family of spanned or listed neurons, or of cones, and below
+    its bound. The bound is then stated as the objective.
+
     Raises ArgumentError: the family has no exact proof, or it takes more than ``max_operations``. ArithmeticError: the
-    dual point is infeasible by more than rounding, or the objective is below the bound; either is an error of the
+    dual point is infeasible at k = ``least_bits``, or the objective is below the bound; either is an error of the
     library.
     """
     loss = certificate.loss_function
@@ -69,7 +80,7 @@ def exact_proof(
     columns = _free_columns(certificate, X, bias, max_operations)
     point = exact_dual_point(loss.name, theta, targets, weights, certificate.huber_delta, columns)
     family = _family_of(certificate, rows, X, proof, max_operations)
-    for bits in _SHRINKS:
+    for bits in (bits for bits in _SHRINKS if bits is None or bits >= least_bits):
         dual = point if bits is None else point.shrunk(bits)
         proof |= {"dual": dual.stated(), "family": family(dual)}
         try:
@@ -77,10 +88,14 @@ def exact_proof(
         except InvalidProofError as error:
             reason = error
             continue
-        if verdict.bound > verdict.objective:
+        is_member = proof["family"]["kind"] in _MEMBERS or (penalty == "l1" and proof["family"].get("axes", False))
+        if is_member and verdict.bound > verdict.objective:
             excess, kind = float(-verdict.gap), network["kind"]
             raise ArithmeticError(f"the bound is above the objective by {excess:.1e} (relative): {kind}")
-        return proof | {"objective": rational(verdict.objective), "bound": rational(verdict.bound)}
+        return proof | {
+            "objective": rational(verdict.objective),
+            "bound": rational(min(verdict.bound, verdict.objective)),
+        }
     raise ArithmeticError(f"the dual point of the certificate is not feasible: {reason}")
 
 
