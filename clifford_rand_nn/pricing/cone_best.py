@@ -261,3 +261,32 @@ def best_vertex(X: Array, on: NDArray[Any], g: Array, c: float, bias: bool) -> V
         touching = np.array([np.argmin(margin)])  # c = 0: the offset is free, and moves up to the nearest row
     (zero,) = np.nonzero(u == 0)
     return Vertex(-float(solution.fun) * goal_scale, u / size, [*touching.tolist(), *(n + zero).tolist()])
+
+
+def least_norm(A: Array, h: Array) -> tuple[Array, Array]:
+    r"""Return g (Q, d) of nearly the least norm with :math:`Ag\ge h`, and its direction; rows A (Q, d, d) of length 1.
+
+    By non-negative least squares, :math:`g = A^T\mu`, for all at once, with block pivoting (Portugal, Júdice, Vicente,
+    "A comparison of block pivoting and interior-point algorithms for linear least squares problems with nonnegative
+    variables", 1994). The rays are in one orthant: a multiple of their sum is feasible, and lifts g over rounding.
+    """
+    Q, d = h.shape
+    gram = A @ A.transpose(0, 2, 1) + 1e-15 * np.eye(d)
+    passive, mu, live, scale = np.ones((Q, d), dtype=np.bool_), np.zeros((Q, d)), np.arange(Q), np.abs(h).max(axis=1)
+    for step in range(3 * d):
+        free = passive[live]
+        matrix = np.where(free[:, :, None] & free[:, None, :], gram[live], np.eye(d))
+        mu[live] = np.linalg.solve(matrix, np.where(free, h[live], 0.0)[:, :, None])[:, :, 0]
+        slack = np.einsum("qij,qj->qi", gram[live], mu[live]) - h[live]
+        wrong = np.where(free, mu[live] < 0, slack < -1e-12 * scale[live, None])
+        live, wrong = live[wrong.any(axis=1)], wrong[wrong.any(axis=1)]
+        if step >= d:  # with one change at a time it ends
+            wrong = np.arange(d) == d - 1 - wrong[:, ::-1].argmax(axis=1)[:, None]
+        passive[live] ^= wrong
+    peak, center = np.einsum("qi,qij->qj", np.maximum(mu, 0), A), A.sum(axis=1)
+    missing = np.maximum(h - np.einsum("qij,qj->qi", A, peak), 0).max(axis=1) + 1e-15 * scale
+    g = peak + missing[:, None] * center
+    # thin cones leave mu no digits
+    upright = np.maximum(h / np.einsum("qij,qj->qi", A, center), 0).max(axis=1)[:, None] * center
+    better = (np.linalg.norm(upright, axis=1) < np.linalg.norm(g, axis=1))[:, None]
+    return np.where(better, upright * (1 + 1e-15), g), np.where(better, center, peak)

@@ -30,13 +30,15 @@ from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.gates.enumeration import pattern_count
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import Priced, best_of, check_price, reach_of_rows
+from clifford_rand_nn.pricing.cone_best import least_norm
 
 MAX_D = 10  # 2^d orthants to begin with
 _ROUNDING = 1e-13  # of Σ|θ||x|: what sums of products may lose; bounds are larger by it
 _LARGEST_RAY = 2.0**52  # a sum of integers up to this is exact
 _GRID = 2.0**20  # reference directions are multiples of 1 / _GRID, for a file
-_BATCH = 2048  # cones split at a time
-_PARTS = 3  # of a batch in the queue, by their bounds
+_BATCH = 2**17  # cones and their undecided rows split at a time
+_MAX_ROWS = 2**25  # undecided rows in the queue, 40 bytes each in five dimensions
+_PARTS = 2  # of a batch in the queue, by their bounds
 _REFERENCES = 2  # of a cone, the center and the maximum of its first bound
 _STARTS = 64  # climbs from the cones of a batch with the largest bounds
 _STEPS, _HALVINGS = 4, 3  # of a climb, and of a step that descends
@@ -44,12 +46,12 @@ _EXCESS = 0.05  # of what a neuron exceeds ``enough`` by: the width to which the
 _TINY = 1e-300
 
 
-class Cones(NamedTuple):
+class SimplicialCones(NamedTuple):
     """Q cones of d rays, with their undecided rows: those of cone q are rows[start[q]:start[q + 1]]."""
 
     start: NDArray[np.intp]  # (Q + 1,)
     rows: NDArray[np.int32]  # (N,)
-    products: Array  # (N, d): x·a_k
+    products: Array  # (d, N): x·a_k
     rays: Array  # (Q, d, d): a_k in row k
     gradients: Array  # (Q, d, C): the sum of xθᵀ over rows that are on
     signs: Array  # (Q, 1): of the output
@@ -64,36 +66,22 @@ class Cones(NamedTuple):
         """Cone (N,) of each undecided row."""
         return np.repeat(np.arange(len(self.bounds)), np.diff(self.start))
 
-    def take(self, index: NDArray[Any]) -> "Cones":
+    def take(self, index: NDArray[Any]) -> "SimplicialCones":
         """Return the cones at ``index``, integers or booleans."""
         counts = np.diff(self.start)[index]
         start = np.concatenate([[0], np.cumsum(counts)])
         at = np.repeat(self.start[:-1][index] - start[:-1], counts) + np.arange(start[-1])
-        return Cones(start, self.rows[at], self.products[at], *(field[index] for field in self[3:]))
+        return SimplicialCones(start, self.rows[at], self.products[:, at], *(field[index] for field in self[3:]))
 
     @classmethod
-    def joined(cls, parts: list["Cones"]) -> "Cones":
+    def joined(cls, parts: list["SimplicialCones"]) -> "SimplicialCones":
         """Return all cones of ``parts``."""
-        counts = np.concatenate([np.diff(part.start) for part in parts])
-        fields = [np.concatenate(field) for field in zip(*parts, strict=True)]
-        return cls(*fields)._replace(start=np.concatenate([[0], np.cumsum(counts)]))
+        start = np.cumsum(np.concatenate([[0], *(np.diff(part.start) for part in parts)]))
+        fields = [np.concatenate(field, axis=int(k == 2)) for k, field in enumerate(zip(*parts, strict=True))]
+        return cls(*fields)._replace(start=start)
 
 
-class Witness(NamedTuple):
-    r"""A proof that :math:`||\Theta^T(Xu)_+||_2` is at most ``radius`` for all :math:`||u||_p\le1`: trees of cones.
-
-    The roots 0, 1, … are orthants with rays :math:`\pm e_k`, signs in the order of ``product((1, -1), repeat=d)``; for
-    one output first all with its sign +, then with -. A row (node, i, j, s, t, child) of ``splits``: the ray
-    :math:`2^sa_i+2^ta_j` replaces :math:`a_i` in the node ``child`` and :math:`a_j` in ``child + 1``. ``vectors`` and
-    ``references`` (leaves, d) belong to ``leaves``, all other nodes.
-    """
-
-    radius: float
-    roots: int
-    splits: NDArray[np.intp]
-    leaves: NDArray[np.intp]
-    vectors: Array
-    references: Array
+Trees = tuple[NDArray[np.intp], SimplicialCones]  # splits and leaves, see `SimplexPricer.witness`
 
 
 class SimplexPricer:
@@ -124,8 +112,7 @@ class SimplexPricer:
     @property
     def n_atoms(self) -> int:
         """Number of activation patterns of rows in general position."""
-        n, d = self.X.shape
-        return pattern_count(n, d, bias=False)
+        return pattern_count(self.X.shape[0], self.X.shape[1], bias=False)
 
     @cached_property
     def reach(self) -> Array:
@@ -151,15 +138,20 @@ class SimplexPricer:
         neurons = Neurons.free(np.ascontiguousarray(directions[order].T), np.zeros(len(order)))
         return Priced(size, best_of(neurons, point, self.X, most)[1])
 
-    def witness(self, theta: ArrayLike, radius: float, max_splits: int) -> Witness | None:
-        """Return a proof that no neuron has a value above ``radius``; None if there is one, or none was reached."""
+    def witness(self, theta: ArrayLike, radius: float, max_splits: int) -> Trees | None:
+        r"""Return splits and leaves of trees of cones which prove that no neuron has a value above ``radius``, or None.
+
+        The roots, nodes 0, 1, …, are orthants with rays :math:`\pm e_k`, signs in the order of ``product((1, -1),
+        repeat=d)``; for one output first all with its sign +, then with -. A row (node, i, j, s, t, child) of the
+        splits: the ray :math:`2^sa_i+2^ta_j` replaces :math:`a_i` in the node ``child``, :math:`a_j` in ``child + 1``.
+        """
         point = check_price(theta, 0, len(self.X), "SimplexPricer.witness")
         search = _Search(self.X, point, self.p, check_positive(radius, "radius", "SimplexPricer.witness"), tree=True)
         if search.run(0.0, max_splits, None) > radius:
             return None
-        leaves, splits = Cones.joined(search.closed), np.concatenate([np.zeros((0, 6), dtype=np.intp), *search.splits])
-        vectors = np.ldexp(leaves.vectors, search.exponent)
-        return Witness(radius, len(search.roots.nodes), splits, leaves.nodes, vectors, leaves.references)
+        leaves = SimplicialCones.joined(search.closed)
+        splits = np.concatenate([np.zeros((0, 6), dtype=np.intp), *search.splits])
+        return splits, leaves._replace(vectors=np.ldexp(leaves.vectors, search.exponent))
 
     def __repr__(self) -> str:
         return f"SimplexPricer({self.scope}, p={self.p}, tol={self.tol:.1e})"
@@ -180,15 +172,15 @@ class _Search:
         self.rounding = _ROUNDING * float(self.sizes @ np.linalg.norm(X, axis=1))
         self.edges = np.array(list(combinations(range(d), 2)) or [(0, 0)])
         self.lowest = self.least = self.width = 0.0  # reached by a neuron, the largest bound of closed cones, tol
-        self.met, self.splits, self.closed = list[tuple[Array, Array]](), list[Any](), list[Cones]()
+        self.met, self.splits, self.closed = list[tuple[Array, Array]](), list[Any](), list[SimplicialCones]()
         orthants = np.array(list(product([1.0, -1.0], repeat=d)))
         signs = np.repeat([1.0, -1.0][: 2 if C == 1 else 1], len(orthants))
         orthants = np.tile(orthants, (len(signs) // len(orthants), 1))
         Q = self.nodes = len(signs)
         rows, blank = np.tile(np.arange(n, dtype=np.int32), Q), np.zeros((3, Q, d))
-        products, rays = (orthants[:, None, :] * X).reshape(-1, d), orthants[:, :, None] * np.eye(d)
+        products, rays = (orthants.T[:, :, None] * X.T[:, None, :]).reshape(d, -1), orthants[:, :, None] * np.eye(d)
         known = np.zeros((Q, d, C)), signs[:, None], np.full(Q, np.inf), *blank, np.arange(Q)
-        self.roots = Cones(n * np.arange(Q + 1), rows, products, rays, *known)
+        self.roots = SimplicialCones(n * np.arange(Q + 1), rows, products, rays, *known)
 
     @property
     def target(self) -> float:
@@ -202,17 +194,18 @@ class _Search:
     @ONE_BLAS_THREAD
     def run(self, width: float, most: int, late: Callable[[], bool] | None) -> float:
         """Split cones until no bound is above the target, or the limits are reached; return the largest bound."""
-        self.width, queue, splits = width, list[tuple[float, int, Cones]](), 0
+        self.width, queue, splits = width, list[tuple[float, int, SimplicialCones]](), 0
         first = self.X[np.argsort(-self.sizes, kind="stable")[:_STARTS]]
         self._climb(np.concatenate([first, -first, self.roots.rays.sum(axis=1)]))
         self._push(queue, self._bounded(self.roots))
         while queue and -queue[0][0] > self.target and splits < most and not (late is not None and late()):
-            if self.tree and self.lowest + 4 * self.rounding > self.enough:
-                break  # no cone with this neuron has a vector
+            is_disproved = self.tree and self.lowest + 4 * self.rounding > self.enough
+            if is_disproved or sum(len(cones.rows) for *_, cones in queue) > _MAX_ROWS:
+                break
             parts = [heapq.heappop(queue)[2]]
-            while queue and sum(len(part.bounds) for part in parts) < _BATCH:
+            while queue and sum(len(part.bounds) + len(part.rows) for part in parts) < _BATCH:
                 parts.append(heapq.heappop(queue)[2])
-            cones = Cones.joined(parts)
+            cones = SimplicialCones.joined(parts)
             cones = self._split(self._without(cones, cones.bounds <= self.target))
             splits += len(cones.bounds) // 2
             self._push(queue, self._bounded(cones))
@@ -221,7 +214,7 @@ class _Search:
         size = max([self.lowest, self.least, *(float(cones.bounds.max()) for cones in rest)])
         return float(np.ldexp(size, self.exponent))
 
-    def _push(self, queue: list[tuple[float, int, Cones]], cones: Cones) -> None:
+    def _push(self, queue: list[tuple[float, int, SimplicialCones]], cones: SimplicialCones) -> None:
         """Climb from the largest bounds, and queue the cones that are not done."""
         cones = cones.take(np.argsort(-cones.bounds, kind="stable"))
         # for one output the bound is the supremum where every row is decided
@@ -229,16 +222,16 @@ class _Search:
         good = cones.bounds > self.lowest
         self._climb(np.concatenate([cones.peaks[good & ~exact][:_STARTS], cones.peaks[good & exact]]))
         cones = self._without(cones, (cones.bounds <= self.target) | (exact & (not self.tree)))
-        pieces = np.array_split(np.arange(len(cones.bounds)), _PARTS if len(cones.bounds) > _BATCH // 2 else 1)
+        count = 1 + (_PARTS * (len(cones.bounds) + len(cones.rows))) // _BATCH
+        pieces = np.array_split(np.arange(len(cones.bounds)), count)
         for piece in filter(len, pieces):
             heapq.heappush(queue, (-float(cones.bounds[piece[0]]), int(cones.nodes[piece[0]]), cones.take(piece)))
 
-    def _without(self, cones: Cones, done: NDArray[np.bool_]) -> Cones:
+    def _without(self, cones: SimplicialCones, done: NDArray[np.bool_]) -> SimplicialCones:
         """Close the cones that are done; return the others."""
         self.least = max(self.least, float(cones.bounds[done].max(initial=0.0)))
         if self.tree:
-            bare = cones._replace(start=0 * cones.start, rows=cones.rows[:0], products=cones.products[:0])
-            self.closed.append(bare.take(done))
+            self.closed.append(cones.take(done)._replace(rows=cones.rows[:0], products=cones.products[:, :0]))
         return cones.take(~done) if done.any() else cones
 
     def _climb(self, u: Array) -> None:
@@ -271,17 +264,17 @@ class _Search:
         weights = self.theta @ (outputs / np.maximum(values, _TINY)[:, None]).T
         return values, (self.X.T @ (weights * (activations > 0))).T
 
-    def _split(self, cones: Cones) -> Cones:
+    def _split(self, cones: SimplicialCones) -> SimplicialCones:
         """Halve cones at the edge where activations and norms bend most; close those whose new ray is not exact."""
         Q, N, owner, every = len(cones.bounds), len(cones.rows), cones.owner, np.arange(len(cones.bounds))
         lengths, (first, second) = np.linalg.norm(cones.rays, axis=2), self.edges.T
-        units = cones.products / lengths[owner]
-        on, off = np.maximum(units, 0), np.maximum(-units, 0)
-        bends = np.minimum(on[:, first], off[:, second]) + np.minimum(off[:, first], on[:, second])
-        scores = csr_array((self.sizes[cones.rows], np.arange(N), cones.start), shape=(Q, N)) @ bends
+        units, on, weights = np.abs(cones.products) / lengths.T[:, owner], cones.products > 0, self.sizes[cones.rows]
+        bends = [
+            np.bincount(owner, weights * np.minimum(units[i], units[j]) * (on[i] != on[j]), Q) for i, j in self.edges
+        ]
         outputs = cones.rays @ cones.gradients / lengths[:, :, None]
         sizes, sums = np.linalg.norm(outputs, axis=2), np.linalg.norm(outputs[:, first] + outputs[:, second], axis=2)
-        i, j = self.edges[(scores + (sizes[:, first] + sizes[:, second] - sums)).argmax(axis=1)].T
+        i, j = self.edges[(np.array(bends).T + (sizes[:, first] + sizes[:, second] - sums)).argmax(axis=1)].T
         # powers of two bring the ends to similar lengths
         shift = np.rint(np.log2(lengths[every, i] / lengths[every, j])).astype(np.intp)
         s, t = np.maximum(-shift, 0), np.maximum(shift, 0)
@@ -293,17 +286,17 @@ class _Search:
         self.nodes += 2 * Q
         self.splits += [np.column_stack([cones.nodes, i, j, s, t, children[0]])] if self.tree else []
         at, parents = np.arange(N), cones
-        cones = Cones.joined([parents, parents])._replace(nodes=children.ravel())
+        cones = SimplicialCones.joined([parents, parents])._replace(nodes=children.ravel())
         cones.rays[every, i], cones.rays[Q + every, j] = new, new
         i, j, s, t = i[owner], j[owner], s[owner], t[owner]
-        new = np.ldexp(parents.products[at, i], s) + np.ldexp(parents.products[at, j], t)
-        cones.products[at, i], cones.products[N + at, j] = new, new
+        new = np.ldexp(parents.products[i, at], s) + np.ldexp(parents.products[j, at], t)
+        cones.products[i, at], cones.products[j, N + at] = new, new
         return cones
 
-    def _bounded(self, cones: Cones) -> Cones:
+    def _bounded(self, cones: SimplicialCones) -> SimplicialCones:
         """Decide rows, and bound the cones."""
         (Q, d, C), n, owner = cones.gradients.shape, len(self.X), cones.owner
-        on, off = cones.products.min(axis=1) >= 0, cones.products.max(axis=1) <= 0
+        on, off = cones.products.min(axis=0) >= 0, cones.products.max(axis=0) <= 0
 
         def start(rows: NDArray[np.bool_]) -> NDArray[np.intp]:
             return np.concatenate([[0], np.cumsum(np.bincount(owner[rows], minlength=Q))])
@@ -313,7 +306,7 @@ class _Search:
         cones = cones._replace(
             start=start(undecided),
             rows=cones.rows[undecided],
-            products=cones.products[undecided],
+            products=cones.products[:, undecided],
             gradients=cones.gradients + sums.reshape(Q, d, C),
             bounds=np.full(Q, np.inf) if self.tree else cones.bounds,  # each leaf of a proof has its own vector
         )
@@ -338,46 +331,16 @@ class _Search:
             part = cones.take(live)
         return cones
 
-    def _heights(self, cones: Cones, references: Array) -> Array:
+    def _heights(self, cones: SimplicialCones, references: Array) -> Array:
         """Return h (Q, d), bounds of the outputs at the rays."""
         (Q, d, C), n = cones.gradients.shape, len(self.X)
         side = np.einsum("nd,nd->n", self.X[cones.rows], references[cones.owner]) > 0
-        low = np.where(side[:, None], cones.products, 0)
-        gap = np.maximum(cones.products, 0) - low
         base, heights = cones.rays @ cones.gradients, np.empty((Q, d))
-        for k in range(d):
-            sums = base[:, k] + csr_array((low[:, k], cones.rows, cones.start), shape=(Q, n)) @ self.theta
-            gaps = csr_array((gap[:, k], cones.rows, cones.start), shape=(Q, n)) @ self.parts
+        for k, products in enumerate(cones.products):
+            low = side * products
+            sums = base[:, k] + csr_array((low, cones.rows, cones.start), shape=(Q, n)) @ self.theta
+            gaps = csr_array((np.maximum(products, 0) - low, cones.rows, cones.start), shape=(Q, n)) @ self.parts
             ends = sums + gaps[:, :C], gaps[:, C:] - sums
             signed = np.where(cones.signs > 0, *ends)[:, 0]
             heights[:, k] = signed if C == 1 else np.linalg.norm(np.maximum(*ends), axis=1)
         return heights
-
-
-def least_norm(A: Array, h: Array) -> tuple[Array, Array]:
-    r"""Return g (Q, d) of nearly the least norm with :math:`Ag\ge h`, and its direction; rows A (Q, d, d) of length 1.
-
-    By non-negative least squares, :math:`g = A^T\mu`, for all at once, with block pivoting (Portugal, Júdice, Vicente,
-    "A comparison of block pivoting and interior-point algorithms for linear least squares problems with nonnegative
-    variables", 1994). The rays are in one orthant: a multiple of their sum is feasible, and lifts g over rounding.
-    """
-    Q, d = h.shape
-    gram = A @ A.transpose(0, 2, 1) + 1e-15 * np.eye(d)
-    passive, mu, live, scale = np.ones((Q, d), dtype=np.bool_), np.zeros((Q, d)), np.arange(Q), np.abs(h).max(axis=1)
-    for step in range(3 * d):
-        free = passive[live]
-        matrix = np.where(free[:, :, None] & free[:, None, :], gram[live], np.eye(d))
-        mu[live] = np.linalg.solve(matrix, np.where(free, h[live], 0.0)[:, :, None])[:, :, 0]
-        slack = np.einsum("qij,qj->qi", gram[live], mu[live]) - h[live]
-        wrong = np.where(free, mu[live] < 0, slack < -1e-12 * scale[live, None])
-        live, wrong = live[wrong.any(axis=1)], wrong[wrong.any(axis=1)]
-        if step >= d:  # with one change at a time it ends
-            wrong = np.arange(d) == d - 1 - wrong[:, ::-1].argmax(axis=1)[:, None]
-        passive[live] ^= wrong
-    peak, center = np.einsum("qi,qij->qj", np.maximum(mu, 0), A), A.sum(axis=1)
-    missing = np.maximum(h - np.einsum("qij,qj->qi", A, peak), 0).max(axis=1) + 1e-15 * scale
-    g = peak + missing[:, None] * center
-    # thin cones leave mu no digits
-    upright = np.maximum(h / np.einsum("qij,qj->qi", A, center), 0).max(axis=1)[:, None] * center
-    better = (np.linalg.norm(upright, axis=1) < np.linalg.norm(g, axis=1))[:, None]
-    return np.where(better, upright * (1 + 1e-15), g), np.where(better, center, peak)

@@ -185,20 +185,17 @@ def _simplices(pricer: SimplexPricer, proof: Stated, most: float) -> Witness:
         witness = pricer.witness(theta, radius, splits)
         if witness is None:  # which no proof is
             return {"kind": "simplices", "denominator": "1", "nodes": []}
-        vectors, denominator = over_common_denominator(witness.vectors)
-        references = over_common_denominator(witness.references)[0]
-        words = {
-            int(leaf): [*vector, *reference]
-            for leaf, vector, reference in zip(witness.leaves, vectors, references, strict=True)
-        }
-        halves = {node: (i, j, s - t, child) for node, i, j, s, t, child in witness.splits.tolist()}
-        nodes, waiting = [], list(range(witness.roots))[::-1]
+        rows, leaves = witness
+        vectors, denominator = over_common_denominator(leaves.vectors)
+        references = over_common_denominator(leaves.references)[0]
+        numbers = {node: [*v, *r] for node, v, r in zip(leaves.nodes.tolist(), vectors, references, strict=True)}
+        numbers |= {node: [i, j, s - t] for node, i, j, s, t, _ in rows.tolist()}
+        children = {node: [child + 1, child] for node, *_, child in rows.tolist()}
+        nodes, waiting = [], list(range(len(numbers) - 2 * len(children)))[::-1]
         while waiting:
             node = waiting.pop()
-            if node in halves:
-                child = halves[node][3]
-                waiting += [child + 1, child]
-            nodes.append(" ".join(map(str, words.get(node) or halves[node][:3])))
+            waiting += children.get(node, [])
+            nodes.append(" ".join(map(str, numbers[node])))
         return {"kind": "simplices", "denominator": str(denominator), "nodes": nodes}
 
     return family

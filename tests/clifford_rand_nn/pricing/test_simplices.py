@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from clifford_rand_nn.gates.enumeration import exhaustive_gates
+from clifford_rand_nn.pricing.cone_best import least_norm
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.pricing.family import Family
-from clifford_rand_nn.pricing.simplices import SimplexPricer, least_norm
+from clifford_rand_nn.pricing.simplices import SimplexPricer
 
 
 def instance(name):
@@ -105,19 +106,18 @@ def test_the_leaves_of_a_witness_cover_all_directions_and_bound_each(p, outputs)
     pricer = SimplexPricer(X, p)
     radius = 1.02 * pricer.price(theta, 1).size
     assert pricer.witness(theta, 0.98 * radius / 1.02, 1000) is None
-    proof = pricer.witness(theta, radius, 1000)
-    assert len(proof.leaves) == proof.roots + len(proof.splits)
-    assert sorted([*proof.leaves, *proof.splits[:, 0]]) == list(range(proof.roots + 2 * len(proof.splits)))
+    splits, leaves = pricer.witness(theta, radius, 1000)
     orthants = [sign[:, None] * np.eye(3) for sign in np.array(list(product((1.0, -1.0), repeat=3)))]
-    rays = dict(enumerate(orthants * (proof.roots // 8)))
+    rays = dict(enumerate(orthants * (2 if outputs == 1 else 1)))
+    assert sorted([*leaves.nodes, *splits[:, 0]]) == list(range(len(rays) + 2 * len(splits)))
     signs = {node: 1 if node < 8 else -1 for node in rays}
-    for node, i, j, s, t, child in sorted(proof.splits.tolist()):
+    for node, i, j, s, t, child in sorted(splits.tolist()):
         A, new = rays[node], 2**s * rays[node][i] + 2**t * rays[node][j]
         rays[child], rays[child + 1] = A.copy(), A.copy()
         rays[child][i], rays[child + 1][j] = new, new
         signs[child] = signs[child + 1] = signs[node]
-    assert (np.linalg.norm(proof.vectors, ord=2 if p == 2 else np.inf, axis=1) <= radius).all()
-    for leaf, g, reference in zip(proof.leaves.tolist(), proof.vectors, proof.references, strict=True):
+    assert (np.linalg.norm(leaves.vectors, ord=2 if p == 2 else np.inf, axis=1) <= radius).all()
+    for leaf, g, reference in zip(leaves.nodes.tolist(), leaves.vectors, leaves.references, strict=True):
         products = X @ rays[leaf].T
         on = (products >= 0).all(axis=1)
         low = products * (on | ((X @ reference > 0) & (products > 0).any(axis=1)))[:, None]
