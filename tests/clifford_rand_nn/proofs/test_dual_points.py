@@ -49,7 +49,7 @@ def domain_holds(loss, theta, y, w):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_dual_points_keep_domains_and_sums(loss):
     rng, moved = np.random.default_rng(0), 0
-    for _ in range(12):
+    for _ in range(7):
         theta, y, weights, columns = draw(loss, rng)
         point = exact_dual_point(loss, theta, y, weights, DELTA, columns)
         rows = [[Fraction(t, point.denominator) for t in row] for row in point.numerators]
@@ -59,7 +59,7 @@ def test_dual_points_keep_domains_and_sums(loss):
             assert not any(map(sum, zip(*(row for row, k in zip(rows, on, strict=True) if k), strict=True)))
         assert np.allclose(np.array(rows, dtype=float), theta, rtol=0, atol=1e-9 * np.abs(theta).max())
         moved += bool(np.abs(theta).max())
-    assert moved > 5
+    assert moved > 4
 
 
 def test_entries_that_are_zero_stay_if_they_come_last():
@@ -86,8 +86,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize(("outputs", "weighted"), [(1, False), (3, True)])
 @pytest.mark.parametrize("name", MODELS)
 def test_free_biases_of_gates(name, outputs, weighted):
     rng = np.random.default_rng(0)

@@ -152,8 +152,7 @@ def check_proof(model, X, y, weights, path):
     assert float(verdict.gap) <= certificate.relative_gap + 1e-10
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(("classes", "weighted"), [(2, False), (3, True)])
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_proofs_of_classifiers(name, classes, weighted, tmp_path):
     X, y = rows(16 if name == "lasso" else 40)
