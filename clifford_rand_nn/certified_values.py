@@ -52,15 +52,17 @@ def dual_value(certificate: "Certificate", X: Any, targets: Array, weights: Arra
 
 
 def primal_value(certificate: "Certificate", X: Any, targets: Array, weights: Array) -> float:
-    """Return the objective of the network; residuals are added up exactly where their rounding matters."""
+    """Return the objective of the network; predictions are added up exactly where their rounding matters."""
     loss = certificate.loss_function
     f, penalty = certificate.claim.predictions_and_penalty(X)
     primal = mean_loss(loss, f, targets, weights) + certificate.beta * penalty
-    if loss.is_quadratic or loss.even:
-        e = certificate.claim.rounding_of_predictions(X) + np.finfo(np.float64).eps * np.abs(targets).max(initial=0.0)
-        if e * np.abs(f - targets).mean() > _FELT * primal:
-            r = certificate.claim.residuals(X, targets)
-            return mean_loss(loss, r, 0 * targets, weights) + certificate.beta * penalty
+    residual = loss.is_quadratic or loss.even  # of which the loss is a function
+    center = targets if residual else 0 * targets
+    e = certificate.claim.rounding_of_predictions(X) + np.finfo(np.float64).eps * np.abs(center).max(initial=0.0)
+    slope = np.abs(f - targets).mean() if residual else 1.0 + np.abs(f * targets).mean()
+    if e * slope > _FELT * primal:
+        r = certificate.claim.residuals(X, center)
+        return mean_loss(loss, r, 0 * targets if residual else targets, weights) + certificate.beta * penalty
     return primal
 
 

@@ -170,3 +170,16 @@ def test_a_sweep_beyond_the_limit_is_refused_before_it_begins(rng, tmp_path):
     certificate = MODELS["lasso-free"].fit(X, X[:, 0] ** 2).certificate_
     with pytest.raises(ValueError, match="3,360 sectors of directions of 40 rows"):
         certificate.export(tmp_path / "proof.json", X, X[:, 0] ** 2, max_operations=10_000)
+
+
+@pytest.mark.filterwarnings("ignore:.*by rounding")
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_the_objective_of_classes_far_from_the_origin_is_that_of_exact_arithmetic(loss):
+    """Rows that differ in their tenth digit cost predictions as many digits, in double precision."""
+    rng = np.random.default_rng(2)
+    Z = rng.normal(size=(20, 1))
+    y = (np.abs(Z[:, 0]) + 0.3 * rng.normal(size=20) > 0.7).astype(int)
+    model = nn.CrossProductLassoClassifier(penalty="l1", bias="free", beta=1e-6, loss=loss).fit(1e6 + 1e-4 * Z, y)
+    exact = model.certificate_.verify(1e6 + 1e-4 * Z, y, exact=True)
+    assert model.certificate_.primal == pytest.approx(exact.primal, rel=1e-9)
+    assert exact.relative_gap <= model.certificate_.relative_gap + 1e-9
