@@ -63,7 +63,8 @@ class ConvexReLU(GatedFamily):
     eqs. cvxnn:relu and cvxnn:relu_bias). It is the convex form of training ReLU neurons with the penalty
     :math:`\frac\beta2\sum_i(||w_i||_p^2+\alpha_i^2)`; over all patterns the optima are equal. With
     ``gates="exhaustive"`` the network is then a global optimum: up to some thousand rows for d ≤ 2, where patterns are
-    priced by a sweep, and as many patterns as `enumerate_patterns` allows beyond.
+    priced by a sweep, and some hundred rows for d ≤ 4, by branch and bound; the constant of a penalized bias counts.
+    With free biases patterns are listed, as many as `enumerate_patterns` allows.
 
     A neuron with weights :math:`\alpha_i` for several outputs costs :math:`||w_i||_p||\alpha_i||_2`. The bound of such
     networks is exact for d ≤ 3, for up to four outputs that are independent (five classes with the softmax), and for

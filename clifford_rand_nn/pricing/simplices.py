@@ -99,7 +99,7 @@ class SimplexPricer:
     (3.162278, [[-0.316, 0.949, 0.0]])
     """
 
-    def __init__(self, X: ArrayLike, p: int = 2, tol: float = 1e-8, max_splits: int = 10**6) -> None:
+    def __init__(self, X: ArrayLike, p: int = 2, tol: float = 1e-8, max_splits: int = 300_000) -> None:
         owner = "SimplexPricer"
         data = as_rows(X, owner)
         if data.shape[1] > MAX_D:
