@@ -106,5 +106,5 @@ def family(problem: Problem, stated: dict[str, Any]) -> tuple[Fraction, str, str
     require(problem.bias != "free", "biases of infinitely many gates are not free")
     form = Products.of(problem, problem.theta).form
     kernel.cache_clear()  # it is a large matrix
-    words = "all gated networks with infinitely many Gaussian gates on these rows, standardized as the network does it"
+    words = "all gated networks with infinitely many Gaussian gates on these rows (standardized by the network)"
     return form / (2 * problem.radius), words, THEOREM
