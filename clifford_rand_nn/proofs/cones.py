@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import linprog, nnls
 
+from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array, NDArray
 from clifford_rand_nn.pricing.cone_best import Cones
 from clifford_rand_nn.proof_checker.check import Problem, dot, read_problem
@@ -23,7 +24,8 @@ from clifford_rand_nn.proofs.rationals import Stated
 
 _MARGIN = 1e-9  # relative: patterns and projections nearer to the radius are bounded as well as possible
 _TOL_BITS = 36  # cells are halved until they are within 2^-36 of the squared radius, and the dual point is shrunk by it
-_MAX_CELLS = 4000  # of a pattern; further cells are not halved
+_MAX_CELLS = 4000  # of a pattern
+_MAX_OUTPUTS = 4  # that are independent: their signs make 16 cells; the pricing of more only relaxes
 _TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # HiGHS takes no less
 
 Corner = tuple[int, ...]
@@ -98,6 +100,9 @@ class _Search:
         self.cells: Stated = {}
         self.count = 0
         axes = axes_of(problem)
+        if len(axes) > _MAX_OUTPUTS:
+            rule, value = f"of at most {_MAX_OUTPUTS} independent outputs over given patterns", describe(f"{len(axes)}")
+            raise fail("certificate", "the proof", rule, value, "Gated networks have exact proofs for any number.")
         for signs in product((1, -1), repeat=len(axes)):
             cell = self._halved([tuple(s * x for x in axis) for s, axis in zip(signs, axes, strict=True)])
             if cell:
@@ -111,8 +116,10 @@ class _Search:
                 self.cone.multipliers = self.stated(1)["multipliers"]
                 self._admit(a)
         self.count += 1
-        if len(corners) == 1 or self.count > _MAX_CELLS or all(map(is_copositive, self.cone.forms(corners))):
+        if len(corners) == 1 or all(map(is_copositive, self.cone.forms(corners))):
             return []
+        if self.count > _MAX_CELLS:
+            raise ArithmeticError(f"{_MAX_CELLS:,} cells of directions do not bound the outputs of a pattern")
         unit = [direction / np.linalg.norm(direction) for direction in np.array(corners, dtype=float)]
         first, second = min(combinations(range(len(corners)), 2), key=lambda jk: float(unit[jk[0]] @ unit[jk[1]]))
         middle = tuple(x + y for x, y in zip(corners[first], corners[second], strict=True))

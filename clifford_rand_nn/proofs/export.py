@@ -147,7 +147,9 @@ def _family_of(certificate: "Certificate", rows: Array, X: Array, proof: Stated,
         return ConeWitness(proof, with_feature(rows, family.feature), np.ascontiguousarray(on.T), _hexadecimal(on))
     if family.kind == "all" and not family.bias and D <= MAX_D:
         return _simplices(SimplexPricer(with_feature(rows, family.feature), family.p), proof, max_operations)
-    raise _refused(f"the family {family.kind!r} with the l{family.p} norm in {D} dimensions")
+    value = describe(f"the family {family.kind!r} with the l{family.p} norm in {D} dimensions, bias={family.bias}")
+    hint = "Give gates, over whose patterns there is one, or in few dimensions bias='penalized'."
+    raise fail("certificate", "the proof", "of a family that has an exact proof", value, hint)
 
 
 def _free_columns(certificate: "Certificate", X: Array, bias: str, most: float) -> NDArray[np.bool_]:
@@ -207,7 +209,3 @@ def _check_operations(operations: int, cases: str, rows: Array, most: float) -> 
         n, d = rows.shape
         value = describe(f"{cases} of {n:,} rows in {d} dimensions, {operations:.1e} multiplications")
         raise fail("X", "the proof", f"such that it takes at most {most:.0e}", value, "Raise max_operations.")
-
-
-def _refused(what: str) -> Exception:
-    return fail("certificate", "the proof", "of a family that has an exact proof", describe(what))

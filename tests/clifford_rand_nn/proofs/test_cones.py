@@ -176,3 +176,17 @@ def test_forms_are_decided_as_by_all_small_vectors(size, rng):
         if size < 3:  # where it is exact
             assert decided[-1] == (positive.min() >= 0)
     assert 0 < sum(decided) < 300
+
+
+def test_more_outputs_than_cells_are_made_for_are_refused(rng, tmp_path):
+    X, y = data(rng, outputs=5)
+    certificate = regressor(bias=False, beta=2e-2, max_time=1).fit(X, y).certificate_
+    with pytest.raises(ValueError, match=r"at most 4 independent outputs over given patterns. Got 5"):
+        certificate.export(tmp_path / "proof.json", X, y)
+
+
+def test_all_neurons_with_free_biases_in_space_are_refused(rng, tmp_path):
+    X, y = data(rng, d=3)
+    certificate = regressor(gates="exhaustive").fit(X, y).certificate_
+    with pytest.raises(ValueError, match="Give gates"):
+        certificate.export(tmp_path / "proof.json", X, y)
