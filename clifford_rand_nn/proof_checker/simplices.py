@@ -21,6 +21,7 @@ THEOREM = (
     '"Convex Analysis", 1970, theorem 4.3; branch and bound: Horst and Tuy, "Global Optimization", 1996)'
 )
 MOST_SHIFT = 2048  # of a ray; shifts that are needed are small
+MOST_BITS = 2**15  # of a ray; a file of kilobytes could double its rays without end
 
 Row = tuple[list[int], list[int], list[int]]  # x, its theta, and its products with the rays of a cone
 
@@ -52,6 +53,7 @@ class Cone(NamedTuple):
         require(abs(shift) <= MOST_SHIFT, "a ray is shifted too far")
         s, t = max(shift, 0), max(-shift, 0)
         new = [(a << s) + (b << t) for a, b in zip(self.rays[i], self.rays[j], strict=True)]
+        require(max(map(abs, new)).bit_length() <= MOST_BITS, "a ray is too long")
         moved = [((row[2][i] << s) + (row[2][j] << t), row) for row in self.rows]
         halves = []
         for k in (i, j):

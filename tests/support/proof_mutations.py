@@ -80,6 +80,11 @@ def _edit(rng, proof):
         place[key], words = rng.choice(_ODD), "odd value"
     elif isinstance(value, str) and value.lstrip("-").isdecimal() and len(value) < 4000:
         place[key], words = _of_integer(rng, value)
+    elif isinstance(value, str) and " " in value:  # integers in one text
+        parts = value.split(" ")
+        k = rng.randrange(len(parts))
+        parts[k], words = _of_integer(rng, parts[k]) if parts[k].lstrip("-").isdecimal() else ("1", "one")
+        place[key] = " ".join(map(str, parts))
     elif isinstance(value, str):
         place[key], words = (rng.choice(_WORDS), "word") if rng.random() < 0.6 else _of_pattern(rng, value)
     elif isinstance(value, bool):

@@ -10,6 +10,7 @@ import numpy as np
 import clifford_rand_nn as nn
 
 _OPTIONS = {"beta": 2e-2, "max_time": 20.0}
+_FEW = {"n_gates": 3, "random_state": 0, "gates": "gaussian"}
 _GATES = {"n_gates": 5, "random_state": 0}
 
 
@@ -35,6 +36,9 @@ REGRESSORS = {
     "plane, l1, no intercept": lambda: _lasso(penalty="l1", bias=False, fit_intercept=False),
     "plane, l1, huber": lambda: _lasso(penalty="l1", bias="free", loss="huber", huber_delta=0.3),
     "plane, l2": lambda: _relu(penalty="group_l2", bias=False),
+    "cones, l2": lambda: _relu(penalty="group_l2", **_GATES, gates="cross"),
+    "cones, l1, free, huber": lambda: _relu(penalty="group_l1", bias="free", loss="huber", huber_delta=0.3, **_FEW),
+    "simplices, l2": lambda: _relu(penalty="group_l2"),
     "plane, l2, free": lambda: _relu(penalty="group_l2", bias="free"),
     "line, l2, penalized": lambda: _relu(penalty="group_l2"),
     "line, l2, log-cosh": lambda: _relu(penalty="group_l2", loss="log_cosh", huber_delta=0.3),
@@ -68,6 +72,7 @@ CLASSIFIERS = {
     "plane, squared hinge": lambda: _classifier("CrossProductLasso", penalty="l1", loss="squared_hinge", bias="free"),
     "plane, logistic, free": lambda: _classifier("CrossProductLasso", penalty="l1", loss="logistic", bias="free"),
     "dictionary, logistic": lambda: _classifier("CrossProductLasso", penalty="l1", loss="logistic"),
+    "cones, softmax": lambda: _classifier("ConvexReLU", loss="logistic", **_FEW),
     "dictionary, softmax": lambda: _classifier("CrossProductLasso", penalty="l1", loss="logistic"),
     "rows, l2, softmax": lambda: _classifier("CrossProductLasso", penalty="l2", loss="logistic"),
 }
@@ -77,6 +82,7 @@ NAMES = (*REGRESSORS, *CLASSIFIERS)
 def rows(name, n=8, d=2):
     """Return rows, targets and weights of a problem; every second one has weights, every third two outputs."""
     rng, d = np.random.default_rng(len(name)), 1 if name.startswith("line") else d
+    n = min(n, 5) if name.startswith(("cones", "simplices")) else n  # the second checker goes through all faces
     X = rng.normal(size=(n, d))
     weights = rng.integers(1, 4, n) / 2 if len(name) % 2 else None
     if name in CLASSIFIERS:

@@ -5,6 +5,7 @@ value of a dual point is the minimum over predictions of loss + theta f at its m
 null spaces, columns of all neurons are one product of integer matrices, and every number is rounded once, at the end.
 """
 
+import functools
 import itertools
 import re
 from dataclasses import dataclass
@@ -415,6 +416,24 @@ def neurons(proof):
     return arb(0)
 
 
+def normals(spanning, width):
+    """Yield the normals, with both signs, of the hyperplanes that vectors of integers span."""
+    for subset in itertools.combinations(spanning, width - 1):
+        normal = [fmpz(1)]
+        if subset:
+            basis, nullity = fmpz_mat(subset).nullspace()
+            if nullity != 1:
+                continue
+            normal = [row[0] for row in basis.tolist()]
+        common = functools.reduce(lambda a, b: a.gcd(b), normal, fmpz(0))
+        yield [entry // common for entry in normal]
+        yield [-entry // common for entry in normal]
+
+
+def units(D, width):
+    return [[fmpz(j == k) for j in range(width)] for k in range(D)]
+
+
 def dictionary(proof):
     claim(proof.penalty in ("l1", "l2"), "neurons are charged by norms")
     axes, free = proof.family["axes"], proof.bias == "free"
@@ -422,22 +441,9 @@ def dictionary(proof):
     claim(not free or proof.intercept, "constant neurons need an intercept")
     D = proof.inputs.ncols()
     rows, _ = over_integers(beside(proof.inputs, fmpq(1)) if free else proof.inputs)
-    spanning = rows.tolist() + [[int(j == k) for j in range(D + free)] for k in range(D) if axes]
-    planes = []
-    for subset in itertools.combinations(spanning, D + free - 1):
-        normal = [1]
-        if subset:
-            basis, nullity = fmpz_mat(subset).nullspace()
-            if nullity != 1:
-                continue
-            normal = [row[0] for row in basis.tolist()]
-        common = fmpz(0)
-        for entry in normal:
-            common = common.gcd(entry)
-        plane = [entry // common for entry in normal] + [0] * (not free)
-        if any(plane[:D]):
-            planes += [plane, [-entry for entry in plane]]
-    Pricer(proof).refuse_long(planes, "a hyperplane is correlated too much")
+    spanning = rows.tolist() + units(D, D + free) * axes
+    planes = ([*plane, *[fmpz(0)] * (not free)] for plane in normals(spanning, D + free))
+    Pricer(proof).refuse_long([plane for plane in planes if any(plane[:D])], "a hyperplane is correlated too much")
     return arb(0)
 
 
@@ -484,5 +490,73 @@ def _arcs(points, goals, limit, penalty):
         claim(all(value >= 0 for value in rest), "a direction is correlated too much")
 
 
-FAMILIES = {"plane": plane, "gated": gated, "kernel": kernel, "neurons": neurons, "dictionary": dictionary}
+def cones(proof):
+    """Neurons of given patterns: no point of their cones that may be the best one has a correlation above the limit."""
+    claim(proof.penalty in ("l1", "l2"), "neurons are charged by norms")
+    on = patterns(proof)
+    for g in range(on.nrows()):
+        _cone(proof, [bool(bit) for bit in entries(on, g)])
+    return arb(0)
+
+
+def simplices(proof):
+    """All neurons without free biases: those of the patterns around every hyperplane that rows span."""
+    claim(proof.penalty in ("l1", "l2") and proof.bias != "free", "neurons are charged by norms")
+    rows, _ = over_integers(proof.inputs)
+    D, every = rows.ncols(), set()
+    for normal in normals(rows.tolist(), D):
+        margins = (rows * fmpz_mat(D, 1, normal)).entries()
+        every |= set(itertools.product(*([z > 0] if z else [False, True] for z in margins)))
+    for pattern in every or set(itertools.product([False, True], repeat=proof.n)):
+        _cone(proof, pattern)
+    return arb(0)
+
+
+def _cone(proof, pattern):
+    if not any(pattern):
+        return
+    rows, q = over_integers(proof.inputs)
+    theta, r = over_integers(proof.theta)
+    limit, free, rows = proof.limit * fmpq(q * r) ** 2, proof.bias == "free", rows.tolist()
+    goals = [goal for goal, bit in zip(theta.tolist(), pattern, strict=True) if bit]
+    if free and all(pattern):
+        claim(not any(map(sum, zip(*goals, strict=True))), "a free bias is not orthogonal")
+    for origin in {tuple(row) for row in rows} if free else [(0,) * len(rows[0])]:
+        moved = [[a - b for a, b in zip(row, origin, strict=True)] for row in rows]
+        signed = [[z if bit else -z for z in row] for row, bit in zip(moved, pattern, strict=True)]
+        active = [row for row, bit in zip(moved, pattern, strict=True) if bit]
+        G = fmpz_mat(goals).transpose() * fmpz_mat(active)  # (C, D)
+        for u in _rays(moved, G) if proof.penalty == "l1" else _stationary(signed, G):
+            if all(sum(a * b for a, b in zip(row, u, strict=True)) >= 0 for row in signed):
+                norm = sum(map(abs, u)) ** 2 if proof.penalty == "l1" else squares(u)
+                outputs = (fmpq_mat(G) * stacked([[x] for x in u], 1)).entries()
+                claim(squares(outputs) <= limit * norm, "a neuron of a cone is correlated too much")
+
+
+def _rays(rows, G):
+    return normals(rows + units(G.ncols(), G.ncols()), G.ncols())
+
+
+def _stationary(rows, G):
+    """Yield gradients of outputs, and of sums of them, projected on all faces: those in the cone may be the best."""
+    C, D = G.nrows(), G.ncols()
+    for a in itertools.product((-1, 0, 1), repeat=C):
+        g = fmpq_mat(fmpz_mat(1, C, a) * G).transpose()
+        for k in range(D if any(a) else 0):
+            for face in itertools.combinations(rows, k):
+                A = fmpq_mat(fmpz_mat(k, D, [entry for row in face for entry in row]))
+                if k and (A * A.transpose()).rank() < k:
+                    continue
+                yield (g - A.transpose() * (A * A.transpose()).solve(A * g) if k else g).entries()
+
+
+FAMILIES = {
+    "plane": plane,
+    "cones": cones,
+    "simplices": simplices,
+    "gated": gated,
+    "kernel": kernel,
+    "neurons": neurons,
+    "dictionary": dictionary,
+}
 NETWORKS = {"gated": gated_network, "kernel": kernel_network}

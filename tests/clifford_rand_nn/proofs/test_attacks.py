@@ -85,6 +85,12 @@ def test_a_short_file_fills_no_memory():
         kernel(tuple((i,) for i in range(10**4 + 1)))
 
 
+def test_rays_are_not_shifted_without_end():
+    stated = proof("simplices, l2")
+    stated["family"]["nodes"] = ["0 1 2048"] * 40
+    refuse(stated, "a ray is too long")
+
+
 def test_a_key_that_is_stated_twice_is_refused(tmp_path, capsys):
     text = json.dumps(proof(GATED))
     path = tmp_path / "proof.json"

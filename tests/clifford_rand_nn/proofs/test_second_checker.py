@@ -23,13 +23,13 @@ def test_both_checkers_find_the_same_values(name):
 
 def test_mutated_proofs_that_are_accepted_are_true():
     rng, accepted = random.Random(0), 0
-    for k in range(600):
+    for k in range(350):
         name = proof_problems.NAMES[k % len(proof_problems.NAMES)]
         proof, words = proof_mutations.mutated(rng, proof_problems.proof(name))
         is_valid, fault = proof_mutations.judged(proof)
         accepted += is_valid
         assert not fault, f"{name}: {words}: {fault}"
-    assert 60 < accepted < 300
+    assert 40 < accepted < 175
 
 
 def test_the_second_checker_refuses_what_is_false():
