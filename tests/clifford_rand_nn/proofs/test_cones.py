@@ -179,14 +179,14 @@ def test_forms_are_decided_as_by_all_small_vectors(size, rng):
 
 
 def test_more_outputs_than_cells_are_made_for_are_refused(rng, tmp_path):
-    X, y = data(rng, outputs=5)
-    certificate = regressor(bias=False, beta=2e-2, max_time=1).fit(X, y).certificate_
+    X, y = data(rng, n=6, outputs=5)
+    certificate = regressor(bias=False, n_gates=2, beta=0.1, max_time=2).fit(X, y).certificate_
     with pytest.raises(ValueError, match=r"at most 4 independent outputs over given patterns. Got 5"):
         certificate.export(tmp_path / "proof.json", X, y)
 
 
 def test_all_neurons_with_free_biases_in_space_are_refused(rng, tmp_path):
-    X, y = data(rng, d=3)
-    certificate = regressor(gates="exhaustive").fit(X, y).certificate_
+    X, y = data(rng, n=6, d=3)
+    certificate = regressor(gates="exhaustive", beta=0.1).fit(X, y).certificate_
     with pytest.raises(ValueError, match="Give gates"):
         certificate.export(tmp_path / "proof.json", X, y)
