@@ -35,7 +35,9 @@ from clifford_rand_nn.pricing.cone_best import least_norm
 MAX_D = 10  # 2^d orthants to begin with
 _ROUNDING = 1e-13  # of Σ|θ||x|: what sums of products may lose; bounds are larger by it
 _LARGEST_RAY = 2.0**52  # a sum of integers up to this is exact
-_GRID = 2.0**20  # reference directions are multiples of 1 / _GRID, for a file
+_GRID = 2.0**30  # reference directions are multiples of 1 / _GRID, for a file
+_OFF_PLANES = np.array([347.0, -211, 587, -919, 131, -463, 743, -269, 809, -617])  # of 1 / _GRID: no row is orthogonal
+_NEARLY = 2.0**-30  # a row whose products have this ratio is nearly on or off, whatever rounding does to the small one
 _BATCH = 2**17  # cones and their undecided rows split at a time
 _MAX_ROWS = 2**25  # undecided rows in the queue, 40 bytes each in five dimensions
 _PARTS = 2  # of a batch in the queue, by their bounds
@@ -313,7 +315,8 @@ class _Search:
         lengths = np.linalg.norm(cones.rays, axis=2)
         live, part, peaks = np.arange(Q), cones, (cones.rays / lengths[:, :, None]).sum(axis=1)
         for _ in range(_REFERENCES):
-            references = np.rint(peaks * (_GRID / np.linalg.norm(peaks, axis=1))[:, None]) / _GRID
+            grid = np.rint(peaks * (_GRID / np.linalg.norm(peaks, axis=1))[:, None])
+            references = (grid + _OFF_PLANES[:d]) / _GRID
             heights = self._heights(part, references) + self.rounding * lengths[live]
             if self.p == 2:
                 g, peaks = least_norm(part.rays / lengths[live][:, :, None], heights / lengths[live])
@@ -334,7 +337,9 @@ class _Search:
     def _heights(self, cones: SimplicialCones, references: Array) -> Array:
         """Return h (Q, d), bounds of the outputs at the rays."""
         (Q, d, C), n = cones.gradients.shape, len(self.X)
+        least, largest = -cones.products.min(axis=0, initial=0.0), cones.products.max(axis=0, initial=0.0)
         side = np.einsum("nd,nd->n", self.X[cones.rows], references[cones.owner]) > 0
+        side = (least <= _NEARLY * largest) | (side & (largest > _NEARLY * least))
         base, heights = cones.rays @ cones.gradients, np.empty((Q, d))
         for k, products in enumerate(cones.products):
             low = side * products

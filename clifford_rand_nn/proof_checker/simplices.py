@@ -63,8 +63,11 @@ class Cone(NamedTuple):
 
     def heights(self, reference: list[int]) -> list[list[int]]:
         """Return max(U_k, -L_k) for every ray and output, or that of the sign for one output."""
-        sides = [(theta, products, dot(x, reference) > 0) for x, theta, products in self.rows]
-        heights = []
+        heights, sides = [], []
+        for x, theta, products in self.rows:
+            low, high = -min(products), max(products)
+            side = high >= low << 30 or (high << 30 > low and dot(x, reference) > 0)  # any choice is valid
+            sides.append((theta, products, side))
         for k, ray in enumerate(self.rays):
             ends = []
             for c, part in enumerate(self.active):

@@ -12,7 +12,7 @@ from clifford_rand._typing import Array, NDArray
 from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons
-from clifford_rand_nn.pricing.simplices import MAX_D, SimplexPricer
+from clifford_rand_nn.pricing.simplices import MAX_D, SimplexPricer, SimplicialCones
 from clifford_rand_nn.proof_checker.check import InvalidProofError, evaluate, read_problem
 from clifford_rand_nn.proofs.cones import ConeWitness
 from clifford_rand_nn.proofs.dual_points import DualPoint, exact_dual_point
@@ -184,23 +184,25 @@ def _simplices(pricer: SimplexPricer, proof: Stated, most: float) -> Witness:
     def family(dual: DualPoint) -> Stated:
         theta = np.array([[t / dual.denominator for t in row] for row in dual.numerators])
         radius = float(read_problem(proof | {"dual": dual.stated()}, Path()).radius) * (1 - 1e-15)
-        witness = pricer.witness(theta, radius, splits)
-        if witness is None:  # which no proof is
-            return {"kind": "simplices", "denominator": "1", "nodes": []}
-        rows, leaves = witness
-        vectors, denominator = over_common_denominator(leaves.vectors)
-        references = over_common_denominator(leaves.references)[0]
-        numbers = {node: [*v, *r] for node, v, r in zip(leaves.nodes.tolist(), vectors, references, strict=True)}
-        numbers |= {node: [i, j, s - t] for node, i, j, s, t, _ in rows.tolist()}
-        children = {node: [child + 1, child] for node, *_, child in rows.tolist()}
-        nodes, waiting = [], list(range(len(numbers) - 2 * len(children)))[::-1]
-        while waiting:
-            node = waiting.pop()
-            waiting += children.get(node, [])
-            nodes.append(" ".join(map(str, numbers[node])))
-        return {"kind": "simplices", "denominator": str(denominator), "nodes": nodes}
+        trees = pricer.witness(theta, radius, splits)
+        return {"kind": "simplices", "denominator": "1", "nodes": []} if trees is None else stated_trees(*trees)
 
     return family
+
+
+def stated_trees(splits: NDArray[np.intp], leaves: SimplicialCones) -> Stated:
+    """Return the trees of a search as a proof states them, each node before its halves."""
+    vectors, denominator = over_common_denominator(leaves.vectors)
+    references = over_common_denominator(leaves.references)[0]
+    numbers = {node: [*v, *r] for node, v, r in zip(leaves.nodes.tolist(), vectors, references, strict=True)}
+    numbers |= {node: [i, j, s - t] for node, i, j, s, t, _ in splits.tolist()}
+    children = {node: [child + 1, child] for node, *_, child in splits.tolist()}
+    nodes, waiting = [], list(range(len(numbers) - 2 * len(children)))[::-1]
+    while waiting:
+        node = waiting.pop()
+        waiting += children.get(node, [])
+        nodes.append(" ".join(map(str, numbers[node])))
+    return {"kind": "simplices", "denominator": str(denominator), "nodes": nodes}
 
 
 def _check_operations(operations: int, cases: str, rows: Array, most: float) -> None:

@@ -8,9 +8,11 @@ import pytest
 
 import clifford_rand_nn as nn
 from clifford_rand_nn.pricing.simplices import SimplexPricer
-from clifford_rand_nn.proof_checker.check import InvalidProofError, check
+from clifford_rand_nn.proof_checker import simplices
+from clifford_rand_nn.proof_checker.check import InvalidProofError, Problem, Table, check
 from clifford_rand_nn.proofs.dual_points import DualPoint
-from clifford_rand_nn.proofs.export import _simplices
+from clifford_rand_nn.proofs.export import _simplices, stated_trees
+from clifford_rand_nn.proofs.rationals import over_common_denominator
 
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["one output", "two outputs"])
@@ -117,3 +119,43 @@ def test_trees_for_the_l1_norm(tmp_path):
     assert check(proof).family.startswith("all networks of any width (")
     with pytest.raises(InvalidProofError, match="vector"):
         check(proof | {"dual": DualPoint(numerators, dual.denominator // 2).stated()})
+
+
+def instance(kind, rng):
+    n, d = rng.integers(15, 35), 3
+    X = rng.standard_normal((n, d))
+    match kind:
+        case "tenths":  # rays are orthogonal to rows in floating point, or exactly, but not in both
+            X = 0.1 * rng.integers(-3, 4, (n, d))
+        case "integers":
+            X = rng.integers(-2, 3, (n, d)).astype(float)
+        case "near duplicates":
+            X[1::2] = X[: len(X[1::2])] + 1e-12 * rng.standard_normal(X[1::2].shape)
+        case "offset":
+            X += 1e6
+        case "scales":
+            X *= [1e-9, 1.0, 1e9]
+    return X, 1e-3 * rng.standard_normal((n, rng.integers(1, 3)))
+
+
+def integers(values):
+    numerators, denominator = over_common_denominator(values)
+    return Table(denominator, numerators)
+
+
+@pytest.mark.parametrize("kind", ["tenths", "integers", "near duplicates", "offset", "scales"])
+@pytest.mark.parametrize("p", [1, 2])
+def test_what_floating_point_bounds_is_bounded_exactly(kind, p):
+    rng, one = np.random.default_rng(9), Fraction(1)
+    for _ in range(5):
+        X, theta = instance(kind, rng)
+        pricer = SimplexPricer(X, p, tol=0.05)
+        radius = 1.02 * pricer.price(theta, 1).size
+        family = stated_trees(*pricer.witness(theta, radius, 20_000))
+        zero, points = integers(0 * theta), integers(theta)
+        stated = Problem(
+            "squared", one, f"l{p}", "none", one, False, Fraction(radius), integers(X), zero, [one], points
+        )
+        simplices.family(stated, family)
+        with pytest.raises(InvalidProofError):
+            simplices.family(stated._replace(beta=Fraction(radius) * 9 / 10), family)
