@@ -3,7 +3,7 @@
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -48,6 +48,7 @@ _SHARE = 0.5  # of max_time, which the expected time of sampled patterns, or of 
 _UNLIMITED = 600.0  # s that all patterns may take where there is no max_time
 _FEWER_DIGITS = 0.2  # of the time of a fit to 1e-6 that one to 1e-3 takes, measured on breast cancer and diabetes
 _COLUMNS, _ROUNDS = 2e7, 20  # rows times columns of a dictionary that are priced in a second; of column generation
+_SEARCHED = 4  # columns in which branch and bound takes 20 s to 1e-3, for 200 rows; it is late by 5 % for 5 and 60
 _LONG = 0.5  # s of projections on all cones, beyond which the augmented Lagrangian has the better bound (n=2000, d=71)
 
 OPTIONS = """
@@ -160,9 +161,8 @@ class TrainingProgram:
     @property
     def options(self) -> dict[str, Any]:
         """What problems of this program are made with, beside columns, targets and beta."""
-        settings = self.settings
-        names = {"fit_intercept": settings.fit_intercept, "huber_delta": settings.huber_delta}
-        return {"loss": self.task.loss, "sample_weight": self.task.weights, **names}
+        own = {name: getattr(self.settings, name) for name in ("fit_intercept", "huber_delta")}
+        return {"loss": self.task.loss, "sample_weight": self.task.weights, **own}
 
     def objective(self, network: TwoLayerNetwork) -> float:
         """Objective of a network, by the formula."""
@@ -179,8 +179,7 @@ class TrainingProgram:
 
     def lowered(self, network: TwoLayerNetwork) -> TwoLayerNetwork:
         """Return the network of the rows X."""
-        lowered: TwoLayerNetwork = without_feature(network, self.task.feature)
-        return lowered
+        return cast(TwoLayerNetwork, without_feature(network, self.task.feature))
 
     def restricted(self, network: TwoLayerNetwork) -> "TrainingProgram":
         """Return the program over the patterns of another network, whose time begins now."""
@@ -324,16 +323,17 @@ class TrainingProgram:
         """Whether every neuron that there is can be priced in a share of the time."""
         (n, d), free, limit = self.task.rows.shape, self.settings.bias is True, self.settings.max_time
         seconds = _UNLIMITED if limit is None else _SHARE * limit
-        if d > SWEEP_D and self.p == 1:
+        if d <= SWEEP_D or (self.p == 2 and not free and d <= _SEARCHED):
+            return True
+        if self.p == 1:
             columns = cross_product_dictionary(self.task.rows, "l1", bias=free).n_columns
             return bool(columns <= seconds * _COLUMNS / (n * _ROUNDS))
-        return bool(d <= SWEEP_D or central_count(n, d + free) <= seconds / self._seconds())
+        return bool(central_count(n, d + free) <= seconds / self._seconds())
 
 
 def _with_biases(settings: VerdictSettings, network: TwoLayerNetwork, owner: str) -> VerdictSettings:
     """Return settings whose biases are checked, and are those that the network has."""
-    bias, intercept = check_bias(settings.bias, owner), settings.fit_intercept
-    feature = settings.bias_feature
+    bias, intercept, feature = check_bias(settings.bias, owner), settings.fit_intercept, settings.bias_feature
     check_choice(intercept, "fit_intercept", owner, (True, False))
     if bias is False and network.b1.any():
         raise fail("bias", owner, "'penalized' or 'free' for a network whose hidden layer has biases", settings.bias)

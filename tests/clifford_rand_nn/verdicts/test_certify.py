@@ -131,9 +131,9 @@ def test_rows_and_targets_of_any_size(size):
 
 def test_torch_modules_states_and_arrays_are_read_alike():
     torch = pytest.importorskip("torch")
-    X, _, given, _ = task("softmax", d=3)
+    X, _, given, _ = task("softmax", d=5)
     torch.manual_seed(0)
-    module = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.ReLU(), torch.nn.Linear(5, 3))
+    module = torch.nn.Sequential(torch.nn.Linear(5, 5), torch.nn.ReLU(), torch.nn.Linear(5, 3))
     (W, b, A, t) = (part.detach() for part in module.parameters())
     options = {"loss": "logistic", "beta": 0.01, "gates": "network"}
     verdicts = [
@@ -153,7 +153,7 @@ def test_torch_modules_states_and_arrays_are_read_alike():
     for verdict in verdicts:
         assert verdict.objective == pytest.approx(value.item(), rel=1e-6)
         assert verdict.lower_bound == verdicts[0].lower_bound
-    two = torch.nn.Sequential(torch.nn.Linear(3, 5, bias=False), torch.nn.ReLU(), torch.nn.Linear(5, 2))
+    two = torch.nn.Sequential(torch.nn.Linear(5, 5, bias=False), torch.nn.ReLU(), torch.nn.Linear(5, 2))
     labels = torch.tensor(given > 0).long()
     verdict = certify(two, torch.tensor(X).float(), labels, loss="logistic", beta=0.01)
     loss = torch.nn.functional.cross_entropy(two(torch.tensor(X).float()), labels)
@@ -262,3 +262,12 @@ def test_errors_name_the_argument_and_its_rule(changes, match):
     arguments = {"network": arrays, "X": X, "y": X[:, 0] > 0, "loss": "logistic", "beta": 0.1} | changes
     with pytest.raises(ArgumentError, match=match):
         certify(**arguments)
+
+
+def test_of_any_width_by_branch_and_bound_in_more_dimensions():
+    X, _, given, arrays = task("squared", d=2, n=40)
+    verdict = certify(arrays, X, given, loss="squared", beta=0.05, tol=0.02, max_time=None)
+    narrow = certify(arrays, X, given, loss="squared", beta=0.05, gates="network")
+    assert verdict.scope == "of any width"
+    assert verdict.lower_bound <= narrow.lowest
+    assert verdict.lowest <= 1.03 * verdict.lower_bound

@@ -38,7 +38,7 @@ def networks(rng, d, y):
     yield "none", (W[:0], b[:0], alpha[:0], t)
 
 
-@pytest.mark.parametrize("d", [1, 3])
+@pytest.mark.parametrize("d", [1, 5])
 def test_any_network_is_no_worse_no_wider_and_certified(d):
     X, y, rng = data(d)
     weights = rng.uniform(0.5, 2, len(X))
@@ -58,8 +58,8 @@ def test_any_network_is_no_worse_no_wider_and_certified(d):
 
 
 def test_neurons_are_balanced_and_equal_norms():
-    X, y, rng = data()
-    arrays = next(iter(networks(rng, 2, y)))[1]
+    X, y, rng = data(5)
+    arrays = next(iter(networks(rng, 5, y)))[1]
     W, b, alpha, _ = polish(arrays, X, y, loss="squared", beta=BETA).network
     sizes = np.hypot(np.linalg.norm(W, axis=1), b)
     np.testing.assert_allclose(sizes, np.linalg.norm(alpha, axis=1), rtol=1e-12)
@@ -79,9 +79,9 @@ def test_an_optimal_network_keeps_its_objective():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_torch_modules_come_back_as_modules(dtype):
     torch = pytest.importorskip("torch")
-    X, y, _ = data(3)
+    X, y, _ = data(5)
     torch.manual_seed(0)
-    module = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+    module = torch.nn.Sequential(torch.nn.Linear(5, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
     module = module.to(getattr(torch, dtype))
     state, rng_state = {name: value.clone() for name, value in module.state_dict().items()}, torch.get_rng_state()
     result = polish(module, X, y, loss="squared", beta=BETA)
@@ -93,11 +93,11 @@ def test_torch_modules_come_back_as_modules(dtype):
     assert polished[0].out_features == polished[2].in_features == len(polished[0].weight) <= 4
     W, b, A, t = (part.detach().numpy().astype(float) for part in polished.parameters())
     assert result.after == pytest.approx(objective(X, y, (W, b, A.T, t)), rel=1e-12)
-    assert result.after < 0.7 * result.before
+    assert result.after < 0.8 * result.before
     outputs = polished(torch.tensor(X, dtype=getattr(torch, dtype))).detach().numpy()
     np.testing.assert_allclose(outputs, np.maximum(X @ W.T + b, 0) @ A.T + t, atol=1e-5)
     named = polish(module.state_dict(), X, y, loss="squared", beta=BETA).network
-    loaded = torch.nn.Sequential(torch.nn.Linear(3, len(named["0.bias"])), torch.nn.ReLU(), torch.nn.Linear(
+    loaded = torch.nn.Sequential(torch.nn.Linear(5, len(named["0.bias"])), torch.nn.ReLU(), torch.nn.Linear(
         len(named["0.bias"]), 1)).to(getattr(torch, dtype))  # fmt: skip
     loaded.load_state_dict(named)
     assert torch.equal(loaded[0].weight, polished[0].weight)
