@@ -29,7 +29,7 @@ from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, ker
 from clifford_rand_nn.estimators.targets import NetworkProgram
 from clifford_rand_nn.export.program import Value
 from clifford_rand_nn.kernel_network.intervals import PredictiveVariance
-from clifford_rand_nn.kernel_network.standardization import RowSpan
+from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardization
 from clifford_rand_nn.kernel_network.training import Choices, Mistakes, Trained, train
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.shards.certificate import ShardCertificate
@@ -219,6 +219,9 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         self._admit(len(unique))
         if len(unique) < 2:
             raise fail("X", owner, "at least two unique rows, so that one can be left out", describe("one sample"))
+        if not Standardization.of(problem.X, "column").rate.any():
+            hint = "Subtract the means of the columns in higher precision first."
+            raise fail("X", owner, "of a column that varies by more than rounding", describe("constant columns"), hint)
         if problem.groups is not None and problem.groups.max() == 0:
             raise fail("groups", owner, "at least two groups, so that one can be left out", describe("one group"))
         self.network_: Any = None  # a KernelNetwork or a TwoLayerNetwork

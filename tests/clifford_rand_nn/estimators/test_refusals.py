@@ -386,3 +386,14 @@ def test_parameters_of_networks_are_refused_by_name(call, name):
 @functools.cache
 def _fitted():
     return GatedReLURegressor(n_gates=3, beta=0.1, random_state=0).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", [ConvexNetworkRegressor, ConvexNetworkClassifier])
+def test_columns_that_vary_by_rounding_alone_are_refused(kind):
+    """Standardized they are all 0: beta was that of rounding noise, and the classifier raised a LinAlgError."""
+    rng = np.random.default_rng(0)
+    X = 1e12 + 1e-3 * rng.standard_normal((30, 3))
+    y = rng.integers(0, 2, 30)
+    with pytest.raises(ArgumentError, match="a column that varies by more than rounding"):
+        kind().fit(X, y)
+    kind().fit(np.column_stack([X, y]), y)  # one column is enough
