@@ -102,7 +102,7 @@ def certify(network: Any, X: ArrayLike, y: ArrayLike, **options: Any) -> Verdict
     X : (n, d) array
         The training rows, scaled as the network takes them.
     y : (n,) or (n, C) array
-        The targets: labels, numbers of classes, or for "logistic" a matrix of 0 and 1 for several labels a row.
+        The targets: labels, or for "logistic" a multilabel matrix of 0 and 1.
     {shared}
 
     Returns

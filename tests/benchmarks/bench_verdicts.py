@@ -1,6 +1,7 @@
 """Verdicts on trained networks: excess by training method, bounds against longer descents, and polished heads.
 
     python tests/benchmarks/bench_verdicts.py [--parts certify polish] [--folder FOLDER] [--width 32] [--beta 1e-3]
+        [--names imdb mnist01] [--seconds 60]
 
 "certify" trains 30 networks, five ways on six data sets: PyTorch's AdamW for 20 epochs, for 20 epochs with the best of
 five rates, and for 2,000 epochs, each without its own decay and with the penalty in the loss, so that it minimizes what
