@@ -225,8 +225,7 @@ class _Search:
         self._climb(np.concatenate([cones.peaks[good & ~exact][:_STARTS], cones.peaks[good & exact]]))
         cones = self._without(cones, (cones.bounds <= self.target) | (exact & (not self.tree)))
         count = 1 + (_PARTS * (len(cones.bounds) + len(cones.rows))) // _BATCH
-        pieces = np.array_split(np.arange(len(cones.bounds)), count)
-        for piece in filter(len, pieces):
+        for piece in filter(len, np.array_split(np.arange(len(cones.bounds)), count)):
             heapq.heappush(queue, (-float(cones.bounds[piece[0]]), int(cones.nodes[piece[0]]), cones.take(piece)))
 
     def _without(self, cones: SimplicialCones, done: NDArray[np.bool_]) -> SimplicialCones:
@@ -315,8 +314,8 @@ class _Search:
         lengths = np.linalg.norm(cones.rays, axis=2)
         live, part, peaks = np.arange(Q), cones, (cones.rays / lengths[:, :, None]).sum(axis=1)
         for _ in range(_REFERENCES):
-            grid = np.rint(peaks * (_GRID / np.linalg.norm(peaks, axis=1))[:, None])
-            references = (grid + _OFF_PLANES[:d]) / _GRID
+            scales = _GRID / np.linalg.norm(peaks, axis=1)
+            references = (np.rint(peaks * scales[:, None]) + _OFF_PLANES[:d]) / _GRID
             heights = self._heights(part, references) + self.rounding * lengths[live]
             if self.p == 2:
                 g, peaks = least_norm(part.rays / lengths[live][:, :, None], heights / lengths[live])

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from clifford_rand import ArgumentError
 from clifford_rand_nn.gates.enumeration import exhaustive_gates
 from clifford_rand_nn.pricing.cone_best import least_norm
 from clifford_rand_nn.pricing.cones import ConePricer
@@ -128,6 +129,12 @@ def test_the_leaves_of_a_witness_cover_all_directions_and_bound_each(p, outputs)
         if outputs == 1:
             h = (upper if signs[leaf] > 0 else -lower)[:, 0]
         assert (rays[leaf] @ g >= h).all()
+
+
+def test_too_many_columns_are_refused():
+    with pytest.raises(ArgumentError, match="of at most 10 columns"):
+        SimplexPricer(np.ones((3, 11)))
+    assert isinstance(Family("all", 2, False).pricer(np.eye(2, 11)), ConePricer)
 
 
 def test_least_norms_are_feasible_and_least():
