@@ -305,7 +305,8 @@ CALLS = catalogue({
             max_time=limit(5.0, missing="right"), random_state=rng(0),
         ),
         through(
-            _bounded, NETWORK, X, Y, beta=0.05, penalty=word("group_l2"), bias=word("penalized", missing="right"),
+            _bounded, NETWORK, X, Y, beta=0.05, penalty=word("group_l2", missing="right"),
+            bias=word("penalized", missing="right"),
             bias_feature=positive(1.0, missing="right"), fit_intercept=flag(True, missing="right"), gates="network",
             **HUBER,
         ),
