@@ -29,6 +29,8 @@ PLANE_BITS = 33  # shrinks, beyond which planes that rows span are other ones in
 _MEMBERS = ("gated", "kernel", "plane", "simplices")  # families that the network belongs to exactly
 MAX_OPERATIONS = 3e8  # multiplications of integers, half a minute
 _ELIMINATION = 6  # of these for the cube of the number of free biases, whose equalities are solved exactly
+_MOST_SEARCHES = 12  # of branch and bound, for dual points that are shrunk by 2^-27 at most
+_SPLIT = 2000  # of these take as long as a split of a cone of few rows, and bound what a tree holds
 _SECTOR = 50  # of these take as long as a sector of directions with no output, 5 microseconds
 
 Witness = Callable[[DualPoint], Stated]
@@ -179,13 +181,20 @@ def _plane(rows: Array, outputs: int, free: bool, most: float) -> Witness:
 
 def _simplices(pricer: SimplexPricer, proof: Stated, most: float) -> Witness:
     """Return the family of all neurons, with the cones of branch and bound whose bounds are at most the radius."""
-    splits = int(most / pricer.X.size)
+    splits = int(most / (pricer.X.size + _SPLIT))
+    failures: list[DualPoint] = []
 
     def family(dual: DualPoint) -> Stated:
         theta = np.array([[t / dual.denominator for t in row] for row in dual.numerators])
         radius = float(read_problem(proof | {"dual": dual.stated()}, Path()).radius) * (1 - 1e-15)
         trees = pricer.witness(theta, radius, splits)
-        return {"kind": "simplices", "denominator": "1", "nodes": []} if trees is None else stated_trees(*trees)
+        if trees is None:
+            failures.append(dual)
+            if len(failures) > _MOST_SEARCHES:
+                value = describe("bounds by branch and bound in double precision that stay above the radius")
+                raise fail("certificate", "the proof", "of a family that has an exact proof", value)
+            return {"kind": "simplices", "denominator": "1", "nodes": []}  # which is no proof
+        return stated_trees(*trees)
 
     return family
 
