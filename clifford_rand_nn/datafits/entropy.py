@@ -180,7 +180,7 @@ class Softmax(Loss):
     def balancing_step(self, theta: Any, y: Any, weights: Any, Q: Any, excess: Any) -> Any:
         """Return a dual point after a Newton step in biases Q, with W = diag(p) - p pᵀ in every row."""
         xp = library(theta)
-        p = y - theta
+        p = xp.clip(y - theta, 0.0, None)  # rounding may leave that of a label below 0
         (n, C), q = p.shape, Q.shape[1]
         root = weights**0.5 * Q
         Z = xp.reshape(p[:, :-1, None] * root[:, None, :], (n, (C - 1) * q))  # the last class is the gauge

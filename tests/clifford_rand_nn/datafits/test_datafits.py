@@ -7,7 +7,8 @@ from scipy.optimize import approx_fprime, brentq
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn.datafits import registry
-from clifford_rand_nn.datafits.datafit import unpenalized_fit
+from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
+from clifford_rand_nn.datafits.entropy import Softmax
 from clifford_rand_nn.datafits.registry import make_datafit
 from support.problems import LOSSES, delta_of, targets
 
@@ -277,3 +278,11 @@ def test_what_a_loss_says_along_rays_is_what_its_formulas_say(name, weighted):
     assert value == pytest.approx(np.sum(weights * loss.value(f, y)), rel=1e-13)
     expected = [np.sum(weights * loss.dual_value(s * plain, y)) for s in scales]
     np.testing.assert_allclose(duals, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_a_softmax_point_whose_label_has_a_probability_below_0_by_rounding_is_balanced():
+    """Its curvature was negative, and the factorization raised a LinAlgError."""
+    y = np.eye(3)[[0] * 40]
+    theta = np.tile([1 + 2.0**-51, -1e-3, -1e-3], (40, 1))
+    point = Datafit(Softmax(), y).dual_point(theta, np.full((40, 1), 40**-0.5))
+    assert np.abs(point.sum(axis=0)).max() <= 1e-12 * np.abs(point).max() or not point.any()
