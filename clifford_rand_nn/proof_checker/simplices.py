@@ -85,7 +85,7 @@ class Cone(NamedTuple):
 
 def family(problem: Problem, stated: dict[str, Any]) -> tuple[Fraction, str, str]:
     """Verify the inequality for all neurons; the conjugate is 0."""
-    require(problem.bias != "free" and problem.penalty in ("l1", "l2"), "biases are free, or the penalty is no norm")
+    require(problem.bias != "free" and problem.penalty in ("l1", "l2"), "biases are free, or the penalty is not a norm")
     X, theta, D, nodes = problem.rows, problem.theta, len(problem.rows.numerators[0]), stated["nodes"]
     require(isinstance(nodes, list) and len(nodes) >= 2**D, "there is a tree for every orthant")
     scale, radius, leaves = integer(stated["denominator"]), problem.radius, 0

@@ -194,7 +194,7 @@ def _simplices(pricer: SimplexPricer, proof: Stated, most: float) -> Witness:
             if len(failures) > _MOST_SEARCHES:
                 value = describe("bounds by branch and bound in double precision that stay above the radius")
                 raise fail("certificate", "the proof", "of a family that has an exact proof", value)
-            return {"kind": "simplices", "denominator": "1", "nodes": []}  # which is no proof
+            return {"kind": "simplices", "denominator": "1", "nodes": []}  # not a proof
         return stated_trees(*trees)
 
     return family
