@@ -261,7 +261,7 @@ def other_file(name: str) -> Any:
 
 
 class Verdict(NamedTuple):
-    """Statement of a proof: the objective is at most `objective`, that of all networks of the family at least `bound`."""
+    """Statement of a proof: the objective is at most `objective`, and over the family at least `bound`."""
 
     objective: Fraction
     bound: Fraction
