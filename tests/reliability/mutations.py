@@ -8,12 +8,14 @@ import random
 from collections import Counter
 
 from reliability.promise import Outcome
-from support import proof_mutations, proof_problems
+from support import proof_problems
 
 WHOLE, SHORT = 20_000, 600
 
 
 def run(budget):
+    from support import proof_mutations  # the second checker needs python-flint
+
     names = budget.named(proof_problems.NAMES)
     rng, faults, accepted = random.Random(budget.seed), [], Counter()
     tried = SHORT if budget.short else WHOLE
