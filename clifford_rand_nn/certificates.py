@@ -87,7 +87,7 @@ class Certificate(Statement):
         check_array(self.dual_point, "dual_point", owner, (None, None))
         as_loss(self.loss, owner, self.huber_delta if has_delta(self.loss) else None)
         check_positive(self.beta, "beta", owner)
-        check_bias(self.bias, owner)
+        object.__setattr__(self, "bias", check_bias(self.bias, owner))  # True for "free", too
         if not isinstance(self.claim, Claim):
             raise fail("claim", owner, "a GatedClaim, a NetworkClaim or a KernelClaim", self.claim)
         if self.sample_weight is not None:

@@ -108,8 +108,7 @@ def _network_of(certificate: "Certificate", X: Array) -> tuple[Array, Stated, st
     if isinstance(claim, GatedClaim):
         U, b, t = claim.coefficients
         weights = np.concatenate([U, b[:, :, None]], axis=2).transpose(1, 0, 2).reshape(-1, U.shape[2] + 1)
-        kind = "free" if certificate.bias is True or certificate.bias == "free" else "none"
-        bias = kind if claim.feature is None else "penalized"
+        bias = "penalized" if claim.feature is not None else "free" if certificate.bias else "none"
         stated = {"kind": "gated", "U": table(weights), "t": table(t[None])}
         return X, stated, bias, claim.feature, "squared" if claim.squared else "l2"
     if isinstance(claim, NetworkClaim):

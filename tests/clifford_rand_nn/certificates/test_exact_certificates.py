@@ -1,5 +1,7 @@
 """Certificates in exact arithmetic on the stored numbers: targets of all offsets and scales, weights, rows far away."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -177,3 +179,13 @@ def test_no_bound_is_above_its_dual_point_on_rows_far_from_the_origin(seed, pena
     for proof in (model.certificate_, model.certificate_.verify(X, y)):
         value, unit = dual_value(proof, X, y)
         assert proof.dual <= value + 1e-12 * unit
+
+
+@pytest.mark.parametrize("bias", ["free", True])
+def test_a_dual_point_of_another_problem_bounds_nothing_that_has_free_biases(bias):
+    """The sums over gates were projected for ``bias=True`` alone: with "free" a bound above the optimum passed."""
+    settings = GATES | {"beta": 0.1, "tol": 1e-8}
+    free, without = (GatedReLURegressor(bias=kind, **settings).fit(X, Z + 2).certificate_ for kind in (bias, False))
+    assert without.dual > 1.2 * free.primal
+    between = replace(free, dual_point=(free.dual_point + without.dual_point) / 2)
+    assert between.verify(X, Z + 2).dual <= free.primal
