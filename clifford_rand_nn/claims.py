@@ -1,6 +1,5 @@
 """Claims of certificates: a network with the family of networks that it is compared with."""
 
-import math
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -8,7 +7,7 @@ import numpy as np
 
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import short_repr
-from clifford_rand_nn._double_double import Pair, product
+from clifford_rand_nn._double_double import Pair, product, two_sum
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import Standardization
@@ -59,14 +58,14 @@ class GatedClaim(NamedTuple):
         return float(np.finfo(np.float64).eps * size)
 
     def residuals(self, X: Any, targets: Array) -> Array:
-        """Return predictions less targets (n, C); biases, intercept and target are added up exactly, as they cancel."""
+        """Return predictions less targets (n, C); biases, intercept and target, which cancel, in twice the digits."""
         U, b, t = self.coefficients
         linear = self._replace(coefficients=Coefficients(U, 0 * b, 0 * t)).predictions_and_penalty(X)[0]
-        sums = [
-            [math.fsum([part, *b[c, on], t[c], -y]) for c, (part, y) in enumerate(zip(*row, strict=True))]
-            for on, *row in zip(self.gates.on(X), linear, targets, strict=True)
-        ]
-        return np.array(sums).reshape(targets.shape)
+        on = self.gates.on(X).astype(np.float64)
+        biases = product(Pair(on, 0 * on), b.T, t)
+        between = two_sum(biases.high, -targets)
+        total = two_sum(linear, between.high)
+        return np.asarray(total.high + (total.low + between.low + biases.low))
 
     def dual_norm(self, X: Any, theta: Array) -> float:
         r"""Return :math:`\max_i||X^TD_i\theta||_F`, no less by rounding; a squared penalty bounds nothing."""
@@ -165,8 +164,8 @@ class KernelClaim(NamedTuple):
     def residuals(self, X: Array, targets: Array) -> Array:
         """Return predictions less targets (n, C), to which intercept and targets add their difference."""
         network = replace(self.network, intercept=0 * self.network.intercept)
-        between = self.network.intercept.astype(np.longdouble) - targets
-        return np.asarray(network.predict(X) + between, dtype=np.float64)
+        between = two_sum(self.network.intercept, -targets)
+        return np.asarray(network.predict(X) + between.high + between.low)
 
     def dual_norm(self, X: Array, theta: Array) -> float:
         """Return 0: a squared penalty bounds nothing."""
