@@ -15,10 +15,8 @@ from clifford_rand_nn.gates.enumeration import chosen_patterns, deadline
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
-from clifford_rand_nn.pricing.base import BlockPricer, Pricer
-from clifford_rand_nn.pricing.cones import ConePricer
+from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import Family, lists_patterns
-from clifford_rand_nn.pricing.simplices import SimplexPricer
 from clifford_rand_nn.problems.duality import Centered, constant_columns
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.problems.relu import RELU_PENALTIES
@@ -206,15 +204,14 @@ def beta_max_over(
     """
     Q = constant_columns(len(X), fit_intercept)
     theta = datafit.balance(datafit.residual(unpenalized_fit(datafit, Q)), Q)
-    timed = pricer if late is not None and isinstance(pricer, ConePricer | BlockPricer | SimplexPricer) else None
-    priced = pricer.price(theta, 1) if timed is None else timed.price(theta, 1, late=late)
+    priced = pricer.price(theta, 1, late)
     size = np.linalg.norm(theta, axis=1)
     bound = float(pricer.reach @ size)  # by the sizes of the rows, when no time was left
-    if timed is not None and late is not None and late() and fit_intercept and size.any():
+    if late is not None and late() and fit_intercept and size.any():
         # sum theta (z)_+ = (sum theta z + sum theta |z|) / 2 where theta sums to 0; |z| deviates no more than z does
-        centered = timed.X - np.average(timed.X, axis=0, weights=size)
+        centered = X - np.average(X, axis=0, weights=size)
         spread = size.sum() * (size @ (centered**2).sum(axis=1))
-        bound = min(bound, 0.5 * float(np.linalg.norm(timed.X.T @ theta) + np.sqrt(spread)))
+        bound = min(bound, 0.5 * float(np.linalg.norm(X.T @ theta) + np.sqrt(spread)))
     return min(priced.size, bound) / len(X)
 
 

@@ -40,8 +40,14 @@ class Pricer(Protocol):
     def reach(self) -> Array:
         """Sizes (n,) of what is added up for an atom on each row, by which a supremum loses digits."""
 
-    def price(self, theta: ArrayLike, most: int) -> Priced:
-        """Supremum and best atoms for the dual point ``theta`` (n, C) or (n,)."""
+    def price(
+        self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None, enough: float = np.inf
+    ) -> Priced:
+        """Supremum and best atoms for the dual point ``theta`` (n, C) or (n,).
+
+        A long search ends early, with an upper bound of the supremum, if ``late`` says so; for an atom above ``enough``
+        it need not be tight.
+        """
 
 
 def check_price(theta: ArrayLike, most: int, n: int, owner: str) -> Array:
@@ -144,11 +150,13 @@ class BlockPricer:
             return f"over the {self.n_atoms:,} given neurons"
         return f"over the {self.n_atoms:,} columns of the dictionary"
 
-    def price(self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None) -> Priced:
+    def price(
+        self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None, enough: float = np.inf
+    ) -> Priced:
         r"""Return :math:`\max_j||K_j^T\theta||_2` and the ``most`` best columns, for theta (n, C) or (n,).
 
         ``late`` is asked before every block. If it says yes the best columns so far are returned, with an infinite
-        size.
+        size. ``enough`` is ignored.
         """
         point = check_price(theta, most, len(self.X), "BlockPricer.price")
         wanted = max(1, most)

@@ -126,14 +126,16 @@ class SimplexPricer:
         """In words."""
         return "global: all neurons, by branch and bound"
 
-    def price(self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None, enough: float = 0.0) -> Priced:
+    def price(
+        self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None, enough: float = np.inf
+    ) -> Priced:
         r"""Return an upper bound of the supremum, and the ``most`` best neurons met, for theta (n, C) or (n,).
 
         The search also ends when ``late`` says so, or when no bound is above ``enough``. If a neuron is above
         ``enough``, a width of a twentieth of the excess is sufficient.
         """
         point = check_price(theta, most, len(self.X), "SimplexPricer.price")
-        search = _Search(self.X, point, self.p, enough)
+        search = _Search(self.X, point, self.p, enough if enough < np.inf else 0.0)
         size = search.run(self.tol, self.max_splits, late)
         values, directions = (np.concatenate(parts) for parts in zip(*search.met, strict=True))
         order = np.argsort(-values, kind="stable")[: 4 * max(1, most)]  # climbs may end at the same one

@@ -7,6 +7,7 @@ half-plane, are in the order of the slopes of q_i, and behind e_i S has lost :ma
 of the directions costs nothing: the rows that are off at v are on at -v, so there S is the sum of all less S.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -185,10 +186,13 @@ class SweepPricer:
         """In words."""
         return f"global: all {self.n_atoms:,} patterns"
 
-    def price(self, theta: ArrayLike, most: int) -> Priced:
+    def price(
+        self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None, enough: float = np.inf
+    ) -> Priced:
         r"""Return the supremum and the ``most`` best neurons for theta (n, C) or (n,), at most four of a row.
 
         With bias :math:`\sum_i\theta_i = 0`; otherwise an offset that grows without end makes the size infinite.
+        ``late`` and ``enough`` are ignored: a sweep is short.
         """
         point = check_price(theta, most, len(self.X), "SweepPricer.price")
         largest = float(np.abs(point).max())

@@ -12,9 +12,7 @@ from clifford_rand._checks import as_real, check_integer, check_size, describe, 
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
-from clifford_rand_nn.pricing.base import BlockPricer, Pricer
-from clifford_rand_nn.pricing.cones import ConePricer
-from clifford_rand_nn.pricing.simplices import SimplexPricer
+from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.problems.duality import DualBound, TargetOptions, dual_bound
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
@@ -54,13 +52,7 @@ class PricedNeurons:
         A pass through a list may take minutes, so it ends when it is ``late``. A value that is ``enough`` ends the
         search for larger ones among cones of several outputs, and by branch and bound: the bound is then a rough one.
         """
-        pricer, ask = self.pricer, (theta, most)
-        if isinstance(pricer, BlockPricer):
-            size, neurons = pricer.price(*ask, late)
-        elif isinstance(pricer, ConePricer | SimplexPricer):
-            size, neurons = pricer.price(*ask, late, enough)
-        else:
-            size, neurons = pricer.price(*ask)
+        size, neurons = self.pricer.price(theta, most, late, enough)
         columns = neurons.training_columns(self.X)
         values = np.linalg.norm(columns.T @ theta, axis=1)
         new = np.flatnonzero(values > above)

@@ -35,7 +35,7 @@ class BruteForce:
         self.n_atoms = len(neurons)
         self.reach = reach_of_rows(X, True)
 
-    def price(self, theta, most):
+    def price(self, theta, most, late=None, enough=np.inf):
         self.calls += 1
         size = np.linalg.norm(self.neurons.columns(self.X).T @ theta, axis=1)
         return Answer(size.max(), self.neurons.take(np.argsort(-size)[:most]))
