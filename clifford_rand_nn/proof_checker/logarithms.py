@@ -44,8 +44,8 @@ def log_above(x: Fraction) -> Fraction:
     """Return a number that is not below log x, x > 0."""
     k = x.numerator.bit_length() - x.denominator.bit_length()  # 2^(k-1) < x < 2^(k+1)
     k -= x.numerator << max(-k, 0) < x.denominator << max(k, 0)
-    m, one = x.numerator << max(-k, 0), x.denominator << max(k, 0)  # m / one in [1, 2)
-    total, missed = artanh_below(-((one - m << P) // (m + one)))
+    m, unit = x.numerator << max(-k, 0), x.denominator << max(k, 0)  # m / unit in [1, 2)
+    total, missed = artanh_below(-((unit - m << P) // (m + unit)))
     return Fraction(k * (LOG2_ABOVE if k > 0 else LOG2_BELOW) + 2 * (total + missed), 2**P)
 
 
