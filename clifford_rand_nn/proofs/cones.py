@@ -50,20 +50,19 @@ class ConeWitness:
     def __call__(self, dual: DualPoint) -> Stated:
         """Return the family; the multipliers of the first dual point are scaled like the dual point for later ones."""
         if self._first is None:
-            self._first = dual
+            self._first, theta = dual, dual.doubles()
             problem = read_problem(self.proof | {"dual": dual.stated()}, Path())
-            self._searches = {k: search for k in range(len(self.patterns)) if (search := self._search(problem, k))}
+            searches = ((k, self._search(problem, theta, k)) for k in range(len(self.patterns)))
+            self._searches = {k: search for k, search in searches if search is not None}
         factor = max(1, dual.denominator // self._first.denominator - 1)  # 2^k - 1 over 2^k times the denominator
         witnesses = [{"pattern": str(k), **search.stated(factor)} for k, search in self._searches.items()]
         return {"kind": "cones", "patterns": self.patterns, "witnesses": witnesses}
 
-    def _search(self, problem: Problem, k: int) -> "_Search | None":
+    def _search(self, problem: Problem, theta: Array, k: int) -> "_Search | None":
         """Return the multipliers of a pattern; None if the dual norm bounds its neurons without any."""
         on = self.cones.on[k]
         if not on.any() or (self.free and on.all()):  # no neuron, or no multipliers
             return None
-        denominator = problem.theta.denominator
-        theta = np.array([[t / denominator for t in row] for row in problem.theta.numerators])
         G = self.cones.data[on].T @ theta[on]
         size = np.linalg.norm(G, ord=2) if self.p == 2 else np.linalg.norm(G, axis=1).max()
         cone = Cone(problem, on.tolist(), {"multipliers": {}})

@@ -27,6 +27,10 @@ class DualPoint(NamedTuple):
         """Return the point as a proof states it."""
         return stated(self.denominator, self.numerators)
 
+    def doubles(self) -> Array:
+        """Return the point (n, C) in double precision."""
+        return np.array([[t / self.denominator for t in row] for row in self.numerators])
+
     def shrunk(self, bits: int) -> "DualPoint":
         r"""Return the point times :math:`1-2^{-bits}`: sums that are zero stay zero, and it stays in the domain."""
         factor = 2**bits - 1
@@ -147,8 +151,8 @@ def _clipped(t: int, low: int | None, high: int | None) -> int:
 
 def _on_simplex(row: list[int], label: int, w: int) -> list[int]:
     """Return a row whose entries, those of other classes at most 0, sum to zero, that of its class not above w."""
-    others = [t for c, t in enumerate(row) if c != label]
-    excess = -sum(others) - w
+    rest = [t for c, t in enumerate(row) if c != label]
+    excess = -sum(rest) - w
     if excess > 0:
-        others[others.index(min(others))] += excess
-    return [*others[:label], -sum(others), *others[label:]]
+        rest[rest.index(min(rest))] += excess
+    return [*rest[:label], -sum(rest), *rest[label:]]

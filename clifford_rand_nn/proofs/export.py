@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from pathlib import Path
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,12 +12,13 @@ from clifford_rand._typing import Array, NDArray
 from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons
-from clifford_rand_nn.pricing.simplices import MAX_D, SimplexPricer, SimplicialCones
-from clifford_rand_nn.proof_checker.check import InvalidProofError, evaluate, read_problem
+from clifford_rand_nn.pricing.simplices import MAX_D, SimplexPricer
+from clifford_rand_nn.proof_checker.check import InvalidProofError, evaluate
 from clifford_rand_nn.proofs.cones import ConeWitness
 from clifford_rand_nn.proofs.dual_points import DualPoint, exact_dual_point
 from clifford_rand_nn.proofs.kernel import kernel_network, kernel_operations
-from clifford_rand_nn.proofs.rationals import Stated, over_common_denominator, rational, table
+from clifford_rand_nn.proofs.rationals import Stated, rational, table
+from clifford_rand_nn.proofs.simplices import SimplexWitness
 from clifford_rand_nn.sparse_rows import with_feature
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ PLANE_BITS = 33  # shrinks, beyond which planes that rows span are other ones in
 _MEMBERS = ("gated", "kernel", "plane", "simplices")  # families that the network belongs to exactly
 MAX_OPERATIONS = 3e8  # multiplications of integers, half a minute
 _ELIMINATION = 6  # of these for the cube of the number of free biases, whose equalities are solved exactly
-_MOST_SEARCHES = 12  # of branch and bound, for dual points that are shrunk by 2^-27 at most
-_SPLIT = 2000  # of these take as long as a split of a cone of few rows, and bound what a tree holds
 _OUTSIDE = 1e-6  # of the objective: a network further below a bound is of another family or of other data
 _SECTOR = 50  # of these take as long as a sector of directions with no output, 5 microseconds
 
@@ -82,7 +81,7 @@ def exact_proof(
     theta = certificate.dual_point * float(weights.mean())
     columns = _free_columns(certificate, X, bias, max_operations)
     point = exact_dual_point(loss.name, theta, targets, weights, certificate.huber_delta, columns)
-    family = _family_of(certificate, rows, X, proof, max_operations)
+    family = _family_of(certificate, rows, X, weights, proof, max_operations)
     for bits in (bits for bits in _SHRINKS if bits is None or bits >= least_bits):
         dual = point if bits is None else point.shrunk(bits)
         proof |= {"dual": dual.stated(), "family": family(dual)}
@@ -122,7 +121,9 @@ def _network_of(certificate: "Certificate", X: Array) -> tuple[Array, Stated, st
     return rows, stated, "none" if feature is None else "penalized", feature, "squared"
 
 
-def _family_of(certificate: "Certificate", rows: Array, X: Array, proof: Stated, max_operations: float) -> Witness:
+def _family_of(
+    certificate: "Certificate", rows: Array, X: Array, weights: Array, proof: Stated, max_operations: float
+) -> Witness:
     """Return the function that states the family for a dual point."""
     claim = certificate.claim
     if isinstance(claim, KernelClaim):
@@ -148,7 +149,8 @@ def _family_of(certificate: "Certificate", rows: Array, X: Array, proof: Stated,
         on = members.on(rows)
         return ConeWitness(proof, with_feature(rows, family.feature), np.ascontiguousarray(on.T), _hexadecimal(on))
     if family.kind == "all" and not family.bias and D <= MAX_D:
-        return _simplices(SimplexPricer(with_feature(rows, family.feature), family.p), proof, max_operations)
+        pricer = SimplexPricer(with_feature(rows, family.feature), family.p)
+        return SimplexWitness(pricer, Fraction(certificate.beta) * sum(map(Fraction, weights.tolist())), max_operations)
     value = describe(f"the family {family.kind!r} with the l{family.p} norm in {D} dimensions, bias={family.bias}")
     hint = "Give gates, over whose patterns there is one, or in few dimensions bias='penalized'."
     raise fail("certificate", "the proof", "of a family that has an exact proof", value, hint)
@@ -177,41 +179,6 @@ def _plane(rows: Array, outputs: int, free: bool, most: float) -> Witness:
     sectors = 2 * (len(rows) + 2) * (len(np.unique(rows, axis=0)) if free else 1)
     _check_operations(_SECTOR * (1 + outputs) * sectors, f"{sectors:,} sectors of directions", rows, most)
     return lambda dual: {"kind": "plane"}
-
-
-def _simplices(pricer: SimplexPricer, proof: Stated, most: float) -> Witness:
-    """Return the family of all neurons, with the cones of branch and bound whose bounds are at most the radius."""
-    splits = int(most / (pricer.X.size + _SPLIT))
-    failures: list[DualPoint] = []
-
-    def family(dual: DualPoint) -> Stated:
-        theta = np.array([[t / dual.denominator for t in row] for row in dual.numerators])
-        radius = float(read_problem(proof | {"dual": dual.stated()}, Path()).radius) * (1 - 1e-15)
-        trees = pricer.witness(theta, radius, splits)
-        if trees is None:
-            failures.append(dual)
-            if len(failures) > _MOST_SEARCHES:
-                value = describe("bounds by branch and bound in double precision that stay above the radius")
-                raise fail("certificate", "the proof", "of a family that has an exact proof", value)
-            return {"kind": "simplices", "denominator": "1", "nodes": []}  # not a proof
-        return stated_trees(*trees)
-
-    return family
-
-
-def stated_trees(splits: NDArray[np.intp], leaves: SimplicialCones) -> Stated:
-    """Return the trees of a search as a proof states them, each node before its halves."""
-    vectors, denominator = over_common_denominator(leaves.vectors)
-    references = over_common_denominator(leaves.references)[0]
-    numbers = {node: [*v, *r] for node, v, r in zip(leaves.nodes.tolist(), vectors, references, strict=True)}
-    numbers |= {node: [i, j, s - t] for node, i, j, s, t, _ in splits.tolist()}
-    children = {node: [child + 1, child] for node, *_, child in splits.tolist()}
-    nodes, waiting = [], list(range(len(numbers) - 2 * len(children)))[::-1]
-    while waiting:
-        node = waiting.pop()
-        waiting += children.get(node, [])
-        nodes.append(" ".join(map(str, numbers[node])))
-    return {"kind": "simplices", "denominator": str(denominator), "nodes": nodes}
 
 
 def _check_operations(operations: int, cases: str, rows: Array, most: float) -> None:

@@ -11,8 +11,8 @@ from clifford_rand_nn.pricing.simplices import SimplexPricer
 from clifford_rand_nn.proof_checker import simplices
 from clifford_rand_nn.proof_checker.check import InvalidProofError, Problem, Table, check
 from clifford_rand_nn.proofs.dual_points import DualPoint
-from clifford_rand_nn.proofs.export import _simplices, stated_trees
 from clifford_rand_nn.proofs.rationals import over_common_denominator
+from clifford_rand_nn.proofs.simplices import SimplexWitness, stated_trees
 
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["one output", "two outputs"])
@@ -114,7 +114,7 @@ def test_trees_for_the_l1_norm(tmp_path):
     proof = json.loads((tmp_path / "proof.json").read_text())
     numerators = [[999 * int(t) for t in row] for row in proof["dual"]["numerators"]]
     dual = DualPoint(numerators, 1000 * int(proof["dual"]["denominator"]))
-    family = _simplices(SimplexPricer(X, 1), proof, 1e8)(dual)
+    family = SimplexWitness(SimplexPricer(X, 1), 20 * Fraction(model.certificate_.beta), 1e8)(dual)
     proof |= {"dual": dual.stated(), "family": family, "bound": ["0", "1"]}
     assert check(proof).family.startswith("all networks of any width (")
     with pytest.raises(InvalidProofError, match="vector"):
