@@ -7,6 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn import ConvexNetworkClassifier
 from clifford_rand_nn.datafits.registry import make_datafit
 from clifford_rand_nn.kernel_network import approximate_leave_one_out as left_out_module
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, KernelMatrix, KernelProblem
@@ -264,3 +265,13 @@ def test_no_bound_comes_from_residuals_that_cannot_be_balanced(C):
             far = size * (np.random.default_rng(seed).standard_normal(y.shape) + np.arange(y.shape[1]) - 5)
             theta = problem.dual_bound(far, problem.kernel.square_above).theta
             assert np.abs(theta.sum(axis=0)).max() <= 1e-9 * np.abs(theta).sum(), size
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_beta_below_the_rounding_of_the_kernel_is_fitted():
+    """The system of left-out rows has no factor there: a LinAlgError left the fit."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(8, 2)), 2, axis=0) * (1 + 1e-14 * rng.normal(size=(16, 2)))
+    model = ConvexNetworkClassifier(loss="logistic", beta=1e-18, rounds=0).fit(X, np.arange(16) % 3)
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert np.isfinite(model.loo_probabilities_).all()

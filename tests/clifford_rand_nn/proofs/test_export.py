@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 import clifford_rand_nn as nn
 from clifford_rand_nn.proof_checker import check as checker
 from clifford_rand_nn.proof_checker.check import InvalidProofError, check
+from clifford_rand_nn.proofs.export import exact_proof
 
 MODELS = {
     "lasso-l1-free": nn.CrossProductLassoRegressor(penalty="l1", bias="free", beta=1e-2),
@@ -113,3 +115,45 @@ def test_targets_of_another_number_of_outputs_are_refused():
     for exact in (False, True):
         with pytest.raises(ValueError, match="of 1 outputs, as in training"):
             certificate.verify(X, np.column_stack([y, y]), exact=exact)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_both_sides_of_a_hyperplane_are_verified(sign, tmp_path):
+    x = sign * np.linspace(-1, 1, 9)[:, None]
+    y = np.maximum(sign * x[:, 0], 0)  # the neuron of one side attains the limit
+    model = nn.CrossProductLassoRegressor(bias=False, fit_intercept=False, penalty="l1", beta=1e-2)
+    model.fit(x, y).certificate_.export(tmp_path / "proof.json", x, y)
+    proof = json.loads((tmp_path / "proof.json").read_text())
+    proof |= {"family": {"kind": "dictionary", "axes": True}}
+    assert check(proof).bound > 0
+    proof["dual"]["denominator"] = str(int(proof["dual"]["denominator"]) * 999 // 1000)
+    with pytest.raises(InvalidProofError, match="a hyperplane exceeds the dual norm"):
+        check(proof)
+
+
+def test_free_biases_need_sums_of_zero_on_every_gate(tmp_path):
+    X, y = data()
+    model = nn.GatedReLURegressor(n_gates=3, bias="free", beta=1e-2, random_state=0).fit(X, y)
+    model.certificate_.export(tmp_path / "proof.json", X, y)
+    proof = json.loads((tmp_path / "proof.json").read_text())
+    on = int(proof["family"]["patterns"][0], 16)
+    rows = [next(i for i in range(len(X)) if bool(on >> i & 1) == side) for side in (True, False)]
+    proof |= {"bound": ["0", "1"]}
+    for step, row in zip((1, -1), rows, strict=True):  # the sum over all rows stays zero
+        numerators = proof["dual"]["numerators"]
+        numerators[row] = [str(int(numerators[row][0]) + step)]
+    with pytest.raises(InvalidProofError, match="does not sum to zero on a gate"):
+        check(proof)
+
+
+def test_a_network_far_below_a_bound_is_not_of_its_family():
+    X, y = data()
+    sampled, whole = (
+        nn.CrossProductLassoRegressor(penalty="l1", beta=1e-2, subsample=size, random_state=0).fit(X, y).certificate_
+        for size in (3, None)
+    )
+    assert whole.primal < 0.99 * sampled.dual
+    swapped = replace(sampled, claim=sampled.claim._replace(network=whole.claim.network, standard=None))
+    rows = sampled.claim.rows(X)  # as the sampled planes take them
+    with pytest.raises(ArithmeticError, match="the bound is above the objective"):
+        exact_proof(swapped, rows, y[:, None], np.ones(len(X)))
