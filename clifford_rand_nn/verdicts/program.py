@@ -197,6 +197,9 @@ class TrainingProgram:
         if not units.plain:
             network, certificate = units.back(network), certificate.rescaled(units)
         certificate = certificate.of_its_network(task.X, task.targets, task.weights)
+        if self.source.claim is not None:  # the task has standardized rows, a certificate is for those that are given
+            claim = cast(NetworkClaim, certificate.claim)._replace(standard=self.source.claim.standard)
+            certificate = replace(certificate, claim=claim)
         return Solution(network, self.objective(network), certificate)
 
     def _in(self, units: Units) -> "TrainingProgram":
@@ -251,7 +254,7 @@ class TrainingProgram:
             beta=settings.beta,
             bias=settings.bias,
             fit_intercept=settings.fit_intercept,
-            claim=self._claim(self.source.network, family),
+            claim=NetworkClaim(self.source.network, family),
             classes=task.classes,
             huber_delta=1.0 if settings.huber_delta is None else settings.huber_delta,
             sample_weight=self.weights,
@@ -259,9 +262,6 @@ class TrainingProgram:
         if task.loses_bound(result, settings.beta, settings.fit_intercept):
             certificate = certificate.of_its_network(task.X, task.targets, task.weights, True)
         return self.lowered(network), certificate
-
-    def _claim(self, network: TwoLayerNetwork, family: Family) -> NetworkClaim:
-        return NetworkClaim(network, family, None if self.source.claim is None else self.source.claim.standard)
 
     def certified(self, network: TwoLayerNetwork, proofs: list[Certificate]) -> Certificate:
         """Return the certificate of another network, by the first bound that is not above its objective.
@@ -273,14 +273,14 @@ class TrainingProgram:
         assert isinstance(proof.claim, NetworkClaim)
         family, members = proof.claim.family, proof.claim.family.members
         if proof.dual <= objective or not isinstance(members, Gates):
-            proof = replace(proof, claim=self._claim(network, family))
+            proof = replace(proof, claim=NetworkClaim(network, family))
             return proof.of_its_network(task.X, task.targets, task.weights)
         own = self._gates(self.lifted(network).to_neurons(self.p).neurons)
         added = replace(family, members=activation_patterns(task.X, own).gates)
-        proof = replace(proof, claim=self._claim(network, added))
+        proof = replace(proof, claim=NetworkClaim(network, added))
         proof = proof.of_its_network(task.X, task.targets, task.weights, True)
         every = activation_patterns(task.X, joined_gates([members, own], members)).gates
-        claim = self._claim(network, replace(family, members=every))
+        claim = NetworkClaim(network, replace(family, members=every))
         return replace(proof, claim=claim, scope=gate_scope(every), n_patterns=len(every))
 
     def _gates(self, neurons: Neurons) -> Gates:

@@ -10,6 +10,7 @@ import pytest
 from clifford_rand import ArgumentError
 from clifford_rand_nn import (
     ConvexReLURegressor,
+    CrossProductLassoRegressor,
     GatedReLURegressor,
     TwoLayerNetwork,
     Verdict,
@@ -201,6 +202,20 @@ def test_estimators_of_this_library_are_at_their_optimum():
     assert verdict.objective == pytest.approx(model.certificate_.primal, rel=1e-9)
     with pytest.raises(ArgumentError, match="of ReLU neurons"):
         certify(GatedReLURegressor(n_gates=3, beta=0.1).fit(X, given), X, given)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e15])
+def test_networks_of_standardized_rows(size):
+    """A sampled dictionary whose beta is chosen is made of standardized rows, in which its objective is stated."""
+    X, _, given, _ = task("squared", d=2, n=30)
+    X = size * (5 + 3 * X)
+    model = CrossProductLassoRegressor(subsample=30, penalty="auto", random_state=0).fit(X, given)
+    assert model.certificate_.claim.standard is not None
+    verdict = certify(model, X, given)
+    assert verdict.objective == pytest.approx(model.certificate_.primal, rel=1e-9)
+    checked = verdict.certificate.verify(X, given)
+    assert checked.primal == pytest.approx(verdict.objective, rel=1e-9)
+    assert checked.dual == pytest.approx(verdict.lower_bound, rel=1e-9)
 
 
 def test_dead_repeated_and_constant_neurons_and_no_neuron_at_all():
