@@ -34,7 +34,7 @@ from clifford_rand_nn.gates.hyperplanes import (
     with_fitted,
 )
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
-from clifford_rand_nn.neurons import WeightedNeurons
+from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import Family, gate_scope, lists_patterns
 from clifford_rand_nn.problems.lasso import LassoProblem
@@ -224,7 +224,7 @@ class ConvexReLU(GatedFamily):
             network = TwoLayerNetwork.from_relu(result.coefficients, family.p)
             result = replace(result, coefficients=network.to_neurons(family.p))
             scope, count = gate_scope(gates), len(gates)
-        neurons = None if result.converged else first_neurons(family)
+        neurons = None if result.converged else self._first_neurons(family)
         if neurons is not None:
             problem = LassoProblem(neurons.columns(task.rows), targets, self.beta_, **self._options(task))
             result = at_least(result, neurons, problem)
@@ -263,6 +263,10 @@ class ConvexReLU(GatedFamily):
             family = replace(family, kind="gates", members=self._enumerated(task.X).gates)
         return family.pricer(X)
 
+    def _first_neurons(self, family: Family) -> Neurons | None:
+        """Return the neurons that column generation begins with, and that a fit which ends early falls back on."""
+        return first_neurons(family)
+
     def _by_columns(self, targets: Array) -> bool:
         """Whether the network is grown by column generation, the only way to several outputs."""
         single = targets.shape[1] == 1
@@ -285,7 +289,7 @@ class ConvexReLU(GatedFamily):
         distinct = DistinctRows(task.rows, task.targets, task.weights)
         pricer = self._pricer(family, task, distinct.X[:, : task.X.shape[1]])
         known = None if warm is None else warm.state
-        start = first_neurons(family) if known is None else known
+        start = self._first_neurons(family) if known is None else known
         options = self._options(task) | {"sample_weight": distinct.weights}
         with self._limited(WorkingSet, task) as solver:
             result = solver.solve(distinct.X, distinct.y, self.beta_, pricer, start=start, **options)
