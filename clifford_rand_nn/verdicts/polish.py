@@ -10,10 +10,9 @@ from clifford_rand._typing import ArrayLike
 from clifford_rand_nn._display import TextShown
 from clifford_rand_nn._records import show_options
 from clifford_rand_nn.certificates import Certificate
-from clifford_rand_nn.networks import TwoLayerNetwork
+from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.problems.lasso import LassoProblem
-from clifford_rand_nn.pruning import prune
 from clifford_rand_nn.solvers.lasso.working_set import solved_master
 from clifford_rand_nn.verdicts.certify import verdict_of
 from clifford_rand_nn.verdicts.foreign_networks import read_network
@@ -81,17 +80,17 @@ def polish(network: Any, X: ArrayLike, y: ArrayLike, **options: Any) -> Polished
     ((2, 1), True)
     """
     program = TrainingProgram.of(network, X, y, VerdictSettings(**options), "polish")
-    source, settings = program.source, program.settings
+    source = program.source
     if source.write is None:
         raise fail("network", "polish", "a network", describe(f"a {type(network).__name__}"), "Pass its network_.")
-    if settings.fit_intercept and not source.known["fit_intercept"]:
+    if program.fit_intercept and not source.known["fit_intercept"]:
         raise fail("fit_intercept", "polish", "False for a network whose output layer has no bias", True)
-    if settings.bias and not source.known["bias"]:
-        raise fail("bias", "polish", "False for a network whose hidden layer has no biases", settings.bias)
+    if program.bias and not source.known["bias"]:
+        raise fail("bias", "polish", "False for a network whose hidden layer has no biases", program.bias)
     before = program.objective(source.network)
     narrowed, proofs = _narrowed(program, program.solve())
-    own = program.lifted(source.network).to_neurons(program.p)
-    balanced = program.lowered(TwoLayerNetwork.from_neurons(own, program.p))
+    own = program.lifted(source.network, program.task.feature).to_neurons(program.p)
+    balanced = _of_neurons(program, own)
     best, after, written = network, before, source.network
     for candidate in (source.network, balanced, _retrained(program, own.neurons), *narrowed):
         # rounded to the precision of the given one, and at least one neuron wide where that one is
@@ -106,34 +105,31 @@ def polish(network: Any, X: ArrayLike, y: ArrayLike, **options: Any) -> Polished
 def _narrowed(program: TrainingProgram, solution: Solution) -> tuple[list[TwoLayerNetwork], list[Certificate]]:
     """Return networks with no more neurons than the program's network has, and certificates with bounds for them."""
     most = len(program.source.network.b1)
-    network = _pruned(program, solution.network)
-    if len(network.b1) <= most:
-        return [network], [solution.certificate]
-    narrow = _largest(program, network, most)
+    if len(solution.network.b1) <= most:
+        return [solution.network], [solution.certificate]
+    narrow = _largest(program, solution.network, most)
     again = program.restricted(narrow).solve()
-    network = _pruned(program, again.network)
-    network = network if len(network.b1) <= most else _largest(program, network, most)
+    network = again.network if len(again.network.b1) <= most else _largest(program, again.network, most)
     return [narrow, network], [solution.certificate, again.certificate]
-
-
-def _pruned(program: TrainingProgram, network: TwoLayerNetwork) -> TwoLayerNetwork:
-    intercept = program.settings.fit_intercept
-    return program.lowered(prune(program.lifted(network), program.task.rows, program.p, fit_intercept=intercept))
 
 
 def _largest(program: TrainingProgram, network: TwoLayerNetwork, most: int) -> TwoLayerNetwork:
     """Return the largest neurons with optimal weights."""
-    atoms, values, _ = program.lifted(network).to_neurons(program.p)
+    atoms, values, _ = program.lifted(network, program.task.feature).to_neurons(program.p)
     return _retrained(program, atoms.take(np.argsort(-np.linalg.norm(values, axis=1), kind="stable")[:most]))
 
 
 def _retrained(program: TrainingProgram, atoms: Neurons) -> TwoLayerNetwork:
     """Return the network of some atoms with optimal weights."""
-    task, settings = program.task, program.settings
-    problem = LassoProblem(atoms.columns(task.rows), task.targets, settings.beta, **program.options)
-    columns, values, intercept = solved_master(problem, None, settings.tol / 10, None).coefficients
-    solution = WeightedNeurons(atoms.take(columns), values, intercept)
-    return program.lowered(TwoLayerNetwork.from_neurons(solution, program.p))
+    task = program.task
+    problem = LassoProblem(atoms.columns(task.rows), task.targets, program.beta, **program._options(task))
+    columns, values, intercept = solved_master(problem, None, program._tolerance() / 10, None).coefficients
+    return _of_neurons(program, WeightedNeurons(atoms.take(columns), values, intercept))
+
+
+def _of_neurons(program: TrainingProgram, solution: WeightedNeurons) -> TwoLayerNetwork:
+    network: TwoLayerNetwork = without_feature(TwoLayerNetwork.from_neurons(solution, program.p), program.task.feature)
+    return network
 
 
 def _widened(network: TwoLayerNetwork, least: int) -> TwoLayerNetwork:

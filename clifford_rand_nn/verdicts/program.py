@@ -1,5 +1,6 @@
 """The convex program of a network that was trained elsewhere: family of neurons, solution, and bound."""
 
+import copy
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -8,7 +9,6 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from clifford_rand._checks import (
-    as_generator,
     as_rows,
     check_choice,
     check_integer,
@@ -18,29 +18,33 @@ from clifford_rand._checks import (
     describe,
     fail,
 )
-from clifford_rand._typing import Array, ArrayLike
+from clifford_rand._typing import ArrayLike
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.certificates import Certificate
-from clifford_rand_nn.certified_values import proved
 from clifford_rand_nn.claims import NetworkClaim
-from clifford_rand_nn.datafits.registry import LOSSES, as_loss, split_weights
+from clifford_rand_nn.datafits.registry import LOSSES
 from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
+from clifford_rand_nn.estimators.base import ConvexNetwork
+from clifford_rand_nn.estimators.relu import ConvexReLU
 from clifford_rand_nn.estimators.relu_selection import columns_seconds, own_neurons, projection_seconds
-from clifford_rand_nn.estimators.task import Task
-from clifford_rand_nn.gates.enumeration import central_count, chosen_patterns
-from clifford_rand_nn.gates.hyperplanes import Gates, activation_patterns, fitted_gates, joined_gates
-from clifford_rand_nn.gates.sampling import sample_gates
+from clifford_rand_nn.estimators.task import Task, WarmStart
+from clifford_rand_nn.gates.enumeration import central_count
+from clifford_rand_nn.gates.hyperplanes import (
+    ActivationPatterns,
+    Gates,
+    activation_patterns,
+    as_gates,
+    fitted_gates,
+    joined_gates,
+)
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
-from clifford_rand_nn.neurons import Neurons
+from clifford_rand_nn.neurons import Neurons, WeightedNeurons
+from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import SWEEP_D, Family, gate_scope
-from clifford_rand_nn.problems.duality import DualBound
-from clifford_rand_nn.problems.relu import RELU_PENALTIES, ConvexReLUProblem
+from clifford_rand_nn.problems.relu import RELU_PENALTIES
 from clifford_rand_nn.rescaling import Units
-from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
-from clifford_rand_nn.solvers.base import SOONEST, Limits, Result
-from clifford_rand_nn.solvers.lasso.path import DistinctRows
-from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
-from clifford_rand_nn.sparse_rows import check_bias, with_feature
+from clifford_rand_nn.solvers.base import Result
+from clifford_rand_nn.sparse_rows import with_feature
 from clifford_rand_nn.verdicts.foreign_networks import ForeignNetwork, read_network
 from clifford_rand_nn.verdicts.targets import targets_of
 
@@ -113,155 +117,87 @@ class Solution(NamedTuple):
     certificate: Certificate
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingProgram:
-    """A network with the problem that it was trained for: ``settings`` are complete, ``weights`` those of all rows."""
+class TrainingProgram(ConvexReLU):
+    """The estimator of the problem that a network was trained for; its fit begins with the network's neurons.
 
-    source: ForeignNetwork
-    task: Task
-    weights: Array | None
-    p: int
-    settings: VerdictSettings
-    owner: str
+    ``source`` is the network; ``task`` the rows that count, [X c] among them, with targets, loss and weights. A fit is
+    over all neurons, or over the patterns of the network and of other gates.
+    """
+
+    loss: Any = None
+    beta: Any = None
+    bias_feature: float | None = None
+    huber_delta: float = 1.0
+
+    _losses = tuple(LOSSES)
+    source = cast(ForeignNetwork, None)
+    task = cast(Task, None)
+    _start = cast(Neurons, None)  # the network's neurons on [X c]
 
     @classmethod
     def of(cls, network: Any, X: ArrayLike, y: ArrayLike, settings: VerdictSettings, owner: str) -> "TrainingProgram":
         """Return the program of a network; raise ArgumentError where data, network and options do not fit."""
         began, source = time.perf_counter(), read_network(network, owner)
-        Limits.of(owner, tol=settings.tol, max_time=settings.max_time)
-        check_integer(settings.n_gates, "n_gates", owner, low=0)
         known = {"penalty": "group_l2", "bias_feature": None, **source.known}
-        changes = {name: value for name, value in known.items() if getattr(settings, name) is None}
-        changes["random_state"] = as_generator(settings.random_state, owner, "random_state")
-        settings = replace(settings, **changes)
+        values = {name: known.get(name) if value is None else value for name, value in vars(settings).items()}
+        sample_weight, delta = values.pop("sample_weight"), values["huber_delta"]
+        values["huber_delta"] = 1.0 if delta is None else delta
+        program: TrainingProgram = type(owner, (cls,), {})(**values)  # whose errors name the function
         data = np.ascontiguousarray(as_rows(X.toarray() if hasattr(X, "toarray") else X, owner))
         check_size(data, "X", owner)
         d, outputs = source.network.W1.shape[1], len(source.network.b2)
         if data.shape[1] != d:
             raise fail("X", owner, f"of shape (n, {d}), as the network takes them", describe(f"shape {data.shape}"))
-        if settings.loss is None:
+        if program.loss is None:
             names = ", ".join(map(repr, LOSSES))
             raise fail("loss", owner, f"one of {names}", None, "It is what the network was trained for.")
-        as_loss(settings.loss, owner, settings.huber_delta)
-        p = RELU_PENALTIES[check_choice(settings.penalty, "penalty", owner, tuple(RELU_PENALTIES))]
         data = data if source.claim is None else source.claim.rows(data)
-        kept, weights, every = split_weights(settings.sample_weight, len(data), owner)
-        targets, loss, classes = targets_of(y, len(data), outputs, settings.loss, source.classes, owner)
-        settings = _with_biases(settings, source.network, owner)
-        data, targets, feature = data[kept], targets[kept], settings.bias_feature
-        beta = settings.beta
-        if beta is None and source.decay is not None:
+        targets, loss, classes = targets_of(y, len(data), outputs, program.loss, source.classes, owner)
+        data, targets, weights = program._weighted_rows(data, targets, sample_weight)
+        if program.beta is None and source.decay is not None:
             alpha, batch = source.decay
-            beta = alpha / (min(batch or len(data), len(data)) * (1.0 if every is None else np.mean(every)))
-        beta = check_positive(beta, "beta", owner, "It is the weight decay of SGD with the mean loss.")
-        task = Task(data, targets, loss, classes, weights, began, feature, with_feature(data, feature))
-        task.datafit(owner, settings.huber_delta)  # which checks the targets
-        return cls(source, task, every, p, replace(settings, beta=beta), owner)
+            every = 1.0 if program._sample_weight is None else np.mean(program._sample_weight)
+            program.beta = alpha / (min(batch or len(data), len(data)) * every)
+        program.source, program.n_features_in_ = source, d
+        program._check_parameters()
+        program.task = program._with_feature(Task(data, targets, loss, classes, weights, began))
+        program.task.datafit(owner, delta)  # which checks the targets
+        return program
 
     @property
-    def options(self) -> dict[str, Any]:
-        """What problems of this program are made with, beside columns, targets and beta."""
-        own = {name: getattr(self.settings, name) for name in ("fit_intercept", "huber_delta")}
-        return {"loss": self.task.loss, "sample_weight": self.task.weights, **own}
+    def p(self) -> int:
+        """Norm of the penalty."""
+        return RELU_PENALTIES[self.penalty]
 
     def objective(self, network: TwoLayerNetwork) -> float:
         """Objective of a network, by the formula."""
         f = network.predict(self.task.X).reshape(self.task.targets.shape)
-        loss = self.task.datafit(self.owner, self.settings.huber_delta).value(f)
-        return float(loss + self.settings.beta * network.penalty(self.p, self.task.feature))
+        loss = self.task.datafit(type(self).__name__, self._own_delta).value(f)
+        return float(loss + self.beta * network.penalty(self.p, self.task.feature))
 
-    def lifted(self, network: TwoLayerNetwork) -> TwoLayerNetwork:
-        """Return the network of the rows [X c], whose last weights are b/c; the inverse of `lowered`."""
-        if self.task.feature is None:
+    def lifted(self, network: TwoLayerNetwork, feature: float | None) -> TwoLayerNetwork:
+        """Return the network of the rows [X c], whose last weights are b/c; the inverse of `without_feature`."""
+        if feature is None:
             return network
-        W1 = np.hstack([network.W1, network.b1[:, None] / self.task.feature])
-        return replace(network, W1=W1, b1=0 * network.b1)
-
-    def lowered(self, network: TwoLayerNetwork) -> TwoLayerNetwork:
-        """Return the network of the rows X."""
-        return cast(TwoLayerNetwork, without_feature(network, self.task.feature))
+        return replace(network, W1=np.hstack([network.W1, network.b1[:, None] / feature]), b1=0 * network.b1)
 
     def restricted(self, network: TwoLayerNetwork) -> "TrainingProgram":
         """Return the program over the patterns of another network, whose time begins now."""
-        task = self.task._replace(began=time.perf_counter())
-        source, settings = replace(self.source, network=network), replace(self.settings, gates="network")
-        return replace(self, source=source, settings=settings, task=task)
+        program = copy.copy(self)
+        program.source, program.gates = replace(self.source, network=network), "network"
+        program.task = self.task._replace(began=time.perf_counter())
+        return program
 
     def solve(self) -> Solution:
-        """Solve the convex program from the network's neurons, in units where the data have the size 1."""
+        """Fit, and compare the network with the bound of the fit."""
         task = self.task
-        real = task.targets if task.classes is None else None
-        units = Units.of(task.X, real, self.owner, self.settings.fit_intercept)
-        program = self if units.plain else self._in(units)
-        network, certificate = program._solved()
-        if not units.plain:
-            network, certificate = units.back(network), certificate.rescaled(units)
-        certificate = certificate.of_its_network(task.X, task.targets, task.weights)
+        self._fit(None, None)
+        claim = cast(NetworkClaim, self.certificate_.claim)._replace(network=self.source.network)
+        certificate = replace(self.certificate_, claim=claim).of_its_network(task.X, task.targets, task.weights)
         if self.source.claim is not None:  # the task has standardized rows, a certificate is for those that are given
-            claim = cast(NetworkClaim, certificate.claim)._replace(standard=self.source.claim.standard)
-            certificate = replace(certificate, claim=claim)
+            certificate = replace(certificate, claim=claim._replace(standard=self.source.claim.standard))
+        network = cast(TwoLayerNetwork, self.network_)
         return Solution(network, self.objective(network), certificate)
-
-    def _in(self, units: Units) -> "TrainingProgram":
-        back, task, settings = units.inverse(), self.task.in_units(units), self.settings
-        feature = back.back(task.feature)
-        task = task._replace(feature=feature, lifted=with_feature(task.X, feature))
-        settings = replace(
-            settings,
-            beta=units.beta(settings.beta, False, self.owner),
-            huber_delta=None if settings.huber_delta is None else back.size(settings.huber_delta),
-            gates=back.back(settings.gates) if isinstance(settings.gates, Gates) else settings.gates,
-        )
-        source = replace(self.source, network=back.back(self.source.network))
-        return replace(self, source=source, task=task, settings=settings)
-
-    def _solved(self) -> tuple[TwoLayerNetwork, Certificate]:
-        task, settings, options = self.task, self.settings, self.options
-        start = self.lifted(self.source.network).to_neurons(self.p)
-        live = (start.neurons.columns(task.rows) > 0).any(axis=0) & start.values.any(axis=1)
-        neurons = start.neurons.take(np.flatnonzero(live))
-        family, limit = self._family(neurons), settings.max_time
-        limits: dict[str, Any] = {
-            "tol": settings.tol,
-            "max_time": None if limit is None else max(limit - task.seconds, SOONEST),
-        }
-        gates = family.members if isinstance(family.members, Gates) else None
-        single = gates if task.targets.shape[1] == 1 else None  # the cones of one output hold sums of neurons
-        result: Result[Any]
-        if single is not None and 2 * len(single) * projection_seconds(*task.rows.shape) > _LONG:
-            options |= {"penalty": settings.penalty, "bias": settings.bias is True}
-            problem = ConvexReLUProblem(task.rows, task.targets, single.on(task.X), settings.beta, **options)
-            result = AugmentedLagrangian(**limits).solve(problem)
-            network = TwoLayerNetwork.from_relu(result.coefficients, self.p)
-            scope, count = gate_scope(single), len(single)
-        else:
-            rows = DistinctRows(task.rows, task.targets, task.weights)
-            pricer = family.pricer(rows.X[:, : task.X.shape[1]])
-            scope, count = pricer.scope, pricer.n_atoms
-            neurons = neurons if gates is None else Neurons.joined([neurons, own_neurons(family)])
-            options |= {"sample_weight": rows.weights, "start": neurons}
-            result = rows.restored(WorkingSet(**limits).solve(rows.X, rows.y, settings.beta, pricer, **options))
-            network = TwoLayerNetwork.from_neurons(result.coefficients, self.p)
-            if single is not None and network.n_neurons:
-                with suppress(ArgumentError):  # of a neuron that rounding has moved out of its cone
-                    network = TwoLayerNetwork.from_relu(network.to_relu(task.rows, single.on(task.X))[0], self.p)
-        bound = DualBound(result.objective - result.duality_gap, result.dual_point)
-        certificate = Certificate(
-            **proved(bound.value, bound, task.classes is None and settings.fit_intercept),
-            n_patterns=count,
-            scope=scope,
-            loss=task.loss if isinstance(task.loss, str) else task.loss.name,
-            beta=settings.beta,
-            bias=settings.bias,
-            fit_intercept=settings.fit_intercept,
-            claim=NetworkClaim(self.source.network, family),
-            classes=task.classes,
-            huber_delta=1.0 if settings.huber_delta is None else settings.huber_delta,
-            sample_weight=self.weights,
-        )
-        if task.loses_bound(result, settings.beta, settings.fit_intercept):
-            certificate = certificate.of_its_network(task.X, task.targets, task.weights, True)
-        return self.lowered(network), certificate
 
     def certified(self, network: TwoLayerNetwork, proofs: list[Certificate]) -> Certificate:
         """Return the certificate of another network, by the first bound that is not above its objective.
@@ -275,75 +211,120 @@ class TrainingProgram:
         if proof.dual <= objective or not isinstance(members, Gates):
             proof = replace(proof, claim=NetworkClaim(network, family))
             return proof.of_its_network(task.X, task.targets, task.weights)
-        own = self._gates(self.lifted(network).to_neurons(self.p).neurons)
-        added = replace(family, members=activation_patterns(task.X, own).gates)
-        proof = replace(proof, claim=NetworkClaim(network, added))
-        proof = proof.of_its_network(task.X, task.targets, task.weights, True)
+        own = self._hyperplanes(self.lifted(network, task.feature).to_neurons(self.p).neurons, task)
         every = activation_patterns(task.X, joined_gates([members, own], members)).gates
         claim = NetworkClaim(network, replace(family, members=every))
-        return replace(proof, claim=claim, scope=gate_scope(every), n_patterns=len(every))
+        proof = replace(proof, claim=claim, scope=gate_scope(every), n_patterns=len(every))
+        return proof.of_its_network(task.X, task.targets, task.weights, True)
 
-    def _gates(self, neurons: Neurons) -> Gates:
-        """Return the hyperplanes of neurons on the rows of the problem."""
-        V, feature = neurons.directions, self.task.feature
-        directions = np.ascontiguousarray(V[: self.task.X.shape[1]])
-        return Gates.without_incidence(directions, neurons.offsets if feature is None else feature * V[-1], "network")
+    def _check_parameters(self) -> None:
+        """Check parameters, and take the biases that the network has."""
+        owner, network, feature = type(self).__name__, self.source.network, self.bias_feature
+        check_positive(self.beta, "beta", owner, "It is the weight decay of SGD with the mean loss.")
+        ConvexNetwork._check_parameters(self)
+        check_integer(self.n_gates, "n_gates", owner, low=0)
+        if isinstance(self.gates, str):
+            check_choice(self.gates, "gates", owner, ("auto", "network", "exhaustive"))
+        self.bias = self._bias
+        if self.bias is False and network.b1.any():
+            rule = "'penalized' or 'free' for a network whose hidden layer has biases"
+            raise fail("bias", owner, rule, self.bias)
+        if not self.fit_intercept and (network.b2.any() or self.bias is True):
+            hint = "A neuron without weights and with a free bias is a constant, too."
+            rule = "True where the output has a bias, or biases are free"
+            raise fail("fit_intercept", owner, rule, self.fit_intercept, hint)
+        if self.bias == "penalized":
+            rule, c = "None or a number from 1e-100 to 1e100", 1.0 if feature is None else feature
+            self.bias_feature = check_number(c, "bias_feature", owner, rule, lambda c: 1e-100 <= c <= 1e100)
+        elif feature is not None:
+            raise fail("bias_feature", owner, "None unless bias='penalized'", feature)
 
-    def _family(self, neurons: Neurons) -> Family:
-        """Return all neurons where these can be priced in time, else those of patterns, the network's among them."""
-        task, gates, offset = self.task, self.settings.gates, self.settings.bias is not False
-        every = Family("all", self.p, self.settings.bias is True, feature=task.feature)
-        parts = [self._gates(neurons)]
-        if not isinstance(gates, str):
-            parts.append(chosen_patterns(task.X, gates, offset, self.owner).gates)
-        elif check_choice(gates, "gates", self.owner, ("auto", "network", "exhaustive")) != "network":
-            if gates == "exhaustive" or self._is_listable():
-                return every
-            parts.append(fitted_gates(task.X, task.targets, offset, task.weights))
-            parts += self._sampled(sum(map(len, parts)), offset)
-        members = activation_patterns(task.X, joined_gates(parts, parts[0])).gates
-        return replace(every, kind="gates", members=members)
+    def _task(self, X: Any, y: Any, sample_weight: Any = None) -> Task:
+        return self.task
 
-    def _seconds(self) -> float:
-        """Return those that a pattern is expected to take."""
-        n, d = self.task.rows.shape
-        return _FEWER_DIGITS * columns_seconds(n, d, self.task.targets.shape[1], 1)
+    def _with_feature(self, task: Task) -> Task:
+        self.bias_feature_ = self.bias_feature
+        return task._replace(feature=self.bias_feature, lifted=with_feature(task.X, self.bias_feature))
 
-    def _sampled(self, count: int, offset: bool) -> list[Gates]:
-        """Return sampled gates, no more than are expected to be priced in time beside ``count`` others."""
-        X, settings = self.task.X, self.settings
-        n_gates = min(settings.n_gates, central_count(len(X), min(len(X) - offset, X.shape[1]) + offset))
-        if settings.max_time is not None:
-            n_gates = min(n_gates, int(_SHARE * settings.max_time / self._seconds()) - count)
-        if n_gates <= 0 or not (X[0] != X).any():
-            return []
-        return [sample_gates(X, n_gates, "cross", "auto", offset, settings.random_state)]
+    def _in(self, units: Units) -> Any:
+        scaled, back = super()._in(units), units.inverse()
+        scaled.bias_feature = back.back(self.bias_feature)
+        scaled.source = replace(self.source, network=back.back(self.source.network))
+        return scaled
+
+    def _settled(self, task: Task) -> Task:
+        """Take the network's neurons that are on somewhere."""
+        self.loss_ = task.loss if isinstance(task.loss, str) else task.loss.name
+        start = self.lifted(self.source.network, task.feature).to_neurons(self.p)
+        live = (start.neurons.columns(task.rows) > 0).any(axis=0) & start.values.any(axis=1)
+        self._start = start.neurons.take(np.flatnonzero(live))
+        return task
+
+    def _warn(self, message: str, level: int) -> None:
+        """Say nothing: a bound is proved wherever the fit ends."""
+
+    @property
+    def _exhaustive(self) -> bool:
+        return isinstance(self.gates, str) and (
+            self.gates == "exhaustive" or (self.gates == "auto" and self._is_listable())
+        )
+
+    def _candidates(self, task: Task) -> tuple[ActivationPatterns | None, Family]:
+        """Take column generation, unless there is one output, with so many patterns that all are better at once."""
+        sampled, family = super()._candidates(task)
+        count = 0 if sampled is None or task.targets.shape[1] > 1 else len(sampled.gates)
+        is_long = 2 * count * projection_seconds(*task.rows.shape) > _LONG
+        self.solver = "augmented_lagrangian" if is_long else "column_generation"
+        return sampled, family
+
+    def _first_neurons(self, family: Family) -> Neurons:
+        gates = isinstance(family.members, Gates)
+        return Neurons.joined([self._start, own_neurons(family)]) if gates else self._start
+
+    def _generate_columns(
+        self, task: Task, family: Family, warm: WarmStart | None
+    ) -> tuple[Result[WeightedNeurons], Pricer]:
+        """Add up the neurons of each cone of one output, a neuron of its boundary with those inside."""
+        result, pricer = super()._generate_columns(task, family, warm)
+        if isinstance(family.members, Gates) and task.targets.shape[1] == 1 and len(result.coefficients.neurons):
+            network = TwoLayerNetwork.from_neurons(result.coefficients, self.p)
+            with suppress(ArgumentError):  # of a neuron that rounding has moved out of its cone
+                cones = network.to_relu(task.rows, family.members.on(task.X))[0]
+                neurons = TwoLayerNetwork.from_relu(cones, self.p).to_neurons(self.p)
+                result = replace(result, coefficients=neurons)
+        return result, pricer
+
+    def _task_patterns(self, task: Task) -> ActivationPatterns:
+        """Patterns of the network and, beside them, of given gates, or of linear models and sampled ones."""
+        X, own = task.X, self._hyperplanes(self._start, task)
+        parts = [own]
+        if not isinstance(self.gates, str):
+            parts.append(as_gates(self.gates, X.shape[1], type(self).__name__))
+        elif self.gates == "auto":
+            parts.append(fitted_gates(X, task.targets, self._offset, task.weights))
+            room = np.inf if self.max_time is None else _SHARE * self.max_time / self._expected(task, 1)
+            few = min(self.n_gates, room - sum(map(len, parts)))
+            if few >= 1 and (X[0] != X).any():
+                sampled = self._drawn(X, task.targets, "cross")
+                parts.append(sampled.take(np.arange(min(int(few), len(sampled)))))
+        return activation_patterns(X, joined_gates(parts, own))
+
+    def _expected(self, task: Task, n_patterns: int) -> float:
+        n, d = task.rows.shape
+        return _FEWER_DIGITS * columns_seconds(n, d, task.targets.shape[1], n_patterns)
+
+    def _hyperplanes(self, neurons: Neurons, task: Task) -> Gates:
+        """Return the hyperplanes of neurons on [X c]."""
+        own = without_feature(neurons, task.feature)
+        return Gates.without_incidence(np.ascontiguousarray(own.directions), own.offsets, "network")
 
     def _is_listable(self) -> bool:
         """Whether every neuron that there is can be priced in a share of the time."""
-        (n, d), free, limit = self.task.rows.shape, self.settings.bias is True, self.settings.max_time
+        (n, d), free, limit = self.task.rows.shape, self._free_bias, self.max_time
         seconds = _UNLIMITED if limit is None else _SHARE * limit
         if d <= SWEEP_D or (self.p == 2 and not free and d <= _SEARCHED):
             return True
         if self.p == 1:
             columns = cross_product_dictionary(self.task.rows, "l1", bias=free).n_columns
             return bool(columns <= seconds * _COLUMNS / (n * _ROUNDS))
-        return bool(central_count(n, d + free) <= seconds / self._seconds())
-
-
-def _with_biases(settings: VerdictSettings, network: TwoLayerNetwork, owner: str) -> VerdictSettings:
-    """Return settings whose biases are checked, and are those that the network has."""
-    bias, intercept, feature = check_bias(settings.bias, owner), settings.fit_intercept, settings.bias_feature
-    check_choice(intercept, "fit_intercept", owner, (True, False))
-    if bias is False and network.b1.any():
-        raise fail("bias", owner, "'penalized' or 'free' for a network whose hidden layer has biases", settings.bias)
-    if not intercept and (network.b2.any() or bias is True):
-        hint = "A neuron without weights and with a free bias is a constant, too."
-        raise fail("fit_intercept", owner, "True where the output has a bias, or biases are free", intercept, hint)
-    if bias == "penalized":
-        rule = "None or a number from 1e-100 to 1e100"
-        c = 1.0 if feature is None else feature
-        feature = check_number(c, "bias_feature", owner, rule, lambda c: 1e-100 <= c <= 1e100)
-    elif feature is not None:
-        raise fail("bias_feature", owner, "None unless bias='penalized'", feature)
-    return replace(settings, bias=bias, bias_feature=feature)
+        return bool(central_count(n, d + free) <= seconds / self._expected(self.task, 1))

@@ -244,6 +244,16 @@ def test_more_patterns_than_a_float_can_count_are_not_listed():
     assert not TrainingProgram.of(arrays, X, X[:, 0], settings, "certify")._is_listable()
 
 
+def test_one_output_has_at_most_two_neurons_of_a_pattern():
+    """Neurons of a cone are added up, also those on its boundary: 13 without it."""
+    X, _, given, arrays = task("squared", d=8, n=120)
+    arrays = tuple(part[:4] for part in arrays[:3]) + arrays[3:]
+    settings = VerdictSettings(loss="squared", beta=0.002, gates="network", tol=1e-4)
+    solution = TrainingProgram.of(arrays, X, given, settings, "certify").solve()
+    assert solution.network.n_neurons <= 2 * solution.certificate.n_patterns == 8
+    assert solution.objective <= solution.certificate.dual * (1 + 2e-4)
+
+
 def test_texts():
     proof = SimpleNamespace(loss="squared", beta=0.1)
     verdict = Verdict(1.132, 1.0, 0.132, "of any width", 1.1, proof)
