@@ -123,7 +123,8 @@ def _retrained(program: TrainingProgram, atoms: Neurons) -> TwoLayerNetwork:
     """Return the network of some atoms with optimal weights."""
     task = program.task
     problem = LassoProblem(atoms.columns(task.rows), task.targets, program.beta, **program._options(task))
-    columns, values, intercept = solved_master(problem, None, program._tolerance() / 10, None).coefficients
+    result = solved_master(problem, None, program._tolerance() / 10, program.max_time)
+    columns, values, intercept = result.coefficients
     return _of_neurons(program, WeightedNeurons(atoms.take(columns), values, intercept))
 
 

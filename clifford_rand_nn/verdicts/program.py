@@ -41,7 +41,7 @@ from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import SWEEP_D, Family, gate_scope
-from clifford_rand_nn.problems.relu import RELU_PENALTIES
+from clifford_rand_nn.problems.relu import RELU_PENALTIES, ConvexReLUProblem
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.sparse_rows import with_feature
@@ -273,9 +273,20 @@ class TrainingProgram(ConvexReLU):
         """Take column generation, unless there is one output, with so many patterns that all are better at once."""
         sampled, family = super()._candidates(task)
         count = 0 if sampled is None or task.targets.shape[1] > 1 else len(sampled.gates)
-        is_long = 2 * count * projection_seconds(*task.rows.shape) > _LONG
+        is_long = self._projection_seconds(task, count) > _LONG
         self.solver = "augmented_lagrangian" if is_long else "column_generation"
         return sampled, family
+
+    def _projection_seconds(self, task: Task, n_patterns: int) -> float:
+        """Return those of projections on all cones of one output."""
+        n, d = task.rows.shape
+        return 2 * n_patterns * projection_seconds(n, d)
+
+    def _solve_program(self, task: Task, problem: ConvexReLUProblem) -> Result[Any]:
+        """Keep time, half of it at most, for the projections on all cones with which the solver ends."""
+        most = np.inf if self.max_time is None else _SHARE * self.max_time
+        kept = min(self._projection_seconds(task, problem.n_patterns), most)
+        return super()._solve_program(task._replace(began=task.began - kept), problem)
 
     def _first_neurons(self, family: Family) -> Neurons:
         gates = isinstance(family.members, Gates)

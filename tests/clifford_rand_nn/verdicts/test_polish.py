@@ -7,6 +7,9 @@ import pytest
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import ConvexReLURegressor, TwoLayerNetwork, polish
+from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
+from clifford_rand_nn.verdicts import polish as polishing
+from clifford_rand_nn.verdicts import program
 from support.descents import Descent
 
 BETA = 0.02
@@ -137,6 +140,24 @@ def test_what_layers_cannot_hold_is_refused():
         polish((W, None, alpha, None), X, y, loss="squared", beta=BETA, fit_intercept=True)
     with pytest.raises(ArgumentError, match="hidden layer has no biases"):
         polish((W, None, alpha, np.zeros(1)), X, y, loss="squared", beta=BETA, bias="penalized")
+
+
+def test_time_is_kept_for_what_follows_a_solver(monkeypatch):
+    """The augmented Lagrangian ends with projections on all cones; weights of given neurons have a limit, too."""
+    X, y, rng = data(5)
+    arrays = next(iter(networks(rng, 5, y)))[1]
+    limits, masters = [], []
+    solve, solved_master = AugmentedLagrangian.solve, polishing.solved_master
+    monkeypatch.setattr(program, "projection_seconds", lambda n, d: 10.0)  # twice for each of up to 5 patterns
+    monkeypatch.setattr(
+        AugmentedLagrangian, "solve", lambda self, problem: limits.append(self.max_time) or solve(self, problem)
+    )
+    monkeypatch.setattr(polishing, "solved_master", lambda *given: masters.append(given[-1]) or solved_master(*given))
+    polish(arrays, X, y, loss="squared", beta=BETA, gates="network", max_time=1000.0)
+    assert 1 <= len(limits) <= 2
+    assert all(500 <= limit <= 980 for limit in limits)
+    assert masters
+    assert all(limit <= 1000.0 for limit in masters)
 
 
 def test_text_and_table():
