@@ -65,7 +65,7 @@ def sandwich(R: Any, X: Any) -> Any:
 
     With R ~R = n + q it is R X ~R (n - q) / n² to second order in q.
     """
-    trace, d, X = R.trace, R.algebra.d, R.need(X, "sandwich")
+    trace, d, X = R.trace, R.algebra.d, R.operand(X, "sandwich")
     parities = {k % 2 for k in R.grades}
     if len(parities) != 1 or (d > SIMPLE and max(R.grades) > 2):
         raise TraceError("it has R >> X for an R that may be no versor; write R * X * R.inv()")

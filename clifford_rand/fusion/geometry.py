@@ -49,7 +49,7 @@ def _inverse_blade(A: Any, B: Any, owner: str) -> tuple[int, Any, Any]:
 
     Of grades 2 and d - 2 it is one if it or its complement, a bivector, has B ∧ B = 0; of 0, 1, d - 1 and d always.
     """
-    trace, d, B = A.trace, A.algebra.d, A.need(B, owner)
+    trace, d, B = A.trace, A.algebra.d, A.operand(B, owner)
     if len(B.grades) != 1:
         raise TraceError(f"it calls {owner} with a multivector of grades {B.grades}, which may be no blade")
     (grade,) = B.grades

@@ -12,6 +12,7 @@ from clifford_rand.basis.table import product_table
 from clifford_rand.compiler.scalar import COMPLEX, Trace, TracedScalar, TraceError, apply_ufunc, is_number
 from clifford_rand.fusion import analysis, geometry
 from clifford_rand.fusion.base import LinearMaps, Untraced
+from clifford_rand.multivector import arithmetic, products
 from clifford_rand.multivector.components import called
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class TracedMultivector(LinearMaps, Untraced):
         """Return the coefficients."""
         return [self.scalar(ref) for ref in self.refs]
 
-    def lift(self, other: Any) -> "TracedMultivector | None":
+    def coerce(self, other: Any) -> "TracedMultivector | None":
         """Return a multivector, a number or a traced scalar as a traced multivector; None if it is neither."""
         if isinstance(other, TracedMultivector):
             if other.algebra is not self.algebra and other.algebra != self.algebra:
@@ -70,11 +71,9 @@ class TracedMultivector(LinearMaps, Untraced):
             return lift_constant(self.trace, self.algebra, other)
         return None
 
-    coerce = lift  # as a plain multivector's, which asks for it where it is the left factor
-
-    def need(self, other: Any, name: str) -> "TracedMultivector":
+    def operand(self, other: Any, name: str) -> "TracedMultivector":
         """Return an argument of the method ``name`` as a traced multivector."""
-        lifted = self.lift(other)
+        lifted = self.coerce(other)
         if lifted is None:
             raise TraceError(f"it calls {name} with a {type(other).__name__}")
         return lifted
@@ -89,7 +88,7 @@ class TracedMultivector(LinearMaps, Untraced):
     # ---- sums and multiples
 
     def __add__(self, other: Any) -> Any:
-        lifted = self.lift(other)
+        lifted = self.coerce(other)
         if lifted is None:
             return NotImplemented
         terms, graph = self.terms, self.trace.graph
@@ -102,11 +101,10 @@ class TracedMultivector(LinearMaps, Untraced):
     def __neg__(self) -> "TracedMultivector":
         return self.of({mask: -ref for mask, ref in self.terms.items()})
 
-    def __pos__(self) -> "TracedMultivector":
-        return self
+    __pos__ = arithmetic.positive
 
     def __sub__(self, other: Any) -> Any:
-        lifted = self.lift(other)
+        lifted = self.coerce(other)
         return NotImplemented if lifted is None else self + (-lifted)
 
     def __rsub__(self, other: Any) -> Any:
@@ -121,14 +119,14 @@ class TracedMultivector(LinearMaps, Untraced):
         if is_number(other):
             same = self.trace.scalar(other)
             return self.times(same.ref, same.shape_from)
-        lifted = self.lift(other)
-        return NotImplemented if lifted is None else self.product("gp", lifted)
+        lifted = self.coerce(other)
+        return NotImplemented if lifted is None else self.multiply("gp", lifted)
 
     def __rmul__(self, other: Any) -> Any:
         if is_number(other):
             return self * other
-        lifted = self.lift(other)
-        return NotImplemented if lifted is None else lifted.product("gp", self)
+        lifted = self.coerce(other)
+        return NotImplemented if lifted is None else lifted.multiply("gp", self)
 
     def __truediv__(self, other: Any) -> Any:
         if is_number(other):
@@ -138,12 +136,10 @@ class TracedMultivector(LinearMaps, Untraced):
             if self.trace.graph.number(divisor.ref) is None:
                 self.trace.need("ne", divisor.ref, 0)
             return self.times(self.trace.graph.call("reciprocal", divisor.ref), divisor.shape_from)
-        lifted = self.lift(other)
+        lifted = self.coerce(other)
         return NotImplemented if lifted is None else self * lifted.inv()
 
-    def __rtruediv__(self, other: Any) -> Any:
-        lifted = self.lift(other)
-        return NotImplemented if lifted is None else lifted * self.inv()
+    __rtruediv__ = arithmetic.divide_into
 
     def __pow__(self, exponent: Any) -> Any:
         if isinstance(exponent, bool) or not isinstance(exponent, int | np.integer):
@@ -156,7 +152,7 @@ class TracedMultivector(LinearMaps, Untraced):
 
     # ---- products
 
-    def product(self, rule: str, other: "TracedMultivector") -> "TracedMultivector":
+    def multiply(self, rule: str, other: "TracedMultivector") -> "TracedMultivector":
         """Return one product by its table."""
         rows, graph = _table(self.algebra.form, rule, self.keys, other.keys), self.trace.graph
         terms: dict[int, int] = {}
@@ -171,25 +167,19 @@ class TracedMultivector(LinearMaps, Untraced):
             terms[masks[out]] = graph.add(terms.get(masks[out], 0), term)
         return self.of(terms, self.shape_from | other.shape_from)
 
-    def wedge(self, *factors: Any) -> "TracedMultivector":
-        """Return the outer product."""
-        result = self
-        for factor in factors:
-            result = result.product("wedge", self.need(factor, "wedge"))
-        return result
-
+    __xor__, __rxor__ = products.operators("wedge")
+    __or__, __ror__ = products.operators("fat_dot")
+    __and__, __rand__ = products.operators("vee")
+    __lshift__, __rlshift__ = products.operators("lc")
+    __rshift__ = products.sandwich_of
+    __rrshift__ = products.sandwich_by
+    gp, wedge, vee, fat_dot, hestenes = products.gp, products.wedge, products.vee, products.fat_dot, products.hestenes
+    lc, rc, inner, scalar_product = products.lc, products.rc, products.inner, products.scalar_product
+    commutator, anticommutator = products.commutator, products.anticommutator
     sandwich = analysis.sandwich
     project = geometry.project
     reject = geometry.reject
     reflect = geometry.reflect
-
-    def __rshift__(self, other: Any) -> Any:
-        lifted = self.lift(other)
-        return NotImplemented if lifted is None else analysis.sandwich(self, lifted)
-
-    def __rrshift__(self, other: Any) -> Any:
-        lifted = self.lift(other)
-        return NotImplemented if lifted is None else analysis.sandwich(lifted, self)
 
     # ---- coefficients
 
@@ -231,7 +221,7 @@ class TracedMultivector(LinearMaps, Untraced):
 
     def norm_squared(self) -> TracedScalar:
         """Return ⟨A ~A⟩_0."""
-        return self.scalar(self.product("inner", self).terms.get(0, 0))
+        return self.scalar(self.multiply("inner", self).terms.get(0, 0))
 
     norm = __abs__ = analysis.norm
     normalized = analysis.normalized
@@ -251,33 +241,6 @@ class TracedMultivector(LinearMaps, Untraced):
         if ufunc in (np.exp, np.log, np.sqrt, np.sinh, np.cosh, np.tanh):
             return getattr(self, ufunc.__name__)()
         return apply_ufunc(ufunc, inputs, ())
-
-
-def _method(rule: str) -> Any:
-    def product(self: TracedMultivector, other: Any) -> TracedMultivector:
-        return self.product(rule, self.need(other, rule))
-
-    product.__name__, product.__doc__ = rule, f"Return the product `{rule}`."
-    return product
-
-
-def _operator(rule: str, from_left: bool) -> Any:
-    def product(self: TracedMultivector, other: Any) -> Any:
-        lifted = self.lift(other)
-        if lifted is None:
-            return NotImplemented
-        return lifted.product(rule, self) if from_left else self.product(rule, lifted)
-
-    return product
-
-
-for _rule in (
-    "gp", "vee", "fat_dot", "hestenes", "lc", "rc", "scalar_product", "inner", "commutator", "anticommutator",
-):  # fmt: skip
-    setattr(TracedMultivector, _rule, _method(_rule))
-for _rule, _name in {"wedge": "xor", "fat_dot": "or", "vee": "and", "lc": "lshift"}.items():
-    setattr(TracedMultivector, f"__{_name}__", _operator(_rule, False))
-    setattr(TracedMultivector, f"__r{_name}__", _operator(_rule, True))
 
 
 def lift_constant(trace: Trace, algebra: "Algebra", value: Any) -> TracedMultivector:

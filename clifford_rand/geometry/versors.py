@@ -202,17 +202,6 @@ def sandwich(R: MV, X: Any) -> MV:
     return product.part(X.keys.grades) if keeps else product
 
 
-def sandwich_of(R: MV, X: Any) -> Any:
-    """Return R >> X = R X R⁻¹: see `sandwich`."""
-    return NotImplemented if R.coerce(X) is None else sandwich(R, X)
-
-
-def sandwich_by(X: MV, R: Any) -> Any:
-    """Return R >> X for a scalar R."""
-    same = X.coerce(R)
-    return NotImplemented if same is None else sandwich(same, X)
-
-
 def _is_closed(U: Any) -> bool:
     """Tell whether U is a vector or s + B in a dimension high enough for `_closed`."""
     return is_closed(U) or (U.algebra.d > CLOSED_FROM and U.keys.grades == (1,))

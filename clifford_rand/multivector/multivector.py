@@ -203,8 +203,8 @@ class Multivector(StoredComponents):
     # ---- versors and blades at work
 
     sandwich = versors.sandwich
-    __rshift__ = versors.sandwich_of
-    __rrshift__ = versors.sandwich_by
+    __rshift__ = products.sandwich_of
+    __rrshift__ = products.sandwich_by
     vector_matrix = versors.vector_matrix
     is_versor = versors.is_versor
     project = projections.project

@@ -51,6 +51,17 @@ def operators(rule: str) -> tuple[Any, Any]:
     return left, right
 
 
+def sandwich_of(R: MV, X: Any) -> Any:
+    """Return R >> X = R X R⁻¹: see `Multivector.sandwich`."""
+    return NotImplemented if R.coerce(X) is None else R.sandwich(X)
+
+
+def sandwich_by(X: MV, R: Any) -> Any:
+    """Return R >> X for a scalar R."""
+    same = X.coerce(R)
+    return NotImplemented if same is None else same.sandwich(X)
+
+
 def operand(A: MV, other: Any, owner: str) -> MV:
     """Return what a method was given as a multivector of A's algebra, or raise."""
     same = A.coerce(other)

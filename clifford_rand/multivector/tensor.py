@@ -222,14 +222,6 @@ class TensorMultivector(Multivector):
         """Return R X R⁻¹: see `clifford_rand.tensors.functions.sandwich`."""
         return functions.sandwich(self, self.operand(X, "sandwich"))
 
-    def __rshift__(self, X: Any) -> Any:
-        B = self.coerce(X)
-        return NotImplemented if B is None else functions.sandwich(self, B)
-
-    def __rrshift__(self, R: Any) -> Any:
-        B = self.coerce(R)
-        return NotImplemented if B is None else functions.sandwich(B, self)
-
     def vector_matrix(self) -> Tensor:
         """Return the (..., d, d) matrix of x ↦ R x R⁻¹ on the components of vectors; R is taken for a versor."""
         xp, keys = namespace(self.coefficients), keys_of(self.algebra.form, (1,))
@@ -299,6 +291,7 @@ SHARED = frozenset(  # attributes of Multivector that are right for tensors as t
         *("left_complement", "right_complement", "gp", "wedge", "vee", "fat_dot", "hestenes", "lc", "rc", "inner"),
         *("scalar_product", "commutator", "anticommutator", "multiply", "__pow__", "__rtruediv__", "__pos__"),
         *("__xor__", "__rxor__", "__or__", "__ror__", "__and__", "__rand__", "__lshift__", "__rlshift__", "__len__"),
+        *("__rshift__", "__rrshift__"),
         *("scalar_part", "__copy__", "__deepcopy__", "__dir__", "__array_ufunc__", "__array_function__"),
         *("__module__", "__doc__", "__slots__", "__annotations__", "__firstlineno__", "__static_attributes__"),
     )
