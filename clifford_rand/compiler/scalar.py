@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
@@ -125,10 +126,19 @@ class TracedScalar:
         shape_from = self.shape_from & ~COMPLEX if name == "abs" else self.shape_from
         return TracedScalar(self.trace, self.trace.graph.call(name, self.ref, *arguments), shape_from)
 
-    def __add__(self, other: Any) -> Any:
-        return self._with(other, "add")
-
-    __radd__ = __add__
+    __add__ = __radd__ = partialmethod(_with, name="add")
+    __mul__ = __rmul__ = partialmethod(_with, name="mul")
+    __rtruediv__ = partialmethod(_with, name="div", swap=True)
+    __rpow__ = partialmethod(_with, name="power", swap=True)
+    __lt__ = partialmethod(_with, name="lt")
+    __le__ = partialmethod(_with, name="le")
+    __gt__ = partialmethod(_with, name="lt", swap=True)
+    __ge__ = partialmethod(_with, name="le", swap=True)
+    __eq__ = partialmethod(_with, name="eq")
+    __ne__ = partialmethod(_with, name="ne")
+    __and__ = partialmethod(_with, name="and")
+    __or__ = partialmethod(_with, name="or")
+    __hash__ = None  # type: ignore[assignment]
 
     def __sub__(self, other: Any) -> Any:
         return self._with(-other, "add")
@@ -136,18 +146,10 @@ class TracedScalar:
     def __rsub__(self, other: Any) -> Any:
         return (-self)._with(other, "add")
 
-    def __mul__(self, other: Any) -> Any:
-        return self._with(other, "mul")
-
-    __rmul__ = __mul__
-
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, int | float | complex) and other == 0:
             raise ZeroDivisionError("division of a traced scalar by zero")
         return self._with(other, "div")
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._with(other, "div", swap=True)
 
     def __neg__(self) -> "TracedScalar":
         return TracedScalar(self.trace, -self.ref, self.shape_from)
@@ -176,35 +178,6 @@ class TracedScalar:
         if isinstance(exponent, float) and exponent == 0.5:
             return self.call("sqrt")
         return self._with(exponent, "power")
-
-    def __rpow__(self, base: Any) -> Any:
-        return self._with(base, "power", swap=True)
-
-    def __lt__(self, other: Any) -> Any:
-        return self._with(other, "lt")
-
-    def __le__(self, other: Any) -> Any:
-        return self._with(other, "le")
-
-    def __gt__(self, other: Any) -> Any:
-        return self._with(other, "lt", swap=True)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._with(other, "le", swap=True)
-
-    def __eq__(self, other: object) -> Any:
-        return self._with(other, "eq")
-
-    def __ne__(self, other: object) -> Any:
-        return self._with(other, "ne")
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __and__(self, other: Any) -> Any:
-        return self._with(other, "and")
-
-    def __or__(self, other: Any) -> Any:
-        return self._with(other, "or")
 
     def __bool__(self) -> bool:
         raise TraceError("it branches on a value that differs between samples; write numpy.where(condition, a, b)")
