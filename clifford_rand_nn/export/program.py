@@ -6,6 +6,7 @@ is a graph; `numpy_source`, `onnx_file` and `torch_module` know what each operat
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
@@ -94,35 +95,19 @@ class Value:
         """Operands that are not numbers."""
         return tuple(operand for operand in self.operands if isinstance(operand, Value))
 
-    def __add__(self, other: "Value | float") -> "Value":
-        return Value("add", (self, other))
+    def _with(self, other: "Value | float", op: str, *, swap: bool = False) -> "Value":
+        return Value(op, (other, self) if swap else (self, other))
 
-    def __radd__(self, other: float) -> "Value":
-        return Value("add", (other, self))
-
-    def __sub__(self, other: "Value | float") -> "Value":
-        return Value("subtract", (self, other))
-
-    def __rsub__(self, other: float) -> "Value":
-        return Value("subtract", (other, self))
-
-    def __mul__(self, other: "Value | float") -> "Value":
-        return Value("multiply", (self, other))
-
-    def __rmul__(self, other: float) -> "Value":
-        return Value("multiply", (other, self))
-
-    def __truediv__(self, other: "Value | float") -> "Value":
-        return Value("divide", (self, other))
-
-    def __rtruediv__(self, other: float) -> "Value":
-        return Value("divide", (other, self))
-
-    def __matmul__(self, other: "Value") -> "Value":
-        return Value("matmul", (self, other))
-
-    def __lt__(self, other: "Value | float") -> "Value":
-        return Value("less", (self, other))
+    __add__ = partialmethod(_with, op="add")
+    __radd__ = partialmethod(_with, op="add", swap=True)
+    __sub__ = partialmethod(_with, op="subtract")
+    __rsub__ = partialmethod(_with, op="subtract", swap=True)
+    __mul__ = partialmethod(_with, op="multiply")
+    __rmul__ = partialmethod(_with, op="multiply", swap=True)
+    __truediv__ = partialmethod(_with, op="divide")
+    __rtruediv__ = partialmethod(_with, op="divide", swap=True)
+    __matmul__ = partialmethod(_with, op="matmul")
+    __lt__ = partialmethod(_with, op="less")
 
 
 def rows() -> Value:
