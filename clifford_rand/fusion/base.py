@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import numpy as np
+
 from clifford_rand.basis.keys import Keys
-from clifford_rand.basis.rules import is_odd_swap, reverse_is_negative
 from clifford_rand.compiler.scalar import TraceError
+from clifford_rand.multivector import linear
+from clifford_rand.plans.linear import linear_plan
 
 
 class LinearMaps:
@@ -15,13 +18,11 @@ class LinearMaps:
     algebra: Any
     keys: Keys
     refs: list[int]
+    trace: Any
     terms: Any
     of: Any
 
     # ---- grades and involutions
-
-    def _signed(self, is_negative: Any) -> Any:
-        return self.of({mask: -ref if is_negative(mask.bit_count()) else ref for mask, ref in self.terms.items()})
 
     def grade(self, *grades: int) -> Any:
         """Return the part of one or several grades."""
@@ -33,37 +34,28 @@ class LinearMaps:
         """Return the part of some grades, or of none."""
         return self.of({mask: ref for mask, ref in self.terms.items() if mask.bit_count() in grades})
 
-    def even(self) -> Any:
-        """Return the part of even grades."""
-        return self.part(tuple(range(0, self.algebra.d + 1, 2)))
+    even, odd = linear.even, linear.odd
 
-    def odd(self) -> Any:
-        """Return the part of odd grades."""
-        return self.part(tuple(range(1, self.algebra.d + 1, 2)))
+    def image(self, name: str) -> Any:
+        """Return the image under an involution, complement or star by its name."""
+        plan, graph = linear_plan(self.algebra.form, name, self.keys), self.trace.graph
+        places = np.arange(len(self.refs))[... if plan.places is None else plan.places]
+        factors = np.ones(len(places), dtype=int) if plan.factors is None else plan.factors
+        terms: dict[int, int] = {}
+        for mask, place, factor in zip(plan.keys.masks.tolist(), places.tolist(), factors.tolist(), strict=True):
+            ref = self.refs[place]
+            terms[mask] = ref if factor == 1 else -ref if factor == -1 else graph.mul(graph.constant(factor), ref)
+        return self.of(terms)
 
-    def reverse(self) -> Any:
-        """Return ~A."""
-        return self._signed(reverse_is_negative)
-
-    __invert__ = reverse
-
-    def involute(self) -> Any:
-        """Return the grade involution."""
-        return self._signed(lambda k: k % 2 == 1)
-
-    def conjugate(self) -> Any:
-        """Return the Clifford conjugate."""
-        return self._signed(lambda k: k % 4 in (1, 2))
+    reverse = __invert__ = linear.reverse
+    involute = linear.involute
+    conjugate = linear.conjugate
+    left_complement = linear.left_complement
+    right_complement = linear.right_complement
+    star = linear.star
+    star_right = linear.star_right
 
     # ---- duals
-
-    def star(self) -> Any:
-        """Return I ~A."""
-        return self.algebra.I * ~self
-
-    def star_right(self) -> Any:
-        """Return ~A I."""
-        return ~self * self.algebra.I
 
     def dual(self) -> Any:
         """Return A I⁻¹."""
@@ -73,22 +65,6 @@ class LinearMaps:
         """Return A I."""
         self.algebra.inverse_I  # noqa: B018  # the same error as the plain one's
         return self * self.algebra.I
-
-    def _complement(self, left: bool) -> Any:
-        d = self.algebra.d
-        full = (1 << d) - 1
-        complement = full ^ self.keys.masks
-        odd = is_odd_swap(complement, self.keys.masks, d) if left else is_odd_swap(self.keys.masks, complement, d)
-        pairs = zip(complement.tolist(), self.refs, odd.tolist(), strict=True)
-        return self.of({mask: -ref if negative else ref for mask, ref, negative in pairs})
-
-    def left_complement(self) -> Any:
-        """Return LC(A)."""
-        return self._complement(left=True)
-
-    def right_complement(self) -> Any:
-        """Return RC(A)."""
-        return self._complement(left=False)
 
 
 _BATCH = "it is about the batch, and samples are computed one by one"
