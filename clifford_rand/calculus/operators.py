@@ -1,6 +1,7 @@
 """Differential operators Σ C_I D_I on multivector fields: the vector derivative and what products make of it."""
 
 from collections.abc import Callable, Mapping
+from functools import partialmethod
 from itertools import product
 from typing import Any
 
@@ -272,14 +273,9 @@ class LeftwardOperator:
         parts = [getattr(_derivative(chart, word, known), rule)(C) for word, C in self.operator.terms.items()]
         return _summed(parts, field)
 
-    def __rmul__(self, F: Any) -> Any:
-        return self.product_from_left("gp", F)
-
-    def __rxor__(self, F: Any) -> Any:
-        return self.product_from_left("wedge", F)
-
-    def __ror__(self, F: Any) -> Any:
-        return self.product_from_left("fat_dot", F)
+    __rmul__ = partialmethod(product_from_left, "gp")
+    __rxor__ = partialmethod(product_from_left, "wedge")
+    __ror__ = partialmethod(product_from_left, "fat_dot")
 
     def __repr__(self) -> str:
         return f"{self.operator!r}, acting to the left"

@@ -7,6 +7,7 @@ import itertools
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partialmethod
 from typing import Any
 
 import sympy as sp  # type: ignore[import-untyped]
@@ -162,13 +163,6 @@ def _vanishes(value: Any) -> bool:
     return bool(value.is_zero()) if isinstance(value, Mv) else bool(sp.simplify(value) == 0)
 
 
-def _operator(rule: str, from_left: bool = False) -> Any:
-    def method(self: "Dop", other: Any) -> Any:
-        return self.applied(rule, other, from_left)
-
-    return method
-
-
 class Dop:
     """A differential operator that acts on its right, ``grad * A``, or on its left, ``A * rgrad``.
 
@@ -202,7 +196,7 @@ class Dop:
         chart = ga.needed_chart("Dop")
         self.Ga, self.operator, self.leftward = ga, DifferentialOperator(chart, terms), cmpflg
 
-    def applied(self, rule: str, other: Any, from_left: bool) -> Any:
+    def applied(self, other: Any, rule: str, from_left: bool = False) -> Any:
         """Return the product with what stands at the right, or with what stands at the left of the operator."""
         if isinstance(other, Dop):
             self._check_alike(other)
@@ -228,10 +222,10 @@ class Dop:
         """Return the product of the reversed factors in the opposite order, where the operator acts on its left."""
         return {"lc": "rc", "rc": "lc"}.get(rule, rule) if self.leftward else rule
 
-    __mul__, __rmul__ = _operator("gp"), _operator("gp", from_left=True)
-    __xor__, __rxor__ = _operator("wedge"), _operator("wedge", from_left=True)
-    __or__, __ror__ = _operator("hestenes"), _operator("hestenes", from_left=True)
-    __lt__, __gt__ = _operator("lc"), _operator("rc")
+    __mul__, __rmul__ = partialmethod(applied, rule="gp"), partialmethod(applied, rule="gp", from_left=True)
+    __xor__, __rxor__ = partialmethod(applied, rule="wedge"), partialmethod(applied, rule="wedge", from_left=True)
+    __or__, __ror__ = partialmethod(applied, rule="hestenes"), partialmethod(applied, rule="hestenes", from_left=True)
+    __lt__, __gt__ = partialmethod(applied, rule="lc"), partialmethod(applied, rule="rc")
 
     def _sum(self, other: Any, sign: int) -> Any:
         """Return the sum with an operator, or with a multivector or number, which then multiplies what D acts on."""
@@ -243,13 +237,8 @@ class Dop:
         self._check_alike(other)
         return self._like(self.operator + sign * other.operator)
 
-    def __add__(self, other: Any) -> Any:
-        return self._sum(other, 1)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        return self._sum(other, -1)
+    __add__ = __radd__ = partialmethod(_sum, sign=1)
+    __sub__ = partialmethod(_sum, sign=-1)
 
     def __rsub__(self, other: Any) -> Any:
         return (-self)._sum(other, 1)

@@ -1,7 +1,9 @@
 """Linear maps of vectors by galgebra's names, around `clifford_rand.LinearMap`."""
 
 import itertools
+import operator
 from collections.abc import Callable
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
@@ -195,20 +197,11 @@ class Mlt:
         k = self.nargs
         return Mlt(lambda *x: product(self(*x[:k]), other(*x[k:])), self.Ga, k + other.nargs)
 
-    def __add__(self, other: "Mlt") -> "Mlt":
-        return self._sum(other, 1)
-
-    def __sub__(self, other: "Mlt") -> "Mlt":
-        return self._sum(other, -1)
-
-    def __mul__(self, other: "Mlt") -> "Mlt":
-        return self._product(other, lambda a, b: a * b)
-
-    def __xor__(self, other: "Mlt") -> "Mlt":
-        return self._product(other, lambda a, b: a ^ b)
-
-    def __or__(self, other: "Mlt") -> "Mlt":
-        return self._product(other, lambda a, b: a | b)
+    __add__ = partialmethod(_sum, sign=1)
+    __sub__ = partialmethod(_sum, sign=-1)
+    __mul__ = partialmethod(_product, product=operator.mul)
+    __xor__ = partialmethod(_product, product=operator.xor)
+    __or__ = partialmethod(_product, product=operator.or_)
 
 
 def _components(ga: Any, name: str, nargs: int) -> Any:
