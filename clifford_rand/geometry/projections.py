@@ -1,6 +1,8 @@
 """Projection on a blade, rejection from it, reflection, and the reciprocal frame of several vectors."""
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import xor
 from typing import Any
 
 import numpy as np
@@ -207,14 +209,7 @@ def _singular() -> Exception:
 
 def _exact(vectors: list[Any]) -> list[Any]:
     keys = keys_of_grades(vectors[0].algebra.d, (1,))
-
-    def wedge(factors: list[Any]) -> Any:
-        total = factors[0]
-        for factor in factors[1:]:
-            total = total.wedge(factor)
-        return expand(total)
-
-    whole = wedge(vectors)
+    whole = expand(reduce(xor, vectors))
     reverse = ~whole
     # |a_1 ∧ … ∧ a_k|², the determinant of g
     norm = expand(whole.inner(whole)).on_keys(keys_of_grades(keys.d, (0,))).coefficients
@@ -223,7 +218,7 @@ def _exact(vectors: list[Any]) -> list[Any]:
     frame = []
     for i in range(len(vectors)):
         rest = vectors[:i] + vectors[i + 1 :]
-        product = wedge(rest).lc(reverse) if rest else reverse  # (∧_{j≠i} a_j) ⌋ ~(a_1 ∧ … ∧ a_k)
+        product = expand(reduce(xor, rest)).lc(reverse) if rest else reverse  # (∧_{j≠i} a_j) ⌋ ~(a_1 ∧ … ∧ a_k)
         values = expand(product).on_keys(keys).coefficients
         frame.append(product.new(keys, quotient((-values if i % 2 else values).astype(object), norm)))
     return frame
