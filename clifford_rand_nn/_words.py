@@ -1,4 +1,4 @@
-"""Names in a sentence: some of many, several joined, one that is too long cut; lines that a terminal can print."""
+"""Names in a sentence: some of many, several joined, one that is too long cut; text for terminals and pictures."""
 
 from collections.abc import Sequence
 
@@ -19,6 +19,15 @@ def joined(names: Sequence[str], word: str = "and") -> str:
 def shortened(text: str, most: int) -> str:
     """Return a text of so many characters at most, with an ellipsis in place of the rest."""
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def literal(text: object) -> str:
+    r"""Return text for a picture in which a dollar sign begins no formula.
+
+    >>> print(literal("price in $, not $x$"))
+    price in \$, not \$x\$
+    """
+    return str(text).replace("$", r"\$")
 
 
 def printable_lines(text: str) -> str:

@@ -20,8 +20,9 @@ from clifford_rand._checks import (
     refuse_unreal,
 )
 from clifford_rand._typing import ArrayLike, NDArray
+from clifford_rand_nn._words import literal
 from clifford_rand_nn.datafits.registry import split_weights
-from clifford_rand_nn.displays.style import FIRST, SECOND, axes_of, literal, network_of, places_of
+from clifford_rand_nn.displays.style import FIRST, SECOND, axes_of, network_of, places_of
 from clifford_rand_nn.estimators.folds import group_numbers
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.estimators.parameters import drawn_state

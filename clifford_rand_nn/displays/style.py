@@ -39,15 +39,6 @@ def axes_of(ax: Any = None) -> Any:
     return plt.subplots(layout="constrained")[1]
 
 
-def literal(text: object) -> str:
-    r"""Return text for a picture in which a dollar sign begins no formula.
-
-    >>> print(literal("price in $, not $x$"))
-    price in \$, not \$x\$
-    """
-    return str(text).replace("$", r"\$")
-
-
 def network_of(model: Any) -> Any:
     """Return the estimator itself: the last step of a pipeline, what a search has trained."""
     while True:

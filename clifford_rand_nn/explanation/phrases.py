@@ -8,7 +8,7 @@ import numpy as np
 from clifford_rand._optional import require
 from clifford_rand._typing import Array
 from clifford_rand.errors import printable
-from clifford_rand_nn._words import shortened, some_of
+from clifford_rand_nn._words import literal, shortened, some_of
 from clifford_rand_nn.explanation.context import Context
 from clifford_rand_nn.explanation.importance import error_measure
 from clifford_rand_nn.explanation.sums import GatedSum
@@ -199,7 +199,7 @@ def draw_prediction(row: Any, ax: Any, top: int) -> Any:
         if row.context.several_labels and row.probabilities is not None:
             title = f"{row.output_names[c]}, probability {row.probabilities[0, c]:.2f}"
         gap = 8 * " "
-        ax.set(title=_literal(title), xlabel=_literal(f"← {down}{gap}contribution{gap}{up} →"))
+        ax.set(title=literal(title), xlabel=literal(f"← {down}{gap}contribution{gap}{up} →"))
     ax.axhline(1.5, color="0.8", linewidth=0.8)
     return ax
 
@@ -250,9 +250,4 @@ def _bars(
 
 
 def _short(text: str) -> str:
-    return _literal(shortened(text, _WIDE))
-
-
-def _literal(text: str) -> str:
-    """Return text in which a dollar sign begins no formula."""
-    return text.replace("$", r"\$")
+    return literal(shortened(text, _WIDE))

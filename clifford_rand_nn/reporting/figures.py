@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._optional import require
-from clifford_rand_nn._words import shortened
-from clifford_rand_nn.displays.style import FIRST, GREY, SECOND, literal
+from clifford_rand_nn._words import literal, shortened
+from clifford_rand_nn.displays.style import FIRST, GREY, SECOND
 from clifford_rand_nn.reporting.baselines import Influence
 from clifford_rand_nn.reporting.facts import Comparison
 from clifford_rand_nn.scores import Scores
