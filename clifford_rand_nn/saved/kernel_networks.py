@@ -17,21 +17,8 @@ from clifford_rand_nn.estimators.network.unique_rows import MultilabelCalibratio
 from clifford_rand_nn.kernel_network.candidates import Candidate
 from clifford_rand_nn.kernel_network.intervals import Intervals
 from clifford_rand_nn.kernel_network.metric_selection import MetricSelection
+from clifford_rand_nn.saved import parts
 from clifford_rand_nn.saved.networks import pack_neurons, read_neurons
-from clifford_rand_nn.saved.parts import (
-    KERNEL_VERSION,
-    SHARDS_VERSION,
-    kernel_version,
-    pack_kernel,
-    pack_shared,
-    proved,
-    read_calibration,
-    read_features,
-    read_kernel,
-    read_parameters,
-    read_shards,
-    read_targets,
-)
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.solvers.base import HistoryRow
 
@@ -53,15 +40,15 @@ _SELECTION = {"primal": float, "dual": float, "relative_gap": float, "scope": st
 
 def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     """Return the arrays and the values of a fitted estimator."""
-    arrays, meta = pack_shared(model, KERNEL_VERSION)
+    arrays, meta = parts.pack_shared(model, parts.KERNEL_VERSION)
     claim, is_sharded = model.certificate_.claim, "shards" in meta
     meta["certificate"]["loss"] = model.certificate_.loss
     if isinstance(claim, NetworkClaim):
         meta["few"] = _pack_sparse(arrays, model, claim)
     else:
         meta["certificate"]["claim"] = values_of(claim, "network")
-        meta["kernel"] = pack_kernel(arrays, claim.network)
-        meta["version"] = kernel_version(claim.network)
+        meta["kernel"] = parts.pack_kernel(arrays, claim.network)
+        meta["version"] = parts.kernel_version(claim.network)
     meta |= {"beta": float(model.beta_), "loo_score": float(model.loo_score_), "reason": model.reason_}
     meta["candidates"] = [values_of(candidate) for candidate in model.candidates_]
     if model.metric_ is not None:
@@ -84,7 +71,7 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
             arrays["loo_predictions"] = model.loo_predictions_
         meta["interval_scale"] = values_of(model.intervals_, arrays=arrays, prefix="interval_")["scale"]
     if is_sharded:
-        meta["version"] = SHARDS_VERSION
+        meta["version"] = parts.SHARDS_VERSION
     if vars(model)["_variance"] is not None:
         arrays["noise"] = vars(model)["_noise"]
     meta["arrays"] = sorted(arrays)
@@ -98,14 +85,14 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
     """Return the estimator of arrays and values from a file."""
     stored = sorted(name for name in arrays if name != "meta" and name not in _ADDED)
     agree(stored == meta["arrays"], f"its arrays are {stored}")  # an optional array may also have been lost
-    model: Any = ESTIMATORS[meta["estimator"]](**read_parameters(meta["params"]))
+    model: Any = ESTIMATORS[meta["estimator"]](**parts.read_parameters(meta["params"]))
     model._check_parameters()
-    state = read_features(meta)
+    state = parts.read_features(meta)
     claim, network_state = _read_network(arrays, meta, state["n_features_in_"])
     state |= network_state
     network, is_sharded = state["network_"], "shards" in meta
     n, outputs = network.alpha.shape if isinstance(claim, KernelClaim) else (0, len(network.b2))
-    state |= read_targets(arrays, meta, outputs, isinstance(model, ConvexNetworkClassifier))
+    state |= parts.read_targets(arrays, meta, outputs, isinstance(model, ConvexNetworkClassifier))
     weights, classes = state["_sample_weight"], state.get("classes_")
     n_rows = whole(meta["n_rows"], 1) if is_sharded else len(arrays["dual_point"] if weights is None else weights)
     loss = text(meta["certificate"]["loss"])
@@ -133,7 +120,7 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
         agree(noise.shape == (n,) and bool((noise > 0).all()), "the noise does not fit the rows")
     if is_sharded:
         agree(isinstance(claim, KernelClaim), "shards train networks over landmarks")
-        fields = read_shards(arrays, meta, as_loss(loss, "load_model"), cast("KernelClaim", claim), classes)
+        fields = parts.read_shards(arrays, meta, as_loss(loss, "load_model"), cast("KernelClaim", claim), classes)
         state["certificate_"] = ShardCertificate(**fields, beta=state["beta_"], loss=loss, huber_delta=1.0)
     else:
         state["certificate_"] = Certificate(
@@ -145,7 +132,7 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
             claim=claim,
             classes=classes,
             sample_weight=weights,
-            **proved(meta),
+            **parts.proved(meta),
         )
     vars(model).update(state)
     model._keep_variance(needs_variance)
@@ -187,7 +174,7 @@ def _read_network(arrays: Arrays, meta: dict[str, Any], d: int) -> tuple[KernelC
             state["spanning_rows_"] = rows
         width = d
     else:
-        network = state["network_"] = read_kernel(arrays, meta["kernel"], d)
+        network = state["network_"] = parts.read_kernel(arrays, meta["kernel"], d)
         claim, width = record_of(KernelClaim, meta["certificate"]["claim"], network=network), network.standard.width
     metric = state["metric_"] = arrays.get("metric")
     agree(metric is None or metric.shape == (width, width), "the metric does not fit the network")
@@ -208,13 +195,15 @@ def _read_classifier(
         agree(classes.tolist() == list(range(outputs)), "the labels")
         agree(predictions.shape == (n_rows, outputs) and _within(predictions, 2), "the predictions")
         each = zip(meta["labels"], slopes, offsets, strict=True)
-        calibrations = tuple(read_calibration({"slopes": a, "offsets": b}, values, 2, "") for values, a, b in each)
+        calibrations = tuple(
+            parts.read_calibration({"slopes": a, "offsets": b}, values, 2, "") for values, a, b in each
+        )
         return state | {"calibration_": MultilabelCalibration(calibrations), "loo_predictions_": predictions}
     if "shards" not in meta:
         places = arrays["loo_classes"]
         agree(places.shape == (n_rows,) and _within(places, len(classes)), "the predictions")
         state["loo_predictions_"] = classes[places]
-    return state | {"calibration_": read_calibration(arrays, meta["calibration"], len(classes))}
+    return state | {"calibration_": parts.read_calibration(arrays, meta["calibration"], len(classes))}
 
 
 def _read_regressor(arrays: Arrays, meta: dict[str, Any], ndim: int, outputs: int, n_rows: int) -> dict[str, Any]:
@@ -222,11 +211,11 @@ def _read_regressor(arrays: Arrays, meta: dict[str, Any], ndim: int, outputs: in
     if "shards" not in meta:
         predictions = state["loo_predictions_"] = arrays["loo_predictions"]
         agree(predictions.shape == ((n_rows,) if ndim == 1 else (n_rows, outputs)))
-    parts = {name: arrays[f"interval_{name}"] for name in ("scores", "mass", "shares")}
-    agree(parts["scores"].shape[1] == outputs, "the intervals do not fit the outputs")
-    rising = all(bool((np.diff(parts[name], axis=0) >= 0).all()) for name in ("scores", "mass"))
-    agree(rising and all(bool((part >= 0).all()) for part in parts.values()), "the intervals")
-    return state | {"intervals_": Intervals(**parts, scale=number(meta["interval_scale"]))}
+    intervals = {name: arrays[f"interval_{name}"] for name in ("scores", "mass", "shares")}
+    agree(intervals["scores"].shape[1] == outputs, "the intervals do not fit the outputs")
+    rising = all(bool((np.diff(intervals[name], axis=0) >= 0).all()) for name in ("scores", "mass"))
+    agree(rising and all(bool((part >= 0).all()) for part in intervals.values()), "the intervals")
+    return state | {"intervals_": Intervals(**intervals, scale=number(meta["interval_scale"]))}
 
 
 def _read_history(rows: NDArray[np.float64] | None) -> tuple[HistoryRow, ...]:

@@ -20,19 +20,7 @@ from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.gated import Coefficients
-from clifford_rand_nn.saved.parts import (
-    SHARDS_VERSION,
-    kernel_version,
-    pack_kernel,
-    pack_shared,
-    proved,
-    read_calibration,
-    read_features,
-    read_kernel,
-    read_parameters,
-    read_shards,
-    read_targets,
-)
+from clifford_rand_nn.saved import parts
 from clifford_rand_nn.shards.certificate import ShardCertificate
 
 Network = (
@@ -61,7 +49,7 @@ _REMOVED = ("huber_delta",)  # parameters that estimators no longer have where t
 
 def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     """Return the arrays and the values of a fitted estimator."""
-    arrays, meta = pack_shared(model, _UNWEIGHTED)
+    arrays, meta = parts.pack_shared(model, _UNWEIGHTED)
     params = {k: v for k, v in meta["params"].items() if k not in _NEW_DEFAULTS or v != _NEW_DEFAULTS[k]}
     if not isinstance(getattr(model, "gates", ""), str):  # hyperplanes that were given are a parameter
         hyperplanes = model.gates if isinstance(model.gates, Gates) else Gates.given(*model.gates)
@@ -76,7 +64,7 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
         arrays |= claim.coefficients._asdict()
         meta["gates"], feature = values_of(claim.gates, arrays=arrays, prefix="gates_"), claim.feature
     elif isinstance(claim, KernelClaim):
-        meta["kernel"] = pack_kernel(arrays, claim.network) | {  # with beta on its own rows
+        meta["kernel"] = parts.pack_kernel(arrays, claim.network) | {  # with beta on its own rows
             "beta": float(model.certificate_.beta)
         }  # on its own rows
         feature = model.bias_feature_
@@ -132,11 +120,11 @@ def _version(model: Any) -> int:
     """Return the least version of the format that can hold an estimator."""
     proof, has_class_weight = model.certificate_, getattr(model, "class_weight", None) is not None
     if isinstance(proof, ShardCertificate):
-        return SHARDS_VERSION
+        return parts.SHARDS_VERSION
     if getattr(proof.claim, "standard", None) is not None:
         return _STANDARDIZED
     if isinstance(proof.claim, KernelClaim):
-        return max(kernel_version(proof.claim.network), _CLASSES_WEIGHTED if has_class_weight else 0)
+        return max(parts.kernel_version(proof.claim.network), _CLASSES_WEIGHTED if has_class_weight else 0)
     if has_class_weight:
         return _CLASSES_WEIGHTED
     members = getattr(getattr(proof.claim, "family", None), "members", None)
@@ -157,7 +145,7 @@ def _has_chosen_loss(model: Any) -> bool:
 def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
     """Return the estimator of arrays and values from a file."""
     model = _unfitted(arrays, meta)
-    kind, state = type(model), read_features(meta)
+    kind, state = type(model), parts.read_features(meta)
     beta = number(meta.get("beta", model.beta))  # as it was given, in files of versions without "auto"
     loss = meta.get("loss", "squared" if model.loss == "auto" else model.loss)
     agree(beta > 0 and model.fit_intercept in (True, False) and model.beta in ("auto", beta), "parameters")
@@ -180,21 +168,21 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
         model._set_gated(claim.coefficients, claim.gates)
         outputs = len(claim.coefficients.intercept)
     formulas = as_loss(loss, "load_model", model._delta if has_delta(loss) else None)
-    state |= read_targets(arrays, meta, outputs, isinstance(model, NetworkClassifier))
+    state |= parts.read_targets(arrays, meta, outputs, isinstance(model, NetworkClassifier))
     classes = state.get("classes_")
     if classes is not None:
         if "calibration" in meta:
-            calibration = state["_calibration"] = read_calibration(arrays, meta["calibration"], len(classes))
+            calibration = state["_calibration"] = parts.read_calibration(arrays, meta["calibration"], len(classes))
             agree(not calibration.share, "the calibration is by variances, which a network of few neurons lacks")
         elif formulas.probabilistic:
             state["_calibration"] = Calibration.softmax(len(classes))
     vars(model).update(state)
     if "shards" in meta:
         agree(isinstance(claim, GatedClaim), "shards train gated networks")
-        fields = read_shards(arrays, meta, formulas, cast("GatedClaim", claim), classes)
+        fields = parts.read_shards(arrays, meta, formulas, cast("GatedClaim", claim), classes)
         model.certificate_ = ShardCertificate(**fields, beta=beta, loss=loss, huber_delta=model._delta)
         return cast("Network", model)
-    model._certify(claim, classes, dual_point=arrays["dual_point"], **proved(meta))
+    model._certify(claim, classes, dual_point=arrays["dual_point"], **parts.proved(meta))
     if isinstance(claim, KernelClaim):
         model.certificate_ = replace(model.certificate_, beta=number(meta["kernel"]["beta"]))
     return cast("Network", model)
@@ -202,7 +190,7 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
 
 def _unfitted(arrays: Arrays, meta: dict[str, Any]) -> Any:
     kind = ESTIMATORS[meta["estimator"]]
-    known, params = kind().get_params(), read_parameters(meta["params"])
+    known, params = kind().get_params(), parts.read_parameters(meta["params"])
     params = {name: value for name, value in params.items() if name in known or name not in _REMOVED}
     if not isinstance(params.get("gates", ""), str):
         params["gates"] = _read_gates(arrays, "given_", params["gates"])
@@ -216,7 +204,7 @@ def _read_claim(arrays: Arrays, meta: dict[str, Any], d: int, feature: float | N
     if "family" in meta:
         return read_neurons(arrays, meta["family"], d, feature)
     if "kernel" in meta:
-        network = read_kernel(arrays, meta["kernel"], d)
+        network = parts.read_kernel(arrays, meta["kernel"], d)
         agree((network.kernel.bias > 0) == (feature is not None), "the biases")
         return KernelClaim(network)
     gates = _read_gates(arrays, "gates_", meta["gates"])
