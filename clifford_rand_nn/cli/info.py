@@ -68,7 +68,8 @@ def model_pairs(model: Any, most_classes: int) -> list[tuple[str, str]]:
 def _plain(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> dict[str, Any]:
     model = loaded.model
     columns = [] if loaded.encoder is None else [dataclasses.asdict(column) for column in loaded.encoder.columns_]
-    parameters = {name: value for name, value in model.get_params().items() if _is_plain(value)}
+    plain = bool | int | float | str | None
+    parameters = {name: value for name, value in model.get_params().items() if isinstance(value, plain)}
     return {
         "path": str(path),
         "bytes": path.stat().st_size,
@@ -96,10 +97,6 @@ def held_rows(model: Any) -> str:
     if not isinstance(model.network_, KernelNetwork):
         return "not in the file"
     return f"{len(model.network_.rows):,} unique ones are in the file, as encoded: they are part of the model"
-
-
-def _is_plain(value: object) -> bool:
-    return value is None or isinstance(value, bool | int | float | str)
 
 
 _NAMED = 8  # columns of a kind, and classes, that are named
