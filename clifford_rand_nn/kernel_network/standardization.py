@@ -44,6 +44,7 @@ class Standardization(NamedTuple):
             inside = X / unit  # so that no square overflows
             mean = np.average(inside, axis=0, weights=weights)
             deviation = np.sqrt(np.average((inside - mean) ** 2, axis=0, weights=weights))
+            deviation[(X[0] == X).all(axis=0)] = 0.0  # sums along columns round more than a few times
         varies = deviation > _CONSTANT * np.finfo(X.dtype).eps
         if scaling == "common" and varies.any():
             top = float(unit[varies].max())
