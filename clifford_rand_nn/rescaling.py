@@ -131,8 +131,9 @@ class Units(NamedTuple):
                 )
             case RowSpan():
                 return value.scaled(self.x)
-            case Standardization(mean, rate):
-                return value._replace(mean=np.ldexp(mean, self.x), rate=np.ldexp(rate, -self.x))
+            case Standardization(mean, rate, knots=knots):
+                knots = None if knots is None else np.ldexp(knots, self.x)
+                return value._replace(mean=np.ldexp(mean, self.x), rate=np.ldexp(rate, -self.x), knots=knots)
             case KernelNetwork(standard=standard):
                 return replace(
                     value,

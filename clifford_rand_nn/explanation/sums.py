@@ -111,7 +111,7 @@ class KernelSum:
         standard = self.network.standard
         if isinstance(standard, RowSpan):
             return False
-        return not standard.bound and not standard.mean.any() and bool((standard.rate == 1).all())
+        return standard.is_affine and not standard.mean.any() and bool((standard.rate == 1).all())
 
     def likeness(self, X: Array) -> Array:
         """Return the kernel of rows X (m, d) and the rows of the network, (m, n)."""
@@ -127,9 +127,9 @@ class KernelSum:
         by_columns = (
             _through_span(gradient.columns, coordinates, inner, span) if isinstance(span, RowSpan) else gradient.columns
         )
-        slopes = by_columns * _rates(X, standard)[:, None, :]
+        slopes = by_columns * standard.slopes(X)[:, None, :]
         secants = slopes
-        if standard.bound:
+        if not standard.is_affine:
             step = X - reference
             moved = np.divide(inner - origin, step, out=np.zeros_like(inner), where=step != 0)
             secants = by_columns * moved[:, None, :]
@@ -143,11 +143,7 @@ class KernelSum:
         if isinstance(standard, RowSpan):
             base = standard.base[some]
             return np.asarray(base.toarray() if issparse(base) else base, dtype=np.float64)
-        rows = inner[some]
-        if standard.bound:
-            rows = rows / np.sqrt(np.maximum(1 - (rows / standard.bound) ** 2, np.finfo(float).tiny))
-        rate = standard.rate
-        return np.asarray(standard.mean + np.divide(rows, rate, out=np.zeros_like(rows), where=rate > 0))
+        return standard.inverse(inner[some])
 
 
 def _through_span(slopes: Array, t: Array, inner: Array, span: RowSpan) -> Array:
@@ -161,14 +157,6 @@ def _through_span(slopes: Array, t: Array, inner: Array, span: RowSpan) -> Array
     length = t[:, -1:]
     unit = np.divide(beyond, length, out=np.zeros_like(beyond), where=length > 0)
     return np.asarray(inside + slopes[:, :, -1:] * unit[:, None, :])
-
-
-def _rates(X: Array, standard: Any) -> Array:
-    r"""Return by how much standardized columns rise with the columns (m, d): :math:`(1+(u/b)^2)^{-3/2}` times rates."""
-    if not standard.bound:
-        return np.asarray(np.broadcast_to(standard.rate, X.shape))
-    inside = (X - standard.mean) * standard.rate / standard.bound
-    return np.asarray(standard.rate * np.hypot(1.0, inside) ** -3)
 
 
 NetworkSum = GatedSum | KernelSum

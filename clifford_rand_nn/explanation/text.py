@@ -226,8 +226,12 @@ def _calibration_lines(row: Any) -> list[str]:
 def _column_lines(row: Any, c: int) -> list[str]:
     context, parts = row.context, row.columns[0, c]
     head = f"Columns: the difference of the row from {context.measured_from}, times the gradient of the network here"
-    if isinstance(context.network, KernelSum) and context.network.network.standard.bound:
-        head += "; outliers are clipped, as the network takes them"
+    if isinstance(context.network, KernelSum):
+        standard = context.network.network.standard
+        if standard.bound:
+            head += "; outliers are clipped, as the network takes them"
+        elif getattr(standard, "knots", None) is not None:
+            head += "; columns are mapped to normal scores of their ranks, as the network takes them"
     shown = largest(parts, _ROW_COLUMNS)
     remaining = [j for j in range(len(parts)) if j not in shown]
     amounts = [float(parts[j]) for j in shown] + ([float(parts[remaining].sum())] if remaining else [])

@@ -12,7 +12,7 @@ from clifford_rand._threads import ONE_BLAS_THREAD, for_each_slice
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
-from clifford_rand_nn.kernel_network.standardization import SCALINGS, RowSpan, Standardization, by_products
+from clifford_rand_nn.kernel_network.standardization import SCALINGS, RowSpan, Standardization, by_products, is_wide
 
 _CONSTANT = 64.0  # roundings of the largest target of an output: a range below is none
 
@@ -154,10 +154,20 @@ def choose(
 ) -> tuple[Compared, list[Candidate]]:
     """Compare scalings with the first constant feature, then constant features with the best scaling.
 
-    Returns the best with all that was compared, best first.
+    Returns the best with all that was compared, best first. "rank" is compared where `_has_ranks`.
     """
+    if not _has_ranks(problem.X):
+        scalings = tuple(scaling for scaling in scalings if scaling != "rank")
     compared = of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta), scalings)
     scaling = min(compared, key=lambda result: result.candidate.score).candidate.scaling
     compared += of_each(lambda bias: compare(problem, scaling, bias, beta), BIASES[1:])
     compared.sort(key=lambda result: result.candidate.score)
     return compared[0], [result.candidate for result in compared]
+
+
+def _has_ranks(X: Any) -> bool:
+    """Whether X (n, d) is dense and not wide, and a column has three values, so that ranks differ from "column"."""
+    if issparse(X) or is_wide(*X.shape):
+        return False
+    low, high = X.min(axis=0), X.max(axis=0)
+    return bool(((low < X) & (high > X)).any())

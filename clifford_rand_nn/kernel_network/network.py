@@ -79,6 +79,9 @@ class KernelNetwork(Exported):
         check_array(self.intercept, "intercept", owner, (outputs,))
         for name in ("mean", "rate"):
             check_array(getattr(self.standard, name), f"standard.{name}", owner, (self.d,))
+        if isinstance(self.standard, Standardization) and self.standard.knots is not None:
+            k = len(check_array(self.standard.knots, "standard.knots", owner, (None, self.d)))
+            check_array(self.standard.scores, "standard.scores", owner, (k, self.d))
 
     def __repr__(self) -> str:
         shape = f"d={self.d}, rows={len(self.rows)}, outputs={len(self.intercept)}"

@@ -12,9 +12,17 @@ from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.export.program import Value, apply, clipped, constant, maximum, roots
+from clifford_rand_nn.kernel_network.normal_scores import (
+    Scores,
+    interpolate,
+    normal_scores,
+    slopes_of_scores,
+    stated_scores,
+    values_of_scores,
+)
 from clifford_rand_nn.sparse_rows import WIDE
 
-SCALINGS = ("column", "soft", "common")
+SCALINGS = ("column", "soft", "common", "rank")
 _CONSTANT = 64.0  # roundings of a column's largest entry: a deviation below is none
 _FAR = 1e140  # deviations: of rows that are nothing like those of training, whose squares would overflow
 _SOFT = 3.0  # deviations, where "soft" turns from a line to a bound, as RealMLP does (Holzmüller et al., NeurIPS 2024)
@@ -26,12 +34,15 @@ class Standardization(NamedTuple):
 
     ``rate`` (d,): one over the deviation of each column ("column"), or over that of all of them ("common"); 0 where a
     column is constant, so that it is left out. ``bound``: 0, or b of :math:`x\mapsto x/\sqrt{1+(x/b)^2}` afterwards,
-    which draws the tails of a column in ("soft").
+    which draws the tails of a column in ("soft"). With ``knots`` and ``scores`` (k, d) columns are mapped to normal
+    scores of their ranks instead ("rank", `normal_scores`); mean and rate are then those of "column".
     """
 
     mean: Array  # (d,)
     rate: Array
     bound: float = 0.0
+    knots: Array | None = None
+    scores: Array | None = None
 
     @classmethod
     def of(cls, X: Any, scaling: str, weights: Array | None = None) -> "Standardization":
@@ -53,10 +64,15 @@ class Standardization(NamedTuple):
             size = deviation * unit
         with np.errstate(over="ignore"):  # of denormal deviations, which are left out
             rate = np.divide(1.0, size, out=np.zeros_like(size), where=varies & (size > 0))
-        return cls(mean * unit, np.where(np.isfinite(rate), rate, 0.0), _SOFT if scaling == "soft" else 0.0)
+        rate = np.where(np.isfinite(rate), rate, 0.0)
+        if scaling == "rank" and rate.any():
+            return cls(mean * unit, rate, 0.0, *normal_scores(X, rate > 0, weights))
+        return cls(mean * unit, rate, _SOFT if scaling == "soft" else 0.0)
 
     def rows(self, X: NDArray[np.floating]) -> Array:
         """Return rows (n, d) as the kernel sees them."""
+        if self._scores is not None:
+            return interpolate(self._scores, X)
         # in one order, whatever that of X is, so that products of it are the same to the last bit
         with np.errstate(over="ignore"):
             out = np.ascontiguousarray((X - self.mean) * self.rate, dtype=np.float64)
@@ -67,6 +83,8 @@ class Standardization(NamedTuple):
 
     def stated(self, X: Value, clips: bool = True) -> Value:
         """Return what `rows` does, as operations of a program; a network of neurons clips no far entries."""
+        if self._scores is not None:
+            return stated_scores(self._scores, X)
         if (self.mean == 0).all() and (self.rate == 1).all():
             z = X
         else:
@@ -77,13 +95,39 @@ class Standardization(NamedTuple):
             z = (z / apply("sqrt", inside * inside + 1.0)).named("bounded")
         return z
 
+    def slopes(self, X: NDArray[np.floating]) -> Array:
+        r"""Return the derivatives (n, d) of `rows` by column, with a bound :math:`(1+(u/b)^2)^{-3/2}` times rate."""
+        if self._scores is not None:
+            return slopes_of_scores(self._scores, X)
+        if not self.bound:
+            return np.asarray(np.broadcast_to(self.rate, X.shape))
+        inside = (X - self.mean) * self.rate / self.bound
+        return np.asarray(self.rate * np.hypot(1.0, inside) ** -3)
+
+    def inverse(self, rows: Array) -> Array:
+        """Return rows X (n, d) that `rows` maps to these."""
+        if self._scores is not None:
+            return values_of_scores(self._scores, rows)
+        if self.bound:
+            rows = rows / np.sqrt(np.maximum(1 - (rows / self.bound) ** 2, np.finfo(float).tiny))
+        return np.asarray(self.mean + np.divide(rows, self.rate, out=np.zeros_like(rows), where=self.rate > 0))
+
+    @property
+    def is_affine(self) -> bool:
+        """Whether `rows` is affine, but for its clipping of far entries."""
+        return not self.bound and self.knots is None
+
+    @property
+    def _scores(self) -> Scores | None:
+        return None if self.knots is None or self.scores is None else Scores(self.knots, self.scores)
+
     @property
     def width(self) -> int:
         """Number of columns of the rows that come out."""
         return len(self.mean)
 
     def take(self, columns: NDArray[Any]) -> "Standardization":
-        """Return that of some columns."""
+        """Return that of some columns, which are not ranked."""
         return self._replace(mean=self.mean[columns], rate=self.rate[columns])
 
     def sparse_rows(self, X: Any) -> tuple[Any, Array]:

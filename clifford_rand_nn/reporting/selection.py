@@ -14,6 +14,7 @@ SCALINGS = {
     "column": "each column standardized",
     "soft": "each column standardized, outliers clipped",
     "common": "columns centered, all divided by one number",
+    "rank": "each column mapped to normal scores of its ranks",
 }
 Lines = list[tuple[str, str]]  # names and values
 

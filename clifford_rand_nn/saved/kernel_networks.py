@@ -58,7 +58,7 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     if isinstance(model, ConvexNetworkClassifier):
         meta["losses"] = {name: float(value) for name, value in model.losses_.items()}
         if isinstance(model.calibration_, MultilabelCalibration):
-            meta["version"], each = _MULTILABEL_VERSION, model.calibration_.calibrations
+            meta["version"], each = max(meta["version"], _MULTILABEL_VERSION), model.calibration_.calibrations
             arrays |= {f"label_{name}": np.stack([getattr(c, name) for c in each]) for name in ("slopes", "offsets")}
             arrays["loo_labels"] = model.loo_predictions_
             meta["labels"] = [values_of(calibration, "slopes", "offsets") for calibration in each]
@@ -71,7 +71,7 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
             arrays["loo_predictions"] = model.loo_predictions_
         meta["interval_scale"] = values_of(model.intervals_, arrays=arrays, prefix="interval_")["scale"]
     if is_sharded:
-        meta["version"] = parts.SHARDS_VERSION
+        meta["version"] = max(meta["version"], parts.SHARDS_VERSION)
     if vars(model)["_variance"] is not None:
         arrays["noise"] = vars(model)["_noise"]
     meta["arrays"] = sorted(arrays)

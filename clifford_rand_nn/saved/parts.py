@@ -20,12 +20,13 @@ from clifford_rand_nn.shards.certificate import ShardCertificate
 
 FORMAT = "clifford-rand-model"
 # Versions of the format in which each came; a model is written in the least one that can hold it.
-KERNEL_VERSION, SPAN_VERSION, SHARDS_VERSION = 5, 9, 10
+KERNEL_VERSION, SPAN_VERSION, SHARDS_VERSION, RANKS_VERSION = 5, 9, 10, 12
 # Of each array the kinds of its dtype and the numbers of its axes.
 ARRAYS = (
     {"dual_point": "f2", "sample_weight": "f1", "classes": "biufUS1", "class_factors": "f1", "dual_scale": "f1"}
     | {"calibration_slopes": "f1", "calibration_offsets": "f1"}
     | {"kernel_rows": "f2", "kernel_mean": "f1", "kernel_rate": "f1", "kernel_frame": "f2"}
+    | {"kernel_knots": "f2", "kernel_scores": "f2"}
     | {"kernel_alpha": "f2", "kernel_intercept": "f1", "span_whiten": "f2", "span_base": "f2"}
     | {"span_values": "f1", "span_columns": "i1", "span_ends": "i1"}
 )
@@ -166,14 +167,19 @@ def pack_kernel(arrays: Arrays, network: KernelNetwork) -> dict[str, Any]:
 
 def kernel_version(network: KernelNetwork) -> int:
     """Return the least version of the format that can hold a kernel network."""
-    return SPAN_VERSION if isinstance(network.standard, RowSpan) else KERNEL_VERSION
+    if isinstance(network.standard, RowSpan):
+        return SPAN_VERSION
+    return KERNEL_VERSION if network.standard.knots is None else RANKS_VERSION
 
 
 def read_kernel(arrays: Arrays, values: dict[str, Any], d: int) -> KernelNetwork:
     """Return the kernel network of arrays and values."""
     kernel = record_of(GateKernel, {"bias": values["bias"]}, arrays=arrays, prefix="kernel_")
     standard: Any = record_of(Standardization, {"bound": values["bound"]}, arrays=arrays, prefix="kernel_")
-    agree(standard.bound >= 0, "the standardization")
+    knots, scores = standard.knots, standard.scores
+    agree(standard.bound >= 0 and (knots is None) == (scores is None), "the standardization")
+    if knots is not None:
+        agree(len(knots) > 0 and all((np.diff(table, axis=0) >= 0).all() for table in (knots, scores)), "the knots")
     if "span_whiten" in arrays:
         standard = RowSpan(standard, _span_rows(arrays, d), arrays["span_whiten"])
         agree(standard.base.shape == (len(standard.whiten), d), "the training rows do not fit the network")

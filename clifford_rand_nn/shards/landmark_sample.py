@@ -109,9 +109,11 @@ def _standard(facts: Facts, problem: Problem, scaling: str) -> Standardization:
     """Return the standardization by the sums of all rows, of columns that vary in the sample.
 
     A column that is constant there is left out, as no landmark could tell what it is for. Where the variance is a small
-    difference of large sums, that of the sample stays.
+    difference of large sums, that of the sample stays, and so do ranks.
     """
     sampled = Standardization.of(problem.X, scaling, problem.weights)
+    if sampled.knots is not None:
+        return sampled
     own = Standardization.of(problem.X, "column", problem.weights)
     mean, square = facts.sums / facts.weight, facts.squares / facts.weight
     with np.errstate(over="ignore", invalid="ignore"):

@@ -49,7 +49,9 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     the norm by the constant feature c; see `GateKernel`. Nothing is drawn, and no learning rate or stopping rule is
     there. Standardization, c and β are selected by leave-one-out in closed form (`LeaveOneOut`), for every β from one
     eigendecomposition. Duplicates of a row are left out together, so that whole weights are as good as so many
-    duplicates.
+    duplicates. Four scalings are compared (`Candidate`): columns standardized ("column"), with outliers clipped
+    ("soft"), all over one deviation ("common"), or mapped to normal scores of their ranks ("rank"), where values beyond
+    the training range count as its ends.
 
     **Few neurons.** With ``n_neurons`` or ``gates="cross"`` the network is finite, W1, b1, w2, b2 of ``network_`` are
     those of a plain ReLU network for unscaled X, and it is trained by the convex program with norms,

@@ -29,7 +29,7 @@ def wide(monkeypatch):
 
 @pytest.mark.parametrize("rows", [sp.csr_array(WIDE), WIDE], ids=["sparse", "dense"])
 @pytest.mark.parametrize("weights", [None, WEIGHTS / WEIGHTS.mean()], ids=["equal", "weighted"])
-@pytest.mark.parametrize("scaling", SCALINGS)
+@pytest.mark.parametrize("scaling", [scaling for scaling in SCALINGS if scaling != "rank"])
 def test_products_and_lengths_are_those_of_standardized_rows(scaling, weights, rows):
     plain = Standardization.of(WIDE, scaling, weights)
     span, Z = RowSpan.of(rows, scaling, weights)

@@ -1,0 +1,112 @@
+r"""Columns mapped to normal scores of their ranks, piecewise linear between knots.
+
+A value with the share F of the training rows below it, half of its ties included, has the score :math:`\Phi^{-1}(F)`,
+less the mean of the scores and over their deviation. The map is invariant to increasing transformations of a column
+at its knots; values beyond the training range have the score of its end.
+
+References
+----------
+van der Waerden, "Order tests for the two-sample problem", Indag. Math. 14 (1952); ``QuantileTransformer`` of
+scikit-learn is the same with ``output_distribution="normal"``, but for ties and the ends.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.export.program import Value, apply, constant, maximum, where
+
+_MAX_KNOTS = 64  # of a column; log-loss on the cells of `modeldata` is that of all values, with 16 it is 0.007 more
+_MAX_RATE = 1e250  # one over the distance of knots, so that no product with it overflows
+
+
+class Scores(NamedTuple):
+    """The knots (k, d) of columns, ascending, and their scores (k, d); shorter columns repeat their last knot."""
+
+    knots: Array
+    values: Array
+
+
+def normal_scores(X: NDArray[np.floating], varies: NDArray[np.bool_], weights: Array | None = None) -> Scores:
+    """Return knots and scores of the columns of X (n, d); the scores of columns that do not vary are 0.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0], [10.0], [100.0]])
+    >>> scores = normal_scores(X, np.array([True]))
+    >>> interpolate(scores, X).round(3).ravel().tolist()
+    [-1.225, 0.0, 1.225]
+    >>> interpolate(scores, np.array([[-50.0], [5.5], [1e9]])).round(3).ravel().tolist()
+    [-1.225, -0.612, 1.225]
+    """
+    columns = [_of_column(column.astype(np.float64), weights) for column in X.T[varies]]
+    k, d = max(len(knots) for knots, _ in columns), X.shape[1]
+    out = Scores(np.zeros((k, d)), np.zeros((k, d)))
+    for j, column in zip(np.flatnonzero(varies), columns, strict=True):
+        for array, part in zip(out, column, strict=True):
+            array[: len(part), j], array[len(part) :, j] = part, part[-1]
+    return out
+
+
+def _of_column(x: Array, weights: Array | None) -> tuple[Array, Array]:
+    """Return knots and scores of a column (n,)."""
+    values, place = np.unique(x, return_inverse=True)
+    mass = np.bincount(place, weights).astype(np.float64)
+    eps = np.finfo(np.float64).eps
+    scores = ndtri(np.clip((np.cumsum(mass) - mass / 2) / mass.sum(), eps, 1 - eps))
+    if len(values) > _MAX_KNOTS:
+        even = np.linspace(scores[0], scores[-1], _MAX_KNOTS)
+        taken = np.unique(np.minimum(np.searchsorted(scores, even), len(scores) - 1))
+        knots, at = values[taken], scores[taken]
+        scores = np.interp(values, knots, at)
+    else:
+        knots, at = values, scores
+    mean = np.average(scores, weights=mass)
+    return knots, (at - mean) / np.sqrt(np.average((scores - mean) ** 2, weights=mass))
+
+
+def interpolate(scores: Scores, X: NDArray[np.floating]) -> Array:
+    """Return the scores (n, d) of rows X (n, d)."""
+    columns = zip(X.T, scores.knots.T, scores.values.T, strict=True)
+    out = np.stack([np.interp(x, knots, values) for x, knots, values in columns], axis=1)
+    return np.clip(out, scores.values[0], scores.values[-1], out=out)  # slopes of denormal distances overflow
+
+
+def values_of_scores(scores: Scores, Z: Array) -> Array:
+    """Return rows (n, d) that have the scores Z (n, d)."""
+    columns = zip(Z.T, scores.knots.T, scores.values.T, strict=True)
+    return np.stack([np.interp(z, values, knots) for z, knots, values in columns], axis=1)
+
+
+def slopes_of_scores(scores: Scores, X: NDArray[np.floating]) -> Array:
+    """Return the slopes (n, d) of the scores at rows X (n, d); at a knot the mean of those on its two sides."""
+    rise = np.diff(scores.values, axis=0) * _rates(scores)
+    steps = np.pad(rise, ((1, 1), (0, 0)))  # 0 beyond the ends
+    out = np.empty(X.shape)
+    for j, (x, knots) in enumerate(zip(X.T, scores.knots.T, strict=True)):
+        sides = [steps[np.searchsorted(knots, x, side), j] for side in ("left", "right")]
+        out[:, j] = (sides[0] + sides[1]) / 2
+    return out
+
+
+def stated_scores(scores: Scores, X: Value) -> Value:
+    r"""Return what `interpolate` does, as operations of a program.
+
+    .. math:: s_1+\sum_k(s_{k+1}-s_k)\,\min\big(\max((x-t_k)/(t_{k+1}-t_k),\,0),\,1\big),
+
+    where nothing cancels.
+    """
+    steps = np.diff(scores.values, axis=0)
+    inside = (X - constant(scores.knots[:-1, None], "knots")) * constant(_rates(scores)[:, None], "knot_rates")
+    inside = maximum(inside, 0.0).named("inside")
+    share = where(inside < 1.0, inside, 1.0) * constant(steps[:, None], "score_steps")
+    return (apply("layer_sums", share.named("share")) + constant(scores.values[0], "first_scores")).named("z")
+
+
+def _rates(scores: Scores) -> Array:
+    """Return one over the distances (k - 1, d) of neighboring knots, 0 where one is repeated."""
+    gaps = np.diff(scores.knots, axis=0)
+    return np.divide(1.0, np.maximum(gaps, 1 / _MAX_RATE), out=np.zeros_like(gaps), where=gaps > 0)
