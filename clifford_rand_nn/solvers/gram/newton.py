@@ -30,6 +30,8 @@ _SMALL = 700  # columns up to which a factorization takes some milliseconds, in 
 _SHARE, _CLOSE = 0.1, 0.03  # of the residual that conjugate gradients leave; the latter within 100 times the tolerance
 _MOST = 200  # of their steps
 _SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
+_FARTHEST = 100.0  # that predictions of classes move by free biases in a step: of a loss of e^-f nothing is left
+_LONGEST = 16.0  # steps
 _ARMIJO = 1e-4
 _NOISE = 1e-13  # of the merit: differences below it are rounding
 _FLOOR = 1e-3  # of the tolerance: products of weight and slack below it are not aimed at
@@ -235,6 +237,9 @@ class _Run:
         with ONE_BLAS_THREAD:  # its threads spin after a call: products, in threads of ours, took up to twice the time
             iterate = conjugate_gradient(product, linear.right, self.kept, rtol=share, max_iter=_MOST, coupled=True)
         move = iterate.x if iterate.x.any() else iterate.direction
+        if loss.labels is not None:  # where biases separate rows the curvature vanishes, and the step has no end
+            free = move[design.N :]
+            free *= min(1.0, _FARTHEST / max(float(np.abs(free).max(initial=0.0)), _FARTHEST))
         length = self._length(move, linear)
         if not length > 0:
             return 0.0
@@ -263,7 +268,7 @@ class _Run:
                 return 0.0
             ahead = merit(length)
         # Newton's step divides the loss of rows that are separated by e only
-        while length >= 1 and (further := merit(2 * length)) < ahead:
+        while 1 <= length < _LONGEST and (further := merit(2 * length)) < ahead:
             length, ahead = 2 * length, further
         self.falls = here - ahead > _FALL * abs(here)
         return length
