@@ -53,13 +53,13 @@ def translate(problem: object) -> Program:
     raise fail("problem", "CvxpyReference", rule, describe(type(problem).__name__))
 
 
-def _loss(datafit: Datafit, f: Any, unit: float) -> Any:
+def weighted_loss(datafit: Datafit, f: Any, unit: float) -> Any:
     """Weighted sum of the losses as an expression; predictions and targets in units of ``unit``."""
     scaled = datafit.in_units(unit)
     return scaled.loss.cvxpy(cp, f, scaled.y, np.ascontiguousarray(np.broadcast_to(scaled.weights, scaled.y.shape)))
 
 
-def _units(X: Array, datafit: Datafit) -> tuple[float, float]:
+def units_of(X: Array, datafit: Datafit) -> tuple[float, float]:
     """Largest entries of the data and of real targets; 1 for labels and for zeros."""
     size = float(np.abs(X).max(initial=0.0)) or 1.0
     target = float(np.abs(datafit.y).max()) if datafit.loss.labels is None else 1.0
@@ -103,7 +103,7 @@ def _gated(problem: GatedProblem) -> Program:
     D, C, n = problem.map.patterns, problem.outputs, problem.n
     X = as_array(problem.X)
     P, d = D.shape[1], X.shape[1]
-    size, unit = _units(X, problem.datafit)
+    size, unit = units_of(X, problem.datafit)
     t = _intercept(problem.map.fit_intercept, C)
     f = cp.Variable((n, C))
     U, b, seen = _units_of(X / size, P, C, problem.map.bias) if P else ([], [], [])
@@ -113,7 +113,7 @@ def _gated(problem: GatedProblem) -> Program:
     ridge = isinstance(problem, GatedRidgeProblem)
     weight = problem.beta * (n / size**2 if ridge else n / (size * unit))
     penalty = None if not P else weight * (0.5 * cp.sum_squares(cp.vstack(U)) if ridge else _norms(U, 2))
-    stated = _stated(_loss(problem.datafit, f, unit), penalty, [f == inside])
+    stated = _stated(weighted_loss(problem.datafit, f, unit), penalty, [f == inside])
 
     def read() -> tuple[float, DualBound, Any, Array]:
         coef, gate = _values(U, b, size, unit) if P else (np.zeros((C, 0, d)), np.zeros((C, 0)))
@@ -131,7 +131,7 @@ def _gated(problem: GatedProblem) -> Program:
 def _relu(problem: ConvexReLUProblem) -> Program:
     D, C, n = problem.patterns, problem.outputs, problem.n
     P = D.shape[1]
-    size, unit = _units(problem.X, problem.datafit)
+    size, unit = units_of(problem.X, problem.datafit)
     t = _intercept(problem.fit_intercept, C)
     f = cp.Variable((n, C))
     inside, constraints, penalty = np.ones((n, 1)) @ t, [], None
@@ -145,7 +145,7 @@ def _relu(problem: ConvexReLUProblem) -> Program:
             inside = inside + sign * _summed(D.astype(float), seen)
             half = n * problem.beta / (size * unit) * _norms(U, problem.p)
             penalty = half if penalty is None else penalty + half
-    stated = _stated(_loss(problem.datafit, f, unit), penalty, [*constraints, f == inside])
+    stated = _stated(weighted_loss(problem.datafit, f, unit), penalty, [*constraints, f == inside])
 
     def read() -> tuple[float, DualBound, Any, Array]:
         coefficients = problem.start()._replace(intercept=unit * t.value[0])
@@ -161,14 +161,14 @@ def _relu(problem: ConvexReLUProblem) -> Program:
 
 def _lasso(problem: LassoProblem) -> Program:
     n, N, C = problem.n, problem.K.shape[1], problem.outputs
-    size, unit = _units(problem.K, problem.datafit)
+    size, unit = units_of(problem.K, problem.datafit)
     t = _intercept(problem.fit_intercept, C)
     f = cp.Variable((n, C))
     Z = cp.Variable((N, C)) if N else None
     inside = np.ones((n, 1)) @ t if Z is None else (problem.K / size) @ Z + np.ones((n, 1)) @ t
     weight = n * problem.beta / (size * unit)
     penalty = None if Z is None else weight * (cp.norm1(Z) if C == 1 else cp.sum(cp.norm(Z, 2, axis=1)))
-    stated = _stated(_loss(problem.datafit, f, unit), penalty, [f == inside])
+    stated = _stated(weighted_loss(problem.datafit, f, unit), penalty, [f == inside])
 
     def read() -> tuple[float, DualBound, Any, Array]:
         values = np.zeros((0, C)) if Z is None else Z.value * (unit / size)
