@@ -17,6 +17,7 @@ from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardiza
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
+from clifford_rand_nn.pricing.moments import Multipliers
 from clifford_rand_nn.problems.duality import exact_offsets
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.problems.lasso import Weights
@@ -160,7 +161,7 @@ class Units(NamedTuple):
                     fitted=self.level(value.fitted),
                     dual_point=np.ldexp(value.dual_point, bias),
                 )
-            case bool() | None:
+            case bool() | None | Multipliers():  # of rows and directions of length 1
                 return value
             case float():  # a feature beside the columns of the rows
                 return float(np.ldexp(value, self.x))

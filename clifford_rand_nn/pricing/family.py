@@ -14,6 +14,7 @@ from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import BlockPricer, Pricer
 from clifford_rand_nn.pricing.cones import ConePricer
+from clifford_rand_nn.pricing.moments import MomentPricer, Multipliers
 from clifford_rand_nn.pricing.simplices import MAX_D, SimplexPricer
 from clifford_rand_nn.pricing.sweep import SweepPricer
 from clifford_rand_nn.sparse_rows import with_feature
@@ -21,7 +22,13 @@ from clifford_rand_nn.sparse_rows import with_feature
 _MOST_COLUMNS = 10**9  # half an hour a pricing at some 10⁶ columns a second: beyond, a wait without end
 _FEW_PATTERNS = 2_000  # listed and priced one by one in a second; then branch and bound is faster (bench_bound.py)
 SWEEP_D = 2  # dimensions in which every neuron is priced by turning a line
-_MEMBERS: dict[str, type] = {"all": NoneType, "cross": NoneType, "neurons": Neurons, "gates": Gates}  # of each kind
+_MEMBERS: dict[str, type] = {
+    "all": NoneType,
+    "cross": NoneType,
+    "neurons": Neurons,
+    "gates": Gates,
+    "moments": Multipliers,
+}  # of each kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,15 +36,15 @@ class Family:
     """A family of neurons :math:`(x^Tv+b)_+` with :math:`||v||_p = 1`, p = 1 or 2, b there and free with ``bias``.
 
     Its kind is "all" neurons there are; "cross", the cross products of the rows (the paper's dictionary); given
-    "neurons" on the rows that the family prices; or those whose pattern on the training rows is that of one of given
-    "gates" on the rows as they are. With a ``feature`` c, where b is inside the norm, :math:`||(v, b/c)||_p = 1`: the
-    family is that of the rows [X c] without biases.
+    "neurons" on the rows that the family prices; those whose pattern on the training rows is that of one of given
+    "gates" on the rows as they are; or "moments", all neurons, bounded by given multipliers. With a ``feature`` c,
+    where b is inside the norm, :math:`||(v, b/c)||_p = 1`: the family is that of the rows [X c] without biases.
     """
 
     kind: str
     p: int
     bias: bool
-    members: Neurons | Gates | None = None
+    members: Neurons | Gates | Multipliers | None = None
     feature: float | None = None
 
     def __post_init__(self) -> None:
@@ -73,8 +80,8 @@ class Family:
 
     @property
     def d_of_members(self) -> int | None:
-        """Number of columns of the rows X, from the members; None without any."""
-        if self.members is None:
+        """Number of columns of the rows X, from the members; None if they do not say."""
+        if self.members is None or isinstance(self.members, Multipliers):
             return None
         return self.members.d - (self.feature is not None and isinstance(self.members, Neurons))
 
@@ -96,6 +103,8 @@ class Family:
             return ConePricer(X, self.members.on(rows), self.p, self.bias, gate_scope(self.members))
         if isinstance(self.members, Neurons):
             return BlockPricer(X, self.members, _column_scope(self.members))
+        if isinstance(self.members, Multipliers):
+            return MomentPricer(X, self.members, self.bias)
         if self.kind == "cross":
             return BlockPricer(X, _counted(cross_product_dictionary(X, "l1" if self.p == 1 else "l2", bias=self.bias)))
         if X.shape[1] <= SWEEP_D:
