@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 BITS = 256  # significant bits of rounded fractions
 ZERO = Fraction(0)
 FAMILY_FILES = {"gated": "gated", "neurons": "dictionary", "dictionary": "dictionary", "cones": "cones"}
-FAMILY_FILES |= {"plane": "plane", "simplices": "simplices", "kernel": "kernel"}
+FAMILY_FILES |= {"plane": "plane", "simplices": "simplices", "moments": "moments", "kernel": "kernel"}
 LOSS_FILES = {"logistic": "logarithms", "softmax": "logarithms", "log_cosh": "logarithms"}
 MOST_OPERATIONS = 10**11  # multiplications of an enumeration, some hours
 MOST_ENTRIES = 10**8  # of a matrix, some gigabytes

@@ -12,11 +12,13 @@ from clifford_rand._typing import Array, NDArray
 from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons
+from clifford_rand_nn.pricing.moments import MomentPricer, Multipliers
 from clifford_rand_nn.pricing.simplices import MAX_D, SimplexPricer
 from clifford_rand_nn.proof_checker.check import InvalidProofError, evaluate
 from clifford_rand_nn.proofs.cones import ConeWitness
 from clifford_rand_nn.proofs.dual_points import DualPoint, exact_dual_point
 from clifford_rand_nn.proofs.kernel import kernel_network, kernel_operations
+from clifford_rand_nn.proofs.moments import MomentWitness
 from clifford_rand_nn.proofs.rationals import Stated, rational, table
 from clifford_rand_nn.proofs.simplices import SimplexWitness
 from clifford_rand_nn.sparse_rows import with_feature
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 _SHRINKS = (None, 48, 44, 40, 36, *range(33, 0, -1))  # of the dual point, 1 - 2^-k, until it is feasible
 ROUNDING_BITS = 20  # shrinks that rounding may be the reason of: 1e-6
 PLANE_BITS = 33  # shrinks, beyond which planes that rows span are other ones in double precision: 1e-10
-_MEMBERS = ("gated", "kernel", "plane", "simplices")  # families that the network belongs to exactly
+_MEMBERS = ("gated", "kernel", "plane", "simplices", "moments")  # families that the network belongs to exactly
 MAX_OPERATIONS = 3e8  # multiplications of integers, half a minute
 _ELIMINATION = 6  # of these for the cube of the number of free biases, whose equalities are solved exactly
 _OUTSIDE = 1e-6  # of the objective: a network further below a bound is of another family or of other data
@@ -134,6 +136,8 @@ def _family_of(
         patterns = _hexadecimal(claim.gates.on(X))
         return lambda dual: {"kind": "gated", "patterns": patterns}
     family = claim.family
+    if isinstance(family.members, Multipliers):
+        return MomentWitness(MomentPricer(with_feature(rows, family.feature), family.members, family.bias), family.bias)
     members, D = family.members, rows.shape[1] + (family.feature is not None)
     if isinstance(members, Neurons):
         planes = table(np.column_stack([members.directions.T, members.offsets]))

@@ -8,7 +8,20 @@ from clifford_rand_nn.proof_checker.check import InvalidProofError, check, evalu
 from support import second_checker
 
 _WORDS = ["l1", "l2", "squared", "none", "free", "penalized", "squared_hinge", "huber", "logistic", "softmax"]
-_WORDS += ["log_cosh", "relu", "gated", "neurons", "dictionary", "cones", "plane", "simplices", "kernel", "", "all"]
+_WORDS += [
+    "log_cosh",
+    "relu",
+    "gated",
+    "neurons",
+    "dictionary",
+    "cones",
+    "plane",
+    "simplices",
+    "moments",
+    "kernel",
+    "",
+    "all",
+]
 _ODD = [None, True, False, 0, 1, -1, 0.5, float("nan"), [], {}, "", "NaN", "inf", "0", "-1", ["1", "2"], "12", "1e9"]
 _DIGITS = "٠١٢٣٤٥٦٧٨٩"
 _ROUNDING = Fraction(1, 10**28)  # of an objective or a bound, by which enclosures may differ
@@ -53,7 +66,7 @@ def _is_near(proof):
     """Tell whether stated numbers are within rounding of the enclosures."""
     own = second_checker.values(proof)
     # errors of a kernel are absolute, and sums of mutated coefficients cancel; a true bound may have a false witness
-    if proof["family"]["kind"] in ("kernel", "cones", "simplices"):
+    if proof["family"]["kind"] in ("kernel", "cones", "simplices", "moments"):
         return True
     objective, bound = (Fraction(*map(int, proof[name])) for name in ("objective", "bound"))
     return own.objective * (1 + _ROUNDING) > objective or bound > own.bound * (1 - _ROUNDING)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import clifford_rand_nn as nn
+from clifford_rand_nn.verdicts.any_width import of_any_width
 
 _OPTIONS = {"beta": 2e-2, "max_time": 20.0}
 _FEW = {"n_gates": 3, "random_state": 0, "gates": "gaussian"}
@@ -39,6 +40,9 @@ REGRESSORS = {
     "cones, l2": lambda: _relu(penalty="group_l2", **_GATES, gates="cross"),
     "cones, l1, free, huber": lambda: _relu(penalty="group_l1", bias="free", loss="huber", huber_delta=0.3, **_FEW),
     "simplices, l2": lambda: _relu(penalty="group_l2"),
+    "moments, l2": lambda: _relu(penalty="group_l2"),
+    "moments, l1, no bias": lambda: _relu(penalty="group_l1", bias=False),
+    "moments, l2, free": lambda: _relu(penalty="group_l2", bias="free"),
     "plane, l2, free": lambda: _relu(penalty="group_l2", bias="free"),
     "line, l2, penalized": lambda: _relu(penalty="group_l2"),
     "line, l2, log-cosh": lambda: _relu(penalty="group_l2", loss="log_cosh", huber_delta=0.3),
@@ -72,6 +76,7 @@ CLASSIFIERS = {
     "plane, squared hinge": lambda: _classifier("CrossProductLasso", penalty="l1", loss="squared_hinge", bias="free"),
     "plane, logistic, free": lambda: _classifier("CrossProductLasso", penalty="l1", loss="logistic", bias="free"),
     "dictionary, logistic": lambda: _classifier("CrossProductLasso", penalty="l1", loss="logistic"),
+    "moments, softmax": lambda: _classifier("ConvexReLU", loss="logistic", **_FEW),
     "cones, softmax": lambda: _classifier("ConvexReLU", loss="logistic", **_FEW),
     "dictionary, softmax": lambda: _classifier("CrossProductLasso", penalty="l1", loss="logistic"),
     "rows, l2, softmax": lambda: _classifier("CrossProductLasso", penalty="l2", loss="logistic"),
@@ -82,7 +87,9 @@ NAMES = (*REGRESSORS, *CLASSIFIERS)
 def rows(name, n=8, d=2):
     """Return rows, targets and weights of a problem; every second one has weights, every third two outputs."""
     rng, d = np.random.default_rng(len(name)), 1 if name.startswith("line") else d
-    n = min(n, 5) if name.startswith(("cones", "simplices")) else n  # the second checker goes through all faces
+    n = (
+        min(n, 5) if name.startswith(("cones", "simplices", "moments")) else n
+    )  # the second checker goes through all faces
     X = rng.normal(size=(n, d))
     weights = rng.integers(1, 4, n) / 2 if len(name) % 2 else None
     if name in CLASSIFIERS:
@@ -97,8 +104,12 @@ def text(name, n=8, d=2):
     """Return the proof of a problem as JSON."""
     X, y, weights = rows(name, n, d)
     model = (REGRESSORS | CLASSIFIERS)[name]().fit(X, y, sample_weight=weights)
+    certificate = model.certificate_
+    if name.startswith("moments"):  # the same network against all of any width
+        data, targets, own = certificate._training(X, y, weights, "text")
+        certificate = of_any_width(certificate, data, targets, own / own.mean())
     with tempfile.TemporaryDirectory() as folder:
-        model.certificate_.export(Path(folder) / "proof.json", X, y, weights)
+        certificate.export(Path(folder) / "proof.json", X, y, weights)
         return (Path(folder) / "proof.json").read_text()
 
 
