@@ -1,6 +1,6 @@
 """`certify`: by how much the objective of any trained network is above the optimum at most."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ class Verdict:
     objective : float
         Of the network, with the least penalty that rescaling of its neurons gives.
     lower_bound : float
-        Of all networks of the family.
+        No network of the family has a lower objective.
     excess : float
         ``objective / lower_bound - 1``; infinite where no bound above 0 is known.
     scope : str
@@ -36,6 +36,9 @@ class Verdict:
         lies between ``lower_bound`` and it.
     certificate : Certificate
         The proof, which ``certificate.verify(X, y)`` checks.
+    patterns : Verdict or None
+        Where not every neuron can be priced, the bound of networks of any width is that of a relaxation. This is the
+        verdict over activation patterns, which is sharper, and holds for fewer networks.
     """
 
     objective: float
@@ -44,11 +47,13 @@ class Verdict:
     scope: str
     lowest: float
     certificate: Certificate
+    patterns: "Verdict | None" = None
 
     def __str__(self) -> str:
+        also = "" if self.patterns is None else f"; {self.patterns}"
         if not np.isfinite(self.excess):
-            return f"no lower bound above 0 of the best network {self.scope}: try a larger max_time or beta"
-        return f"at most {percentage(self.excess)} above the best network {self.scope}"
+            return f"no lower bound above 0 of the best network {self.scope}: try a larger max_time or beta{also}"
+        return f"at most {percentage(self.excess)} above the best network {self.scope}{also}"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self})"
@@ -91,7 +96,7 @@ def certify(network: Any, X: ArrayLike, y: ArrayLike, **options: Any) -> Verdict
     which change no prediction. The convex program of the same problem is trained from the network's neurons. Its dual
     point bounds the objective of every network of a family from below: of all networks of any width, where every
     neuron there is can be priced in time; else of all whose neurons have the activation patterns of the network, of
-    linear models or of sampled hyperplanes.
+    linear models or of sampled hyperplanes. Then networks of any width are bounded by a semidefinite relaxation.
 
     Parameters
     ----------
@@ -132,7 +137,11 @@ def certify(network: Any, X: ArrayLike, y: ArrayLike, **options: Any) -> Verdict
     """
     program = TrainingProgram.of(network, X, y, VerdictSettings(**options), "certify")
     solution = program.solve()
-    return verdict_of(solution.certificate, solution.objective)
+    verdict = verdict_of(solution.certificate, solution.objective)
+    if program.is_sampled:
+        every = verdict_of(program.of_any_width(solution.certificate), solution.objective)
+        return replace(every, patterns=verdict)
+    return verdict
 
 
 def verdict_of(certificate: Certificate, lowest: float) -> Verdict:

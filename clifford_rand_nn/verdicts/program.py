@@ -45,6 +45,7 @@ from clifford_rand_nn.problems.relu import RELU_PENALTIES, ConvexReLUProblem
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.sparse_rows import with_feature
+from clifford_rand_nn.verdicts.any_width import of_any_width
 from clifford_rand_nn.verdicts.foreign_networks import ForeignNetwork, read_network
 from clifford_rand_nn.verdicts.targets import targets_of
 
@@ -78,7 +79,8 @@ huber_delta : float or None
 sample_weight : (n,) array or None
 gates : "auto", "network", "exhaustive", Gates or (directions (d, m), offsets (m,))
     "auto": every neuron, where all can be priced in half of ``max_time``; else those of the activation patterns of the
-    network, of linear models, and of as many sampled hyperplanes as time allows. "network": of the network's patterns
+    network, of linear models, and of as many sampled hyperplanes as time allows, and for `certify` beside them every
+    neuron by a relaxation. "network": of the network's patterns
     alone. "exhaustive": every neuron. Gates: of their patterns and the network's.
 n_gates : int
     At most so many sampled patterns.
@@ -169,6 +171,11 @@ class TrainingProgram(ConvexReLU):
         """Norm of the penalty."""
         return RELU_PENALTIES[self.penalty]
 
+    @property
+    def is_sampled(self) -> bool:
+        """Whether patterns stand for all neurons, which are too many."""
+        return isinstance(self.gates, str) and self.gates == "auto" and not self._exhaustive
+
     def objective(self, network: TwoLayerNetwork) -> float:
         """Objective of a network, by the formula."""
         f = network.predict(self.task.X).reshape(self.task.targets.shape)
@@ -198,6 +205,13 @@ class TrainingProgram(ConvexReLU):
             certificate = replace(certificate, claim=claim._replace(standard=self.source.claim.standard))
         network = cast(TwoLayerNetwork, self.network_)
         return Solution(network, self.objective(network), certificate)
+
+    def of_any_width(self, certificate: Certificate) -> Certificate:
+        """Return a certificate of the same network against all of any width."""
+        task, claim = self.task, cast(NetworkClaim, certificate.claim)
+        own = replace(certificate, claim=claim._replace(standard=None))  # the task has standardized rows
+        proof = of_any_width(own, task.X, task.targets, task.weights)
+        return replace(proof, claim=cast(NetworkClaim, proof.claim)._replace(standard=claim.standard))
 
     def certified(self, network: TwoLayerNetwork, proofs: list[Certificate]) -> Certificate:
         """Return the certificate of another network, by the first bound that is not above its objective.

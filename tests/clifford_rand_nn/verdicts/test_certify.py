@@ -103,8 +103,28 @@ def test_networks_with_the_patterns_stay_above_a_bound_over_patterns():
         z = np.linalg.solve(A.T @ A + 0.01 * np.eye(A.shape[1]), A.T @ y)
         assert descent.objective(V, lifted[1], z[:-1], z[-1]) >= verdict.lower_bound
     wider = certify((W, b, alpha, t), X, given, loss="squared", beta=0.02)
-    assert int(re.search(r"[\d,]+", wider.scope)[0]) > len(W)
-    assert wider.lower_bound <= verdict.lowest
+    assert int(re.search(r"[\d,]+", wider.patterns.scope)[0]) > len(W)
+    assert wider.patterns.lower_bound <= verdict.lowest
+
+
+@pytest.mark.parametrize("bias", ["penalized", "free"])
+@pytest.mark.parametrize(
+    ("loss", "penalty"), [("squared", "group_l2"), ("softmax", "group_l2"), ("logistic", "group_l1")]
+)
+def test_networks_of_any_width_in_many_columns(loss, penalty, bias):
+    """Beside the bound over patterns there is one of all neurons, which descents stay above, and an exact proof."""
+    X, y, given, arrays = task(loss, d=6, n=20)
+    verdict = certify(arrays, X, given, loss=loss, beta=0.05, penalty=penalty, bias=bias, max_time=3)
+    assert verdict.scope == "of any width"
+    assert 0 < verdict.lower_bound < verdict.patterns.lower_bound
+    assert "of any width; at most" in str(verdict)
+    rows, weights = as_penalized(X, arrays) if bias == "penalized" else (X, arrays)
+    descent = Descent(rows, y, loss, 0.05, 1 if penalty == "group_l1" else 2, bias == "free", True)
+    lowest = descent.lowest(np.random.default_rng(2), m=8, starts=2, near=weights)
+    assert verdict.lower_bound <= lowest
+    exact = verdict.certificate.verify(X, given, exact=True)
+    assert exact.dual == pytest.approx(verdict.lower_bound, rel=1e-6)
+    assert exact.dual <= verdict.lower_bound * (1 + 1e-12)
 
 
 def test_rescaled_neurons_have_the_same_verdict():

@@ -1,0 +1,41 @@
+"""A lower bound of networks of any width, in any number of columns, for the problem of a certificate."""
+
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.certificates import Certificate
+from clifford_rand_nn.claims import NetworkClaim
+from clifford_rand_nn.datafits.datafit import Datafit
+from clifford_rand_nn.pricing.family import Family
+from clifford_rand_nn.pricing.moments import lifted_rows
+from clifford_rand_nn.rescaling import Units
+from clifford_rand_nn.solvers.moment_relaxation import moment_relaxation
+from clifford_rand_nn.sparse_rows import with_feature
+
+
+def of_any_width(certificate: Certificate, X: Array, targets: Array, weights: Array | None) -> Certificate:
+    """Return the certificate of the same network with a bound over all neurons, by `moment_relaxation`.
+
+    ``X`` (n, d) are the rows that count, ``targets`` (n, C) as the loss takes them, ``weights`` (n,) of mean 1.
+    """
+    real = targets if certificate.classes is None else None
+    units = Units.of(X, real, "certify", certificate.fit_intercept)
+    scaled = certificate.rescaled(units.inverse())
+    family = cast(NetworkClaim, scaled.claim).family
+    lifted = lifted_rows(with_feature(units.rows(X), family.feature), family.bias)
+    datafit = Datafit(scaled.loss_function, targets if real is None else units.targets(real), weights)
+    point, multipliers = moment_relaxation(lifted, datafit, scaled.beta, certificate.fit_intercept)
+    claim = cast(NetworkClaim, certificate.claim)
+    family = Family("moments", family.p, family.bias, multipliers, claim.family.feature)
+    pricer = family.pricer(X)
+    proof = replace(
+        certificate,
+        claim=claim._replace(family=family),
+        dual_point=np.ldexp(point, units.y),
+        scope=pricer.scope,
+        n_patterns=pricer.n_atoms,
+    )
+    return proof.of_its_network(X, targets, weights, True)
