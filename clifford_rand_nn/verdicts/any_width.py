@@ -5,6 +5,7 @@ from typing import cast
 
 import numpy as np
 
+from clifford_rand._optional import require
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import NetworkClaim
@@ -12,7 +13,6 @@ from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.pricing.moments import lifted_rows
 from clifford_rand_nn.rescaling import Units
-from clifford_rand_nn.solvers.moment_relaxation import moment_relaxation
 from clifford_rand_nn.sparse_rows import with_feature
 
 
@@ -21,6 +21,9 @@ def of_any_width(certificate: Certificate, X: Array, targets: Array, weights: Ar
 
     ``X`` (n, d) are the rows that count, ``targets`` (n, C) as the loss takes them, ``weights`` (n,) of mean 1.
     """
+    require("cvxpy", purpose="a bound of networks of any width")
+    from clifford_rand_nn.solvers.moment_relaxation import moment_relaxation  # takes a second to import
+
     real = targets if certificate.classes is None else None
     units = Units.of(X, real, "certify", certificate.fit_intercept)
     scaled = certificate.rescaled(units.inverse())
