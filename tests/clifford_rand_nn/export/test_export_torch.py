@@ -136,9 +136,8 @@ def test_training_on_from_a_global_optimum_gains_no_more_than_the_gap(penalty):
         module.w2 *= 1.5
     worse = value()
     worse.backward()
-    with torch.no_grad():
-        for parameter in module.parameters():
-            parameter -= 1e-3 * parameter.grad
+    with torch.no_grad():  # in the weights in which the objective is smooth: the optimum is on kinks of the others
+        module.w2 -= 1e-3 * module.w2.grad
     assert model.result_.objective < value().item() < worse.item()
 
 
