@@ -30,9 +30,13 @@ def rows(n=40, d=3) -> Any:
     return X.astype(np.float32)
 
 
-_X = rows()
-_Z = (_X - _X.mean(axis=0)) / _X.std(axis=0)
-_NUMBERS = np.abs(_X[:, 0]) + 0.02 * _X[:, 1] * (_X[:, 2] > 1) + 0.1 * np.random.default_rng(6).standard_normal(len(_X))
+def _numbers(X) -> Any:
+    return np.abs(X[:, 0]) + 0.02 * X[:, 1] * (X[:, 2] > 1) + 0.1 * np.random.default_rng(6).standard_normal(len(X))
+
+
+_X, _MANY = rows(), rows(80)  # many enough for ranks
+_Z, _MANY_Z = ((X - X.mean(axis=0)) / X.std(axis=0) for X in (_X, _MANY))
+_NUMBERS = _numbers(_X)
 _PAIRS = np.c_[_NUMBERS, _X[:, 0]]
 _THREE = np.digitize(_NUMBERS, np.quantile(_NUMBERS, [0.3, 0.7]))
 _TWO = np.array(["no", "yes"])[(np.median(_NUMBERS) < _NUMBERS).astype(int)]
@@ -54,7 +58,7 @@ _FITS: dict[str, Any] = {
     "network, three classes": (ConvexNetworkClassifier(loss="logistic", rounds=0), _X, _THREE),
     "network, a number": (ConvexNetworkRegressor(rounds=0), _X, _NUMBERS),
     "network, two numbers": (ConvexNetworkRegressor(rounds=0), _X, _PAIRS),
-    "network, ranked columns": (ConvexNetworkRegressor(rounds=0), np.exp(2 * _Z), _NUMBERS),
+    "network, ranked columns": (ConvexNetworkRegressor(rounds=0), np.exp(2 * _MANY_Z), _numbers(_MANY)),
     "network, several labels": (ConvexNetworkClassifier(rounds=0), _X, _MARKS),
     "few neurons, classes": (ConvexNetworkClassifier(gates="cross", beta=1e-2), _X[:24], _THREE[:24]),
     "few neurons, a number": (ConvexNetworkRegressor(gates="free", beta=1e-2), _X, _NUMBERS),

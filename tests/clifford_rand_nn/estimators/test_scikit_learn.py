@@ -248,7 +248,7 @@ def test_several_labels_a_row(tmp_path):
         assert getattr(several, method)(X).shape == getattr(mlp, method)(X).shape
     np.testing.assert_array_equal(several.predict(X), p > 0.5)
     np.testing.assert_allclose(several.decision_function(X), np.log(p / (1 - p)), atol=1e-6)
-    assert several.score(X, marks) > 0.8  # all four labels of a row
+    assert several.score(X, marks) > 0.9
     assert p[:, 3].max() < 0.1  # no row has it
     assert several.loo_predictions_.shape == (48, 4)
     assert several.loo_score_ > 0.6
