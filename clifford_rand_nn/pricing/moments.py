@@ -64,6 +64,12 @@ class Quadratic(NamedTuple):
         return self.constant + level + float((squares / (level - values)).sum()), level
 
 
+def enclosing_ball(X: Array) -> tuple[Array, float]:
+    """Return a center of rows (n, d) and the largest distance from it, or 1 if they are one point."""
+    center = (X.max(axis=0) + X.min(axis=0)) / 2
+    return center, float(np.linalg.norm(X - center, axis=1).max()) or 1.0
+
+
 def lifted_rows(X: Array, bias: bool) -> Array:
     r"""Return rows (n, D) on which neurons without biases are all neurons on X, or more, with directions in the ball.
 
@@ -73,9 +79,8 @@ def lifted_rows(X: Array, bias: bool) -> Array:
     """
     if not bias:
         return X
-    centered = X - (X.max(axis=0) + X.min(axis=0)) / 2
-    radius = float(np.linalg.norm(centered, axis=1).max()) or 1.0
-    return np.column_stack([centered, np.full(len(X), radius)]) * 2**0.5
+    center, radius = enclosing_ball(X)
+    return np.column_stack([X - center, np.full(len(X), radius)]) * 2**0.5
 
 
 class MomentPricer:

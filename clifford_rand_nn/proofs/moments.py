@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.pricing.moments import MomentPricer
+from clifford_rand_nn.pricing.moments import MomentPricer, enclosing_ball
 from clifford_rand_nn.proofs.dual_points import DualPoint
 from clifford_rand_nn.proofs.rationals import Stated, rational, table
 
@@ -21,17 +21,14 @@ class MomentWitness:
 
     def __init__(self, pricer: MomentPricer, free: bool) -> None:
         self.pricer, self.free = pricer, free
-        rows, x = pricer.rows, pricer.X
-        # as in `lifted_rows`, there times √2
-        self.center = (x.max(axis=0) + x.min(axis=0)) / 2
-        self.radius = float(rows[0, -1]) / np.sqrt(2.0) * (1 + _ROOM) if free else 1.0
 
     def __call__(self, dual: DualPoint) -> Stated:
         """Return the family."""
         theta = dual.doubles()
         stated: Stated = {"kind": "moments", "bounds": [self._bound(theta, k) for k in range(2 * theta.shape[1])]}
         if self.free:
-            stated |= {"center": table(self.center[None]), "square": rational(Fraction(self.radius) ** 2)}
+            center, radius = enclosing_ball(self.pricer.X)
+            stated |= {"center": table(center[None]), "square": rational(Fraction(radius * (1 + _ROOM)) ** 2)}
         return stated
 
     def _bound(self, theta: Array, k: int) -> Stated:

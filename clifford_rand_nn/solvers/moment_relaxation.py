@@ -111,7 +111,5 @@ def _solve(problem: cp.Problem) -> None:
 
 def _chosen(n: int, d: int, outputs: int) -> NDArray[np.intp]:
     """Return the rows of a relaxation in time: without the loss of the others the optimum is no larger."""
-    m = n
-    while m > 1 and m * min(m, d) ** 2 * outputs > _LARGEST:
-        m -= max(1, m // 100)
-    return np.arange(n) if m == n else np.sort(np.random.default_rng(0).choice(n, m, replace=False))
+    m = int(max(_LARGEST / (outputs * d**2), np.cbrt(_LARGEST / outputs)))  # rows span min(m, d) directions
+    return np.arange(n) if m >= n else np.sort(np.random.default_rng(0).choice(n, m, replace=False))

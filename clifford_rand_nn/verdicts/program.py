@@ -173,8 +173,9 @@ class TrainingProgram(ConvexReLU):
 
     @property
     def is_sampled(self) -> bool:
-        """Whether patterns stand for all neurons, which are too many."""
-        return isinstance(self.gates, str) and self.gates == "auto" and not self._exhaustive
+        """Whether patterns stood for all neurons in the fit, which were too many."""
+        family = cast(NetworkClaim, self.certificate_.claim).family
+        return isinstance(self.gates, str) and self.gates == "auto" and isinstance(family.members, Gates)
 
     def objective(self, network: TwoLayerNetwork) -> float:
         """Objective of a network, by the formula."""
