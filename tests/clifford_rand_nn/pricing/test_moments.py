@@ -58,8 +58,21 @@ def test_a_row_on_the_ends_of_its_bounds():
 def test_multipliers_beyond_what_is_allowed_are_reduced():
     X, theta, _ = problem(6, 2, 1)
     large = Multipliers(np.ones((2, 6)), np.full((2, 6), -2.0), np.full((2, 6), 3.0))
-    truth = SimplexPricer(X).price(theta, 1).size
-    assert MomentPricer(X, large).price(theta, 1).size >= truth
+    allowed = Multipliers(np.ones((2, 6)), np.full((2, 6), -0.4), np.full((2, 6), 0.6))
+    size = MomentPricer(X, large).price(theta, 1).size
+    assert size == pytest.approx(MomentPricer(X, allowed).price(theta, 1).size, rel=1e-12)
+    assert size >= SimplexPricer(X).price(theta, 1).size
+
+
+def test_a_free_bias_of_the_size_of_the_rows():
+    """The neuron (x + 1)₊ of the rows 1 and -1 has the values 2 and 0: the bound is met."""
+    X, theta = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
+    best = Multipliers(np.ones((2, 2)), np.full((2, 2), -1.0), np.zeros((2, 2)))
+    assert MomentPricer(X, best, True).price(theta, 1).size == pytest.approx(2, rel=1e-9)
+
+
+def test_a_function_that_is_largest_inside_of_the_ball():
+    assert Quadratic(1.0, np.zeros(2), -np.eye(2)).largest()[0] >= 1
 
 
 def test_multipliers_of_other_rows_are_refused():
