@@ -119,7 +119,7 @@ class MomentPricer:
     @property
     def scope(self) -> str:
         """In words."""
-        return "global: all neurons, by their second moments"
+        return "global: all neurons, bounded by their second moments"
 
     def price(
         self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None, enough: float = np.inf

@@ -41,7 +41,7 @@ def family(problem: Problem, stated: dict[str, Any]) -> tuple[Fraction, str, str
             values.append(bound(rows, Table(problem.theta.denominator, [theta]), squares, size, own))
         total += max(values) ** 2
     require(total <= problem.radius**2, "a neuron exceeds the dual norm")
-    return ZERO, "all networks of any width (by second moments)", THEOREM
+    return ZERO, "all networks of any width (bounded by second moments)", THEOREM
 
 
 def ball(problem: Problem, stated: dict[str, Any]) -> tuple[Table, list[Fraction], int]:
