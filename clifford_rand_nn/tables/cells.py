@@ -90,6 +90,11 @@ def _check_rows(shape: tuple[int, ...]) -> None:
             raise ArgumentError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
 
 
+def _is_numpy(dtype: Any, kinds: str) -> bool:
+    """Return whether cells are an array of NumPy of some kinds: pandas' own types cost ten times as much."""
+    return isinstance(dtype, np.dtype) and dtype.kind in kinds
+
+
 def is_rare(count: int, n: int) -> bool:
     """Return whether so few of n cells can be mistakes."""
     return RARE * count <= n
@@ -103,7 +108,8 @@ def distinct(column: Any) -> Any:
         return column.cat.categories.to_numpy()
     try:
         if column.dtype == object:
-            return pandas.unique(column.dropna())
+            cells = column.to_numpy()
+            return pandas.unique(cells[~pandas.isna(cells)])
         values = column.dropna().to_numpy()  # pandas takes numbers in the order of this machine's bytes only
         return pandas.unique(values.astype(values.dtype.newbyteorder("="), copy=False))
     except TypeError:  # unhashable
@@ -149,11 +155,10 @@ def numbers(column: Any, amount: "Amount | None" = None) -> tuple[NDArray[np.flo
     """
     pandas = require("pandas", extra="app", purpose="encoding a table")
     plain = amount is None or amount.bare
-    if plain and column.dtype == np.float64:
-        values = column.to_numpy()
-        return (values if np.isfinite(values).all() else np.where(np.isinf(values), np.nan, values)), []
     types, odd = pandas.api.types, []
-    if types.is_timedelta64_dtype(column.dtype):
+    if plain and _is_numpy(column.dtype, "biuf"):
+        values = column.to_numpy(dtype=np.float64)
+    elif types.is_timedelta64_dtype(column.dtype):
         values = (column / pandas.Timedelta(days=1)).to_numpy(dtype=np.float64)
     elif plain and types.is_numeric_dtype(column.dtype) and getattr(column.dtype, "kind", "f") != "c":
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -257,6 +262,8 @@ def truths(column: Any) -> tuple[NDArray[np.float64], list[Any]]:
     pandas = require("pandas", extra="app", purpose="encoding a table")
     if not pandas.api.types.is_numeric_dtype(column.dtype):
         table = {cell: TRUTH.get(as_word(cell).strip().casefold(), cell) for cell in distinct(column)}
+        if _is_numpy(column.dtype, "O") and all(isinstance(value, bool) for value in table.values()):
+            return np.array([float(table.get(cell, np.nan)) for cell in column.to_numpy()]), []
         column = column.astype(object).map({cell: float(v) if isinstance(v, bool) else v for cell, v in table.items()})
     return numbers(column)
 
@@ -265,8 +272,12 @@ def words(column: Any) -> NDArray[Any]:
     """Return a column as texts, None where they are missing or empty, as an empty cell of a file is."""
     pandas = require("pandas", extra="app", purpose="encoding a table")
     if isinstance(column.dtype, pandas.CategoricalDtype):
-        codes, values = column.cat.codes.to_numpy(), column.cat.categories
-    else:
-        codes, values = pandas.factorize(column)
-    table: NDArray[Any] = np.array([*(as_word(value) or None for value in values), None], dtype=object)
-    return np.asarray(table[codes])
+        cells = column.array
+        table: NDArray[Any] = np.array([*(as_word(value) or None for value in cells.categories), None], dtype=object)
+        return np.asarray(table[cells.codes])
+    cells = column.tolist()
+    words = {
+        cell: None if cell is None or cell is pandas.NA or cell != cell else as_word(cell) or None
+        for cell in dict.fromkeys(cells)
+    }
+    return np.array([words[cell] for cell in cells], dtype=object)

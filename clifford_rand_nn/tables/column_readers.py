@@ -197,8 +197,9 @@ class DateReader(Reader):
     def moments(self, column: Any, unread: Unread) -> NDArray[np.datetime64]:
         """Return the cells as moments on the clock of the time zone."""
         times = moments(column, self.format, self.zone)
-        unread_cells = column[np.isnat(times) & column.notna().to_numpy()].map(as_word)
-        odd = [cell for cell in dict.fromkeys(unread_cells) if not is_missing(cell)]
+        gone = np.isnat(times)
+        cells = column[gone].dropna().map(as_word) if gone.any() else ()
+        odd = [cell for cell in dict.fromkeys(cells) if not is_missing(cell)]
         form = {"native": "moments of time", "ISO8601": "dates such as 2020-01-31"}.get(self.format, self.format)
         self._set_aside(column, odd, unread, f"dates ({form})", "write them alike, or leave them empty")
         return times

@@ -61,29 +61,32 @@ def date_formats(column: Any) -> list[str]:
     n, likely = counts.sum(), counts[counts.index.str.match(_BEGINNING)]
     if not len(likely) or not is_rare(n - likely.sum(), n):
         return []
-    texts = pandas.Series(likely.index, dtype=object)
-    formats = _TWO_DIGITS if texts.str.fullmatch(_SHORT_YEAR).mean() > 0.5 else _FORMATS
-    formats = tuple(form for form in formats if _parsed(texts[:_TRIED], form).notna().any())
-    parsed = {form: int(likely[_parsed(texts, form).notna().to_numpy()].sum()) for form in formats}
+    texts = likely.index.tolist()
+    short = sum(re.fullmatch(_SHORT_YEAR, text) is not None for text in texts)
+    formats = _TWO_DIGITS if 2 * short > len(texts) else _FORMATS
+    formats = tuple(form for form in formats if not np.isnat(_parsed(texts[:_TRIED], form)).all())
+    parsed = {form: int(likely[~np.isnat(_parsed(texts, form))].sum()) for form in formats}
     best = max(parsed.values(), default=0)
     return [form for form, count in parsed.items() if count == best and is_rare(n - best, n)]
 
 
-def _parsed(values: Any, format: str) -> Any:
+def _parsed(texts: Sequence[str], format: str) -> NDArray[np.datetime64]:
     """Return texts as moments, NaT where they are of another format; offsets from UTC are left out."""
     pandas = require("pandas", extra="app", purpose="encoding a table")
+    cells: Sequence[str | None] = texts
     if format == QUARTER:
-        values, format = values.map(_quarter), "%Y-%m"
+        cells, format = [_quarter(text) for text in texts], "%Y-%m"
     if format == ISO:
-        values = values.where(values.str.fullmatch(_ISO_TEXT).fillna(False)).str.replace(_OFFSET, "", regex=True)
+        cells = [re.sub(_OFFSET, "", text) if re.fullmatch(_ISO_TEXT, text) else None for text in texts]
     if format in _CLOCK:
-        values, format = f"{_FIRST} " + values.where(values.str.fullmatch(_CLOCK_TEXT)), f"%Y-%m-%d {format}"
-    return pandas.to_datetime(values, format=format, errors="coerce")
+        cells = [f"{_FIRST} {text}" if re.fullmatch(_CLOCK_TEXT, text) else None for text in texts]
+        format = f"%Y-%m-%d {format}"
+    return _microseconds(pandas.to_datetime(np.array(cells, dtype=object), format=format, errors="coerce"))
 
 
-def _quarter(cell: Any) -> str | None:
+def _quarter(text: str) -> str | None:
     """Return the first month of a quarter."""
-    match = re.fullmatch(_QUARTER, cell) if isinstance(cell, str) else None
+    match = re.fullmatch(_QUARTER, text)
     if match is None:
         return None
     quarter, year = sorted(filter(None, match.groups()), key=len)
@@ -126,22 +129,27 @@ def moments(column: Any, format: str, zone: str = "UTC") -> NDArray[np.datetime6
         if column.dt.tz is not None:
             column = (column.dt.tz_convert(zone) if zone else column).dt.tz_localize(None)
         return _microseconds(column)
-    values = column.astype(object).map(_stripped)
+    cells = [_stripped(cell) for cell in column.tolist()]
     if "%z" in format:
-        values = values.map(lambda cell: _moment(cell, format))
-    texts = values.where(values.map(lambda cell: isinstance(cell, str)))
-    times = values.where(values.notna() & values.map(lambda cell: hasattr(cell, "isocalendar")))
-    aware = values.map(_offset) != ""
-    plain = times.map(lambda cell: cell.replace(tzinfo=None) if getattr(cell, "tzinfo", None) else cell)
-    result = _microseconds(pandas.to_datetime(plain, errors="coerce"))
-    if texts.notna().any():
+        cells = [_moment(cell, format) for cell in cells]
+    texts = {i: cell for i, cell in enumerate(cells) if isinstance(cell, str)}
+    times: dict[int, Any] = {
+        i: cell for i, cell in enumerate(cells) if hasattr(cell, "isocalendar") and cell is not pandas.NaT
+    }
+    moved = [i for i, cell in times.items() if _offset(cell) not in ("", zone)]
+    result = np.full(len(cells), np.datetime64("NaT", "us"))
+    if times:
+        plain = [cell.replace(tzinfo=None) if getattr(cell, "tzinfo", None) else cell for cell in times.values()]
+        result[list(times)] = _microseconds(pandas.to_datetime(plain, errors="coerce"))
+    if texts:
         if format == NATIVE:  # a CSV of what once was a Parquet
-            format = (date_formats(texts) or [ISO])[0]
-        result = np.where(texts.isna(), result, _microseconds(_parsed(texts, format)))
-        aware &= times.notna() | ((format == ISO) & ~np.isnat(result))
-    if zone and aware.any():
-        moved = pandas.to_datetime(values[aware], utc=True, errors="coerce", format=ISO)
-        result[aware] = _microseconds(moved.dt.tz_convert(zone).dt.tz_localize(None))
+            format = (date_formats(pandas.Series(texts, dtype=object)) or [ISO])[0]
+        result[list(texts)] = _parsed(list(texts.values()), format)
+        if format == ISO:
+            moved += [i for i, cell in texts.items() if _offset(cell) not in ("", zone) and not np.isnat(result[i])]
+    if zone and moved:
+        there = pandas.to_datetime([cells[i] for i in moved], utc=True, errors="coerce", format=ISO)
+        result[moved] = _microseconds(there.tz_convert(zone).tz_localize(None))
     return result
 
 

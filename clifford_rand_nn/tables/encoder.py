@@ -157,16 +157,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         frame = self._matching(X)
         unread: Unread = {}
         cells = read_cells(self.readers_, frame, unread)
-        origin = families(self.readers_)[1]
-        known = {*origin.values(), *self._names}
-        ignored = tuple(str(name) for name in frame.columns if str(name) not in known)
+        known = set(self._names)
+        ignored = tuple(name for name in frame.columns if name not in known)
         unknown = {
             encoding.column: new
             for encoding in self.encodings_
             if isinstance(encoding, OneHot) and (new := encoding.new_words(cells[encoding.cells]))
         }
         gaps = {name: int(np.count_nonzero(np.isnan(cells[name]))) for name in self.complete_}
-        filled = {origin[name]: count for name, count in gaps.items() if count}
+        filled = {self._origin[name]: count for name, count in gaps.items() if count}
         means = out_of_fold or {}
         parts = [means[part.cells] if part.cells in means else part(cells[part.cells]) for part in self.encodings_]
         return np.hstack(parts), Notes(len(frame), ignored, unknown, filled, unread)
@@ -243,6 +242,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Set the fitted attributes, after a fit or from a file."""
         self.columns_, self.readers_, self.encodings_, self.complete_, is_named = learned
         self._names = tuple(kind.name for kind in self.columns_)
+        self._origin = families(self.readers_)[1]
         self.n_features_in_ = len(self._names)
         if is_named:
             self.feature_names_in_ = np.array(self._names, dtype=object)

@@ -6,6 +6,7 @@ To add one, write a record like these, add it to `learn_encodings`, and to the s
 # ruff: noqa: D102  # methods are described by Encoding
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -104,14 +105,12 @@ class WordEncoding(Encoding):
         return {word: i for i, word in enumerate(self.words)}
 
     def __call__(self, cells: NDArray[Any]) -> NDArray[np.float64]:
-        codes, words = _pandas().factorize(cells)  # a missing cell has the code -1
-        places = np.array([self._places.get(word, -1) for word in [*words, None]])
-        return np.asarray(self.table[places[codes]])
+        return np.asarray(self.table[[self._places.get(word, -1) for word in cells]])
 
     def new_words(self, cells: NDArray[Any]) -> dict[str, int]:
         """Return the words that are not known, and how many cells each is in."""
-        counts = _pandas().Series(cells, dtype=object).value_counts(sort=False)
-        return {word: int(count) for word, count in counts.items() if word not in self._places}
+        new = set(cells) - self._places.keys() - {None}
+        return dict(Counter(word for word in cells if word in new)) if new else {}
 
     @property
     def known_words(self) -> list[str]:

@@ -56,6 +56,15 @@ def encoder(frame):
     return TableEncoder(categorical=["zip"]).fit(frame)
 
 
+def test_a_row_is_encoded_alone_as_among_others(frame, encoder):
+    zones = [f"2020-03-{1 + i % 28:02d}T{i % 24:02d}:30{'+02:00' if i % 3 else 'Z'}" for i in range(N)]
+    more = frame.assign(zones=zones, days=frame["when"].dt.date, texts=np.where(frame.index % 2, "Yes", "no"))
+    for fitted, table in ((encoder, frame), (TableEncoder(text="hash").fit(more), more)):
+        together = fitted.transform(table)
+        alone = [fitted.encode(table.iloc[[i]])[0] for i in range(N)]
+        np.testing.assert_array_equal(np.concatenate(alone), together)
+
+
 FORMAT_SAYS_SO = "--date either=%d/%m/%Y says so, in Python dates={'either': '%d/%m/%Y'}"
 WORDS_ARE_USED = "--text story uses its words, in Python textual=['story']"
 KINDS = {
