@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clifford_rand._typing import Array
+from clifford_rand_nn.estimators.network.base import settled
 from clifford_rand_nn.explanation.importance import error_measure, permutation_losses, prediction_error
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.scores import LEAST_PROBABILITY
@@ -219,7 +220,7 @@ def find_influence(model: Any, rows: Rows) -> Influence | None:
     train, test = data.take(folds.kept(folds.held[0])), data.take(folds.held[0])
     if classes and len(np.unique(train.y)) < 2:
         return None
-    fitted = fit_weighted(_settled(model), train)
+    fitted = fit_weighted(settled(model), train)
     origin = rows.origin or rows.names or tuple(f"column {j}" for j in range(data.X.shape[1]))
     names = list(dict.fromkeys(origin))
     columns = [np.array([j for j, of in enumerate(origin) if of == name]) for name in names]
@@ -228,11 +229,3 @@ def find_influence(model: Any, rows: Rows) -> Influence | None:
     )
     order = np.argsort(-losses.mean(axis=1), kind="stable")
     return Influence(tuple(names[i] for i in order), losses[order], error_measure(fitted), len(train.y), len(test.y))
-
-
-def _settled(model: Any) -> Any:
-    """Return an unfitted model without the options that the fit to all rows has decided."""
-    fresh = clone(model)
-    if getattr(model, "metric_", True) is None and not model._finite:
-        fresh.set_params(rounds=0, **({"loss": model.loss_} if hasattr(model, "loss_") else {}))
-    return fresh

@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -317,6 +318,14 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self, "network_")
         return new_rows(self, X)
+
+
+def settled(model: Any) -> Any:
+    """Return an unfitted model without the options that the fit to all rows has decided."""
+    fresh = clone(model)
+    if getattr(model, "metric_", True) is None and not model._finite:
+        fresh.set_params(rounds=0, **({"loss": model.loss_} if hasattr(model, "loss_") else {}))
+    return fresh
 
 
 def _raised(row: HistoryRow, by: float) -> HistoryRow:

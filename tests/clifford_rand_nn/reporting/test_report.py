@@ -209,7 +209,7 @@ def test_the_page_and_explain_say_the_same_of_the_same_model_and_rows(classes):
     found = find_influence(kind.fit(X, y), Rows(X, y, names=("a", "b", "c")))
     folds = make_folds(Rows(X, y), classes=classes, count=3, only=1)
     test, train = folds.held[0], np.flatnonzero(folds.kept(folds.held[0]))
-    one = baselines._settled(kind).fit(X[train], y[train])
+    one = baselines.settled(kind).fit(X[train], y[train])
     whole = explain(one, rows=X[test], targets=y[test])
     assert whole.to_dict()["permuted_measure"] == found.measure == ("log loss" if classes else "R²")
     theirs = {"abc"[int(column.name[1])]: (column.permuted, column.permuted_error) for column in whole.columns}
