@@ -165,6 +165,26 @@ def r_squared(targets: Array, predicted: Array, weights: Array | None = None) ->
         return float(r2_score(targets - targets[0], predicted - targets[0], sample_weight=weights))
 
 
+def about_means(
+    targets: Array, predicted: Array, weights: Array | None = None, blocks: NDArray[Any] | None = None
+) -> tuple[Array, Array]:
+    """Return targets and predictions less the mean target of their block, so that R² is that within blocks.
+
+    Later rows are scored about their own mean: R² of all blocks about one mean would be that of the drift of the mean.
+    Without ``blocks`` they are returned as they are.
+
+    >>> about_means(np.array([1.0, 3.0, 7.0]), np.array([2.0, 2.0, 6.0]), blocks=np.array([0, 0, 1]))
+    (array([-1.,  1.,  0.]), array([ 0.,  0., -1.]))
+    """
+    if blocks is None:
+        return targets, predicted
+    own = np.ones(len(blocks)) if weights is None else np.asarray(weights, dtype=np.float64)
+    places = np.unique(blocks, return_inverse=True)[1]
+    sums = [np.bincount(places, own * column) for column in targets.reshape(len(targets), -1).T]
+    means = (np.stack(sums, axis=1) / np.bincount(places, own)[:, None])[places].reshape(targets.shape)
+    return targets - means, predicted - means
+
+
 class R2ScoreMixin(RegressorMixin):
     """A regressor of one or several outputs, whose score is `r_squared`."""
 

@@ -43,7 +43,7 @@ _IN_ESTIMATOR = ("max_time", "max_memory", "refine")  # for the models whose est
 _MODELS_OF: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("gates", "n_gates", "sketch_dim"), _SAMPLED),
     **dict.fromkeys(("huber_delta", "penalty", "bias", "no_bias", "tol", "max_iter", "solver", "seed"), _FINITE),
-    **dict.fromkeys(("groups", "neurons"), ("network",)),
+    **dict.fromkeys(("groups", "order", "neurons"), ("network",)),
     "subsample": ("lasso",),
     **{
         name: tuple(model for model, kind in _REGRESSORS.items() if name in kind().get_params())
@@ -100,6 +100,8 @@ def check_options(choice: ModelChoice, finite: FiniteModel, explicit: dict[str, 
     if "groups" in explicit and explicit["groups"] in (explicit.get("target"), explicit.get("weights")):
         hint = "Give the column of groups, or leave --groups out."
         raise fail("--groups", _OWNER, "another column than --target and --weights", explicit["groups"], hint)
+    if "order" in explicit and explicit["order"] == explicit.get("target"):
+        raise fail("--order", _OWNER, "another column than --target", explicit["order"], "Give the column of times.")
     if "weights" in explicit and explicit["weights"] == explicit.get("target"):
         hint = "Give the column with the weights of the rows, or leave --weights out."
         raise fail("--weights", _OWNER, "another column than --target", explicit["weights"], hint)

@@ -66,9 +66,9 @@ def run_fit(
         check_out(output.report, output.force, (".html", ".htm"), "the report")
         check_libraries()
     target = choose_target(data.train, data.target, table_format, output.prints_text)
-    if data.target is None and target in (data.weights, data.groups):
+    if data.target is None and target in (data.weights, data.groups, data.order):
         raise ArgumentError(f"{data.train}: the last column, {target!r}, is not a target here; give --target.")
-    reading = Reading(target, data.weights, data.groups, table_format.keywords, kinds.keywords)
+    reading = Reading(target, data.weights, data.groups, table_format.keywords, kinds.keywords, data.order)
     with reporting(output.prints_text, brief=True):
         phase(f"reading {data.train}")
         rows, encoder = read_training(data.train, reading)
@@ -146,8 +146,8 @@ def _as_options(message: str) -> str:
 
 def _fit(model: Any, rows: Rows) -> None:
     try:
-        groups = {} if rows.groups is None else {"groups": rows.groups}
-        model.fit(rows.X, rows.y, sample_weight=rows.weights, **groups)
+        beside = {name: value for name in ("groups", "order") if (value := getattr(rows, name)) is not None}
+        model.fit(rows.X, rows.y, sample_weight=rows.weights, **beside)
     except KeyboardInterrupt as interrupt:  # solvers return the best point so far: there was none
         raise KeyboardInterrupt("there is no network yet, so nothing was written.") from interrupt
 
@@ -174,7 +174,7 @@ def _note_many_columns(model: Any, n: int, d: int) -> None:
 
 _OWNER = "clifford-rand fit --shards"
 _FOR_TABLES = (  # options of tables and of models that need all rows at once
-    *("groups", "report", "compare", "neurons", "refine", "subsample"),
+    *("groups", "order", "report", "compare", "neurons", "refine", "subsample"),
     *(entry.name for record in (ColumnKinds, TableFormat) for entry in fields(record)),
 )
 _CLASSES = 8  # that are named

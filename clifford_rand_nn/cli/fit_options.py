@@ -94,6 +94,12 @@ class FitData:
         "are estimates for new groups (--model network only).",
         metavar="<column>",
     )
+    order: str | None = option(
+        None,
+        "Column of times, numbers or dates: scores and intervals are those of later rows, each predicted by a fit to "
+        "the rows before it. It is a feature too, without --drop (--model network only).",
+        metavar="<column>",
+    )
     shards: Shards = None
     checkpoint: Path | None = shards_option(
         None, "File for the state of a fit to --shards; the same command resumes from it.", metavar="<file>"

@@ -40,6 +40,7 @@ class Reading:
     groups: str | None = None
     dialect: Mapping[str, Any] = field(default_factory=dict)  # of `read_frame`: separator, decimal, header
     kinds: Mapping[str, Any] = field(default_factory=dict)  # of `TableEncoder`: columns that are asked to be of a kind
+    order: str | None = None
 
 
 def choose_target(path: Path, target: str | None, table_format: TableFormat, prints_text: bool) -> str:
@@ -59,13 +60,24 @@ def read_training(path: Path, reading: Reading) -> tuple[Rows, TableEncoder | No
     if existing_table(path).suffix.lower() == ".npz":
         _refuse_kinds(path, reading)
         table = read_table(path, target=reading.target, weights=reading.weights, groups=reading.groups)
+        times = None if reading.order is None else read_table(path, target=reading.order).target
         assert table.target is not None
         named = table.names or ()
         return Rows(
-            table.X, table.target, table.weights, table.groups, named, named, path=str(path), target=reading.target
+            *(table.X, table.target, table.weights, table.groups, named, named),
+            path=str(path),
+            target=reading.target,
+            order=times,
         ), None
+    formats = reading.kinds.get("dates")
     parts = training_rows(
-        _read(path, reading), reading.target, weights=reading.weights, groups=reading.groups, what=str(path)
+        _read(path, reading),
+        reading.target,
+        weights=reading.weights,
+        groups=reading.groups,
+        order=reading.order,
+        formats=formats if isinstance(formats, Mapping) else None,
+        what=str(path),
     )
     encoder = TableEncoder(**reading.kinds)
     with named_errors(path):
@@ -132,6 +144,7 @@ def _rows(path: Path, X: Any, parts: Any, encoder: TableEncoder, reading: Readin
         y=parts.target,
         weights=parts.weights,
         groups=parts.groups,
+        order=parts.order,
         names=tuple(map(str, encoder.get_feature_names_out())),
         origin=tuple(map(str, encoder.origin_)),
         frame=parts.features,

@@ -2,6 +2,7 @@
 
 import numbers
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,9 @@ from clifford_rand._checks import as_array, check_integer, check_length, check_l
 from clifford_rand.errors import ArgumentError
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+LATER_BLOCKS = 10  # as folds of a report; the intervals of 90 % need nine blocks, where errors of a block are alike
+_BEFORE = 1 / 3  # of the rows, before the first block: with fewer the scores are those of much smaller tables
+_SMALLEST_BLOCK = 5  # rows
 _RULE = "an integer from 2 to the number of rows, a splitter of scikit-learn, or pairs of rows to train on and to test"
 
 
@@ -79,20 +83,55 @@ def group_numbers(groups: Any, n: int, owner: str) -> NDArray[np.intp]:
 
     Raises ArgumentError if they are not n, some are missing, or they are not all words, all numbers or all dates.
     """
-    labels = as_array(groups, "groups", owner)
-    check_length(labels.shape, n, "groups", owner, "label")
+    return _ranks(groups, n, "groups", owner, "labels that are all words, all numbers or all dates, none missing")
+
+
+def order_numbers(order: Any, n: int, owner: str) -> NDArray[np.intp]:
+    """Return the ranks from 0 of n rows in time, equal ones for equal values.
+
+    Raises ArgumentError if the values are not n, some are missing, or they are not all numbers or all dates.
+    """
+    rule = "values that are all numbers or all dates, none missing"
+    ranks = _ranks(order, n, "order", owner, rule)
+    values = as_array(order, "order", owner)
+    if values.dtype.kind in "US" or (n and isinstance(values[0], str)):
+        raise fail("order", owner, rule, describe("text"), "pandas.to_datetime reads dates.")
+    return ranks
+
+
+def _ranks(values: Any, n: int, name: str, owner: str, rule: str) -> NDArray[np.intp]:
+    labels = as_array(values, name, owner)
+    check_length(labels.shape, n, name, owner, "label")
     if labels.ndim > 1:
-        raise fail("groups", owner, f"of shape ({n},), one label per row", describe(f"shape {labels.shape}"))
-    rule = "labels that are all words, all numbers or all dates, none missing"
+        raise fail(name, owner, f"of shape ({n},), one label per row", describe(f"shape {labels.shape}"))
     if labels.dtype.kind in "cV":
-        raise fail("groups", owner, rule, describe(f"dtype {labels.dtype}"))
+        raise fail(name, owner, rule, describe(f"dtype {labels.dtype}"))
     if labels.dtype.kind == "O":
         kinds = {_sortable_kind(label) for label in labels.tolist()}
         if len(kinds) != 1 or None in kinds:
-            raise fail("groups", owner, rule, groups)
+            raise fail(name, owner, rule, values)
     elif labels.dtype.kind in "fMm" and not np.isfinite(labels).all():  # NaT is not
-        raise fail("groups", owner, rule, describe("NaN or infinite labels"))
+        raise fail(name, owner, rule, describe("NaN or infinite labels"))
     return np.unique(labels, return_inverse=True)[1].astype(np.intp)
+
+
+def later_blocks(ranks: NDArray[np.intp], count: int = LATER_BLOCKS) -> list[Split]:
+    """Return blocks of later rows, each as the rows before it and its own rows; see scikit-learn's TimeSeriesSplit.
+
+    In the order of their ``ranks`` (n,) the last two thirds of the rows are cut into ``count`` blocks of about the same
+    size, fewer where they would have less than five rows; rows of equal rank stay together. There is no block where all
+    ranks are equal.
+
+    >>> later_blocks(np.repeat([0, 1, 2], 5))
+    [(array([0, 1, 2, 3, 4]), array([5, 6, 7, 8, 9])), (array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]), \
+array([10, 11, 12, 13, 14]))]
+    """
+    ends = np.cumsum(np.bincount(ranks))
+    n, later = len(ranks), len(ranks) * (1 - _BEFORE)
+    count = max(1, min(count, int(later) // _SMALLEST_BLOCK))
+    cuts = ends[np.abs(ends[:, None] - (n - later * np.arange(1, count + 1) / count)).argmin(axis=0)]
+    bounds, places = np.unique([*cuts, n]), np.argsort(ranks, kind="stable")
+    return [(np.sort(places[:start]), np.sort(places[start:stop])) for start, stop in pairwise(bounds)]
 
 
 def _sortable_kind(label: Any) -> type | None:

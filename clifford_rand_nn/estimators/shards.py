@@ -64,7 +64,8 @@ class ShardPlanning:
             return False
         for name, value in beside.items():
             if value is not None:
-                hint = "Groups are for rows in memory." if name == "groups" else "Give it to Shards, beside X."
+                in_memory = name in ("groups", "order")
+                hint = "Groups and order are for rows in memory." if in_memory else "Give it to Shards, beside X."
                 raise fail(name, owner, "None with Shards", describe(type(value).__name__), hint)
         with holding() as interrupts:
             self._train_shards(X, engine, checkpoint, interrupts)

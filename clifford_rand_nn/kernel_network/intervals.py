@@ -159,7 +159,10 @@ class Intervals:
 
 
 def fit_intervals(
-    residuals: ArrayLike, variance: ArrayLike | None = None, weights: ArrayLike | None = None
+    residuals: ArrayLike,
+    variance: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    blocks: NDArray[Any] | None = None,
 ) -> Intervals:
     r"""Make prediction intervals of leave-one-out residuals.
 
@@ -168,8 +171,10 @@ def fit_intervals(
 
     ``residuals`` (n, C): :math:`y_i-f^{(-i)}(x_i)`, each row predicted without itself, or without its group: fits that
     have seen the row leave too little. ``variance`` (n,): predictive variances of the same predictions, without the row
-    as well, in any unit. ``weights`` (n,): only ratios matter. Raises ArgumentError: arrays of other shapes, or not
-    finite; weights as in `normalized`.
+    as well, in any unit. ``weights`` (n,): only ratios matter. ``blocks`` (n,): the block of each row, where residuals
+    of a block are alike (later rows): the new row then stands for :math:`1+(m-1)\rho` rows, m being the mean number of
+    rows of a block and ρ the correlation of scores within blocks, see `design_effect`. Raises ArgumentError: arrays of
+    other shapes, or not finite; weights as in `normalized`.
     """
     owner = "fit_intervals"
     r = np.abs(np.asarray(as_real(residuals, "residuals", owner), dtype=np.float64))
@@ -187,5 +192,27 @@ def fit_intervals(
         shares = np.array(_SHARES)[unlikely.argmin(axis=0)]
     scores = r / np.sqrt(1 + np.outer(v / scale, shares))
     order = np.argsort(scores, axis=0, kind="stable")
-    mass = np.cumsum(omega[order], axis=0) / (n + 1)  # a new row weighs as much as the mean
+    # a new row weighs as much as the mean
+    mass = np.cumsum(omega[order], axis=0) / (n + (1.0 if blocks is None else design_effect(scores, blocks)))
     return Intervals(np.take_along_axis(scores, order, axis=0), mass, shares, scale)
+
+
+def design_effect(scores: Array, blocks: NDArray[Any]) -> Array:
+    r"""Return :math:`1+(m-1)\rho\ge1` (C,) of scores (n, C): of how many independent rows a row of a block is one.
+
+    :math:`\rho` is the intraclass correlation by the analysis of variance, at most 1 and at least 0.
+
+    References
+    ----------
+    Kish, "Survey sampling", 1965, section 5.4.
+    """
+    place, sizes = np.unique(blocks, return_inverse=True, return_counts=True)[1:]
+    n, k = len(scores), len(sizes)
+    if k < 2 or n == k:
+        return np.ones(scores.shape[1])
+    means = np.stack([np.bincount(place, column) for column in scores.T], axis=1) / sizes[:, None]
+    within = ((scores - means[place]) ** 2).sum(axis=0) / (n - k)
+    between = (sizes[:, None] * (means - scores.mean(axis=0)) ** 2).sum(axis=0) / (k - 1)
+    m = (n - (sizes**2).sum() / n) / (k - 1)  # of blocks of unequal sizes
+    correlation = np.clip((between - within) / np.maximum(between + (m - 1) * within, _TINY), 0.0, 1.0)
+    return np.asarray(1 + (n / k - 1) * correlation)

@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clifford_rand._typing import Array
+from clifford_rand_nn.estimators.folds import LATER_BLOCKS, later_blocks, order_numbers
 from clifford_rand_nn.estimators.network.base import settled
 from clifford_rand_nn.explanation.importance import error_measure, permutation_losses, prediction_error
 from clifford_rand_nn.reporting.facts import Rows
@@ -22,7 +23,7 @@ from clifford_rand_nn.scores import LEAST_PROBABILITY
 from clifford_rand_nn.solvers.stopping import raise_if_interrupted
 from clifford_rand_nn.sparse_rows import merged_rows
 
-FOLDS = 10
+FOLDS = LATER_BLOCKS
 _GRID = 10.0 ** np.arange(-3, 3)  # of C, and of 1/alpha per row for numbers
 _SMALL = 3e6  # numbers times classes: more take one fold, a fifth of the rows
 _STEPS = 200
@@ -45,6 +46,7 @@ class Folds:
     held: list[NDArray[np.intp]]  # rows that are left out
     n: int
     words: str  # how, in words
+    ranks: NDArray[np.intp] | None = None  # of rows in time, where only earlier rows are trained on
 
     @property
     def rows(self) -> NDArray[np.intp]:
@@ -53,6 +55,8 @@ class Folds:
 
     def kept(self, held: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Return which rows are trained on while others are held."""
+        if self.ranks is not None:
+            return np.asarray(self.ranks < self.ranks[held].min())
         rows = np.ones(self.n, dtype=bool)
         rows[held] = False
         return rows
@@ -73,8 +77,13 @@ def together(X: Array, groups: NDArray[Any] | None) -> NDArray[Any] | None:
 def make_folds(rows: Rows, *, classes: bool, count: int = FOLDS, only: int | None = None) -> Folds:
     """Return folds, stratified by class; rows of a group, or duplicates, are in one of them.
 
-    With ``only`` so many of them are left out, the others never.
+    With ``only`` so many of them are left out, the others never. Rows with times are in blocks of later ones.
     """
+    if rows.order is not None:
+        ranks = order_numbers(rows.order, len(rows.y), "fit")
+        blocks = [block for _, block in later_blocks(ranks, count)]
+        if blocks:
+            return Folds(blocks[-(only or count) :], len(rows.y), later_words(len(blocks)), ranks)
     same = together(rows.X, rows.groups)
     count = min(count, len(rows.y) if same is None else int(same.max()) + 1)
     if classes and same is None:
@@ -95,10 +104,15 @@ def make_folds(rows: Rows, *, classes: bool, count: int = FOLDS, only: int | Non
 
 def baseline_folds(rows: Rows, *, classes: bool) -> Folds:
     """Return ten folds, five of many rows, and one of five that is left out where they are very many."""
-    work = _work(rows, classes)
+    work = 0 if rows.order is not None else _work(rows, classes)  # the same blocks as those of a model
     if work > _SMALL:
         return make_folds(rows, classes=classes, count=5, only=1)
     return make_folds(rows, classes=classes, count=FOLDS if work < _SMALL / 10 else 5)
+
+
+def later_words(blocks: int) -> str:
+    """Return how blocks of later rows are left out."""
+    return f"{blocks} block{'s' * (blocks > 1)} of later rows, each predicted by a fit to the rows before it"
 
 
 def hold_out(rows: Rows, places: NDArray[np.intp]) -> Folds:

@@ -11,6 +11,7 @@ from clifford_rand_nn.reporting.baselines import (
     baseline_folds,
     fit_weighted,
     hold_out,
+    later_words,
     linear_model,
     make_folds,
     predict_left_out,
@@ -18,6 +19,7 @@ from clifford_rand_nn.reporting.baselines import (
 )
 from clifford_rand_nn.reporting.facts import Comparison, Facts, ModelWarning, Proof, Rows
 from clifford_rand_nn.reporting.model_warnings import (
+    date_warning,
     group_warnings,
     leakage_warning,
     overlap_warning,
@@ -30,7 +32,7 @@ from clifford_rand_nn.reporting.selection import (
     problem_lines,
     solver_text,
 )
-from clifford_rand_nn.scores import Scores, confusion, score_classes, score_numbers
+from clifford_rand_nn.scores import Scores, about_means, confusion, score_classes, score_numbers
 
 _PATIENCE = 10.0  # seconds of a fit; of one that takes longer, one fold of five is left out instead of all
 _FOLDS = 5
@@ -81,7 +83,7 @@ def collect_facts(
         model=describe_model(model),
         details=tuple(problem_lines(model)),
         chosen=choices(model),
-        intervals=interval_text(model, "new rows of the same kind" if rows.groups is None else "rows of new groups"),
+        intervals=interval_text(model, _kind_of_new(rows)),
         left_out=None if interrupted else left,
         test=tested,
         train=_scores(model, rows.y, model.predict(rows.X), rows.weights, classes),
@@ -94,6 +96,12 @@ def collect_facts(
     return _with_warnings(facts, rows, test, classes)
 
 
+def _kind_of_new(rows: Rows) -> str:
+    if rows.order is not None:
+        return "the next rows in time"
+    return "new rows of the same kind" if rows.groups is None else "rows of new groups"
+
+
 def _with_warnings(facts: Facts, rows: Rows, test: Rows | None, classes: bool) -> Facts:
     return replace(facts, warnings=(*data_warnings(rows, test, classes), *score_warnings(facts)))
 
@@ -104,6 +112,8 @@ def data_warnings(rows: Rows, test: Rows | None, classes: bool) -> list[ModelWar
     if test is not None:
         warned += overlap_warning(rows.X, test.X)
     warned += leakage_warning(rows, classes=classes)
+    if rows.order is None:
+        warned += date_warning([column.name for column in rows.columns if column.kind == "date"])
     if rows.frame is not None and rows.groups is None:
         kinds = [column.kind for column in rows.columns] or ["number"] * rows.frame.shape[1]
         warned += group_warnings(rows.frame, [str(name) for name in rows.frame.columns], kinds)
@@ -153,7 +163,12 @@ def compare_left_out(model: Any, rows: Rows, seconds: float, classes: bool) -> C
         mine, how = _take(mine, both), f"{how}, on {len(both)} of the rows"
     linear = _take(linear, mine.rows)
     simple = _take(predict_left_out(simplest(classes), data, folds), mine.rows)
-    comparison = _compared((mine, simple, linear), data, _guess(data, classes), model.classes_ if classes else None)
+    blocks = None
+    if folds.ranks is not None and not classes:
+        starts = sorted(int(folds.ranks[held].min()) for held in folds.held)
+        blocks = np.searchsorted(starts, folds.ranks[mine.rows], "right")
+    labels = model.classes_ if classes else None
+    comparison = _compared((mine, simple, linear), data, _guess(data, classes), labels, blocks)
     linear_how = "" if folds.words == how else folds.words
     return replace(comparison, how=how, linear_how=linear_how, rows=place[mine.rows])
 
@@ -175,23 +190,29 @@ def compare_test(model: Any, rows: Rows, test: Rows, classes: bool, compare: boo
 
 
 def _compared(
-    predictions: tuple[Predicted, Predicted, Predicted | None], rows: Rows, guess: str, labels: NDArray[Any] | None
+    predictions: tuple[Predicted, Predicted, Predicted | None],
+    rows: Rows,
+    guess: str,
+    labels: NDArray[Any] | None,
+    blocks: NDArray[np.intp] | None = None,
 ) -> Comparison:
     """Return the scores of predictions of the same rows: of the model, of the simplest one, of the linear one.
 
-    ``labels`` are the classes, None for numbers.
+    ``labels`` are the classes, None for numbers; ``blocks`` those of later rows, whose R² is about the mean of each.
     """
     mine, simple, linear = predictions
     held = rows.take(mine.rows)
 
     def scores(predicted: Predicted) -> Scores:
         if labels is None:
-            return score_numbers(held.y, predicted.labels, held.weights)
+            return score_numbers(*about_means(held.y, predicted.labels, held.weights, blocks), held.weights)
         return score_classes(held.y, predicted.labels, labels, predicted.probabilities, held.weights)
 
     difference = error = None
     if linear is not None:
-        difference, error = paired(held.y, mine.labels, linear.labels, held.weights, labels is not None)
+        truth, predicted = about_means(held.y, mine.labels, held.weights, blocks)
+        by_linear = about_means(held.y, linear.labels, held.weights, blocks)[1]
+        difference, error = paired(truth, predicted, by_linear, held.weights, labels is not None)
     return Comparison(
         how="",
         model=scores(mine),
@@ -233,6 +254,8 @@ def paired(
 
 
 def _own_words(model: Any, n: int, groups: bool) -> str:
+    if model.later_blocks_:
+        return later_words(model.later_blocks_)
     if model.path_ is None and model.metric_ is None:
         return "leave-one-group-out" if groups else "leave-one-out"
     return f"{n} held-out rows" + (" of other groups" if groups else "")

@@ -32,12 +32,13 @@ class Rows:
     target: str = ""
     read: int = 0  # rows of the file, with those that were left out
     reasons: tuple[tuple[int, str], ...] = ()  # how many rows were left out, and why
+    order: NDArray[Any] | None = None  # (n,), times
 
     def take(self, places: NDArray[Any]) -> "Rows":
-        """Return some of the rows, encoded, with their targets, weights and groups."""
-        weights = None if self.weights is None else self.weights[places]
-        groups = None if self.groups is None else self.groups[places]
-        return Rows(self.X[places], self.y[places], weights, groups, self.names, self.origin)
+        """Return some of the rows, encoded, with their targets, weights, groups and times."""
+        beside = (self.weights, self.groups, self.order)
+        weights, groups, order = (None if values is None else values[places] for values in beside)
+        return Rows(self.X[places], self.y[places], weights, groups, self.names, self.origin, order=order)
 
     @property
     def weighted(self) -> NDArray[np.intp]:
@@ -50,7 +51,7 @@ class ModelWarning:
     """Something about rows or scores that a reader should know before the model is used."""
 
     # for programs: "few_rows", "rare_class", "copies", "contradictions", "seen_rows", "telling_column", "groups",
-    # "no_better_than_simplest", "linear_is_better", "not_converged"
+    # "dates", "no_better_than_simplest", "linear_is_better", "not_converged"
     code: str
     text: str  # a sentence, with what to do
     columns: tuple[str, ...] = ()  # of the table, that it is about

@@ -3,6 +3,7 @@
 import re
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from clifford_rand_nn._words import some_of
 from clifford_rand_nn.reporting.baselines import make_folds
 from clifford_rand_nn.reporting.facts import ModelWarning, Rows
 from clifford_rand_nn.sparse_rows import merged_rows
+from clifford_rand_nn.tables.model import date_note
 
 _RARE = 10  # rows of a class: a share of them is known to some 15 points at best
 _LOOKED_AT = 2000  # rows on which single columns are tried
@@ -99,7 +101,7 @@ def leakage_warning(rows: Rows, *, classes: bool) -> list[ModelWarning]:
         columns.setdefault(name, []).append(i)
     if len(columns) < 2:
         return []
-    rows = rows.take(np.random.default_rng(0).permutation(len(rows.y))[:_LOOKED_AT])
+    rows = replace(rows.take(np.random.default_rng(0).permutation(len(rows.y))[:_LOOKED_AT]), order=None)
     X, y = rows.X, rows.y
     if len(np.unique(y)) < 2:
         return []
@@ -127,6 +129,14 @@ def leakage_warning(rows: Rows, *, classes: bool) -> list[ModelWarning]:
     names = some_of([f"{name} ({measure} {value:.3f})" for name, value in leaks], _SHOWN)
     text = f"alone predicts the target almost perfectly: {names}. Is it known before the target is? If not, --drop it."
     return [ModelWarning("telling_column", f"a column {text}", tuple(name for name, _ in leaks))]
+
+
+def date_warning(dates: Sequence[str]) -> list[ModelWarning]:
+    """Return a warning of columns of dates where rows are left out whatever their time, as leave-one-out does."""
+    if not dates:
+        return []
+    advice = f"if new rows will be later, give --order {dates[0]}, in Python order={dates[0]!r}."
+    return [ModelWarning("dates", f"{date_note(dates)}; {advice}", tuple(dates))]
 
 
 def group_warnings(frame: Any, columns: Sequence[str], taken_for: Sequence[str]) -> list[ModelWarning]:

@@ -50,6 +50,7 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
         meta["kernel"] = parts.pack_kernel(arrays, claim.network)
         meta["version"] = parts.kernel_version(claim.network)
     meta |= {"beta": float(model.beta_), "loo_score": float(model.loo_score_), "reason": model.reason_}
+    meta["later_blocks"] = model.later_blocks_
     meta["candidates"] = [values_of(candidate) for candidate in model.candidates_]
     if model.metric_ is not None:
         arrays["metric"] = model.metric_
@@ -99,6 +100,7 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
     state |= {"beta_": number(meta["beta"]), "loo_score_": number(meta["loo_score"]), "reason_": text(meta["reason"])}
     state["candidates_"] = as_table([record_of(Candidate, values) for values in meta["candidates"]])
     state |= {"history_": as_table(_read_history(arrays.get("history"))), "status_": None}
+    state["later_blocks_"] = whole(meta.get("later_blocks", 0))
     rows = state["network_rows_"] = arrays.get("network_rows")
     agree(rows is None or (len(rows) == n and _within(rows, n_rows)), "the rows of the network")
     left_out = state["left_out_"] = arrays.get("left_out")

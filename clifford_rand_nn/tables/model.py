@@ -1,7 +1,7 @@
 """table_model: from a data frame with a target column to a fitted pipeline."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,9 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._words import shortened
 from clifford_rand_nn.tables.arrays import column_target, column_weights
 from clifford_rand_nn.tables.cells import as_frame, distinct, is_rare, numbers, without_marks
+from clifford_rand_nn.tables.column_readers import DateReader
 from clifford_rand_nn.tables.column_types import MOST_CLASSES, choose_task
+from clifford_rand_nn.tables.dates import date_formats
 from clifford_rand_nn.tables.encoder import TableEncoder
 from clifford_rand_nn.tables.notes import TableNote, column_names
 from clifford_rand_nn.tables.writers import listed
@@ -25,12 +27,13 @@ _SEVERAL = "For several targets: make_pipeline(TableEncoder(), ConvexNetworkRegr
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """Features, target, weights and groups that a model is fitted to."""
+    """Features, target, weights, groups and times that a model is fitted to."""
 
     features: Any  # data frame
     target: NDArray[Any]  # (n,) of bool, int, float or str
     weights: NDArray[np.float64] | None = None
     groups: NDArray[Any] | None = None
+    order: NDArray[Any] | None = None  # (n,) numbers or datetime64
     left_out: int = 0  # rows of the table that have no target
 
 
@@ -40,18 +43,21 @@ def training_rows(
     *,
     weights: Any = None,
     groups: Any = None,
+    order: Any = None,
+    formats: Mapping[str, str] | None = None,
     apart: Sequence[str] = (),
     what: str = "the table",
 ) -> TrainingRows:
-    """Split a data frame into features, target, weights and groups; rows without a target are left out.
+    """Split a data frame into features, target, weights, groups and times; rows without a target are left out.
 
-    ``target``, ``weights`` and ``groups`` are names of columns or arrays (n,); columns ``apart`` are not features;
-    ``what`` is the name of the table in errors.
+    ``target``, ``weights``, ``groups`` and ``order`` are names of columns or arrays (n,); that of ``order`` stays a
+    feature, and is read by its format of ``formats``, if there is one. Columns ``apart`` are not features; ``what`` is
+    the name of the table in errors.
     """
     frame, _ = as_frame(frame)
     taken = [name for name in (target, weights, groups, *apart) if isinstance(name, str)]
     there = [str(name) for name in frame.columns]
-    for name in taken:
+    for name in (*taken, *([order] if isinstance(order, str) else [])):
         if name not in there:
             shown = repr(shortened(name, _LONGEST))
             raise ArgumentError(f"{what}: there is no column {shown}; the columns are {listed(there, name)}.")
@@ -63,14 +69,35 @@ def training_rows(
     features = frame.drop(columns=taken)[known.to_numpy()]
     if features.shape[1] == 0:
         raise ArgumentError(f"{what}: there is no feature column beside {listed(taken)}.")
-    w = g = None
+    w = g = t = None
     if weights is not None:
         column = _column(frame, weights, "sample_weight", "weights")[known]
         w = column_weights(what, str(column.name), column.to_frame())
     if groups is not None:
         column = _column(frame, groups, "groups", "groups")[known]
         g = column_target(what, str(column.name), column, "column of groups")
-    return TrainingRows(features, column_target(what, str(y.name), y[known]), w, g, int((~known).sum()))
+    if order is not None:
+        column = _column(frame, order, "order", "order")[known]
+        t = column_times(column, what, (formats or {}).get(str(column.name)))
+    return TrainingRows(features, column_target(what, str(y.name), y[known]), w, g, t, int((~known).sum()))
+
+
+def column_times(column: Any, what: str, format: str | None = None) -> NDArray[Any]:
+    """Return a column of numbers or dates (n,) as float64 or datetime64.
+
+    Raises ArgumentError, which names the table by ``what``, if a cell is missing or cannot be read.
+    """
+    form = format or next(iter(date_formats(column)), None)
+    try:
+        reader = None if form is None else DateReader.of(str(column.name), column, format)
+        times = numbers(column)[0] if reader is None else reader.moments(column, {})
+    except ArgumentError as error:
+        raise ArgumentError(f"{what}: {error}") from error
+    gone = int(np.count_nonzero(np.isnan(times) if reader is None else np.isnat(times)))
+    if gone:
+        some = f"has {gone} of {len(column)} cells that are missing, or are neither numbers nor dates"
+        raise ArgumentError(f"{what}: the column of order {str(column.name)!r} {some}; fill them or drop those rows.")
+    return times
 
 
 def table_model(
@@ -80,6 +107,7 @@ def table_model(
     model: Any = None,
     sample_weight: Any = None,
     groups: Any = None,
+    order: Any = None,
     **kinds: Any,
 ) -> Any:
     """Fit a pipeline of `TableEncoder` and a network to a data frame.
@@ -97,6 +125,10 @@ def table_model(
         None is `ConvexNetworkClassifier` or `ConvexNetworkRegressor`, as the target is; see `choose_task`.
     sample_weight, groups : name of a column, or (n,) array, optional
         As in ``fit`` of the networks. These columns are not features.
+    order : name of a column, or (n,) array, optional
+        Times of the rows, numbers or dates, as in ``fit`` of the networks: ``loo_score_`` and intervals are those of
+        later rows. The column is a feature too, unless ``leave_out`` has it. Without an order a `TableNote` warns where
+        dates are features.
     kinds
         Parameters of `TableEncoder`, such as ``categorical=["zip"]`` or ``leave_out=["name"]``.
 
@@ -108,7 +140,8 @@ def table_model(
     Raises
     ------
     ArgumentError
-        As `TableEncoder` and the model do; a column is missing, or no row has a target.
+        As `TableEncoder` and the model do; a column is missing, or no row has a target, or some cell of the order is
+        neither a number nor a date.
 
     Examples
     --------
@@ -118,6 +151,13 @@ def table_model(
     >>> model = table_model(frame, "buys")
     >>> model.predict(pd.DataFrame({"age": [44.0, None], "city": ["Oslo", "Bergen"]})).tolist()
     ['no', 'yes']
+
+    A random walk: between known days it is known, not so after them.
+
+    >>> walk = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=120)})
+    >>> walk["level"] = np.random.default_rng(0).standard_normal(120).cumsum()
+    >>> bool(table_model(walk, "level", order="day")[-1].loo_score_ < 0.5)
+    True
     """
     from sklearn.pipeline import Pipeline
 
@@ -126,7 +166,8 @@ def table_model(
 
     marks = column_names(kinds.get("missing", ()), "missing", "table_model", "marks of missing cells")
     frame = without_marks(as_frame(frame)[0], marks, target if isinstance(target, str) else None)
-    rows = training_rows(frame, target, weights=sample_weight, groups=groups)
+    formats = kinds.get("dates") if isinstance(kinds.get("dates"), Mapping) else None
+    rows = training_rows(frame, target, weights=sample_weight, groups=groups, order=order, formats=formats)
     if rows.left_out:
         some = f"{rows.left_out} of {rows.left_out + len(rows.target)} rows"
         warnings.warn(f"the target is missing in {some}; they are left out", TableNote, stacklevel=2)
@@ -137,8 +178,19 @@ def table_model(
         model = ConvexNetworkClassifier() if task == "classification" else ConvexNetworkRegressor()
     pipeline = Pipeline([("table", TableEncoder(**kinds)), ("model", model)])
     options = {"model__sample_weight": rows.weights, "model__groups": rows.groups}
+    options |= {"model__order": rows.order}
     options = {name: value for name, value in options.items() if value is not None}
-    return pipeline.fit(rows.features, rows.target, **options)
+    pipeline.fit(rows.features, rows.target, **options)
+    dates = [column.name for column in pipeline[0].columns_ if column.kind == "date"]
+    if dates and order is None:
+        warnings.warn(f"{date_note(dates)}; give order={dates[0]!r} if new rows will be later", TableNote, stacklevel=2)
+    return pipeline
+
+
+def date_note(dates: Sequence[str]) -> str:
+    """Return why leave-one-out flatters later rows, where columns of dates are features."""
+    shown = f"{listed(dates)} {'are dates' if len(dates) > 1 else 'is a date'}"
+    return f"{shown}, and rows are left out whatever their time: scores and intervals are those of rows between others"
 
 
 def _without_bad_cells(y: Any, what: str) -> Any:

@@ -1,21 +1,25 @@
 """Base of the tuning-free classifier and regressor: checks, selection by leave-one-out, fit and certificate."""
 
+import warnings
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import check_choice, check_integer, check_number, describe, fail
 from clifford_rand._typing import Array
+from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import phase
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.registry import split_weights
-from clifford_rand_nn.estimators.folds import group_numbers
+from clifford_rand_nn.estimators.folds import group_numbers, later_blocks, order_numbers
 from clifford_rand_nn.estimators.network.sharded import NetworkFit
 from clifford_rand_nn.estimators.network.sparse_network import (
     NeuronScore,
@@ -34,7 +38,8 @@ from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardiza
 from clifford_rand_nn.kernel_network.training import Choices, Mistakes, Trained, train
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.shards.certificate import ShardCertificate
-from clifford_rand_nn.solvers.base import HistoryRow, check_limits
+from clifford_rand_nn.solvers.base import HistoryRow, Status, check_limits
+from clifford_rand_nn.solvers.stopping import Interrupts
 
 _ROUNDS = 3
 _OF_ALL_ROWS = ("loo_predictions_", "loo_probabilities_", "left_out_")
@@ -94,7 +99,8 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     {class_weight}
     max_time : float or None
         Seconds. With more than 3000 distinct rows the network that is best by then is kept, with its gap, and a way is
-        taken that is expected to end in time; up to there a fit takes seconds, and is finished.
+        taken that is expected to end in time; up to there a fit takes seconds, and is finished. With ``order`` the fits
+        to earlier rows have as long again.
     max_memory : float or None
         Bytes beside the data; None is half of the machine's. As ``max_time`` it decides how many rows are solved for:
         all of them, or landmarks. What is chosen on at most 2,000 rows takes up to 150 MB, whatever the limit is.
@@ -110,11 +116,14 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     loo_score_ : float
         `score` as estimated for new rows of the same kind by leave-one-out (leave-one-group-out with ``groups``); if
         gates were learned, by held-out rows, of fits to fewer rows. It was the best of ``candidates_``, so it may
-        flatter a little.
+        flatter a little. With ``order`` it is that of blocks of later rows, each predicted by a fit to the rows before
+        it, and R² is about the mean of each block, as `score` of later rows is; the choices are still by leave-one-out.
     loo_predictions_ : (n, …)
         Prediction of each row without it, in the order of the rows that were given; NaN, or the label that is most
         frequent, for rows of weight zero. If gates were learned, rows that were not held out are predicted as before
-        learning.
+        learning. With ``order`` the rows of the blocks are predicted from the rows before.
+    later_blocks_ : int
+        Number of blocks of later rows that ``loo_score_`` is of; 0 without ``order``.
     left_out_ : (n,) bool array, or None
         The rows that ``loo_score_`` is of. With many rows these are some, and ``loo_predictions_`` of the others are of
         a fit that has seen them.
@@ -211,6 +220,51 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         if groups is None:
             return None
         return np.unique(group_numbers(groups, len(kept), type(self).__name__)[kept], return_inverse=True)[1]
+
+    def _ranked(self, order: Any, kept: NDArray[np.bool_]) -> NDArray[np.intp] | None:
+        """Return the ranks in time of the rows that count."""
+        self.later_blocks_ = 0
+        if order is None:
+            return None
+        ranks = np.unique(order_numbers(order, len(kept), type(self).__name__)[kept], return_inverse=True)[1]
+        if ranks.max(initial=0) == 0:
+            hint = "Without an order rows are left out one at a time."
+            raise fail("order", type(self).__name__, "of two values or more", describe("one"), hint)
+        return ranks
+
+    def _fits_before(
+        self, rows: Any, targets: NDArray[Any], weights: Array | None, groups: Any, ranks: NDArray[np.intp]
+    ) -> Iterator[tuple[NDArray[np.intp], Any]]:
+        """Yield blocks of later rows, each with a model that is fitted to the rows before it, none of its groups.
+
+        Blocks before which there is too little for a fit, such as one class, are passed over. An interrupt ends them.
+        """
+        splits, error = later_blocks(ranks), None
+        fresh = clone(settled(self)).set_params(verbose=0)
+        if self.max_time is not None:
+            fresh.set_params(max_time=self.max_time / len(splits))
+        for k, (before, block) in enumerate(splits, 1):
+            phase(f"predicting block {k} of {len(splits)} of later rows")
+            if groups is not None:
+                before = before[~np.isin(groups[before], groups[block])]
+            beside = {"sample_weight": weights, "groups": groups}
+            beside = {name: None if part is None else part[before] for name, part in beside.items()}
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    model = clone(fresh).fit(rows[before], targets[before], **beside)
+            except ArgumentError as refusal:
+                error = refusal
+                continue
+            interrupts = Interrupts.current()
+            if model.status_ is Status.INTERRUPTED or (interrupts is not None and interrupts.held):
+                self.status_ = Status.INTERRUPTED
+                return
+            self.later_blocks_ += 1
+            yield block, model
+        if self.later_blocks_ == 0:
+            rule = "of rows that can be fitted without the last ones"
+            raise fail("order", type(self).__name__, rule, describe(f"{ranks.max() + 1} values"), str(error))
 
     def _admit(self, n: int) -> None:
         """Refuse n distinct rows, if they are too many for the parameters."""

@@ -96,7 +96,7 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
             """,
     }
 
-    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> str:
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any, order: Any) -> str:
         """Train on rows in memory; return why the solver did not reach its tolerance, if it did not."""
         owner = type(self).__name__
         if not issparse(y):
@@ -110,6 +110,7 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         rows = self._training_rows(rows)
         kept, weights = self._weighted(rows, with_class_weight(self.class_weight, labels, sample_weight, owner))
         data = Data(rows[kept], np.zeros((0, 0)), weights, self._grouped(groups, kept))
+        ranks = self._ranked(order, kept)
         train = self._train_multilabel if multilabel else self._train_classes
         self.calibration_: Any  # Calibration or MultilabelCalibration
         left, frequent = train(data, labels[kept])
@@ -117,6 +118,16 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         variance = None if left.variance is None else left.variance[left.place]
         logs = self.calibration_.log_probabilities(left.outputs[left.place], variance)
         predicted, judged = self._labels(logs), left.out_of_sample[left.place]
+        if ranks is not None:
+            own, parts = (None if part is None else np.asarray(part)[kept] for part in (sample_weight, groups))
+            later = np.zeros(len(judged), dtype=bool)
+            for block, model in self._fits_before(rows[kept], labels[kept], own, parts, ranks):
+                predicted[block], later[block] = model.predict(rows[kept][block]), True
+                logs[block] = -np.inf  # of classes that come later
+                logs[np.ix_(block, np.searchsorted(self.classes_, model.classes_))] = model.predict_log_proba(
+                    rows[kept][block]
+                )
+            judged = later if self.later_blocks_ else judged
         mass = None if weights is None else weights[judged]
         self.loo_score_ = float(accuracy_score(labels[kept][judged], predicted[judged], sample_weight=mass))
         self._set_left_out(kept, judged)

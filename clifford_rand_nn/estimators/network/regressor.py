@@ -13,7 +13,7 @@ from clifford_rand_nn.estimators.targets import network_program, regressor_progr
 from clifford_rand_nn.export.program import Program
 from clifford_rand_nn.kernel_network.intervals import fit_intervals
 from clifford_rand_nn.rescaling import Units
-from clifford_rand_nn.scores import R2ScoreMixin, r_squared
+from clifford_rand_nn.scores import R2ScoreMixin, about_means, r_squared
 
 
 class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
@@ -44,7 +44,7 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
             """,
     }
 
-    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> str:
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any, order: Any) -> str:
         """Train on rows in memory; return why the solver did not reach its tolerance, if it did not."""
         owner = type(self).__name__
         refuse_unreal(y, "y", owner)
@@ -53,19 +53,28 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         self._target_ndim = values.ndim
         kept, weights = self._weighted(rows, sample_weight)
         targets = as_real(np.asarray(values[kept], dtype=np.float64), "y", owner).reshape(int(kept.sum()), -1)
+        ranks = self._ranked(order, kept)
         units = Units.of(np.ones((1, 1)), targets, owner, intercept=True)
         data = Data(rows[kept], units.targets(targets), weights, self._grouped(groups, kept))
         left = self._train(data, None)
         out, judged = left.outputs[left.place], left.out_of_sample[left.place]
         if not units.plain:
             self._rescale(units, data._replace(targets=targets))
+        variance, blocks = None if left.variance is None else left.variance[left.place], None
+        if ranks is not None:
+            own, parts = (None if part is None else np.asarray(part)[kept] for part in (sample_weight, groups))
+            later = np.full(len(out), -1)
+            for block, model in self._fits_before(rows[kept], values[kept], own, parts, ranks):
+                out[block] = units.targets(model.predict(rows[kept][block]).reshape(len(block), -1))
+                later[block] = self.later_blocks_
+            if self.later_blocks_:
+                judged, variance, blocks = later >= 0, None, later[later >= 0]
         mass = None if weights is None else weights[judged]
         self._set_left_out(kept, judged)
         residuals = np.ldexp(data.targets - out, units.y)[judged]
-        variance = None if left.variance is None else left.variance[left.place][judged]
-        self.intervals_ = fit_intervals(residuals, variance, mass)
+        self.intervals_ = fit_intervals(residuals, None if variance is None else variance[judged], mass, blocks)
         self._keep_variance(bool(self.intervals_.shares.any()))
-        self.loo_score_ = r_squared(data.targets[judged], out[judged], mass)
+        self.loo_score_ = r_squared(*about_means(data.targets[judged], out[judged], mass, blocks), mass)
         self.loo_predictions_ = np.full((len(values), out.shape[1]), np.nan)
         self.loo_predictions_[kept] = units.level(out)
         self.loo_predictions_ = self.loo_predictions_.reshape(values.shape)
@@ -75,7 +84,8 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         """Return the ends (low, high) of intervals that hold the targets of a share ``coverage`` of new rows.
 
         See `Intervals`. Without learned gates they may be wider where the rows of training say less, by the predictive
-        variance. With ``groups`` they are those of rows of new groups. Raises ArgumentError unless ``coverage`` is
+        variance. With ``groups`` they are those of rows of new groups, with ``order`` of as many later rows as are in a
+        block, a fifteenth of those of training. Raises ArgumentError unless ``coverage`` is
         between 0 and 1.
         """
         _, low, high = self.predict_with_interval(X, coverage)
