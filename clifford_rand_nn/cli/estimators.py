@@ -100,8 +100,6 @@ def check_options(choice: ModelChoice, finite: FiniteModel, explicit: dict[str, 
     if "groups" in explicit and explicit["groups"] in (explicit.get("target"), explicit.get("weights")):
         hint = "Give the column of groups, or leave --groups out."
         raise fail("--groups", _OWNER, "another column than --target and --weights", explicit["groups"], hint)
-    if "order" in explicit and explicit["order"] == explicit.get("target"):
-        raise fail("--order", _OWNER, "another column than --target", explicit["order"], "Give the column of times.")
     if "weights" in explicit and explicit["weights"] == explicit.get("target"):
         hint = "Give the column with the weights of the rows, or leave --weights out."
         raise fail("--weights", _OWNER, "another column than --target", explicit["weights"], hint)

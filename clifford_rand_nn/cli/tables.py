@@ -69,16 +69,9 @@ def read_training(path: Path, reading: Reading) -> tuple[Rows, TableEncoder | No
             target=reading.target,
             order=times,
         ), None
-    formats = reading.kinds.get("dates")
-    parts = training_rows(
-        _read(path, reading),
-        reading.target,
-        weights=reading.weights,
-        groups=reading.groups,
-        order=reading.order,
-        formats=formats if isinstance(formats, Mapping) else None,
-        what=str(path),
-    )
+    roles: Any = {name: getattr(reading, name) for name in ("weights", "groups", "order")}
+    frame, dates = _read(path, reading), reading.kinds.get("dates")
+    parts = training_rows(frame, reading.target, **roles, dates=dates, what=str(path))
     encoder = TableEncoder(**reading.kinds)
     with named_errors(path):
         X, notes = encoder.fit_encode(parts.features, parts.target)

@@ -66,6 +66,7 @@ def collect_facts(
     labels, counts = np.unique(rows.y, return_counts=True)
     interrupted = bool(getattr(getattr(model, "result_", None), "interrupted", False))
     proof = model.certificate_
+    kind = "new rows of the same kind" if rows.groups is None else "rows of new groups"
     converged = bool(getattr(getattr(model, "result_", None), "converged", True))
     facts = Facts(
         path=rows.path,
@@ -83,7 +84,7 @@ def collect_facts(
         model=describe_model(model),
         details=tuple(problem_lines(model)),
         chosen=choices(model),
-        intervals=interval_text(model, _kind_of_new(rows)),
+        intervals=interval_text(model, "the next rows in time" if rows.order is not None else kind),
         left_out=None if interrupted else left,
         test=tested,
         train=_scores(model, rows.y, model.predict(rows.X), rows.weights, classes),
@@ -94,12 +95,6 @@ def collect_facts(
         seconds=seconds,
     )
     return _with_warnings(facts, rows, test, classes)
-
-
-def _kind_of_new(rows: Rows) -> str:
-    if rows.order is not None:
-        return "the next rows in time"
-    return "new rows of the same kind" if rows.groups is None else "rows of new groups"
 
 
 def _with_warnings(facts: Facts, rows: Rows, test: Rows | None, classes: bool) -> Facts:

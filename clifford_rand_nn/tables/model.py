@@ -44,15 +44,15 @@ def training_rows(
     weights: Any = None,
     groups: Any = None,
     order: Any = None,
-    formats: Mapping[str, str] | None = None,
+    dates: Any = None,
     apart: Sequence[str] = (),
     what: str = "the table",
 ) -> TrainingRows:
     """Split a data frame into features, target, weights, groups and times; rows without a target are left out.
 
     ``target``, ``weights``, ``groups`` and ``order`` are names of columns or arrays (n,); that of ``order`` stays a
-    feature, and is read by its format of ``formats``, if there is one. Columns ``apart`` are not features; ``what`` is
-    the name of the table in errors.
+    feature, and is read by its format of ``dates``, if these are formats. Columns ``apart`` are not features; ``what``
+    is the name of the table in errors.
     """
     frame, _ = as_frame(frame)
     taken = [name for name in (target, weights, groups, *apart) if isinstance(name, str)]
@@ -78,7 +78,7 @@ def training_rows(
         g = column_target(what, str(column.name), column, "column of groups")
     if order is not None:
         column = _column(frame, order, "order", "order")[known]
-        t = column_times(column, what, (formats or {}).get(str(column.name)))
+        t = column_times(column, what, dates.get(str(column.name)) if isinstance(dates, Mapping) else None)
     return TrainingRows(features, column_target(what, str(y.name), y[known]), w, g, t, int((~known).sum()))
 
 
@@ -166,8 +166,7 @@ def table_model(
 
     marks = column_names(kinds.get("missing", ()), "missing", "table_model", "marks of missing cells")
     frame = without_marks(as_frame(frame)[0], marks, target if isinstance(target, str) else None)
-    formats = kinds.get("dates") if isinstance(kinds.get("dates"), Mapping) else None
-    rows = training_rows(frame, target, weights=sample_weight, groups=groups, order=order, formats=formats)
+    rows = training_rows(frame, target, weights=sample_weight, groups=groups, order=order, dates=kinds.get("dates"))
     if rows.left_out:
         some = f"{rows.left_out} of {rows.left_out + len(rows.target)} rows"
         warnings.warn(f"the target is missing in {some}; they are left out", TableNote, stacklevel=2)

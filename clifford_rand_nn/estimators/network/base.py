@@ -233,26 +233,27 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         return ranks
 
     def _fits_before(
-        self, rows: Any, targets: NDArray[Any], weights: Array | None, groups: Any, ranks: NDArray[np.intp]
-    ) -> Iterator[tuple[NDArray[np.intp], Any]]:
-        """Yield blocks of later rows, each with a model that is fitted to the rows before it, none of its groups.
+        self, kept: NDArray[np.bool_], rows: Any, targets: NDArray[Any], beside: dict[str, Any], ranks: NDArray[np.intp]
+    ) -> Iterator[tuple[NDArray[np.intp], Any, Any]]:
+        """Yield places and rows of blocks of later rows, with a model fitted to the rows before, none of their groups.
 
         Blocks before which there is too little for a fit, such as one class, are passed over. An interrupt ends them.
         """
         splits, error = later_blocks(ranks), None
+        rows, targets = rows[kept], targets[kept]
+        beside = {name: None if part is None else np.asarray(part)[kept] for name, part in beside.items()}
         fresh = clone(settled(self)).set_params(verbose=0)
         if self.max_time is not None:
             fresh.set_params(max_time=self.max_time / len(splits))
         for k, (before, block) in enumerate(splits, 1):
             phase(f"predicting block {k} of {len(splits)} of later rows")
-            if groups is not None:
-                before = before[~np.isin(groups[before], groups[block])]
-            beside = {"sample_weight": weights, "groups": groups}
-            beside = {name: None if part is None else part[before] for name, part in beside.items()}
+            if beside["groups"] is not None:
+                before = before[~np.isin(beside["groups"][before], beside["groups"][block])]
+            own = {name: None if part is None else part[before] for name, part in beside.items()}
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConvergenceWarning)
-                    model = clone(fresh).fit(rows[before], targets[before], **beside)
+                    model = clone(fresh).fit(rows[before], targets[before], **own)
             except ArgumentError as refusal:
                 error = refusal
                 continue
@@ -261,7 +262,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
                 self.status_ = Status.INTERRUPTED
                 return
             self.later_blocks_ += 1
-            yield block, model
+            yield block, rows[block], model
         if self.later_blocks_ == 0:
             rule = "of rows that can be fitted without the last ones"
             raise fail("order", type(self).__name__, rule, describe(f"{ranks.max() + 1} values"), str(error))

@@ -119,14 +119,11 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         logs = self.calibration_.log_probabilities(left.outputs[left.place], variance)
         predicted, judged = self._labels(logs), left.out_of_sample[left.place]
         if ranks is not None:
-            own, parts = (None if part is None else np.asarray(part)[kept] for part in (sample_weight, groups))
-            later = np.zeros(len(judged), dtype=bool)
-            for block, model in self._fits_before(rows[kept], labels[kept], own, parts, ranks):
-                predicted[block], later[block] = model.predict(rows[kept][block]), True
-                logs[block] = -np.inf  # of classes that come later
-                logs[np.ix_(block, np.searchsorted(self.classes_, model.classes_))] = model.predict_log_proba(
-                    rows[kept][block]
-                )
+            later, beside = np.zeros_like(judged), {"sample_weight": sample_weight, "groups": groups}
+            for block, held, model in self._fits_before(kept, rows, labels, beside, ranks):
+                predicted[block], later[block], logs[block] = model.predict(held), True, -np.inf  # of later classes
+                columns = np.searchsorted(self.classes_, model.classes_)
+                logs[np.ix_(block, columns)] = model.predict_log_proba(held)
             judged = later if self.later_blocks_ else judged
         mass = None if weights is None else weights[judged]
         self.loo_score_ = float(accuracy_score(labels[kept][judged], predicted[judged], sample_weight=mass))

@@ -62,10 +62,9 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
             self._rescale(units, data._replace(targets=targets))
         variance, blocks = None if left.variance is None else left.variance[left.place], None
         if ranks is not None:
-            own, parts = (None if part is None else np.asarray(part)[kept] for part in (sample_weight, groups))
-            later = np.full(len(out), -1)
-            for block, model in self._fits_before(rows[kept], values[kept], own, parts, ranks):
-                out[block] = units.targets(model.predict(rows[kept][block]).reshape(len(block), -1))
+            later, beside = np.full(len(out), -1), {"sample_weight": sample_weight, "groups": groups}
+            for block, held, model in self._fits_before(kept, rows, values, beside, ranks):
+                out[block] = units.targets(model.predict(held).reshape(len(block), -1))
                 later[block] = self.later_blocks_
             if self.later_blocks_:
                 judged, variance, blocks = later >= 0, None, later[later >= 0]
