@@ -1,7 +1,7 @@
 """Prediction intervals from leave-one-out residuals."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
@@ -13,6 +13,7 @@ from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.registry import normalized
 from clifford_rand_nn.export.program import Value, apply, constant, matmul_t, maximum
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, StatedKernel
+from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 _TILE = 2**22  # entries of a kernel matrix that are held at a time
@@ -88,21 +89,34 @@ def as_variances(variance: ArrayLike, n: int, owner: str) -> Array:
 
 
 _OWNER = "Intervals"
+_LEVELS = ("noise_level", "noise_least", "noise_most")
 _SHARES = (0.0, 0.3, 1.0, 3.0, 10.0)  # of the variance that are tried
 _TINY = np.finfo(np.float64).tiny
+_POWERS = np.array([0.25, 0.5, 0.75, 1.0, 1.25, 1.5])  # of the noise level that are tried, beside a constant width
+_BETAS = 20  # that are tried for the logarithm of the noise level
+_LEAST = 0.1  # of the median residual: the logarithms of smaller ones tell nothing of the noise
+_STEPS = 2  # of Fisher scoring; a third one changes coverage by less than .003 (steps, waves, exponentials; 500 rows)
+_LARGEST = 5.0  # mean residuals that one counts in a step
+_GAIN = 1.0  # standard errors of the log-likelihood, by which a varying width is better than a constant one
 
 
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    r"""Conformal intervals :math:`f(x)\pm q\,\sigma(x)`, :math:`\sigma^2 = 1+\kappa v(x)/\bar v`, for each target.
+    r"""Conformal intervals :math:`f(x)\pm q\,\sigma(x)` for each target, wider where the noise is.
+
+    .. math:: \sigma(x)^2 = e^{2g(x)}\,(1+\kappa v(x)/\bar v),\qquad
+              g(x) = \min(\max(\textstyle\sum_jK(x,x_j)\gamma_j+a,\ g_-),\ g_+)
+
+    g is the logarithm of the noise level as `fit_noise` smooths it, 0 where a constant width serves as well; v is the
+    predictive variance.
 
     q is the quantile of the scores :math:`|y_i-f^{(-i)}(x_i)|/\sigma_i` that covers a share c of the rows and of one
     more, the new one: of n equal weights the :math:`\lceil(n+1)c\rceil`-th smallest, and infinite if :math:`n<c/(1-c)`.
     Rows of training and new ones being drawn alike, a new value lies inside with probability about c whatever the
     distribution of the noise: exactly c if the fit with and without a row predicts the same elsewhere, and for the
-    variant that uses the n fits without a row (jackknife+) never less than 2c - 1. On average over rows, that is: where
-    the noise varies from place to place, only what v tells of it is followed.
+    variant that uses the n fits without a row (jackknife+) never less than 2c - 1. On average over rows, that is: from
+    place to place it is about c as far as g and v follow the noise.
 
     ``scale``: :math:`\bar v`, the mean variance of the rows of training.
 
@@ -117,12 +131,17 @@ class Intervals:
     mass: Array  # (n, C), share of the weight of the rows down to each, of all rows and one more
     shares: Array  # (C,), κ ≥ 0; 0 where no variances were given
     scale: float = 1.0
+    noise_weights: Array | None = None  # (m, C), γ for the rows of the network; None for a constant noise level
+    noise_levels: Array | None = None  # (3, C), a, g_- and g_+
 
     def __post_init__(self) -> None:
         check_array(self.scores, "scores", _OWNER, (None, None))
         check_array(self.mass, "mass", _OWNER, self.scores.shape)
         check_array(self.shares, "shares", _OWNER, self.scores.shape[1:])
         check_number(self.scale, "scale", _OWNER, "a finite number > 0", lambda x: 0 < x < np.inf)
+        if self.noise_weights is not None:
+            check_array(self.noise_weights, "noise_weights", _OWNER, (None, len(self.shares)))
+            check_array(self.noise_levels, "noise_levels", _OWNER, (3, len(self.shares)))
 
     def quantile(self, coverage: float = 0.9) -> Array:
         """Return q (C,)."""
@@ -132,11 +151,16 @@ class Intervals:
         return np.asarray(least)
 
     def interval(
-        self, prediction: ArrayLike, variance: ArrayLike | None = None, coverage: float = 0.9
+        self,
+        prediction: ArrayLike,
+        variance: ArrayLike | None = None,
+        coverage: float = 0.9,
+        smoothed: Array | None = None,
     ) -> tuple[Array, Array]:
-        """Return the lower and upper ends for predictions (m, C), each of that shape.
+        r"""Return the lower and upper ends for predictions (m, C), each of that shape.
 
-        ``prediction`` (m, C). ``variance`` (m,): in the unit in which it was given to `fit_intervals`.
+        ``prediction`` (m, C). ``variance`` (m,): in the unit in which it was given to `fit_intervals`. ``smoothed``
+        (m, C): :math:`\sum_jK(x,x_j)\gamma_j`, where the noise level varies.
         """
         f = np.asarray(as_real(prediction, "prediction", _OWNER), dtype=np.float64)
         C = len(self.shares)
@@ -146,15 +170,27 @@ class Intervals:
             raise fail("variance", _OWNER, "given, as it was when this was fitted", None)
         v = np.zeros(len(f)) if variance is None else as_variances(variance, len(f), _OWNER)
         half = self.quantile(coverage) * np.sqrt(1 + self.shares * v[:, None] / self.scale)
+        if self.noise_levels is not None:
+            if smoothed is None:
+                raise fail("smoothed", _OWNER, "given, as the noise level varies", None)
+            level, least, most = self.noise_levels
+            half = half * np.exp(np.clip(smoothed + level, least, most))
         return f - half, f + half
 
-    def stated(self, prediction: Value, variance: Value | None, coverage: float = 0.9) -> tuple[Value, Value]:
-        """Return what `interval` does for predictions (m, C) and the variance (m, 1), as operations of a program."""
+    def stated(
+        self, prediction: Value, variance: Value | None, coverage: float = 0.9, kernel: Value | None = None
+    ) -> tuple[Value, Value]:
+        """Return what `interval` does for predictions (m, C), the variance (m, 1) and the kernel, as operations."""
         half = constant(self.quantile(coverage), "quantile")
         if self.shares.any():
             assert variance is not None
             wider = apply("sqrt", variance * constant(self.shares / self.scale, "shares") + 1.0)
             half = (half * wider).named("half")
+        if self.noise_weights is not None and self.noise_levels is not None:
+            assert kernel is not None
+            level, least, most = (constant(row, name) for row, name in zip(self.noise_levels, _LEVELS, strict=True))
+            above = maximum(kernel @ constant(self.noise_weights, "noise_weights") + level, least)
+            half = (half * apply("exp", 0.0 - maximum(0.0 - above, 0.0 - most))).named("half_by_noise")
         return prediction - half, prediction + half
 
 
@@ -163,6 +199,7 @@ def fit_intervals(
     variance: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     blocks: NDArray[Any] | None = None,
+    noise: "Noise | None" = None,
 ) -> Intervals:
     r"""Make prediction intervals of leave-one-out residuals.
 
@@ -173,8 +210,9 @@ def fit_intervals(
     have seen the row leave too little. ``variance`` (n,): predictive variances of the same predictions, without the row
     as well, in any unit. ``weights`` (n,): only ratios matter. ``blocks`` (n,): the block of each row, where residuals
     of a block are alike (later rows): the new row then stands for :math:`1+(m-1)\rho` rows, m being the mean number of
-    rows of a block and ρ the correlation of scores within blocks, see `design_effect`. Raises ArgumentError: arrays of
-    other shapes, or not finite; weights as in `normalized`.
+    rows of a block and ρ the correlation of scores within blocks, see `design_effect`. ``noise``: of the same rows; κ
+    is then that of residuals over its level. Raises ArgumentError: arrays of other shapes, or not finite; weights as in
+    `normalized`.
     """
     owner = "fit_intervals"
     r = np.abs(np.asarray(as_real(residuals, "residuals", owner), dtype=np.float64))
@@ -183,6 +221,7 @@ def fit_intervals(
     n, C = r.shape
     omega = normalized(weights, n, owner)
     omega = np.ones(n) if omega is None else omega
+    r = r if noise is None else r / np.exp(noise.logs)
     v, scale, shares = np.zeros(n), 1.0, np.zeros(C)
     if variance is not None:
         v = as_variances(variance, n, owner)
@@ -194,7 +233,84 @@ def fit_intervals(
     order = np.argsort(scores, axis=0, kind="stable")
     # a new row weighs as much as the mean
     mass = np.cumsum(omega[order], axis=0) / (n + (1.0 if blocks is None else design_effect(scores, blocks)))
-    return Intervals(np.take_along_axis(scores, order, axis=0), mass, shares, scale)
+    smoother = (None, None) if noise is None else (noise.weights, noise.levels)
+    return Intervals(np.take_along_axis(scores, order, axis=0), mass, shares, scale, *smoother)
+
+
+class Noise(NamedTuple):
+    """The logarithm of the noise level, smoothed over rows; see `Intervals`."""
+
+    logs: Array  # (n, C), of each row without its residual
+    weights: Array  # (m, C), of the kernel of the rows that it was fitted to
+    levels: Array  # (3, C), the intercept, the least and the largest logarithm
+
+
+def fit_noise(
+    residuals: Array, loo: LeaveOneOut, place: NDArray[np.intp], weights: Array | None = None
+) -> Noise | None:
+    r"""Return the noise level of leave-one-out residuals (n, C), or None where constant ones are as likely.
+
+    g is kernel ridge regression of :math:`\log|r_i|`, of residuals below a tenth of the median that tenth, and then of
+    the steps of Fisher scoring :math:`g_i+|r_i|/(we^{g_i})-1`, w being the mean of :math:`|r_i|/e^{g_i}`. Among betas
+    and powers :math:`e^{\tau g}` the one is taken under which residuals from a Laplace distribution of that width are
+    the likeliest, each row with the g that has not seen its residual; and only if the gain over a constant width is
+    more than its standard error.
+
+    ``loo``: of the rows that g is fitted to, and ``place`` (n,) the one that each residual is of; those of one row are
+    left out together. ``weights`` (n,) with mean 1.
+
+    References
+    ----------
+    Papadopoulos, Gammerman, Vovk, "Normalized nonconformity measures for regression conformal prediction", AIA 2008.
+    """
+    r = np.abs(residuals)
+    omega = np.ones(len(r)) if weights is None else weights
+    logs, gamma, levels = np.zeros_like(r), np.zeros((loo.n, r.shape[1])), np.zeros((3, r.shape[1]))
+    for c, own in enumerate(r.T):
+        smallest = max(_LEAST * float(np.median(own)), _TINY)
+        best = _smooth(np.log(np.maximum(own, smallest)), own, loo, place, omega)
+        for _ in range(_STEPS):
+            ratio = np.minimum(own / (best.width * np.exp(best.logs)), _LARGEST)
+            trial = _smooth(best.logs + ratio - 1, own, loo, place, omega)
+            if trial.likelihood.mean() <= best.likelihood.mean():
+                break
+            best = trial
+        gain = best.likelihood - _likelihood(own, np.zeros(len(own)), omega)[0]
+        mean = float(omega @ gain) / len(own)
+        if mean * len(own) > _GAIN * float(np.linalg.norm(omega * (gain - mean))):
+            logs[:, c], gamma[:, c] = best.logs, best.weights
+            levels[:, c] = best.intercept, best.logs.min(), best.logs.max()
+    return Noise(logs, gamma, levels) if gamma.any() else None
+
+
+class _Smoothed(NamedTuple):
+    logs: Array  # (n,), of the noise level of one output
+    weights: Array  # (m,)
+    intercept: float
+    likelihood: Array  # (n,)
+    width: float  # the mean residual over the noise level
+
+
+def _smooth(target: Array, r: Array, loo: LeaveOneOut, place: NDArray[np.intp], omega: Array) -> _Smoothed:
+    """Return the regression of ``target`` (n,), by the beta and the power under which residuals are the likeliest."""
+    mass = np.bincount(place, omega, loo.n)
+    loo = loo.of((np.bincount(place, omega * target, loo.n) / mass)[:, None])
+    betas = loo.grid(_BETAS)
+    smooth = loo.predictions(betas)[:, :, 0]
+    center = np.average(smooth, axis=1, weights=mass)
+    scaled = _POWERS[:, None, None] * (smooth - center[:, None])[:, place]
+    unlikely = scaled @ omega / len(r) + np.log(np.maximum(np.exp(-scaled) @ (omega * r), _TINY))
+    t, b = np.unravel_index(unlikely.argmin(), unlikely.shape)
+    fit, power = loo.fit(float(betas[b])), float(_POWERS[t])
+    intercept = power * float(fit.intercept[0] - center[b])
+    return _Smoothed(scaled[t, b], power * fit.alpha[:, 0], intercept, *_likelihood(r, scaled[t, b], omega))
+
+
+def _likelihood(r: Array, logs: Array, omega: Array) -> tuple[Array, float]:
+    """Return the logarithms (n,) of the likelihood of residuals from Laplace distributions, and the common width."""
+    scaled = r / np.exp(logs)
+    width = max(float(omega @ scaled) / len(r), _TINY)
+    return np.asarray(-logs - np.log(width) - scaled / width), width
 
 
 def design_effect(scores: Array, blocks: NDArray[Any]) -> Array:

@@ -1,6 +1,7 @@
 r"""Kernel regression with a free intercept: the fit and the leave-one-out predictions of every beta at once."""
 
-from typing import Any, NamedTuple
+import copy
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.linalg import eigh
@@ -86,6 +87,13 @@ class LeaveOneOut:
         self._Q = vectors
         self._y = vectors.T @ (self._root[:, None] * targets)
         self._squares: Array | None = None
+
+    def of(self, targets: Array) -> Self:
+        """Return the same of other targets (n, C), by the same decomposition."""
+        check_array(targets, "targets", "LeaveOneOut.of", (self.n, None))
+        other = copy.copy(self)
+        other.targets, other._y = targets, self._Q.T @ (self._root[:, None] * targets)
+        return other
 
     def grid(self, n_betas: int) -> Array:
         """Return falling betas, evenly spaced in the logarithm, over all that makes a difference."""

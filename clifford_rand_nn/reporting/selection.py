@@ -84,6 +84,7 @@ def interval_text(model: Any, rows: str) -> str | None:
     how = "leave-one-out" if model.path_ is None and model.metric_ is None else "held-out rows"
     how = "blocks of later rows" if model.later_blocks_ else how
     wider = ", more where rows are few" if model.intervals_.shares.any() else ""
+    wider += "" if model.intervals_.noise_weights is None else ", by the noise level of each row"
     half = float(model.intervals_.quantile(0.9)[0])
     return f"90 % of {rows} within ±{half:.4g} of the prediction{wider}, estimated by {how}"
 

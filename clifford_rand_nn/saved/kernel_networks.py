@@ -24,7 +24,7 @@ from clifford_rand_nn.solvers.base import HistoryRow
 
 Network = ConvexNetworkClassifier | ConvexNetworkRegressor
 ESTIMATORS: dict[str, Any] = {estimator.__name__: estimator for estimator in get_args(Network)}
-_MULTILABEL_VERSION = 9
+_MULTILABEL_VERSION, _NOISE_VERSION = 9, 14
 # What files may lack, and readers of before pass over.
 _ADDED = {"network_rows": "i1", "left_out": "b1", "loo_probabilities": "f2", "history": "f2"}
 ARRAYS = (
@@ -32,6 +32,7 @@ ARRAYS = (
     | {"noise": "f1", "metric": "f2"}
     | {"loo_predictions": "f12", "loo_classes": "i1", "rounds_rows": "i1", "rounds_predictions": "f2"}
     | {"label_slopes": "f2", "label_offsets": "f2", "loo_labels": "i2"}
+    | {"interval_noise_weights": "f2", "interval_noise_levels": "f2"}
     | {"interval_scores": "f2", "interval_mass": "f2", "interval_shares": "f1"}
 )
 # Of the certificate of the choice of few neurons; its dual point and its neurons are not kept.
@@ -71,6 +72,8 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
         if not is_sharded:
             arrays["loo_predictions"] = model.loo_predictions_
         meta["interval_scale"] = values_of(model.intervals_, arrays=arrays, prefix="interval_")["scale"]
+        if model.intervals_.noise_weights is not None:
+            meta["version"] = _NOISE_VERSION
     if is_sharded:
         meta["version"] = max(meta["version"], parts.SHARDS_VERSION)
     if vars(model)["_variance"] is not None:
@@ -116,6 +119,8 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
         needs_variance = bool(state["calibration_"].share)
     else:
         state |= _read_regressor(arrays, meta, state["_target_ndim"], outputs, n_rows)
+        noise_weights = state["intervals_"].noise_weights
+        agree(noise_weights is None or len(noise_weights) == n, "the noise levels do not fit the rows")
         needs_variance = bool(state["intervals_"].shares.any())
     if needs_variance:
         noise = state["_noise"] = arrays["noise"]
@@ -217,6 +222,9 @@ def _read_regressor(arrays: Arrays, meta: dict[str, Any], ndim: int, outputs: in
     agree(intervals["scores"].shape[1] == outputs, "the intervals do not fit the outputs")
     rising = all(bool((np.diff(intervals[name], axis=0) >= 0).all()) for name in ("scores", "mass"))
     agree(rising and all(bool((part >= 0).all()) for part in intervals.values()), "the intervals")
+    noise = {name: arrays.get(f"interval_{name}") for name in ("noise_weights", "noise_levels")}
+    agree(len({part is None for part in noise.values()}) == 1, "the noise levels")
+    intervals |= {name: part for name, part in noise.items() if part is not None}
     return state | {"intervals_": Intervals(**intervals, scale=number(meta["interval_scale"]))}
 
 

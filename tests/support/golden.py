@@ -1,6 +1,6 @@
 """Golden model files: small ones of every kind, with what their models say of new rows; all later versions load them.
 
-    PYTHONPATH=.:tests python -m support.golden tests/clifford_rand_nn/golden/12
+    PYTHONPATH=.:tests python -m support.golden tests/clifford_rand_nn/golden/14
 
 writes a set; docs/contributing.md says when. A set is never written again: its files are what people have on disk.
 """
@@ -77,6 +77,7 @@ def models() -> dict[str, Callable[[], Any]]:
         "infinite": lambda: ConvexNetworkClassifier().fit(X, words),
         "infinite_binary": lambda: ConvexNetworkClassifier(loss="logistic", rounds=0).fit(X, side > 0),
         "infinite_regressor": lambda: ConvexNetworkRegressor(rounds=0).fit(X, real, sample_weight=weights),
+        "infinite_noise": lambda: ConvexNetworkRegressor(rounds=0).fit(*_noisy()),
         "infinite_ranked": lambda: ConvexNetworkRegressor(rounds=0).fit(np.exp(3 * X), real),
         "infinite_learned": lambda: ConvexNetworkRegressor().fit(np.tile(X, (1, 2)) ** [1, 1, 2, 3], real),
         "infinite_wide": lambda: ConvexNetworkRegressor(rounds=0).fit(_wide(X), real),
@@ -90,6 +91,13 @@ def models() -> dict[str, Callable[[], Any]]:
         "sharded_regressor": lambda: ConvexNetworkRegressor(rounds=0).fit(Shards([X], [real])),
         "scaled": lambda: make_pipeline(StandardScaler(), GatedReLURegressor(3, **fixed)).fit(X, real),
     }
+
+
+def _noisy() -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and targets whose noise varies."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, (60, D)).round(3)
+    return X, np.exp(2.5 * X[:, 0]) * rng.standard_normal(60).round(3)
 
 
 def new_rows(name: str) -> Any:

@@ -33,7 +33,8 @@ from clifford_rand_nn.estimators.parameters import Parameters, check_verbose
 from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, kernel_training_rows, new_rows
 from clifford_rand_nn.estimators.targets import NetworkProgram
 from clifford_rand_nn.export.program import Value
-from clifford_rand_nn.kernel_network.intervals import PredictiveVariance
+from clifford_rand_nn.kernel_network.intervals import Noise, PredictiveVariance, fit_noise
+from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardization
 from clifford_rand_nn.kernel_network.training import Choices, Mistakes, Trained, train
 from clifford_rand_nn.rescaling import Units
@@ -42,6 +43,7 @@ from clifford_rand_nn.solvers.base import HistoryRow, Status, check_limits
 from clifford_rand_nn.solvers.stopping import Interrupts
 
 _ROUNDS = 3
+_LEAST_FOR_NOISE, _MOST_FOR_NOISE = 50, 1000  # rows; the decomposition of so many takes a quarter of a second
 _OF_ALL_ROWS = ("loo_predictions_", "loo_probabilities_", "left_out_")
 
 
@@ -320,7 +322,37 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         self._noise = len(unique) * self.beta_ / weights
         known = compared is not None and trained.metric is None and problem.groups is None
         variance = compared.loo.variances(self.beta_) if compared is not None and known else None
-        return LeftOut(unique.place, trained.outputs, variance, trained.out_of_sample, compared, trained.message)
+        rows = trained.rows if isinstance(trained, Trained) else None
+        judged = trained.outputs, variance, trained.out_of_sample
+        return LeftOut(unique.place, *judged, compared, trained.message, problem, rows)
+
+    def _noise_of(
+        self, left: LeftOut, residuals: Array, weights: Array | None
+    ) -> tuple[NDArray[np.bool_], Noise | None]:
+        """Return the noise level by out-of-sample residuals (n, C), and the rows (n,) that it was fitted to.
+
+        It is smoothed by the kernel of the network, over at most 1000 rows of it where that takes a decomposition.
+        """
+        chosen = np.zeros(0, dtype=np.intp) if left.rows is None else np.flatnonzero(left.out_of_sample[left.rows])
+        if left.rows is None or left.problem is None or len(chosen) < _LEAST_FOR_NOISE:
+            return np.zeros(len(residuals), dtype=bool), None
+        if left.compared is not None and self.metric_ is None and len(chosen) == len(left.rows):
+            loo = left.compared.loo
+        else:
+            chosen = chosen[np.unique(np.linspace(0, len(chosen) - 1, _MOST_FOR_NOISE).astype(np.intp))]
+            part, rows = left.problem.take(left.rows[chosen]), self.network_.rows[chosen]
+            loo = LeaveOneOut(self.network_.kernel(rows), part.targets, part.weights, part.groups)
+        index = np.full(len(left.outputs), -1)
+        index[left.rows[chosen]] = np.arange(len(chosen))
+        place = index[left.place]
+        taken = place >= 0
+        own = None if weights is None else weights[taken] / weights[taken].mean()
+        noise = fit_noise(residuals[taken], loo, place[taken], own)
+        if noise is None:
+            return taken, None
+        scattered = np.zeros((len(left.rows), residuals.shape[1]))
+        scattered[chosen] = noise.weights
+        return taken, noise._replace(weights=scattered)
 
     def _rescale(self, units: Units, data: Data) -> None:
         """Map network and certificates from targets in units back to ``data``, where the intercept is rounded."""

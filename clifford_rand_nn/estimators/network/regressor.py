@@ -1,5 +1,6 @@
 """The tuning-free network as a scikit-learn regressor."""
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,7 +9,7 @@ from clifford_rand._checks import as_real, refuse_unreal
 from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.estimators.network.unique_rows import Data
-from clifford_rand_nn.estimators.rows import training_data
+from clifford_rand_nn.estimators.rows import by_blocks, training_data
 from clifford_rand_nn.estimators.targets import network_program, regressor_program
 from clifford_rand_nn.export.program import Program
 from clifford_rand_nn.kernel_network.intervals import fit_intervals
@@ -70,8 +71,11 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
                 judged, variance, blocks = later >= 0, None, later[later >= 0]
         mass = None if weights is None else weights[judged]
         self._set_left_out(kept, judged)
-        residuals = np.ldexp(data.targets - out, units.y)[judged]
-        self.intervals_ = fit_intervals(residuals, None if variance is None else variance[judged], mass, blocks)
+        residuals = np.ldexp(data.targets - out, units.y)
+        taken, noise = (judged, None) if blocks is not None else self._noise_of(left, residuals, weights)
+        scored = judged if noise is None else taken
+        v, omega = (None if part is None else part[scored] for part in (variance, weights))
+        self.intervals_ = fit_intervals(residuals[scored], v, omega, blocks, noise)
         self._keep_variance(bool(self.intervals_.shares.any()))
         self.loo_score_ = r_squared(*about_means(data.targets[judged], out[judged], mass, blocks), mass)
         self.loo_predictions_ = np.full((len(values), out.shape[1]), np.nan)
@@ -82,10 +86,10 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
         """Return the ends (low, high) of intervals that hold the targets of a share ``coverage`` of new rows.
 
-        See `Intervals`. Without learned gates they may be wider where the rows of training say less, by the predictive
-        variance. With ``groups`` they are those of rows of new groups, with ``order`` of as many later rows as are in a
-        block, a fifteenth of those of training. Raises ArgumentError unless ``coverage`` is
-        between 0 and 1.
+        See `Intervals`. If leave-one-out prefers it, they are wider where the noise is larger, and, without learned
+        gates, where the rows of training say less, by the predictive variance. With ``groups`` they are those of rows
+        of new groups. With ``order`` their width is constant, for as many later rows as are in a block, a fifteenth of
+        those of training. Raises ArgumentError unless ``coverage`` is between 0 and 1.
         """
         _, low, high = self.predict_with_interval(X, coverage)
         return low, high
@@ -93,8 +97,17 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
     def predict_with_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array, Array]:
         """Return what `predict` and `predict_interval` do, (predicted, low, high), by evaluating the network once."""
         rows = self._rows(X)
-        out = self._outputs(rows)
-        low, high = self.intervals_.interval(out, self._variance_at(rows), coverage)
+        gamma, smoothed = self.intervals_.noise_weights, None
+        if gamma is None:
+            out = self._outputs(rows)
+        else:  # one evaluation of the kernel
+            weights = (
+                np.hstack([self.network_.alpha, gamma]),
+                np.append(self.network_.intercept, np.zeros(len(gamma.T))),
+            )
+            joined = replace(self.network_, alpha=weights[0], intercept=weights[1])
+            out, smoothed = np.split(by_blocks(joined.predict, rows, self._by_products), 2, axis=1)
+        low, high = self.intervals_.interval(out, self._variance_at(rows), coverage, smoothed)
         return (out[:, 0], low[:, 0], high[:, 0]) if self._target_ndim == 1 else (out, low, high)
 
     def predict(self, X: Any) -> Array:
@@ -107,5 +120,6 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         network = network_program(self)
         if coverage is None:
             return regressor_program(self, network, self._target_ndim == 1)
-        ends = self.intervals_.stated(network.outputs, self._stated_variance(network), coverage)
+        kernel = None if network.kernel is None else network.kernel.matrix
+        ends = self.intervals_.stated(network.outputs, self._stated_variance(network), coverage, kernel)
         return regressor_program(self, network, self._target_ndim == 1, ends)

@@ -32,7 +32,8 @@ class LeftOut(NamedTuple):
 
     ``out_of_sample`` (m,) marks the rows that the final choice was judged on. With a learned metric these are held-out
     rows, and the outputs of the others are those of leave-one-out before. ``compared`` is the best candidate before,
-    None for many rows; ``message`` says why the fit did not reach its tolerance, if it did not.
+    None for many rows; ``message`` says why the fit did not reach its tolerance, if it did not. ``problem`` is that of
+    the unique rows, and ``rows`` (k,) the ones that the rows of the network are; None for finite networks.
     """
 
     place: NDArray[np.intp]
@@ -41,6 +42,8 @@ class LeftOut(NamedTuple):
     out_of_sample: NDArray[np.bool_]
     compared: Compared | None = None
     message: str = ""
+    problem: Problem | None = None
+    rows: NDArray[np.intp] | None = None
 
 
 @dataclass(frozen=True, eq=False)
