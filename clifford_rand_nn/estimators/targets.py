@@ -215,7 +215,7 @@ def network_program(model: Any) -> NetworkProgram:
     claim, X = model.certificate_.claim, rows()
     if isinstance(claim, KernelClaim):
         outputs, penalty, kernel = claim.network.stated(X)
-        return NetworkProgram(outputs, penalty, len(claim.network.rows), kernel)
+        return NetworkProgram(outputs, penalty, claim.network.entries, kernel)
     if isinstance(claim, NetworkClaim):
         Z = X if claim.standard is None else claim.standard.stated(X, clips=False)
         network, p, squared, feature = claim.network, claim.family.p, False, claim.family.feature

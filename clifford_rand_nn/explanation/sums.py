@@ -11,7 +11,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import GatedClaim, NetworkClaim
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
-from clifford_rand_nn.kernel_network.network import KernelNetwork, kernel_slopes
+from clifford_rand_nn.kernel_network.network import KernelNetwork, kernel_slopes, step_functions
 from clifford_rand_nn.kernel_network.standardization import RowSpan
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.sparse_rows import with_feature
@@ -121,19 +121,29 @@ class KernelSum:
         """Return the linear functions that hold at rows (m, d)."""
         network, span = self.network, self.network.standard
         standard = span.standard if isinstance(span, RowSpan) else span
-        inner, origin = standard.rows(X), standard.rows(reference[None])[0]
+        gated = standard.without_levels
+        inner, origin = gated.rows(X), gated.rows(reference[None])[0]
         coordinates = span.rows(X)
         gradient = kernel_slopes(network.kernel, network.rows, network.alpha, coordinates)
         by_columns = (
             _through_span(gradient.columns, coordinates, inner, span) if isinstance(span, RowSpan) else gradient.columns
         )
-        slopes = by_columns * standard.slopes(X)[:, None, :]
-        secants = slopes
-        if not standard.is_affine:
-            step = X - reference
-            moved = np.divide(inner - origin, step, out=np.zeros_like(inner), where=step != 0)
-            secants = by_columns * moved[:, None, :]
-        return Local(slopes, secants, gradient.constant + network.intercept + by_columns @ origin)
+        slopes = by_columns * gated.slopes(X)[:, None, :]
+        secants, base = slopes, gradient.constant + network.intercept + by_columns @ origin
+        step = (X - reference)[:, None, :]
+        if not gated.is_affine:
+            moved = (inner - origin)[:, None, :]
+            secants = by_columns * np.divide(moved, step, out=np.zeros_like(moved), where=step != 0)
+        if network.kernel.steps:  # a sum of functions of one column each: chords from the reference are exact
+            here, there = (
+                step_functions(network.kernel, network.rows, network.alpha, rows)
+                for rows in (coordinates, standard.rows(reference[None]))
+            )
+            chords = np.divide(here.values - there.values, step, out=np.zeros_like(here.values), where=step != 0)
+            by_sides = here.slopes * standard.level_slopes(X)[:, :, None, :]
+            slopes, secants = slopes + by_sides.mean(axis=0), secants + chords
+            base = base + network.kernel.steps * network.alpha.sum(axis=0) + there.values.sum(axis=2)
+        return Local(slopes, secants, base)
 
     def own_rows(self, most: int) -> Array:
         """Return unscaled rows, at most so many, of those that the network is made of."""

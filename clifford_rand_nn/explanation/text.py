@@ -230,7 +230,7 @@ def _column_lines(row: Any, c: int) -> list[str]:
         standard = context.network.network.standard
         if standard.bound:
             head += "; outliers are clipped, as the network takes them"
-        elif getattr(standard, "knots", None) is not None:
+        elif getattr(standard, "scores", None) is not None:
             head += "; columns are mapped to normal scores of their ranks, as the network takes them"
     shown = largest(parts, _ROW_COLUMNS)
     remaining = [j for j in range(len(parts)) if j not in shown]

@@ -221,6 +221,8 @@ class _Writer:
                 return self.node("Gemm", operands, transB=int(op == "matmul_t"))
             case "row_sums":
                 return self.node("ReduceSum", [*operands, self.whole(1)], keepdims=1)
+            case "layers":
+                return self.node("Unsqueeze", [self.node("Transpose", operands, perm=[1, 0]), self.whole(2)])
             case "layer_sums":
                 return self.node("ReduceSum", [*operands, self.whole(0)], keepdims=0)
             case "row_largest":

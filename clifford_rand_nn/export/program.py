@@ -59,6 +59,7 @@ OPERATIONS = {
     "arcsin": "np.arcsin(a); a derivative, if there is one, is 0 at ±1",
     "row_sums": "a.sum(axis=1, keepdims=True)",
     "row_largest": "a.max(axis=1, keepdims=True)",
+    "layers": "a.T[:, :, None]",
     "layer_sums": "a.sum(axis=0)",
     "total": "a.sum()",
     "first": "a[:, 0]",

@@ -38,6 +38,7 @@ _CALLS: dict[str, Callable[..., Tensor]] = {
     "arcsin": _arcsin,
     "row_sums": lambda a: a.sum(dim=1, keepdim=True),
     "row_largest": lambda a: a.amax(dim=1, keepdim=True),
+    "layers": lambda a: a.T[:, :, None],
     "layer_sums": lambda a: a.sum(dim=0),
     "total": torch.sum,
     "first": lambda a: a[:, 0],

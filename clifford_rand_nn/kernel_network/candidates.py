@@ -64,6 +64,9 @@ def of_each(work: Callable[[_Item], _Value], items: Sequence[_Item]) -> list[_Va
 
 
 BIASES = (1.0, 0.3, 3.0, 0.0)  # constant features, in root mean square lengths of a row; the first is tried first
+# Weights of gates in single columns, in mean square lengths of a row. The variance of a row in the space of Gaussian
+# gates is some 0.6 square lengths, in that of steps 0.3 of their weight: one to four, one to one, and so on.
+STEPS = (0.5, 2.0, 8.0, 32.0)
 _N_BETAS = 20  # a factor of some 4 from one to the next: the curve has no narrower valleys
 _REFINED = (3, 9)  # betas between the neighbors of the best so far
 
@@ -76,6 +79,7 @@ class Candidate(NamedTuple):
     beta: float  # the best for it, in the 1/n scale
     score: float  # mean squared error of the leave-one-out predictions over the variance of the targets
     n: int  # rows that it was compared on
+    steps: float = 0.0  # weight of gates in single columns, in mean square lengths of a row
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +97,9 @@ class Problem:
         groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
         return Problem(self.X[rows], self.targets[rows], w, groups)
 
-    def kernel_rows(self, scaling: str, bias: float, products: bool = True) -> tuple[Any, Array, GateKernel]:
+    def kernel_rows(
+        self, scaling: str, bias: float, steps: float = 0.0, products: bool = True
+    ) -> tuple[Any, Array, GateKernel]:
         """Return the standardization, the rows as it makes them, and the kernel with the constant feature on them.
 
         Wide rows are known by their products, unless this is unwanted: then the standardization is a `RowSpan`.
@@ -102,10 +108,9 @@ class Problem:
         if products and (issparse(self.X) or by_products(*self.X.shape)):
             standard, rows = RowSpan.of(self.X, scaling, self.weights)
         else:
-            standard = Standardization.of(self.X, scaling, self.weights)
+            standard = Standardization.of(self.X, scaling, self.weights, steps > 0)
             rows = standard.rows(self.X)
-        length = np.average(np.einsum("ij,ij->i", rows, rows), weights=self.weights)
-        return standard, rows, GateKernel(bias=float(bias * np.sqrt(length if length > 0 else 1.0)))
+        return standard, rows, kernel_of(rows, bias, steps, self.weights)
 
     def score(self, errors: Array) -> Array:
         """Return mean squared errors (B, C) of predictions as a share of the variance of targets that vary, (B,)."""
@@ -129,15 +134,23 @@ class Compared:
     loo: LeaveOneOut
 
 
-def compare(problem: Problem, scaling: str, bias: float, beta: float | None = None) -> Compared:
-    """Return what leave-one-out says of a scaling and a constant feature, with a beta or the best one."""
-    standard, rows, kernel = problem.kernel_rows(scaling, bias)
+def kernel_of(rows: Array, bias: float, steps: float, weights: Array | None) -> GateKernel:
+    """Return the kernel for standardized rows (n, width), whose constant feature and steps are in their units."""
+    d = rows.shape[1] // 2 if steps else rows.shape[1]
+    length = np.average(np.einsum("ij,ij->i", rows[:, :d], rows[:, :d]), weights=weights)
+    size = float(length) if length > 0 else 1.0
+    return GateKernel(bias=bias * size**0.5, steps=steps * size)
+
+
+def compare(problem: Problem, scaling: str, bias: float, beta: float | None = None, steps: float = 0.0) -> Compared:
+    """Return what leave-one-out says of a scaling, a constant feature and steps, with a beta or the best one."""
+    standard, rows, kernel = problem.kernel_rows(scaling, bias, steps)
     loo = LeaveOneOut(kernel(rows), problem.targets, problem.weights, problem.groups)
     if beta is None:
         beta, score = best_beta(loo, problem)
     else:
         score = float(problem.score(loo.errors(np.array([beta])))[0])
-    return Compared(Candidate(scaling, bias, beta, score, len(rows)), standard, rows, kernel, loo)
+    return Compared(Candidate(scaling, bias, beta, score, len(rows), steps), standard, rows, kernel, loo)
 
 
 def best_beta(loo: LeaveOneOut, problem: Problem) -> tuple[float, float]:
@@ -153,24 +166,29 @@ def best_beta(loo: LeaveOneOut, problem: Problem) -> tuple[float, float]:
 
 
 def choose(
-    problem: Problem, beta: float | None = None, scalings: tuple[str, ...] = SCALINGS
-) -> tuple[Compared, list[Candidate]]:
-    """Compare scalings with the first constant feature, then constant features with the best scaling.
+    problem: Problem, beta: float | None = None, scalings: tuple[str, ...] = SCALINGS, steps: bool = True
+) -> tuple[Compared, Compared | None, list[Candidate]]:
+    """Compare scalings with the first constant feature, constant features with the best scaling, and steps with both.
 
-    Returns the best with all that was compared, best first. "rank" is compared where `_has_ranks`.
+    Returns the best, the best without steps if that is another one, and all that was compared, best first. Ranks are
+    known of columns of 64 rows and more, dense and not wide; the scaling "rank" is compared where one of them has three
+    values.
     """
-    if not _has_ranks(problem.X):
+    knows_ranks = not (issparse(problem.X) or is_wide(*problem.X.shape) or len(problem.X) < _FEWEST_RANKS)
+    if not (knows_ranks and _has_three_values(problem.X)):
         scalings = tuple(scaling for scaling in scalings if scaling != "rank")
     compared = of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta), scalings)
     scaling = min(compared, key=lambda result: result.candidate.score).candidate.scaling
     compared += of_each(lambda bias: compare(problem, scaling, bias, beta), BIASES[1:])
+    if knows_ranks and steps:
+        best = min(compared, key=lambda result: result.candidate.score).candidate
+        compared += of_each(lambda weight: compare(problem, best.scaling, best.bias, beta, weight), STEPS)
     compared.sort(key=lambda result: result.candidate.score)
-    return compared[0], [result.candidate for result in compared]
+    plain = next(result for result in compared if not result.candidate.steps)
+    return compared[0], None if plain is compared[0] else plain, [result.candidate for result in compared]
 
 
-def _has_ranks(X: Any) -> bool:
-    """Whether X (n, d) is dense, long and not wide, and ranks of a column, of three values, differ from "column"."""
-    if issparse(X) or is_wide(*X.shape) or len(X) < _FEWEST_RANKS:
-        return False
+def _has_three_values(X: NDArray[np.floating]) -> bool:
+    """Whether a column of X (n, d) has three values, as of two normal scores are those of "column"."""
     low, high = X.min(axis=0), X.max(axis=0)
     return bool(((low < X) & (high > X)).any())

@@ -13,6 +13,7 @@ from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.export.program import Value, apply, constant, inverse_lengths, matmul_t, where
 from clifford_rand_nn.kernel_network.arccos import SAME, arc_of_rows
+from clifford_rand_nn.kernel_network.column_distances import subtract_distances
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
 from clifford_rand_nn.problems.duality import DualBound, relative_gap
 from clifford_rand_nn.solvers.base import Limits, Result, check_memory
@@ -163,6 +164,15 @@ class GateKernel:
     ``frame`` (d, r): F; None for the identity. Gates :math:`w\sim N(0, M)` with norms measured by :math:`M^{-1}` are
     :math:`F = M^{1/2}`.
 
+    **Steps.** With ``steps`` s > 0 rows have 2d columns, the second half the levels v of the columns, and there are
+    gates in single columns, too, each with a constant in the place of a linear function:
+
+    .. math:: K(x,x') = z\cdot z'\,\frac{\pi-\theta}{2\pi} + s\,\big(1-\sum_j|v_j-v'_j|\big).
+
+    The levels of a column being its ranks over d, as `Standardization` makes them, :math:`1-\sum_j|v_j-v'_j|` is the
+    share of hyperplanes with both rows on one side, of those through a training row and orthogonal to an axis: cross
+    products of the row with all other axes.
+
     References
     ----------
     Cho, Saul, "Kernel methods for deep learning", NIPS 2009, eq. 6 with n = 0, times z·z'; Dwaraknath, Ergen, Pilanci,
@@ -178,9 +188,11 @@ class GateKernel:
 
     bias: float = 0.0  # c, the constant feature: biases are inside the norm. 0 for none
     frame: Array | None = None
+    steps: float = 0.0  # s, the weight of gates in single columns
 
     def __post_init__(self) -> None:
         owner = "GateKernel"
+        check_number(self.steps, "steps", owner, "a finite number ≥ 0", lambda s: 0 <= s < np.inf)
         check_number(self.bias, "bias", owner, "a finite number ≥ 0", lambda c: 0 <= c < np.inf)
         if self.frame is not None:
             check_array(self.frame, "frame", owner, (None, None))
@@ -190,11 +202,24 @@ class GateKernel:
         rows = as_real(X, "X", "GateKernel")
         if rows.ndim != 2:
             raise fail("X", "GateKernel", "an (n, d) array", describe(f"shape {rows.shape}"))
+        rows = self.parts(rows)[0]
         if self.frame is not None:
             if rows.shape[1] != len(self.frame):
                 raise fail("X", "GateKernel", f"{len(self.frame)} columns", describe(f"{rows.shape[1]}"))
             rows = rows @ self.frame.astype(rows.dtype, copy=False)
         return np.column_stack([rows, np.full(len(rows), self.bias, dtype=rows.dtype)]) if self.bias else rows
+
+    def parts(self, X: NDArray[np.floating]) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """Return the columns (n, d) of Gaussian gates, and those (n, d) of steps, none without these."""
+        d = X.shape[1] // 2 if self.steps else X.shape[1]
+        return X[:, :d], X[:, d:]
+
+    def add_steps(self, inner: NDArray[np.floating], levels: NDArray[Any], others: NDArray[Any]) -> None:
+        """Add the kernel of steps of levels (n, d) and others (d, m) to a matrix (n, m), all of one type."""
+        if self.steps:
+            s = inner.dtype.type(self.steps)
+            inner += s
+            subtract_distances(inner, levels, others, s)
 
     def __call__(self, X: ArrayLike, other: ArrayLike | None = None) -> NDArray[np.floating]:
         """Return the kernel matrix of the rows X (n, d) and those of ``other``, (n, m); of X with itself if None.
@@ -205,24 +230,30 @@ class GateKernel:
         z2 = z if other is None else self.features(other)
         inner = z @ z2.T  # of one array with itself NumPy makes it symmetric
         lengths, lengths2 = np.linalg.norm(z, axis=1), np.linalg.norm(z2, axis=1)
-        for_each_slice(
-            lambda part: arc_of_rows(inner[part], z[part], z2, lengths[part], lengths2), len(z), least=_LEAST
-        )
+        levels = self.parts(np.asarray(X, dtype=z.dtype))[1]
+        across = (levels if other is None else self.parts(np.asarray(other, dtype=z.dtype))[1]).T
+
+        def fill(part: slice) -> None:
+            arc_of_rows(inner[part], z[part], z2, lengths[part], lengths2)
+            self.add_steps(inner[part], levels[part], across)
+
+        for_each_slice(fill, len(z), least=_LEAST)
         return inner
 
     def diagonal(self, X: ArrayLike) -> Array:
-        r"""Return :math:`K(x, x) = ||z||^2/2` of every row, (n,)."""
+        r"""Return :math:`K(x, x) = ||z||^2/2 + s` of every row, (n,)."""
         z = self.features(X)
-        return np.asarray(0.5 * np.einsum("ij,ij->i", z, z), dtype=np.float64)
+        return np.asarray(0.5 * np.einsum("ij,ij->i", z, z), dtype=np.float64) + self.steps
 
     def stated(self, x: Value, rows: Array) -> "StatedKernel":
         """Return the kernel of rows x with those of an array (m, d), as operations of a program."""
         z, frame, c = self.features(rows), self.frame, self.bias
+        d, levels = self.parts(rows)[0].shape[1], self.parts(rows)[1]
         there = constant(z[:, :-1] if c else z, "rows")
         sizes = np.linalg.norm(z, axis=1)
         rates = constant(np.divide(1, sizes, out=np.zeros_like(sizes), where=sizes > 0), "rates")
 
-        def between(x: Value) -> tuple[Value, Value]:
+        def between(x: Value, own: Value | None) -> tuple[Value, Value]:
             inner, squares = matmul_t(x, there), apply("row_sums", x * x)
             if c:
                 inner, squares = inner + c**2, squares + c**2
@@ -231,7 +262,16 @@ class GateKernel:
             cosines = (inner * inverse * rates).named("cosines")
             same = where(apply("abs", cosines) < SAME, cosines, apply("sign", cosines)).named("same")
             share = (apply("arcsin", same) / (2 * math.pi) + 0.25).named("share")
-            return (inner * share).named("kernel"), 0.5 * squares
+            matrix, diagonal = inner * share, 0.5 * squares
+            if own is not None:
+                apart = apply("abs", apply("layers", own) - layers).named("apart")
+                matrix, diagonal = matrix + self.steps * (1.0 - apply("layer_sums", apart)), diagonal + self.steps
+            return matrix.named("kernel"), diagonal
 
+        own = own_levels = None
+        if self.steps:
+            halves, layers = np.eye(2 * d), constant(levels.T[:, None], "level_layers")
+            x, own = x @ constant(halves[:, :d], "gate_columns"), x @ constant(halves[:, d:], "level_columns")
+            own_levels = constant(levels, "levels")
         framed = x if frame is None else (x @ constant(frame, "frame")).named("framed")
-        return StatedKernel(*between(framed), between(there)[0])
+        return StatedKernel(*between(framed, own), between(there, own_levels)[0])

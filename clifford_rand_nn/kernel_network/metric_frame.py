@@ -1,7 +1,7 @@
 """Metric of the gate distribution w ~ N(0, M): M is the average gradient outer product (AGOP) of a fitted network."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -193,7 +193,7 @@ def learn_frame(
         alpha = KernelRidge(K, weights).fit(aim, radius * factor * spread(K) / first)[0]
         kernel = learned_kernels(kernel, rows, alpha, (shape,), weights)[0]
         K = kernel(rows)
-    M = np.eye(rows.shape[1]) if kernel.frame is None else kernel.frame @ kernel.frame.T
+    M = np.eye(kernel.parts(rows)[0].shape[1]) if kernel.frame is None else kernel.frame @ kernel.frame.T
     return LearnedGates(kernel, M, beta * factors[-1] * spread(K) / first)
 
 
@@ -206,14 +206,15 @@ def learned_kernels(
     in double precision: with a small beta coefficients are large and their sum cancels.
     """
     M = gradient_outer_product(kernel, X, alpha, weights=weights)
-    second = (X if weights is None else X * weights[:, None]).T @ X / len(X)
+    gated = kernel.parts(X)[0]
+    second = (gated if weights is None else gated * weights[:, None]).T @ gated / len(X)
     # tr(M Σ), the mean square length of rows, stays what it was
     before = float(np.trace(second) if kernel.frame is None else np.vdot(kernel.frame, second @ kernel.frame))
     diagonal, kernels = np.eye(len(M), dtype=bool), []
     for shape in shapes:
         shaped = np.where(diagonal, M, _OFF_DIAGONAL[shape] * M)
         after = float(np.vdot(shaped, second))
-        kernels.append(kernel if after <= 0 else GateKernel(kernel.bias, _root(shaped * (before / after))))
+        kernels.append(kernel if after <= 0 else replace(kernel, frame=_root(shaped * (before / after))))
     return kernels
 
 

@@ -70,6 +70,11 @@ class MetricSelection:
     predictions: Array
     folds: tuple[Fold, ...] = ()
 
+    @property
+    def error(self) -> float:
+        """The error of the trial that was chosen."""
+        return next(t.error for t in self.trials if (t.shape, t.rounds) == (self.shape, self.rounds))
+
 
 def select_metric(
     kernel: GateKernel,
@@ -113,7 +118,8 @@ def select_metric(
     rounds = check_integer(rounds, "rounds", owner)
     for shape in shapes:
         check_choice(shape, "shapes", owner, SHAPES)
-    taken, belongs, parts = outer_parts(data, targets, groups, _MAX_ROWS)
+    # levels are functions of the other columns, and of kernels with and without them the parts are the same
+    taken, belongs, parts = outer_parts(np.asarray(kernel.parts(data)[0], dtype=np.float64), targets, groups, _MAX_ROWS)
     if parts.max() == 0:
         raise fail("groups" if groups is not None else "X", owner, "of two or more groups of rows", describe("one"))
     mean = targets.mean(axis=0)

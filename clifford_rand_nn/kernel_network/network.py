@@ -29,7 +29,7 @@ class KernelSlopes(NamedTuple):
 def kernel_slopes(
     kernel: GateKernel, rows: NDArray[np.floating], alpha: Array, at: NDArray[np.floating]
 ) -> KernelSlopes:
-    r"""Return the gradients of :math:`f_c(x)=\sum_j\alpha_{jc}K(x,x_j)` at rows ``at`` (m, d).
+    r"""Return the gradients of :math:`f_c(x)=\sum_j\alpha_{jc}K(x,x_j)` at rows ``at`` (m, d), K without steps.
 
     The formula is that of `gradient_outer_product`. As :math:`K(sz,z')=sK(z,z')` for s > 0, Euler's identity makes f
     the sum of its slopes: :math:`f_c(x)=\nabla_zf_c\cdot z`, exactly, for the features z of x. Where x is parallel to a
@@ -45,6 +45,29 @@ def kernel_slopes(
         constant = kernel.bias * gradients[:, :, -1]
         gradients = gradients[:, :, :-1]
     return KernelSlopes(gradients if kernel.frame is None else gradients @ kernel.frame.T, constant)
+
+
+class StepFunctions(NamedTuple):
+    r"""What gates in single columns add up to, :math:`g_{cj}` of the level of column j, at some rows."""
+
+    values: Array  # (m, C, d)
+    slopes: Array  # (2, m, C, d), by the level, below and above, which at the level of a row of the network are two
+
+
+def step_functions(kernel: GateKernel, rows: Array, alpha: Array, at: Array) -> StepFunctions:
+    r"""Return :math:`g_{cj}(v)=-s\sum_i\alpha_{ic}|v-v_{ij}|` of the levels of rows ``at`` (m, width).
+
+    :math:`s\sum_i\alpha_{ic}+\sum_jg_{cj}(v_j)` is the part of a network that its `GateKernel` has for ``steps``.
+    """
+    own, levels = kernel.parts(rows)[1], kernel.parts(at)[1]
+    values = np.empty((len(levels), alpha.shape[1], own.shape[1]))
+    slopes = np.empty((2, *values.shape))
+    for j in range(own.shape[1]):
+        apart = levels[:, j, None] - own[:, j]
+        values[:, :, j] = np.abs(apart) @ alpha
+        slopes[0, :, :, j] = np.where(apart > 0, 1.0, -1.0) @ alpha
+        slopes[1, :, :, j] = np.where(apart < 0, -1.0, 1.0) @ alpha
+    return StepFunctions(-kernel.steps * values, -kernel.steps * slopes)
 
 
 class StatedNetwork(NamedTuple):
@@ -81,7 +104,9 @@ class KernelNetwork(Exported):
             check_array(getattr(self.standard, name), f"standard.{name}", owner, (self.d,))
         if isinstance(self.standard, Standardization) and self.standard.knots is not None:
             k = len(check_array(self.standard.knots, "standard.knots", owner, (None, self.d)))
-            check_array(self.standard.scores, "standard.scores", owner, (k, self.d))
+            for name in ("scores", "levels"):
+                if getattr(self.standard, name) is not None:
+                    check_array(getattr(self.standard, name), f"standard.{name}", owner, (k, self.d))
 
     def __repr__(self) -> str:
         shape = f"d={self.d}, rows={len(self.rows)}, outputs={len(self.intercept)}"
@@ -99,6 +124,11 @@ class KernelNetwork(Exported):
         if X.ndim != 2 or X.shape[1] != self.d:
             raise fail("X", "KernelNetwork.predict", f"of shape (n, {self.d})", describe(f"shape {X.shape}"))
         return KernelTiles(self.kernel, self.rows).multiply_from(self.standard.rows(X), self.alpha) + self.intercept
+
+    @property
+    def entries(self) -> int:
+        """Number of entries, for each row, of the widest array of `stated`."""
+        return len(self.rows) * (self.d if self.kernel.steps else 1)
 
     def penalty(self) -> float:
         r"""Return :math:`\frac12||f||_K^2`, summed over the outputs."""
@@ -126,7 +156,7 @@ class KernelNetwork(Exported):
 
     def _program(self, coverage: float | None) -> Program:
         outputs, penalty, _ = self.stated(rows())
-        return Program("KernelNetwork", self.d, {"predict": outputs}, penalty, width=len(self.rows))
+        return Program("KernelNetwork", self.d, {"predict": outputs}, penalty, width=self.entries)
 
     def _half_square(self, rows: Array, theta: Array) -> float:
         return 0.5 * float(np.sum(theta * KernelTiles(self.kernel, rows).multiply(theta)))

@@ -24,48 +24,59 @@ _MAX_RATE = 1e250  # one over the distance of knots, so that no product with it 
 
 
 class Scores(NamedTuple):
-    """The knots (k, d) of columns, ascending, and their scores (k, d); shorter columns repeat their last knot."""
+    """The knots (k, d) of columns, ascending, and what they are mapped to (k, d); shorter columns repeat the last."""
 
     knots: Array
     values: Array
 
 
-def normal_scores(X: NDArray[np.floating], varies: NDArray[np.bool_], weights: Array | None = None) -> Scores:
-    """Return knots and scores of the columns of X (n, d); the scores of columns that do not vary are 0.
+class Ranks(NamedTuple):
+    """The knots (k, d) of columns with their normal scores and their ranks from 0 to 1, each (k, d)."""
+
+    knots: Array
+    scores: Array
+    ranks: Array
+
+
+def ranks_of(X: NDArray[np.floating], varies: NDArray[np.bool_], weights: Array | None = None) -> Ranks:
+    """Return knots, scores and ranks of the columns of X (n, d); of columns that do not vary all are 0.
 
     Examples
     --------
     >>> X = np.array([[1.0], [10.0], [100.0]])
-    >>> scores = normal_scores(X, np.array([True]))
-    >>> interpolate(scores, X).round(3).ravel().tolist()
+    >>> knots, scores, ranks = ranks_of(X, np.array([True]))
+    >>> interpolate(Scores(knots, scores), X).round(3).ravel().tolist()
     [-1.225, 0.0, 1.225]
-    >>> interpolate(scores, np.array([[-50.0], [5.5], [1e9]])).round(3).ravel().tolist()
+    >>> interpolate(Scores(knots, scores), np.array([[-50.0], [5.5], [1e9]])).round(3).ravel().tolist()
     [-1.225, -0.612, 1.225]
+    >>> ranks.round(3).ravel().tolist()
+    [0.167, 0.5, 0.833]
     """
     columns = [_of_column(column.astype(np.float64), weights) for column in X.T[varies]]
-    k, d = max(len(knots) for knots, _ in columns), X.shape[1]
-    out = Scores(np.zeros((k, d)), np.zeros((k, d)))
+    k, d = max(len(column[0]) for column in columns), X.shape[1]
+    out = Ranks(np.zeros((k, d)), np.zeros((k, d)), np.zeros((k, d)))
     for j, column in zip(np.flatnonzero(varies), columns, strict=True):
         for array, part in zip(out, column, strict=True):
             array[: len(part), j], array[len(part) :, j] = part, part[-1]
     return out
 
 
-def _of_column(x: Array, weights: Array | None) -> tuple[Array, Array]:
-    """Return knots and scores of a column (n,)."""
+def _of_column(x: Array, weights: Array | None) -> tuple[Array, Array, Array]:
+    """Return knots, scores and ranks of a column (n,)."""
     values, place = np.unique(x, return_inverse=True)
     mass = np.bincount(place, weights).astype(np.float64)
     eps = np.finfo(np.float64).eps
-    scores = ndtri(np.clip((np.cumsum(mass) - mass / 2) / mass.sum(), eps, 1 - eps))
+    ranks = np.clip((np.cumsum(mass) - mass / 2) / mass.sum(), eps, 1 - eps)
+    scores = ndtri(ranks)
     if len(values) > _MAX_KNOTS:
         even = np.linspace(scores[0], scores[-1], _MAX_KNOTS)
         taken = np.unique(np.minimum(np.searchsorted(scores, even), len(scores) - 1))
-        knots, at = values[taken], scores[taken]
+        knots, at, ranks = values[taken], scores[taken], ranks[taken]
         scores = np.interp(values, knots, at)
     else:
         knots, at = values, scores
     mean = np.average(scores, weights=mass)
-    return knots, (at - mean) / np.sqrt(np.average((scores - mean) ** 2, weights=mass))
+    return knots, (at - mean) / np.sqrt(np.average((scores - mean) ** 2, weights=mass)), ranks
 
 
 def interpolate(scores: Scores, X: NDArray[np.floating]) -> Array:
@@ -82,17 +93,16 @@ def values_of_scores(scores: Scores, Z: Array) -> Array:
 
 
 def slopes_of_scores(scores: Scores, X: NDArray[np.floating]) -> Array:
-    """Return the slopes (n, d) of the scores at rows X (n, d); at a knot the mean of those on its two sides."""
+    """Return the slopes (2, n, d) of the scores at rows X (n, d), below and above, which at a knot are two."""
     rise = np.diff(scores.values, axis=0) * _rates(scores)
     steps = np.pad(rise, ((1, 1), (0, 0)))  # 0 beyond the ends
-    out = np.empty(X.shape)
+    out = np.empty((2, *X.shape))
     for j, (x, knots) in enumerate(zip(X.T, scores.knots.T, strict=True)):
-        sides = [steps[np.searchsorted(knots, x, side), j] for side in ("left", "right")]
-        out[:, j] = (sides[0] + sides[1]) / 2
+        out[0, :, j], out[1, :, j] = (steps[np.searchsorted(knots, x, side), j] for side in ("left", "right"))
     return out
 
 
-def stated_scores(scores: Scores, X: Value) -> Value:
+def stated_scores(scores: Scores, X: Value, name: str = "z") -> Value:
     r"""Return what `interpolate` does, as operations of a program.
 
     .. math:: s_1+\sum_k(s_{k+1}-s_k)\,\min\big(\max((x-t_k)/(t_{k+1}-t_k),\,0),\,1\big),
@@ -100,10 +110,12 @@ def stated_scores(scores: Scores, X: Value) -> Value:
     where nothing cancels.
     """
     steps = np.diff(scores.values, axis=0)
-    inside = (X - constant(scores.knots[:-1, None], "knots")) * constant(_rates(scores)[:, None], "knot_rates")
+    inside = (X - constant(scores.knots[:-1, None], f"knots_of_{name}")) * constant(
+        _rates(scores)[:, None], f"knot_rates_of_{name}"
+    )
     inside = maximum(inside, 0.0).named("inside")
-    share = where(inside < 1.0, inside, 1.0) * constant(steps[:, None], "score_steps")
-    return (apply("layer_sums", share.named("share")) + constant(scores.values[0], "first_scores")).named("z")
+    share = where(inside < 1.0, inside, 1.0) * constant(steps[:, None], f"steps_of_{name}")
+    return (apply("layer_sums", share.named("share")) + constant(scores.values[0], f"first_of_{name}")).named(name)
 
 
 def _rates(scores: Scores) -> Array:

@@ -11,11 +11,11 @@ from clifford_rand._checks import check_fits
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import short_repr
-from clifford_rand_nn.export.program import Value, apply, clipped, constant, maximum, roots
+from clifford_rand_nn.export.program import Value, apply, beside, clipped, constant, maximum, roots
 from clifford_rand_nn.kernel_network.normal_scores import (
     Scores,
     interpolate,
-    normal_scores,
+    ranks_of,
     slopes_of_scores,
     stated_scores,
     values_of_scores,
@@ -35,7 +35,9 @@ class Standardization(NamedTuple):
     ``rate`` (d,): one over the deviation of each column ("column"), or over that of all of them ("common"); 0 where a
     column is constant, so that it is left out. ``bound``: 0, or b of :math:`x\mapsto x/\sqrt{1+(x/b)^2}` afterwards,
     which draws the tails of a column in ("soft"). With ``knots`` and ``scores`` (k, d) columns are mapped to normal
-    scores of their ranks instead ("rank", `normal_scores`); mean and rate are then those of "column".
+    scores of their ranks instead ("rank", `ranks_of`); mean and rate are then those of "column". With ``levels`` (k, d)
+    the rows have as many columns more: the ranks of the values over the number of columns that vary, whose distances
+    are the second part of a `GateKernel` with ``steps``.
     """
 
     mean: Array  # (d,)
@@ -43,10 +45,14 @@ class Standardization(NamedTuple):
     bound: float = 0.0
     knots: Array | None = None
     scores: Array | None = None
+    levels: Array | None = None
 
     @classmethod
-    def of(cls, X: Any, scaling: str, weights: Array | None = None) -> "Standardization":
-        """Return what the rows X (n, d), dense or CSR, with weights if they differ, say for one of `SCALINGS`."""
+    def of(cls, X: Any, scaling: str, weights: Array | None = None, levels: bool = False) -> "Standardization":
+        """Return what the rows X (n, d), dense or CSR, with weights if they differ, say for one of `SCALINGS`.
+
+        ``levels``: of dense rows, whether their ranks are columns, too.
+        """
         if issparse(X):
             unit, mean, deviation = _sparse_moments(X, weights)
         else:
@@ -65,12 +71,20 @@ class Standardization(NamedTuple):
         with np.errstate(over="ignore"):  # of denormal deviations, which are left out
             rate = np.divide(1.0, size, out=np.zeros_like(size), where=varies & (size > 0))
         rate = np.where(np.isfinite(rate), rate, 0.0)
-        if scaling == "rank" and rate.any():
-            return cls(mean * unit, rate, 0.0, *normal_scores(X, rate > 0, weights))
-        return cls(mean * unit, rate, _SOFT if scaling == "soft" else 0.0)
+        own = cls(mean * unit, rate, _SOFT if scaling == "soft" else 0.0)
+        if not rate.any() or not (levels or scaling == "rank"):
+            return own
+        knots, scores, ranks = ranks_of(X, rate > 0, weights)
+        return own._replace(
+            knots=knots,
+            scores=scores if scaling == "rank" else None,
+            levels=ranks / np.count_nonzero(rate) if levels else None,
+        )
 
     def rows(self, X: NDArray[np.floating]) -> Array:
-        """Return rows (n, d) as the kernel sees them."""
+        """Return rows (n, width) as the kernel sees them."""
+        if self._levels is not None:
+            return np.hstack([self.without_levels.rows(X), interpolate(self._levels, X)])
         if self._scores is not None:
             return interpolate(self._scores, X)
         # in one order, whatever that of X is, so that products of it are the same to the last bit
@@ -83,6 +97,10 @@ class Standardization(NamedTuple):
 
     def stated(self, X: Value, clips: bool = True) -> Value:
         """Return what `rows` does, as operations of a program; a network of neurons clips no far entries."""
+        if self._levels is not None:
+            return beside([self.without_levels.stated(X, clips), stated_scores(self._levels, X, "levels")]).named(
+                "rows"
+            )
         if self._scores is not None:
             return stated_scores(self._scores, X)
         if (self.mean == 0).all() and (self.rate == 1).all():
@@ -96,16 +114,26 @@ class Standardization(NamedTuple):
         return z
 
     def slopes(self, X: NDArray[np.floating]) -> Array:
-        r"""Return the derivatives (n, d) of `rows` by column, with a bound :math:`(1+(u/b)^2)^{-3/2}` times rate."""
+        r"""Return the derivatives (n, d) of `rows` by column, with a bound :math:`(1+(u/b)^2)^{-3/2}` times rate.
+
+        They are those of the first d columns; `level_slopes` has those of the levels.
+        """
         if self._scores is not None:
-            return slopes_of_scores(self._scores, X)
+            return np.asarray(slopes_of_scores(self._scores, X).mean(axis=0))
         if not self.bound:
             return np.asarray(np.broadcast_to(self.rate, X.shape))
         inside = (X - self.mean) * self.rate / self.bound
         return np.asarray(self.rate * np.hypot(1.0, inside) ** -3)
 
+    def level_slopes(self, X: NDArray[np.floating]) -> Array:
+        """Return the derivatives (2, n, d) of the levels by column, on both sides."""
+        assert self._levels is not None
+        return slopes_of_scores(self._levels, X)
+
     def inverse(self, rows: Array) -> Array:
         """Return rows X (n, d) that `rows` maps to these."""
+        if self.levels is not None:
+            return self.without_levels.inverse(rows[:, : len(self.mean)])
         if self._scores is not None:
             return values_of_scores(self._scores, rows)
         if self.bound:
@@ -115,16 +143,25 @@ class Standardization(NamedTuple):
     @property
     def is_affine(self) -> bool:
         """Whether `rows` is affine, but for its clipping of far entries."""
-        return not self.bound and self.knots is None
+        return not self.bound and self.scores is None and self.levels is None
 
     @property
     def _scores(self) -> Scores | None:
         return None if self.knots is None or self.scores is None else Scores(self.knots, self.scores)
 
     @property
+    def _levels(self) -> Scores | None:
+        return None if self.knots is None or self.levels is None else Scores(self.knots, self.levels)
+
+    @property
+    def without_levels(self) -> "Standardization":
+        """The first d columns of what this makes."""
+        return self._replace(knots=self.knots if self.scores is not None else None, levels=None)
+
+    @property
     def width(self) -> int:
         """Number of columns of the rows that come out."""
-        return len(self.mean)
+        return len(self.mean) * (1 if self.levels is None else 2)
 
     def take(self, columns: NDArray[Any]) -> "Standardization":
         """Return that of some columns, which are not ranked."""

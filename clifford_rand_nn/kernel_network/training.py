@@ -98,17 +98,43 @@ def _train(problem: Problem, choices: Choices) -> Trained:
     few = np.sort(spread_rows(n, min(n, COMPARED)))
     with ONE_BLAS_THREAD:  # threads of BLAS gain nothing on eigenvectors (`of_each`); without them bits are the same
         phase("comparing scalings and constant features by leave-one-out")
-        best, table = choose(problem.take(few), choices.beta)
+        best, table, selection = choose_kernel(problem.take(few), choices)
         if n <= DECOMPOSED:
             if n > COMPARED:
                 phase(f"eigendecomposition of the kernel of {n:,} rows")
-                best = compare(problem, best.candidate.scaling, best.candidate.bias, choices.beta)
+                like = best.candidate
+                best, selection = compare(problem, like.scaling, like.bias, choices.beta, like.steps), None
                 table = [best.candidate, *table]
-            return _few(problem, best, table, choices, began)
+            return _few(problem, best, table, choices, began, selection)
     return _many(problem, few, best, table, choices, began)
 
 
-def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choices, began: float) -> Trained:
+def choose_kernel(problem: Problem, choices: Choices) -> tuple[Compared, list[Candidate], MetricSelection | None]:
+    """Return the best candidate, all that were compared, it first, and the metric selection if it was needed.
+
+    Of two that leave-one-out prefers, with steps and without, the metric decides: both are learned from, and the one
+    without steps is taken if it gains a metric with which the held-out error is less.
+    """
+    began = time.perf_counter()
+    best, plain, table = choose(problem, choices.beta)
+    if plain is None or not choices.rounds or _is_short(choices, began):
+        return best, table, None
+    mine, other = (
+        _metric_selection(one.kernel, one.rows, problem, one.candidate.beta, choices) for one in (best, plain)
+    )
+    if other.rounds and other.error < mine.error:
+        return plain, [plain.candidate, *(one for one in table if one is not plain.candidate)], other
+    return best, table, mine
+
+
+def _few(
+    problem: Problem,
+    best: Compared,
+    table: list[Candidate],
+    choices: Choices,
+    began: float,
+    selection: MetricSelection | None,
+) -> Trained:
     """Train by eigenvectors, or by a factor where gates were learned."""
     n, beta = problem.X.shape[0], best.candidate.beta
     weights = np.ones(n) if problem.weights is None else problem.weights
@@ -117,7 +143,7 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
         choices = replace(choices, rounds=0)
     if isinstance(best.standard, RowSpan):  # its coordinates mix the columns, so half an entry means nothing
         choices = replace(choices, shapes=SHAPES[:1])
-    rounds, learned = learned_gates(best.kernel, best.rows, problem, beta, choices, np.arange(n))
+    rounds, learned = learned_gates(best.kernel, best.rows, problem, beta, choices, np.arange(n), selection)
     kernel, metric = best.kernel, None
     if rounds is None or learned is None:
         alpha, _ = best.loo.fit(beta)
@@ -185,7 +211,7 @@ def _many(
     Where ``max_time`` ends the solver, the fit to these rows alone is the network if its objective is lower.
     """
     n, chosen = problem.X.shape[0], best.candidate
-    standard, rows, kernel = problem.kernel_rows(chosen.scaling, chosen.bias)
+    standard, rows, kernel = problem.kernel_rows(chosen.scaling, chosen.bias, chosen.steps)
     wide = is_wide(*problem.X.shape)
     if wide or _is_short(choices, began):  # of wide rows the metric of the gates would be a square of the columns
         choices = replace(choices, rounds=0)
@@ -289,20 +315,19 @@ def _is_lost(gap: float, objective: float, zero: float) -> bool:
 
 
 def learned_gates(
-    kernel: GateKernel, rows: Array, problem: Problem, beta: float, choices: Choices, few: NDArray[np.intp]
+    kernel: GateKernel,
+    rows: Array,
+    problem: Problem,
+    beta: float,
+    choices: Choices,
+    few: NDArray[np.intp],
+    selection: MetricSelection | None = None,  # if it is known
 ) -> tuple[MetricSelection | None, LearnedGates | None]:
     """Return the metric selection on held-out rows, and the learned metric, from a sample, if it improves on none."""
     if not choices.rounds:
         return None, None
-    phase("comparing learned metrics on held-out rows")
-    selection = select_metric(
-        kernel,
-        replace(problem, X=rows),
-        beta,
-        rounds=choices.rounds,
-        shapes=choices.shapes,
-        mistakes=choices.mistakes,
-    )
+    if selection is None:
+        selection = _metric_selection(kernel, rows, problem, beta, choices)
     if not selection.rounds:
         return selection, None
     part = problem.take(few)
@@ -317,3 +342,17 @@ def learned_gates(
         weights=part.weights,
     )
     return selection, learned
+
+
+def _metric_selection(
+    kernel: GateKernel, rows: Array, problem: Problem, beta: float, choices: Choices
+) -> MetricSelection:
+    phase("comparing learned metrics on held-out rows")
+    return select_metric(
+        kernel,
+        replace(problem, X=rows),
+        beta,
+        rounds=choices.rounds,
+        shapes=choices.shapes,
+        mistakes=choices.mistakes,
+    )

@@ -2,6 +2,10 @@
 
     K(z, z') = E[1(g.z >= 0) 1(g.z' >= 0)] z.z' = z.z' (pi - angle) / (2 pi),  g ~ N(0, I)
 
+With a family of "steps" s and "levels" v there are gates in single columns, too, and s (1 - sum_c |v_c - v'_c|) is
+added. It is positive definite where the ranges of the columns of v add up to at most one: 1 - |v - v'| / r, r the
+range, is the share of thresholds in it that have both on one side, and of 1 - r the constant kernel is left.
+
 The network is f_i = sum_j K(z_i, z_j) alpha_j + t with the penalty sum_c alpha_c^T K alpha_c / 2, and the conjugate is
 sum_c theta_c^T K theta_c / (2 W beta). Rows are integers over one denominator, so that s = z.z' and
 N = |z|^2 |z'|^2 - s^2 are exact, and nothing cancels for rows that are nearly parallel. With g = arctan(sqrt(N) / |s|),
@@ -13,7 +17,8 @@ derivative is at most 1/2, so that two steps lead to tan(g/8) <= 0.2 within 3/4 
 error. In its series a power misses at most t^2 e + 1 < 1.1, e the error of the one before, a term less than
 1.1/3 + 1 < 2, and all terms from the J-th, the first of power 0, less than 2: together less than 2 (J + 1) <= 64. By
 Machin's formula pi misses less than 16 (64 + 1) + 4 (64 + 1) < 2^11. So g / (2 pi) = 4 arctan(tan(g/8)) / pi < 1/4
-misses less than 4 (64 + 4) / 3 + 2^11 / 12 + 1 < 2^9, and K less than |s| 2^(9-P), at most 2^(9-P) max |z|^2.
+misses less than 4 (64 + 4) / 3 + 2^11 / 12 + 1 < 2^9, and K less than |s| 2^(9-P), at most 2^(9-P) max |z|^2. What
+steps add is exact, and rounded down to a unit.
 """
 
 import math
@@ -21,7 +26,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from .check import MOST_ENTRIES, Outputs, Problem, Table, dot, require, table
+from .check import MOST_ENTRIES, Outputs, Problem, Table, dot, fraction, require, table
 
 P = 128  # bits behind the point
 ERROR = 2**9  # of K / |s|, in units
@@ -53,8 +58,31 @@ def share(s: int, N: int) -> int:
     return (arctan(t) << P + 2) // PI
 
 
+class Steps(NamedTuple):
+    """Gates in single columns, whose weight s is in the units of products of rows, and levels are integers over one."""
+
+    weight: Fraction
+    one: int
+    levels: list[tuple[int, ...]]
+
+    @classmethod
+    def of(cls, problem: Problem, stated: dict[str, Any]) -> "Steps | None":
+        """Return those of a family, or None."""
+        if "steps" not in stated:
+            return None
+        width = len(stated["levels"]["numerators"][0])
+        levels = table(stated["levels"], "levels", len(problem.y.numerators), width)
+        ranges = [max(column) - min(column) for column in zip(*levels.numerators, strict=True)]
+        require(sum(ranges) <= levels.denominator, "the levels have ranges of more than one in all")
+        weight = fraction(stated["steps"])
+        require(weight >= 0, "the weight of steps is negative")
+        return cls(weight * problem.rows.denominator**2, levels.denominator, list(map(tuple, levels.numerators)))
+
+
 @lru_cache(maxsize=1)
-def kernel(rows: tuple[tuple[int, ...], ...]) -> tuple[list[list[int]], int]:
+def kernel(
+    rows: tuple[tuple[int, ...], ...], weight: Fraction, one: int, levels: tuple[tuple[int, ...], ...]
+) -> tuple[list[list[int]], int]:
     """Return K of rows of integers, (n, n), and what its entries miss at most, both in units."""
     require(len(rows) ** 2 <= MOST_ENTRIES, f"{len(rows):,} rows are more than the checker holds")
     squares = [dot(z, z) for z in rows]
@@ -64,8 +92,12 @@ def kernel(rows: tuple[tuple[int, ...], ...]) -> tuple[list[list[int]], int]:
             s = dot(z, rows[j])
             if s:
                 h = share(s, squares[i] * squares[j] - s * s)
-                K[i][j] = K[j][i] = s * (2 ** (P - 1) - h if s > 0 else h)
-    return K, ERROR * max(squares)
+                K[i][j] = s * (2 ** (P - 1) - h if s > 0 else h)
+            if weight:
+                apart = sum(abs(a - b) for a, b in zip(levels[i], levels[j], strict=True))
+                K[i][j] += (weight.numerator * (one - apart) << P) // (weight.denominator * one)
+            K[j][i] = K[i][j]
+    return K, ERROR * max(squares) + 1
 
 
 class Products(NamedTuple):
@@ -76,15 +108,18 @@ class Products(NamedTuple):
     form: Fraction
 
     @classmethod
-    def of(cls, problem: Problem, coefficients: Table) -> "Products":
+    def of(cls, problem: Problem, coefficients: Table, family: dict[str, Any]) -> "Products":
         """Return those of a problem, with one row for all of its duplicates."""
-        rows = list(map(tuple, problem.rows.numerators))
+        steps = Steps.of(problem, family)
+        levels = steps.levels if steps else [()] * len(problem.rows.numerators)
+        rows = list(zip(map(tuple, problem.rows.numerators), levels, strict=True))
         place = {row: k for k, row in enumerate(dict.fromkeys(rows))}
         columns = [[0] * len(place) for _ in coefficients.numerators[0]]
         for row, values in zip(rows, coefficients.numerators, strict=True):
             for column, value in zip(columns, values, strict=True):
                 column[place[row]] += value
-        K, error = kernel(tuple(place))
+        weight, one = (steps.weight, steps.one) if steps else (Fraction(0), 1)
+        K, error = kernel(tuple(row for row, _ in place), weight, one, tuple(own for _, own in place))
         images = [[dot(line, column) for line in K] for column in columns]
         sizes = [sum(map(abs, column)) for column in columns]
         form = sum(map(dot, columns, images)) + error * dot(sizes, sizes)
@@ -96,7 +131,7 @@ class Products(NamedTuple):
 def network(problem: Problem, stated: dict[str, Any], family: dict[str, Any]) -> tuple[Outputs, Fraction, Fraction]:
     """Return K alpha, half the squared norm or a number above it, and how much an output may miss."""
     n, outputs = len(problem.y.numerators), len(problem.y.numerators[0])
-    products = Products.of(problem, table(stated["alpha"], "alpha", n, outputs))
+    products = Products.of(problem, table(stated["alpha"], "alpha", n, outputs), family)
     return products.outputs, products.form / 2, products.error
 
 
@@ -104,7 +139,8 @@ def family(problem: Problem, stated: dict[str, Any]) -> tuple[Fraction, str, str
     """Return the conjugate of the penalty."""
     require(problem.penalty == "squared", "infinitely many gates have squared norms")
     require(problem.bias != "free", "biases of infinitely many gates are not free")
-    form = Products.of(problem, problem.theta).form
+    form = Products.of(problem, problem.theta, stated).form
     kernel.cache_clear()  # it is a large matrix
-    words = "all gated networks with infinitely many Gaussian gates on these rows (standardized by the network)"
+    also = " and gates in single columns" if "steps" in stated else ""
+    words = f"all gated networks with infinitely many Gaussian gates{also} on these rows (standardized by the network)"
     return form / (2 * problem.radius), words, THEOREM

@@ -8,14 +8,14 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.kernel_network.standardization import RowSpan
-from clifford_rand_nn.proofs.rationals import Stated, table
+from clifford_rand_nn.proofs.rationals import Stated, rational, table
 
 _PAIR = 170  # multiplications that take as long as an arctangent (17 us)
 _RULE = "of a network whose bound is over all functions of the kernel of its training rows"
 
 
-def kernel_network(claim: KernelClaim, X: Any) -> tuple[Array, Stated]:
-    """Return the rows (n, D) without the constant feature, and the network as a proof states it.
+def kernel_network(claim: KernelClaim, X: Any) -> tuple[Array, Stated, Stated]:
+    """Return the rows (n, D) without the constant feature, and network and family as a proof states them.
 
     Rows are standardized, and multiplied by the frame of a learned metric, in double precision; the proof is one for
     the results, as exact numbers. A duplicate of a row has the coefficients 0.
@@ -38,7 +38,11 @@ def kernel_network(claim: KernelClaim, X: Any) -> tuple[Array, Stated]:
         alpha[number[row.tobytes()]] += coefficients
     z = np.asarray(network.kernel.features(unique), dtype=np.float64)[place.ravel()]
     stated = {"kind": "kernel", "alpha": table(alpha), "t": table(network.intercept[None])}
-    return z[:, :-1] if network.kernel.bias else z, stated
+    family: Stated = {"kind": "kernel"}
+    if network.kernel.steps:
+        levels = network.kernel.parts(rows)[1]
+        family |= {"steps": rational(network.kernel.steps), "levels": table(np.asarray(levels, dtype=np.float64))}
+    return z[:, :-1] if network.kernel.bias else z, stated, family
 
 
 def kernel_operations(rows: Array) -> int:

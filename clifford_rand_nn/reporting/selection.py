@@ -139,6 +139,10 @@ def _scaling(model: Any) -> list[Choice]:
     if len(biases) > 1:
         among = ", ".join(f"{bias:g}" for bias in biases)
         selected.append(Choice("constant feature", f"{best.bias:g}", among, by))
+    steps = sorted({candidate.steps for candidate in model.candidates_})
+    if len(steps) > 1:
+        among = ", ".join(f"{weight:g}" for weight in steps)
+        selected.append(Choice("weight of gates in single columns", f"{best.steps:g}", among, by))
     return selected
 
 
@@ -164,9 +168,8 @@ def _gates(model: Any) -> list[Choice]:
         return [Choice(name, value, among, f"the limit of {model.max_time:g} seconds")]
     if model.metric_ is None:
         return [Choice(name, "isotropic (learned metric not selected)", among, _why_isotropic(rounds.trials))]
-    after = next(t.error for t in rounds.trials if (t.shape, t.rounds) == (rounds.shape, rounds.rounds))
     times = "1 iteration" if rounds.rounds == 1 else f"{rounds.rounds} iterations"
-    why = f"error on held-out rows {after:.3g}, isotropic {before:.3g}"
+    why = f"error on held-out rows {rounds.error:.3g}, isotropic {before:.3g}"
     return [Choice(name, f"learned metric (AGOP), {times}, {rounds.shape}", among, why)]
 
 

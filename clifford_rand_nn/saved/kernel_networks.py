@@ -52,7 +52,9 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
         meta["version"] = parts.kernel_version(claim.network)
     meta |= {"beta": float(model.beta_), "loo_score": float(model.loo_score_), "reason": model.reason_}
     meta["later_blocks"] = model.later_blocks_
-    meta["candidates"] = [values_of(candidate) for candidate in model.candidates_]
+    meta["candidates"] = [values_of(each, *(() if each.steps else ("steps",))) for each in model.candidates_]
+    if any(candidate.steps for candidate in model.candidates_):
+        meta["version"] = max(meta["version"], parts.STEPS_VERSION)
     if model.metric_ is not None:
         arrays["metric"] = model.metric_
     if model.rounds_ is not None:
@@ -182,7 +184,8 @@ def _read_network(arrays: Arrays, meta: dict[str, Any], d: int) -> tuple[KernelC
         width = d
     else:
         network = state["network_"] = parts.read_kernel(arrays, meta["kernel"], d)
-        claim, width = record_of(KernelClaim, meta["certificate"]["claim"], network=network), network.standard.width
+        claim = record_of(KernelClaim, meta["certificate"]["claim"], network=network)
+        width = network.kernel.parts(network.rows[:0])[0].shape[1]
     metric = state["metric_"] = arrays.get("metric")
     agree(metric is None or metric.shape == (width, width), "the metric does not fit the network")
     return claim, state

@@ -20,13 +20,13 @@ from clifford_rand_nn.shards.certificate import ShardCertificate
 
 FORMAT = "clifford-rand-model"
 # Versions of the format in which each came; a model is written in the least one that can hold it.
-KERNEL_VERSION, SPAN_VERSION, SHARDS_VERSION, RANKS_VERSION = 5, 9, 10, 12
+KERNEL_VERSION, SPAN_VERSION, SHARDS_VERSION, RANKS_VERSION, STEPS_VERSION = 5, 9, 10, 12, 13
 # Of each array the kinds of its dtype and the numbers of its axes.
 ARRAYS = (
     {"dual_point": "f2", "sample_weight": "f1", "classes": "biufUS1", "class_factors": "f1", "dual_scale": "f1"}
     | {"calibration_slopes": "f1", "calibration_offsets": "f1"}
     | {"kernel_rows": "f2", "kernel_mean": "f1", "kernel_rate": "f1", "kernel_frame": "f2"}
-    | {"kernel_knots": "f2", "kernel_scores": "f2"}
+    | {"kernel_knots": "f2", "kernel_scores": "f2", "kernel_levels": "f2"}
     | {"kernel_alpha": "f2", "kernel_intercept": "f1", "span_whiten": "f2", "span_base": "f2"}
     | {"span_values": "f1", "span_columns": "i1", "span_ends": "i1"}
 )
@@ -169,24 +169,31 @@ def kernel_version(network: KernelNetwork) -> int:
     """Return the least version of the format that can hold a kernel network."""
     if isinstance(network.standard, RowSpan):
         return SPAN_VERSION
+    if network.kernel.steps:
+        return STEPS_VERSION
     return KERNEL_VERSION if network.standard.knots is None else RANKS_VERSION
 
 
 def read_kernel(arrays: Arrays, values: dict[str, Any], d: int) -> KernelNetwork:
     """Return the kernel network of arrays and values."""
-    kernel = record_of(GateKernel, {"bias": values["bias"]}, arrays=arrays, prefix="kernel_")
+    given = {"bias": values["bias"], "steps": values.get("steps", 0.0)}
+    kernel = record_of(GateKernel, given, arrays=arrays, prefix="kernel_")
     standard: Any = record_of(Standardization, {"bound": values["bound"]}, arrays=arrays, prefix="kernel_")
-    knots, scores = standard.knots, standard.scores
-    agree(standard.bound >= 0 and (knots is None) == (scores is None), "the standardization")
+    knots, levels = standard.knots, standard.levels
+    tables = [table for table in (standard.scores, levels) if table is not None]
+    agree(standard.bound >= 0 and (knots is None) == (not tables), "the standardization")
+    agree((levels is not None) == (kernel.steps > 0), "the levels of the steps")
     if knots is not None:
-        agree(len(knots) > 0 and all((np.diff(table, axis=0) >= 0).all() for table in (knots, scores)), "the knots")
+        agree(len(knots) > 0 and all((np.diff(table, axis=0) >= 0).all() for table in (knots, *tables)), "the knots")
+    if levels is not None:  # or the kernel would not be positive definite
+        agree(bool(np.ptp(levels, axis=0).sum() <= 1 and (levels >= 0).all()), "the levels of the steps")
     if "span_whiten" in arrays:
         standard = RowSpan(standard, _span_rows(arrays, d), arrays["span_whiten"])
         agree(standard.base.shape == (len(standard.whiten), d), "the training rows do not fit the network")
     rows, alpha, intercept = (arrays[f"kernel_{name}"] for name in ("rows", "alpha", "intercept"))
     network = KernelNetwork(standard, kernel, rows, alpha, intercept)
     agree(network.d == d and network.alpha.size > 0)
-    frame, width = kernel.frame, standard.width
+    frame, width = kernel.frame, kernel.parts(rows[:0])[0].shape[1]
     agree(frame is None or len(frame) == width, "the frame does not fit the rows")
     return network
 

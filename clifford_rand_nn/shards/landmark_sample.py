@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, choose
+from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, kernel_of
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.metric_selection import MetricSelection
 from clifford_rand_nn.kernel_network.standardization import Standardization
-from clifford_rand_nn.kernel_network.training import COMPARED, Choices, learned_gates
+from clifford_rand_nn.kernel_network.training import COMPARED, Choices, choose_kernel, learned_gates
 from clifford_rand_nn.row_sums import Block, Targets
 from clifford_rand_nn.shards.scan import Facts, Sample
 from clifford_rand_nn.sparse_rows import merged_rows
@@ -77,13 +77,13 @@ def select_on_sample(facts: Facts, learn: SampleRows, choices: Choices, owner: s
     if len(rows) < 2:
         raise fail("X", owner, "at least two unique rows, so that one can be left out", describe("one sample"))
     compared = np.sort(spread_rows(len(rows), min(len(rows), COMPARED)))
-    best, table = choose(problem.take(compared), choices.beta)
-    scaling, bias, beta, _, n = best.candidate
-    standard = _standard(facts, problem, scaling)
+    best, table, _ = choose_kernel(problem.take(compared), choices)
+    chosen, metric = best.candidate, None
+    standard = _standard(facts, problem, chosen)
     Z = standard.rows(problem.X)
-    length = np.average(np.einsum("ij,ij->i", Z, Z), weights=problem.weights)
-    kernel, metric = GateKernel(bias=float(bias * np.sqrt(length if length > 0 else 1.0))), None
-    beta = beta * n / len(rows) if choices.beta is None else choices.beta  # n·beta changes slowly with n
+    kernel = kernel_of(Z, chosen.bias, chosen.steps, problem.weights)
+    # n·beta changes slowly with n
+    beta = chosen.beta * chosen.n / len(rows) if choices.beta is None else choices.beta
     some = np.sort(spread_rows(len(rows), min(len(rows), _LEARNED)))
     rounds, learned = learned_gates(kernel, Z, problem, beta, choices, some)
     if learned is not None:
@@ -105,14 +105,14 @@ def _unique_rows(rows: SampleRows) -> tuple[Problem, SampleRows]:
     return Problem(unique.X, means[order], weights), unique
 
 
-def _standard(facts: Facts, problem: Problem, scaling: str) -> Standardization:
+def _standard(facts: Facts, problem: Problem, chosen: Candidate) -> Standardization:
     """Return the standardization by the sums of all rows, of columns that vary in the sample.
 
     A column that is constant there is left out, as no landmark could tell what it is for. Where the variance is a small
     difference of large sums, that of the sample stays, and so do ranks.
     """
-    sampled = Standardization.of(problem.X, scaling, problem.weights)
-    if sampled.knots is not None:
+    sampled = Standardization.of(problem.X, chosen.scaling, problem.weights, chosen.steps > 0)
+    if sampled.scores is not None:
         return sampled
     own = Standardization.of(problem.X, "column", problem.weights)
     mean, square = facts.sums / facts.weight, facts.squares / facts.weight
@@ -124,8 +124,8 @@ def _standard(facts: Facts, problem: Problem, scaling: str) -> Standardization:
     deviation[rough] = 1 / own.rate[rough]
     mean = np.where(exact, mean, sampled.mean)
     varies = deviation > 0
-    if scaling == "common" and varies.any():
+    if chosen.scaling == "common" and varies.any():
         top = float(deviation[varies].max())
         deviation = np.where(varies, top * np.sqrt(np.mean((deviation[varies] / top) ** 2)), 0.0)
     rate = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies)
-    return Standardization(mean, np.where(np.isfinite(rate), rate, 0.0), sampled.bound)
+    return sampled._replace(mean=mean, rate=np.where(np.isfinite(rate), rate, 0.0))

@@ -7,7 +7,8 @@
 five rates, and for 2,000 epochs, each without its own decay and with the penalty in the loss, so that it minimizes what
 the verdict is about; PyTorch's L-BFGS; and scikit-learn's, without a penalty of biases, as on the moons always. Longer
 descents, of L-BFGS in double precision from the network and from two random ones, end at no lower objective than the
-bound of networks of any width, nor than the one over patterns unless they left them. A fit of ours is that of `ConvexReLU` on the same patterns.
+bound of networks of any width, nor than the one over patterns unless they left them. A fit of ours is that of
+`ConvexReLU` on the same patterns.
 
 "polish" trains heads of PyTorch by AdamW with its own decay on the NPZ files in FOLDER (X (n, d), y in {0, 1}, split
 true in training), and prints the objective and the accuracy on the test half before and after.

@@ -59,6 +59,7 @@ _FITS: dict[str, Any] = {
     "network, a number": (ConvexNetworkRegressor(rounds=0), _X, _NUMBERS),
     "network, two numbers": (ConvexNetworkRegressor(rounds=0), _X, _PAIRS),
     "network, ranked columns": (ConvexNetworkRegressor(rounds=0), np.exp(2 * _MANY_Z), _numbers(_MANY)),
+    "network, steps": (ConvexNetworkRegressor(rounds=0), _MANY_Z, np.sign(_MANY_Z).sum(axis=1)),
     "network, several labels": (ConvexNetworkClassifier(rounds=0), _X, _MARKS),
     "few neurons, classes": (ConvexNetworkClassifier(gates="cross", beta=1e-2), _X[:24], _THREE[:24]),
     "few neurons, a number": (ConvexNetworkRegressor(gates="free", beta=1e-2), _X, _NUMBERS),

@@ -66,6 +66,7 @@ def models() -> dict[str, Callable[[], Any]]:
     weights, fixed = np.linspace(0.5, 2, N), {"beta": 1e-2, "tol": 1e-6, "random_state": 0}
     gated = GatedReLUClassifier(3, **fixed)
     table = TableEncoder(min_frequency=2)
+    many = np.vstack([X + 0.1 * k for k in range(5)])  # rows enough for ranks
     parts, loose = Shards([X[:9], X[9:]], [words[:9], words[9:]]), fixed | {"tol": 1e-3}
     return {
         "gated": lambda: gated.fit(X, words),
@@ -79,6 +80,7 @@ def models() -> dict[str, Callable[[], Any]]:
         "infinite_regressor": lambda: ConvexNetworkRegressor(rounds=0).fit(X, real, sample_weight=weights),
         "infinite_noise": lambda: ConvexNetworkRegressor(rounds=0).fit(*_noisy()),
         "infinite_ranked": lambda: ConvexNetworkRegressor(rounds=0).fit(np.exp(3 * X), real),
+        "infinite_steps": lambda: ConvexNetworkRegressor(rounds=0).fit(many, np.sign(many).sum(axis=1)),
         "infinite_learned": lambda: ConvexNetworkRegressor().fit(np.tile(X, (1, 2)) ** [1, 1, 2, 3], real),
         "infinite_wide": lambda: ConvexNetworkRegressor(rounds=0).fit(_wide(X), real),
         "few": lambda: ConvexNetworkClassifier(n_neurons=3).fit(X, words),

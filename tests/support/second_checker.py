@@ -347,6 +347,15 @@ def kernel_matrix(proof):
         if s:
             angle = (ball(squares(z) * squares(w) - s * s).sqrt() / ball(s)).atan() / arb.pi()  # of its tangent
             K[i, j] = ball(s) * (1 - angle if s > 0 else -angle) / 2
+    if "steps" not in proof.family:
+        return K
+    levels = matrix(proof.family["levels"], proof.n, len(proof.family["levels"]["numerators"][0]))
+    columns = [[levels[i, c] for i in range(proof.n)] for c in range(levels.ncols())]
+    claim(sum((max(column) - min(column) for column in columns), fmpq(0)) <= 1, "levels of more than one in all")
+    weight = number(proof.family["steps"])
+    claim(weight >= 0, "steps of a negative weight")
+    for i, j in itertools.product(range(proof.n), repeat=2):
+        K[i, j] += ball(weight * (1 - sum((abs(column[i] - column[j]) for column in columns), fmpq(0))))
     return K
 
 

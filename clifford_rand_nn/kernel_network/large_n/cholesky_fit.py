@@ -163,7 +163,7 @@ def compare(problem: ManyRows, radius: float, end: float) -> tuple[float, _Facto
 def _factored(problem: ManyRows, radius: float, last: _Factored | None) -> _Factored:
     """Return the factor for a radius, in the memory of the last one if it may be."""
     share = radius / problem.weights
-    largest = 0.5 * float(np.square(problem.kernel.features(problem.X)).sum(axis=1).max())
+    largest = float(problem.kernel.diagonal(problem.X).max())
     precisions = ["double"] if largest > MOST_SINGLE * share.min() else ["single", "double"]
     for precision in precisions:
         if last is not None and last.precision == precision:

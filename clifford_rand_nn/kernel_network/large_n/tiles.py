@@ -25,13 +25,15 @@ class KernelTiles:
 
     def __init__(self, kernel: GateKernel, X: NDArray[np.floating], dtype: Any = np.float64) -> None:
         self.kernel, self.dtype = kernel, np.dtype(dtype)
-        self.z = np.ascontiguousarray(kernel.features(np.asarray(X, dtype=self.dtype)), dtype=self.dtype)
+        X = np.asarray(X, dtype=self.dtype)
+        self.z = np.ascontiguousarray(kernel.features(X), dtype=self.dtype)
         self.lengths = np.linalg.norm(self.z, axis=1)
+        self.levels = kernel.parts(X)[1]
         self.n = len(self.z)
 
     def diagonal(self) -> Array:
-        """Return K(x, x), half the squared length of every row."""
-        return np.asarray(0.5 * np.einsum("ij,ij->i", self.z, self.z, dtype=np.float64))
+        """Return K(x, x) of every row, as `GateKernel.diagonal`."""
+        return np.asarray(0.5 * np.einsum("ij,ij->i", self.z, self.z, dtype=np.float64)) + self.kernel.steps
 
     def tile(self, rows: slice, columns: slice, columns_of: "KernelTiles | None" = None) -> NDArray[Any]:
         """Return a tile: of these rows with columns of ``other``, by default of the same rows."""
@@ -39,6 +41,7 @@ class KernelTiles:
         # z·z', of which `arc_of_rows` makes z·z' (π - θ)/2π in place
         inner = self.z[rows] @ right.z[columns].T
         arc_of_rows(inner, self.z[rows], right.z[columns], self.lengths[rows], right.lengths[columns])
+        self.kernel.add_steps(inner, self.levels[rows], right.levels[columns].T)
         return inner
 
     def fill_upper(self, out: NDArray[Any]) -> None:

@@ -282,7 +282,7 @@ def test_a_time_limit_that_the_choices_take_leaves_the_fit_to_the_compared_rows(
     X = rng.uniform(-1, 1, (600, 3))
     y = np.abs(X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(600)
     with pytest.warns(ConvergenceWarning, match="a direct fit to 300 of 600 rows; try a larger max_time"):
-        model = ConvexNetworkRegressor(max_time=1e-6).fit(X, y, weights)
+        model = ConvexNetworkRegressor(beta=1e-4, max_time=1e-6).fit(X, y, weights)
     assert model.score(X, y) > 0.9
     assert model.loo_score_ > 0.9
     assert model.rounds_ is None

@@ -82,7 +82,7 @@ def test_a_short_file_fills_no_memory():
     with pytest.raises(InvalidProofError, match="more than the checker holds"):
         read_patterns(stated["family"], 8)
     with pytest.raises(InvalidProofError, match="more than the checker holds"):
-        kernel(tuple((i,) for i in range(10**4 + 1)))
+        kernel(tuple((i,) for i in range(10**4 + 1)), Fraction(0), 1, ())
 
 
 def test_rays_are_not_shifted_without_end():

@@ -40,7 +40,7 @@ def test_the_arctangent_is_within_its_error():
 
 def test_the_kernel_is_within_its_error_where_rows_are_nearly_parallel_opposite_or_zero():
     rows = (3**40, 5**30, 0), (3**40 + 1, 5**30, 0), (-(3**40), -(5**30), 1), (0, 0, 0), (0, 0, 1), (2**60, -1, 7)
-    K, error = kernel(rows)
+    K, error = kernel(rows, Fraction(0), 1, ())
     for z, line in zip(rows, K, strict=True):
         for other, entry in zip(rows, line, strict=True):
             assert abs(entry - gate_kernel(z, other) * 2**P) < error
@@ -60,7 +60,7 @@ def problem(rows, loss="softmax"):
 def test_duplicates_share_a_row_of_the_kernel():
     rows = (1, 2), (3, -4), (1, 2), (0, 9)
     a = [[3, -1], [2, 2], [-5, 7], [11, 0]]
-    products = Products.of(problem(rows), Table(8, a))
+    products = Products.of(problem(rows), Table(8, a), {})
     z = [(x, y, 2) for x, y in rows]  # the constant feature is 2/4
     K = [[gate_kernel(p, q) / 16 for q in z] for p in z]
     for i, outputs in enumerate(products.outputs):

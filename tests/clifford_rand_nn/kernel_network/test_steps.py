@@ -1,0 +1,165 @@
+"""Gates in single columns: kernel, selection, certificates, exact proofs, explanations, exports, files and shards."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, explain, load_model, save_model
+from clifford_rand_nn.export.numpy_source import write_source
+from clifford_rand_nn.kernel_network.candidates import Problem, choose, compare
+from clifford_rand_nn.kernel_network.column_distances import _by_scipy, subtract_distances
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
+from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
+from clifford_rand_nn.kernel_network.network import step_functions
+from clifford_rand_nn.kernel_network.standardization import SCALINGS, Standardization
+from clifford_rand_nn.shards.source import Shards
+from support.exported import fitted as exported
+
+RNG = np.random.default_rng(0)
+X = np.column_stack([RNG.standard_normal((120, 2)), RNG.integers(0, 3, 120), np.full(120, 7.0)])
+Y = np.sign(X[:, 0] - 0.3) + (X[:, 1] > -0.5) + (X[:, 2] == 1) + 0.1 * RNG.standard_normal(120)
+NEW = np.vstack([1.1 * X[:20] - 0.2, X[:20], 1e9 * X[:3], -1e9 * X[:3]])
+KERNEL = GateKernel(bias=0.7, steps=1.5)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    model = ConvexNetworkRegressor(rounds=0).fit(X, Y)
+    assert model.candidates_[0].steps > 0
+    return model
+
+
+def test_steps_are_the_share_of_hyperplanes_with_both_rows_on_one_side():
+    x = RNG.permutation(64).astype(float)[:, None]  # as many knots as rows, and no ties
+    levels = Standardization.of(x, "column", levels=True).rows(x)[:, 1:]
+    only_steps = GateKernel(steps=1.0)(np.hstack([0 * levels, levels]))
+    thresholds = np.sort(x[:, 0])  # a hyperplane through each row; half of it counts for the row itself
+    sides = np.sign(x - thresholds)
+    same = 1 - np.abs(sides[:, None] - sides).sum(axis=2) / 2 / len(x)
+    np.testing.assert_allclose(only_steps, same, atol=1e-12)
+    assert np.linalg.eigvalsh(only_steps).min() > -1e-12
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_compiled_sum_is_that_of_scipy(dtype):
+    levels, others = RNG.standard_normal((70, 5)).astype(dtype), RNG.standard_normal((5, 1100)).astype(dtype)
+    one, two = np.ones((70, 1100), dtype), np.ones((70, 1100), dtype)
+    subtract_distances(one, levels, others, dtype(0.3))
+    _by_scipy(two, levels, others, dtype(0.3))
+    np.testing.assert_allclose(one, two, atol=40 * np.finfo(dtype).eps)
+
+
+def test_tiles_and_diagonal_are_those_of_the_kernel():
+    rows = np.hstack([RNG.standard_normal((300, 3)), RNG.uniform(0, 1 / 3, (300, 3))])
+    K, V = KERNEL(rows), RNG.standard_normal((300, 2))
+    tiles = KernelTiles(KERNEL, rows)
+    np.testing.assert_allclose(tiles.multiply(V), K @ V, rtol=1e-12, atol=1e-11)
+    np.testing.assert_allclose(tiles.multiply_from(rows[:7], V), K[:7] @ V, rtol=1e-12, atol=1e-11)
+    np.testing.assert_allclose(KERNEL.diagonal(rows), K.diagonal(), rtol=1e-12)
+    np.testing.assert_allclose(tiles.diagonal(), K.diagonal(), rtol=1e-12)
+    single = KernelTiles(KERNEL, rows, np.float32).multiply(V)
+    np.testing.assert_allclose(single, K @ V, atol=1e-3)
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_rows_have_levels_behind_the_columns(scaling):
+    plain, both = Standardization.of(X, scaling), Standardization.of(X, scaling, levels=True)
+    rows = both.rows(NEW)
+    np.testing.assert_array_equal(rows[:, :4], plain.rows(NEW))
+    assert rows[:, 4:].min() >= 0
+    assert np.ptp(rows[:, 4:], axis=0).sum() <= 1  # so that the kernel is positive definite
+    assert (rows[:, 7] == 0).all()
+    np.testing.assert_allclose(both.inverse(both.rows(X))[:, :3], X[:, :3], rtol=1e-8, atol=1e-8)
+
+
+def test_leave_one_out_selects_them_for_jumps_and_not_for_lines():
+    line = X[:, 0] + 2 * X[:, 1] + 0.5 * RNG.standard_normal(120)
+    assert choose(Problem(X, Y[:, None]))[0].candidate.steps > 0
+    assert choose(Problem(X, line[:, None]))[0].candidate.steps == 0
+    assert all(c.steps == 0 for c in choose(Problem(X[:63], Y[:63, None]))[2])  # a row is a knot of its own map
+
+
+def test_leave_one_out_is_that_of_refits():
+    problem = Problem(X, Y[:, None])
+    found = compare(problem, "column", 1.0, 1e-3, steps=2.0)
+    K, n = found.kernel(found.rows), len(X)
+    left = []
+    for i in range(n):
+        kept = np.arange(n) != i
+        A = np.block([[K[kept][:, kept] + n * 1e-3 * np.eye(n - 1), np.ones((n - 1, 1))], [np.ones((1, n - 1)), 0]])
+        alpha = np.linalg.solve(A, np.append(Y[kept], 0))
+        left.append(K[i, kept] @ alpha[:-1] + alpha[-1])
+    np.testing.assert_allclose(found.loo.predictions(np.array([1e-3]))[0, :, 0], left, atol=1e-8)
+
+
+def test_the_bound_is_proved(fitted):
+    assert fitted.certificate_.relative_gap < 1e-9
+    fitted.certificate_.verify(X, Y)
+    assert fitted.certificate_.verify(X, Y, exact=True).relative_gap < 1e-9
+
+
+def test_a_learned_metric_keeps_them():
+    # a product of two columns, for the metric, and a jump in a third
+    A = RNG.standard_normal((300, 6))
+    y = A[:, 0] * A[:, 1] + 2 * np.sign(A[:, 2]) + 0.05 * RNG.standard_normal(300)
+    model = ConvexNetworkRegressor(rounds=3).fit(A, y)
+    assert model.metric_ is not None
+    assert model.metric_.shape == (6, 6)
+    assert model.network_.kernel.steps > 0
+    model.certificate_.verify(A, y)
+    found, f = explain(model, A[:9]), model.network_.predict(A[:9])
+    assert np.abs(found.base + found.columns.sum(axis=2) - f).max() < 1e-9
+
+
+def test_step_functions_are_the_part_of_the_kernel(fitted):
+    network = fitted.network_
+    rows = network.standard.rows(NEW)
+    gaussian = GateKernel(network.kernel.bias)(rows[:, :4], network.rows[:, :4])
+    whole = network.kernel(rows, network.rows) @ network.alpha
+    part = step_functions(network.kernel, network.rows, network.alpha, rows).values.sum(axis=2)
+    constant = network.kernel.steps * network.alpha.sum(axis=0)
+    np.testing.assert_allclose(gaussian @ network.alpha + constant + part, whole, atol=1e-10)
+
+
+def test_explanations_add_up(fitted):
+    found, f = explain(fitted, NEW), fitted.network_.predict(NEW)
+    assert np.abs(found.base + found.columns.sum(axis=2) - f).max() < 1e-9
+    h = 1e-7 * np.eye(4)
+    near = X[:10, :] + [1e-3, 1e-3, 0.1, 0.0]  # between knots
+    slopes = [[(fitted.predict([x + e]) - fitted.predict([x - e])).item() / 2e-7 for e in h] for x in near]
+    np.testing.assert_allclose(explain(fitted, near).slopes[:, 0], slopes, atol=1e-4, rtol=1e-4)
+
+
+def test_a_program_says_the_same():
+    model = exported("network, steps")  # for the tests of exports
+    assert model.network_.kernel.steps > 0
+    source: dict[str, Any] = {}
+    exec(write_source(model.network_._program(None)), source)
+    rows = 1.1 * model.network_.standard.inverse(model.network_.rows)[:30]
+    np.testing.assert_allclose(source["predict"](rows), model.network_.predict(rows), atol=1e-9)
+
+
+@pytest.mark.parametrize("labels", [None, "two", "several"])
+def test_files(fitted, labels, tmp_path):
+    targets = np.column_stack([np.median(Y) < Y, X[:, 1] > 0.2]).astype(int)
+    model = fitted
+    if labels is not None:
+        model = ConvexNetworkClassifier(rounds=0).fit(X, targets[:, 0] if labels == "two" else targets)
+    assert model.network_.kernel.steps > 0
+    save_model(tmp_path / "model.npz", model)
+    again = load_model(tmp_path / "model.npz")
+    np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
+    assert again.candidates_ == model.candidates_
+
+
+def test_increasing_transformations_change_the_levels_at_no_row():
+    one, two = (Standardization.of(A, "column", levels=True) for A in (X, np.exp(X)))
+    np.testing.assert_allclose(one.rows(X)[:, 4:], two.rows(np.exp(X))[:, 4:], atol=0.01)  # between knots it bends
+
+
+def test_shards_take_the_levels_of_their_sample():
+    shards = Shards([X[:60], X[60:]], [Y[:60], Y[60:]])
+    model = ConvexNetworkRegressor().fit(shards)
+    assert model.network_.kernel.steps > 0
+    model.certificate_.verify(shards)
