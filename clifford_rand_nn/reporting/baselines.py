@@ -159,9 +159,9 @@ def linear_model(rows: Rows, *, classes: bool) -> Any:
     """Return logistic regression, or ridge for numbers, of standardized columns, its penalty selected on held-out rows.
 
     The penalty is selected among six on these rows alone, so that other rows are ignored: three folds, or one third of
-    the rows where they are many. A model of this kind can be fitted to them, or to more.
+    the rows where there are thousands. A model of this kind can be fitted to them, or to more.
     """
-    folds = make_folds(rows, classes=classes, count=3, only=1 if _work(rows, classes) > _SMALL else None)
+    folds = make_folds(rows, classes=classes, count=3, only=1 if _work(rows, classes) > _SMALL / 10 else None)
     labels, losses = np.unique(rows.y), []
     for strength in _GRID:
         model = _linear(strength, len(rows.y), classes)
@@ -199,7 +199,7 @@ def _work(rows: Rows, classes: bool) -> int:
     return int(rows.X.size) * (len(np.unique(rows.y)) if classes else 1)
 
 
-_MOST = 2000  # rows
+_MOST = 1000  # rows: a fit to 2000 takes 5 s, for bars of the same order
 _REPEATS = 5
 
 
@@ -216,7 +216,7 @@ class Influence:
 
 
 def find_influence(model: Any, rows: Rows) -> Influence | None:
-    """Return the influence of each column of the table, by one fit to two thirds of the rows, or of 2000 of them.
+    """Return the influence of each column of the table, by one fit to two thirds of the rows, or of 1000 of them.
 
     All encoded columns of a table column are shuffled together. Rows of a group, or duplicates, are on one side. None
     where there are too few rows to split.

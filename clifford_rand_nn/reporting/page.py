@@ -37,7 +37,7 @@ from clifford_rand_nn.reporting.figures import (
     share,
 )
 
-_MOST = 2000  # rows of a learning curve, beside the fit to all
+_MOST = 1000  # rows of a learning curve, beside the fit to all
 _LEAST = 60  # rows of a table with a learning curve
 _SIZES = np.array([0.1, 0.25, 0.5])  # of the rows, or of those that are used, beside all
 _PATIENCE, _LONG = 3.0, 120.0  # seconds of a fit, of a network, beyond which it is not repeated
@@ -59,7 +59,7 @@ def report_page(facts: Facts, model: Any, rows: Rows) -> str:
     """Return one self-contained HTML page about a fitted model: no script, no font, nothing from a network.
 
     It fits the model again to some of the rows, for the learning curve and the influence of columns: with 1000 rows a
-    few seconds. Of more than 2000 rows it takes some, and the page says so.
+    few seconds. Of more than 1000 rows it takes some, and the page says so.
 
     >>> from sklearn.datasets import load_iris
     >>> from clifford_rand_nn import ConvexNetworkClassifier
