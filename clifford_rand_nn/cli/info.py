@@ -13,7 +13,7 @@ from clifford_rand_nn.cli.tables import LoadedModel, read_model
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.model_file import damage_as_error
 from clifford_rand_nn.reporting.facts import Comparison, Facts
-from clifford_rand_nn.reporting.figures import score_table
+from clifford_rand_nn.reporting.figures import leaderboard_table, score_table
 from clifford_rand_nn.reporting.selection import Choice, choices, describe_model, loo_line, proof_dict
 from clifford_rand_nn.tables.column_types import KINDS
 
@@ -112,6 +112,7 @@ def show_facts(facts: Facts) -> None:
         linear_how = facts.left_out.linear_how
         how = facts.left_out.how + (f"; {facts.linear}: {linear_how}" if linear_how else "")
         _show_comparison(facts.left_out, facts, f"out-of-sample scores on the training set: {how}")
+        show_table("leaderboard", *leaderboard_table(facts.left_out, facts.measure))
         if facts.chosen:
             say("these rows also selected the parameters below, so scores on new rows may be a little lower")
     if facts.intervals is not None:

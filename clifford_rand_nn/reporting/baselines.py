@@ -1,13 +1,15 @@
 """Baselines on the same folds, and the influence of columns."""
 
 import warnings
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
@@ -22,6 +24,8 @@ from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.scores import LEAST_PROBABILITY
 from clifford_rand_nn.solvers.stopping import raise_if_interrupted
 from clifford_rand_nn.sparse_rows import merged_rows
+from clifford_rand_nn.tables.cells import words
+from clifford_rand_nn.tables.column_readers import WORD
 
 FOLDS = LATER_BLOCKS
 _GRID = 10.0 ** np.arange(-3, 3)  # of C, and of 1/alpha per row for numbers
@@ -161,7 +165,7 @@ def linear_model(rows: Rows, *, classes: bool) -> Any:
     The penalty is selected among six on these rows alone, so that other rows are ignored: three folds, or one third of
     the rows where there are thousands. A model of this kind can be fitted to them, or to more.
     """
-    folds = make_folds(rows, classes=classes, count=3, only=1 if _work(rows, classes) > _SMALL / 10 else None)
+    folds = make_folds(rows, classes=classes, count=3, only=1 if _work(rows, classes) > _SMALL / 30 else None)
     labels, losses = np.unique(rows.y), []
     for strength in _GRID:
         model = _linear(strength, len(rows.y), classes)
@@ -175,6 +179,49 @@ def linear_model(rows: Rows, *, classes: bool) -> Any:
             loss = (predicted.labels - held.y) ** 2
         losses.append(np.average(loss, weights=held.weights))
     return _linear(float(_GRID[int(np.argmin(losses))]), len(rows.y), classes)
+
+
+_BOOSTED, _MOST_BOOSTED, _FEWEST = 2e5, 5e6, 5  # numbers times trees a step: 3 s; one fold of 30 s; folds
+_MOST_CODES = 250  # categories of a column: HistGradientBoosting takes 255
+
+
+def predict_boosted(
+    rows: Rows, place: NDArray[np.intp], folds: Folds, *, classes: bool
+) -> tuple[Predicted, str] | None:
+    """Return predictions by scikit-learn's gradient boosting with default parameters, and how rows were left out.
+
+    ``place`` are the rows among which the ``folds`` are. Categories are native, as codes instead of encoded columns. Of
+    large tables only some of the folds are left out, so that the fits take some seconds; None for very large ones.
+    """
+    X, is_code = native_categories(rows)
+    data = replace(rows.take(place), X=X[place])
+    labels = len(np.unique(data.y)) if classes else 1
+    work = data.X.size * (labels if labels > 2 else 1)
+    if work > _MOST_BOOSTED:
+        return None
+    count = max(1, min(_FEWEST, int(_BOOSTED / work)))
+    some = replace(folds, held=folds.held[-count:])
+    kind = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
+    model = kind(categorical_features=is_code, random_state=_SEED)
+    left = len(folds.held) - len(some.held)
+    how = f"{len(some.held)} of the {len(folds.held)} folds of {folds.words}" if left else folds.words
+    return predict_left_out(model, data, some), how
+
+
+def native_categories(rows: Rows) -> tuple[Array, NDArray[np.bool_]]:
+    """Return columns (n, k), each column of categories as one of codes, and which ones these are; NaN is missing.
+
+    The rarest of more than 250 categories share a code.
+    """
+    names = [column.name for column in rows.columns if column.kind == WORD] if rows.frame is not None else []
+    others = rows.X[:, [name not in names for name in rows.origin]] if names else rows.X
+    codes = []
+    for name in names:
+        cells = words(rows.frame[name])
+        frequent = [word for word, _ in Counter(cells.tolist()).most_common(_MOST_CODES) if word is not None]
+        code = {word: float(i) for i, word in enumerate(frequent)} | {None: np.nan}
+        codes.append([code.get(word, float(len(frequent))) for word in cells])
+    return np.column_stack([others, *codes]), np.arange(others.shape[1] + len(codes)) >= others.shape[1]
 
 
 def fit_weighted(model: Any, rows: Rows) -> Any:

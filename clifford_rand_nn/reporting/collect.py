@@ -14,10 +14,11 @@ from clifford_rand_nn.reporting.baselines import (
     later_words,
     linear_model,
     make_folds,
+    predict_boosted,
     predict_left_out,
     simplest,
 )
-from clifford_rand_nn.reporting.facts import Comparison, Facts, ModelWarning, Proof, Rows
+from clifford_rand_nn.reporting.facts import Comparison, Facts, ModelWarning, Proof, Rows, Standing, linear_name
 from clifford_rand_nn.reporting.model_warnings import (
     date_warning,
     group_warnings,
@@ -165,7 +166,36 @@ def compare_left_out(model: Any, rows: Rows, seconds: float, classes: bool) -> C
     labels = model.classes_ if classes else None
     comparison = _compared((mine, simple, linear), data, _guess(data, classes), labels, blocks)
     linear_how = "" if folds.words == how else folds.words
-    return replace(comparison, how=how, linear_how=linear_how, rows=place[mine.rows])
+    rivals = [(f"always {comparison.guess}", simple, folds.words), (linear_name(classes), linear, folds.words)]
+    boosted = predict_boosted(rows, place, folds, classes=classes)
+    if boosted is not None:
+        rivals.append(("gradient boosting", *boosted))
+    standings = [_standing(name, how, mine, rival, data, classes, blocks) for name, rival, how in rivals]
+    standings.append(Standing("this model", comparison.model.main, len(mine.rows), how))
+    leaderboard = tuple(sorted(standings, key=lambda standing: standing.difference or 0.0))  # on the same rows
+    return replace(comparison, how=how, linear_how=linear_how, rows=place[mine.rows], leaderboard=leaderboard)
+
+
+def _standing(
+    name: str,
+    how: str,
+    mine: Predicted,
+    other: Predicted,
+    data: Rows,
+    classes: bool,
+    blocks: NDArray[np.intp] | None,
+) -> Standing:
+    """Return the score of a model on the rows that it and this model predicted."""
+    common = np.intersect1d(mine.rows, other.rows)
+    held, first, second = data.take(common), _take(mine, common).labels, _take(other, common).labels
+    truth = held.y
+    if not classes:
+        own = None if blocks is None else blocks[np.searchsorted(mine.rows, common)]
+        first, second = (about_means(held.y, labels, held.weights, own)[1] for labels in (first, second))
+        truth = about_means(held.y, held.y, held.weights, own)[0]
+    difference, error = paired(truth, first, second, held.weights, classes)
+    score = _scores(None, truth, second, held.weights, classes).main
+    return Standing(name, score, len(common), how, difference, error)
 
 
 def compare_test(model: Any, rows: Rows, test: Rows, classes: bool, compare: bool) -> Comparison:

@@ -62,6 +62,23 @@ def exceeds_noise(difference: float, error: float) -> bool:
     return abs(difference) > 2 * error
 
 
+def linear_name(classes: bool) -> str:
+    """Return the name of the linear model."""
+    return "logistic regression" if classes else "ridge regression"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The out-of-sample score of a model on a leaderboard, beside that of this model on the same rows."""
+
+    name: str
+    score: float  # accuracy, or R²
+    n: int  # rows that both models predicted
+    how: str  # the rows were left out, in words
+    difference: float | None = None  # the score of this model on these rows, minus ``score``
+    error: float | None = None  # standard error of the difference, paired by rows
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Out-of-sample scores on the same rows: of the model, of the simplest model, of a linear model."""
@@ -85,6 +102,7 @@ class Comparison:
     interval: tuple[Array, Array] | None = None  # pair of (m,), ends that are to hold 90 % of the targets
     # (C, C) int, rows of each class (row) that were predicted as each class (column), in the order of ``classes``
     confusion: NDArray[np.intp] | None = None
+    leaderboard: tuple[Standing, ...] = ()  # with gradient boosting, the best first
 
     @property
     def verdict(self) -> str | None:
@@ -150,7 +168,7 @@ class Facts:
     @property
     def linear(self) -> str:
         """The name of the linear model."""
-        return "logistic regression" if self.task == "classification" else "ridge regression"
+        return linear_name(self.task == "classification")
 
     @property
     def columns_used(self) -> int:

@@ -204,6 +204,16 @@ def score_table(
     return ("", *there), lines
 
 
+def leaderboard_table(comparison: Comparison, measure: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the columns and the rows of a leaderboard."""
+    header = ("model", measure, "this model higher by", "standard error", "rows", "left out by")
+    lines: list[tuple[str, ...]] = [
+        (of.name, _score(of.score), _score(of.difference), _score(of.error), str(of.n), of.how)
+        for of in comparison.leaderboard
+    ]
+    return header, lines
+
+
 def _score(value: float | None) -> str:
     return "" if value is None else f"{value:.4f}" if abs(value) < 100 else f"{value:.5g}"
 

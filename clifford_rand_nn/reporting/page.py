@@ -31,6 +31,7 @@ from clifford_rand_nn.reporting.figures import (
     cell,
     confusion_picture,
     influence_bars,
+    leaderboard_table,
     picture,
     scatter_picture,
     score_table,
@@ -138,6 +139,9 @@ def _quality(facts: Facts) -> tuple[Table, ...]:
             caption = f"Scores on {rows} ({comparison.model.n} rows): {comparison.how}"
             header, lines = score_table(comparison.models(facts.linear))
             tables.append(Table.of(caption, header, lines, (False, *(True for _ in header[1:]))))
+            if comparison.leaderboard:
+                header, lines = leaderboard_table(comparison, facts.measure)
+                tables.append(Table.of("Leaderboard", header, lines, (False, True, True, True, True, False)))
     return tuple(tables)
 
 

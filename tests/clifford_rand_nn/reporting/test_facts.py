@@ -16,12 +16,13 @@ from sklearn.preprocessing import StandardScaler
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, GatedReLUClassifier
 from clifford_rand_nn.cli.info import show_facts
 from clifford_rand_nn.reporting import baselines
-from clifford_rand_nn.reporting.baselines import Folds, linear_model, make_folds, predict_left_out
+from clifford_rand_nn.reporting.baselines import Folds, linear_model, make_folds, native_categories, predict_left_out
 from clifford_rand_nn.reporting.collect import collect_facts, paired, score_warnings
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.reporting.model_warnings import group_warnings, leakage_warning, overlap_warning, sample_warnings
 from clifford_rand_nn.reporting.page import report_page
 from clifford_rand_nn.scores import score_classes, score_numbers
+from clifford_rand_nn.tables import TableEncoder
 
 rng = np.random.default_rng(3)
 X = rng.standard_normal((60, 3))
@@ -225,3 +226,30 @@ def test_the_error_of_a_difference_is_paired():
     missed = np.mean(wrong != KIND)
     assert difference == pytest.approx(missed)
     assert error == pytest.approx(np.sqrt(missed * (1 - missed) / 60))
+
+
+def test_boosting_gets_categories_as_codes_and_the_leaderboard_compares_on_the_same_rows():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    city = rng.choice(["a", "b", "c", None], 200)
+    frame = pandas.DataFrame({"x": rng.normal(size=200), "city": city, "many": [f"w{i % 40}" for i in range(200)]})
+    y = frame["x"].to_numpy() + 2.0 * (city == "a") + 0.1 * rng.normal(size=200)
+    encoder = TableEncoder().fit(frame, y)
+    names = {"origin": tuple(encoder.origin_), "columns": encoder.columns_, "frame": frame}
+    rows = Rows(encoder.transform(frame), y, names=tuple(encoder.get_feature_names_out()), **names)
+    X, is_code = native_categories(rows)
+    assert is_code.tolist() == [False, True, True]
+    np.testing.assert_array_equal(np.isnan(X[:, 1]), frame["city"].isna())
+    for word in "abc":
+        assert len(np.unique(X[city == word, 1])) == 1
+    assert len(np.unique(X[:, 2])) == 40
+    board = collect_facts(ConvexNetworkRegressor(rounds=0).fit(rows.X, y), rows).left_out.leaderboard
+    assert {of.name for of in board} >= {"this model", "gradient boosting", "ridge regression"}
+    differences = [of.difference or 0.0 for of in board]
+    assert differences == sorted(differences)
+    mine = next(of for of in board if of.name == "this model")
+    assert (mine.difference, mine.error) == (None, None)
+    for of in board:
+        if of is not mine and of.n == mine.n:
+            np.testing.assert_allclose(mine.score - of.score, of.difference, rtol=1e-9)
+            assert of.error > 0
