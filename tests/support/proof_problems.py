@@ -61,6 +61,7 @@ REGRESSORS = {
     "gated, log-cosh": lambda: _gated(loss="log_cosh", huber_delta=0.3),
     "kernel": lambda: _gated(gates="infinite", penalty="ridge"),
     "kernel, huber": lambda: _gated(gates="infinite", penalty="ridge", bias=False, loss="huber", huber_delta=0.3),
+    "kernel, steps": lambda: nn.ConvexNetworkRegressor(rounds=0),
     "ridge": lambda: _gated(penalty="ridge"),
     "ridge, huber": lambda: _gated(penalty="ridge", loss="huber", huber_delta=0.3),
 }
@@ -90,6 +91,9 @@ def rows(name, n=8, d=2):
     n = (
         min(n, 5) if name.startswith(("cones", "simplices", "moments")) else n
     )  # the second checker goes through all faces
+    if name == "kernel, steps":  # as many rows as have ranks, and jumps, for which steps are chosen
+        X = rng.normal(size=(64, d))
+        return X, np.sign(X).sum(axis=1) + 0.1 * rng.normal(size=64), None
     X = rng.normal(size=(n, d))
     weights = rng.integers(1, 4, n) / 2 if len(name) % 2 else None
     if name in CLASSIFIERS:
