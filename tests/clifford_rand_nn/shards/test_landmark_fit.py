@@ -140,8 +140,7 @@ def test_held_out_rows_choose_beta_and_estimate_the_score():
     new, truth = rows(2000, 4, seed=5)
     low, high = model.predict_interval(new, 0.9)
     assert 0.8 < np.mean((low <= truth) & (truth <= high)) < 0.98
-    standard = model.network_.standard
-    assert X[model.network_rows_] == pytest.approx(model.network_.rows / standard.rate + standard.mean, abs=1e-9)
+    assert X[model.network_rows_] == pytest.approx(model.network_.standard.inverse(model.network_.rows), abs=1e-9)
 
 
 @pytest.mark.parametrize("classes", CLASSIFIERS)
