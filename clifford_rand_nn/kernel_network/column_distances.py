@@ -10,13 +10,13 @@ from clifford_rand.compiler.decorator import compiled
 _PIECE = 512  # entries of a row whose sums stay in the first cache
 
 
-def _by_scipy(out: Any, levels: Any, others: Any, scale: Any) -> None:
-    out -= scale * cdist(levels, others.T, "cityblock")
+def _by_scipy(out: Any, levels: Any, levels2: Any, scale: Any) -> None:
+    out -= scale * cdist(levels, levels2.T, "cityblock")
 
 
 @compiled(plain=_by_scipy, error_model="numpy", fastmath={"contract"})
-def subtract_distances(out: Any, levels: Any, others: Any, scale: Any) -> None:
-    """Subtract ``scale`` times the distances of levels (n, d) and others (d, m), which lie by columns, from (n, m)."""
+def subtract_distances(out: Any, levels: Any, levels2: Any, scale: Any) -> None:
+    """Subtract ``scale`` times the distances of levels (n, d) and levels2 (d, m), which lie by columns, from (n, m)."""
     n, m = out.shape
     sums = np.empty(_PIECE, dtype=out.dtype)
     for start in range(0, m, _PIECE):
@@ -26,6 +26,6 @@ def subtract_distances(out: Any, levels: Any, others: Any, scale: Any) -> None:
             for k in range(levels.shape[1]):
                 v = levels[i, k]
                 for j in range(end - start):
-                    sums[j] += abs(v - others[k, start + j])
+                    sums[j] += abs(v - levels2[k, start + j])
             for j in range(end - start):
                 out[i, start + j] -= scale * sums[j]

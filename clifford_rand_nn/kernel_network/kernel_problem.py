@@ -214,12 +214,12 @@ class GateKernel:
         d = X.shape[1] // 2 if self.steps else X.shape[1]
         return X[:, :d], X[:, d:]
 
-    def add_steps(self, inner: NDArray[np.floating], levels: NDArray[Any], others: NDArray[Any]) -> None:
-        """Add the kernel of steps of levels (n, d) and others (d, m) to a matrix (n, m), all of one type."""
+    def add_steps(self, inner: NDArray[np.floating], levels: NDArray[Any], levels2: NDArray[Any]) -> None:
+        """Add the kernel of steps of levels (n, d) and (d, m) to a matrix (n, m), all of one type."""
         if self.steps:
             s = inner.dtype.type(self.steps)
             inner += s
-            subtract_distances(inner, levels, others, s)
+            subtract_distances(inner, levels, levels2, s)
 
     def __call__(self, X: ArrayLike, other: ArrayLike | None = None) -> NDArray[np.floating]:
         """Return the kernel matrix of the rows X (n, d) and those of ``other``, (n, m); of X with itself if None.

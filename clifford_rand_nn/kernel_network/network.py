@@ -48,7 +48,7 @@ def kernel_slopes(
 
 
 class StepFunctions(NamedTuple):
-    r"""What gates in single columns add up to, :math:`g_{cj}` of the level of column j, at some rows."""
+    r"""The functions :math:`g_{cj}` of the level of column j that gates in single columns add up to, at some rows."""
 
     values: Array  # (m, C, d)
     slopes: Array  # (2, m, C, d), by the level, below and above, which at the level of a row of the network are two

@@ -119,12 +119,14 @@ def choose_kernel(problem: Problem, choices: Choices) -> tuple[Compared, list[Ca
     best, plain, table = choose(problem, choices.beta)
     if plain is None or not choices.rounds or _is_short(choices, began):
         return best, table, None
-    mine, other = (
-        _metric_selection(one.kernel, one.rows, problem, one.candidate.beta, choices) for one in (best, plain)
+    with_steps, without = (
+        _metric_selection(compared.kernel, compared.rows, problem, compared.candidate.beta, choices)
+        for compared in (best, plain)
     )
-    if other.rounds and other.error < mine.error:
-        return plain, [plain.candidate, *(one for one in table if one is not plain.candidate)], other
-    return best, table, mine
+    if without.rounds and without.error < with_steps.error:
+        table.sort(key=lambda candidate: candidate is not plain.candidate)  # it first, the others in their order
+        return plain, table, without
+    return best, table, with_steps
 
 
 def _few(

@@ -3,8 +3,8 @@
     K(z, z') = E[1(g.z >= 0) 1(g.z' >= 0)] z.z' = z.z' (pi - angle) / (2 pi),  g ~ N(0, I)
 
 With a family of "steps" s and "levels" v there are gates in single columns, too, and s (1 - sum_c |v_c - v'_c|) is
-added. It is positive definite where the ranges of the columns of v add up to at most one: 1 - |v - v'| / r, r the
-range, is the share of thresholds in it that have both on one side, and of 1 - r the constant kernel is left.
+added. With r_c the range of column c it is s times (1 - sum_c r_c) + sum_c r_c (1 - |v_c - v'_c| / r_c), and positive
+semidefinite where sum_c r_c <= 1: in brackets is the share of thresholds in the range with both values on one side.
 
 The network is f_i = sum_j K(z_i, z_j) alpha_j + t with the penalty sum_c alpha_c^T K alpha_c / 2, and the conjugate is
 sum_c theta_c^T K theta_c / (2 W beta). Rows are integers over one denominator, so that s = z.z' and
@@ -59,10 +59,10 @@ def share(s: int, N: int) -> int:
 
 
 class Steps(NamedTuple):
-    """Gates in single columns, whose weight s is in the units of products of rows, and levels are integers over one."""
+    """Gates in single columns, whose weight s is in the units of products of rows, and levels integers over one."""
 
     weight: Fraction
-    one: int
+    denominator: int
     levels: list[tuple[int, ...]]
 
     @classmethod
@@ -81,7 +81,7 @@ class Steps(NamedTuple):
 
 @lru_cache(maxsize=1)
 def kernel(
-    rows: tuple[tuple[int, ...], ...], weight: Fraction, one: int, levels: tuple[tuple[int, ...], ...]
+    rows: tuple[tuple[int, ...], ...], weight: Fraction, denominator: int, levels: tuple[tuple[int, ...], ...]
 ) -> tuple[list[list[int]], int]:
     """Return K of rows of integers, (n, n), and what its entries miss at most, both in units."""
     require(len(rows) ** 2 <= MOST_ENTRIES, f"{len(rows):,} rows are more than the checker holds")
@@ -95,7 +95,7 @@ def kernel(
                 K[i][j] = s * (2 ** (P - 1) - h if s > 0 else h)
             if weight:
                 apart = sum(abs(a - b) for a, b in zip(levels[i], levels[j], strict=True))
-                K[i][j] += (weight.numerator * (one - apart) << P) // (weight.denominator * one)
+                K[i][j] += (weight.numerator * (denominator - apart) << P) // (weight.denominator * denominator)
             K[j][i] = K[i][j]
     return K, ERROR * max(squares) + 1
 
@@ -118,8 +118,8 @@ class Products(NamedTuple):
         for row, values in zip(rows, coefficients.numerators, strict=True):
             for column, value in zip(columns, values, strict=True):
                 column[place[row]] += value
-        weight, one = (steps.weight, steps.one) if steps else (Fraction(0), 1)
-        K, error = kernel(tuple(row for row, _ in place), weight, one, tuple(own for _, own in place))
+        weight, denominator = (steps.weight, steps.denominator) if steps else (Fraction(0), 1)
+        K, error = kernel(tuple(row for row, _ in place), weight, denominator, tuple(own for _, own in place))
         images = [[dot(line, column) for line in K] for column in columns]
         sizes = [sum(map(abs, column)) for column in columns]
         form = sum(map(dot, columns, images)) + error * dot(sizes, sizes)

@@ -176,8 +176,8 @@ def kernel_version(network: KernelNetwork) -> int:
 
 def read_kernel(arrays: Arrays, values: dict[str, Any], d: int) -> KernelNetwork:
     """Return the kernel network of arrays and values."""
-    given = {"bias": values["bias"], "steps": values.get("steps", 0.0)}
-    kernel = record_of(GateKernel, given, arrays=arrays, prefix="kernel_")
+    weights = {"bias": values["bias"], "steps": values.get("steps", 0.0)}
+    kernel = record_of(GateKernel, weights, arrays=arrays, prefix="kernel_")
     standard: Any = record_of(Standardization, {"bound": values["bound"]}, arrays=arrays, prefix="kernel_")
     knots, levels = standard.knots, standard.levels
     tables = [table for table in (standard.scores, levels) if table is not None]
