@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from clifford_rand._checks import as_real, check_array, describe, fail
+from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.export.program import Program, Value, apply, constant, rows
@@ -112,6 +113,14 @@ class KernelNetwork(Exported):
         shape = f"d={self.d}, rows={len(self.rows)}, outputs={len(self.intercept)}"
         return f"KernelNetwork({shape}, standard={type(self.standard).__name__}, kernel={self.kernel!r})"
 
+    @cached_property
+    def _tiles(self) -> KernelTiles:
+        """The features and lengths of the rows, which take longer than the outputs of one new row."""
+        return KernelTiles(self.kernel, self.rows)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_tiles"}
+
     @property
     def d(self) -> int:
         """Number of columns."""
@@ -123,7 +132,7 @@ class KernelNetwork(Exported):
             X = as_real(X, "X", "KernelNetwork.predict")
         if X.ndim != 2 or X.shape[1] != self.d:
             raise fail("X", "KernelNetwork.predict", f"of shape (n, {self.d})", describe(f"shape {X.shape}"))
-        return KernelTiles(self.kernel, self.rows).multiply_from(self.standard.rows(X), self.alpha) + self.intercept
+        return self._tiles.multiply_from(self.standard.rows(X), self.alpha) + self.intercept
 
     @property
     def entries(self) -> int:

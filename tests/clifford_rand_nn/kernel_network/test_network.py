@@ -1,5 +1,6 @@
 """The tuning-free estimators: scikit-learn's checks, what leave-one-out promises, certificates, weights, groups."""
 
+import pickle
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -391,3 +392,11 @@ def test_outputs_do_not_depend_on_the_order_of_entries_in_memory():
     X = rng.standard_normal((20, 3))
     model = ConvexNetworkRegressor(rounds=0, beta=0.1).fit(X, X[:, 0])
     np.testing.assert_array_equal(model.predict(np.asfortranarray(X)), model.predict(X))
+
+
+def test_what_predictions_keep_is_not_pickled():
+    X, y = make_friedman1(70, random_state=0)
+    model = ConvexNetworkRegressor(rounds=0).fit(X, y)
+    before, outputs = pickle.dumps(model), model.predict(X)
+    assert len(pickle.dumps(model)) == len(before)
+    np.testing.assert_array_equal(pickle.loads(before).predict(X), outputs)
