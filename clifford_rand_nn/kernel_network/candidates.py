@@ -1,5 +1,6 @@
 r"""Scalings, constant features and values of beta, compared by leave-one-out."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
@@ -166,7 +167,11 @@ def best_beta(loo: LeaveOneOut, problem: Problem) -> tuple[float, float]:
 
 
 def choose(
-    problem: Problem, beta: float | None = None, scalings: tuple[str, ...] = SCALINGS, steps: bool = True
+    problem: Problem,
+    beta: float | None = None,
+    scalings: tuple[str, ...] = SCALINGS,
+    steps: bool = True,
+    until: float | None = None,  # of `time.perf_counter`, after which steps are not compared
 ) -> tuple[Compared, Compared | None, list[Candidate]]:
     """Compare scalings with the first constant feature, constant features with the best scaling, and steps with both.
 
@@ -180,7 +185,7 @@ def choose(
     compared = of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta), scalings)
     scaling = min(compared, key=lambda result: result.candidate.score).candidate.scaling
     compared += of_each(lambda bias: compare(problem, scaling, bias, beta), BIASES[1:])
-    if knows_ranks and steps:
+    if knows_ranks and steps and (until is None or time.perf_counter() < until):
         best = min(compared, key=lambda result: result.candidate.score).candidate
         compared += of_each(lambda weight: compare(problem, best.scaling, best.bias, beta, weight), STEPS)
     compared.sort(key=lambda result: result.candidate.score)

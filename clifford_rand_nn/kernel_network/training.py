@@ -116,7 +116,8 @@ def choose_kernel(problem: Problem, choices: Choices) -> tuple[Compared, list[Ca
     without steps is taken if it gains a metric with which the held-out error is less.
     """
     began = time.perf_counter()
-    best, plain, table = choose(problem, choices.beta)
+    until = None if choices.max_time is None else began + choices.max_time / 2
+    best, plain, table = choose(problem, choices.beta, until=until)
     if plain is None or not choices.rounds or _is_short(choices, began):
         return best, table, None
     with_steps, without = (
