@@ -137,8 +137,8 @@ class Compared:
 
 def kernel_of(rows: Array, bias: float, steps: float, weights: Array | None) -> GateKernel:
     """Return the kernel for standardized rows (n, width), whose constant feature and steps are in their units."""
-    d = rows.shape[1] // 2 if steps else rows.shape[1]
-    length = np.average(np.einsum("ij,ij->i", rows[:, :d], rows[:, :d]), weights=weights)
+    gated = GateKernel(steps=steps).parts(rows)[0]
+    length = np.average(np.einsum("ij,ij->i", gated, gated), weights=weights)
     size = float(length) if length > 0 else 1.0
     return GateKernel(bias=bias * size**0.5, steps=steps * size)
 

@@ -128,11 +128,15 @@ class KernelNetwork(Exported):
 
     def predict(self, X: Any) -> Array:
         """Return the outputs (n, C) of rows X (n, d), a tile of the kernel matrix at a time; CSR for a `RowSpan`."""
+        return self.combined(X, self.alpha) + self.intercept
+
+    def combined(self, X: Any, coefficients: Array) -> Array:
+        r"""Return :math:`\sum_iK(x',x_i')\,a_i`, (n, k), of rows X (n, d) for coefficients a (rows, k)."""
         if not (issparse(X) and isinstance(self.standard, RowSpan)):
             X = as_real(X, "X", "KernelNetwork.predict")
         if X.ndim != 2 or X.shape[1] != self.d:
             raise fail("X", "KernelNetwork.predict", f"of shape (n, {self.d})", describe(f"shape {X.shape}"))
-        return self._tiles.multiply_from(self.standard.rows(X), self.alpha) + self.intercept
+        return self._tiles.multiply_from(self.standard.rows(X), coefficients)
 
     @property
     def entries(self) -> int:

@@ -17,7 +17,7 @@ from clifford_rand_nn.pricing.simplices import MAX_D, SimplexPricer
 from clifford_rand_nn.proof_checker.check import InvalidProofError, evaluate
 from clifford_rand_nn.proofs.cones import ConeWitness
 from clifford_rand_nn.proofs.dual_points import DualPoint, exact_dual_point
-from clifford_rand_nn.proofs.kernel import kernel_network, kernel_operations
+from clifford_rand_nn.proofs.kernel import kernel_family, kernel_network, kernel_operations
 from clifford_rand_nn.proofs.moments import MomentWitness
 from clifford_rand_nn.proofs.rationals import Stated, rational, table
 from clifford_rand_nn.proofs.simplices import SimplexWitness
@@ -58,7 +58,7 @@ def exact_proof(
     library.
     """
     loss = certificate.loss_function
-    rows, network, bias, feature, penalty, kernel = _network_of(certificate, X)
+    rows, network, bias, feature, penalty = _network_of(certificate, X)
     n, d = rows.shape
     proof: Stated = {
         "format": "clifford-rand proof",
@@ -83,7 +83,7 @@ def exact_proof(
     theta = certificate.dual_point * float(weights.mean())
     columns = _free_columns(certificate, X, bias, max_operations)
     point = exact_dual_point(loss.name, theta, targets, weights, certificate.huber_delta, columns)
-    family = _family_of(certificate, rows, X, weights, proof, max_operations, kernel)
+    family = _family_of(certificate, rows, X, weights, proof, max_operations)
     for bits in (bits for bits in _SHRINKS if bits is None or bits >= least_bits):
         dual = point if bits is None else point.shrunk(bits)
         proof |= {"dual": dual.stated(), "family": family(dual)}
@@ -103,41 +103,36 @@ def exact_proof(
     raise ArithmeticError(f"the dual point of the certificate is not feasible: {reason}")
 
 
-def _network_of(certificate: "Certificate", X: Array) -> tuple[Array, Stated, str, float | None, str, Stated]:
-    """Return rows, the network, its kind of bias with the constant feature, the penalty, and the family of a kernel."""
+def _network_of(certificate: "Certificate", X: Array) -> tuple[Array, Stated, str, float | None, str]:
+    """Return rows, the network, its kind of bias with the constant feature, and the penalty."""
     claim = certificate.claim
     if isinstance(claim, GatedClaim):
         U, b, t = claim.coefficients
         weights = np.concatenate([U, b[:, :, None]], axis=2).transpose(1, 0, 2).reshape(-1, U.shape[2] + 1)
         bias = "penalized" if claim.feature is not None else "free" if certificate.bias else "none"
         stated = {"kind": "gated", "U": table(weights), "t": table(t[None])}
-        return X, stated, bias, claim.feature, "squared" if claim.squared else "l2", {}
+        return X, stated, bias, claim.feature, "squared" if claim.squared else "l2"
     if isinstance(claim, NetworkClaim):
         net, family = claim.network, claim.family
         bias = "penalized" if family.feature is not None else "free" if family.bias else "none"
         W = table(np.column_stack([net.W1, net.b1]))
         stated = {"kind": "relu", "W": W, "a": table(net.w2), "t": table(net.b2[None])}
-        return np.asarray(claim.rows(X), dtype=np.float64), stated, bias, family.feature, f"l{family.p}", {}
-    rows, stated, kernel = kernel_network(claim, X)
+        return np.asarray(claim.rows(X), dtype=np.float64), stated, bias, family.feature, f"l{family.p}"
+    rows, stated = kernel_network(claim, X)
     feature = claim.network.kernel.bias or None
-    return rows, stated, "none" if feature is None else "penalized", feature, "squared", kernel
+    return rows, stated, "none" if feature is None else "penalized", feature, "squared"
 
 
 def _family_of(
-    certificate: "Certificate",
-    rows: Array,
-    X: Array,
-    weights: Array,
-    proof: Stated,
-    max_operations: float,
-    kernel: Stated,
+    certificate: "Certificate", rows: Array, X: Array, weights: Array, proof: Stated, max_operations: float
 ) -> Witness:
     """Return the function that states the family for a dual point."""
     claim = certificate.claim
     if isinstance(claim, KernelClaim):
-        unique = len(np.unique(rows, axis=0))
-        _check_operations(kernel_operations(rows), f"{unique:,} unique rows", rows, max_operations)
-        return lambda dual: kernel
+        unique, stated = len(np.unique(rows, axis=0)), kernel_family(claim, X)
+        levels = len(stated["levels"]["numerators"][0]) if "levels" in stated else 0
+        _check_operations(kernel_operations(rows, levels), f"{unique:,} unique rows", rows, max_operations)
+        return lambda dual: stated
     if isinstance(claim, GatedClaim):
         patterns = _hexadecimal(claim.gates.on(X))
         return lambda dual: {"kind": "gated", "patterns": patterns}

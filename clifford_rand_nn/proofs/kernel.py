@@ -14,8 +14,8 @@ _PAIR = 170  # multiplications that take as long as an arctangent (17 us)
 _RULE = "of a network whose bound is over all functions of the kernel of its training rows"
 
 
-def kernel_network(claim: KernelClaim, X: Any) -> tuple[Array, Stated, Stated]:
-    """Return the rows (n, D) without the constant feature, and network and family as a proof states them.
+def kernel_network(claim: KernelClaim, X: Any) -> tuple[Array, Stated]:
+    """Return the rows (n, D) without the constant feature, and the network as a proof states it.
 
     Rows are standardized, and multiplied by the frame of a learned metric, in double precision; the proof is one for
     the results, as exact numbers. A duplicate of a row has the coefficients 0.
@@ -38,17 +38,22 @@ def kernel_network(claim: KernelClaim, X: Any) -> tuple[Array, Stated, Stated]:
         alpha[number[row.tobytes()]] += coefficients
     z = np.asarray(network.kernel.features(unique), dtype=np.float64)[place.ravel()]
     stated = {"kind": "kernel", "alpha": table(alpha), "t": table(network.intercept[None])}
-    family: Stated = {"kind": "kernel"}
-    if network.kernel.steps:
-        levels = network.kernel.parts(rows)[1]
-        family |= {"steps": rational(network.kernel.steps), "levels": table(np.asarray(levels, dtype=np.float64))}
-    return z[:, :-1] if network.kernel.bias else z, stated, family
+    return z[:, :-1] if network.kernel.bias else z, stated
 
 
-def kernel_operations(rows: Array) -> int:
-    """Return the multiplications of integers that take as long as the kernel of rows (n, D)."""
+def kernel_family(claim: KernelClaim, X: Any) -> Stated:
+    """Return the family as a proof states it, with the levels of rows X (n, d) where there are steps."""
+    network, family = claim.network, {"kind": "kernel"}
+    if not network.kernel.steps:
+        return family
+    levels = np.asarray(network.kernel.parts(network.standard.rows(X))[1], dtype=np.float64)
+    return family | {"steps": rational(network.kernel.steps), "levels": table(levels)}
+
+
+def kernel_operations(rows: Array, levels: int) -> int:
+    """Return the multiplications that take as long as the kernel of rows (n, D) with so many levels each."""
     unique = len(np.unique(rows, axis=0))
-    return int(unique * (unique + 1) // 2 * (rows.shape[1] + _PAIR))
+    return int(unique * (unique + 1) // 2 * (rows.shape[1] + levels + _PAIR))
 
 
 def _refused(what: str, hint: str) -> Exception:

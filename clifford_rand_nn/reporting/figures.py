@@ -208,8 +208,8 @@ def leaderboard_table(comparison: Comparison, measure: str) -> tuple[tuple[str, 
     """Return the columns and the rows of a leaderboard."""
     header = ("model", measure, "this model higher by", "standard error", "rows", "left out by")
     lines: list[tuple[str, ...]] = [
-        (of.name, _score(of.score), _score(of.difference), _score(of.error), str(of.n), of.how)
-        for of in comparison.leaderboard
+        (row.name, _score(row.score), _score(row.difference), _score(row.error), str(row.n), row.how)
+        for row in comparison.leaderboard
     ]
     return header, lines
 

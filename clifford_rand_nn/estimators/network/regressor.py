@@ -1,6 +1,5 @@
 """The tuning-free network as a scikit-learn regressor."""
 
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -101,12 +100,10 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         if gamma is None:
             out = self._outputs(rows)
         else:  # one evaluation of the kernel
-            weights = (
-                np.hstack([self.network_.alpha, gamma]),
-                np.append(self.network_.intercept, np.zeros(len(gamma.T))),
-            )
-            joined = replace(self.network_, alpha=weights[0], intercept=weights[1])
-            out, smoothed = np.split(by_blocks(joined.predict, rows, self._by_products), 2, axis=1)
+            network, both = self.network_, np.hstack([self.network_.alpha, gamma])
+            sums = by_blocks(lambda X: network.combined(X, both), rows, self._by_products)
+            out, smoothed = np.split(sums, 2, axis=1)
+            out = out + network.intercept
         low, high = self.intervals_.interval(out, self._variance_at(rows), coverage, smoothed)
         return (out[:, 0], low[:, 0], high[:, 0]) if self._target_ndim == 1 else (out, low, high)
 
