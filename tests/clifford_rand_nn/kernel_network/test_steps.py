@@ -1,11 +1,13 @@
 """Gates in single columns: kernel, selection, certificates, exact proofs, explanations, exports, files and shards."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, explain, load_model, save_model
+from clifford_rand_nn.explanation.sums import KernelSum
 from clifford_rand_nn.export.numpy_source import write_source
 from clifford_rand_nn.kernel_network.candidates import Problem, choose, compare
 from clifford_rand_nn.kernel_network.column_distances import _by_scipy, subtract_distances
@@ -13,6 +15,7 @@ from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.kernel_network.network import step_functions
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, Standardization
+from clifford_rand_nn.saved.parts import pack_kernel, read_kernel
 from clifford_rand_nn.shards.source import Shards
 from support.exported import fitted as exported
 
@@ -80,6 +83,10 @@ def test_leave_one_out_selects_them_for_jumps_and_not_for_lines():
     assert all(c.steps == 0 for c in choose(Problem(X[:63], Y[:63, None]))[2])  # a row is a knot of its own map
 
 
+def test_they_are_not_compared_where_the_time_is_over():
+    assert all(c.steps == 0 for c in choose(Problem(X, Y[:, None]), until=-np.inf)[2])
+
+
 def test_leave_one_out_is_that_of_refits():
     problem = Problem(X, Y[:, None])
     found = compare(problem, "column", 1.0, 1e-3, steps=2.0)
@@ -131,6 +138,14 @@ def test_explanations_add_up(fitted):
     np.testing.assert_allclose(explain(fitted, near).slopes[:, 0], slopes, atol=1e-4, rtol=1e-4)
 
 
+def test_explanations_add_up_where_coefficients_do_not_sum_to_zero(fitted):
+    network = replace(fitted.network_, alpha=fitted.network_.alpha + 0.01)  # as of landmarks
+    reference = network.standard.mean
+    local = KernelSum(network).local(NEW, reference)
+    there = local.base + np.einsum("mcd,md->mc", local.secants, NEW - reference)
+    np.testing.assert_allclose(there, network.predict(NEW), atol=1e-8)
+
+
 def test_a_program_says_the_same():
     model = exported("network, steps")  # for the tests of exports
     assert model.network_.kernel.steps > 0
@@ -151,6 +166,14 @@ def test_files(fitted, labels, tmp_path):
     again = load_model(tmp_path / "model.npz")
     np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
     assert again.candidates_ == model.candidates_
+
+
+def test_files_with_levels_of_a_kernel_that_is_not_positive_definite_are_refused(fitted):
+    arrays: dict[str, Any] = {}
+    values = pack_kernel(arrays, fitted.network_)
+    assert read_kernel(arrays, values, 4).kernel.steps == fitted.network_.kernel.steps
+    with pytest.raises(ValueError, match="the levels of the steps"):
+        read_kernel(arrays | {"kernel_levels": 4 * arrays["kernel_levels"]}, values, 4)
 
 
 def test_increasing_transformations_change_the_levels_at_no_row():

@@ -91,6 +91,14 @@ def test_rays_are_not_shifted_without_end():
     refuse(stated, "a ray is too long")
 
 
+def test_a_kernel_that_is_not_positive_definite_is_refused():
+    stated = proof("kernel, steps")
+    levels = stated["family"]["levels"]
+    levels["denominator"] = str(int(levels["denominator"]) // 2)  # the levels are twice as far apart
+    refuse(stated, "ranges of more than one in all")
+    refuse(changed("kernel, steps", "family", "steps", value=["-1", "2"]), "the weight of steps is negative")
+
+
 def test_a_key_that_is_stated_twice_is_refused(tmp_path, capsys):
     text = json.dumps(proof(GATED))
     path = tmp_path / "proof.json"
