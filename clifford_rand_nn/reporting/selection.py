@@ -84,9 +84,10 @@ def interval_text(model: Any, rows: str) -> str | None:
     how = "leave-one-out" if model.path_ is None and model.metric_ is None else "held-out rows"
     how = "blocks of later rows" if model.later_blocks_ else how
     wider = ", more where rows are few" if model.intervals_.shares.any() else ""
-    wider += "" if model.intervals_.noise_weights is None else ", by the noise level of each row"
+    varies = model.intervals_.noise_weights is not None
+    at = " at the mean noise level, in proportion to that of the row elsewhere" if varies else ""
     half = float(model.intervals_.quantile(0.9)[0])
-    return f"90 % of {rows} within ±{half:.4g} of the prediction{wider}, estimated by {how}"
+    return f"90 % of {rows} within ±{half:.4g} of the prediction{at}{wider}, estimated by {how}"
 
 
 def problem_lines(model: Any) -> Lines:
