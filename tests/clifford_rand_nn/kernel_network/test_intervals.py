@@ -6,7 +6,7 @@ from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make
 from sklearn.model_selection import KFold
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.kernel_network.intervals import Intervals, PredictiveVariance, fit_intervals
+from clifford_rand_nn.kernel_network.intervals import Intervals, PredictiveVariance, design_effect, fit_intervals
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 
@@ -127,3 +127,13 @@ def test_rows_that_are_alike_and_hardly_any_noise():
     variance = PredictiveVariance(GateKernel(bias=1.0), X, np.full(6, 1e-18))
     assert np.isfinite(variance(X)).all()
     assert (variance(X) < 1e-12).all()
+
+
+def test_rows_of_a_block_that_are_alike_count_as_fewer():
+    rng, blocks = np.random.default_rng(0), np.repeat(np.arange(2000), 10)
+    shared, own = rng.standard_normal((2000, 1))[blocks], rng.standard_normal((20_000, 1))
+    # of variances 1 and 1 the correlation is a half, and 1 + (10 - 1)/2 is 5.5
+    np.testing.assert_allclose(design_effect(np.hstack([own, shared + own, shared]), blocks), [1, 5.5, 10], atol=0.3)
+    assert (design_effect(own[:3], np.arange(3)) == 1).all()
+    found = fit_intervals(shared, blocks=blocks)
+    assert found.mass[-1, 0] == pytest.approx(20_000 / (20_000 + 10))
