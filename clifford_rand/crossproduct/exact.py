@@ -9,13 +9,8 @@ from clifford_rand._checks import as_array, as_real, check_bool, describe, extre
 from clifford_rand._suggestions import one_array
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.crossproduct.factor import ScaledVectors, inverses, to_direction, to_value
-from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors, ordinary_pairs
-
-_HINTS = {  # by the number of rows, less d; -2 for all smaller numbers
-    1: "Pass the transpose: one vector per row.",
-    0: "The hyperplane through d points has the normal of A[:-1] - A[-1]; for a determinant use numpy.linalg.slogdet.",
-    -2: "Fewer vectors have a volume, cr.Blade(A).log_norm(), and an orthogonal complement, cr.Blade(A).star().",
-}
+from clifford_rand.crossproduct.integers import exact_products
+from clifford_rand.crossproduct.paths import check_rtol, checked_shape, finite_peaks, null_vectors, ordinary_pairs
 
 
 class CrossProduct(NamedTuple):
@@ -47,7 +42,8 @@ def cross(A: ArrayLike, *, rtol: float | None = None) -> NDArray[Any]:
     Parameters
     ----------
     A : array_like (..., d-1, d)
-        One vector per row. float32 and float64 are kept, integers become float64.
+        One vector per row. float32 and float64 are kept, integers become float64. Arrays of Python integers and
+        fractions (``dtype=object``) are computed without rounding.
     rtol : float, optional
         The rows are taken for dependent, and their product is 0, where elimination leaves of a row a pivot of at most
         ``rtol`` times its largest entry; scaling a row does not change this. Default: 64·d·eps for float64,
@@ -76,8 +72,13 @@ def cross(A: ArrayLike, *, rtol: float | None = None) -> NDArray[Any]:
     array([ 4., -3.])
     >>> cr.cross([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]])
     array([ 0.,  0.,  0., -1.])
+    >>> cr.cross(np.array([[3, 4, 10**20], [1, 2, 0]], dtype=object))
+    array([-200000000000000000000, 100000000000000000000, 2], dtype=object)
     """
-    scaled, batch = _null_vectors(A, rtol, "cross")
+    array = as_array(A, "A", "cross")
+    if array.dtype == object:
+        return exact_products(checked_shape(array, "cross"), rtol, "cross")
+    scaled, batch = _null_vectors(array, rtol, "cross")
     value = scaled if isinstance(scaled, np.ndarray) else to_value(scaled)
     return value.reshape(*batch, value.shape[1])
 
@@ -130,10 +131,7 @@ def _scaled(vectors: ScaledVectors | NDArray[Any]) -> ScaledVectors:
 
 def _null_vectors(A: ArrayLike, rtol: float | None, owner: str) -> tuple[ScaledVectors | NDArray[Any], tuple[int, ...]]:
     """Check ``A``, and return the products of its m matrices, or their values (m, d), with the batch shape."""
-    A = as_real(A, "A", owner, finite=False)
-    if A.ndim < 2 or A.shape[-1] < 1 or A.shape[-2] != A.shape[-1] - 1:
-        hint = _HINTS.get(max(A.shape[-2] - A.shape[-1], -2), "") if A.ndim >= 2 else ""
-        raise fail("A", owner, "of shape (..., d-1, d), one vector per row", describe(f"shape {A.shape}"), hint)
+    A = checked_shape(as_real(A, "A", owner, finite=False), owner)
     *batch, rows, d = A.shape
     m = math.prod(batch)
     X = A.reshape(m * rows, d)

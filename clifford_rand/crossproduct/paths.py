@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import as_real, check_tolerance, extremes
+from clifford_rand._checks import as_real, check_tolerance, describe, extremes, fail
 from clifford_rand._threads import for_each_slice
 from clifford_rand.compiler.decorator import has_compiler
 from clifford_rand.crossproduct.factor import ScaledVectors, by_lapack, renormalized, row_peaks
@@ -31,6 +31,11 @@ _rented = 0  # pairs that NumPy did
 # itself is ill-conditioned: of products of Gaussian matrices of rank d-2, d = 4 … 300, 64·d·eps misses 0 … 0.7 %,
 # 8·d·eps 0.5 … 16 %. float32 cannot afford 64: at d = 400 that is 3e-3, a pivot that real features have.
 _NOISE = {np.float64: 64, np.float32: 8}
+_HINTS = {  # by the number of rows, less d; -2 for all smaller numbers
+    1: "Pass the transpose: one vector per row.",
+    0: "The hyperplane through d points has the normal of A[:-1] - A[-1]; for a determinant use numpy.linalg.slogdet.",
+    -2: "Fewer vectors have a volume, cr.Blade(A).log_norm(), and an orthogonal complement, cr.Blade(A).star().",
+}
 
 
 def ordinary_pairs(X: NDArray[Any], index: NDArray[np.int64] | None, rtol: float) -> NDArray[Any] | None:
@@ -170,6 +175,14 @@ def default_rtol(d: int, dtype: np.dtype[Any]) -> float:
 def check_rtol(rtol: float | None, d: int, dtype: np.dtype[Any], owner: str) -> float:
     """Return ``rtol`` as a float in [0, 1), or the default for None."""
     return check_tolerance(rtol, default_rtol(d, dtype), owner)
+
+
+def checked_shape(A: NDArray[Any], owner: str) -> NDArray[Any]:
+    """Return an array of shape (..., d-1, d)."""
+    if A.ndim < 2 or A.shape[-1] < 1 or A.shape[-2] != A.shape[-1] - 1:
+        hint = _HINTS.get(max(A.shape[-2] - A.shape[-1], -2), "") if A.ndim >= 2 else ""
+        raise fail("A", owner, "of shape (..., d-1, d), one vector per row", describe(f"shape {A.shape}"), hint)
+    return A
 
 
 def finite_peaks(X: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
