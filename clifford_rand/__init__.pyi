@@ -5,6 +5,7 @@ from . import presets as presets
 from .algebra import Algebra as Algebra
 from .blades.blade import Blade as Blade
 from .blades.large import LargeBlade as LargeBlade
+from .blades.versor import LargeVersor as LargeVersor
 from .calculus.coordinates import Coordinates as Coordinates
 from .calculus.coordinates import gradient as gradient
 from .calculus.linear_map import LinearMap as LinearMap

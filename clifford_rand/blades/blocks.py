@@ -147,6 +147,32 @@ class Combined(Rows):
         return self.weights @ self.source.take(columns)
 
 
+class Permuted(Rows):
+    """Rows of a source in another order, each times a factor."""
+
+    def __init__(self, source: Rows, order: NDArray[np.int64], factor: Array) -> None:
+        self.source, self.order, self.factor = source, order, factor
+        self.shape, self.dtype, self.active = (len(order), source.shape[1]), source.dtype, source.active
+        self.height = len(order) + source.height
+
+    def take(self, columns: Columns) -> Array:  # noqa: D102  # see `Rows`
+        return self.factor[:, None] * self.source.take(columns)[self.order]
+
+
+class Sum(Rows):
+    """s X + W Y: rows times one number, and combinations of other rows."""
+
+    def __init__(self, scale: float, first: Rows, weights: Array, second: Rows) -> None:
+        self.scale, self.first, self.weights, self.second = scale, first, weights, second
+        self.shape, self.dtype = first.shape, np.result_type(first.dtype, second.dtype)
+        self.active, self.height = None, first.height + second.height + 2 * len(weights)
+        if first.active is not None and second.active is not None:
+            self.active = np.union1d(first.active, second.active)
+
+    def take(self, columns: Columns) -> Array:  # noqa: D102  # see `Rows`
+        return self.scale * self.first.take(columns) + self.weights @ self.second.take(columns)
+
+
 def blocks(active: NDArray[np.int64] | None, d: int, height: int) -> Iterator[Columns]:
     """Return blocks of columns, of which `BLOCK` numbers are held at a time."""
     width = max(_LEAST_WIDTH, BLOCK // max(1, height))

@@ -8,7 +8,7 @@ import numpy as np
 from clifford_rand._checks import check_choice, check_tolerance, describe, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.blades.blade import Blade
-from clifford_rand.blades.blocks import Combined, FactoredRows, Rows, Sparse, Stacked, rows_of, written
+from clifford_rand.blades.blocks import Combined, FactoredRows, Rows, Sparse, Stacked, Sum, rows_of, written
 from clifford_rand.blades.rows import log_det_triangular, relative
 from clifford_rand.blades.subspace import DISTANCES
 from clifford_rand.print_options import COLUMNS, ROWS, html_of_vectors
@@ -309,10 +309,9 @@ class LargeBlade:
         """
         factored = self._subspace("reject_vectors")
         vectors = self._vectors(X, "reject_vectors")
-        identity, (rows, inverse) = np.eye(vectors.shape[0]), factored.frame
+        rows, inverse = factored.frame
         for _ in range(2):  # once more, for what rounding of the first left inside
-            weights = np.concatenate([identity, -factored.coordinates(vectors) @ inverse], axis=1)
-            vectors = Combined(weights, Stacked(vectors, rows))
+            vectors = Sum(1.0, vectors, -factored.coordinates(vectors) @ inverse, rows)
         return written(vectors, out, "reject_vectors")
 
     def orthonormal_basis(self, out: NDArray[Any] | None = None) -> NDArray[Any]:

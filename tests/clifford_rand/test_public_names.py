@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FUNCTIONS = ["stack", "concatenate", "slerp", "rotor_from_matrix", "rotor_between", "rotor_from_points"]
 FUNCTIONS += ["motor_from_points", "robust_motor_from_points", "gradient", "geometric_derivative", "fused"]
 CLASSES = [cr.Algebra, cr.Multivector, cr.LinearMap, cr.Coordinates, cr.SimplicialChain, DifferentialOperator]
-CLASSES += [cr.LargeBlade, cr.RotorSpline, cr.RobustMotor, cga.Classified, cga.VersorParts, pga.Screw]
+CLASSES += [cr.LargeBlade, cr.LargeVersor, cr.RotorSpline, cr.RobustMotor, cga.Classified, cga.VersorParts, pga.Screw]
 RECORDS = {"InverseKinematics", "Screw", "VersorParts", "RobustMotor", "DifferentialOperator"}  # what functions return
 
 

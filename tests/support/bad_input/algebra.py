@@ -24,6 +24,7 @@ X = RNG.standard_normal((6, 3))
 SYMBOLS = Made(lambda: ALG.symbols("x", 1))
 MAP = cr.LinearMap(ALG, MATRIX)
 BLADE, OTHER_BLADE, LINE = cr.Blade(R24), cr.Blade(S24), cr.Blade(RNG.standard_normal((1, 4)))
+VERSOR = cr.LargeVersor(R34)
 LARGE, OTHER_LARGE = cr.LargeBlade(R24), cr.LargeBlade(S24)
 POLAR = Made(lambda: cr.Coordinates.named("polar"))
 FIELD = Made(lambda: cr.Coordinates.named("polar").symbols[0])
@@ -278,6 +279,18 @@ CALLS = catalogue({
     each("LargeBlade", "project_vectors reject_vectors"): lambda name: through(
         lambda X, out: getattr(LARGE, name.rpartition(".")[2])(X, _fresh(out)), rows(R24), _OUT
     ),
+    "cr.LargeVersor": through(lambda F: cr.LargeVersor(F).log_norm(), rows(R34)),
+    each("LargeVersor", "is_even log_norm norm reverse inv"): lambda name: through(
+        lambda F: (cr.LargeVersor(F).log_norm(), get(cr.LargeVersor(F), name)), rows(R34, **_HUGE)
+    ),
+    "LargeVersor.sandwich": through(
+        lambda X, out, twisted: VERSOR.sandwich(X, _fresh(out), twisted=twisted), rows(R24), _OUT, twisted=flag(False)
+    ),
+    "LargeVersor.vector_matrix": through(
+        lambda out, twisted: VERSOR.vector_matrix(_fresh(out), twisted=twisted),
+        thing(np.zeros((4, 4)), missing="right", an_array="right"), twisted=flag(False)
+    ),
+    "LargeVersor.from_matrix": good(cr.LargeVersor, rows(np.eye(4)), rtol=TOL, twisted=flag(False)),
     "cr.RotorSpline": through(
         lambda times, rotors: cr.RotorSpline(times, rotors)([0.5, 1.5]),
         vector(np.array([0.0, 1.0, 3.0]), every="right"), element(TURNS),
