@@ -9,6 +9,7 @@ from clifford_rand._checks import check_choice, check_tolerance, describe, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.blades.blade import Blade
 from clifford_rand.blades.blocks import Combined, FactoredRows, Rows, Sparse, Stacked, Sum, rows_of, written
+from clifford_rand.blades.geodesic import exp_of_rows, log_of_rows
 from clifford_rand.blades.rows import log_det_triangular, relative
 from clifford_rand.blades.subspace import DISTANCES
 from clifford_rand.print_options import COLUMNS, ROWS, html_of_vectors
@@ -219,10 +220,45 @@ class LargeBlade:
         (0.785398, 0.707107)
         """
         check_choice(kind, "kind", "distance", tuple(DISTANCES))
-        self._checked(b, "distance")
-        if b.grade != self.grade:
-            raise fail("b", "distance", f"of grade {self.grade}", describe(f"a blade of grade {b.grade}"))
+        self._check_grade(b, "distance")
         return float(DISTANCES[kind](self.principal_angles(b)))
+
+    def _check_grade(self, other: Any, owner: str) -> None:
+        self._checked(other, owner)
+        if other.grade != self.grade:
+            raise fail("b", owner, f"of grade {self.grade}", describe(f"a blade of grade {other.grade}"))
+
+    def log(self, b: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Return the tangent (k, d) of the shortest geodesic from this subspace to ``b``, or write it to ``out``.
+
+        See `Blade.log`. Two passes over the rows of both; rows of float32 give a tangent of float32.
+
+        Examples
+        --------
+        >>> A, B = cr.LargeBlade(np.eye(1, 99)), cr.LargeBlade(np.eye(1, 99) + 1e-10 * np.eye(1, 99, 5))
+        >>> print(A.log(B)[0, :7])
+        [0.e+00 0.e+00 0.e+00 0.e+00 0.e+00 1.e-10 0.e+00]
+        """
+        self._check_grade(b, "log")
+        return log_of_rows(*self._subspaces(b, "log"), out)
+
+    def exp(self, tangent: ArrayLike | Any) -> Self:
+        """Return the subspace at the end of the geodesic with a tangent (k, d), as unit blade; see `Blade.exp`.
+
+        Its rows are combinations of this blade's and the tangent, and are not formed.
+
+        Examples
+        --------
+        >>> A, B = cr.LargeBlade(np.eye(2, 9)), cr.LargeBlade(np.eye(2, 9, 1))
+        >>> middle = A.exp(A.log(B) / 2)
+        >>> round(middle.distance(A), 6), round(middle.distance(B), 6)  # half of π/2 each
+        (0.785398, 0.785398)
+        """
+        factored = self._subspace("exp")
+        rows = rows_of(tangent, "tangent", "exp")
+        if rows.shape != (self.grade, self.d):
+            raise fail("tangent", "exp", f"of shape {(self.grade, self.d)}", describe(f"shape {rows.shape}"))
+        return self._of(exp_of_rows(factored, rows))
 
     def intersection(self, b: Any, rtol: float = 1e-9) -> Self:
         """Return the blade of the directions of this subspace that lie in that of ``b``; of length 1 and of no sign.

@@ -258,7 +258,7 @@ CALLS = catalogue({
     "cr.Blade": [good(rows(R24), **RTOL), good(RNG.standard_normal((2, 3)), thing(ALG, missing="right"))],
     each("Blade", of_one(cr.Blade)): lambda name: through(lambda F: get(cr.Blade(F), name), rows(R24, **_HUGE)),
     "Blade.from_multivector": good(element(V ^ W), TOL),
-    each("Blade", "inner log_inner principal_angles same_orientation vee wedge"): _blades(cr.Blade, thing),
+    each("Blade", "inner log log_inner principal_angles same_orientation vee wedge"): _blades(cr.Blade, thing),
     each("Blade", "isclose is_parallel project reject join meet"): _blades(cr.Blade, thing, TOL),
     "+ Blade.isclose": good(BLADE, BLADE, TOL),
     each("Blade", "join meet", "+ "): good(BLADE, LINE, TOL),
@@ -275,6 +275,12 @@ CALLS = catalogue({
     each("LargeBlade", "contains intersection"): _blades(cr.LargeBlade, _large, TOL),
     each("LargeBlade", "inner log_inner principal_angles wedge"): _blades(cr.LargeBlade, _large),
     "LargeBlade.distance": _blades(cr.LargeBlade, _large, word("chordal")),
+    "LargeBlade.log": lambda name: [
+        through(lambda F, G: cr.LargeBlade(F).log(cr.LargeBlade(G)), rows(R24), rows(S24)),
+        through(lambda other, out: LARGE.log(other, _fresh(out)), _large(OTHER_LARGE), _OUT),
+    ],
+    each("Blade", "exp"): good(BLADE, numbers(BLADE.log(OTHER_BLADE))),
+    each("LargeBlade", "exp"): through(lambda T: LARGE.exp(T).log_norm(), rows(BLADE.log(OTHER_BLADE))),
     "LargeBlade.coordinates": good(LARGE, rows(R24)),
     each("LargeBlade", "project_vectors reject_vectors"): lambda name: through(
         lambda X, out: getattr(LARGE, name.rpartition(".")[2])(X, _fresh(out)), rows(R24), _OUT
