@@ -253,7 +253,7 @@ class Certificate(Statement):
 
     def _in_units(self, X: Any, targets: Array, owner: str) -> tuple[Units, "Certificate", Any, Array]:
         """Return units of the data, and in these the certificate, the rows and the targets."""
-        real_targets = targets if self.classes is None else None
+        real_targets = targets if self.classes is None and self.loss_function.has_units else None
         units = Units.of(X, real_targets, owner, self.fit_intercept)
         if units.plain:
             return units, self, X, targets

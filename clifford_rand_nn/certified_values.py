@@ -43,10 +43,11 @@ def dual_value(certificate: "Certificate", X: Any, targets: Array, weights: Arra
     theta = theta * min(1.0, n * certificate.beta / largest) if largest > 0 else theta
     if certificate.fit_intercept and certificate.classes is None:
         theta = zero_sums(theta)
-    missed = float(np.abs(columns.T @ theta).sum() * np.abs(targets).max()) / n
+    sizes = loss.sizes(targets)
+    missed = float(np.abs(columns.T @ theta).sum() * sizes.max()) / n
     penalty = claim.dual_penalty(X, theta) / (n**2 * certificate.beta)
     gains = weights * loss.stated_dual_value(theta / weights[:, None], targets)
-    lost = 2 * np.finfo(np.float64).eps * float(np.abs(theta * targets).sum()) / n  # to cancellation in the gains
+    lost = 2 * np.finfo(np.float64).eps * float((np.abs(theta) * sizes).sum()) / n  # to cancellation in the gains
     value = float(np.mean(gains)) - missed - penalty - lost
     return DualBound(0.0, 0 * theta) if value <= 0 else DualBound(value, theta)
 

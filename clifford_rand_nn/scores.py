@@ -9,6 +9,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import (
     accuracy_score,
     confusion_matrix,
+    d2_pinball_score,
+    d2_tweedie_score,
     mean_absolute_error,
     mean_squared_error,
     r2_score,
@@ -185,8 +187,35 @@ def about_means(
     return targets - means, predicted - means
 
 
+def d_squared(targets: Array, predicted: Array, weights: Array | None = None, quantile: float | None = None) -> float:
+    r"""Return D², the share of the deviance that is explained, the mean over the outputs.
+
+    .. math:: D^2 = 1 - \frac{\sum_i\omega_i\,\mathrm{dev}(y_i, f_i)}{\sum_i\omega_i\,\mathrm{dev}(y_i, c)}
+
+    The deviance is Poisson's, with c the mean target; or, of a ``quantile`` between 0 and 1, the pinball loss, with c
+    that quantile of the targets. Targets that are all one number have none: 1 if predicted to the last bit, else 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(d_squared(np.array([0.0, 1.0, 5.0]), np.array([0.5, 1.0, 4.0])), 3)
+    0.842
+    """
+    scores = []
+    for y, f in zip(targets.reshape(len(targets), -1).T, predicted.reshape(len(targets), -1).T, strict=True):
+        f = np.clip(f, -_LARGEST, _LARGEST)
+        if (y == y[0]).all():
+            scores.append(float((f == y).all()))
+        elif quantile is None:
+            f = np.maximum(f, np.finfo(np.float64).tiny)
+            scores.append(float(d2_tweedie_score(y, f, sample_weight=weights, power=1)))
+        else:
+            scores.append(float(d2_pinball_score(y, f, sample_weight=weights, alpha=quantile)))
+    return float(np.mean(scores))
+
+
 class R2ScoreMixin(RegressorMixin):
-    """A regressor of one or several outputs, whose score is `r_squared`."""
+    """A regressor of one or several outputs, whose score is `r_squared`, or `d_squared` of its loss."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -194,11 +223,16 @@ class R2ScoreMixin(RegressorMixin):
         return tags
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R² of the predictions for rows X with targets y (n,) or (n, outputs); 1 is perfect."""
+        """Return R² of the predictions for rows X with targets y (n,) or (n, outputs); 1 is perfect.
+
+        With ``loss="poisson"`` or "quantile" it is D², the share of that deviance that is explained.
+        """
         model: Any = self
         predicted = model.predict(X)
         targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         _check_counts(model, predicted, targets, sample_weight)
+        if model.loss in ("poisson", "quantile"):
+            return d_squared(targets, predicted, sample_weight, getattr(model, "quantile", None))
         return r_squared(targets, predicted, sample_weight)
 
 

@@ -170,8 +170,8 @@ class ModelChoice:
     )
     loss: str | None = option(
         None,
-        "squared or, for classes, logistic; of --model gated, relu and lasso also huber or log_cosh for "
-        "regression, squared_hinge for classes. auto takes the better one, where a model can.",
+        "squared or, for classes, logistic; of --model gated, relu and lasso also huber, log_cosh or "
+        "poisson for regression, squared_hinge for classes. auto takes the better one, where a model can.",
         metavar="<name>",
         show_default="the model's own",
     )

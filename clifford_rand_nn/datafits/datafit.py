@@ -48,6 +48,12 @@ class Datafit:
     def _plain(self, theta: Any) -> Any:
         return theta if self.sample_weight is None else theta / self.weights
 
+    def largest_curvature(self, f: Any) -> float:
+        """Return ``curvature``, or of a loss without a bound the largest curvature at predictions f."""
+        if self.curvature < float("inf"):
+            return self.curvature
+        return float(library(f).max(self.weights * self.loss.curvature_at(self.loss.residual(f, self.y), self.y)))
+
     def value(self, f: Any) -> float:
         """Weighted mean loss."""
         losses = self.loss.value(f, self.y)
@@ -175,7 +181,7 @@ def unpenalized_fit(datafit: Datafit, Q: Array) -> Array:
         f = scale * (Q @ c.reshape(q, C))
         return datafit.value(f), -(scale / n) * (Q.T @ datafit.residual(f)).ravel()
 
-    start = (Q.T @ y / scale).ravel() if datafit.loss.labels is None else np.zeros(q * C)
+    start = (Q.T @ datafit.loss.first_predictions(y) / scale).ravel()
     options = {"maxiter": _STEPS, "ftol": 0.0, "gtol": 0.0}
 
     first = value_and_slope(start)[0]
@@ -187,7 +193,7 @@ def unpenalized_fit(datafit: Datafit, Q: Array) -> Array:
     fit = minimize(value_and_slope, start, jac=True, method="L-BFGS-B", options=options, callback=stop_far_out)
     c = np.asarray(fit.x)
     if c.size <= _SMALL:
-        unit = 1.0 if datafit.loss.labels is not None else float(np.abs(y).max())
+        unit = float(np.abs(y).max()) if datafit.loss.has_units else 1.0
         if unit:  # targets of 0 are fitted by c = 0
             c = _newton(lambda c: value_and_slope(c)[1], c, unit)
     return np.asarray(scale * (Q @ c.reshape(q, C)))

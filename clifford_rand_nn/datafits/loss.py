@@ -44,6 +44,7 @@ class Loss:
     separable: ClassVar[bool] = True  # whether the entries of a row do not mix
     barrier: ClassVar[bool] = False
     even: ClassVar[bool] = False
+    is_log: ClassVar[bool] = False  # whether predictions are logarithms of the mean
     probabilistic: ClassVar[bool] = False  # whether predictions stand for `probabilities` of the classes
     curvature: ClassVar[float] = 1.0  # bound of the eigenvalues of the Hessian of a row
     interior_steps: ClassVar[int]
@@ -123,6 +124,19 @@ class Loss:
     def balancing_step(self, theta: Any, y: Any, weights: Any, Q: Any, excess: Any) -> Any:
         """Return theta after a Newton step in biases Q that lessens Q^T theta; of losses whose entries mix."""
         raise NotImplementedError
+
+    def sizes(self, y: Any) -> Any:
+        """Return the size (n, C) of the predictions that targets stand for: what θ is multiplied by in a dual value."""
+        return library(y).abs(y)
+
+    @property
+    def has_units(self) -> bool:
+        """Whether targets are real and may be divided by a unit, see `in_units`."""
+        return self.labels is None and not self.is_log
+
+    def first_predictions(self, y: Any) -> Any:
+        """Return predictions (n, C) near which the search for the best ones begins."""
+        return y if self.has_units else library(y).zeros_like(y)
 
     def accepts(self, y: Any) -> bool:
         """Tell whether finite targets (n, C) are such as ``targets`` says."""

@@ -21,8 +21,11 @@ from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.entropy import LogCosh, Logistic, Softmax
 from clifford_rand_nn.datafits.functions import library
 from clifford_rand_nn.datafits.loss import Huber, Loss, Squared, SquaredHinge
+from clifford_rand_nn.datafits.poisson import Poisson
 
-LOSSES: dict[str, type[Loss]] = {kind.name: kind for kind in (Squared, Huber, LogCosh, Logistic, SquaredHinge, Softmax)}
+LOSSES: dict[str, type[Loss]] = {
+    kind.name: kind for kind in (Squared, Huber, LogCosh, Poisson, Logistic, SquaredHinge, Softmax)
+}
 
 
 def check_weights(sample_weight: Any, n: int, owner: str) -> Array:

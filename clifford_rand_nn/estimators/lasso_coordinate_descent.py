@@ -108,7 +108,7 @@ class LassoCoordinateDescent:
             return weights
         theta = loss.residual(self._f, datafit.y)
         rows = loss.row_curvature_at(theta, datafit.y)[:, 0]
-        return np.asarray(weights * np.maximum(rows, _FLAT * loss.curvature))
+        return np.asarray(weights * np.maximum(rows, _FLAT * min(loss.curvature, float(rows.max()))))
 
 
 def on_exact_path(model: Any, task: Any, problem: LassoProblem) -> Result[Weights]:

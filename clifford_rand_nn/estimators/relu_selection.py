@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from clifford_rand._typing import Array
+from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.held_out import chosen_beta
@@ -18,6 +19,7 @@ from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
+from clifford_rand_nn.problems.duality import constant_columns
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
@@ -272,6 +274,9 @@ class _Traced:
         omega = np.ones(len(task.X)) if task.weights is None else task.weights
         rows = task.rows - omega @ task.rows / omega.sum()
         curvature = as_loss(task.loss, type(self).__name__).curvature
+        if not np.isfinite(curvature):
+            datafit = task._replace(weights=None).datafit(type(self).__name__, None)
+            curvature = datafit.largest_curvature(unpenalized_fit(datafit, constant_columns(len(omega), True)))
         return float(curvature * (omega @ (rows**2).sum(axis=1)) / omega.sum())
 
 

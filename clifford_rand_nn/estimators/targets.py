@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import as_array, check_positive, describe, fail, refuse_unreal
 from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
-from clifford_rand_nn.datafits.registry import encode_labels, labels_of, loss_lines, loss_names
+from clifford_rand_nn.datafits.registry import LOSSES, encode_labels, labels_of, loss_lines, loss_names
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.held_out import DeferredCalibration, HeldOut
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
@@ -184,11 +184,14 @@ class NetworkRegressor(R2ScoreMixin, ConvexNetwork):
         data, targets, weights = self._weighted_rows(data, targets, sample_weight)
         # the same sums whatever the layout was
         targets = np.ascontiguousarray(targets, dtype=np.float64).reshape(data.shape[0], -1)
+        if LOSSES[self.loss].is_log and not targets.any(axis=0).all():
+            raise fail("y", owner, f"positive in some row for loss={self.loss!r}", describe(f"{len(targets)} zeros"))
         return Task(data, targets, self.loss, None, weights, began)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predicted targets, (n,) or (n, outputs) as in `fit`."""
+        """Predicted targets, (n,) or (n, outputs) as in `fit`; with ``loss="poisson"`` means, exp of the outputs."""
         out = self._outputs(X)
+        out = np.exp(out) if LOSSES[self.loss].is_log else out
         return out[:, 0] if self._target_ndim == 1 else out
 
     def _program(self, coverage: float | None) -> Program:
@@ -248,7 +251,8 @@ def regressor_program(
 ) -> Program:
     """Return the program of a regressor, with one target or several, and perhaps the ends of intervals (n, C)."""
     results = {"outputs": network.outputs}
-    named = [("predict", network.outputs), *zip(("low", "high"), ends or (), strict=False)]
+    mean = apply("exp", network.outputs) if LOSSES[model.certificate_.loss].is_log else network.outputs
+    named = [("predict", mean), *zip(("low", "high"), ends or (), strict=False)]
     results |= {name: apply("first", value) if single else value for name, value in named}
     return _program(model, network, results)
 

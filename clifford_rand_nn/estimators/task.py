@@ -14,7 +14,7 @@ from clifford_rand_nn._display import as_table
 from clifford_rand_nn.claims import Claim, GatedClaim, NetworkClaim
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.registry import make_datafit
+from clifford_rand_nn.datafits.registry import as_loss, make_datafit
 from clifford_rand_nn.estimators.parameters import Parameters
 from clifford_rand_nn.gates.hyperplanes import as_gates
 from clifford_rand_nn.problems.duality import rounding_of_norm
@@ -55,6 +55,11 @@ class Task(NamedTuple):
         return self.X if self.lifted is None else self.lifted
 
     @property
+    def has_units(self) -> bool:
+        """Whether targets may be divided by a unit."""
+        return self.classes is None and as_loss(self.loss, "Task").has_units
+
+    @property
     def seconds(self) -> float:
         """Seconds since the fit began."""
         return time.perf_counter() - self.began
@@ -65,7 +70,7 @@ class Task(NamedTuple):
 
     def in_units(self, units: Units) -> "Task":
         """Return the same data in units."""
-        targets = self.targets if self.classes is not None else units.targets(self.targets)
+        targets = units.targets(self.targets) if self.has_units else self.targets
         return self._replace(X=units.rows(self.X), targets=targets)
 
     def loses_bound(self, result: Result[Any], beta: float | None, intercept: bool) -> bool:
@@ -75,7 +80,7 @@ class Task(NamedTuple):
             norm = rounding_of_norm(row_lengths(with_feature(self.X, self.feature)), theta)
             if norm > allowed * beta:
                 return True
-        if self.classes is not None or not intercept:
+        if not self.has_units or not intercept:
             return False
         # rounding of the sum of theta moves the bound by the targets
         moved = np.finfo(np.float64).eps * float(np.abs(theta).sum(axis=0) @ np.ptp(self.targets, axis=0))
@@ -93,7 +98,7 @@ class RescaledFit(Parameters):
     """An estimator whose fit is the same in all units of rows and targets."""
 
     def _units(self: Any, task: Task) -> Units:
-        targets = task.targets if task.classes is None else None
+        targets = task.targets if task.has_units else None
         return Units.of(task.X, targets, type(self).__name__, bool(self.fit_intercept))
 
     def _in(self: Any, units: Units) -> Any:

@@ -9,6 +9,7 @@ from clifford_rand._optional import require
 from clifford_rand._typing import Array
 from clifford_rand.errors import printable
 from clifford_rand_nn._words import literal, shortened, some_of
+from clifford_rand_nn.datafits.registry import LOSSES
 from clifford_rand_nn.explanation.context import Context
 from clifford_rand_nn.explanation.importance import error_measure
 from clifford_rand_nn.explanation.sums import GatedSum
@@ -191,7 +192,9 @@ def draw_prediction(row: Any, ax: Any, top: int) -> Any:
     classes = getattr(row.context.estimator, "classes_", None)
     if classes is None:
         about = "" if len(row.output_names) == 1 else f", {row.output_names[c]}"
-        ax.set(title=f"Prediction {f:.4g}{about}", xlabel="contribution, in units of the target")
+        is_log = LOSSES[row.context.estimator.certificate_.loss].is_log
+        title, unit = (f"exp({f:.4g})", "the logarithm") if is_log else (f"{f:.4g}", "units of the target")
+        ax.set(title=f"Prediction {title}{about}", xlabel=f"contribution, in {unit}")
     else:
         up, down = (towards(row.context, c, sign) for sign in (1.0, -1.0))
         sure = "" if row.probabilities is None else f", probability {row.probabilities[0].max():.2f}"

@@ -88,7 +88,7 @@ class KernelProblem:
         """
         Q = self.kernel.Q
         trace = float(np.trace(self.kernel.total)) - float(np.vdot(Q, self.kernel.apply(Q)) if Q.size else 0.0)
-        return float(self.datafit.curvature * max(trace, 0.0) / self.n)
+        return float(self.datafit.largest_curvature(self.null_predictions) * max(trace, 0.0) / self.n)
 
     def solve(self, limits: Limits, start: Array | None = None) -> Result[KernelFit]:
         """Minimize; ``start`` (n, C) are predictions to begin with, those for another beta.

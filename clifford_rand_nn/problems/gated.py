@@ -287,7 +287,7 @@ class GatedRidgeProblem(GatedProblem):
         if a.bias or a.fit_intercept:
             sums = rows.T @ a.patterns
             trace -= float((np.einsum("rp,rp->p", sums, sums) / (np.maximum(on, 1) if a.bias else a.n)).sum())
-        return self.datafit.curvature * max(trace, 0.0) / a.n
+        return self.datafit.largest_curvature(self.null_predictions) * max(trace, 0.0) / a.n
 
 
 GATED_PENALTIES: dict[str, type[GatedReLUProblem] | type[GatedRidgeProblem]] = {

@@ -58,6 +58,9 @@ def exact_proof(
     library.
     """
     loss = certificate.loss_function
+    if not np.isfinite(loss.curvature):
+        rule = "of a loss that the checker of exact proofs knows"
+        raise fail("certificate", "the proof", rule, describe(f"loss={loss.name!r}"), "`verify` takes every loss.")
     rows, network, bias, feature, penalty = _network_of(certificate, X)
     n, d = rows.shape
     proof: Stated = {

@@ -62,7 +62,7 @@ def weighted_loss(datafit: Datafit, f: Any, unit: float) -> Any:
 def units_of(X: Array, datafit: Datafit) -> tuple[float, float]:
     """Largest entries of the data and of real targets; 1 for labels and for zeros."""
     size = float(np.abs(X).max(initial=0.0)) or 1.0
-    target = float(np.abs(datafit.y).max()) if datafit.loss.labels is None else 1.0
+    target = float(np.abs(datafit.y).max()) if datafit.loss.has_units else 1.0
     return size, target or 1.0
 
 

@@ -114,8 +114,10 @@ def estimate_gram(problem: GatedTask, again: bool = False) -> Estimate:
 def estimate_fista(problem: GatedTask, tol: float) -> Estimate:
     """Estimate of `Fista`, from how far beta is below the largest correlation with the residual of the zero network.
 
-    With squared norms, from the condition of the problem.
+    With squared norms, from the condition of the problem. It is infinite for a loss without a bound of its curvature.
     """
+    if not np.isfinite(problem.datafit.loss.curvature):
+        return Estimate(np.inf, np.inf)
     n, C, a = problem.n, problem.outputs, problem.map
     if isinstance(problem, GatedReLUProblem):
         falls = max(problem.zero_norm / n / problem.beta / 10, 1.0)
@@ -172,12 +174,13 @@ class AutoSolver(Limits):
         what = f"{problem.map.d} sparse columns" if stays else f"rank {problem.map.d}"
         about = f"n = {problem.n}, {what}, {problem.map.n_patterns} gates: "
         on_a_path = _ON_A_PATH if shared and isinstance(problem, GatedRidgeProblem) else 1.0
+        bounded = bool(np.isfinite(problem.datafit.loss.curvature))
         seconds = {"first-order": fista.seconds if fista.bytes <= most else np.inf}
         if sums.bytes <= most:
             seconds["sums over rows"] = sums.seconds
         if kernel.bytes > most:
             about += f"the kernel's matrices would take {kernel.bytes / 2**30:.1f} GiB, "
-        elif _is_rounding(problem):
+        elif bounded and _is_rounding(problem):
             about += "the kernel's entries would be rounding, "
         else:
             seconds["kernel"] = on_a_path * kernel.seconds
@@ -215,7 +218,8 @@ class AutoSolver(Limits):
         result = solver.solve(problem, start, own)
         if kernel is not None:
             kernel += own[known:]
-        if not result.stuck or result.n_iter >= self.max_iter:
+        bounded = bool(np.isfinite(problem.datafit.loss.curvature))
+        if not result.stuck or result.n_iter >= self.max_iter or not bounded:
             return replace(result, reason=reason)
         left = self.after(result.seconds, max_iter=self.max_iter - result.n_iter).shared()
         more: Any = Fista(**left)

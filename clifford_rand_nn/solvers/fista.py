@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from clifford_rand._checks import check_choice, check_integer
+from clifford_rand._checks import check_choice, check_integer, describe, fail
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import dual_bound
@@ -88,6 +88,10 @@ class Fista(Limits):
     def solve(self, problem: GatedProblem, start: Point | None = None) -> Result[Coefficients]:
         """Minimize the problem, from ``start`` or the best point without a gate, the optimum for large beta."""
         self.admit(problem, GatedProblem, start)
+        loss = problem.datafit.loss
+        if not np.isfinite(loss.curvature):
+            rule = "of a loss whose curvature is bounded"
+            raise fail("problem", "Fista.solve", rule, describe(f"loss={loss.name!r}"), "Use solver='auto'.")
         self.admit_memory(self.memory(problem), f"{problem.map.n_patterns} gates", "Take fewer gates.")
         with ONE_BLAS_THREAD:  # large products run in threads of their own; in others a second gains little
             return self._solve(problem, problem.null_point() if start is None else start)

@@ -60,10 +60,12 @@ class ReLUProgram:
         self.signs = np.where(self.zero_rows, 0.0, 1 / np.where(self.zero_rows, 1.0, lengths))[:, None] * signs
         self.scale = 1.0
         self.level = np.zeros(1)
-        if problem.datafit.loss.labels is None:
+        if problem.datafit.loss.has_units:
             level = (problem.datafit.weights * y).mean(axis=0) if self.intercept else np.zeros(1)
             self.scale = float(np.abs(y - level).max()) or 1.0
             self.level = level / self.scale
+        elif self.intercept:
+            self.level = problem.datafit.loss.first_predictions(y).mean(axis=0)
         self.kappa = float(np.clip(problem.n * problem.beta / (self.unit * self.scale), *_KAPPAS))
 
     def inputs(self, U: Array) -> Array:

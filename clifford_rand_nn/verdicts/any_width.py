@@ -24,7 +24,7 @@ def of_any_width(certificate: Certificate, X: Array, targets: Array, weights: Ar
     require("cvxpy", purpose="a bound of networks of any width")
     from clifford_rand_nn.solvers.moment_relaxation import moment_relaxation  # takes a second to import
 
-    real = targets if certificate.classes is None else None
+    real = targets if certificate.classes is None and certificate.loss_function.has_units else None
     units = Units.of(X, real, "certify", certificate.fit_intercept)
     scaled = certificate.rescaled(units.inverse())
     family = cast(NetworkClaim, scaled.claim).family

@@ -237,7 +237,7 @@ class _Run:
         with ONE_BLAS_THREAD:  # its threads spin after a call: products, in threads of ours, took up to twice the time
             iterate = conjugate_gradient(product, linear.right, self.kept, rtol=share, max_iter=_MOST, coupled=True)
         move = iterate.x if iterate.x.any() else iterate.direction
-        if loss.labels is not None:  # where biases separate rows the curvature vanishes, and the step has no end
+        if not loss.has_units:  # where biases separate rows the curvature vanishes, and the step has no end
             free = move[design.N :]
             free *= min(1.0, _FARTHEST / max(float(np.abs(free).max(initial=0.0)), _FARTHEST))
         length = self._length(move, linear)

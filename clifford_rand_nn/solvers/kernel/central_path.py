@@ -57,7 +57,7 @@ class KernelPath:
         low, high = np.isfinite(np.stack(terms.closed))
         self._follows = bool(np.isfinite(np.stack(terms.open)).any() or (low != high).any())
         if start is None:
-            self._start_cold(bool(bounded))
+            self._start_cold(bool(bounded) and not terms.datafit.loss.is_log)  # no mean of the best constant is 0
             least = _SLACK
         else:
             self._start_from(start)
@@ -86,6 +86,8 @@ class KernelPath:
         own = float(np.vdot(theta, theta))
         if terms.datafit.loss.even:  # by the residual, of which theta is the part within the domain
             own = float(np.vdot(terms.null_theta, terms.datafit.y - terms.null))
+        elif not np.isfinite(terms.datafit.loss.curvature):  # by a Newton step, of logarithms by 1 at most
+            own = float(np.sum(np.abs(theta) * np.minimum(np.abs(theta) * terms.curvature(theta), 1.0)))
         self.eta = np.full(squares.size, largest * own / float(squares.sum()))
         f = terms.null - (terms.null[:, -1:] if self._balanced else 0.0)
         self.c = self.kernel.Q.T @ f[:, : self._free]

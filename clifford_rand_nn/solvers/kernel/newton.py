@@ -78,7 +78,8 @@ class NewtonStep:
         if new.objective <= state.objective + _ARMIJO * slope:
             return new
         shortened = self._shortened(state, new, slope)
-        if shortened is not None and not self.problem.datafit.loss.even:
+        loss = self.problem.datafit.loss
+        if (shortened is not None and not loss.even) or not np.isfinite(loss.curvature):
             return shortened
         bounded = self._full(state.f, shift, self._majorized(state.f), single)
         best = bounded if shortened is None or bounded.objective < shortened.objective else shortened
