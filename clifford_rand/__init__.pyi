@@ -31,6 +31,9 @@ from .geometry.matrices import rotor_from_matrix as rotor_from_matrix
 from .geometry.rotors import rotor_between as rotor_between
 from .haar import haar_blade as haar_blade
 from .haar import random_rotation as random_rotation
+from .matroids.chambers import characteristic_polynomial as characteristic_polynomial
+from .matroids.chambers import count_chambers as count_chambers
+from .matroids.oriented import OrientedMatroid as OrientedMatroid
 from .multivector.batch import concatenate as concatenate
 from .multivector.batch import stack as stack
 from .multivector.multivector import Multivector as Multivector

@@ -21,6 +21,7 @@ OF_PACKAGE = {
     "rotor_to_matrix": "A.vector_matrix()",
     "det determinant slogdet gram volume log_volume": "cr.Blade(rows).log_norm(), the logarithm of √det(A Aᵀ)",
     "normal hyperplane": "cr.cross_log(points[:-1] - points[-1])",
+    "number_of_chambers n_regions": "cr.count_chambers(normals, offsets)",
     "principal_angles subspace_angles project": "cr.Blade(rows), and its principal_angles, project_vectors, star",
     "lstsq least_squares": "S = cr.SparseSign(r, n) and numpy.linalg.lstsq(S @ A, S @ b)",
     "CountSketch": "cr.SparseSign(r, d, s=1), or cr.SJLT(r, d) with balanced rows",

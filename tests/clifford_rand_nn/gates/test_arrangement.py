@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clifford_rand import ArgumentError
+from clifford_rand import ArgumentError, count_chambers
 from clifford_rand_nn import activation_patterns, sample_gates
 from clifford_rand_nn.gates import arrangement
 from clifford_rand_nn.gates.arrangement import half_of_the_chambers
@@ -114,6 +114,16 @@ def test_small_integers_are_exact(X, bias):
 @given(st.lists(st.integers(-1, 1), min_size=28, max_size=28), st.booleans())
 def test_integers_of_four_features_are_exact(entries, bias):
     assert_exact(np.array(entries).reshape(7, 4), bias)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.integers(-1, 1), min_size=48, max_size=48), st.sampled_from([2, 3, 4]), st.booleans())
+def test_degenerate_rows_have_the_count_of_the_characteristic_polynomial(entries, d, bias):
+    X = np.array(entries).reshape(-1, d)
+    normals = np.column_stack([X, np.ones(len(X), dtype=int)]) if bias else X
+    assert enumerate_patterns(X, bias).shape[1] == count_chambers(normals)
+    noisy = X / 10 + np.array([0.3, 0.7, 0.1, 0.9])[:d] if bias else X / 10  # degenerate to rounding only
+    assert enumerate_patterns(noisy, bias).shape[1] == count_chambers(normals)
 
 
 GRID = np.array(list(itertools.product(range(3), range(3))))

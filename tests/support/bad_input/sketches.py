@@ -68,6 +68,12 @@ CALLS = catalogue({
         rows(X53), index(np.array([[0, 1, 2], [1, 2, 3]]), missing="right"), bias=flag(False), **_RTOL
     ),
     "cr.cross_walk": good(rows(X53), index(INDEX), **_TOL, **_RTOL),
+    "cr.characteristic_polynomial": good(rows(X53), vector(np.arange(5.0), missing="right")),
+    "cr.count_chambers": good(rows(X53), vector(np.arange(5.0), missing="right"), bounded=flag(True)),
+    "cr.OrientedMatroid cr.OrientedMatroid.circuits": through(lambda V: cr.OrientedMatroid(V).circuits(), rows(X53)),
+    "cr.OrientedMatroid.chirotope": through(lambda V: cr.OrientedMatroid(V).chirotope, rows(X53)),
+    "cr.OrientedMatroid.cocircuits": through(lambda V: cr.OrientedMatroid(V).cocircuits(), rows(X53)),
+    "cr.OrientedMatroid.sign": through(lambda i: cr.OrientedMatroid(X53).sign(i), index(np.array([2, 0, 1]))),
     "cr.haar_blade": good(count(2), count(4), rng=rng(0), shape=shape((2,))),
     "cr.random_rotation": good(count(3), rng=rng(0), shape=shape((2,))),
     "cr.leverage_scores": good(rows(X53), bias=flag(True), **_RTOL),
