@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from clifford_rand._archives import read_npz
 from clifford_rand._files import replaced
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn._archives import read_npz
 
 _ARRAYS = ("X", "y", "split")
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from clifford_rand import Algebra
+from clifford_rand._archives import read_npz
 from clifford_rand._threads import ONE_PARSER
-from clifford_rand_nn._archives import read_npz
 from clifford_rand_nn.shards.formats.arrays import NpyFile
 
 
