@@ -5,6 +5,9 @@ from . import presets as presets
 from .algebra import Algebra as Algebra
 from .blades.blade import Blade as Blade
 from .blades.large import LargeBlade as LargeBlade
+from .blades.samples import subspace_distances as subspace_distances
+from .blades.samples import subspace_mean as subspace_mean
+from .blades.samples import subspace_pca as subspace_pca
 from .blades.versor import LargeVersor as LargeVersor
 from .calculus.coordinates import Coordinates as Coordinates
 from .calculus.coordinates import gradient as gradient

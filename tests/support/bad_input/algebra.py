@@ -24,7 +24,7 @@ X = RNG.standard_normal((6, 3))
 SYMBOLS = Made(lambda: ALG.symbols("x", 1))
 MAP = cr.LinearMap(ALG, MATRIX)
 BLADE, OTHER_BLADE, LINE = cr.Blade(R24), cr.Blade(S24), cr.Blade(RNG.standard_normal((1, 4)))
-VERSOR = cr.LargeVersor(R34)
+VERSOR, SEVERAL = cr.LargeVersor(R34), np.stack([R24, S24 + 3 * R24])
 LARGE, OTHER_LARGE = cr.LargeBlade(R24), cr.LargeBlade(S24)
 POLAR = Made(lambda: cr.Coordinates.named("polar"))
 FIELD = Made(lambda: cr.Coordinates.named("polar").symbols[0])
@@ -284,6 +284,24 @@ CALLS = catalogue({
     "LargeBlade.coordinates": good(LARGE, rows(R24)),
     each("LargeBlade", "project_vectors reject_vectors"): lambda name: through(
         lambda X, out: getattr(LARGE, name.rpartition(".")[2])(X, _fresh(out)), rows(R24), _OUT
+    ),
+    "cr.subspace_distances": [
+        through(lambda F: cr.subspace_distances(cr.Blade(F)), rows(SEVERAL)),
+        good(thing([LARGE, OTHER_LARGE]), thing([OTHER_LARGE], missing="right"), kind=word("chordal")),
+    ],
+    "cr.subspace_mean": [
+        through(lambda F: cr.subspace_mean(cr.Blade(F)).factors, rows(SEVERAL)),
+        through(
+            lambda blades, weights, tol, steps: cr.subspace_mean(
+                blades, weights=weights, tol=tol, max_iter=steps
+            ).log_norm(),
+            thing([LARGE, OTHER_LARGE]), weights(np.array([0.4, 0.6])),
+            positive(1e-9, **_ANY_SIZE), count(50, **PATIENT),
+        ),
+    ],
+    "cr.subspace_pca": through(
+        lambda blades, m, mean: cr.subspace_pca(blades, m, mean=mean).variances,
+        thing([LARGE, OTHER_LARGE]), count(1), thing(LARGE, missing="right"),
     ),
     "cr.LargeVersor": through(lambda F: cr.LargeVersor(F).log_norm(), rows(R34)),
     each("LargeVersor", "is_even log_norm norm reverse inv"): lambda name: through(
