@@ -48,6 +48,8 @@ from .presets.registration import rotor_from_points as rotor_from_points
 from .print_options import get_printoptions as get_printoptions
 from .print_options import printoptions as printoptions
 from .print_options import set_printoptions as set_printoptions
+from .saved import load as load
+from .saved import save as save
 from .sketch.base import sketch_rows as sketch_rows
 from .sketch.dense import SRHT as SRHT
 from .sketch.dense import GaussianSketch as GaussianSketch

@@ -36,6 +36,12 @@ TURNS = Made(lambda: (PLANE.scalar([0.0, 0.2, 0.6]) * PLANE.e12).exp())
 SPLINE = cr.RotorSpline([0, 1, 3], TURNS.make())
 TOL = tolerance(1e-9)
 
+
+def _file():
+    cr.save("good.json", V)
+    return "good.json"
+
+
 # any number >= 0 will do
 _ANY_SIZE = dict.fromkeys(["infinity", "beyond_float", "beyond_printing", "1e150", "1e300", "an_integer"], "right")
 
@@ -358,6 +364,8 @@ CALLS = catalogue({
         element(ROTOR), element(OTHER_ROTOR),
         numbers(np.array([0.2, 0.5]), every="right", NaN="other", infinity="other"), shortest=flag(True),
     ),
+    "cr.save": good(path("multivector.npz"), element(V, a_number="refused")),
+    "cr.load": good(path(Made(_file))),
     "draw.scene": good(
         thing([ALG.e1, ALG.e2], an_array="right"), colors=thing(["red", "blue"], missing="right", a_number="right"),
         labels=names(["a", "b"], missing="right", with_None="right"),
