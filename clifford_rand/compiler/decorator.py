@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 from clifford_rand._optional import require
@@ -51,6 +52,21 @@ def compiled(
         return dispatcher
 
     return decorate
+
+
+def inline(module: ModuleType) -> None:
+    """Let compiled functions call those of a module, which stay as they are for arrays; their code is inlined."""
+    if has_compiler():
+        from numba.extending import register_jitable
+
+        from clifford_rand.compiler.cache import CodeCache
+
+        source = Path(str(module.__file__)).read_bytes()
+        for function in vars(module).values():
+            if isinstance(function, FunctionType) and function.__module__ == module.__name__:
+                register_jitable(forceinline=True)(function)
+                function._cache = CodeCache(function, source)  # type: ignore[attr-defined]  # in digests of callers
+                function.py_func = function  # type: ignore[attr-defined]
 
 
 def compile_source(source: str, module: str, **options: Any) -> Any:

@@ -56,6 +56,37 @@ def store(typing: Any, array: Any, row: Any, slot: Any, slots: Any, i: Any, valu
 
 
 @intrinsic(prefer_literal=True)
+def load_rows(typing: Any, array: Any, row: Any, count: Any, i: Any) -> Any:
+    """Return the tuple of array[row, i], …, array[row + count - 1, i], of an operand."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        values, scopes = [], _scopes(builder, ["operands"])
+        for k in range(row.literal_value, row.literal_value + count.literal_value):
+            values.append(builder.load(_address(context, builder, array, arguments[0], k, arguments[3])))
+            values[-1].set_metadata("alias.scope", scopes)
+        return context.make_tuple(builder, signature.return_type, values)
+
+    result: Any = types.UniTuple(array.dtype, count.literal_value)  # type: ignore[no-untyped-call]
+    return result(array, row, count, i), generate
+
+
+@intrinsic(prefer_literal=True)
+def store_rows(typing: Any, array: Any, row: Any, slots: Any, i: Any, values: Any) -> Any:
+    """Set array[row, i], array[row + 1, i], … of a result to a tuple: the rows are those of all ``slots`` results."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        names = [f"result {k}" for k in range(slots.literal_value)]
+        tools: Any = cgutils
+        for k, value in enumerate(tools.unpack_tuple(builder, arguments[4]), row.literal_value):
+            instruction = builder.store(value, _address(context, builder, array, arguments[0], k, arguments[3]))
+            instruction.set_metadata("alias.scope", _scopes(builder, [names[k]]))
+            instruction.set_metadata("noalias", _scopes(builder, ["operands", *names[:k], *names[k + 1 :]]))
+        return context.get_dummy_value()
+
+    return types.void(array, row, slots, i, values), generate
+
+
+@intrinsic(prefer_literal=True)
 def prefetch(typing: Any, array: Any, row: Any, i: Any, write: Any) -> Any:
     """Ask for array[row, i], which may lie beyond the end of the row, to be brought into the first-level cache."""
 

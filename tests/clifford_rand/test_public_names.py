@@ -17,6 +17,7 @@ FUNCTIONS = ["stack", "concatenate", "slerp", "rotor_from_matrix", "rotor_betwee
 FUNCTIONS += ["motor_from_points", "robust_motor_from_points", "gradient", "geometric_derivative", "fused"]
 CLASSES = [cr.Algebra, cr.Multivector, cr.LinearMap, cr.Coordinates, cr.SimplicialChain, DifferentialOperator]
 CLASSES += [cr.LargeBlade, cr.LargeVersor, cr.RotorSpline, cr.RobustMotor, cga.Classified, cga.VersorParts, pga.Screw]
+CLASSES += [pga.Robot]
 RECORDS = {"InverseKinematics", "Screw", "VersorParts", "RobustMotor", "DifferentialOperator"}  # what functions return
 
 

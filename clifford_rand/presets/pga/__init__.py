@@ -42,6 +42,7 @@ from clifford_rand.presets.pga.kinematics import space_jacobian as space_jacobia
 from clifford_rand.presets.pga.motors import Screw as Screw
 from clifford_rand.presets.pga.motors import normalized as normalized
 from clifford_rand.presets.pga.motors import screw as screw
-from clifford_rand.presets.pga.pose_search import InverseKinematics as InverseKinematics
 from clifford_rand.presets.pga.pose_search import damped_step as damped_step
 from clifford_rand.presets.pga.pose_search import inverse_kinematics as inverse_kinematics
+from clifford_rand.robots.robot import Robot as Robot
+from clifford_rand.robots.search import InverseKinematics as InverseKinematics

@@ -1,20 +1,17 @@
 """Joint values for a given motor of the tool: steps of damped least squares. Any n."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from clifford_rand._checks import as_real, check_integer, check_number, describe, fail, one_batch
+from clifford_rand._checks import as_real, check_integer, check_number, fail, one_batch
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import lengths, of_algebra, with_floats
 from clifford_rand.presets.pga.flats import has_e0
 from clifford_rand.presets.pga.kinematics import body_jacobian, forward_kinematics
-
-DAMPING = 1e-3  # of the first step, relative to the largest singular value of the Jacobian
-FALL, RISE = 0.1, 10.0  # of the damping after a step that helps, and after one that does not (Marquardt 1963)
-STALLED = 1e8  # damping, relative to the Jacobian, at which no step helps any more
+from clifford_rand.robots.search import InverseKinematics, damped_least_squares, search
 
 
 @one_batch
@@ -64,7 +61,7 @@ def damped_step(
     lam = np.asarray(as_real(damping, "damping", owner), dtype=np.float64)
     if (lam < 0).any():
         raise fail("damping", owner, "numbers ≥ 0", damping)
-    return _step(J, V, lam), lengths(V)
+    return damped_least_squares(J, V, lam), lengths(V)
 
 
 def _numbers(screws: Any, target: Any, home: Any, owner: str) -> tuple[Any, Any, Any]:
@@ -89,39 +86,6 @@ def _weighted(B: Any, length: float) -> NDArray[Any]:
 def _columns(axes: Any, length: float) -> NDArray[Any]:
     """Return J (..., m, k)."""
     return np.swapaxes(_weighted(axes, length), -1, -2)
-
-
-def _step(J: NDArray[Any], V: NDArray[Any], damping: NDArray[Any]) -> NDArray[Any]:
-    if not (np.isfinite(J).all() and np.isfinite(V).all()):
-        rule = "with a target and q of a usual size"
-        raise fail("screws", "clifford_rand.presets.pga", rule, describe("NaN or overflow"))
-    U, S, Wt = np.linalg.svd(J, full_matrices=False)
-    small = float(np.finfo(S.dtype).eps) * S[..., :1]  # singular directions of the Jacobian get no step
-    size = np.maximum(np.hypot(S, damping[..., None]), np.finfo(S.dtype).tiny)
-    gain = np.where(small < S, S / size / size, 0)  # S/(S² + λ²), of which squares may overflow
-    along = gain * (np.swapaxes(U, -1, -2) @ V[..., None])[..., 0]
-    return np.asarray((np.swapaxes(Wt, -1, -2) @ along[..., None])[..., 0])
-
-
-class InverseKinematics(NamedTuple):
-    """Joint values and their error, the result of `inverse_kinematics`.
-
-    Examples
-    --------
-    >>> alg = cr.Algebra.pga(2)
-    >>> joints = pga.screw_axis(alg, pga.point(alg, [[0, 0], [1, 0]]))
-    >>> found = pga.inverse_kinematics(joints, pga.rotor(alg, alg.e12, 0.5), [0.0, 0.4])  # both links turned as one
-    >>> (found.q.round(6) + 0.0).tolist(), bool(found.converged), bool(found.error < 1e-6)
-    ([0.5, 0.0], True, True)
-    """
-
-    q: NDArray[Any]
-    """(..., k): joint values of the least error that was reached."""
-    error: NDArray[Any]
-    """|V|: radians, and lengths over ``length``."""
-    steps: int
-    converged: NDArray[np.bool_]
-    """Whether the error is at most the tolerance: a target out of reach never is."""
 
 
 @one_batch
@@ -173,21 +137,9 @@ def inverse_kinematics(
     of_algebra(target, M.algebra, "target", owner)
     batch = np.broadcast_shapes(M.shape, target.shape)
     at = np.array(np.broadcast_to(as_real(q, "q", owner), (*batch, screws.shape[-1])), dtype=np.float64)
-    V = _twist(forward_kinematics(screws, at, home), target, length, owner)
-    error = lengths(V)
-    J = _columns(body_jacobian(screws, at, home), length)
-    finite = np.isfinite(J).all(axis=(-2, -1))  # LAPACK prints what it thinks of others
-    size_of_J = np.where(finite, np.linalg.norm(np.where(finite[..., None, None], J, 0), 2, axis=(-2, -1)), np.nan)
-    damping, least, most = (k * size_of_J for k in (DAMPING, np.finfo(np.float64).eps, STALLED))
-    steps = 0
-    while steps < max_steps and ((error > tolerance) & (damping < most)).any():
-        trial = at + _step(J, V, damping)
-        V_trial = _twist(forward_kinematics(screws, trial, home), target, length, owner)
-        size = lengths(V_trial)
-        better = size < error  # a step that does not help is not taken
-        at = np.where(better[..., None], trial, at)
-        V, error = np.where(better[..., None], V_trial, V), np.where(better, size, error)
-        damping = np.clip(damping * np.where(better, FALL, RISE), least, most)
-        J = _columns(body_jacobian(screws, at, home), length)
-        steps += 1
-    return InverseKinematics(at, error[()], steps, np.asarray(error <= tolerance)[()])
+
+    def errors(q: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        V = _twist(forward_kinematics(screws, q, home), target, length, owner)
+        return V, _columns(body_jacobian(screws, q, home), length)
+
+    return search(errors, at, lengths, tolerance, max_steps)

@@ -13,7 +13,7 @@ from clifford_rand.presets import cga, pga, sta
 ROOT = Path(cr.__file__).parent
 _OWNERS = [cr.Algebra, cr.Multivector, cr.LinearMap, cr.Coordinates, cr.SimplicialChain, DifferentialOperator, cr.Blade]
 _OWNERS += [cr.LargeBlade, cr.LargeVersor, cr.RotorSpline, cga.Classified, cga.VersorParts, pga.Screw]
-_OWNERS += [cr.GaussianSketch, cr.SJLT, cr.SRHT, cr.SparseSign, cr.LeverageSampling]
+_OWNERS += [pga.Robot, cr.GaussianSketch, cr.SJLT, cr.SRHT, cr.SparseSign, cr.LeverageSampling]
 
 _MADE = "takes what only the library makes and has checked"
 _LEARN = "scikit-learn's own"

@@ -16,6 +16,9 @@ MOTOR, OTHER_MOTOR = pga.motor(P3, LINE3, 0.7, 0.5), pga.motor(P3, LINE3, 0.2, -
 JOINTS = pga.screw_axis(P2, pga.point(P2, [[0.0, 0], [1, 0], [2, 0]]))
 Q = np.array([0.3, 0.2, 0.1])
 HOME, TARGET = pga.translator(P2, [3.0, 0]), pga.translator(P2, [1.0, 1])
+AXES = pga.screw_axis(P3, pga.line(P3, [[0.0, 0, 0], [1, 0, 0]], pga.direction(P3, [0.0, 0, 1])))
+ARM = pga.Robot(AXES, masses=[1.0, 2.0], centers=[[1.5, 0, 0], [1.2, 0.1, 0]])
+Q2, V2, A2 = np.array([0.3, 0.2]), np.array([0.5, -0.1]), np.array([0.2, 0.4])
 SPHERE, PLANE = cga.sphere(C3, [1.0, 2, 3], 2.0), cga.plane(C3, [0.0, 0, 1], 3.5)
 CIRCLE = cga.circle(C3, [1.0, 2, 3], 2.0, [0.0, 0, 1])
 PAIR, UP = cga.point_pair(C3, [1.0, 0, 0], [5.0, 0, 0]), cga.up(C3, [1.0, 2, 3])
@@ -28,6 +31,12 @@ FARADAY = sta.faraday(STA, [2.0, 0, 1], [0.0, 1, 3])
 BOOST = sta.boost(STA, VELOCITY) * sta.rotation(STA, [0.0, 0, 1], 0.5)
 DUAL_RTOL = DUAL | RTOL
 _HOME, _Q = element(HOME, missing="right"), vector(Q, every="other")
+
+
+def _two_link(base):
+    from support.robots import URDF
+
+    return pga.Robot.from_urdf(URDF / "two_link.urdf", base=base).link_names
 
 
 def point(value):
@@ -75,6 +84,30 @@ CALLS = catalogue({
     "pga.inverse_kinematics": good(
         element(JOINTS), element(TARGET), _Q, _HOME, length=positive(1.0),
         tolerance=positive(1e-10, zero="right", minus_zero="right"), max_steps=count(30, **PATIENT),
+    ),
+    "pga.Robot": [
+        through(
+            lambda *given, **options: pga.Robot(*given, **options).inverse_dynamics(Q2, V2, A2), element(AXES),
+            gravity=vector(np.array([0.0, 0, -9.81]), every="other"),
+            masses=vector(np.array([1.0, 2.0]), every="other"),
+            base=word("fixed"),
+        ),
+        through(lambda home: pga.Robot(AXES, home).forward_kinematics(Q2), element(MOTOR, missing="right")),
+    ],
+    "Robot.from_urdf": through(lambda base: _two_link(base), word("fixed")),
+    each("Robot", "forward_kinematics link_motors link_matrix jacobian gravity_forces mass_matrix manipulability"): [
+        good(ARM, vector(Q2, every="other"))
+    ],
+    "+ Robot.jacobian": good(ARM, Q2, "link_1", word("space")),
+    "+ Robot.forward_kinematics": good(ARM, Q2, word("link_1", missing="right")),
+    each("Robot", "bias_forces energy moved"): good(ARM, vector(Q2, every="other"), vector(V2, every="other")),
+    each("Robot", "inverse_dynamics forward_dynamics"): good(
+        ARM, vector(Q2, every="other"), vector(V2, every="other"), vector(A2, every="other")
+    ),
+    "Robot.inverse_kinematics": through(
+        lambda *given, **options: ARM.inverse_kinematics(*given, **options).q, element(ARM.forward_kinematics(Q2)),
+        vector(Q2, every="other"), length=positive(1.0), tolerance=positive(1e-10), max_steps=count(30, **PATIENT),
+        restarts=count(1, zero="right", **PATIENT), rng=rng(0),
     ),
     "pga.motor": good(thing(P3), element(LINE3), numbers(0.7), numbers(0.5), **RTOL),
     "pga.rotor": good(thing(P3), element(LINE3), numbers(0.7), **RTOL),

@@ -1,0 +1,87 @@
+"""Robots on arrays of PyTorch and JAX: values of the compiled loops, gradients of their finite differences."""
+
+import numpy as np
+import pytest
+
+from clifford_rand.robots import robot as module
+from support.robots import made, robot, state
+
+FUNCTIONS = {
+    "motor": lambda arm, q, v, a: arm.forward_kinematics(q).coefficients,
+    "motors": lambda arm, q, v, a: arm.link_motors(q).coefficients,
+    "matrix": lambda arm, q, v, a: arm.link_matrix(q),
+    **{frame: (lambda arm, q, v, a, frame=frame: arm.jacobian(q, frame=frame)) for frame in module.FRAMES},
+    "inverse": lambda arm, q, v, a: arm.inverse_dynamics(q, v, a),
+    "bias": lambda arm, q, v, a: arm.bias_forces(q, v),
+    "gravity": lambda arm, q, v, a: arm.gravity_forces(q),
+    "mass": lambda arm, q, v, a: arm.mass_matrix(q),
+    "forward": lambda arm, q, v, a: arm.forward_dynamics(q, v, a),
+    "energy": lambda arm, q, v, a: arm.energy(q, v),
+    "manipulability": lambda arm, q, v, a: arm.manipulability(q),
+}
+
+
+def library(name):
+    """Return the namespace and a function that makes float64 arrays of it."""
+    if name == "torch":
+        torch = pytest.importorskip("torch")
+        return torch, torch.tensor
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    return jax.numpy, jax.numpy.asarray
+
+
+@pytest.mark.parametrize("name", ["torch", "jax"])
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+def test_values_are_those_of_the_loops(name, base):
+    _, tensor = library(name)
+    arm = made(base)
+    numbers = state(arm, np.random.default_rng(0), (3,))
+    for key, function in FUNCTIONS.items():
+        expected = function(arm, *numbers)
+        result = np.asarray(function(arm, *map(tensor, numbers)))
+        assert result.shape == expected.shape, key
+        assert np.abs(result - expected).max() <= 1e-11 * max(1, np.abs(expected).max()), key
+
+
+def differences(function, x, weights, h=1e-6):
+    """Return the gradient of Σ weights function(x) by central differences, x of one axis."""
+    steps = h * np.eye(x.size)
+    return np.array([(weights * (function(x + s) - function(x - s))).sum() / (2 * h) for s in steps])
+
+
+@pytest.mark.parametrize("key", FUNCTIONS)
+def test_gradients_of_torch_are_differences(key):
+    torch = pytest.importorskip("torch")
+    arm = made()
+    numbers = state(arm, np.random.default_rng(0))
+    function = FUNCTIONS[key]
+    weights = np.random.default_rng(1).standard_normal(np.shape(function(arm, *numbers)))
+    tensors = [torch.tensor(x, requires_grad=True) for x in numbers]
+    (function(arm, *tensors) * torch.tensor(weights)).sum().backward()
+    for k, x in enumerate(numbers):
+        if tensors[k].grad is None:
+            continue
+        expected = differences(lambda y, k=k: function(arm, *numbers[:k], y, *numbers[k + 1 :]), x, weights)
+        assert np.abs(tensors[k].grad.numpy() - expected).max() <= 1e-6 * max(1, np.abs(expected).max())
+    assert tensors[0].grad is not None
+
+
+def test_gradients_of_jax_under_jit():
+    jax = pytest.importorskip("jax")
+    library("jax")
+    arm = robot("two_link")
+    q, v, a = state(arm, np.random.default_rng(0))
+    weights = np.array([0.3, -1.0])
+    gradient = jax.jit(jax.grad(lambda q: (arm.inverse_dynamics(q, v, a) * weights).sum()))(q)
+    expected = differences(lambda y: arm.inverse_dynamics(y, v, a), q, weights)
+    assert np.abs(np.asarray(gradient) - expected).max() <= 1e-6
+
+
+def test_without_a_compiler_arrays_do(monkeypatch):
+    arm = made()
+    numbers = state(arm, np.random.default_rng(0), (2,))
+    expected = {key: function(arm, *numbers) for key, function in FUNCTIONS.items()}
+    monkeypatch.setattr(module, "has_compiler", lambda: False)
+    for key, function in FUNCTIONS.items():
+        assert np.abs(function(arm, *numbers) - expected[key]).max() <= 1e-11 * max(1, np.abs(expected[key]).max()), key
