@@ -9,15 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from clifford_rand._threads import ONE_BLAS_THREAD, for_each_slice
+from clifford_rand._threads import ONE_BLAS_THREAD, cached_property, for_each_slice
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
+from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, RowSpan, Standardization, by_products, is_wide
 
 # Of fewer rows each is a knot of the map by which leave-one-out judges it, which promises too much: with 24 rows of
 # three classes the accuracy on new rows fell from .59 to .54.
 _FEWEST_RANKS = 64
+_FEW, _FINALISTS = 500, 3  # rows on which candidates are compared first, and how many are compared on all
 _CONSTANT = 64.0  # roundings of the largest target of an output: a range below is none
 
 
@@ -113,6 +115,10 @@ class Problem:
             rows = standard.rows(self.X)
         return standard, rows, kernel_of(rows, bias, steps, self.weights)
 
+    def leave_one_out(self, kernel: GateKernel, rows: Array) -> LeaveOneOut:
+        """Return leave-one-out of every beta for a kernel on standardized rows (n, width)."""
+        return LeaveOneOut(kernel(rows), self.targets, self.weights, self.groups)
+
     def score(self, errors: Array) -> Array:
         """Return mean squared errors (B, C) of predictions as a share of the variance of targets that vary, (B,)."""
         w = self.weights
@@ -129,10 +135,21 @@ class Compared:
     """A candidate with what was made for it."""
 
     candidate: Candidate
+    problem: Problem
     standard: Standardization | RowSpan
     rows: Array
     kernel: GateKernel
-    loo: LeaveOneOut
+    decomposed: LeaveOneOut | None = None
+
+    @cached_property
+    def loo(self) -> LeaveOneOut:
+        """Leave-one-out of every beta; unless the kernel was decomposed before, it is now."""
+        return self.problem.leave_one_out(self.kernel, self.rows) if self.decomposed is None else self.decomposed
+
+    def misses(self) -> Array:
+        """Return the squared leave-one-out error (n,) of each row, in variances of the targets, with weights."""
+        missed = (self.loo.predictions(np.array([self.candidate.beta]))[0] - self.problem.targets) ** 2
+        return self.problem.score(missed) * (1.0 if self.problem.weights is None else self.problem.weights)
 
 
 def kernel_of(rows: Array, bias: float, steps: float, weights: Array | None) -> GateKernel:
@@ -146,12 +163,12 @@ def kernel_of(rows: Array, bias: float, steps: float, weights: Array | None) -> 
 def compare(problem: Problem, scaling: str, bias: float, beta: float | None = None, steps: float = 0.0) -> Compared:
     """Return what leave-one-out says of a scaling, a constant feature and steps, with a beta or the best one."""
     standard, rows, kernel = problem.kernel_rows(scaling, bias, steps)
-    loo = LeaveOneOut(kernel(rows), problem.targets, problem.weights, problem.groups)
+    loo = problem.leave_one_out(kernel, rows)
     if beta is None:
         beta, score = best_beta(loo, problem)
     else:
         score = float(problem.score(loo.errors(np.array([beta])))[0])
-    return Compared(Candidate(scaling, bias, beta, score, len(rows), steps), standard, rows, kernel, loo)
+    return Compared(Candidate(scaling, bias, beta, score, len(rows), steps), problem, standard, rows, kernel, loo)
 
 
 def best_beta(loo: LeaveOneOut, problem: Problem) -> tuple[float, float]:
@@ -177,20 +194,49 @@ def choose(
 
     Returns the best, the best without steps if that is another one, and all that was compared, best first. Ranks are
     known of columns of 64 rows and more, dense and not wide; the scaling "rank" is compared where one of them has three
-    values.
+    values. Of more than 500 rows, scalings are compared on all, constant features and steps on 500, and those few of
+    them that 500 do not separate on all.
     """
-    knows_ranks = not (issparse(problem.X) or is_wide(*problem.X.shape) or len(problem.X) < _FEWEST_RANKS)
+    knows_ranks = not (issparse(problem.X) or is_wide(*problem.X.shape) or len(problem.targets) < _FEWEST_RANKS)
     if not (knows_ranks and _has_three_values(problem.X)):
         scalings = tuple(scaling for scaling in scalings if scaling != "rank")
+    n = len(problem.targets)
+    some = problem if n <= _FEW else problem.take(np.sort(spread_rows(n, _FEW)))
     compared = of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta), scalings)
-    scaling = min(compared, key=lambda result: result.candidate.score).candidate.scaling
-    compared += of_each(lambda bias: compare(problem, scaling, bias, beta), BIASES[1:])
+    scaling = min(compared, key=_score).candidate.scaling
+    compared_on_some = compared if some is problem else [compare(some, scaling, BIASES[0], beta)]
+    compared_on_some += of_each(lambda bias: compare(some, scaling, bias, beta), BIASES[1:])
     if knows_ranks and steps and (until is None or time.perf_counter() < until):
-        best = min(compared, key=lambda result: result.candidate.score).candidate
-        compared += of_each(lambda weight: compare(problem, best.scaling, best.bias, beta, weight), STEPS)
-    compared.sort(key=lambda result: result.candidate.score)
-    plain = next(result for result in compared if not result.candidate.steps)
-    return compared[0], None if plain is compared[0] else plain, [result.candidate for result in compared]
+        best = min(compared_on_some, key=_score).candidate
+        compared_on_some += of_each(lambda weight: compare(some, best.scaling, best.bias, beta, weight), STEPS)
+    compared_on_some.sort(key=_score)
+    if some is not problem:
+        best_on_some, others = compared_on_some[0], compared_on_some[1:]
+        finalists = [best_on_some, *(other for other in others if _is_close(other, best_on_some))][:_FINALISTS]
+        if all(finalist.candidate.steps for finalist in finalists):
+            finalists.append(_without_steps(compared_on_some))
+        taken = [c for c in (f.candidate for f in finalists) if (c.bias, c.steps) != (BIASES[0], 0.0)]
+        compared += of_each(lambda c: compare(problem, c.scaling, c.bias, beta, c.steps), taken)
+    compared.sort(key=_score)
+    table = [result.candidate for result in compared]
+    if some is not problem:
+        table += [result.candidate for result in compared_on_some]
+    best_without = _without_steps(compared)
+    return compared[0], None if best_without is compared[0] else best_without, table
+
+
+def _score(compared: Compared) -> float:
+    return compared.candidate.score
+
+
+def _without_steps(compared: list[Compared]) -> Compared:
+    return next(result for result in compared if not result.candidate.steps)
+
+
+def _is_close(other: Compared, best: Compared) -> bool:
+    """Whether another candidate, on the same rows, may be as good as the best: by less than two standard errors."""
+    more = other.misses() - best.misses()
+    return bool(more.mean() < 2 * more.std() / len(more) ** 0.5)
 
 
 def _has_three_values(X: NDArray[np.floating]) -> bool:

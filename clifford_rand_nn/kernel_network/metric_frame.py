@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.linalg import cholesky
+from numpy.linalg import LinAlgError
 from scipy.linalg import cho_solve
 from scipy.linalg.blas import dsymm
-from scipy.linalg.lapack import dpotri, dpstrf
+from scipy.linalg.lapack import dpotrf, dpotri, dpstrf
 
 from clifford_rand._checks import as_real, as_rows, check_array, check_choice, check_positive, describe, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
@@ -271,10 +271,16 @@ class KernelRidge:
         return np.asarray(predictions)
 
     def _factor(self, radius: float) -> Array:
-        """Return R with RᵀR = A. SciPy's function keeps the interpreter's lock, and folds have threads of their own."""
+        """Return R with RᵀR = A, its upper half; below it are entries of K.
+
+        SciPy's function keeps the interpreter's lock, but takes less than half of the time of NumPy's.
+        """
         system = self.K.copy()
         system[np.diag_indices(len(system))] += max(radius, self._least) * self._inverse
-        return np.asarray(cholesky(system).T)
+        factor, info = dpotrf(system.T, lower=0, clean=0, overwrite_a=1)
+        if info:
+            raise LinAlgError(f"the leading minor of order {info} is not positive")
+        return np.asarray(factor)
 
 
 FOLDS = 5

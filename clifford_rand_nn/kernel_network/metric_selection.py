@@ -23,6 +23,7 @@ from clifford_rand_nn.kernel_network.metric_frame import (
 )
 
 _FACTORS = tuple(4.0**k for k in range(-2, 3))  # of beta, which a fit to fewer rows with another kernel may want
+_FIRST = (1, 2, 3)  # factors that are always tried; the next one where the last is the best
 _REFITTED = 3000  # rows up to which predictions are made of all others
 _TOLD = 800  # rows that predictions are enough of: folds beyond are not fitted again
 _FLAT = 1.005  # times the least error: factors below are as good, and the one next to 1 is taken
@@ -70,11 +71,6 @@ class MetricSelection:
     predictions: Array
     folds: tuple[Fold, ...] = ()
 
-    @property
-    def error(self) -> float:
-        """The error of the trial that was chosen."""
-        return next(t.error for t in self.trials if (t.shape, t.rounds) == (self.shape, self.rounds))
-
 
 def select_metric(
     kernel: GateKernel,
@@ -110,6 +106,18 @@ def select_metric(
     >>> select_metric(GateKernel(bias=3.0), Problem(X, rng.standard_normal((200, 1))), 1e-1).shape  # noise, all of it
     'none'
     """
+    return compare_metrics(kernel, problem, beta, rounds, shapes, mistakes).selection()
+
+
+def compare_metrics(
+    kernel: GateKernel,
+    problem: Problem,
+    beta: float,
+    rounds: int,
+    shapes: tuple[str, ...],
+    mistakes: Callable[[Array, Array], NDArray[np.bool_]] | None,
+) -> "MetricComparison":
+    """Do what `select_metric` does, up to the predictions of rows that were not seen, which only one of many needs."""
     owner = "select_metric"
     targets, weights, groups = problem.targets, problem.weights, problem.groups
     data = as_rows(problem.X, owner)
@@ -158,13 +166,7 @@ def select_metric(
             break
         chosen, best = min(passed, key=lambda pair: (pair[0].mistakes, -pair[0].gain))
         factors += (best.factor,)
-    rows, predictions = taken[judged], best.predictions
-    unseen: tuple[Fold, ...] = ()
-    if chosen.rounds and len(data) <= _REFITTED:
-        unseen = folds.unseen(best, taken, belongs)
-        rows = np.concatenate([fold.unseen for fold in unseen])
-        predictions = folds.refitted(best, data, centered, weights, unseen, belongs)
-    return MetricSelection(chosen.shape, chosen.rounds, factors, tuple(trials), rows, predictions + mean, unseen)
+    return MetricComparison(chosen, factors, tuple(trials), folds, best, taken, belongs, data, targets, weights)
 
 
 def wrong_class(predictions: Array, targets: Array) -> NDArray[np.bool_]:
@@ -192,6 +194,35 @@ class _Judged(NamedTuple):
     predictions: Array
     errors: Array
     factor: float
+
+
+@dataclass(frozen=True, eq=False)
+class MetricComparison:
+    """What was compared on held-out rows, with all that predictions of unseen rows take."""
+
+    chosen: Trial
+    factors: tuple[float, ...]
+    trials: tuple[Trial, ...]
+    folds: "_Folds"
+    best: _Judged
+    taken: NDArray[np.intp]  # (m,), rows that were compared
+    belongs: NDArray[np.intp]  # (n,), what each of all rows belongs to
+    data: Array  # (n, d)
+    targets: Array  # (n, C)
+    weights: Array | None
+
+    def selection(self) -> MetricSelection:
+        """Return the comparison with predictions of rows that were not seen."""
+        folds, best, taken, belongs = self.folds, self.best, self.taken, self.belongs
+        rows, predictions = taken[np.concatenate(folds.held)], best.predictions
+        unseen: tuple[Fold, ...] = ()
+        if self.chosen.rounds and len(self.data) <= _REFITTED:
+            unseen = folds.unseen(best, taken, belongs)
+            rows = np.concatenate([fold.unseen for fold in unseen])
+            predictions = folds.refitted(best, self.data, varying(self.targets), self.weights, unseen, belongs)
+        predictions = predictions + self.targets.mean(axis=0)
+        chosen = self.chosen
+        return MetricSelection(chosen.shape, chosen.rounds, self.factors, self.trials, rows, predictions, unseen)
 
 
 class _Folds:
@@ -225,26 +256,45 @@ class _Folds:
     def judge(self, kernels: list[GateKernel]) -> _Judged:
         """Fit each fold's kernel for all factors of beta, and take one of the least error over all folds."""
 
-        def fit(fold: int) -> tuple[list[Array], list[Array]]:
+        def prepare(fold: int) -> tuple[KernelRidge, NDArray[np.floating], float]:
             kept, whole = self.kept[fold], kernels[fold](self.X)
             K, across = whole[np.ix_(kept, kept)], whole[np.ix_(self.held[fold], kept)]
             size = spread(K)
             if self._spreads[fold] == 0.0:
                 self._spreads[fold] = size
-            ridge = KernelRidge(K, self._weights(kept))
-            radius = self.radius * size / self._spreads[fold]  # nβ in proportion to the spread of the kernel
-            fits = [ridge.fit(self.targets[kept], radius * factor) for factor in _FACTORS]
-            return [alpha for alpha, _ in fits], [across @ alpha + intercept for alpha, intercept in fits]
+            # nβ in proportion to the spread of the kernel
+            return KernelRidge(K, self._weights(kept)), across, self.radius * size / self._spreads[fold]
 
-        alphas, predictions = zip(*of_each(fit, range(len(self.held))), strict=True)
-        every = [np.concatenate([fold[k] for fold in predictions]) for k in range(len(_FACTORS))]
+        folds = range(len(self.held))
+        prepared = of_each(prepare, folds)
         truth = self.targets[np.concatenate(self.held)]
-        errors = [((f - truth) ** 2).sum(axis=1) for f in every]
         w = 1.0 if self.weights is None else self.weights[np.concatenate(self.held)]
-        sums = np.array([(w * error).sum() for error in errors])
+        tried: dict[int, tuple[list[Array], Array, Array]] = {}  # coefficients, predictions and errors
+
+        def fit(k: int) -> float:
+            def of_fold(fold: int) -> tuple[Array, Array]:
+                ridge, across, radius = prepared[fold]
+                alpha, intercept = ridge.fit(self.targets[self.kept[fold]], radius * _FACTORS[k])
+                return alpha, across @ alpha + intercept
+
+            alphas, parts = zip(*of_each(of_fold, folds), strict=True)
+            predictions = np.concatenate(parts)
+            errors = ((predictions - truth) ** 2).sum(axis=1)
+            tried[k] = list(alphas), predictions, errors
+            return float((w * errors).sum())
+
+        sums = {k: fit(k) for k in _FIRST}
+        while True:
+            k = min(sums, key=lambda i: sums[i])
+            beyond = [i for i in (k - 1, k + 1) if 0 <= i < len(_FACTORS) and i not in sums]
+            if not beyond:
+                break
+            sums |= {i: fit(i) for i in beyond}
         # of factors whose errors are as good as the least the one nearest to 1
-        k = min(np.flatnonzero(sums <= _FLAT * sums.min()), key=lambda i: abs(np.log(_FACTORS[i])))
-        return _Judged(kernels, [fold[k] for fold in alphas], every[k], errors[k], _FACTORS[k])
+        good = [i for i in sums if sums[i] <= _FLAT * sums[k]]
+        k = min(good, key=lambda i: abs(np.log(_FACTORS[i])))
+        alphas, predictions, errors = tried[k]
+        return _Judged(kernels, alphas, predictions, errors, _FACTORS[k])
 
     def unseen(self, best: _Judged, taken: NDArray[np.intp], belongs: NDArray[np.intp]) -> tuple[Fold, ...]:
         """Return the gates of as many folds as are needed for enough rows, and rows that they have not seen."""

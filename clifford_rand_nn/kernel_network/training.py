@@ -17,7 +17,7 @@ from clifford_rand_nn.kernel_network.large_n.rows import LIMITS, ManyRowsSolutio
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.kernel_network.leave_one_out import Judged, LeaveOneOut, judge, null_value
 from clifford_rand_nn.kernel_network.metric_frame import SHAPES, KernelRidge, LearnedGates, learn_frame
-from clifford_rand_nn.kernel_network.metric_selection import MetricSelection, select_metric
+from clifford_rand_nn.kernel_network.metric_selection import MetricSelection, compare_metrics
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import RowSpan, is_wide
 from clifford_rand_nn.problems.duality import rounding_of_form
@@ -97,37 +97,58 @@ def _train(problem: Problem, choices: Choices) -> Trained:
     n = problem.X.shape[0]
     few = np.sort(spread_rows(n, min(n, COMPARED)))
     with ONE_BLAS_THREAD:  # threads of BLAS gain nothing on eigenvectors (`of_each`); without them bits are the same
-        phase("comparing scalings and constant features by leave-one-out")
-        best, table, selection = choose_kernel(problem.take(few), choices)
+        best, table, selection = choose_kernel(problem, few, choices)
         if n <= DECOMPOSED:
-            if n > COMPARED:
-                phase(f"eigendecomposition of the kernel of {n:,} rows")
-                like = best.candidate
-                best, selection = compare(problem, like.scaling, like.bias, choices.beta, like.steps), None
-                table = [best.candidate, *table]
-            return _few(problem, best, table, choices, began, selection)
-    return _many(problem, few, best, table, choices, began)
+            return _few(problem, best, table, choices, selection, began)
+    return _many(problem, few, best, table, choices, selection, began)
 
 
-def choose_kernel(problem: Problem, choices: Choices) -> tuple[Compared, list[Candidate], MetricSelection | None]:
-    """Return the best candidate, all that were compared, it first, and the metric selection if it was needed.
+def choose_kernel(
+    problem: Problem, few: NDArray[np.intp], choices: Choices
+) -> tuple[Compared, list[Candidate], MetricSelection | None]:
+    """Return the best candidate, all that were compared, it first, and the metric selection if one is wanted.
 
-    Of two that leave-one-out prefers, with steps and without, the metric decides: both are learned from, and the one
-    without steps is taken if it gains a metric with which the held-out error is less.
+    Candidates are compared on a few rows, and so are metrics where there are more than 3000. Of two that leave-one-out
+    prefers, with steps and without, the metric decides: both are learned from, and the one without steps is taken if it
+    gains a metric with which the held-out error is less.
     """
     began = time.perf_counter()
     until = None if choices.max_time is None else began + choices.max_time / 2
-    best, plain, table = choose(problem, choices.beta, until=until)
-    if plain is None or not choices.rounds or _is_short(choices, began):
+    n, part = len(problem.targets), problem.take(few)
+    phase("comparing scalings and constant features by leave-one-out")
+    best, plain, table = choose(part, choices.beta, until=until)
+    wide = n > DECOMPOSED and is_wide(*problem.X.shape)  # the metric of the gates would be a square of the columns
+    if not choices.rounds or wide or _is_short(choices, began):
         return best, table, None
-    with_steps, without = (
-        _metric_selection(compared.kernel, compared.rows, problem, compared.candidate.beta, choices)
-        for compared in (best, plain)
-    )
-    if without.rounds and without.error < with_steps.error:
-        table.sort(key=lambda candidate: candidate is not plain.candidate)  # it first, the others in their order
-        return plain, table, without
-    return best, table, with_steps
+    if isinstance(best.standard, RowSpan):  # its coordinates mix the columns, so half an entry means nothing
+        choices = replace(choices, shapes=SHAPES[:1])
+    phase("comparing learned metrics on held-out rows")
+    all_rows = len(few) < n <= DECOMPOSED
+    tried = []
+    for compared in (best, plain):
+        if compared is not None:
+            compared = _on_all_rows(problem, compared, choices.beta) if all_rows else compared
+            rows, beta = replace(compared.problem, X=compared.rows), compared.candidate.beta
+            limits = choices.rounds, choices.shapes, choices.mistakes
+            tried.append((compared, compare_metrics(compared.kernel, rows, beta, *limits)))
+    (best, comparison), *others = tried
+    for other, its_comparison in others:
+        if its_comparison.chosen.rounds and its_comparison.chosen.error < comparison.chosen.error:
+            assert plain is not None
+            table.sort(key=lambda candidate: candidate is not plain.candidate)  # it first, the others in their order
+            best, comparison = other, its_comparison
+    selection = comparison.selection()
+    if not all_rows:
+        selection = replace(selection, rows=few[selection.rows], folds=selection.folds if len(few) == n else ())
+    return best, table, selection
+
+
+def _on_all_rows(problem: Problem, compared: Compared, beta: float | None) -> Compared:
+    """Return a candidate, with the score that it has on a few rows, for all of them: n·beta changes slowly with n."""
+    candidate, n = compared.candidate, len(problem.targets)
+    standard, rows, kernel = problem.kernel_rows(candidate.scaling, candidate.bias, candidate.steps)
+    beta = candidate.beta * candidate.n / n if beta is None else beta
+    return Compared(candidate._replace(beta=beta, n=n), problem, standard, rows, kernel)
 
 
 def _few(
@@ -135,26 +156,33 @@ def _few(
     best: Compared,
     table: list[Candidate],
     choices: Choices,
-    began: float,
     selection: MetricSelection | None,
+    began: float,
 ) -> Trained:
     """Train by eigenvectors, or by a factor where gates were learned."""
-    n, beta = problem.X.shape[0], best.candidate.beta
+    n = problem.X.shape[0]
     weights = np.ones(n) if problem.weights is None else problem.weights
-    outputs, out_of_sample = best.loo.predictions(np.array([beta]))[0], np.ones(n, dtype=bool)
-    if _is_short(choices, began):
-        choices = replace(choices, rounds=0)
-    if isinstance(best.standard, RowSpan):  # its coordinates mix the columns, so half an entry means nothing
-        choices = replace(choices, shapes=SHAPES[:1])
-    rounds, learned = learned_gates(best.kernel, best.rows, problem, beta, choices, np.arange(n), selection)
-    kernel, metric = best.kernel, None
-    if rounds is None or learned is None:
-        alpha, _ = best.loo.fit(beta)
-    else:
+    learns = selection is not None and selection.rounds > 0
+    if n > COMPARED and not learns:
+        phase(f"eigendecomposition of the kernel of {n:,} rows")
+        like = best.candidate
+        best = compare(problem, like.scaling, like.bias, choices.beta, like.steps)
+        table = [best.candidate, *table]
+    kernel, metric, beta, out_of_sample = best.kernel, None, best.candidate.beta, np.ones(n, dtype=bool)
+    learned = None
+    if learns and selection is not None:
+        # rows that were not held out are predicted as before learning
+        ridge = KernelRidge(kernel(best.rows), problem.weights)
+        each = np.arange(n) if problem.groups is None else problem.groups
+        outputs = ridge.left_out(problem.targets, n * beta, np.arange(n), each)
+        learned = learned_gates(kernel, best.rows, problem, beta, choices, np.arange(n), selection)
         kernel, metric, beta = learned.kernel, learned.metric, learned.beta
         alpha, _ = KernelRidge(kernel(best.rows), problem.weights).fit(problem.targets, n * beta)
         out_of_sample = np.zeros(n, dtype=bool)
-        out_of_sample[rounds.rows], outputs[rounds.rows] = True, rounds.predictions
+        out_of_sample[selection.rows], outputs[selection.rows] = True, selection.predictions
+    else:
+        outputs = best.loo.predictions(np.array([beta]))[0]
+        alpha, _ = best.loo.fit(beta)
     diagonal, tiles = kernel.diagonal(best.rows), KernelTiles(kernel, best.rows)
 
     def judged_by_products(alpha: Array) -> tuple[Array, Judged]:
@@ -186,7 +214,7 @@ def _few(
         out_of_sample=out_of_sample,
         compared=best,
         candidates=table,
-        rounds=rounds,
+        rounds=selection,
         metric=metric,
         scope=_ALL,
         reason="every beta by one eigendecomposition",
@@ -207,6 +235,7 @@ def _many(
     best: Compared,
     table: list[Candidate],
     choices: Choices,
+    selection: MetricSelection | None,
     began: float,
 ) -> Trained:
     """Train where there are too many rows for eigenvectors; beta is carried from the rows that were compared.
@@ -215,14 +244,13 @@ def _many(
     """
     n, chosen = problem.X.shape[0], best.candidate
     standard, rows, kernel = problem.kernel_rows(chosen.scaling, chosen.bias, chosen.steps)
-    wide = is_wide(*problem.X.shape)
-    if wide or _is_short(choices, began):  # of wide rows the metric of the gates would be a square of the columns
-        choices = replace(choices, rounds=0)
     beta = chosen.beta * chosen.n / n if choices.beta is None else choices.beta  # n·beta changes slowly with n
     few = np.sort(spread_rows(n, _LEARNED))
-    rounds, learned = learned_gates(kernel, rows, problem, beta, choices, few)
+    if _is_short(choices, began):
+        selection = None
     metric, unlearned = None, np.ones(n, dtype=bool)
-    if learned is not None:
+    if selection is not None and selection.rounds:
+        learned = learned_gates(kernel, rows, problem, beta, choices, few, selection)
         kernel, metric = learned.kernel, learned.metric
         unlearned[few] = False
     fixed_beta = beta if problem.groups is not None and choices.beta is None else choices.beta
@@ -245,8 +273,8 @@ def _many(
     # with groups, other rows of the same group were seen
     if problem.groups is not None or out_of_sample.sum() < _LEAST_OUT_OF_SAMPLE:
         out_of_sample[:] = False
-        if rounds is not None:
-            outputs[rounds.rows], out_of_sample[rounds.rows] = rounds.predictions, True
+        if selection is not None:
+            outputs[selection.rows], out_of_sample[selection.rows] = selection.predictions, True
         else:
             outputs[compared], out_of_sample[compared] = best.loo.predictions(np.array([chosen.beta]))[0], True
     landmarks = solution.way == "landmarks"
@@ -264,10 +292,12 @@ def _many(
         out_of_sample=out_of_sample,
         compared=None,
         candidates=table,
-        rounds=rounds,
+        rounds=selection,
         metric=metric,
         scope=solution.scope if landmarks else _ALL,
-        reason=f"{solution.reason}. No gates were learned for so many columns" if wide else solution.reason,
+        reason=f"{solution.reason}. No gates were learned for so many columns"
+        if is_wide(*problem.X.shape)
+        else solution.reason,
         message=solution.message if lost or solution.status.ends_all else "",
         history=solution.history,
         status=solution.status,
@@ -324,18 +354,12 @@ def learned_gates(
     beta: float,
     choices: Choices,
     few: NDArray[np.intp],
-    selection: MetricSelection | None = None,  # if it is known
-) -> tuple[MetricSelection | None, LearnedGates | None]:
-    """Return the metric selection on held-out rows, and the learned metric, from a sample, if it improves on none."""
-    if not choices.rounds:
-        return None, None
-    if selection is None:
-        selection = _metric_selection(kernel, rows, problem, beta, choices)
-    if not selection.rounds:
-        return selection, None
+    selection: MetricSelection,
+) -> LearnedGates:
+    """Return the metric that was selected, learned from a sample."""
     part = problem.take(few)
     phase(f"learning the metric from {len(few):,} rows")
-    learned = learn_frame(
+    return learn_frame(
         kernel,
         rows[few],
         part.targets,
@@ -343,19 +367,4 @@ def learned_gates(
         shape=selection.shape,
         factors=selection.factors if choices.beta is None else (1.0,) * len(selection.factors),
         weights=part.weights,
-    )
-    return selection, learned
-
-
-def _metric_selection(
-    kernel: GateKernel, rows: Array, problem: Problem, beta: float, choices: Choices
-) -> MetricSelection:
-    phase("comparing learned metrics on held-out rows")
-    return select_metric(
-        kernel,
-        replace(problem, X=rows),
-        beta,
-        rounds=choices.rounds,
-        shapes=choices.shapes,
-        mistakes=choices.mistakes,
     )

@@ -77,7 +77,7 @@ def select_on_sample(facts: Facts, learn: SampleRows, choices: Choices, owner: s
     if len(rows) < 2:
         raise fail("X", owner, "at least two unique rows, so that one can be left out", describe("one sample"))
     compared = np.sort(spread_rows(len(rows), min(len(rows), COMPARED)))
-    best, table, _ = choose_kernel(problem.take(compared), choices)
+    best, table, rounds = choose_kernel(problem, compared, choices)
     chosen, metric = best.candidate, None
     standard = _standard(facts, problem, chosen)
     Z = standard.rows(problem.X)
@@ -85,8 +85,8 @@ def select_on_sample(facts: Facts, learn: SampleRows, choices: Choices, owner: s
     # n·beta changes slowly with n
     beta = chosen.beta * chosen.n / len(rows) if choices.beta is None else choices.beta
     some = np.sort(spread_rows(len(rows), min(len(rows), _LEARNED)))
-    rounds, learned = learned_gates(kernel, Z, problem, beta, choices, some)
-    if learned is not None:
+    if rounds is not None and rounds.rounds:
+        learned = learned_gates(kernel, Z, problem, beta, choices, some, rounds)
         kernel, metric = learned.kernel, learned.metric
     if rounds is not None:
         rounds = replace(rounds, rows=rows.index[rounds.rows].astype(np.intp), folds=())

@@ -128,10 +128,26 @@ def test_whole_weights_are_copies_and_order_does_not_matter():
 def test_more_rows_than_are_compared(monkeypatch):
     monkeypatch.setattr("clifford_rand_nn.kernel_network.training.COMPARED", 100)
     X, y = make_friedman1(300, noise=1.0, random_state=0)
-    model = ConvexNetworkRegressor().fit(X, y)
+    model = ConvexNetworkRegressor(rounds=0).fit(X, y)
     assert model.candidates_[0].n == 300
     assert all(one.n == 100 for one in model.candidates_[1:])
     assert model.loo_score_ > 0.8
+
+
+def test_a_metric_is_learned_from_more_rows_than_are_decomposed(monkeypatch):
+    """Every row is left out of a fit to all others; only the kernels that are compared are decomposed."""
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.training.COMPARED", 100)
+    decomposed = []
+    monkeypatch.setattr(
+        "clifford_rand_nn.kernel_network.leave_one_out.eigh", lambda K: decomposed.append(len(K)) or np.linalg.eigh(K)
+    )
+    X, y = make_friedman1(300, noise=1.0, random_state=0)
+    model = ConvexNetworkRegressor().fit(X, y)
+    assert model.metric_ is not None
+    assert model.left_out_.all()
+    assert set(decomposed) == {100} or set(decomposed) == {100, model.left_out_.sum()}  # once for the noise level
+    assert {one.n for one in model.candidates_} == {100}
+    assert model.loo_score_ > 0.85
 
 
 @pytest.mark.parametrize(("way", "weighted"), [("factor", True), ("landmarks", False)])
