@@ -26,6 +26,7 @@ from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.saved import kernel_networks, networks, parts
 from clifford_rand_nn.saved.parts import ForeignPartError
 from clifford_rand_nn.tables.encoder import TableEncoder
+from clifford_rand_nn.tables.model import TableModel
 
 Model: TypeAlias = networks.Network | kernel_networks.Network | BetaCV | Pipeline
 ARRAYS = {"meta": "u1", "search_betas": "f1", "search_scores": "f2", "search_given": "f1"} | (
@@ -57,7 +58,7 @@ def array_rule(name: str) -> str | None:
 def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     """Return the arrays and the values of a fitted model."""
     kind = type(model)
-    if kind is Pipeline:
+    if kind in (Pipeline, TableModel):
         arrays, meta = pack(model.steps[-1][1])
         meta["pipeline"] = _pack_steps(arrays, _OUTER, model)
         meta["version"] = max(_PIPELINE_VERSION, meta["version"])
@@ -91,7 +92,7 @@ def _pack_search(search: BetaCV) -> tuple[Arrays, dict[str, Any]]:
     if not hasattr(search, "estimator_"):
         raise fail("model", "save_model", "fitted", describe("a BetaCV before fit"))
     trained, own = search.estimator_, search.estimator
-    if type(trained) is Pipeline:
+    if isinstance(trained, Pipeline):
         arrays, meta = networks.pack(trained[-1])
         meta["inner"] = _pack_steps(arrays, _INNER, trained)
         own = own[-1]
@@ -151,7 +152,8 @@ def _read_steps(arrays: Arrays, prefix: str, values: dict[str, Any], estimator: 
         fits = None in (width, taken) or taken == width
         agree(fits, f"the step {name!r} takes {taken} columns, and is given {width}")
         width = width if step == "passthrough" else _output_width(step)
-    return Pipeline(steps, verbose=truth(values["verbose"]))
+    kind = TableModel if type(steps[0][1]) is TableEncoder else Pipeline
+    return kind(steps, verbose=truth(values["verbose"]))
 
 
 def _output_width(step: Any) -> int | None:

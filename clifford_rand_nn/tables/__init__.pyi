@@ -9,6 +9,7 @@ from .encoder import TableEncoder as TableEncoder
 from .frames import default_target as default_target
 from .frames import read_blocks as read_blocks
 from .frames import read_frame as read_frame
+from .model import TableModel as TableModel
 from .model import TrainingRows as TrainingRows
 from .model import table_model as table_model
 from .model import training_rows as training_rows

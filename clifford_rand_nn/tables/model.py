@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import as_array, check_length, describe, fail
 from clifford_rand._optional import require
@@ -19,6 +22,7 @@ from clifford_rand_nn.tables.column_types import MOST_CLASSES, choose_task
 from clifford_rand_nn.tables.dates import date_formats
 from clifford_rand_nn.tables.encoder import TableEncoder
 from clifford_rand_nn.tables.notes import TableNote, column_names
+from clifford_rand_nn.tables.summary import TableSummary, summarize
 from clifford_rand_nn.tables.writers import listed
 
 _LONGEST = 100  # characters of a name that is not there
@@ -100,6 +104,34 @@ def column_times(column: Any, what: str, format: str | None = None) -> NDArray[A
     return times
 
 
+class TableModel(Pipeline):
+    """Pipeline of a `TableEncoder` and a model, as `table_model` returns it."""
+
+    def summary(self) -> TableSummary:
+        """Return the columns of the table: type, encoding, missing cells, and why some are left out.
+
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"id": range(40), "city": ["Oslo", "Rome"] * 20, "buys": [0, 1] * 20})
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     model = table_model(frame, "buys")
+        >>> model.summary()
+        1 of 2 columns used, 2 features
+        column  type      features  missing  encoding              why
+        city    category  2                  2 categories one-hot  2 different texts
+        id      left out                                           whole numbers 0 to 39, each once: an identifier
+        >>> [column.name for column in model.summary().left_out]
+        ['id']
+        """
+        check_is_fitted(self)
+        return summarize(self[0])
+
+    def plan(self, frame: Any, y: Any = None) -> Any:
+        """Return the `FitPlan` of the last step for the features of a frame, which a copy of the encoder makes."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TableNote)
+            return self[-1].plan(clone(self[0]).fit_encode(frame, y)[0], y)
+
+
 def table_model(
     frame: Any,
     target: Any,
@@ -134,8 +166,9 @@ def table_model(
 
     Returns
     -------
-    sklearn.pipeline.Pipeline
-        Fitted, of steps "table" and "model"; it takes data frames that have the columns of this one.
+    TableModel
+        Fitted, a Pipeline of steps "table" and "model"; it takes data frames that have the columns of this one, and its
+        ``summary()`` says what was made of them.
 
     Raises
     ------
@@ -159,8 +192,6 @@ def table_model(
     >>> bool(table_model(walk, "level", order="day")[-1].loo_score_ < 0.5)
     True
     """
-    from sklearn.pipeline import Pipeline
-
     from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
     from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
 
@@ -175,7 +206,7 @@ def table_model(
     if model is None:
         task, _ = choose_task(rows.target)
         model = ConvexNetworkClassifier() if task == "classification" else ConvexNetworkRegressor()
-    pipeline = Pipeline([("table", TableEncoder(**kinds)), ("model", model)])
+    pipeline = TableModel([("table", TableEncoder(**kinds)), ("model", model)])
     options = {"model__sample_weight": rows.weights, "model__groups": rows.groups}
     options |= {"model__order": rows.order}
     options = {name: value for name, value in options.items() if value is not None}

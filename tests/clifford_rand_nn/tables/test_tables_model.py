@@ -1,10 +1,13 @@
 """From a data frame with a target to a fitted pipeline."""
 
+import pickle
+import warnings
 from decimal import Decimal
 
 import numpy as np
 import pytest
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -315,3 +318,52 @@ def test_parts_of_dates_have_names_of_their_own():
 def test_texts_that_are_each_there_once_are_no_classes():
     with pytest.raises(ArgumentError, match="30 different ones in 30 rows, such as 'n0': neither classes nor numbers"):
         choose_task(np.array([f"n{i}" for i in range(30)]))
+
+
+def test_a_summary_names_every_column():
+    n = 60
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "id": [f"u{i}" for i in range(n)],
+            "age": np.where(np.arange(n) % 6 == 0, np.nan, rng.integers(20, 60, n)),
+            "city": rng.choice(["Oslo", "Rome", "Bonn"], n),
+            "day": pd.date_range("2024-01-01", periods=n),
+            "one": 1,
+        }
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TableNote)
+        model = table_model(
+            frame.assign(y=np.arange(n) % 2),
+            "y",
+            model=ConvexNetworkClassifier(rounds=0, loss="squared"),
+            leave_out=["id"],
+        )
+    summary = model.summary()
+    assert [column.name for column in summary.columns] == list(frame.columns)
+    assert [column.name for column in summary.left_out] == ["id", "one"]
+    assert sum(column.features for column in summary.columns) == model[-1].n_features_in_
+    by_name = {column.name: column for column in summary.columns}
+    assert (by_name["age"].missing, by_name["age"].features) == (10, 2)
+    assert "mark of missing cells" in by_name["age"].encoding
+    assert by_name["city"].encoding == "3 categories one-hot"
+    assert by_name["day"].encoding == "days, weekday"
+    assert by_name["id"].why == "as asked"
+    lines = str(summary).splitlines()
+    assert lines[0] == f"3 of 5 columns used, {model[-1].n_features_in_} features"
+    assert [line.split()[0] for line in lines[1:]] == ["column", "age", "city", "day", "id", "one"]
+    assert model.plan(frame, np.arange(n) % 2).shape == (n, model[-1].n_features_in_)
+
+
+def test_a_table_model_comes_back_from_a_file_and_from_pickle_as_one(tmp_path):
+    frame = pd.DataFrame({"city": ["Oslo", "Rome"] * 20, "y": [0, 1] * 20})
+    model = table_model(frame, "y", model=ConvexNetworkClassifier(rounds=0, loss="squared"))
+    save_model(tmp_path / "m.npz", model)
+    for back in (
+        load_model(tmp_path / "m.npz"),
+        pickle.loads(pickle.dumps(model)),
+        clone(model).fit(frame[["city"]], frame["y"]),
+    ):
+        assert type(back) is type(model)
+        assert str(back.summary()) == str(model.summary())
