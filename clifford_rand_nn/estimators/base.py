@@ -18,15 +18,18 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._optional import require
+from clifford_rand._threads import cpu_count
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import phase, reporting, step_callback
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.certified_values import proved
 from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
+from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.datafits.registry import has_delta, split_weights
-from clifford_rand_nn.estimators.held_out import HeldOut, chosen_beta
+from clifford_rand_nn.estimators.held_out import HeldOut, chosen_beta, n_folds
 from clifford_rand_nn.estimators.parameters import check_verbose
+from clifford_rand_nn.estimators.planning import RowPlanning
 from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, new_rows
 from clifford_rand_nn.estimators.task import RescaledFit, Task, WarmStart
 from clifford_rand_nn.gates.enumeration import deadline
@@ -41,10 +44,11 @@ from clifford_rand_nn.solvers.base import Limits, Result, Status, check_limits
 from clifford_rand_nn.solvers.stopping import Interrupts, unless_interrupted
 from clifford_rand_nn.sparse_rows import Bias, bias_feature, check_bias, is_wide_sparse, with_feature
 
+_TRIED = 6, 9  # betas of a fit that selects one, by squares more; 200 and 1000 rows
 _ROUNDED = 10.0  # times the gap that was asked for, beyond which a network's own is reported
 
 
-class ConvexNetwork(RescaledFit):
+class ConvexNetwork(RowPlanning, RescaledFit):
     """A two-layer network that is trained by a convex program.
 
     A family of estimators (gated, constrained, dictionary) gives parameters and `_train`; the mix-ins
@@ -101,6 +105,22 @@ class ConvexNetwork(RescaledFit):
         if interrupts.held:
             self._end(Status.INTERRUPTED)
         return self
+
+    def _costs(self, X: Any, y: Any) -> tuple[tuple[int, int], dict[str, Estimate]]:
+        task = self._with_feature(self._task(X, y))
+        n, parts = task.X.shape[0], dict[str, Estimate]()
+        self.beta_, self.loss_ = 1.0, self.loss
+        judged, trained = self._costs_of(task)
+        pace = slowdown() * 2 / min(cpu_count(), 2)  # the cost models are of two cores
+        if isinstance(self.beta, str):
+            fits = _TRIED[self.loss_ == "squared"] * n_folds(n) * len(self._alternatives())
+            parts["selection of beta"] = Estimate(fits * pace * judged.seconds, judged.bytes)
+        parts["training"] = Estimate(pace * trained.seconds, trained.bytes)
+        return task.X.shape, parts
+
+    def _costs_of(self, task: Task) -> tuple[Estimate, Estimate]:
+        """Return the estimates of a fit that judges one beta on held-out rows, and of the fit to all rows."""
+        raise NotImplementedError
 
     def _choose_and_train(self, task: Task, warm: WarmStart | None) -> None:
         """Train with the beta that is given, or with the one that held-out rows choose."""

@@ -18,10 +18,12 @@ from clifford_rand._checks import as_array, check_choice, check_length, describe
 from clifford_rand._threads import is_fork
 from clifford_rand._typing import Array
 from clifford_rand_nn._progress import note, phase, reporting, track
+from clifford_rand_nn.cost import Estimate
 from clifford_rand_nn.datafits.registry import check_weights
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.folds import PipelinePrefix, scorer_of, splits_of
 from clifford_rand_nn.estimators.parameters import check_verbose
+from clifford_rand_nn.estimators.planning import RowPlanning
 from clifford_rand_nn.estimators.rows import refused_by_scikit_learn
 from clifford_rand_nn.estimators.task import WarmStart
 from clifford_rand_nn.export.methods import Exported
@@ -29,6 +31,8 @@ from clifford_rand_nn.export.program import Program
 from clifford_rand_nn.regularization_path import beta_grid
 from clifford_rand_nn.solvers.base import SOONEST, Limits, Status
 from clifford_rand_nn.solvers.stopping import Interrupts
+
+_WARM = 0.5  # time of a fit from the solution for the last beta, as a share of that of one from nothing
 
 
 def _has(method: str) -> Any:
@@ -40,7 +44,7 @@ def _has(method: str) -> Any:
 
 
 @dataclass(eq=False, repr=False)
-class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
+class BetaCV(RowPlanning, Exported, MetaEstimatorMixin, BaseEstimator):
     r"""Choose beta by cross-validation and train once more with it on all rows.
 
     Every fold goes down one grid of beta, and each fit starts from the last one's solution. Since objectives are means,
@@ -157,6 +161,19 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
         if interrupts.held:
             model._end(Status.INTERRUPTED)
         return self
+
+    def _costs(self, X: Any, y: Any) -> tuple[tuple[int, int], dict[str, Estimate]]:
+        steps, last = PipelinePrefix.of(self.estimator)
+        shape, parts = clone(last).set_params(beta=1.0)._costs(steps.fit(X, y)[1], y)
+        training, betas = parts["training"], self.n_betas if self.betas is None else np.size(self.betas)
+        folds = (
+            self.cv
+            if is_whole(self.cv)
+            else len(splits_of(self.cv, np.asarray(X), y, None, classifier=False, owner="BetaCV"))
+        )
+        jobs = min(effective_n_jobs(self.n_jobs), folds)
+        seconds = folds / jobs * betas * _WARM * training.seconds
+        return shape, {"cross-validation": Estimate(seconds, jobs * training.bytes), "training": training}
 
     def _set_features(self) -> None:
         """Take over what the fitted estimator knows of the columns; a step that takes texts knows nothing."""

@@ -11,6 +11,7 @@ from clifford_rand._checks import as_generator, check_choice, check_integer, che
 from clifford_rand._typing import Array
 from clifford_rand_nn._progress import reporting
 from clifford_rand_nn.claims import GatedClaim
+from clifford_rand_nn.cost import Estimate
 from clifford_rand_nn.datafits.registry import loss_lines
 from clifford_rand_nn.estimators.gate_families import InfiniteFamily
 from clifford_rand_nn.estimators.parameters import refuse_together
@@ -26,13 +27,15 @@ from clifford_rand_nn.problems.gated import GATED_PENALTIES, Coefficients, Gated
 from clifford_rand_nn.refinement import refine_gates
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.solvers.base import Result, Status
-from clifford_rand_nn.solvers.dispatch import AutoSolver, expected_seconds
+from clifford_rand_nn.solvers.dispatch import AutoSolver, expected_cost, expected_seconds
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gram.newton import GramNewton
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 
 _TOL, _SHARDS_TOL = 1e-6, 1e-3  # relative gaps to reach in memory, and on shards, where each digit takes passes
+_TYPICAL, _JUDGED_TOL = 5, 1e-4  # place of the share of the largest beta that is chosen, and gap of one that is judged
+_WARM = 0.5  # time of a fit from the last beta's solution on four fifths of the rows: 200 and 1000 rows
 _REFINE_TOL = 1e-5  # relative gap of the rounds of a refinement, which lower the objective by much more
 _LONG = 1.2  # seconds that a fit with the logistic loss is expected to take, beyond which "auto" is the squared one
 _GATE_COPIES, _OUTPUT_COPIES = 8, 8  # numbers for each gate and column, and for each output too, at the peak of a fit
@@ -266,6 +269,17 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
         if self._infinite:
             return self._infinite_beta_max(task)
         return self._problem(task, self._gate_patterns(task.X, task.targets).patterns).beta_max()
+
+    def _costs_of(self, task: Task) -> tuple[Estimate, Estimate]:
+        task = self._settled(task)
+        patterns = np.ones((task.X.shape[0], 1), dtype=bool)  # a kernel matrix, whatever the number of gates
+        if not self._infinite:
+            patterns = self._gate_patterns(task.X, task.targets).patterns
+        problem = self._problem(task, patterns)
+        problem.penalty.beta = self._shares()[_TYPICAL] * problem.beta_max() if self._chosen else float(self.beta)
+        judged, trained = (expected_cost(problem, tol, self.max_memory) for tol in (_JUDGED_TOL, self._tolerance()))
+        judged = judged._replace(seconds=_WARM * judged.seconds)
+        return judged, trained._replace(seconds=(1 + self.refine) * trained.seconds)
 
     def _problem(self, task: Task, patterns: NDArray[np.bool_]) -> GatedReLUProblem | GatedRidgeProblem:
         kind = GATED_PENALTIES[self.penalty]

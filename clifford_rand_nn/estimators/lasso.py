@@ -8,10 +8,12 @@ import numpy as np
 from clifford_rand._checks import as_generator, check_choice, check_integer, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.claims import NetworkClaim
+from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.datafits.registry import loss_lines
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.dictionaries.subsets import count_subsets
 from clifford_rand_nn.estimators.base import ConvexNetwork
+from clifford_rand_nn.estimators.held_out import n_folds
 from clifford_rand_nn.estimators.lasso_coordinate_descent import LassoCoordinateDescent, on_exact_path
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.estimators.task import Task, WarmStart
@@ -34,6 +36,7 @@ from clifford_rand_nn.sparse_rows import with_feature
 # takes some 12 rounds; and a matrix of columns priced in memory instead takes a third to a tenth of that time.
 _ENTRIES_A_SECOND = 3e7
 _ROUNDS = 12
+_JUDGED = 0.12  # of that time, a fit that judges a beta: 200 and 1000 rows
 _LONG = 30.0  # seconds of work that nobody should wait for without having asked
 _HELD_BYTES = 2**29
 _ALL_ENTRIES = 5e6  # of the matrix of all columns, up to which "auto" takes them all
@@ -263,7 +266,17 @@ class CrossProductLasso(ConvexNetwork):
 
     @property
     def _entries_in_time(self) -> float:
-        return (self.max_time or np.inf) * _ENTRIES_A_SECOND / _ROUNDS
+        return np.inf if self.max_time is None else self.max_time / slowdown() * _ENTRIES_A_SECOND / _ROUNDS
+
+    def _costs_of(self, task: Task) -> tuple[Estimate, Estimate]:
+        task = self._settled(task)
+        (n, d), outputs = task.rows.shape, task.targets.shape[1]
+        drawn = self._drawn(task.rows, outputs)
+        every = count_subsets(n, d, "mixed" if self._norm == "l1" else "rows", self._free_bias)
+        entries = float(n) * 2.0 * float(every if drawn is None else drawn) * outputs
+        seconds = _ROUNDS * entries / _ENTRIES_A_SECOND
+        held = min(8.0 * entries, _HELD_BYTES)
+        return Estimate(_JUDGED * seconds, held * (1 + n_folds(n))), Estimate(seconds, 3.0 * held)
 
     def _holds(self, pricer: Pricer) -> bool:
         """Tell whether the columns are held as a matrix: always by some solvers, by "auto" where that is faster."""

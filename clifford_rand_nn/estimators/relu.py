@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_choice, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.claims import NetworkClaim
+from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.datafits.registry import as_loss, loss_lines
 from clifford_rand_nn.estimators.gate_families import GatedFamily
 from clifford_rand_nn.estimators.relu_selection import (
@@ -25,6 +26,7 @@ from clifford_rand_nn.estimators.relu_selection import (
 )
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.estimators.task import Task, WarmStart
+from clifford_rand_nn.gates.enumeration import central_count
 from clifford_rand_nn.gates.hyperplanes import (
     ActivationPatterns,
     Gates,
@@ -51,6 +53,10 @@ _SHARE = 0.5  # of max_time, as the other half is for the choice of beta
 _SOON = 2.5  # seconds that training should take where how many gates there are is nobody's wish
 _STEPS = 14  # factors of two to each side of the beta that is tried first
 _LONG = 10.0  # seconds that nobody should wait for without having asked
+_TAKEN = 0.15  # of the time that decides how many patterns there are, which is that of hard problems
+_EACH, _JUDGED = 0.008, 1.4e-8  # seconds of a fit that judges a beta, and by the entries of its columns
+_PRICED = 2000  # patterns, of which column generation prices as many as it needs
+_NUMBERS = 8  # for each entry of the columns, at the peak of a fit
 
 
 class ConvexReLU(GatedFamily):
@@ -136,13 +142,27 @@ class ConvexReLU(GatedFamily):
             return sampled
         fitted, gates = self._planes(task), sampled.gates
         if self._chosen and self._samples and self.solver == "auto":
-            seconds = _SOON if self.max_time is None else _SHARE * self.max_time
-            room = max(1, int(seconds / self._expected(task, 1))) if len(gates) else 0
-            few = max(0, room - len(fitted))
+            few = max(0, self._room(task) - len(fitted)) if len(gates) else 0
             if few < len(gates):
+                seconds = _SOON if self.max_time is None else _SHARE * self.max_time
                 note = f"{few:,} of {len(gates):,} gates: more take over {seconds:g} s; a longer max_time is for more"
                 gates = replace(gates.take(np.arange(few)), notes=(*gates.notes, note))
         return activation_patterns(task.X, with_fitted(gates, fitted))
+
+    def _room(self, task: Task) -> int:
+        """Return how many patterns are expected to be trained in 2.5 seconds, or in half of ``max_time``."""
+        seconds = _SOON if self.max_time is None else _SHARE * self.max_time / slowdown()
+        return max(1, int(seconds / self._expected(task, 1)))
+
+    def _costs_of(self, task: Task) -> tuple[Estimate, Estimate]:
+        task, self._chosen = GatedFamily._settled(self, task), isinstance(self.beta, str)
+        n, d = task.rows.shape
+        P = min(central_count(n, d), _PRICED) if self._exhaustive else self.n_gates
+        if self._chosen and self._samples and self.solver == "auto":
+            P = min(P, self._room(task))
+        work = float(n) * d * P * task.targets.shape[1]
+        trained = Estimate(_TAKEN * self._expected(task, P), _NUMBERS * 8.0 * work)
+        return Estimate(_JUDGED * work + _EACH, trained.bytes), trained
 
     @property
     def _linear(self) -> bool:

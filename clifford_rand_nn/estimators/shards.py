@@ -12,6 +12,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import labels_of
 from clifford_rand_nn.estimators.held_out import PATIENCE, BetaScore, best_score, scored
+from clifford_rand_nn.estimators.planning import RowPlanning
 from clifford_rand_nn.estimators.rows import class_factors
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import gated_predictions
@@ -22,26 +23,36 @@ from clifford_rand_nn.row_sums import Engine, Targets
 from clifford_rand_nn.shards.checkpoint import Checkpoint, CheckpointStore
 from clifford_rand_nn.shards.engines.local import as_engine
 from clifford_rand_nn.shards.gated_fit import State, Trained, moved
-from clifford_rand_nn.shards.plan import Plan, plan_fit
+from clifford_rand_nn.shards.plan import plan_fit
 from clifford_rand_nn.shards.scan import Facts
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import Status
 from clifford_rand_nn.solvers.stopping import holding
 
 
-class ShardPlanning:
+class ShardPlanning(RowPlanning):
     """An estimator that fits shards, and says before the start what that takes."""
 
-    def plan(self, shards: Shards, engine: Any = None) -> Plan:
-        """Say what `fit` of these shards will take: bytes on disk and in memory, passes, seconds.
+    def plan(self, X: Any, y: Any = None, *, engine: Any = None) -> Any:
+        """Return the expected cost of `fit`: of rows (n, d) in memory a `FitPlan`, of `Shards` a `Plan`.
 
-        A copy of the estimator is fitted to 65,536 of the rows, from all over the shards, by the same ``engine``, as
-        for `fit`; that takes some seconds, at most a minute. This estimator stays as it is. The `Plan` reads as a
-        table: ``print(model.plan(shards))``. Raises ArgumentError for what `fit` would refuse.
+        Of rows only sizes count, as of all estimators: nothing is trained, and the data may make a fit half or twice as
+        long; ``y`` says how many outputs there are. Of shards a copy of the estimator is fitted to 65,536 of the rows,
+        from all over them, by the same ``engine``, as for `fit`; that takes some seconds, at most a minute. Both are
+        shown as tables. Raises ArgumentError for what `fit` would refuse.
+
+        >>> from clifford_rand_nn import ConvexNetworkRegressor
+        >>> plan = ConvexNetworkRegressor().plan(np.random.default_rng(0).standard_normal((300, 4)))
+        >>> list(plan.parts), plan.seconds > 0, plan.bytes > 300 * 300 * 8
+        (['selection', 'metric', 'learning', 'scores'], True, True)
         """
-        owner = type(self).__name__
-        if not isinstance(shards, Shards):
-            raise fail("shards", f"{owner}.plan", "Shards", describe(type(shards).__name__))
+        owner, shards = type(self).__name__, X
+        if not isinstance(X, Shards):
+            if engine is not None:
+                raise fail("engine", f"{owner}.plan", "None with rows in memory", describe(type(engine).__name__))
+            return super().plan(X, y)
+        if y is not None:
+            raise fail("y", f"{owner}.plan", "None with Shards", describe(type(y).__name__))
         if isinstance(engine, Engine):
             hint = "Engines belong to their shards, and a plan makes one for some of the rows."
             raise fail("engine", f"{owner}.plan", 'None, a distributed.Client or "torch"', engine, hint)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import quantity
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.cost import duration
 from clifford_rand_nn.row_sums import Engine, Part, PartWork, RowMap, RowSum, Sums
 from clifford_rand_nn.shards.formats.arrays import Stored
 from clifford_rand_nn.shards.source import Shard, Shards
@@ -64,9 +65,9 @@ class Plan:
                 f"{self.owner} on {self.rows:,} rows × {self.columns:,} columns in {self.shards} shards",
                 f"  disk    {quantity(self.disk)}, read in every pass",
                 f"  memory  {quantity(self.memory)} in this process, of which it has {quantity(self.before)} now",
-                f"  passes  {least}{self.passes}, {_seconds(self.pass_seconds)} each, {parts} at a time",
-                f"  time    {least}{_seconds(self.seconds)}{ends}",
-                f"  (from a fit to {self.trial_rows:,} of the rows, in {_seconds(self.trial_seconds)})",
+                f"  passes  {least}{self.passes}, {duration(self.pass_seconds)} each, {parts} at a time",
+                f"  time    {least}{duration(self.seconds)}{ends}",
+                f"  (from a fit to {self.trial_rows:,} of the rows, in {duration(self.trial_seconds)})",
             ]
         )
 
@@ -132,12 +133,6 @@ def stored_bytes(shards: Shards) -> int:
         else:
             sizes[id(stored)] = math.prod(stored.shape) * stored.dtype.itemsize
     return sum(sizes.values())
-
-
-def _seconds(value: float) -> str:
-    if value < 120:
-        return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
-    return f"{value / 60:.0f} minutes" if value < 7200 else f"{value / 3600:.1f} hours"
 
 
 # ---- some of the rows

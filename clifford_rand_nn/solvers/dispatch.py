@@ -2,12 +2,13 @@
 
 import os
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from clifford_rand._checks import describe, fail
+from clifford_rand_nn.cost import Estimate
 from clifford_rand_nn.datafits.functions import peak
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result, Status
@@ -52,13 +53,6 @@ _MOST_STEPS = 100  # of the kernel method
 _ON_A_PATH = 0.2  # of its time: one or two steps instead of six, on a kernel that is there
 _SOUND = 1e-6  # rounding of the kernel's entries, as a share of n times beta, beyond which its network is another
 _SHARE_OF_MEMORY = 0.5  # of what the machine has, if no limit is given
-
-
-class Estimate(NamedTuple):
-    """Expected cost of a solver: seconds, and bytes beside the problem's own."""
-
-    seconds: float
-    bytes: float
 
 
 def _product(problem: GatedTask) -> float:
@@ -129,10 +123,27 @@ def estimate_fista(problem: GatedTask, tol: float) -> Estimate:
     return Estimate(iterations * (2 * product * a.n_patterns * C + _ITERATION), Fista.memory(problem))
 
 
+def _of_few_steps(problem: GatedTask) -> Estimate:
+    """Return the estimate of the kernel method."""
+    return estimate_newton(problem) if isinstance(problem, GatedRidgeProblem) else estimate_kernel(problem)
+
+
 def expected_seconds(problem: GatedTask) -> float:
     """Return the seconds that a method of few steps is expected to take, whatever the weight of the penalty."""
-    kernel = estimate_newton(problem) if isinstance(problem, GatedRidgeProblem) else estimate_kernel(problem)
-    return min(kernel.seconds, estimate_gram(problem).seconds)
+    return min(_of_few_steps(problem).seconds, estimate_gram(problem).seconds)
+
+
+def expected_cost(problem: GatedTask, tol: float, max_memory: float | None = None) -> Estimate:
+    """Return the estimate of the solver that `AutoSolver` takes; with too little memory, of the one that needs least.
+
+    >>> X = np.array([[-1.0], [1.0], [2.0]])
+    >>> expected_cost(GatedReLUProblem(X, np.array([0.0, 1.0, 2.5]), X >= 0, beta=0.01), 1e-6).seconds < 1
+    True
+    """
+    most = _memory() * _SHARE_OF_MEMORY if max_memory is None else max_memory
+    solvers = [_of_few_steps(problem), estimate_gram(problem), estimate_fista(problem, tol)]
+    fitting = [solver for solver in solvers if solver.bytes <= most]
+    return min(fitting) if fitting else min(solvers, key=lambda solver: solver.bytes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +174,7 @@ class AutoSolver(Limits):
         Raises ArgumentError: no solver keeps to ``max_memory``.
         """
         self.admit(problem, GatedProblem)
-        kernel = estimate_newton(problem) if isinstance(problem, GatedRidgeProblem) else estimate_kernel(problem)
+        kernel = _of_few_steps(problem)
         sums, fista = estimate_gram(problem, shared), estimate_fista(problem, self.tol)
         most = _memory() * _SHARE_OF_MEMORY if self.max_memory is None else self.max_memory
         least = min(kernel.bytes, sums.bytes, fista.bytes)

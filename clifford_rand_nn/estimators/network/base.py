@@ -18,6 +18,7 @@ from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import phase
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import KernelClaim, NetworkClaim
+from clifford_rand_nn.cost import Estimate
 from clifford_rand_nn.datafits.registry import split_weights
 from clifford_rand_nn.estimators.folds import group_numbers, later_blocks, order_numbers
 from clifford_rand_nn.estimators.network.sharded import NetworkFit
@@ -30,9 +31,16 @@ from clifford_rand_nn.estimators.network.sparse_network import (
 )
 from clifford_rand_nn.estimators.network.unique_rows import Data, LeftOut, UniqueRows
 from clifford_rand_nn.estimators.parameters import Parameters, check_verbose
-from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, kernel_training_rows, new_rows
+from clifford_rand_nn.estimators.rows import (
+    by_blocks,
+    dense_training_rows,
+    kernel_training_rows,
+    new_rows,
+    training_data,
+)
 from clifford_rand_nn.estimators.targets import NetworkProgram
 from clifford_rand_nn.export.program import Value
+from clifford_rand_nn.kernel_network.cost import network_costs
 from clifford_rand_nn.kernel_network.intervals import Noise, PredictiveVariance, fit_noise
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardization
@@ -41,6 +49,7 @@ from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.solvers.base import HistoryRow, Status, check_limits
 from clifford_rand_nn.solvers.stopping import Interrupts
+from clifford_rand_nn.sparse_rows import merged_rows
 
 _ROUNDS = 3
 _LEAST_FOR_NOISE, _MOST_FOR_NOISE = 50, 1000  # rows; the decomposition of so many takes a quarter of a second
@@ -270,6 +279,17 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         if self.later_blocks_ == 0:
             rule = "of rows that can be fitted without the last ones"
             raise fail("order", type(self).__name__, rule, describe(f"{ranks.max() + 1} values"), str(error))
+
+    def _costs(self, X: Any, y: Any) -> tuple[tuple[int, int], dict[str, Estimate]]:
+        self._check_parameters()
+        rows, targets = training_data(self, X, y, multi_output=True)
+        n, columns = merged_rows(rows)[0].size, 1 if targets.ndim == 1 else targets.shape[1]
+        return rows.shape, self._costs_of(n, rows.shape[1], columns, len(np.unique(targets)))
+
+    def _costs_of(self, n: int, d: int, outputs: int, n_values: int) -> dict[str, Estimate]:
+        """Return the estimates of the parts of a fit to n unique rows, with so many values of the target."""
+        limits = {"max_time": self.max_time, "max_memory": self.max_memory}
+        return network_costs(n, d, outputs, rounds=self._rounds, finite=self._finite, **limits)
 
     def _admit(self, n: int) -> None:
         """Refuse n distinct rows, if they are too many for the parameters."""

@@ -14,6 +14,7 @@ from clifford_rand._checks import as_array, check_choice, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn._progress import phase
 from clifford_rand_nn.claims import KernelClaim
+from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.datafits.registry import encode_labels, encode_marks
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.estimators.network.unique_rows import (
@@ -45,6 +46,7 @@ from clifford_rand_nn.solvers.base import SOONEST, Status
 _NOTHING = 1e-9  # share of the loss of the network without neurons, a gap below which is none
 _FITS = (6, 6), (18, 5)  # of the logistic loss, and those of them that leave rows out; on learned gates
 _AFFORDED = 1.5  # seconds for trying it
+_MEASURED = 1.5  # times those seconds, on 200 to 1000 rows of two and three classes
 
 
 class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
@@ -181,8 +183,21 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
 
     def _affords_logistic(self, n: int) -> bool:
         """Whether the logistic loss may be tried beside squares: quickly."""
-        fits, judged = _FITS[self.metric_ is not None]
-        return n <= COMPARED and seconds(n, len(self.classes_), fits, judged) <= _AFFORDED
+        return n <= COMPARED and self._logistic_seconds(n, len(self.classes_), self.metric_ is not None) <= _AFFORDED
+
+    @staticmethod
+    def _logistic_seconds(n: int, n_classes: int, learned: bool) -> float:
+        return seconds(n, n_classes, *_FITS[learned])
+
+    def _costs_of(self, n: int, d: int, outputs: int, n_values: int) -> dict[str, Estimate]:
+        if outputs > 1:
+            return super()._costs_of(n, d, outputs, n_values)
+        parts = super()._costs_of(n, d, n_values if n_values > 2 else 1, n_values)
+        logistic = self._logistic_seconds(n, n_values, bool(self._rounds))
+        tried = self.loss == "auto" and n <= COMPARED and logistic <= _AFFORDED
+        if self.loss == "logistic" or (tried and not self._finite):
+            parts["logistic loss"] = Estimate(_MEASURED * slowdown() * logistic, 8.0 * n * n * (n_values + 4))
+        return parts
 
     def _train_logistic(
         self, data: Data, left: LeftOut, compared: Compared, labeled: LabeledRows, began: float

@@ -17,6 +17,7 @@ from clifford_rand._checks import (
     quantity,
 )
 from clifford_rand._typing import Array, ArrayLike, NDArray
+from clifford_rand_nn.cost import slowdown
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.landmark_span import Workload, spread_rows
 from clifford_rand_nn.kernel_network.large_n.cholesky_fit import by_factor, factor_bytes
@@ -93,7 +94,9 @@ def choose(n: int, width: int, outputs: int, max_time: float | None = None, max_
     """
     most = _SHARE_OF_MEMORY * machine_memory() if max_memory is None else max_memory
     seconds = PATIENCE if max_time is None else max_time
-    ways = estimates(n, width, outputs, most, seconds)
+    pace = 1.0 if max_time is None else slowdown()  # without a limit nothing depends on the machine
+    ways = estimates(n, width, outputs, most, seconds / pace)
+    ways = {name: way._replace(seconds=pace * way.seconds) for name, way in ways.items()}
     fitting = [ways[name] for name in WAYS if ways[name].bytes <= most]
     if not fitting:
         needed = f"at least {quantity(min(way.bytes for way in ways.values()))} for {n} rows"

@@ -132,8 +132,10 @@ def test_a_trial_that_runs_out_of_time_says_so(shards):
 
 
 def test_arguments_of_a_plan(shards):
-    with pytest.raises(ArgumentError, match=r"'shards' parameter of GatedReLUClassifier\.plan must be Shards"):
-        MODEL.plan([[1.0]])
+    with pytest.raises(ArgumentError, match=r"'engine' parameter of GatedReLUClassifier\.plan must be None with rows"):
+        MODEL.plan([[1.0], [2.0]], engine="torch")
+    with pytest.raises(ArgumentError, match=r"'y' parameter of GatedReLUClassifier\.plan must be None with Shards"):
+        MODEL.plan(shards, [1.0, 2.0])
     with pytest.raises(ArgumentError, match=r"'engine' parameter of ConvexNetworkClassifier\.plan must be None, a"):
         ConvexNetworkClassifier().plan(shards, engine=LocalEngine(shards))
     with pytest.raises(ArgumentError, match="'solver' parameter"):

@@ -1,0 +1,87 @@
+"""Expected cost of the parts of a kernel network's fit: selection by leave-one-out, learned metric, solution."""
+
+from clifford_rand._threads import cpu_count
+from clifford_rand_nn.cost import Estimate, machine_speed, slowdown
+from clifford_rand_nn.kernel_network.candidates import BIASES, STEPS
+from clifford_rand_nn.kernel_network.large_n.rows import choose
+from clifford_rand_nn.kernel_network.standardization import SCALINGS, by_products
+from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED
+
+# Work by n² in multiplications of a matrix product, measured in one thread with 200 to 3000 rows of 5 to 100 columns.
+_ARC = 130.0  # an entry of the kernel, beside one multiplication a column
+_DISTANCE = 30.0  # an entry, a column of gates in single columns
+_BETAS, _OUTPUT = 230.0, 70.0  # leave-one-out of some thirty betas; of each output
+_FACTOR = 0.4  # n³ of a Cholesky factor
+_OUTER = 1.0  # a column of the average outer product of gradients
+_TRIALS, _FACTORS, _FITS = 5, 5, 2  # metrics that are compared, betas of each, and rounds that are learned
+_HELD_OUT, _FOLDS, _KEPT, _PREDICTED = 400, 5, 0.8, 800  # rows of their folds, and rows that are predicted again
+_STEPPED = 0.3  # of tables have gates in single columns
+_FEATURES = 3  # columns of the kernel's features beside those of the rows, at most
+_OVERHEAD = 6e7  # multiplications of a comparison on few rows: 3 ms
+_SEARCHED, _LISTED = 5000, 500  # rows and neurons of a finite network
+_ATOMS, _NEURONS = 1.3e10, 1.5e5  # work of their selection, and by row and column
+_JUDGED = 2e7  # by row, of calibrated probabilities or of intervals: data decide, by factors of 3 to both sides
+
+
+def _seconds(multiplications: float, tasks: int = 1) -> float:
+    return machine_speed().product * multiplications / min(cpu_count(), max(1, tasks))
+
+
+def _kernel(n: float, d: float, steps: float = _STEPPED) -> float:
+    return n * n * (_ARC + d + _DISTANCE * d * steps)
+
+
+def _compared(n: float, d: float, outputs: int, tasks: int = 1, steps: float = _STEPPED) -> float:
+    """Return the seconds of a kernel, its eigendecomposition, and leave-one-out of the betas of a grid."""
+    products = _kernel(n, d, steps) + n * n * (_BETAS + _OUTPUT * outputs) + _OVERHEAD
+    decomposition = machine_speed().decomposition * n**3 * (0.55 + 150.0 / n)  # small ones are less efficient
+    return _seconds(products, tasks) + decomposition / min(cpu_count(), max(1, tasks))
+
+
+def network_costs(
+    n: int,
+    d: int,
+    outputs: int,
+    *,
+    rounds: int = 3,
+    finite: bool = False,
+    max_time: float | None = None,
+    max_memory: float | None = None,
+) -> dict[str, Estimate]:
+    """Return the estimates of the parts of `train`, by name, for n unique rows of d columns.
+
+    >>> few, many = network_costs(500, 10, 1), network_costs(2000, 10, 1)
+    >>> sorted(set(many) - set(few)), many["selection"].seconds > few["selection"].seconds
+    (['decomposition'], True)
+    """
+    m = min(n, COMPARED)
+    width = min(d, n) if by_products(n, d) else d
+    plain, steps = len(SCALINGS) + len(BIASES) - 1, 0 if finite or by_products(n, d) else len(STEPS)
+    selection = plain * _compared(m, width, outputs, plain, 0) + steps * _compared(m, width, outputs, steps, 1)
+    square = 8.0 * m * m
+    parts = {"selection": Estimate(selection, square * (2.0 * (plain + steps) + 2.0 * min(cpu_count(), plain)))}
+    if finite:
+        few = float(min(n, _SEARCHED))
+        parts["neurons"] = Estimate(
+            _seconds(_ATOMS + _NEURONS * few * (100 + width) * outputs), 8.0 * _LISTED * few * 6
+        )
+        return parts
+    if n <= DECOMPOSED and n > m:
+        parts["decomposition"] = Estimate(_compared(n, width, outputs), 6.0 * 8.0 * n * n)
+    if rounds:
+        folds = min(_FOLDS, -(-_HELD_OUT // max(1, m // _FOLDS)))
+        part = _KEPT * m
+        outer = m * m * (_ARC + _OUTER * width)
+        trial = _kernel(m, width) + _FACTORS * (_FACTOR * part**3 + _OVERHEAD / 10) + outer
+        parts["metric"] = Estimate(_seconds(folds * _TRIALS * trial, folds), 8.0 * folds * m * m * 3)
+        few = min(n, DECOMPOSED)
+        each = _kernel(few, width) + few * few * (_ARC + _OUTER * width) + _FACTOR * few**3
+        again = max(1, min(folds, (_PREDICTED - (n - m)) // max(1, m // _FOLDS))) if n <= DECOMPOSED else 0
+        left_out = again * (_kernel(few, width) + 2 * _FACTOR * few**3)
+        parts["learning"] = Estimate(_seconds(_FITS * each) + _seconds(left_out, again), 8.0 * few * few * 6)
+    if n > DECOMPOSED:
+        pace = 2 / min(cpu_count(), 2) * (slowdown() if max_time is None else 1.0)  # those of two cores
+        way = choose(n, width + _FEATURES, outputs, max_time, max_memory)
+        parts["solution"] = Estimate(way.seconds * pace, way.bytes)
+    parts["scores"] = Estimate(_seconds(_JUDGED * min(n, DECOMPOSED)), 8.0 * min(n, COMPARED) ** 2 * 4)
+    return parts

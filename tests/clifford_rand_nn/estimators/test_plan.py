@@ -1,0 +1,168 @@
+"""Plans of fits to rows in memory: parts, how they grow, and limits that go by the same models."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn import (
+    BetaCV,
+    ConvexNetworkClassifier,
+    ConvexNetworkRegressor,
+    ConvexReLUClassifier,
+    ConvexReLURegressor,
+    CrossProductLassoClassifier,
+    CrossProductLassoRegressor,
+    GatedReLUClassifier,
+    GatedReLURegressor,
+    cost,
+)
+from clifford_rand_nn.kernel_network.cost import network_costs
+from clifford_rand_nn.kernel_network.large_n import rows as many
+from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED
+
+ESTIMATORS = [
+    ConvexNetworkClassifier(),
+    ConvexNetworkRegressor(),
+    ConvexNetworkRegressor(n_neurons=4),
+    GatedReLUClassifier(random_state=0),
+    GatedReLURegressor(random_state=0),
+    GatedReLURegressor(gates="infinite", penalty="ridge"),
+    ConvexReLUClassifier(random_state=0),
+    ConvexReLURegressor(random_state=0),
+    ConvexReLURegressor(gates="exhaustive", beta=0.1),
+    CrossProductLassoClassifier(random_state=0),
+    CrossProductLassoRegressor(random_state=0),
+    BetaCV(GatedReLURegressor(random_state=0), n_betas=3),
+]
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch):
+    """A machine of known speed, so that no test depends on this one's."""
+    speed = cost.Speed(6e-11, 5e-10)
+    monkeypatch.setattr(cost, "machine_speed", lambda: speed)
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.cost.machine_speed", lambda: speed)
+    return speed
+
+
+def rows(n, d, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, d))
+
+
+@pytest.mark.parametrize("model", ESTIMATORS, ids=lambda model: type(model).__name__)
+def test_every_estimator_has_a_plan_and_stays_as_it_is(model):
+    X = rows(120, 4)
+    before = dict(vars(model))
+    plan = model.plan(X)
+    assert plan.shape == (120, 4)
+    assert plan.owner == type(model).__name__
+    assert plan.seconds == pytest.approx(sum(part.seconds for part in plan.parts.values()))
+    assert plan.bytes == max(part.bytes for part in plan.parts.values())
+    assert all(0 < part.seconds < 1e3 and 0 < part.bytes < 2**31 for part in plan.parts.values())
+    assert vars(model) == before
+    lines = str(plan).splitlines()
+    assert lines[0] == f"{plan.owner} on 120 rows × 4 columns"
+    assert [line.split("  ")[1] for line in lines[1:]] == [*plan.parts, "total"]
+
+
+@pytest.mark.parametrize("model", ESTIMATORS, ids=lambda model: type(model).__name__)
+def test_more_rows_and_columns_cost_more(model):
+    few, wide, many = (model.plan(rows(n, d)) for n, d in ((100, 3), (100, 9), (400, 3)))
+    assert many.seconds > few.seconds
+    assert wide.seconds >= few.seconds
+    assert many.bytes >= few.bytes
+
+
+def test_targets_say_how_many_outputs_there_are():
+    X, model = rows(400, 3), ConvexNetworkClassifier(loss="squared")
+    two, nine = (model.plan(X, np.arange(400) % classes).seconds for classes in (2, 9))
+    assert nine > two
+    assert model.plan(X).seconds == two
+    one, three = (ConvexNetworkRegressor().plan(X, rows(400, k)).seconds for k in (1, 3))
+    assert three > one
+
+
+def test_duplicate_rows_count_once():
+    X = rows(300, 3)
+    assert ConvexNetworkRegressor().plan(np.vstack([X, X, X])).parts == ConvexNetworkRegressor().plan(X).parts
+
+
+def test_parts_are_those_of_the_fit():
+    assert set(network_costs(COMPARED, 5, 1)) == {"selection", "metric", "learning", "scores"}
+    assert "decomposition" in network_costs(COMPARED + 1, 5, 1)
+    assert "solution" in network_costs(DECOMPOSED + 1, 5, 1)
+    assert set(network_costs(DECOMPOSED + 1, 5, 1, rounds=0)) == {"selection", "solution", "scores"}
+    assert list(GatedReLURegressor(beta=0.1).plan(rows(50, 2)).parts) == ["training"]
+    assert "logistic loss" in ConvexNetworkClassifier().plan(rows(100, 2)).parts
+    assert "logistic loss" not in ConvexNetworkClassifier(loss="squared").plan(rows(100, 2)).parts
+
+
+def test_a_slower_machine_takes_as_much_longer(monkeypatch, machine):
+    X = rows(300, 4)
+    before = [model.plan(X) for model in ESTIMATORS[:8]]
+    slow = cost.Speed(3 * machine.product, 3 * machine.decomposition)
+    monkeypatch.setattr(cost, "machine_speed", lambda: slow)
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.cost.machine_speed", lambda: slow)
+    for model, plan in zip(ESTIMATORS[:8], before, strict=True):
+        again = model.plan(X)
+        assert again.seconds == pytest.approx(3 * plan.seconds)
+        assert again.bytes == plan.bytes
+
+
+def test_limits_go_by_the_speed_of_the_machine_and_nothing_else_does(monkeypatch):
+    def chosen(pace, **limits):
+        monkeypatch.setattr(many, "slowdown", lambda: pace)
+        return many.choose(100_000, 20, 1, **limits)
+
+    assert chosen(1.0) == chosen(50.0)
+    fast, slow = chosen(1.0, max_time=40.0), chosen(4.0, max_time=40.0)
+    assert (fast.name, slow.name) == ("landmarks", "landmarks")
+    assert slow.landmarks < fast.landmarks
+    assert max(fast.seconds, slow.seconds) <= 40.0
+
+
+@pytest.mark.parametrize(("n", "model"), [(400, ConvexNetworkRegressor()), (1100, ConvexNetworkRegressor(rounds=0))])
+def test_bytes_are_those_that_are_allocated_within_a_factor_of_two(n, model):
+    X = rows(n, 5)
+    y = np.abs(X[:, 0]) + 0.3 * rows(n, 1, 1)[:, 0]
+    planned = model.plan(X, y).bytes
+    tracemalloc.start()
+    try:
+        model.fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert planned / 2 <= peak <= 2 * planned
+
+
+def test_limits_below_the_plan_are_named():
+    plan = ConvexNetworkRegressor(max_time=1e-3, max_memory=1e4).plan(rows(200, 3))
+    assert str(plan).endswith("at most, more than max_time=0.001, more than max_memory=10000")
+    assert "more than" not in str(ConvexNetworkRegressor().plan(rows(200, 3)))
+
+
+def test_what_a_fit_refuses_is_refused():
+    X = rows(20, 3)
+    X[3, 1] = np.nan
+    for model in (ConvexNetworkRegressor(), GatedReLUClassifier()):
+        with pytest.raises(ArgumentError, match="NaN"):
+            model.plan(X)
+    with pytest.raises(ArgumentError, match="'rounds' parameter"):
+        ConvexNetworkRegressor(rounds=-1).plan(rows(20, 3))
+
+
+def test_the_speed_of_the_machine_is_measured_once(monkeypatch):
+    monkeypatch.undo()
+    speed = cost.machine_speed()
+    assert speed is cost.machine_speed()
+    assert 1e-13 < speed.product < speed.decomposition
+    assert cost.slowdown() > 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(0.034, "0.034 s"), (75.2, "75 s"), (1000, "17 minutes"), (1e4, "2.8 hours")]
+)
+def test_seconds_in_words(seconds, shown):
+    assert cost.duration(seconds) == shown
