@@ -529,7 +529,7 @@ class Robot:
         return self._by_library.setdefault(xp.__name__, ArrayRobot(self._tree, xp)) if robot is None else robot
 
     def _by_loops(self, *arguments: Any) -> bool:
-        return not any(is_tensor(x) for x in arguments) and has_compiler()
+        return has_compiler() and not any(x.__class__ is not np.ndarray and is_tensor(x) for x in arguments)
 
     def _array(self, value: Any, name: str, owner: str) -> Any:
         """Return a configuration, or velocities ("v"), as a float64 array or the tensor that it is."""
@@ -550,22 +550,33 @@ class Robot:
         self, fill: Callable[..., None], named: dict[str, Any], shape: tuple[int, ...], owner: str
     ) -> NDArray[Any]:
         """Return an array (..., *shape) that a loop fills, in threads where there is much to do."""
-        from clifford_rand.robots import loops
-
         arrays = [self._array(value, name, owner) for name, value in named.items()]
         batch = arrays[0].shape[:-1]
-        if any(array.shape[:-1] != batch for array in arrays):
-            batch = np.broadcast_shapes(*(array.shape[:-1] for array in arrays))
-            arrays = [np.broadcast_to(array, (*batch, array.shape[-1])) for array in arrays]
-        count = int(np.prod(batch)) if batch else 1
-        rows = [np.ascontiguousarray(array).reshape(count, array.shape[-1]) for array in arrays]
+        for array in arrays:
+            if array.shape[:-1] != batch:
+                batch = np.broadcast_shapes(*(array.shape[:-1] for array in arrays))
+                arrays = [np.broadcast_to(array, (*batch, array.shape[-1])) for array in arrays]
+                break
+        count = math.prod(batch)
+        rows = []
+        for array in arrays:
+            flags = array.flags
+            if not (flags.c_contiguous and flags.writeable):  # of one kind: there is one machine code
+                array = np.array(array, order="C")
+            rows.append(array.reshape(count, array.shape[-1]))
         out = np.empty((count, *shape))
         if count < 2 * self._least:
             if count:
-                fill(loops, rows, (0, count), out)
+                fill(self._loops, rows, (0, count), out)
         else:
-            for_each_slice(lambda part: fill(loops, rows, (part.start, part.stop), out), count, least=self._least)
-        return out.reshape(*batch, *shape)
+            for_each_slice(lambda part: fill(self._loops, rows, (part.start, part.stop), out), count, least=self._least)
+        return out[0] if not batch else out.reshape(*batch, *shape)
+
+    @cached_property
+    def _loops(self) -> Any:
+        from clifford_rand.robots import loops
+
+        return loops
 
     def _motor_rows(self, q: Any, places: NDArray[Any], homes: NDArray[Any], owner: str) -> NDArray[Any]:
         tree = self._tree

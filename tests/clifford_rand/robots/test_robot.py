@@ -247,3 +247,15 @@ def test_without_the_parser_the_error_names_the_command(monkeypatch):
     monkeypatch.setattr("clifford_rand._optional.available", lambda module: False)
     with pytest.raises(cr.MissingDependencyError, match=r"Robot\.from_urdf needs urdf_parser_py\.urdf: pip install"):
         pga.Robot.from_urdf(URDF / "arm7.urdf")
+
+
+def test_arrays_of_every_layout_have_one_machine_code():
+    arm = made()
+    q = np.random.default_rng(0).standard_normal((7, 4)).T
+    read_only = np.ascontiguousarray(q)
+    read_only.setflags(write=False)
+    expected = arm.jacobian(np.array(q, order="C"))
+    codes = len(arm._loops.jacobians.signatures)
+    for odd in (q, read_only, q.astype(np.float32).astype(np.float64), q.tolist(), read_only[::-1][::-1]):
+        assert np.abs(arm.jacobian(odd) - expected).max() <= 1e-6
+    assert len(arm._loops.jacobians.signatures) == codes
