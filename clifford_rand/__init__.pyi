@@ -3,6 +3,8 @@ from . import draw as draw
 from . import layers as layers
 from . import presets as presets
 from .algebra import Algebra as Algebra
+from .blades.angle_tests import PrincipalAngleDistribution as PrincipalAngleDistribution
+from .blades.angle_tests import subspace_test as subspace_test
 from .blades.blade import Blade as Blade
 from .blades.large import LargeBlade as LargeBlade
 from .blades.samples import subspace_distances as subspace_distances

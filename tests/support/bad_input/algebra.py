@@ -24,6 +24,7 @@ X = RNG.standard_normal((6, 3))
 SYMBOLS = Made(lambda: ALG.symbols("x", 1))
 MAP = cr.LinearMap(ALG, MATRIX)
 BLADE, OTHER_BLADE, LINE = cr.Blade(R24), cr.Blade(S24), cr.Blade(RNG.standard_normal((1, 4)))
+CHANCE = cr.PrincipalAngleDistribution(2, 2, 9)
 VERSOR, SEVERAL = cr.LargeVersor(R34), np.stack([R24, S24 + 3 * R24])
 LARGE, OTHER_LARGE = cr.LargeBlade(R24), cr.LargeBlade(S24)
 POLAR = Made(lambda: cr.Coordinates.named("polar"))
@@ -308,6 +309,19 @@ CALLS = catalogue({
     "cr.subspace_pca": through(
         lambda blades, m, mean: cr.subspace_pca(blades, m, mean=mean).variances,
         thing([LARGE, OTHER_LARGE]), count(1), thing(LARGE, missing="right"),
+    ),
+    "cr.PrincipalAngleDistribution": through(
+        lambda j, k, d: cr.PrincipalAngleDistribution(j, k, d).sample(2, rng=0), count(2), count(3), count(9)
+    ),
+    "PrincipalAngleDistribution.sample": good(CHANCE, count(3), rng=rng(0)),
+    "PrincipalAngleDistribution.cdf": good(
+        CHANCE, numbers(np.array([0.1, 1.2])), word("smallest"), n_samples=count(99), rng=rng(0)
+    ),
+    "PrincipalAngleDistribution.distance_pvalue": good(
+        CHANCE, numbers(np.array([0.1, 1.2])), word("chordal"), n_samples=count(99), rng=rng(0)
+    ),
+    "cr.subspace_test": good(
+        thing([LARGE, OTHER_LARGE]), thing([OTHER_LARGE]), kind=word("geodesic"), n_permutations=count(9), rng=rng(0)
     ),
     "cr.LargeVersor": through(lambda F: cr.LargeVersor(F).log_norm(), rows(R34)),
     each("LargeVersor", "is_even log_norm norm reverse inv"): lambda name: through(

@@ -14,6 +14,7 @@ ROOT = Path(cr.__file__).parent
 _OWNERS = [cr.Algebra, cr.Multivector, cr.LinearMap, cr.Coordinates, cr.SimplicialChain, DifferentialOperator, cr.Blade]
 _OWNERS += [cr.LargeBlade, cr.LargeVersor, cr.RotorSpline, cga.Classified, cga.VersorParts, pga.Screw]
 _OWNERS += [pga.Robot, cr.GaussianSketch, cr.SJLT, cr.SRHT, cr.SparseSign, cr.LeverageSampling]
+_OWNERS += [cr.PrincipalAngleDistribution]
 
 _MADE = "takes what only the library makes and has checked"
 _LEARN = "scikit-learn's own"
