@@ -218,7 +218,7 @@ class RegularizationPathDisplay:
             problem = problem.take(np.sort(spread_rows(len(problem.X), _MOST)))
         best = model.candidates_[0]
         _, some, kernel = problem.kernel_rows(best.scaling, best.bias, best.steps)
-        loo = LeaveOneOut(kernel(some), problem.targets, problem.weights, problem.groups)
+        loo = LeaveOneOut(kernel(some), problem.targets, problem.weights, problem.groups, problem.duplicates)
         betas = loo.grid(_BETAS)
         name = "leave-one-out squared error\nas a share of the variance"
         return cls(betas, problem.score(loo.errors(betas)), None, name, chosen=best.beta)

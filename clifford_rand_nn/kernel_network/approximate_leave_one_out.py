@@ -116,7 +116,9 @@ class InverseBlocks:
         return np.asarray(out)
 
 
-def left_out(blocks: InverseBlocks, datafit: Datafit, f: Array, groups: Groups | None = None) -> Array:
+def left_out(
+    blocks: InverseBlocks, datafit: Datafit, f: Array, groups: Groups | None = None, share: Array | None = None
+) -> Array:
     r"""Return the predictions (n, C) of every row, or of the rows of every group, without their losses.
 
     With :math:`\tilde B` at the optimum f, without the losses of g the quadratic model moves
@@ -129,19 +131,23 @@ def left_out(blocks: InverseBlocks, datafit: Datafit, f: Array, groups: Groups |
     The groups that move most are refitted by Newton's method where the losses of the rows that move them most
     are what they are, and only those of the others quadratic: with few rows, by a fit to all.
 
-    ``f`` (n, C): the optimum.
+    Without a share s of the loss of a row, which is one of several observations there, :math:`I-s(I-\tilde B_{gg})` is
+    in the place of :math:`\tilde B_{gg}`, and :math:`\Delta_j` is s times as long; nothing is refitted.
+
+    ``f`` (n, C): the optimum. ``share`` (n,): s, without groups.
 
     References
     ----------
     Rad, Maleki, "A scalable estimate of the out-of-sample prediction error via approximate leave-one-out
     cross-validation", J. R. Stat. Soc. B 82 (2020), eq. 9, the first term.
     """
-    return _LeftOut(blocks, datafit, f).run(groups)
+    return _LeftOut(blocks, datafit, f, share).run(groups)
 
 
 class _LeftOut:
-    def __init__(self, system: InverseBlocks, datafit: Datafit, f: Array) -> None:
+    def __init__(self, system: InverseBlocks, datafit: Datafit, f: Array, share: Array | None) -> None:
         self._system, self._datafit, self._f = system, datafit, f
+        self._share = np.ones(len(f)) if share is None else share
         self._residual = datafit.residual(f)
         self._scaled = self._residual / system.roots
 
@@ -158,7 +164,7 @@ class _LeftOut:
             starts = np.searchsorted(of, np.arange(last - first))
             inverse = self._inverse_blocks(parts[first:last], rows)
             y = inverse(self._scaled[rows])
-            moved = system.spread(rows, starts, y) / system.roots[:, :, None]
+            moved = system.spread(rows, starts, self._share[rows, None] * y) / system.roots[:, :, None]
             moved[rows, :, of] = 0.0
             turned = bend(moved) / system.roots[:, :, None]
             first_order, two = y - self._scaled[rows], 0.5 * inverse(system.gather(rows, of, turned))
@@ -166,7 +172,7 @@ class _LeftOut:
             two *= shrinkage(more, _MOST * size)[:, None]
             shifts[rows] = (first_order - two) / system.roots[rows]
             most = np.maximum.reduceat(np.abs(first_order / system.roots[rows]).max(axis=1), starts)
-            for k in np.flatnonzero(most > _FAR):
+            for k in np.flatnonzero((most > _FAR) & (self._share[rows[starts]] == 1)):
                 g = parts[first + int(k)]
                 neighbors = max(1, min(n - len(g), _FREE // C))
                 felt = np.abs(np.einsum("nc,nc->n", moved[:, :, k], turned[:, :, k]))
@@ -180,7 +186,8 @@ class _LeftOut:
         r"""Return what solves with :math:`\tilde B_{gg}`, group by group: (m, C) to (m, C)."""
         system, C = self._system, self._f.shape[1]
         if len(parts) == len(rows):
-            B = system.block(rows[:, None]).reshape(-1, C, C)
+            s = self._share[rows, None, None]
+            B = (1 - s) * np.eye(C) + s * system.block(rows[:, None]).reshape(-1, C, C)
             return lambda b: np.asarray(np.linalg.solve(B, b[:, :, None])[:, :, 0])
         factors = [cho_factor(system.block(g).reshape(len(g) * C, -1)) for g in parts]
         cuts = np.cumsum([len(g) for g in parts])[:-1]

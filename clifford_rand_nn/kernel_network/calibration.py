@@ -136,6 +136,7 @@ def fit_calibration(
     *,
     offsets: bool = True,  # whether offsets are tried; without them the most probable class has the largest output
     identity: bool = False,
+    share: Array | None = None,  # (n,)
 ) -> Calibration:
     r"""Fit probabilities to leave-one-out outputs by their likelihood, with as many parameters as these support.
 
@@ -147,9 +148,10 @@ def fit_calibration(
 
     ``F`` (n, C): outputs of every row by the network without that row, or its group: those of a network that has seen
     the row promise too much. Targets were -1 and 1. ``variance`` (n,): predictive variances, without the row as well,
-    in any unit: :math:`k(x,x)-k_x^T(K+n\beta I)^{-1}k_x`. ``identity``: whether the softmax of the outputs, without a
-    parameter, is a candidate: for those of the logistic loss. Raises ArgumentError: arrays of other shapes, or not
-    finite; an index outside the classes; weights as in `normalized`.
+    in any unit: :math:`k(x,x)-k_x^T(K+n\beta I)^{-1}k_x`. ``identity``: whether the softmax of
+    the outputs, without a parameter, is a candidate: for those of the logistic loss. ``share``: that of each
+    observation in the weight of its row, if rows stand for several. Raises ArgumentError: arrays of other shapes, or
+    not finite; an index outside the classes; weights as in `normalized`.
 
     Examples
     --------
@@ -174,7 +176,7 @@ def fit_calibration(
     if variance is not None:
         v = as_variances(variance, n, owner)
         scale = float(omega @ v) / n or 1.0
-    rows = n**2 / float(omega @ omega)  # as many of equal weight tell as much
+    rows = n**2 / float(omega @ (omega if share is None else omega * share))  # as many of equal weight tell as much
     candidates: list[_Candidate] = []
     shares = _SHARES if v.any() else (0.0,)
     for share in shares:

@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 
 from clifford_rand._threads import ONE_BLAS_THREAD, cached_property, for_each_slice
 from clifford_rand._typing import Array
+from clifford_rand_nn.kernel_network.duplicate_rows import Duplicates
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
@@ -87,18 +88,24 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Raw rows (n, d), dense or CSR, targets (n, C), weights with mean 1 or None, groups of rows or None."""
+    """Raw rows (n, d), dense or CSR, targets (n, C), weights with mean 1 or None, groups of rows or None.
+
+    ``duplicates``: observations that the rows stand for and that are left out one at a time; None without them, or if
+    rows, or groups, are left out as a whole.
+    """
 
     X: Any
     targets: Array
     weights: Array | None = None
     groups: NDArray[np.intp] | None = None
+    duplicates: Duplicates | None = None
 
     def take(self, rows: NDArray[np.intp]) -> "Problem":
         """Return the problem of some rows."""
         w = None if self.weights is None else self.weights[rows] / self.weights[rows].mean()
         groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
-        return Problem(self.X[rows], self.targets[rows], w, groups)
+        duplicates = None if self.duplicates is None else self.duplicates.take(rows)
+        return Problem(self.X[rows], self.targets[rows], w, groups, duplicates)
 
     def kernel_rows(
         self, scaling: str, bias: float, steps: float = 0.0, products: bool = True
@@ -117,13 +124,16 @@ class Problem:
 
     def leave_one_out(self, kernel: GateKernel, rows: Array) -> LeaveOneOut:
         """Return leave-one-out of every beta for a kernel on standardized rows (n, width)."""
-        return LeaveOneOut(kernel(rows), self.targets, self.weights, self.groups)
+        return LeaveOneOut(kernel(rows), self.targets, self.weights, self.groups, self.duplicates)
 
     def score(self, errors: Array) -> Array:
         """Return mean squared errors (B, C) of predictions as a share of the variance of targets that vary, (B,)."""
         w = self.weights
         mean = np.average(self.targets, axis=0, weights=w)
-        variance = np.average((self.targets - mean) ** 2, axis=0, weights=w)
+        squares = (self.targets - mean) ** 2
+        if self.duplicates is not None:
+            squares = self.duplicates.squares(self.targets - mean, np.ones(len(self.targets)))
+        variance = np.average(squares, axis=0, weights=w)
         varies = ~is_constant(self.targets)
         if not varies.any():
             return np.zeros(len(errors))
@@ -148,8 +158,11 @@ class Compared:
 
     def misses(self) -> Array:
         """Return the squared leave-one-out error (n,) of each row, in variances of the targets, with weights."""
-        missed = (self.loo.predictions(np.array([self.candidate.beta]))[0] - self.problem.targets) ** 2
-        return self.problem.score(missed) * (1.0 if self.problem.weights is None else self.problem.weights)
+        beta, duplicates = self.candidate.beta, self.problem.duplicates
+        missed = self.problem.targets - self.loo.predictions(np.array([beta]))[0]
+        left = self.loo.left(beta)
+        squares = missed**2 if duplicates is None else duplicates.squares(missed * left[:, None], left)
+        return self.problem.score(squares) * (1.0 if self.problem.weights is None else self.problem.weights)
 
 
 def kernel_of(rows: Array, bias: float, steps: float, weights: Array | None) -> GateKernel:

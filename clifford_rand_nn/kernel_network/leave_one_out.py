@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_array, describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn.kernel_network.duplicate_rows import Duplicates
 from clifford_rand_nn.problems.duality import DualBound, rounding_of_form
 
 _SPAN = 1e-11  # of the largest eigenvalue: no beta of a grid is smaller, where roundings would be fitted
@@ -41,7 +42,8 @@ class LeaveOneOut:
     Nothing is refitted, and nothing is approximated.
 
     ``K`` (n, n): symmetric; overwritten. ``targets`` (n, C). ``weights`` (n,). ``groups`` (n,): rows that are left out
-    together; None leaves out one by one. ``eigenvalues`` (n,): rising.
+    together; None leaves out one by one. ``duplicates``: observations that the rows stand for; `errors`, without
+    groups, leaves out one of them at a time. ``eigenvalues`` (n,): rising.
 
     Examples
     --------
@@ -59,13 +61,14 @@ class LeaveOneOut:
         targets: Array,
         weights: Array | None = None,
         groups: NDArray[np.intp] | None = None,
+        duplicates: Duplicates | None = None,
     ) -> None:
         owner, n = "LeaveOneOut", len(targets)
         check_array(K, "K", owner, (n, n))
         check_array(targets, "targets", owner, (n, None))
         if n < 2:
             raise fail("targets", owner, "at least two rows, so that one can be left out", describe(f"{n} row"))
-        self.targets, self.n = targets, n
+        self.targets, self.n, self._duplicates = targets, n, duplicates
         self._root = np.ones(n) if weights is None else np.sqrt(weights)
         self._members = None if groups is None else _members(groups)
         if self._members is not None and len(self._members) < 2:
@@ -93,6 +96,7 @@ class LeaveOneOut:
         check_array(targets, "targets", "LeaveOneOut.of", (self.n, None))
         other = copy.copy(self)
         other.targets, other._y = targets, self._Q.T @ (self._root[:, None] * targets)
+        other._duplicates = None
         return other
 
     def grid(self, n_betas: int) -> Array:
@@ -125,8 +129,12 @@ class LeaveOneOut:
             part = slice(start, start + each)
             if self._members is None:
                 shrunk = self._shrunk(betas[part])
-                missed = self._residuals(shrunk)
-                missed /= self._left(shrunk)[:, :, None]
+                missed, left = self._residuals(shrunk), self._left(shrunk)
+                if self._duplicates is not None:
+                    squares = self._duplicates.squares(missed / self._root[:, None], left)
+                    out[part] = np.einsum("i,bic->bc", self._root**2, squares) / self.n
+                    continue
+                missed /= left[:, :, None]
             else:
                 missed = (self.predictions(betas[part]) - self.targets) * self._root[:, None]
             out[part] = np.einsum("bic,bic->bc", missed, missed) / self.n
@@ -139,8 +147,11 @@ class LeaveOneOut:
         Gaussian process and :math:`n\beta/\omega_i` the variance of the noise (Rasmussen, Williams, "Gaussian processes
         for machine learning", 2006, eq. 5.12).
         """
-        left = self._left(self._shrunk(np.array([beta])))[0]  # (I - H)_ii
-        return np.asarray(np.maximum(1 / left - 1, 0) * self.n * beta / self._root**2)
+        return np.asarray(np.maximum(1 / self.left(beta) - 1, 0) * self.n * beta / self._root**2)
+
+    def left(self, beta: float) -> Array:
+        r"""Return :math:`(I-H)_{ii}`, (n,)."""
+        return np.asarray(self._left(self._shrunk(np.array([beta])))[0])
 
     def fitted(self, beta: float) -> Array:
         """Return the predictions (n, C) of the fit to all rows."""

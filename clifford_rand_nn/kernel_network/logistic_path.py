@@ -84,7 +84,8 @@ class LogisticPath:
     the network interpolates; a class whose only row is left out has no prediction.
 
     ``K`` (n, n): positive semidefinite. ``datafit``: of the logistic loss or the softmax. ``groups``: rows that are
-    left out together. ``leave_out``: whether to find what is predicted without each row; it costs as much as some fits.
+    left out together. ``share`` (n,): what is left out of each row's loss, without groups; None is all of it.
+    ``leave_out``: whether to find what is predicted without each row; it costs as much as some fits.
 
     Examples
     --------
@@ -97,8 +98,15 @@ class LogisticPath:
     [-2.0, -0.9, -2.1, 2.1, 0.9, 2.0]
     """
 
-    def __init__(self, K: Array, datafit: Datafit, groups: Groups | None = None, leave_out: bool = True) -> None:
-        self._leave_out, self._groups = leave_out, groups
+    def __init__(
+        self,
+        K: Array,
+        datafit: Datafit,
+        groups: Groups | None = None,
+        leave_out: bool = True,
+        share: Array | None = None,
+    ) -> None:
+        self._leave_out, self._groups, self._share = leave_out, groups, share
         self._kernel, self._datafit = KernelMatrix(K, fit_intercept=True), datafit
         self.n, self._outputs = datafit.y.shape
         self._fits: list[LogisticFit] = []
@@ -118,7 +126,7 @@ class LogisticPath:
             try:
                 system = newton.system if is_near and newton.system is not None else newton.system_at(best.f)
                 inverse = InverseBlocks(system, newton.border)
-                alone = self._centered(left_out(inverse, self._datafit, best.f, self._groups))
+                alone = self._centered(left_out(inverse, self._datafit, best.f, self._groups, self._share))
             except np.linalg.LinAlgError:  # n beta is below the rounding of K: even odds for rows that are left out
                 alone = np.zeros_like(best.f)
         self.seconds += watch.seconds
@@ -170,6 +178,7 @@ class BetaTask(NamedTuple):
     groups: NDArray[np.intp] | None = None  # of rows that are left out together
     max_time: float | None = None  # seconds
     fixed: bool = False  # whether ``beta`` is the only one
+    share: Array | None = None  # of each observation in the weight of its row, if rows stand for several
 
 
 class LogisticChoice(NamedTuple):
@@ -212,10 +221,11 @@ def choose_logistic(K: Array, task: BetaTask, variances: Callable[[float], Array
     ``variances``: `LeaveOneOut.variances`: predictive variances (n,) for a beta of the squared loss, here 4 times that
     of the fit. Raises KeyboardInterrupt: by Ctrl-C: half a choice is none.
     """
-    index, n_classes, beta, weights, groups, max_time, fixed = task
+    index, n_classes, beta, weights, groups, max_time, fixed, share = task
     targets, loss = encode_labels(index, n_classes, "logistic")
     parts = None if groups is None else rows_of(groups, len(K))
-    path = LogisticPath(np.ascontiguousarray(K), make_datafit(loss, targets, len(K), _OWNER, None, weights), parts)
+    datafit = make_datafit(loss, targets, len(K), _OWNER, None, weights)
+    path = LogisticPath(np.ascontiguousarray(K), datafit, parts, share=share)
     limits = Limits.of(_OWNER, max_iter=STEPS, max_time=max_time)
     fits: dict[int, LogisticFit] = {}
 
@@ -230,7 +240,7 @@ def choose_logistic(K: Array, task: BetaTask, variances: Callable[[float], Array
         losses = search_beta(loss_at, fixed)
     fit = fits[min(losses, key=lambda k: losses[k])]
     v = None if variances is None else variances(CURVATURE * fit.beta)
-    calibration = fit_calibration(fit.leave_one_out, index, n_classes, weights, v)
+    calibration = fit_calibration(fit.leave_one_out, index, n_classes, weights, v, share=share)
     return LogisticChoice(fit, calibration, fit.leave_one_out, np.ones(len(K), dtype=bool), v)
 
 
@@ -247,7 +257,7 @@ def choose_by_holdout(
     standardized. ``place`` (n,): the unique row of each.
     """
     began = time.perf_counter()
-    index, n_classes, beta, weights, groups, max_time, fixed = task
+    index, n_classes, beta, weights, groups, max_time, fixed, share = task
     targets, loss = encode_labels(index, n_classes, "logistic")
     n, size = len(rows), spread(kernel(rows))
     w = np.ones(n) if weights is None else weights
@@ -256,7 +266,7 @@ def choose_by_holdout(
     def path(K: NDArray[Any], some: NDArray[np.intp], leave_out: bool) -> LogisticPath:
         datafit = make_datafit(loss, targets[some], len(some), _OWNER, None, None if weights is None else w[some])
         matrix = np.ascontiguousarray(K, dtype=np.float64)
-        return LogisticPath(matrix, datafit, together if leave_out else None, leave_out)
+        return LogisticPath(matrix, datafit, *((together, True, share) if leave_out else (None, False)))
 
     def fitted(path: LogisticPath, beta: float) -> LogisticFit | None:
         left = None if max_time is None else max(max_time - (time.perf_counter() - began), SOONEST)
@@ -296,5 +306,6 @@ def choose_by_holdout(
     if fit is None:
         return None
     some = None if weights is None else w[out_of_sample]
-    calibration = fit_calibration(outputs[out_of_sample], index[out_of_sample], n_classes, some)
+    parts_of = None if share is None else share[out_of_sample]
+    calibration = fit_calibration(outputs[out_of_sample], index[out_of_sample], n_classes, some, share=parts_of)
     return LogisticChoice(fit, calibration, outputs, out_of_sample)

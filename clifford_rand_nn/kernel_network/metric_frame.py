@@ -250,8 +250,12 @@ class KernelRidge:
         intercept = alpha.sum(axis=0) / ones.sum()
         return np.asarray(alpha - np.outer(ones, intercept)), np.asarray(intercept)
 
-    def left_out(self, targets: Array, radius: float, rows: NDArray[np.intp], belongs: NDArray[np.intp]) -> Array:
+    def left_out(
+        self, targets: Array, radius: float, rows: NDArray[np.intp], belongs: NDArray[np.intp]
+    ) -> tuple[Array, Array]:
         r"""Return what some rows (k,) are predicted to be by fits without all that ``belongs`` (n,) puts with them.
+
+        The second array is :math:`(I-H)_{ii}` (k,), 1 of rows that are not left out alone.
 
         With :math:`B=A^{-1}-A^{-1}11^TA^{-1}/1^TA^{-1}1`, :math:`A=K+\lambda\Omega^{-1}`, a set g is left a residual of
         :math:`B_{gg}^{-1}(By)_g`.
@@ -260,15 +264,17 @@ class KernelRidge:
         ones = dsymm(1.0, inverse, np.ones((len(inverse), 1)))[:, 0]
         shares = ones / ones.sum()
         residual = dsymm(1.0, inverse, targets) - np.outer(ones, shares @ targets)
-        predictions = targets[rows] - residual[rows] / (inverse.diagonal() - ones * shares)[rows, None]
+        diagonal = (inverse.diagonal() - ones * shares)[rows]
+        predictions = targets[rows] - residual[rows] / diagonal[:, None]
         size = np.bincount(belongs)
         together = size[belongs[rows]] > 1
+        left = np.where(together, 1.0, diagonal * max(radius, self._least) * self._inverse[rows])
         for unit in np.unique(belongs[rows[together]]):
             members, mine = np.flatnonzero(belongs == unit), np.flatnonzero(belongs[rows] == unit)
             block = inverse[np.minimum.outer(members, members), np.maximum.outer(members, members)]
-            left = np.linalg.solve(block - np.outer(ones[members], shares[members]), residual[members])
-            predictions[mine] = targets[rows[mine]] - left[np.searchsorted(members, rows[mine])]
-        return np.asarray(predictions)
+            missed = np.linalg.solve(block - np.outer(ones[members], shares[members]), residual[members])
+            predictions[mine] = targets[rows[mine]] - missed[np.searchsorted(members, rows[mine])]
+        return np.asarray(predictions), left
 
     def _factor(self, radius: float) -> Array:
         """Return R with RᵀR = A, its upper half; below it are entries of K.

@@ -59,6 +59,7 @@ class MetricSelection:
     ``predictions`` (k, C): what they are predicted to be: for probabilities and intervals, which leave-one-out with
     gates that have seen the row would make too good. If gates are to be learned, of up to 3000 rows, by leave-one-out
     with the gates of that fold, fitted to all rows but that one (its copies, its group); else by the fit to the fold.
+    ``left`` (k,): then :math:`(I-H)_{ii}` of rows that are left out alone, else 1.
     ``folds``: if gates are to be learned, of up to 3000 rows: what another loss may be judged by. ``rows`` are the
     unseen ones, one fold after the other.
     """
@@ -70,6 +71,7 @@ class MetricSelection:
     rows: NDArray[np.intp]  # (k,), rows that were not in a fold, whose gates so have not seen them
     predictions: Array
     folds: tuple[Fold, ...] = ()
+    left: Array | None = None
 
 
 def select_metric(
@@ -214,15 +216,15 @@ class MetricComparison:
     def selection(self) -> MetricSelection:
         """Return the comparison with predictions of rows that were not seen."""
         folds, best, taken, belongs = self.folds, self.best, self.taken, self.belongs
-        rows, predictions = taken[np.concatenate(folds.held)], best.predictions
+        rows, predictions, left = taken[np.concatenate(folds.held)], best.predictions, None
         unseen: tuple[Fold, ...] = ()
         if self.chosen.rounds and len(self.data) <= _REFITTED:
             unseen = folds.unseen(best, taken, belongs)
             rows = np.concatenate([fold.unseen for fold in unseen])
-            predictions = folds.refitted(best, self.data, varying(self.targets), self.weights, unseen, belongs)
+            predictions, left = folds.refitted(best, self.data, varying(self.targets), self.weights, unseen, belongs)
         predictions = predictions + self.targets.mean(axis=0)
         chosen = self.chosen
-        return MetricSelection(chosen.shape, chosen.rounds, self.factors, self.trials, rows, predictions, unseen)
+        return MetricSelection(chosen.shape, chosen.rounds, self.factors, self.trials, rows, predictions, unseen, left)
 
 
 class _Folds:
@@ -315,15 +317,16 @@ class _Folds:
         weights: Array | None,
         folds: tuple[Fold, ...],
         belongs: NDArray[np.intp],
-    ) -> Array:
-        """Return predictions of unseen rows, by fits to all rows without each."""
+    ) -> tuple[Array, Array]:
+        """Return predictions of unseen rows, by fits to all rows without each, and what `KernelRidge.left_out` adds."""
 
-        def leave_out(k: int) -> Array:
+        def leave_out(k: int) -> tuple[Array, Array]:
             K = folds[k].kernel(X)
             radius = self.radius * best.factor * spread(K) / self._spreads[k]
             return KernelRidge(K, weights).left_out(targets, radius, folds[k].unseen, belongs)
 
-        return np.concatenate(of_each(leave_out, range(len(folds))))
+        predictions, left = zip(*of_each(leave_out, range(len(folds))), strict=True)
+        return np.concatenate(predictions), np.concatenate(left)
 
     def _weights(self, rows: NDArray[np.intp]) -> Array | None:
         return None if self.weights is None else self.weights[rows] / self.weights[rows].mean()

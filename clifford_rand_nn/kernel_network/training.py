@@ -56,7 +56,8 @@ class Trained:
     """A network on distinct rows, and what is known of it.
 
     ``primal``, ``dual``: objective and lower bound, in the 1/n scale of the distinct rows. ``outputs`` (n, C):
-    predictions of fits that did not see the row, where ``out_of_sample``, by fits that made all the same choices.
+    predictions of fits that did not see the row, where ``out_of_sample``, by fits that made all the same choices, and
+    ``left`` (n,) what the row is left of its residual by a fit that does, 1 - H of the row, if it is known, else 1.
     ``history``: of the solver, from the best constant on; of an eigendecomposition it is the second and last.
     """
 
@@ -68,6 +69,7 @@ class Trained:
     dual_point: Array  # (n, C)
     landmarks: bool  # whether the problem that was solved is that of functions in the span of the network's rows
     outputs: Array
+    left: Array
     out_of_sample: NDArray[np.bool_]  # (n,)
     compared: Compared | None  # the best before gates were learned, on these rows; None for many rows
     candidates: list[Candidate]
@@ -174,14 +176,16 @@ def _few(
         # rows that were not held out are predicted as before learning
         ridge = KernelRidge(kernel(best.rows), problem.weights)
         each = np.arange(n) if problem.groups is None else problem.groups
-        outputs = ridge.left_out(problem.targets, n * beta, np.arange(n), each)
+        outputs, left = ridge.left_out(problem.targets, n * beta, np.arange(n), each)
         learned = learned_gates(kernel, best.rows, problem, beta, choices, np.arange(n), selection)
         kernel, metric, beta = learned.kernel, learned.metric, learned.beta
         alpha, _ = KernelRidge(kernel(best.rows), problem.weights).fit(problem.targets, n * beta)
         out_of_sample = np.zeros(n, dtype=bool)
         out_of_sample[selection.rows], outputs[selection.rows] = True, selection.predictions
+        left[selection.rows] = 1.0 if selection.left is None else selection.left
     else:
         outputs = best.loo.predictions(np.array([beta]))[0]
+        left = best.loo.left(beta) if problem.groups is None else np.ones(n)
         alpha, _ = best.loo.fit(beta)
     diagonal, tiles = kernel.diagonal(best.rows), KernelTiles(kernel, best.rows)
 
@@ -211,6 +215,7 @@ def _few(
         dual_point=judged.bound.theta,
         landmarks=False,
         outputs=outputs,
+        left=left,
         out_of_sample=out_of_sample,
         compared=best,
         candidates=table,
@@ -267,7 +272,7 @@ def _many(
     )
     if solution.status is Status.MAX_TIME:
         solution = _better_fit(solution, kernel, rows, compared, problem, beta)
-    outputs, out_of_sample = solution.fitted.copy(), np.zeros(n, dtype=bool)
+    outputs, left, out_of_sample = solution.fitted.copy(), np.ones(n), np.zeros(n, dtype=bool)
     outputs[solution.unseen_rows], out_of_sample[solution.unseen_rows] = solution.unseen, True
     out_of_sample &= unlearned
     # with groups, other rows of the same group were seen
@@ -277,6 +282,7 @@ def _many(
             outputs[selection.rows], out_of_sample[selection.rows] = selection.predictions, True
         else:
             outputs[compared], out_of_sample[compared] = best.loo.predictions(np.array([chosen.beta]))[0], True
+            left[compared] = best.loo.left(chosen.beta) if problem.groups is None else 1.0
     landmarks = solution.way == "landmarks"
     zero = null_value(problem.targets, np.ones(n) if problem.weights is None else problem.weights)
     lost = _is_lost(solution.duality_gap, solution.objective, zero)
@@ -289,6 +295,7 @@ def _many(
         dual_point=solution.dual_point,
         landmarks=landmarks,
         outputs=outputs,
+        left=left,
         out_of_sample=out_of_sample,
         compared=None,
         candidates=table,

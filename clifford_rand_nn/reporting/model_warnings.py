@@ -59,11 +59,11 @@ def _rare(y: NDArray[Any]) -> list[ModelWarning]:
 def _copies(y: NDArray[Any], place: NDArray[np.intp], copies: int, classes: bool) -> list[ModelWarning]:
     share = copies / len(y)
     what = (
-        "1 row is a duplicate of another row"
+        "1 row is a duplicate of another row in every column"
         if copies == 1
-        else f"{copies} rows ({share:.1%}) are duplicates of other rows"
+        else f"{copies} rows ({share:.1%}) are duplicates of other rows in every column"
     )
-    text = f"{what} of other rows in every column; they are left out together."
+    text = f"{what}; duplicates whose targets agree are left out together."
     warned = [ModelWarning("copies", text)]
     if classes:
         code = np.unique(y, return_inverse=True)[1]

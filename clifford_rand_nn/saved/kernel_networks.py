@@ -58,7 +58,7 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     if model.metric_ is not None:
         arrays["metric"] = model.metric_
     if model.rounds_ is not None:
-        meta["rounds"] = values_of(model.rounds_, "folds", arrays=arrays, prefix="rounds_")
+        meta["rounds"] = values_of(model.rounds_, "folds", "left", arrays=arrays, prefix="rounds_")
     if isinstance(model, ConvexNetworkClassifier):
         meta["losses"] = {name: float(value) for name, value in model.losses_.items()}
         if isinstance(model.calibration_, MultilabelCalibration):

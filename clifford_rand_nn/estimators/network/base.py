@@ -344,9 +344,11 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         self._noise = len(unique) * self.beta_ / weights
         known = compared is not None and trained.metric is None and problem.groups is None
         variance = compared.loo.variances(self.beta_) if compared is not None and known else None
-        rows = trained.rows if isinstance(trained, Trained) else None
-        judged = trained.outputs, variance, trained.out_of_sample
-        return LeftOut(unique.place, *judged, compared, trained.message, problem, rows)
+        rows, left = (trained.rows, trained.left) if isinstance(trained, Trained) else (None, np.ones(len(unique)))
+        outputs = unique.left_out(trained.outputs, left)
+        variance = None if variance is None else unique.left_out_variance(variance, left)
+        judged = outputs, variance, trained.out_of_sample[unique.place]
+        return LeftOut(unique, *judged, compared, trained.message, rows)
 
     def _noise_of(
         self, left: LeftOut, residuals: Array, weights: Array | None
@@ -355,18 +357,20 @@ class BaseConvexNetwork(NetworkFit, Parameters):
 
         It is smoothed by the kernel of the network, over at most 1000 rows of it where that takes a decomposition.
         """
-        chosen = np.zeros(0, dtype=np.intp) if left.rows is None else np.flatnonzero(left.out_of_sample[left.rows])
-        if left.rows is None or left.problem is None or len(chosen) < _LEAST_FOR_NOISE:
+        unique, chosen = left.unique, np.zeros(0, dtype=np.intp)
+        if left.rows is not None:
+            chosen = np.flatnonzero(left.out_of_sample[unique.first[left.rows]])
+        if left.rows is None or len(chosen) < _LEAST_FOR_NOISE:
             return np.zeros(len(residuals), dtype=bool), None
         if left.compared is not None and self.metric_ is None and len(chosen) == len(left.rows):
             loo = left.compared.loo
         else:
             chosen = chosen[np.unique(np.linspace(0, len(chosen) - 1, _MOST_FOR_NOISE).astype(np.intp))]
-            part, rows = left.problem.take(left.rows[chosen]), self.network_.rows[chosen]
+            part, rows = unique.problem.take(left.rows[chosen]), self.network_.rows[chosen]
             loo = LeaveOneOut(self.network_.kernel(rows), part.targets, part.weights, part.groups)
-        index = np.full(len(left.outputs), -1)
+        index = np.full(len(unique), -1)
         index[left.rows[chosen]] = np.arange(len(chosen))
-        place = index[left.place]
+        place = index[unique.place]
         taken = place >= 0
         own = None if weights is None else weights[taken] / weights[taken].mean()
         noise = fit_noise(residuals[taken], loo, place[taken], own)

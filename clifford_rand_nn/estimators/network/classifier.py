@@ -117,9 +117,8 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         self.calibration_: Any  # Calibration or MultilabelCalibration
         left, frequent = train(data, labels[kept])
         self._keep_variance(self.calibration_.share > 0)
-        variance = None if left.variance is None else left.variance[left.place]
-        logs = self.calibration_.log_probabilities(left.outputs[left.place], variance)
-        predicted, judged = self._labels(logs), left.out_of_sample[left.place]
+        logs = self.calibration_.log_probabilities(left.outputs, left.variance)
+        predicted, judged = self._labels(logs), left.out_of_sample
         if ranks is not None:
             later, beside = np.zeros_like(judged), {"sample_weight": sample_weight, "groups": groups}
             for block, held, model in self._fits_before(kept, rows, labels, beside, ranks):
@@ -146,7 +145,7 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         data = data._replace(targets=encode_labels(index, len(self.classes_), "squared")[0])
         began = time.perf_counter()
         left = self._train(data, self.classes_, wrong_class)
-        labeled = LabeledRows.make(left.place, index, len(self.classes_), data.weights)
+        labeled = LabeledRows.make(left.unique, index, len(self.classes_))
         self.loss_, self.losses_ = "squared", {}
         if self.loss != "logistic":
             self.calibration_ = calibration_of(left, labeled, len(self.classes_))
@@ -161,7 +160,7 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         """Train one network for all labels, marked by 0 and 1 (n, L), each with its own probability, by squares."""
         self.classes_ = np.arange(marks.shape[1])
         left = self._train(data._replace(targets=encode_marks(marks)), self.classes_, wrong_label)
-        self.calibration_ = calibration_of_each(left, marks, data.weights)
+        self.calibration_ = calibration_of_each(left, marks)
         self.loss_, self.losses_ = "squared", {"squared": self.calibration_.loss}
         return left, (np.average(marks, axis=0, weights=data.weights) > 0.5).astype(np.intp)[None]
 
@@ -209,11 +208,16 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         place, weights, fixed = labeled.place, labeled.weights, not isinstance(self.beta, str)
         kernel, rows = self.network_.kernel, compared.rows[place]
         groups = None if data.groups is None else data.groups[labeled.first]
-        spread = compared.loo.variances if groups is None else None
-        if groups is None and labeled.ambiguous:
+
+        def variances(beta: float) -> Array:
+            loo = compared.loo
+            return left.unique.left_out_variance(loo.variances(beta), loo.left(beta))[labeled.first]
+
+        alone = groups is None
+        if groups is None and labeled.share is None and labeled.ambiguous:
             groups = place
         time_left = None if self.max_time is None else max(self.max_time - (time.perf_counter() - began), SOONEST)
-        task = BetaTask(labeled.label, len(self.classes_), self.beta_, weights, groups, time_left, fixed)
+        task = BetaTask(labeled.label, len(self.classes_), self.beta_, weights, groups, time_left, fixed, labeled.share)
         chosen = None
         phase("selecting beta of the logistic loss")
         if self.metric_ is not None and self.rounds_ is not None:
@@ -225,10 +229,10 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         if chosen is None:
             kernel = compared.kernel
             K = np.asarray(kernel(rows), dtype=np.float64)
-            variances = None if spread is None else lambda beta: spread(beta)[place]
-            chosen = choose_logistic(K, task, variances)
+            chosen = choose_logistic(K, task, variances if alone else None)
         fit = chosen.fit
-        logistic = LeftOut(labeled.of, chosen.outputs, chosen.variance, chosen.out_of_sample)
+        variance = None if chosen.variance is None else chosen.variance[labeled.of]
+        logistic = LeftOut(left.unique, chosen.outputs[labeled.of], variance, chosen.out_of_sample[labeled.of])
         if "squared" in self.losses_ and (fit.status.ends_all or not self._serves(left, logistic, chosen, labeled)):
             return left
         self.loss_, self.losses_["logistic"] = "logistic", chosen.calibration.loss
@@ -255,10 +259,10 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
 
     def _serves(self, left: LeftOut, logistic: LeftOut, chosen: LogisticChoice, labeled: LabeledRows) -> bool:
         """Say, by the rows that squares were judged on, whether the logistic loss is better; note both losses."""
-        judged = left.out_of_sample[labeled.place] & logistic.out_of_sample
-        place, label, mass = labeled.place[judged], labeled.label[judged], labeled.mass[judged]
+        judged = (left.out_of_sample & logistic.out_of_sample)[labeled.first]
+        rows, label, mass = labeled.first[judged], labeled.label[judged], labeled.mass[judged]
         losses, wrong = [], []
-        for calibration, fit, rows in ((self.calibration_, left, place), (chosen.calibration, logistic, judged)):
+        for calibration, fit in ((self.calibration_, left), (chosen.calibration, logistic)):
             logs = calibration.log_probabilities(
                 fit.outputs[rows], None if fit.variance is None else fit.variance[rows]
             )

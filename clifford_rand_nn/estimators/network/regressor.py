@@ -57,10 +57,10 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         units = Units.of(np.ones((1, 1)), targets, owner, intercept=True)
         data = Data(rows[kept], units.targets(targets), weights, self._grouped(groups, kept))
         left = self._train(data, None)
-        out, judged = left.outputs[left.place], left.out_of_sample[left.place]
+        out, judged = left.outputs, left.out_of_sample
         if not units.plain:
             self._rescale(units, data._replace(targets=targets))
-        variance, blocks = None if left.variance is None else left.variance[left.place], None
+        variance, blocks = left.variance, None
         if ranks is not None:
             later, beside = np.full(len(out), -1), {"sample_weight": sample_weight, "groups": groups}
             for block, held, model in self._fits_before(kept, rows, values, beside, ranks):

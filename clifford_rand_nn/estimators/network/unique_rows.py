@@ -13,7 +13,8 @@ from clifford_rand_nn.certified_values import proved
 from clifford_rand_nn.estimators.network.sparse_network import Proved
 from clifford_rand_nn.export.program import Value, beside, constant
 from clifford_rand_nn.kernel_network.calibration import Calibration, fit_calibration
-from clifford_rand_nn.kernel_network.candidates import Compared, Problem, level
+from clifford_rand_nn.kernel_network.candidates import Compared, Problem, is_constant, level
+from clifford_rand_nn.kernel_network.duplicate_rows import Duplicates, cells, divisor
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.sparse_rows import merged_rows
 
@@ -27,23 +28,8 @@ class Data(NamedTuple):
     groups: NDArray[np.intp] | None
 
 
-class LeftOut(NamedTuple):
-    """Out-of-sample outputs (m, C) of the unique rows, with ``place`` (n,) of each row among them, and their variance.
-
-    ``out_of_sample`` (m,) marks the rows that the final choice was judged on. With a learned metric these are held-out
-    rows, and the outputs of the others are those of leave-one-out before. ``compared`` is the best candidate before,
-    None for many rows; ``message`` says why the fit did not reach its tolerance, if it did not. ``problem`` is that of
-    the unique rows, and ``rows`` (k,) the ones that the rows of the network are; None for finite networks.
-    """
-
-    place: NDArray[np.intp]
-    outputs: Array
-    variance: Array | None
-    out_of_sample: NDArray[np.bool_]
-    compared: Compared | None = None
-    message: str = ""
-    problem: Problem | None = None
-    rows: NDArray[np.intp] | None = None
+# Of the variance of the targets: duplicates that vary by less among themselves are one observation that was repeated.
+_REPEATED = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +37,8 @@ class UniqueRows:
     """The unique rows of data as a problem with the mean targets of their duplicates.
 
     ``first`` (m,) is a row of the data for each, ``place`` (n,) the unique row of each row, ``mass`` (m,) sums of
-    weights.
+    weights. ``share`` (n,) is that of each row in the weight of its unique row, if duplicates are observations of their
+    own, see `_shares`; None if they are left out together.
     """
 
     data: Data
@@ -59,6 +46,7 @@ class UniqueRows:
     first: NDArray[np.intp]
     place: NDArray[np.intp]
     mass: Array
+    share: Array | None = None
 
     @classmethod
     def of(cls, data: Data) -> Self:
@@ -72,10 +60,32 @@ class UniqueRows:
         targets = np.stack([np.bincount(place, own * column) for column in data.targets.T], axis=1) / mass[:, None]
         targets = level(data.targets, targets)  # where a mean would be off by its rounding
         groups = None if data.groups is None else data.groups[first]
-        return cls(data, Problem(data.X[first], targets, merged_weights(mass), groups), first, place, mass)
+        share = None if groups is not None else _shares(data.targets, targets, own, place, mass)
+        duplicates = None if share is None else Duplicates.of(place, share, data.targets - targets[place])
+        problem = Problem(data.X[first], targets, merged_weights(mass), groups, duplicates)
+        return cls(data, problem, first, place, mass, share)
 
     def __len__(self) -> int:
         return len(self.first)
+
+    def left_out(self, outputs: Array, left: Array) -> Array:
+        r"""Return outputs (n, C) of rows without themselves, from those (m, C) of unique rows without all duplicates.
+
+        With :math:`\bar y-f=l(\bar y-f^{(-i)})` and :math:`l=(I-H)_{ii}`, ``left`` (m,), 1 where a row was held out,
+        it is :math:`y_j-(y_j-f)/d_j`, see `Duplicates`.
+        """
+        place, targets, own = self.place, self.problem.targets, self.data.targets
+        if self.share is None:
+            return outputs[place]
+        fitted = targets - (targets - outputs) * left[:, None]
+        alone = own - (own - fitted[place]) / divisor(left[place], self.share)[:, None]
+        return np.where((self.share < 1)[:, None], alone, outputs[place])
+
+    def left_out_variance(self, variance: Array, left: Array) -> Array:
+        r"""Return predictive variances (n,) of the same rows from those (m,), :math:`v_il_i/d_j`."""
+        if self.share is None:
+            return variance[self.place]
+        return np.asarray((variance * left)[self.place] / divisor(left[self.place], self.share))
 
     def certificate(self, proof: Proved, classes: NDArray[Any] | None, sample_weight: Array | None) -> Certificate:
         r"""Return the certificate for all rows: that of the unique ones, with the spread of duplicates added.
@@ -104,20 +114,62 @@ class UniqueRows:
         )
 
 
+class LeftOut(NamedTuple):
+    """Out-of-sample outputs (n, C) of rows and their variance (n,).
+
+    ``out_of_sample`` (n,) marks the rows that the final choice was judged on. With a learned metric these are held-out
+    rows, and the outputs of the others are those of leave-one-out before. ``compared`` is the best candidate before,
+    None for many rows; ``message`` says why the fit did not reach its tolerance, if it did not. ``rows`` (k,) are the
+    unique rows that the rows of the network are; None for finite networks.
+    """
+
+    unique: UniqueRows
+    outputs: Array
+    variance: Array | None
+    out_of_sample: NDArray[np.bool_]
+    compared: Compared | None = None
+    message: str = ""
+    rows: NDArray[np.intp] | None = None
+
+
+def _shares(targets: Array, means: Array, own: Array, place: NDArray[np.intp], mass: Array) -> Array | None:
+    """Return the share (n,) of each row in the weight of its unique row, or None if duplicates are repeated rows.
+
+    They are where their variance is next to nothing beside that of all targets, in the mean over outputs: rows that
+    stand for counts, or were repeated to balance classes.
+    """
+    share = own / mass[place]
+    free = float(own @ (1.0 - share))  # degrees of freedom within duplicates
+    varies = ~is_constant(targets)
+    if free <= 0 or not varies.any():
+        return None
+    within = own @ (targets - means[place]) ** 2 / free
+    total = own @ (targets - np.average(targets, axis=0, weights=own)) ** 2 / own.sum()
+    return share if float((within[varies] / total[varies]).mean()) > _REPEATED else None
+
+
 class LabeledRows(NamedTuple):
-    """Pairs of a unique row and a class of it: a row with it, its place, label and mass; the pair ``of`` each row."""
+    """Pairs of a unique row and a class of it: a row with it, its place, label and mass; the pair ``of`` each row.
+
+    ``share`` (p,) is that of each of its rows in the pair, if duplicates are observations of their own; these are then
+    of one weight.
+    """
 
     first: NDArray[np.intp]
     place: NDArray[np.intp]
     label: NDArray[np.intp]
     mass: Array
     of: NDArray[np.intp]
+    share: Array | None
 
     @classmethod
-    def make(cls, place: NDArray[np.intp], index: NDArray[np.intp], n_classes: int, weights: Array | None) -> Self:
-        """Return the pairs of rows (n,) that have a place among the distinct ones, a class and perhaps a weight."""
-        pairs, first, of = np.unique(place * n_classes + index, return_index=True, return_inverse=True)
-        return cls(first, pairs // n_classes, pairs % n_classes, np.bincount(of, weights).astype(np.float64), of)
+    def make(cls, unique: UniqueRows, index: NDArray[np.intp], n_classes: int) -> Self:
+        """Return the pairs of rows with the classes ``index`` (n,)."""
+        cell = unique.place if unique.share is None else cells(unique.place, unique.share)[0]
+        pairs, first, of = np.unique(cell * n_classes + index, return_index=True, return_inverse=True)
+        share = None if unique.share is None else 1 / np.bincount(of)
+        mass = np.bincount(of, unique.data.weights).astype(np.float64)
+        return cls(first, unique.place[first], pairs % n_classes, mass, of, share)
 
     @property
     def weights(self) -> Array | None:
@@ -199,16 +251,17 @@ class MultilabelCalibration:
 
 def calibration_of(left: LeftOut, labeled: LabeledRows, n_classes: int) -> Calibration:
     """Return probabilities of classes by leave-one-out outputs."""
-    judged = left.out_of_sample[labeled.place]
-    place, index, mass = labeled.place[judged], labeled.label[judged], labeled.mass[judged]
-    variance = None if left.variance is None else left.variance[place]
-    return fit_calibration(left.outputs[place], index, n_classes, mass, variance)
+    judged = left.out_of_sample[labeled.first]
+    rows, index, mass = labeled.first[judged], labeled.label[judged], labeled.mass[judged]
+    variance = None if left.variance is None else left.variance[rows]
+    share = None if labeled.share is None else labeled.share[judged]
+    return fit_calibration(left.outputs[rows], index, n_classes, mass, variance, share=share)
 
 
-def calibration_of_each(left: LeftOut, marks: NDArray[Any], weights: Array | None) -> MultilabelCalibration:
+def calibration_of_each(left: LeftOut, marks: NDArray[Any]) -> MultilabelCalibration:
     """Return the same of each label, from which rows have it, (n, L) of 0 and 1."""
     calibrations = []
     for k, index in enumerate(marks.T):
-        labeled = LabeledRows.make(left.place, index.astype(np.intp), 2, weights)
+        labeled = LabeledRows.make(left.unique, index.astype(np.intp), 2)
         calibrations.append(calibration_of(left._replace(outputs=left.outputs[:, k : k + 1]), labeled, 2))
     return MultilabelCalibration(tuple(calibrations))

@@ -166,11 +166,16 @@ def test_what_is_left_out_is_what_refits_without_it_say(weighted):
     w = np.random.default_rng(1).uniform(0.3, 2, len(X)) if weighted else np.ones(len(X))
     K, rows = GateKernel(1.0)(X), np.arange(3, 27)
     belongs = np.where(np.arange(30) < 15, np.arange(30) // 3, np.arange(30))
-    found = KernelRidge(K, w if weighted else None).left_out(Y, 0.3, rows, belongs)
+    found, left = KernelRidge(K, w if weighted else None).left_out(Y, 0.3, rows, belongs)
     for row, mine in zip(rows, found, strict=True):
         kept = np.flatnonzero(belongs != belongs[row])
         alpha, t = KernelRidge(K[np.ix_(kept, kept)], w[kept]).fit(Y[kept], 0.3)
         np.testing.assert_allclose(mine, K[row, kept] @ alpha + t, atol=1e-10)
+    alpha, t = KernelRidge(K, w).fit(Y, 0.3)
+    alone, residual = rows >= 15, Y - K @ alpha - t
+    np.testing.assert_allclose((left[:, None] * (Y[rows] - found))[alone], residual[rows[alone]], atol=1e-10)
+    assert (left[~alone] == 1).all()
+    assert (left[alone] < 1).all()
 
 
 @pytest.mark.parametrize("case", ["few", "many"])
