@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.folds import LATER_BLOCKS, later_blocks, order_numbers
 from clifford_rand_nn.estimators.network.base import settled
+from clifford_rand_nn.estimators.network.unique_rows import shares
 from clifford_rand_nn.explanation.importance import error_measure, permutation_losses, prediction_error
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.scores import LEAST_PROBABILITY
@@ -66,16 +67,23 @@ class Folds:
         return rows
 
 
-def together(X: Array, groups: NDArray[Any] | None) -> NDArray[Any] | None:
-    """Return the rows that must be left out together: those of a group, else duplicates; None if there are none.
+def together(rows: Rows) -> NDArray[Any] | None:
+    """Return which rows are left out together, as by leave-one-out: those of a group, else repeated ones; None if none.
 
-    >>> together(np.array([[1.0], [2.0], [1.0]]), None).tolist()
+    >>> together(Rows(np.array([[1.0], [2.0], [1.0]]), np.array(["a", "b", "a"]))).tolist()
     [0, 1, 0]
     """
-    if groups is not None:
-        return np.unique(groups, return_inverse=True)[1]
-    first, place = merged_rows(X)
-    return place if len(first) < len(X) else None
+    if rows.groups is not None:
+        return np.unique(rows.groups, return_inverse=True)[1]
+    first, place = merged_rows(rows.X)
+    if len(first) == len(rows.X):
+        return None
+    if rows.y.dtype.kind in "biuf":
+        targets = rows.y[:, None].astype(np.float64)
+    else:
+        labels, index = np.unique(rows.y, return_inverse=True)
+        targets = np.eye(len(labels))[index]
+    return place if shares(targets, rows.weights, place) is None else None
 
 
 def make_folds(rows: Rows, *, classes: bool, count: int = FOLDS, only: int | None = None) -> Folds:
@@ -88,7 +96,7 @@ def make_folds(rows: Rows, *, classes: bool, count: int = FOLDS, only: int | Non
         blocks = [block for _, block in later_blocks(ranks, count)]
         if blocks:
             return Folds(blocks[-(only or count) :], len(rows.y), later_words(len(blocks)), ranks)
-    same = together(rows.X, rows.groups)
+    same = together(rows)
     count = min(count, len(rows.y) if same is None else int(same.max()) + 1)
     if classes and same is None:
         splitter: Any = StratifiedKFold(count, shuffle=True, random_state=_SEED)
@@ -122,11 +130,11 @@ def later_words(blocks: int) -> str:
 def hold_out(rows: Rows, places: NDArray[np.intp]) -> Folds:
     """Return one fold of these rows, with those of their groups or their duplicates, which no such fit may see.
 
-    >>> rows = Rows(np.array([[1.0], [2.0], [1.0], [3.0]]), np.arange(4))
+    >>> rows = Rows(np.array([[1.0], [2.0], [1.0], [3.0]]), np.array([0, 1, 0, 1]))
     >>> hold_out(rows, np.array([2])).held
     [array([0, 2])]
     """
-    same = together(rows.X, rows.groups)
+    same = together(rows)
     held = np.sort(places) if same is None else np.flatnonzero(np.isin(same, same[places]))
     return Folds([held], len(rows.X), "the same rows")
 
@@ -275,7 +283,7 @@ def find_influence(model: Any, rows: Rows) -> Influence | None:
     """
     place = np.sort(np.random.default_rng(_SEED).permutation(rows.weighted)[:_MOST])
     data, classes = rows.take(place), is_classifier(model)
-    same = together(data.X, data.groups)
+    same = together(data)
     if len(place) < 20 or (same is not None and same.max() < 3):
         return None
     folds = make_folds(data, classes=classes, count=3, only=1)

@@ -32,13 +32,37 @@ class Data(NamedTuple):
 _REPEATED = 0.02
 
 
+def shares(targets: Array, weights: Array | None, place: NDArray[np.intp]) -> Array | None:
+    """Return the share (n,) of each row in the weight of its unique row ``place``, or None if duplicates are repeated.
+
+    They are repeated where their variance is next to nothing beside that of all targets (n, C), in the mean over
+    outputs: rows that stand for counts, or that balance classes.
+
+    >>> shares(np.array([[0.0], [1.0], [0.0]]), None, np.array([0, 0, 1])).tolist()
+    [0.5, 0.5, 1.0]
+    >>> shares(np.array([[1.0], [1.0], [0.0]]), None, np.array([0, 0, 1])) is None
+    True
+    """
+    own = np.ones(len(place)) if weights is None else weights
+    mass = np.bincount(place, own)
+    share = own / mass[place]
+    free = float(own @ (1.0 - share))  # degrees of freedom within duplicates
+    varies = ~is_constant(targets)
+    if free <= 0 or not varies.any():
+        return None
+    means = np.stack([np.bincount(place, own * column) for column in targets.T], axis=1) / mass[:, None]
+    within = own @ (targets - means[place]) ** 2 / free
+    total = own @ (targets - np.average(targets, axis=0, weights=own)) ** 2 / own.sum()
+    return share if float((within[varies] / total[varies]).mean()) > _REPEATED else None
+
+
 @dataclass(frozen=True, eq=False)
 class UniqueRows:
     """The unique rows of data as a problem with the mean targets of their duplicates.
 
     ``first`` (m,) is a row of the data for each, ``place`` (n,) the unique row of each row, ``mass`` (m,) sums of
     weights. ``share`` (n,) is that of each row in the weight of its unique row, if duplicates are observations of their
-    own, see `_shares`; None if they are left out together.
+    own, see `shares`; None if they are left out together.
     """
 
     data: Data
@@ -60,7 +84,7 @@ class UniqueRows:
         targets = np.stack([np.bincount(place, own * column) for column in data.targets.T], axis=1) / mass[:, None]
         targets = level(data.targets, targets)  # where a mean would be off by its rounding
         groups = None if data.groups is None else data.groups[first]
-        share = None if groups is not None else _shares(data.targets, targets, own, place, mass)
+        share = None if groups is not None else shares(data.targets, data.weights, place)
         duplicates = None if share is None else Duplicates.of(place, share, data.targets - targets[place])
         problem = Problem(data.X[first], targets, merged_weights(mass), groups, duplicates)
         return cls(data, problem, first, place, mass, share)
@@ -130,22 +154,6 @@ class LeftOut(NamedTuple):
     compared: Compared | None = None
     message: str = ""
     rows: NDArray[np.intp] | None = None
-
-
-def _shares(targets: Array, means: Array, own: Array, place: NDArray[np.intp], mass: Array) -> Array | None:
-    """Return the share (n,) of each row in the weight of its unique row, or None if duplicates are repeated rows.
-
-    They are where their variance is next to nothing beside that of all targets, in the mean over outputs: rows that
-    stand for counts, or were repeated to balance classes.
-    """
-    share = own / mass[place]
-    free = float(own @ (1.0 - share))  # degrees of freedom within duplicates
-    varies = ~is_constant(targets)
-    if free <= 0 or not varies.any():
-        return None
-    within = own @ (targets - means[place]) ** 2 / free
-    total = own @ (targets - np.average(targets, axis=0, weights=own)) ** 2 / own.sum()
-    return share if float((within[varies] / total[varies]).mean()) > _REPEATED else None
 
 
 class LabeledRows(NamedTuple):

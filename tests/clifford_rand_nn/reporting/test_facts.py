@@ -77,6 +77,13 @@ def test_copies_and_groups_are_left_out_together():
             assert not np.isin(same[held], same[np.setdiff1d(np.arange(60), held)]).any()
 
 
+def test_duplicates_with_other_labels_are_observations_of_their_own():
+    rows, y = np.repeat(X[:20], 3, axis=0), np.tile(["a", "b", "a"], 20)
+    held = make_folds(Rows(rows, y), classes=True).held[0]
+    same = np.repeat(np.arange(20), 3)
+    assert np.isin(same[held], same[np.setdiff1d(np.arange(60), held)]).any()
+
+
 def test_labels_of_chance_get_no_credit_for_their_copies():
     """Each row is there twice: a fit that has seen the copy is right on all, an honest one on half."""
     local = np.random.default_rng(1)
