@@ -161,7 +161,7 @@ class SubspaceTest(NamedTuple):
 
 
 def subspace_test(
-    before: Any, after: Any, *, kind: str = "chordal", n_permutations: int = 9999,
+    before: Any, after: Any, *, kind: str = "chordal", distances: ArrayLike | None = None, n_permutations: int = 9999,
     rng: np.random.Generator | int | None = None,
 ) -> SubspaceTest:  # fmt: skip
     r"""Test whether subspaces moved, by replicates of both: a permutation test of the energy distance.
@@ -178,6 +178,8 @@ def subspace_test(
         Replicates, subspaces of one dimension k: batches of blades or several. ``after`` may be a single one.
     kind : str, default="chordal"
         A distance of `Blade.distance`. The chordal distance is Euclidean, so that E > 0 whenever distributions differ.
+    distances : array_like (N, N), optional
+        Of all N subspaces, those before first, where they are known: from `subspace_distances`, of any kind.
     n_permutations : int, default=9999
         Random splits, where there are more of them; else all splits are taken.
     rng : Generator, int or None
@@ -213,7 +215,12 @@ def subspace_test(
         hint = "Replicates tell how much subspaces vary that did not move."
         raise fail("before", owner, "two subspaces or more, and after at least one", describe(f"{m} and {n}"), hint)
     splits = check_integer(n_permutations, "n_permutations", owner)
-    D = subspace_distances(groups[0] + groups[1], kind=kind)
+    if distances is None:
+        D = subspace_distances(groups[0] + groups[1], kind=kind)
+    else:
+        D = as_real(distances, "distances", owner).astype(np.float64)
+        if D.shape != (m + n, m + n):
+            raise fail("distances", owner, f"of shape {(m + n, m + n)}", describe(f"shape {D.shape}"))
     is_exact = math.comb(m + n, n) <= splits + 1
     if is_exact:
         chosen = np.array(list(combinations(range(m + n), n)))[::-1]  # the observed one first

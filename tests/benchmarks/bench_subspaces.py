@@ -88,19 +88,27 @@ def statistics(n, k, d):
         memory = Memory()
         memory.start()
         blades = [cr.LargeBlade(one) for one in stored]
-        steps = {}
-        distances, *steps["distances"] = timing.timed(lambda: cr.subspace_distances(blades))
-        mean, *steps["mean"] = timing.timed(lambda: cr.subspace_mean(blades))
-        pca, *steps["principal components"] = timing.timed(lambda: cr.subspace_pca(blades, 1, mean=mean))
-        law = cr.PrincipalAngleDistribution(k, k, d)
-        chance, *steps["p-values"] = timing.timed(lambda: law.distance_pvalue(distances[np.triu_indices(n, 1)], rng=0))
-        moved, *steps["test"] = timing.timed(lambda: cr.subspace_test(blades[: n // 2], blades[n // 2 :], rng=0))
+        total = 0.0
+
+        def step(name, work):
+            nonlocal total
+            value, wall, cpu = timing.timed(work)
+            total += wall
+            print(f"  {name:24s}{wall:8.1f} s, {cpu:.1f} s of processors, {memory.peak:.0f} MiB", flush=True)
+            return value
+
+        print(f"{n} subspaces of k = {k} in R^{d}: {n * (n - 1) // 2} distances")
+        distances = step("distances", lambda: cr.subspace_distances(blades))
+        mean = step("mean", lambda: cr.subspace_mean(blades))
+        law, pairs_of = cr.PrincipalAngleDistribution(k, k, d), np.triu_indices(n, 1)
+        chance = step("p-values", lambda: law.distance_pvalue(distances[pairs_of], rng=0))
+        halves = blades[: n // 2], blades[n // 2 :]
+        moved = step("test of movement", lambda: cr.subspace_test(*halves, distances=distances, rng=0))
+        print(
+            f"  {'all':24s}{total:8.1f} s; p-values {chance.min():.2g} to {chance.max():.2g}; moved: {moved.pvalue:.2g}"
+        )
+        pca = step("principal components", lambda: cr.subspace_pca(blades, 1, mean=mean))
         memory.done.set()
-        print(f"{n} subspaces of k = {k} in R^{d}: {distances.size - n >> 1} distances")
-        for step, (wall, cpu) in steps.items():
-            print(f"  {step:24s}{wall:8.1f} s {cpu:8.1f} s of the processor")
-        print(f"  {'all':24s}{sum(wall for wall, _ in steps.values()):8.1f} s, {memory.peak:.0f} MiB beside the maps")
-        print(f"  p-values {chance.min():.2g} to {chance.max():.2g}; moved: {moved.pvalue:.2g}")
         share = pca.variances[0] / pca.total_variance
         print(f"  variance explained {share:.3f}; from the mean to the first {mean.distance(blades[0]):.6f}")
         exact = [cr.LargeBlade(rows(i)) for i in range(4)]

@@ -102,6 +102,9 @@ def test_energy_distance_and_all_splits():
     np.testing.assert_allclose(result.pvalue, np.mean(np.array(every) >= energy((4, 5, 6)) - 1e-12))
     large = [[cr.LargeBlade(one.factors) for one in group] for group in (A, B)]
     np.testing.assert_allclose(cr.subspace_test(*large).statistic, result.statistic, rtol=1e-10)
+    known = cr.subspace_distances([*A, *B])
+    assert cr.subspace_test(A, B, distances=known) == cr.subspace_test(A, B, kind="geodesic")
+    refused("of shape", cr.subspace_test, A, B, distances=known[1:])
     sampled = cr.subspace_test(A, B, n_permutations=20, rng=0)
     assert (sampled.n_splits, sampled.is_exact) == (21, False)
     assert sampled == cr.subspace_test(A, B, n_permutations=20, rng=0)

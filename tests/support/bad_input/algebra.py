@@ -321,7 +321,8 @@ CALLS = catalogue({
         CHANCE, numbers(np.array([0.1, 1.2])), word("chordal"), n_samples=count(99), rng=rng(0)
     ),
     "cr.subspace_test": good(
-        thing([LARGE, OTHER_LARGE]), thing([OTHER_LARGE]), kind=word("geodesic"), n_permutations=count(9), rng=rng(0)
+        thing([LARGE, OTHER_LARGE]), thing([OTHER_LARGE]), kind=word("geodesic"), n_permutations=count(9), rng=rng(0),
+        distances=numbers(np.array([[0, 1.0, 1], [1, 0, 0], [1, 0, 0]]), missing="right"),
     ),
     "cr.LargeVersor": through(lambda F: cr.LargeVersor(F).log_norm(), rows(R34)),
     each("LargeVersor", "is_even log_norm norm reverse inv"): lambda name: through(
