@@ -27,6 +27,11 @@ def motor_product(a: Numbers, b: Numbers) -> Numbers:
     )
 
 
+def reverse(M: Numbers) -> Numbers:
+    """Return the reverse of a motor, the inverse if its length is 1."""
+    return (M[0], -M[1], -M[2], -M[3], -M[4], -M[5], -M[6], M[7])
+
+
 def joint_motor(K: Numbers, q: Any, c: Any, s: Any) -> Numbers:
     """Return c K0 + s K1 + q (c K2 + s K3), the motor of a joint from the frame before it; K has 4 × 8 constants.
 

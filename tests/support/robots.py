@@ -42,7 +42,7 @@ def state(arm, rng, shape=()):
     """Return q, v, a at random."""
     n = len(arm.joint_names)
     q, v, a = rng.standard_normal((3, *shape, n))
-    if arm._tree.is_floating:
+    if arm._of.first:
         B = ALG.random_multivector(grades=2, rng=rng, shape=shape)
         q = np.concatenate([B.exp().select_keys(arm._keys).coefficients, q], axis=-1)
         v, a = (np.concatenate([rng.standard_normal((*shape, 6)), x], axis=-1) for x in (v, a))

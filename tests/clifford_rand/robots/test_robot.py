@@ -1,11 +1,13 @@
 """Robots: kinematics and dynamics by their laws, a closed form of two links, limits, URDF, and what is refused."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 import clifford_rand as cr
 from clifford_rand.presets import pga
-from clifford_rand.robots import tree
+from clifford_rand.robots import loops, tree
 from clifford_rand.robots.formulas import frame_of
 from support.robots import ALG, FILES, URDF, made, robot, screws, state
 
@@ -255,7 +257,16 @@ def test_arrays_of_every_layout_have_one_machine_code():
     read_only = np.ascontiguousarray(q)
     read_only.setflags(write=False)
     expected = arm.jacobian(np.array(q, order="C"))
-    codes = len(arm._loops.jacobians.signatures)
+    codes = len(loops.jacobians.signatures)
     for odd in (q, read_only, q.astype(np.float32).astype(np.float64), q.tolist(), read_only[::-1][::-1]):
         assert np.abs(arm.jacobian(odd) - expected).max() <= 1e-6
-    assert len(arm._loops.jacobians.signatures) == codes
+    assert len(loops.jacobians.signatures) == codes
+
+
+def test_a_pickled_robot_is_the_same():
+    arm = made("floating")
+    q, v, a = state(arm, np.random.default_rng(0))
+    tau = arm.inverse_dynamics(q, v, a)
+    again = pickle.loads(pickle.dumps(arm))
+    assert np.abs(again.inverse_dynamics(q, v, a) - tau).max() == 0
+    assert again.link_names == arm.link_names

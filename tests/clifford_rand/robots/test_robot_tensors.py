@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from clifford_rand.robots import robot as module
+from clifford_rand.robots import evaluation
+from clifford_rand.robots.robot import FRAMES
 from support.robots import made, robot, state
 
 FUNCTIONS = {
     "motor": lambda arm, q, v, a: arm.forward_kinematics(q).coefficients,
     "motors": lambda arm, q, v, a: arm.link_motors(q).coefficients,
     "matrix": lambda arm, q, v, a: arm.link_matrix(q),
-    **{frame: (lambda arm, q, v, a, frame=frame: arm.jacobian(q, frame=frame)) for frame in module.FRAMES},
+    **{frame: (lambda arm, q, v, a, frame=frame: arm.jacobian(q, frame=frame)) for frame in FRAMES},
     "inverse": lambda arm, q, v, a: arm.inverse_dynamics(q, v, a),
     "bias": lambda arm, q, v, a: arm.bias_forces(q, v),
     "gravity": lambda arm, q, v, a: arm.gravity_forces(q),
@@ -82,6 +83,6 @@ def test_without_a_compiler_arrays_do(monkeypatch):
     arm = made()
     numbers = state(arm, np.random.default_rng(0), (2,))
     expected = {key: function(arm, *numbers) for key, function in FUNCTIONS.items()}
-    monkeypatch.setattr(module, "has_compiler", lambda: False)
+    monkeypatch.setattr(evaluation, "has_compiler", lambda: False)
     for key, function in FUNCTIONS.items():
         assert np.abs(function(arm, *numbers) - expected[key]).max() <= 1e-11 * max(1, np.abs(expected[key]).max()), key
