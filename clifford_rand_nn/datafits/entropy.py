@@ -83,6 +83,11 @@ class Logistic(Loss):
         a = y * theta
         return a * (1 - a)
 
+    def third_derivative_at(self, theta: Any, y: Any) -> Any:
+        """Return -y a(1-a)(1-2a) at a = y·theta."""
+        a = y * theta
+        return -y * (a * (1 - a) * (1 - 2 * a))
+
     def accepts(self, y: Any) -> bool:
         """Check labels and columns."""
         return super().accepts(y) and y.shape[1] == 1

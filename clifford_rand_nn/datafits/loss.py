@@ -44,6 +44,7 @@ class Loss:
     separable: ClassVar[bool] = True  # whether the entries of a row do not mix
     barrier: ClassVar[bool] = False
     even: ClassVar[bool] = False
+    is_piecewise_linear: ClassVar[bool] = False  # whether it has no curvature anywhere
     is_log: ClassVar[bool] = False  # whether predictions are logarithms of the mean
     probabilistic: ClassVar[bool] = False  # whether predictions stand for `probabilities` of the classes
     curvature: ClassVar[float] = 1.0  # bound of the eigenvalues of the Hessian of a row
@@ -81,6 +82,10 @@ class Loss:
 
     def curvature_at(self, theta: Any, y: Any) -> Any:
         """Return the second derivative where the residual is theta, inside the domain; one over the conjugate's."""
+        raise NotImplementedError
+
+    def third_derivative_at(self, theta: Any, y: Any) -> Any:
+        """Return the third derivative where the residual is theta; of smooth losses that leave-one-out expands."""
         raise NotImplementedError
 
     def hessian_product(self, theta: Any, y: Any, v: Any) -> Any:

@@ -82,6 +82,10 @@ class Poisson(Loss):
         """Return the mean y - theta."""
         return y - theta
 
+    def third_derivative_at(self, theta: Any, y: Any) -> Any:
+        """Return the mean y - theta."""
+        return y - theta
+
     def prox(self, v: Any, step: Any, y: Any) -> Any:
         """Return f = v + s y - ω, where ω = s e^f solves ω + log ω = log s + v + s y; or log(ω/s)."""
         shifted = v + step * y

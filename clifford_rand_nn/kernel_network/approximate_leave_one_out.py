@@ -224,8 +224,7 @@ class _LeftOut:
         x = start
         miss, N, at = excess(x)
         for _ in range(_STEPS):
-            p = part.loss.probabilities(at)
-            change = model - _hessians(part.weights * (p if C > 1 else p[:, :1] * p[:, 1:]))
+            change = model - _hessians(part.weights * part.loss.curvature_at(part.loss.residual(at, part.y), part.y))
             bent = np.einsum("akc,kcd->akd", H.reshape(-1, k, C), change).reshape(k * C, -1)
             try:
                 step = np.linalg.solve(np.eye(k * C) - bent, miss)
@@ -244,7 +243,7 @@ class _LeftOut:
 
 
 def _hessians(mass: Array) -> Array:
-    """Return the Hessians (k, C, C) with these diagonals of W: of the logistic loss, or of the softmax."""
+    """Return the Hessians (k, C, C) with these diagonals of W: of one output, or of the softmax."""
     if mass.shape[1] == 1:
         return mass[:, :, None]
     return np.asarray(mass[:, :, None] * (np.eye(mass.shape[1]) - mass[:, None, :] / mass.sum(axis=1)[:, None, None]))
@@ -252,10 +251,11 @@ def _hessians(mass: Array) -> Array:
 
 def third_derivatives(datafit: Datafit, f: Array) -> Callable[[Array], Array]:
     r"""Return what takes Δ (n, C, k) to :math:`\ell^{(3)}[\Delta,\Delta]` of the rows' weighted losses at f."""
-    p = datafit.loss.probabilities(f)
+    loss, y = datafit.loss, datafit.y
     if f.shape[1] == 1:
-        third = (datafit.weights * (p[:, :1] * p[:, 1:] * (p[:, :1] - p[:, 1:])))[:, :, None]
+        third = (datafit.weights * loss.third_derivative_at(loss.residual(f, y), y))[:, :, None]
         return lambda moves: np.asarray(third * moves**2)
+    p = loss.probabilities(f)
     mass = (datafit.weights * p)[:, :, None]
 
     def softmax(moves: Array) -> Array:

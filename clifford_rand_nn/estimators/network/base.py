@@ -1,7 +1,9 @@
 """Base of the tuning-free classifier and regressor: checks, selection by leave-one-out, fit and certificate."""
 
+import time
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +21,7 @@ from clifford_rand_nn._progress import phase
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.cost import Estimate
+from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import split_weights
 from clifford_rand_nn.estimators.folds import group_numbers, later_blocks, order_numbers
 from clifford_rand_nn.estimators.network.sharded import NetworkFit
@@ -40,18 +43,22 @@ from clifford_rand_nn.estimators.rows import (
 )
 from clifford_rand_nn.estimators.targets import NetworkProgram
 from clifford_rand_nn.export.program import Value
+from clifford_rand_nn.kernel_network.candidates import Compared
 from clifford_rand_nn.kernel_network.cost import network_costs
 from clifford_rand_nn.kernel_network.intervals import Noise, PredictiveVariance, fit_noise
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
+from clifford_rand_nn.kernel_network.network import KernelNetwork
+from clifford_rand_nn.kernel_network.newton_path import BetaChoice, BetaTask, choose_beta, choose_by_holdout
 from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardization
 from clifford_rand_nn.kernel_network.training import Choices, Mistakes, Trained, train
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.shards.certificate import ShardCertificate
-from clifford_rand_nn.solvers.base import HistoryRow, Status, check_limits
+from clifford_rand_nn.solvers.base import SOONEST, HistoryRow, Status, check_limits
 from clifford_rand_nn.solvers.stopping import Interrupts
 from clifford_rand_nn.sparse_rows import merged_rows
 
 _ROUNDS = 3
+_NOTHING = 1e-9  # share of the loss of the network without neurons, a gap below which is none
 _LEAST_FOR_NOISE, _MOST_FOR_NOISE = 50, 1000  # rows; the decomposition of so many takes a quarter of a second
 _OF_ALL_ROWS = ("loo_predictions_", "loo_probabilities_", "left_out_")
 
@@ -349,6 +356,52 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         variance = None if variance is None else unique.left_out_variance(variance, left)
         judged = outputs, variance, trained.out_of_sample[unique.place]
         return LeftOut(unique, *judged, compared, trained.message, rows)
+
+    def _beta_task(
+        self, targets: Array, loss: Loss, beta: float, weights: Array | None, groups: Any, began: float
+    ) -> BetaTask:
+        """Return the search for beta of a loss from a first one, the only one if it is given."""
+        time_left = None if self.max_time is None else max(self.max_time - (time.perf_counter() - began), SOONEST)
+        return BetaTask(targets, loss, beta, weights, groups, time_left, not isinstance(self.beta, str))
+
+    def _choose_on_gates(
+        self, compared: Compared, place: NDArray[np.intp], task: BetaTask, required: bool
+    ) -> BetaChoice | None:
+        """Return the best fit of a loss on the gates that squares chose, of rows with a ``place`` among those compared.
+
+        Where learned gates take too long it is None, or with other gates if it is ``required``.
+        """
+        rows, kernel = compared.rows[place], compared.kernel
+        if self.metric_ is not None and self.rounds_ is not None:
+            chosen = choose_by_holdout(self.network_.kernel, self.rounds_.folds, rows, place, task)
+            if chosen is not None or not required:
+                return chosen
+            self.metric_, self.reason_ = None, f"{self.reason_}; gates not learned, for want of time"
+        return choose_beta(np.asarray(kernel(rows), dtype=np.float64), task)._replace(kernel=kernel)
+
+    def _keep(self, chosen: BetaChoice, rows: Array, theta: Array, loss: str, zero: float) -> str:
+        """Keep the network over rows and its certificate; return why it is inexact, if it is.
+
+        ``theta`` (n, C) is the dual point of all rows, ``zero`` the loss of a network without neurons.
+        """
+        fit, kernel = chosen.fit, chosen.kernel
+        assert kernel is not None
+        self.beta_ = float(fit.beta)
+        self.network_ = KernelNetwork(self.network_.standard, kernel, rows, fit.alpha, fit.intercept)
+        self.certificate_ = replace(
+            self.certificate_,
+            primal=fit.objective,
+            dual=fit.objective - fit.duality_gap,
+            relative_gap=fit.relative_gap,
+            dual_point=theta,
+            loss=loss,
+            beta=self.beta_,
+            claim=KernelClaim(self.network_),
+        )
+        self.history_, self.status_ = fit.history, fit.status
+        if fit.status is Status.OPTIMAL or fit.duality_gap <= _NOTHING * zero:
+            return ""
+        return f"the {loss} fit ended {fit.status.value!r} with a relative gap of {fit.relative_gap:.1e}"
 
     def _noise_of(
         self, left: LeftOut, residuals: Array, weights: Array | None

@@ -1,7 +1,6 @@
 """The tuning-free network as a scikit-learn classifier."""
 
 import time
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from clifford_rand._checks import as_array, check_choice, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn._progress import phase
-from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.datafits.registry import encode_labels, encode_marks
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
@@ -28,22 +26,16 @@ from clifford_rand_nn.estimators.network.unique_rows import (
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
 from clifford_rand_nn.estimators.targets import classifier_program, labels_program, network_program
 from clifford_rand_nn.export.program import Program, apply, constant, log_softmax
+from clifford_rand_nn.kernel_network.calibration import Calibration, fit_calibration
 from clifford_rand_nn.kernel_network.candidates import Compared
-from clifford_rand_nn.kernel_network.logistic_path import (
+from clifford_rand_nn.kernel_network.metric_selection import wrong_class, wrong_label
+from clifford_rand_nn.kernel_network.newton_path import (
     CURVATURE,
-    BetaTask,
-    LogisticChoice,
-    choose_by_holdout,
-    choose_logistic,
     seconds,
 )
-from clifford_rand_nn.kernel_network.metric_selection import wrong_class, wrong_label
-from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED
 from clifford_rand_nn.scores import AccuracyMixin
-from clifford_rand_nn.solvers.base import SOONEST, Status
 
-_NOTHING = 1e-9  # share of the loss of the network without neurons, a gap below which is none
 _FITS = (6, 6), (18, 5)  # of the logistic loss, and those of them that leave rows out; on learned gates
 _AFFORDED = 1.5  # seconds for trying it
 _MEASURED = 1.5  # times those seconds, on 200 to 1000 rows of two and three classes
@@ -77,7 +69,7 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         "class_weight": """
             loss : {"auto", "squared", "logistic"}, default "auto"
                 The squared error of -1 and 1 serves all classes by one decomposition. With "logistic" (softmax) outputs
-                are log-odds, leave-one-out is that of a Newton step (`LogisticPath`, its error there), gates are those
+                are log-odds, leave-one-out is that of a Newton step (`NewtonPath`, its error there), gates are those
                 that squares choose, and at most 3000 rows in memory differ; with `Shards` there may be any number, and
                 Newton's method goes over them some ten to thirty times. "auto" is squared, but logistic if for rows
                 left out its calibrated probabilities are better and no more labels are wrong; it is tried with up to
@@ -205,64 +197,46 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
 
         Returns the out-of-sample outputs of the network that is kept.
         """
-        place, weights, fixed = labeled.place, labeled.weights, not isinstance(self.beta, str)
-        kernel, rows = self.network_.kernel, compared.rows[place]
-        groups = None if data.groups is None else data.groups[labeled.first]
-
-        def variances(beta: float) -> Array:
-            loo = compared.loo
-            return left.unique.left_out_variance(loo.variances(beta), loo.left(beta))[labeled.first]
-
-        alone = groups is None
-        if groups is None and labeled.share is None and labeled.ambiguous:
-            groups = place
-        time_left = None if self.max_time is None else max(self.max_time - (time.perf_counter() - began), SOONEST)
-        task = BetaTask(labeled.label, len(self.classes_), self.beta_, weights, groups, time_left, fixed, labeled.share)
-        chosen = None
+        place, weights, own = labeled.place, labeled.weights, data.groups
+        together = labeled.share is None and labeled.ambiguous
+        groups = (place if together else None) if own is None else own[labeled.first]
+        targets, loss = encode_labels(labeled.label, len(self.classes_), "logistic")
+        task = self._beta_task(targets, loss, self.beta_, weights, groups, began)._replace(share=labeled.share)
         phase("selecting beta of the logistic loss")
-        if self.metric_ is not None and self.rounds_ is not None:
-            chosen = choose_by_holdout(kernel, self.rounds_.folds, rows, place, task)
-            if chosen is None and self.losses_:
-                return left
-            if chosen is None:
-                self.metric_, self.reason_ = None, f"{self.reason_}; gates not learned, for want of time"
+        chosen = self._choose_on_gates(compared, place, task, required=not self.losses_)
         if chosen is None:
-            kernel = compared.kernel
-            K = np.asarray(kernel(rows), dtype=np.float64)
-            chosen = choose_logistic(K, task, variances if alone else None)
-        fit = chosen.fit
-        variance = None if chosen.variance is None else chosen.variance[labeled.of]
-        logistic = LeftOut(left.unique, chosen.outputs[labeled.of], variance, chosen.out_of_sample[labeled.of])
-        if "squared" in self.losses_ and (fit.status.ends_all or not self._serves(left, logistic, chosen, labeled)):
             return left
-        self.loss_, self.losses_["logistic"] = "logistic", chosen.calibration.loss
-        self.calibration_, self.beta_ = chosen.calibration, float(fit.beta)
-        self._noise = CURVATURE * len(rows) * self.beta_ / (np.ones(len(rows)) if weights is None else weights)
-        self.network_ = KernelNetwork(self.network_.standard, kernel, rows, fit.alpha, fit.intercept)
-        self.network_rows_ = self._places[labeled.first]
-        self.certificate_ = replace(
-            self.certificate_,
-            primal=fit.objective,
-            dual=fit.objective - fit.duality_gap,
-            relative_gap=fit.relative_gap,
-            dual_point=labeled.spread(fit.dual_point, data.weights),
-            loss="logistic",
-            beta=self.beta_,
-            claim=KernelClaim(self.network_),
+        fit, judged, beta, variance = chosen.fit, chosen.out_of_sample, CURVATURE * chosen.fit.beta, None
+        if own is None and self.metric_ is None:
+            loo = compared.loo
+            variance = left.unique.left_out_variance(loo.variances(beta), loo.left(beta))[labeled.first][labeled.of]
+        logistic = LeftOut(left.unique, chosen.outputs[labeled.of], variance, judged[labeled.of])
+        taken = labeled.first[judged]
+        calibration = fit_calibration(
+            chosen.outputs[judged],
+            labeled.label[judged],
+            len(self.classes_),
+            None if weights is None else weights[judged],
+            None if variance is None else variance[taken],
+            share=None if labeled.share is None else labeled.share[judged],
         )
-        self.history_, self.status_ = fit.history, fit.status
-        nothing = _NOTHING * float(np.log(len(self.classes_)))
-        if fit.status is not Status.OPTIMAL and fit.duality_gap > nothing:
-            message = f"the logistic fit ended {fit.status.value!r} with a relative gap of {fit.relative_gap:.1e}"
-            return logistic._replace(message=message)
-        return logistic
+        if "squared" in self.losses_ and (
+            fit.status.ends_all or not self._serves(left, logistic, calibration, labeled)
+        ):
+            return left
+        self.loss_, self.losses_["logistic"], self.calibration_ = "logistic", calibration.loss, calibration
+        self._noise = CURVATURE * len(place) * fit.beta / (np.ones(len(place)) if weights is None else weights)
+        theta = labeled.spread(fit.dual_point, data.weights)
+        message = self._keep(chosen, compared.rows[place], theta, "logistic", np.log(len(self.classes_)))
+        self.network_rows_ = self._places[labeled.first]
+        return logistic._replace(message=message)
 
-    def _serves(self, left: LeftOut, logistic: LeftOut, chosen: LogisticChoice, labeled: LabeledRows) -> bool:
+    def _serves(self, left: LeftOut, logistic: LeftOut, chosen: Calibration, labeled: LabeledRows) -> bool:
         """Say, by the rows that squares were judged on, whether the logistic loss is better; note both losses."""
         judged = (left.out_of_sample & logistic.out_of_sample)[labeled.first]
         rows, label, mass = labeled.first[judged], labeled.label[judged], labeled.mass[judged]
         losses, wrong = [], []
-        for calibration, fit in ((self.calibration_, left), (chosen.calibration, logistic)):
+        for calibration, fit in ((self.calibration_, left), (chosen, logistic)):
             logs = calibration.log_probabilities(
                 fit.outputs[rows], None if fit.variance is None else fit.variance[rows]
             )

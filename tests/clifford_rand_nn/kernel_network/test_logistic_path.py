@@ -11,9 +11,9 @@ from clifford_rand_nn import ConvexNetworkClassifier
 from clifford_rand_nn.datafits.registry import make_datafit
 from clifford_rand_nn.kernel_network import approximate_leave_one_out as left_out_module
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, KernelMatrix, KernelProblem
-from clifford_rand_nn.kernel_network.logistic_path import seconds
+from clifford_rand_nn.kernel_network.newton_path import seconds
 from clifford_rand_nn.solvers.kernel import newton
-from support.logistic_path import logistic_path
+from support.newton_path import logistic_path
 
 
 def _rows(n=60, d=3, C=2, seed=0, noise=0.5):
@@ -244,9 +244,9 @@ def test_estimate_grows_with_the_work():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"targets": [[1.0], [0.0], [1.0]]}, "'y' parameter of LogisticPath must be one column of -1 and 1"),
-        ({"groups": [0, 0, 0]}, "'groups' parameter of LogisticPath must be at least two groups"),
-        ({"groups": [0, 1]}, r"'groups' parameter of LogisticPath must be of shape \(3,\)"),
+        ({"targets": [[1.0], [0.0], [1.0]]}, "'y' parameter of NewtonPath must be one column of -1 and 1"),
+        ({"groups": [0, 0, 0]}, "'groups' parameter of NewtonPath must be at least two groups"),
+        ({"groups": [0, 1]}, r"'groups' parameter of NewtonPath must be of shape \(3,\)"),
         ({"weights": [1.0, 0.0, 1.0]}, "sample_weight"),
     ],
 )

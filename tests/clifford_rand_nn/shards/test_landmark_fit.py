@@ -23,7 +23,7 @@ from clifford_rand_nn.shards import landmark_fit
 from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.source import Shards
-from support.logistic_path import logistic_path
+from support.newton_path import logistic_path
 
 REGRESSOR = ConvexNetworkRegressor(rounds=0)
 LOGISTIC = ConvexNetworkClassifier(loss="logistic", rounds=0)

@@ -1,18 +1,18 @@
-"""Fits of the logistic loss or the softmax over a kernel for some betas, with limits as keywords."""
+"""Fits of a smooth loss, the logistic one unless given, over a kernel for some betas, with limits as keywords."""
 
 import numpy as np
 
 from clifford_rand_nn.datafits.registry import make_datafit
-from clifford_rand_nn.kernel_network.logistic_path import LogisticPath, rows_of
+from clifford_rand_nn.kernel_network.newton_path import NewtonPath, rows_of
 from clifford_rand_nn.solvers.base import Limits
 
 
 def logistic_path(K, targets, weights, betas, loss="logistic", groups=None, leave_out=True, **limits):
     """Return the fits in the order of betas; fewer if time was over or after Ctrl-C."""
-    datafit = make_datafit(loss, targets, len(K), "LogisticPath", sample_weight=weights)
+    datafit = make_datafit(loss, targets, len(K), "NewtonPath", sample_weight=weights)
     parts = None if groups is None else rows_of(groups, len(K))
-    path = LogisticPath(np.ascontiguousarray(K, dtype=np.float64), datafit, parts, leave_out)
-    limits, fits = Limits.of("LogisticPath", **{"max_iter": 100} | limits), []
+    path = NewtonPath(np.ascontiguousarray(K, dtype=np.float64), datafit, parts, leave_out)
+    limits, fits = Limits.of("NewtonPath", **{"max_iter": 100} | limits), []
     for beta in betas:
         fits.append(path.fit(beta, limits.after(path.seconds)))
         if fits[-1].status.ends_all:

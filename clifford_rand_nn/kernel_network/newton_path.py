@@ -1,4 +1,4 @@
-"""Logistic loss and softmax over a kernel matrix: the fit for every beta, and beta by approximate leave-one-out."""
+"""Smooth losses over a kernel matrix: the fit for every beta, and beta by approximate leave-one-out."""
 
 import time
 from collections.abc import Callable
@@ -12,16 +12,17 @@ from clifford_rand._checks import as_array, describe, fail
 from clifford_rand._threads import blas_threads
 from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn.datafits.datafit import Datafit
-from clifford_rand_nn.datafits.registry import encode_labels, make_datafit
+from clifford_rand_nn.datafits.loss import Loss
+from clifford_rand_nn.datafits.registry import make_datafit
 from clifford_rand_nn.kernel_network.approximate_leave_one_out import Groups, InverseBlocks, left_out
-from clifford_rand_nn.kernel_network.calibration import Calibration, fit_calibration
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, KernelMatrix, KernelProblem
 from clifford_rand_nn.kernel_network.metric_frame import spread
 from clifford_rand_nn.kernel_network.metric_selection import Fold
 from clifford_rand_nn.solvers.base import SOONEST, HistoryRow, Limits, Status
-from clifford_rand_nn.solvers.stopping import unless_interrupted
+from clifford_rand_nn.solvers.kernel.newton import State
+from clifford_rand_nn.solvers.stopping import Watch, unless_interrupted
 
-_PATH_OWNER = "LogisticPath"
+_PATH_OWNER = "NewtonPath"
 _NEAR = 1e-3  # a gap from which one step moves predictions so little that its curvatures are those of the optimum
 _CUBE = 5.8e-12  # seconds of a Cholesky factorization of order n, by n³, on two cores
 _LOGISTIC, _SOFTMAX = 3.0, 27.0  # such factorizations for one beta, and for one beta and class
@@ -29,7 +30,7 @@ _REFITS = 0.08  # seconds of what `left_out` refits for one beta
 
 
 @dataclass(frozen=True, eq=False)
-class LogisticFit:
+class PathFit:
     r"""The fit for one beta, :math:`f(x) = \sum_iK(x, x_i)\alpha_i + t`, and what it predicts without a row.
 
     ``leave_one_out`` (n, C): of every row without its loss, or of the rows of every group without theirs. NaN if the
@@ -69,7 +70,7 @@ def rows_of(groups: ArrayLike, n: int) -> Groups:
     return parts
 
 
-class LogisticPath:
+class NewtonPath:
     r"""A kernel network with a free intercept for every beta, each fit beginning near the last two, by Newton's method.
 
     .. math:: \min_{\alpha,t}\ \frac1n\sum_i\omega_i\ell(f_i, y_i)+\frac\beta2\mathrm{tr}(\alpha^TK\alpha),
@@ -79,20 +80,20 @@ class LogisticPath:
     :math:`\max_\theta\frac1n\sum_i-\omega_i\ell^*(-\theta_i/\omega_i)-\frac1{2n^2\beta}\mathrm{tr}(\theta^TK\theta)`.
 
     Predictions without a row are approximate, see `left_out`. They leave out the row's loss, and keep the kernel,
-    :math:`n\beta` and the other losses. At the best beta they miss the mean loss of refits by .1 % for two classes and
-    about 1 % for eleven (100 rows of each of 23 tables), by less with more rows, by more where beta is so small that
-    the network interpolates; a class whose only row is left out has no prediction.
+    :math:`n\beta` and the other losses. With labels, at the best beta, they miss the mean loss of refits by .1 % for
+    two classes and about 1 % for eleven (100 rows of each of 23 tables), by less with more rows, by more where beta is
+    so small that the network interpolates; a class whose only row is left out has no prediction.
 
-    ``K`` (n, n): positive semidefinite. ``datafit``: of the logistic loss or the softmax. ``groups``: rows that are
-    left out together. ``share`` (n,): what is left out of each row's loss, without groups; None is all of it.
-    ``leave_out``: whether to find what is predicted without each row; it costs as much as some fits.
+    ``K`` (n, n): positive semidefinite. ``datafit``: of a smooth loss, with entries that mix (softmax) or one output.
+    ``groups``: rows that are left out together. ``share`` (n,): what is left out of each row's loss, without groups;
+    None is all of it. ``leave_out``: whether to find what is predicted without each row; it costs as much as some fits.
 
     Examples
     --------
     >>> x = np.linspace(-1, 1, 6)
     >>> y = np.array([-1.0, -1.0, 1.0, -1.0, 1.0, 1.0])
     >>> from clifford_rand_nn.datafits.registry import make_datafit
-    >>> path = LogisticPath(np.outer(x, x), make_datafit("logistic", y, 6, "LogisticPath"))
+    >>> path = NewtonPath(np.outer(x, x), make_datafit("logistic", y, 6, "NewtonPath"))
     >>> weak, strong = (path.fit(beta, Limits.of("fit", max_iter=100)) for beta in (1.0, 0.01))
     >>> np.round(strong.leave_one_out[:, 0], 1).tolist()
     [-2.0, -0.9, -2.1, 2.1, 0.9, 2.0]
@@ -109,10 +110,10 @@ class LogisticPath:
         self._leave_out, self._groups, self._share = leave_out, groups, share
         self._kernel, self._datafit = KernelMatrix(K, fit_intercept=True), datafit
         self.n, self._outputs = datafit.y.shape
-        self._fits: list[LogisticFit] = []
+        self._fits: list[PathFit] = []
         self.seconds = 0.0
 
-    def fit(self, beta: float, limits: Limits) -> LogisticFit:
+    def fit(self, beta: float, limits: Limits) -> PathFit:
         """Fit for one beta; betas that fall by equal ratios are fastest."""
         problem = KernelProblem(self._kernel, self._datafit, beta)
         last = self._fits[-1] if self._fits else None
@@ -126,31 +127,13 @@ class LogisticPath:
             try:
                 system = newton.system if is_near and newton.system is not None else newton.system_at(best.f)
                 inverse = InverseBlocks(system, newton.border)
-                alone = self._centered(left_out(inverse, self._datafit, best.f, self._groups, self._share))
+                alone = _centered(left_out(inverse, self._datafit, best.f, self._groups, self._share))
             except np.linalg.LinAlgError:  # n beta is below the rounding of K: even odds for rows that are left out
                 alone = np.zeros_like(best.f)
         self.seconds += watch.seconds
-        result = watch.result("newton", best)
-        fit = LogisticFit(
-            beta=beta,
-            alpha=best.theta / (self.n * beta),
-            intercept=self._centered(problem.intercept(best)[None])[0],
-            fitted=self._centered(best.f),
-            leave_one_out=alone,
-            objective=result.objective,
-            duality_gap=result.duality_gap,
-            relative_gap=result.relative_gap,
-            dual_point=result.dual_point,
-            n_iter=result.n_iter,
-            status=result.status,
-            history=result.history,
-        )
+        fit = _fit_of(problem, watch, alone)
         self._fits = [*self._fits[-1:], fit]
         return fit
-
-    def _centered(self, f: Array) -> Array:
-        """Return predictions, of a softmax those whose rows sum to zero."""
-        return f if self._outputs == 1 else f - f.mean(axis=1, keepdims=True)
 
     def _ahead(self, beta: float) -> Array | None:
         """Return predictions on the line through those of the last two fits, over the logarithm of beta."""
@@ -161,7 +144,38 @@ class LogisticPath:
         return last.fitted + (last.fitted - second.fitted) * share
 
 
-_OWNER = "choose_logistic"
+def _centered(f: Array) -> Array:
+    """Return predictions, of a softmax those whose rows sum to zero."""
+    return f if f.shape[1] == 1 else f - f.mean(axis=1, keepdims=True)
+
+
+def _fit_of(problem: KernelProblem, watch: Watch[State], alone: Array) -> PathFit:
+    best, result = watch.point, watch.result("newton", watch.point)
+    return PathFit(
+        beta=problem.beta,
+        alpha=best.theta / (problem.n * problem.beta),
+        intercept=_centered(problem.intercept(best)[None])[0],
+        fitted=_centered(best.f),
+        leave_one_out=alone,
+        objective=result.objective,
+        duality_gap=result.duality_gap,
+        relative_gap=result.relative_gap,
+        dual_point=result.dual_point,
+        n_iter=result.n_iter,
+        status=result.status,
+        history=result.history,
+    )
+
+
+def sharpened(fit: PathFit, K: Array, datafit: Datafit, limits: Limits) -> PathFit:
+    """Return the fit of the loss that a smooth one stands for, from that of the smooth one."""
+    problem = KernelProblem(KernelMatrix(K, fit_intercept=True), datafit, fit.beta)
+    with blas_threads(problem.n):
+        watch, _ = problem.minimize(limits, problem.state(fit.alpha, fit.fitted))
+    return _fit_of(problem, watch, fit.leave_one_out)
+
+
+_OWNER = "choose_beta"
 STEPS = 100  # of a fit
 RATIO = 4.0  # of neighboring betas
 _MOST = 8  # betas
@@ -169,10 +183,10 @@ CURVATURE = 4.0  # noise of a row's logit where both classes are as likely, over
 
 
 class BetaTask(NamedTuple):
-    """Classes from 0 of n rows (n,), and where the search for beta begins: the best one for the squared loss."""
+    """Targets (n, C) of n rows with their loss, and where the search for beta begins: about the best one of squares."""
 
-    classes: NDArray[np.intp]
-    n_classes: int
+    targets: Array
+    loss: Loss
     beta: float
     weights: Array | None = None
     groups: NDArray[np.intp] | None = None  # of rows that are left out together
@@ -181,14 +195,13 @@ class BetaTask(NamedTuple):
     share: Array | None = None  # of each observation in the weight of its row, if rows stand for several
 
 
-class LogisticChoice(NamedTuple):
-    """The fit for the best beta, and its probabilities."""
+class BetaChoice(NamedTuple):
+    """The fit for the best beta, with the kernel that it is for."""
 
-    fit: LogisticFit
-    calibration: Calibration
+    fit: PathFit
     outputs: Array  # (n, C), of rows by fits without them, where `out_of_sample`
     out_of_sample: NDArray[np.bool_]
-    variance: Array | None = None  # (n,), those that the calibration was given
+    kernel: GateKernel | None = None
 
 
 def search_beta(loss_at: Callable[[int], float | None], fixed: bool = False) -> dict[int, float]:
@@ -212,22 +225,19 @@ def search_beta(loss_at: Callable[[int], float | None], fixed: bool = False) -> 
     return losses
 
 
-def choose_logistic(K: Array, task: BetaTask, variances: Callable[[float], Array] | None = None) -> LogisticChoice:
-    r"""Return the fit with the least leave-one-out loss of betas a factor of 4 apart, and its probabilities.
+def choose_beta(K: Array, task: BetaTask) -> BetaChoice:
+    r"""Return the fit with the least leave-one-out loss of betas a factor of 4 apart.
 
-    It is the loss before calibration: the other forgives a network that interpolates, where leave-one-out is least
-    exact. Between logistic and squared loss the one with the smaller calibrated leave-one-out loss is to be taken.
-
-    ``variances``: `LeaveOneOut.variances`: predictive variances (n,) for a beta of the squared loss, here 4 times that
-    of the fit. Raises KeyboardInterrupt: by Ctrl-C: half a choice is none.
+    With labels it is the loss before calibration: the other forgives a network that interpolates, where leave-one-out
+    is least exact. Between logistic and squared loss the one with the smaller calibrated leave-one-out loss is to be
+    taken. Raises KeyboardInterrupt: by Ctrl-C: half a choice is none.
     """
-    index, n_classes, beta, weights, groups, max_time, fixed, share = task
-    targets, loss = encode_labels(index, n_classes, "logistic")
+    targets, loss, beta, weights, groups, max_time, fixed, share = task
     parts = None if groups is None else rows_of(groups, len(K))
     datafit = make_datafit(loss, targets, len(K), _OWNER, None, weights)
-    path = LogisticPath(np.ascontiguousarray(K), datafit, parts, share=share)
+    path = NewtonPath(np.ascontiguousarray(K), datafit, parts, share=share)
     limits = Limits.of(_OWNER, max_iter=STEPS, max_time=max_time)
-    fits: dict[int, LogisticFit] = {}
+    fits: dict[int, PathFit] = {}
 
     def loss_at(k: int) -> float | None:
         if fits and next(reversed(fits.values())).status.ends_all:
@@ -239,43 +249,40 @@ def choose_logistic(K: Array, task: BetaTask, variances: Callable[[float], Array
     with blas_threads(len(K)):
         losses = search_beta(loss_at, fixed)
     fit = fits[min(losses, key=lambda k: losses[k])]
-    v = None if variances is None else variances(CURVATURE * fit.beta)
-    calibration = fit_calibration(fit.leave_one_out, index, n_classes, weights, v, share=share)
-    return LogisticChoice(fit, calibration, fit.leave_one_out, np.ones(len(K), dtype=bool), v)
+    return BetaChoice(fit, fit.leave_one_out, np.ones(len(K), dtype=bool))
 
 
 def choose_by_holdout(
     kernel: GateKernel, folds: tuple[Fold, ...], rows: Array, place: NDArray[np.intp], task: BetaTask
-) -> LogisticChoice | None:
+) -> BetaChoice | None:
     r"""Return the fit with a learned metric for the best of betas a factor of 4 apart, or None if time was over.
 
-    As `choose_logistic`, but a row is predicted with a metric that it is no part of: for each beta fits to the rows
-    that the metric of a fold was learned from are judged by the held-out rows. For the best of them, probabilities are
-    fitted to leave-one-out outputs of these rows, with the metric of the fold and all other rows.
+    As `choose_beta`, but a row is predicted with a metric that it is no part of: for each beta fits to the rows
+    that the metric of a fold was learned from are judged by the held-out rows. For the best of them, outputs of these
+    rows are those of leave-one-out, with the metric of the fold and all other rows.
 
     ``kernel``: of the final metric. ``folds``: of `select_metric`, whose rows are the unique ones. ``rows`` (n, d):
     standardized. ``place`` (n,): the unique row of each.
     """
     began = time.perf_counter()
-    index, n_classes, beta, weights, groups, max_time, fixed, share = task
-    targets, loss = encode_labels(index, n_classes, "logistic")
+    targets, loss, beta, weights, groups, max_time, fixed, share = task
     n, size = len(rows), spread(kernel(rows))
     w = np.ones(n) if weights is None else weights
     together = None if groups is None else rows_of(groups, n)
 
-    def path(K: NDArray[Any], some: NDArray[np.intp], leave_out: bool) -> LogisticPath:
+    def path(K: NDArray[Any], some: NDArray[np.intp], leave_out: bool) -> NewtonPath:
         datafit = make_datafit(loss, targets[some], len(some), _OWNER, None, None if weights is None else w[some])
         matrix = np.ascontiguousarray(K, dtype=np.float64)
-        return LogisticPath(matrix, datafit, *((together, True, share) if leave_out else (None, False)))
+        return NewtonPath(matrix, datafit, *((together, True, share) if leave_out else (None, False)))
 
-    def fitted(path: LogisticPath, beta: float) -> LogisticFit | None:
+    def fitted(path: NewtonPath, beta: float) -> PathFit | None:
         left = None if max_time is None else max(max_time - (time.perf_counter() - began), SOONEST)
         fit = path.fit(beta, Limits.of(_OWNER, max_iter=STEPS, max_time=left))
         unless_interrupted(fit)
         return None if fit.status.ends_all else fit
 
     split = [(np.flatnonzero(np.isin(place, f.kept)), np.flatnonzero(np.isin(place, f.unseen))) for f in folds]
-    parts: list[tuple[LogisticPath, float, NDArray[np.floating], NDArray[np.intp]]] = []
+    parts: list[tuple[NewtonPath, float, NDArray[np.floating], NDArray[np.intp]]] = []
 
     def loss_at(k: int) -> float | None:
         total = 0.0
@@ -303,9 +310,4 @@ def choose_by_holdout(
                 return None
             outputs[unseen], out_of_sample[unseen] = fit.leave_one_out[unseen], True
         fit = fitted(path(kernel(rows), np.arange(n), False), best)
-    if fit is None:
-        return None
-    some = None if weights is None else w[out_of_sample]
-    parts_of = None if share is None else share[out_of_sample]
-    calibration = fit_calibration(outputs[out_of_sample], index[out_of_sample], n_classes, some, share=parts_of)
-    return LogisticChoice(fit, calibration, outputs, out_of_sample)
+    return None if fit is None else BetaChoice(fit, outputs, out_of_sample, kernel)
