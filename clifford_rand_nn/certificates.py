@@ -24,6 +24,7 @@ from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.certified_values import Statement, dual_value, mean_loss, primal_value
 from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.loss import Loss
+from clifford_rand_nn.datafits.quantile import Quantile
 from clifford_rand_nn.datafits.registry import as_loss, check_weights, encode_labels, encode_marks, has_delta
 from clifford_rand_nn.kernel_network.standardization import RowSpan
 from clifford_rand_nn.problems.duality import EQUALITY_TOL, DualBound, rounding, stated_gap
@@ -81,6 +82,7 @@ class Certificate(Statement):
     classes: NDArray[Any] | None = None
     huber_delta: float = 1.0
     sample_weight: Array | None = None
+    quantile: float = 0.5  # of loss="quantile"
 
     def __post_init__(self) -> None:
         owner = "Certificate"
@@ -321,6 +323,7 @@ class Certificate(Statement):
     def loss_function(self) -> Loss:
         """The loss, of as many classes as there are."""
         loss = as_loss(self.loss, "Certificate", self.huber_delta if has_delta(self.loss) else None)
+        loss = replace(loss, quantile=self.quantile) if isinstance(loss, Quantile) else loss
         return loss if self.classes is None else loss.of_classes(len(self.classes))
 
     def _weights(self, sample_weight: ArrayLike | None, owner: str) -> Array:

@@ -232,7 +232,8 @@ class R2ScoreMixin(RegressorMixin):
         targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         _check_counts(model, predicted, targets, sample_weight)
         if model.loss in ("poisson", "quantile"):
-            return d_squared(targets, predicted, sample_weight, getattr(model, "quantile", None))
+            level = model.quantile if model.loss == "quantile" else None
+            return d_squared(targets, predicted, sample_weight, level)
         return r_squared(targets, predicted, sample_weight)
 
 

@@ -147,6 +147,8 @@ class Datafit:
             return self.weights * self.loss.balancing_step(self._plain(theta), self.y, self.weights, Q, excess)
         xp = library(theta)
         W = self.weights * self.loss.curvature_at(self._plain(theta), self.y)
+        if self.loss.is_piecewise_linear:  # each entry moves by a share of its way to the bounds
+            W = (theta - self._low) * (self._high - theta)
         W = xp.where((theta > self._low) & (theta < self._high), W, xp.zeros_like(W))
         moves = []
         for c in range(theta.shape[1]):

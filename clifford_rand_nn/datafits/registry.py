@@ -22,9 +22,10 @@ from clifford_rand_nn.datafits.entropy import LogCosh, Logistic, Softmax
 from clifford_rand_nn.datafits.functions import library
 from clifford_rand_nn.datafits.loss import Huber, Loss, Squared, SquaredHinge
 from clifford_rand_nn.datafits.poisson import Poisson
+from clifford_rand_nn.datafits.quantile import Quantile
 
 LOSSES: dict[str, type[Loss]] = {
-    kind.name: kind for kind in (Squared, Huber, LogCosh, Poisson, Logistic, SquaredHinge, Softmax)
+    kind.name: kind for kind in (Squared, Huber, LogCosh, Poisson, Quantile, Logistic, SquaredHinge, Softmax)
 }
 
 

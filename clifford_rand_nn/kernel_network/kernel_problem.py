@@ -70,9 +70,13 @@ class KernelProblem:
         """Return the predictions (n, C) of the best constant, or zeros without an intercept."""
         return unpenalized_fit(self.datafit, self.kernel.Q)
 
-    def dual_bound(self, predictions: Array, square: Any) -> DualBound:
-        r"""Return the dual value of the residual, moved to meet the equality; ``square`` is no less by rounding."""
-        theta = self.datafit.dual_point(self.datafit.residual(predictions), self.kernel.Q)
+    def dual_bound(self, predictions: Array, square: Any, theta: Array | None = None) -> DualBound:
+        r"""Return the dual value of the residual, or of theta, moved to meet the equality.
+
+        ``square`` is no less by rounding.
+        """
+        theta = self.datafit.residual(predictions) if theta is None else theta
+        theta = self.datafit.dual_point(theta, self.kernel.Q)
         form = square(theta)
         return DualBound(self.datafit.dual_value(theta) - form / (2 * self.n**2 * self.beta), theta)
 

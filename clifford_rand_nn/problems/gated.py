@@ -255,13 +255,17 @@ class GatedRidgeProblem(GatedProblem):
     def _penalty(beta: float, weights: Array) -> Ridge:
         return Ridge(beta, weights)
 
-    def dual_bound(self, predictions: Array, square: Callable[[Array], float] | None = None) -> DualBound:
+    def dual_bound(
+        self, predictions: Array, square: Callable[[Array], float] | None = None, theta: Array | None = None
+    ) -> DualBound:
         r"""Lower bound of the optimum from predictions: the dual value of their residual, moved to meet the equalities.
 
         The bound holds wherever the predictions come from and equals the optimum at the optimal ones. ``square`` is
-        a cheaper way to :math:`\theta^TK\theta`, if there is one, no less by rounding.
+        a cheaper way to :math:`\theta^TK\theta`, if there is one, no less by rounding; ``theta`` is in the place of the
+        residual, which of a piecewise linear loss is not one number.
         """
-        theta = self.datafit.dual_point(self.datafit.residual(predictions), self.map.Q)
+        theta = self.datafit.residual(predictions) if theta is None else theta
+        theta = self.datafit.dual_point(theta, self.map.Q)
         charge = (square or self._square)(theta) / (2 * self.n**2 * self.beta)
         return DualBound(self.datafit.dual_value(theta) - charge, theta)
 

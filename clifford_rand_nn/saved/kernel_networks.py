@@ -24,7 +24,8 @@ from clifford_rand_nn.solvers.base import HistoryRow
 
 Network = ConvexNetworkClassifier | ConvexNetworkRegressor
 ESTIMATORS: dict[str, Any] = {estimator.__name__: estimator for estimator in get_args(Network)}
-_MULTILABEL_VERSION, _NOISE_VERSION = 9, 14
+_MULTILABEL_VERSION, _NOISE_VERSION, _LOSS_VERSION = 9, 14, 15
+_NEW_DEFAULTS = {"loss": "squared", "quantile": 0.5}  # of a regressor, not written
 # What files may lack, and readers of before pass over.
 _ADDED = {"network_rows": "i1", "left_out": "b1", "loo_probabilities": "f2", "history": "f2"}
 ARRAYS = (
@@ -44,6 +45,8 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     arrays, meta = parts.pack_shared(model, parts.KERNEL_VERSION)
     claim, is_sharded = model.certificate_.claim, "shards" in meta
     meta["certificate"]["loss"] = model.certificate_.loss
+    if isinstance(model, ConvexNetworkRegressor):  # files without what is new are read by older versions
+        meta["params"] = {k: v for k, v in meta["params"].items() if _NEW_DEFAULTS.get(k) != v}
     if isinstance(claim, NetworkClaim):
         meta["few"] = _pack_sparse(arrays, model, claim)
     else:
@@ -73,9 +76,12 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     else:
         if not is_sharded:
             arrays["loo_predictions"] = model.loo_predictions_
-        meta["interval_scale"] = values_of(model.intervals_, arrays=arrays, prefix="interval_")["scale"]
-        if model.intervals_.noise_weights is not None:
-            meta["version"] = _NOISE_VERSION
+        if model.loss != "squared":
+            meta["version"] = _LOSS_VERSION
+        else:
+            meta["interval_scale"] = values_of(model.intervals_, arrays=arrays, prefix="interval_")["scale"]
+            if model.intervals_.noise_weights is not None:
+                meta["version"] = _NOISE_VERSION
     if is_sharded:
         meta["version"] = max(meta["version"], parts.SHARDS_VERSION)
     if vars(model)["_variance"] is not None:
@@ -121,9 +127,11 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
         needs_variance = bool(state["calibration_"].share)
     else:
         state |= _read_regressor(arrays, meta, state["_target_ndim"], outputs, n_rows)
-        noise_weights = state["intervals_"].noise_weights
+        agree(loss == model.loss, "the loss")
+        intervals = state.get("intervals_")
+        noise_weights = None if intervals is None else intervals.noise_weights
         agree(noise_weights is None or len(noise_weights) == n, "the noise levels do not fit the rows")
-        needs_variance = bool(state["intervals_"].shares.any())
+        needs_variance = intervals is not None and bool(intervals.shares.any())
     if needs_variance:
         noise = state["_noise"] = arrays["noise"]
         agree(noise.shape == (n,) and bool((noise > 0).all()), "the noise does not fit the rows")
@@ -141,6 +149,7 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
             claim=claim,
             classes=classes,
             sample_weight=weights,
+            quantile=getattr(model, "quantile", 0.5),
             **parts.proved(meta),
         )
     vars(model).update(state)
@@ -221,6 +230,8 @@ def _read_regressor(arrays: Arrays, meta: dict[str, Any], ndim: int, outputs: in
     if "shards" not in meta:
         predictions = state["loo_predictions_"] = arrays["loo_predictions"]
         agree(predictions.shape == ((n_rows,) if ndim == 1 else (n_rows, outputs)))
+    if "interval_scale" not in meta:
+        return state
     intervals = {name: arrays[f"interval_{name}"] for name in ("scores", "mass", "shares")}
     agree(intervals["scores"].shape[1] == outputs, "the intervals do not fit the outputs")
     rising = all(bool((np.diff(intervals[name], axis=0) >= 0).all()) for name in ("scores", "mass"))

@@ -1,6 +1,6 @@
 """Golden model files: small ones of every kind, with what their models say of new rows; all later versions load them.
 
-    PYTHONPATH=.:tests python -m support.golden tests/clifford_rand_nn/golden/14
+    PYTHONPATH=.:tests python -m support.golden tests/clifford_rand_nn/golden/15
 
 writes a set; docs/contributing.md says when. A set is never written again: its files are what people have on disk.
 """
@@ -79,6 +79,8 @@ def models() -> dict[str, Callable[[], Any]]:
         "infinite_binary": lambda: ConvexNetworkClassifier(loss="logistic", rounds=0).fit(X, side > 0),
         "infinite_regressor": lambda: ConvexNetworkRegressor(rounds=0).fit(X, real, sample_weight=weights),
         "infinite_noise": lambda: ConvexNetworkRegressor(rounds=0).fit(*_noisy()),
+        "infinite_counts": lambda: ConvexNetworkRegressor(loss="poisson", rounds=0).fit(X, np.round(np.abs(3 * real))),
+        "infinite_quantile": lambda: ConvexNetworkRegressor(loss="quantile", quantile=0.8, rounds=0).fit(X, real),
         "infinite_ranked": lambda: ConvexNetworkRegressor(rounds=0).fit(np.exp(3 * X), real),
         "infinite_steps": lambda: ConvexNetworkRegressor(rounds=0).fit(many, np.sign(many).sum(axis=1)),
         "infinite_learned": lambda: ConvexNetworkRegressor().fit(np.tile(X, (1, 2)) ** [1, 1, 2, 3], real),

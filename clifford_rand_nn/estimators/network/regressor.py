@@ -1,19 +1,35 @@
 """The tuning-free network as a scikit-learn regressor."""
 
+import time
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
-from clifford_rand._checks import as_real, refuse_unreal
+from clifford_rand._checks import as_real, check_choice, check_number, describe, fail, refuse_unreal
 from clifford_rand._typing import Array
+from clifford_rand_nn._progress import phase
+from clifford_rand_nn.datafits.datafit import Datafit
+from clifford_rand_nn.datafits.loss import Loss
+from clifford_rand_nn.datafits.poisson import Poisson
+from clifford_rand_nn.datafits.quantile import Quantile, SmoothQuantile
+from clifford_rand_nn.datafits.registry import check_targets
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
-from clifford_rand_nn.estimators.network.unique_rows import Data
+from clifford_rand_nn.estimators.network.unique_rows import Data, LeftOut
 from clifford_rand_nn.estimators.rows import by_blocks, training_data
 from clifford_rand_nn.estimators.targets import network_program, regressor_program
 from clifford_rand_nn.export.program import Program
 from clifford_rand_nn.kernel_network.intervals import fit_intervals
+from clifford_rand_nn.kernel_network.newton_path import STEPS, sharpened
+from clifford_rand_nn.kernel_network.training import DECOMPOSED
+from clifford_rand_nn.problems.duality import exact_offsets, zero_sums
 from clifford_rand_nn.rescaling import Units
-from clifford_rand_nn.scores import R2ScoreMixin, about_means, r_squared
+from clifford_rand_nn.scores import R2ScoreMixin, about_means, d_squared, r_squared
+from clifford_rand_nn.solvers.base import Limits
+
+_DEVIATION = 1.48  # a deviation, over the median distance from the mean of a normal distribution
+_DENSITY = 0.3  # about that of a standard normal distribution at its quantiles: the mean curvature of a pinball loss
 
 
 class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
@@ -31,12 +47,37 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
     >>> model = ConvexNetworkRegressor().fit(X, y)
     >>> bool(model.loo_score_ > 0.9)
     True
+
+    Counts, and a quantile, have losses of their own:
+
+    >>> counts = rng.poisson(np.exp(2 * X[:, 0]))
+    >>> rates = ConvexNetworkRegressor(loss="poisson").fit(X, counts)
+    >>> bool(rates.predict(X).min() > 0), bool(rates.certificate_.relative_gap < 1e-6)
+    (True, True)
+    >>> upper = ConvexNetworkRegressor(loss="quantile", quantile=0.9).fit(X, y)
+    >>> bool(0.8 < np.mean(y <= upper.predict(X)) < 1)
+    True
     """
+
+    loss: str = "squared"
+    quantile: float = 0.5
 
     _parts: ClassVar[dict[str, str]] = {
         "targets": """
-            Several targets are several outputs, which share the kernel and β. The loss is the squared one: for targets
-            with outliers take `GatedReLURegressor` with ``loss="huber"``.
+            Several targets are several outputs, which share the kernel and β. For targets with outliers take
+            `GatedReLURegressor` with ``loss="huber"``, or the median, ``loss="quantile"``.
+            """,
+        "class_weight": """
+            loss : {"squared", "poisson", "quantile"}, default "squared"
+                "poisson" is half the deviance of counts, y ≥ 0: outputs of ``network_`` are logarithms, `predict`
+                returns means, their exponentials. "quantile" is the pinball loss, and `predict` returns that quantile.
+                Both take one target and up to 3000 rows in memory, gates are those that squares choose (of counts,
+                squares of log(1 + y/mean)), leave-one-out is that of a Newton step (`NewtonPath`), of the quantile that
+                of a smooth loss (`SmoothQuantile`), whose width falls as the inverse cube root of the number of rows;
+                the network is the optimum of the pinball loss itself. `score` and ``loo_score_`` are D², and there is
+                no `predict_interval`.
+            quantile : float between 0 and 1, default 0.5
+                Of ``loss="quantile"``.
             """,
         "classes": """
             intervals_ : Intervals
@@ -53,10 +94,14 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         self._target_ndim = values.ndim
         kept, weights = self._weighted(rows, sample_weight)
         targets = as_real(np.asarray(values[kept], dtype=np.float64), "y", owner).reshape(int(kept.sum()), -1)
-        ranks = self._ranked(order, kept)
-        units = Units.of(np.ones((1, 1)), targets, owner, intercept=True)
-        data = Data(rows[kept], units.targets(targets), weights, self._grouped(groups, kept))
+        ranks, is_squared, began = self._ranked(order, kept), self.loss == "squared", time.perf_counter()
+        squares = targets if is_squared else self._targets_of_squares(targets, weights)
+        units = Units.of(np.ones((1, 1)), squares, owner, intercept=True)
+        data = Data(rows[kept], units.targets(squares), weights, self._grouped(groups, kept))
         left = self._train(data, None)
+        if not is_squared:
+            left = self._train_loss(data, left, units, targets, began)
+            units, data = Units(0, 0), data._replace(targets=targets)
         out, judged = left.outputs, left.out_of_sample
         if not units.plain:
             self._rescale(units, data._replace(targets=targets))
@@ -70,6 +115,14 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
                 judged, variance, blocks = later >= 0, None, later[later >= 0]
         mass = None if weights is None else weights[judged]
         self._set_left_out(kept, judged)
+        self.loo_predictions_ = np.full((len(values), out.shape[1]), np.nan)
+        self.loo_predictions_[kept] = units.level(out)
+        self.loo_predictions_ = self.loo_predictions_.reshape(values.shape)
+        if not is_squared:
+            self.__dict__.pop("intervals_", None)
+            self._keep_variance(False)
+            self.loo_score_ = d_squared(targets[judged], out[judged], mass, self._level)
+            return left.message
         residuals = np.ldexp(data.targets - out, units.y)
         taken, noise = (judged, None) if blocks is not None else self._noise_of(left, residuals, weights)
         scored = judged if noise is None else taken
@@ -77,11 +130,88 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         self.intervals_ = fit_intervals(residuals[scored], v, omega, blocks, noise)
         self._keep_variance(bool(self.intervals_.shares.any()))
         self.loo_score_ = r_squared(*about_means(data.targets[judged], out[judged], mass, blocks), mass)
-        self.loo_predictions_ = np.full((len(values), out.shape[1]), np.nan)
-        self.loo_predictions_[kept] = units.level(out)
-        self.loo_predictions_ = self.loo_predictions_.reshape(values.shape)
         return left.message
 
+    @property
+    def _level(self) -> float | None:
+        """The quantile that is predicted, or None."""
+        return float(self.quantile) if self.loss == "quantile" else None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        owner = type(self).__name__
+        check_choice(self.loss, "loss", owner, ("squared", "poisson", "quantile"))
+        check_number(self.quantile, "quantile", owner, "a number between 0 and 1", lambda level: 0 < level < 1)
+        if self.loss != "squared" and self._finite:
+            raise fail("loss", owner, "'squared' for a finite network", self.loss, "Its neurons are chosen by squares.")
+
+    def _targets_of_squares(self, targets: Array, weights: Array | None) -> Array:
+        """Return the targets whose squares choose the gates for another loss; refuse targets that it does not take."""
+        owner, named = type(self).__name__, f"for loss={self.loss!r}"
+        if targets.shape[1] > 1:
+            value = describe(f"{targets.shape[1]} targets")
+            raise fail("y", owner, f"one target {named}", value, "Take MultiOutputRegressor.")
+        if len(targets) > DECOMPOSED:
+            rule = f"'squared' with more than {DECOMPOSED} rows"
+            raise fail("loss", owner, rule, self.loss, f"There are {len(targets)}.")
+        if self.loss == "quantile":
+            return targets
+        check_targets(Poisson(), targets, len(targets), owner)
+        if not targets.any():
+            raise fail("y", owner, f"positive in some row {named}", describe(f"{len(targets)} zeros"))
+        return np.log1p(targets / np.average(targets[:, 0], weights=weights))
+
+    def _train_loss(self, data: Data, left: LeftOut, units: Units, y: Array, began: float) -> LeftOut:
+        """Train on the same gates with another loss of targets y (n, 1); return out-of-sample predictions."""
+        compared, unique, n = left.compared, left.unique, len(y)
+        assert compared is not None
+        place, share = unique.place, unique.share
+        exact: Loss = Poisson()
+        smooth, offset, width, start = exact, 0.0, 1.0, self.beta_ * float(np.average(y[:, 0], weights=data.weights))
+        if self._level is not None:
+            exact, smooth = Quantile(self._level), SmoothQuantile(self._level)
+            apart, narrow = np.abs(data.targets - left.outputs), n ** (-1 / 3)
+            offset = float(np.append(exact_offsets(y), 0.0)[0])
+            width = float(np.ldexp((np.median(apart) or apart.mean()) * _DEVIATION * narrow, units.y)) or 1.0
+            start = _DENSITY * narrow * self.beta_
+        targets, beta = (y - offset) / width, start if isinstance(self.beta, str) else self.beta * width
+        # duplicates that are observations of their own are left out alone
+        groups = place if data.groups is None and share is None and len(unique) < n else data.groups
+        phase(f"selecting beta of the {self.loss} loss")
+        task = self._beta_task(targets, smooth, beta, data.weights, groups, began)
+        chosen = self._choose_on_gates(compared, place, task, required=True)
+        assert chosen is not None
+        assert chosen.kernel is not None
+        fit = chosen.fit
+        if exact is not smooth and not fit.status.ends_all:
+            K = np.asarray(chosen.kernel(compared.rows[place]), dtype=np.float64)
+            fit = sharpened(
+                fit, K, Datafit(exact, targets, data.weights), Limits.of(type(self).__name__, max_iter=STEPS)
+            )
+        alpha = np.zeros((len(unique), 1))
+        np.add.at(alpha, place, width * fit.alpha)  # of duplicates
+        fit = replace(
+            fit,
+            beta=fit.beta / width,
+            alpha=alpha,
+            intercept=width * fit.intercept + offset,
+            objective=width * fit.objective,
+            duality_gap=width * fit.duality_gap,
+            history=tuple(row._replace(objective=width * row.objective) for row in fit.history),
+        )
+        zero = exact.value(0 * y, y).mean()
+        message = self._keep(chosen._replace(fit=fit), compared.rows, zero_sums(fit.dual_point), self.loss, zero)
+        self.certificate_ = replace(self.certificate_, quantile=self.quantile)
+        outputs = width * chosen.outputs + offset
+        judged = np.exp(outputs) if exact.is_log else outputs
+        return LeftOut(unique, judged, None, chosen.out_of_sample, message=message)
+
+    def _has_intervals(self) -> bool:
+        if self.loss != "squared":
+            raise AttributeError(f"Intervals are those of loss='squared', not of loss={self.loss!r}.")
+        return True
+
+    @available_if(_has_intervals)
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
         """Return the ends (low, high) of intervals that hold the targets of a share ``coverage`` of new rows.
 
@@ -93,6 +223,7 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         _, low, high = self.predict_with_interval(X, coverage)
         return low, high
 
+    @available_if(_has_intervals)
     def predict_with_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array, Array]:
         """Return what `predict` and `predict_interval` do, (predicted, low, high), by evaluating the network once."""
         rows = self._rows(X)
@@ -108,14 +239,15 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         return (out[:, 0], low[:, 0], high[:, 0]) if self._target_ndim == 1 else (out, low, high)
 
     def predict(self, X: Any) -> Array:
-        """Predicted targets, (n,) or (n, outputs) as in `fit`."""
+        """Predicted targets, (n,) or (n, outputs) as in `fit`: means, or with ``loss="quantile"`` that quantile."""
         rows = self._rows(X)
         out = self._outputs(rows)
+        out = np.exp(out) if self.loss == "poisson" else out
         return out[:, 0] if self._target_ndim == 1 else out
 
     def _program(self, coverage: float | None) -> Program:
         network = network_program(self)
-        if coverage is None:
+        if coverage is None or self.loss != "squared":
             return regressor_program(self, network, self._target_ndim == 1)
         kernel = None if network.kernel is None else network.kernel.matrix
         ends = self.intervals_.stated(network.outputs, self._stated_variance(network), coverage, kernel)

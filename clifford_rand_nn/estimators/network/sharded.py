@@ -111,12 +111,14 @@ class NetworkFit(ShardPlanning):
             hint = "A network of few neurons is chosen from rows in memory."
             name = "n_neurons" if self.n_neurons is not None else "gates"
             raise fail(name, owner, "left out with shards", getattr(self, name), hint)
+        if self.loss in ("poisson", "quantile"):
+            raise fail("loss", owner, "'squared' with shards", self.loss, "Other losses take rows in memory.")
         classify = hasattr(self, "class_weight")
         with as_engine(engine, shards, owner, self.max_memory) as runs:
             keeper, saved = opened_checkpoint(runs, checkpoint, belongs_to(self, shards, _FREE), owner)
             phase("reading the shards")
             facts = scan(runs, MAX_LANDMARKS + HELD, np.random.default_rng(0), classify, owner)
-            loss = "logistic" if getattr(self, "loss", "squared") == "logistic" else "squared"
+            loss = "logistic" if self.loss == "logistic" else "squared"
             targets = stored_targets(self, facts, as_loss(loss, owner))
             beta = None if isinstance(self.beta, str) else float(self.beta)
             left = None if self.max_time is None else max(self.max_time - (time.perf_counter() - began), SOONEST)

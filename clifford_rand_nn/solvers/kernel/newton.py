@@ -61,9 +61,9 @@ class NewtonStep:
         self.border = kernel.biases(C, C if problem.datafit.loss.separable else C - 1)
         self.system: KernelSystem | None = None
 
-    def bound(self, f: Array) -> DualBound:
-        """Return the lower bound that predictions prove."""
-        bound: DualBound = self.problem.dual_bound(f, self.kernel.square_above)
+    def bound(self, f: Array, theta: Array | None = None) -> DualBound:
+        """Return the lower bound that predictions prove, or a dual point theta."""
+        bound: DualBound = self.problem.dual_bound(f, self.kernel.square_above, theta)
         return bound
 
     def step(self, state: State, ahead: Array | None, single: bool) -> State | None:
@@ -89,6 +89,8 @@ class NewtonStep:
         """Take steps until the watch or rounding ends them; the first from given predictions, if that helps."""
         loss = self.problem.datafit.loss
         is_even = loss.even and not loss.is_quadratic
+        if loss.is_piecewise_linear:
+            return self._with_bounds(state, watch)
         # The squared loss is done after one step in double precision.
         since, enough = 0, _SINGLE if not loss.is_quadratic or watch.tol > _ROUGH else np.inf
         for k in count(1):
@@ -119,7 +121,8 @@ class NewtonStep:
                 state, length = self.primal_dual(state, term, _CENTER * mu)
             except np.linalg.LinAlgError:
                 return watch.stop(Status.STALLED)
-            bound = self.bound(datafit.predictions_at(term.theta))
+            theta = term.theta if datafit.loss.is_piecewise_linear else None
+            bound = self.bound(datafit.predictions_at(term.theta), theta)
             watch.check(k, state.objective, bound, state, state.f)
             since, least = (0, mu) if mu < 0.9 * least else (since + 1, least)
             if watch.status is not None:
@@ -196,7 +199,7 @@ class NewtonStep:
         low, high = datafit.dual_domain()
         with np.errstate(divide="ignore"):
             h = np.where((residual <= low) | (residual >= high), np.inf, datafit.dual_curvature(residual))
-        if datafit.loss.probabilistic:
+        if datafit.loss.barrier and not datafit.loss.even and np.isfinite(datafit.loss.curvature):
             h = np.minimum(h, 1 / _LEAST_CURVATURE)
         return _Model(residual, h, exact=True)
 

@@ -9,8 +9,8 @@ from clifford_rand_nn.estimators.network.unique_rows import Data, LabeledRows, U
 from clifford_rand_nn.kernel_network.duplicate_rows import Duplicates
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
-from clifford_rand_nn.kernel_network.logistic_path import LogisticPath
 from clifford_rand_nn.kernel_network.metric_frame import KernelRidge
+from clifford_rand_nn.kernel_network.newton_path import NewtonPath
 from clifford_rand_nn.solvers.base import Limits
 
 KERNEL, BETA = GateKernel(1.0), 0.02
@@ -105,7 +105,7 @@ def test_a_share_of_a_row_is_left_out_of_the_logistic_loss_as_one_of_its_duplica
     def left_out(rows, y, weights, share, beta):
         loss, y = ("logistic", np.where(y == 1, 1.0, -1.0)) if classes == 2 else ("softmax", np.eye(classes)[y])
         datafit = make_datafit(loss, y, len(rows), "test", None, weights)
-        path = LogisticPath(KERNEL(rows), datafit, share=share)
+        path = NewtonPath(KERNEL(rows), datafit, share=share)
         return path.fit(beta, Limits.of("test", max_iter=100, tol=1e-9)).leave_one_out
 
     alone = left_out(X, index, None, None, BETA)
