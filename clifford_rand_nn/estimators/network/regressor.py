@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from clifford_rand._checks import as_real, check_choice, check_number, describe, fail, refuse_unreal
 from clifford_rand._typing import Array
 from clifford_rand_nn._progress import phase
+from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.poisson import Poisson
@@ -21,7 +22,7 @@ from clifford_rand_nn.estimators.rows import by_blocks, training_data
 from clifford_rand_nn.estimators.targets import network_program, regressor_program
 from clifford_rand_nn.export.program import Program
 from clifford_rand_nn.kernel_network.intervals import fit_intervals
-from clifford_rand_nn.kernel_network.newton_path import STEPS, sharpened
+from clifford_rand_nn.kernel_network.newton_path import STEPS, seconds, sharpened
 from clifford_rand_nn.kernel_network.training import DECOMPOSED
 from clifford_rand_nn.problems.duality import exact_offsets, zero_sums
 from clifford_rand_nn.rescaling import Units
@@ -29,6 +30,7 @@ from clifford_rand_nn.scores import R2ScoreMixin, about_means, d_squared, r_squa
 from clifford_rand_nn.solvers.base import Limits
 
 _DEVIATION = 1.48  # a deviation, over the median distance from the mean of a normal distribution
+_FITS = 12, 8  # of another loss for beta, a quantile's exact one among them, and those that leave rows out
 _DENSITY = 0.3  # about that of a standard normal distribution at its quantiles: the mean curvature of a pinball loss
 
 
@@ -144,6 +146,12 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         check_number(self.quantile, "quantile", owner, "a number between 0 and 1", lambda level: 0 < level < 1)
         if self.loss != "squared" and self._finite:
             raise fail("loss", owner, "'squared' for a finite network", self.loss, "Its neurons are chosen by squares.")
+
+    def _costs_of(self, n: int, d: int, outputs: int, n_values: int) -> dict[str, Estimate]:
+        parts = super()._costs_of(n, d, outputs, n_values)
+        if self.loss != "squared":
+            parts[f"{self.loss} loss"] = Estimate(slowdown() * seconds(n, 2, *_FITS), 8.0 * n * n * 6)
+        return parts
 
     def _targets_of_squares(self, targets: Array, weights: Array | None) -> Array:
         """Return the targets whose squares choose the gates for another loss; refuse targets that it does not take."""
