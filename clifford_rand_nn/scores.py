@@ -14,6 +14,7 @@ from sklearn.metrics import (
     mean_absolute_error,
     mean_squared_error,
     r2_score,
+    roc_auc_score,
 )
 from sklearn.utils import check_array
 
@@ -43,6 +44,8 @@ class Scores:
         units of the target.
     coverage : float or None
         Share of the rows whose target lies in its interval.
+    roc_auc : float or None
+        Of the probabilities of two classes, area under the curve of true over false positive rates.
     """
 
     n: int
@@ -55,6 +58,7 @@ class Scores:
     rmse: float | None = None
     mae: float | None = None
     coverage: float | None = None
+    roc_auc: float | None = None
 
     @property
     def main(self) -> float:
@@ -86,7 +90,11 @@ def score_classes(
     loss = float(np.average(-np.log(np.maximum(of_label, LEAST_PROBABILITY)), weights=weights))
     hit = (classes[None, :] == y[:, None]).astype(np.float64)
     brier = float(np.average(((probabilities - hit) ** 2).sum(axis=1) + ~known, weights=weights))
-    return Scores(len(y), accuracy, balanced, loss, brier, calibration_error(y, classes, probabilities, weights))
+    error, area = calibration_error(y, classes, probabilities, weights), None
+    if len(classes) == 2 and len(np.unique(y[known])) == 2:
+        own = None if weights is None else weights[known]
+        area = float(roc_auc_score(y[known] == classes[1], probabilities[known, 1], sample_weight=own))
+    return Scores(len(y), accuracy, balanced, loss, brier, error, roc_auc=area)
 
 
 def calibration_error(

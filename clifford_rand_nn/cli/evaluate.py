@@ -58,6 +58,7 @@ def run_evaluate(
     show_pairs([("rows", f"{len(rows.y)}{weighted}{left_out}")])
     say()
     show_evaluation(evaluation, f"scores on {rows.path}", scoring.coverage)
+    say("other models need the training set: clifford-rand fit TRAIN --test TABLE has a leaderboard of both tables")
 
 
 def _evaluate(loaded: LoadedModel, rows: Rows, coverage: float) -> Evaluation:

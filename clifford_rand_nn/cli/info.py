@@ -121,6 +121,8 @@ def show_facts(facts: Facts) -> None:
         say()
         seen = ", some of them equal to training rows" if facts.test_was_seen else ""
         _show_comparison(facts.test, facts, f"scores on the test set, {facts.test.how}{seen}")
+        if facts.test.leaderboard:
+            show_table("leaderboard on the test set", *leaderboard_table(facts.test, facts.measure))
     show_choices(facts.chosen)
     say()
     show_pairs(_training(facts))

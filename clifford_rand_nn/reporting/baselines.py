@@ -204,30 +204,50 @@ def predict_boosted(
     """
     X, is_code = native_categories(rows)
     data = replace(rows.take(place), X=X[place])
-    labels = len(np.unique(data.y)) if classes else 1
-    work = data.X.size * (labels if labels > 2 else 1)
+    work = _boosting_work(data, classes)
     if work > _MOST_BOOSTED:
         return None
     count = max(1, min(_MOST_FOLDS, int(_BOOSTED / work)))
     some = replace(folds, held=folds.held[-count:])
-    kind = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
-    model = kind(categorical_features=is_code, random_state=_SEED)
     left = len(folds.held) - len(some.held)
     how = f"{len(some.held)} of the {len(folds.held)} folds of {folds.words}" if left else folds.words
-    return predict_left_out(model, data, some), how
+    return predict_left_out(_boosting(is_code, classes), data, some), how
 
 
-def native_categories(rows: Rows) -> tuple[Array, NDArray[np.bool_]]:
+def predict_boosted_test(rows: Rows, test: Rows, *, classes: bool) -> Predicted | None:
+    """Return predictions of a test set by the same model of all training rows; None for very large tables."""
+    if test.frame is None:
+        rows = replace(rows, frame=None)
+    X, is_code = native_categories(rows)
+    data = replace(rows, X=X)
+    if _boosting_work(data, classes) > _MOST_BOOSTED:
+        return None
+    fitted, new = fit_weighted(_boosting(is_code, classes), data), native_categories(test, rows)[0]
+    return Predicted(np.arange(len(new)), fitted.predict(new), fitted.predict_proba(new) if classes else None)
+
+
+def _boosting(is_code: NDArray[np.bool_], classes: bool) -> Any:
+    kind = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
+    return kind(categorical_features=is_code, random_state=_SEED)
+
+
+def _boosting_work(data: Rows, classes: bool) -> int:
+    labels = len(np.unique(data.y)) if classes else 1
+    return int(data.X.size) * (labels if labels > 2 else 1)
+
+
+def native_categories(rows: Rows, train: Rows | None = None) -> tuple[Array, NDArray[np.bool_]]:
     """Return columns (n, k), each column of categories as one of codes, and which ones these are; NaN is missing.
 
-    The rarest of more than 250 categories share a code.
+    The rarest of more than 250 categories, and those that are not in ``train``, by default the same rows, share a code.
     """
-    names = [column.name for column in rows.columns if column.kind == WORD] if rows.frame is not None else []
-    others = rows.X[:, [name not in names for name in rows.origin]] if names else rows.X
+    train = rows if train is None else train
+    names = [column.name for column in train.columns if column.kind == WORD] if train.frame is not None else []
+    others = rows.X[:, [name not in names for name in train.origin]] if names else rows.X
     codes = []
     for name in names:
-        cells = words(rows.frame[name])
-        frequent = [word for word, _ in Counter(cells.tolist()).most_common(_MOST_CODES) if word is not None]
+        cells, known = words(rows.frame[name]), words(train.frame[name])
+        frequent = [word for word, _ in Counter(known.tolist()).most_common(_MOST_CODES) if word is not None]
         code = {word: float(i) for i, word in enumerate(frequent)} | {None: np.nan}
         codes.append([code.get(word, float(len(frequent))) for word in cells])
     return np.column_stack([others, *codes]), np.arange(others.shape[1] + len(codes)) >= others.shape[1]

@@ -15,6 +15,7 @@ from clifford_rand_nn.reporting.baselines import (
     linear_model,
     make_folds,
     predict_boosted,
+    predict_boosted_test,
     predict_left_out,
     simplest,
 )
@@ -211,7 +212,15 @@ def compare_test(model: Any, rows: Rows, test: Rows, classes: bool, compare: boo
     interval = model.predict_interval(test.X, _COVERAGE) if hasattr(model, "predict_interval") else None
     where = f"{len(test.y)} rows of {test.path}" if test.path else f"{len(test.y)} test rows"
     scores = comparison.model if interval is None else score_numbers(test.y, mine.labels, test.weights, interval)
-    return replace(comparison, how=where, model=scores, interval=interval)
+    leaderboard: tuple[Standing, ...] = ()
+    if linear is not None:
+        rivals = [(f"always {comparison.guess}", simple), (linear_name(classes), linear)]
+        boosted, how = predict_boosted_test(rows, test, classes=classes), "the test set"
+        rivals += [] if boosted is None else [("gradient boosting", boosted)]
+        standings = [_standing(name, how, mine, rival, test, classes, None) for name, rival in rivals]
+        standings.append(Standing("this model", scores.main, len(test.y), how))
+        leaderboard = tuple(sorted(standings, key=lambda standing: standing.difference or 0.0))
+    return replace(comparison, how=where, model=scores, interval=interval, leaderboard=leaderboard)
 
 
 def _compared(

@@ -148,6 +148,7 @@ SELECTED = ("parameter", "selected", "among", "by")  # columns of the table of s
 _SCORES = {
     "accuracy": "accuracy",
     "balanced_accuracy": "balanced accuracy",
+    "roc_auc": "ROC-AUC",
     "log_loss": "log-loss",
     "brier": "Brier score",
     "calibration_error": "calibration error",

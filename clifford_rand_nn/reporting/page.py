@@ -141,7 +141,7 @@ def _quality(facts: Facts) -> tuple[Table, ...]:
             tables.append(Table.of(caption, header, lines, (False, *(True for _ in header[1:]))))
             if comparison.leaderboard:
                 header, lines = leaderboard_table(comparison, facts.measure)
-                tables.append(Table.of("Leaderboard", header, lines, (False, True, True, True, True, False)))
+                tables.append(Table.of(f"Leaderboard on {rows}", header, lines, (False, True, True, True, True, False)))
     return tuple(tables)
 
 

@@ -250,7 +250,25 @@ def test_boosting_gets_categories_as_codes_and_the_leaderboard_compares_on_the_s
     for word in "abc":
         assert len(np.unique(X[city == word, 1])) == 1
     assert len(np.unique(X[:, 2])) == 40
-    board = collect_facts(ConvexNetworkRegressor(rounds=0).fit(rows.X, y), rows).left_out.leaderboard
+    model = ConvexNetworkRegressor(rounds=0).fit(rows.X, y)
+    new = frame.iloc[:50].assign(city=["a", "unknown"] * 25)
+    test = Rows(encoder.transform(new), y[:50], frame=new)
+    coded = native_categories(test, rows)[0]
+    np.testing.assert_array_equal(coded[:, 2], X[:50, 2])
+    assert set(coded[::2, 1]) == set(X[city == "a", 1])
+    assert set(coded[1::2, 1]) == {3.0}  # a code that no training row has
+    facts = collect_facts(model, rows, test=test)
+    assert {of.name for of in facts.test.leaderboard} == {
+        "this model",
+        "gradient boosting",
+        "ridge regression",
+        f"always {facts.test.guess}",
+    }
+    for of in facts.test.leaderboard:
+        assert of.n == 50
+        assert of.difference is None or of.score + of.difference == pytest.approx(facts.test.model.r2)
+    assert collect_facts(model, rows, test=test, compare=False).test.leaderboard == ()
+    board = facts.left_out.leaderboard
     assert {of.name for of in board} >= {"this model", "gradient boosting", "ridge regression"}
     differences = [of.difference or 0.0 for of in board]
     assert differences == sorted(differences)
@@ -260,3 +278,14 @@ def test_boosting_gets_categories_as_codes_and_the_leaderboard_compares_on_the_s
         if of is not mine and of.n == mine.n:
             np.testing.assert_allclose(mine.score - of.score, of.difference, rtol=1e-9)
             assert of.error > 0
+
+
+def test_the_area_under_the_curve_is_the_share_of_pairs_in_order():
+    rng = np.random.default_rng(0)
+    y, p = rng.integers(0, 2, 40), rng.integers(0, 8, 40) / 8
+    scores = score_classes(y, (p > 0.5).astype(int), np.array([0, 1]), np.column_stack([1 - p, p]))
+    pairs = [(a > b) + 0.5 * (a == b) for a in p[y == 1] for b in p[y == 0]]
+    assert scores.roc_auc == pytest.approx(np.mean(pairs))
+    three = np.full((40, 3), 1 / 3)
+    assert score_classes(y, y, np.arange(3), three).roc_auc is None
+    assert score_classes(np.ones(4, int), np.ones(4, int), np.array([0, 1]), three[:4, :2]).roc_auc is None
