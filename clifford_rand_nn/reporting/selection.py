@@ -170,7 +170,8 @@ def _gates(model: Any) -> list[Choice]:
     if model.metric_ is None:
         return [Choice(name, "isotropic (learned metric not selected)", among, _why_isotropic(rounds.trials))]
     times = "1 iteration" if rounds.rounds == 1 else f"{rounds.rounds} iterations"
-    why = f"error on held-out rows {rounds.error:.3g}, isotropic {before:.3g}"
+    taken = next(trial for trial in rounds.trials if (trial.shape, trial.rounds) == (rounds.shape, rounds.rounds))
+    why = f"error on held-out rows {taken.error:.3g}, isotropic {before:.3g}"
     return [Choice(name, f"learned metric (AGOP), {times}, {rounds.shape}", among, why)]
 
 
