@@ -1,0 +1,231 @@
+"""Every public function of the models, `pga`, `cga` and `sta`: one object, a batch, and the first call: run by hand.
+
+    python tests/benchmarks/bench_presets.py [--n 100000] [--only pga cga sta] [--first]
+
+Steady times in µs: one object, and one element of a batch of n. ``--first`` adds the first call of each function in a
+process of its own, with an empty cache of compiled code and with what that one left. The script leaves with 1 if a
+public function is missing here. What is no closed form is listed with the rest and marked: fits and searches.
+"""
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from timing import chosen, fresh, hold, machine, options, seconds
+
+import clifford_rand as cr
+from clifford_rand.presets import cga, pga, sta
+
+MODELS = {"pga": pga, "cga": cga, "sta": sta}
+SEARCHES = ("fit_", "inverse_kinematics", "sample")  # of iterations, or of as many results as asked for
+HEAVY = 1000  # of a batch of those, and of what takes more than 0.1 ms an element
+LIMIT = 1e-4
+
+FIRST = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+import bench_presets as bench
+work = bench.calls((), sys.argv[2])[sys.argv[3]]
+start = time.perf_counter()
+work()
+print(time.perf_counter() - start, "numba" in sys.modules)
+"""
+
+
+def calls(shape: tuple[int, ...], model: str) -> dict[str, Callable[[], Any]]:
+    """Return a call of each public function of a model, for one object or a batch."""
+    rng = np.random.default_rng(0)
+
+    def x(*size: int) -> np.ndarray:
+        return rng.standard_normal((*shape, *size))
+
+    return {"pga": _pga, "cga": _cga, "sta": _sta}[model](x, x() if shape else float(x()), shape)
+
+
+def _pga(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[str, Callable[[], Any]]:
+    alg = cr.Algebra.pga(3)
+    P, Q = pga.point(alg, x(3)), pga.point(alg, x(3))
+    L, K = pga.line(alg, x(3), x(3)), pga.line(alg, x(3), x(3))
+    p = pga.plane(alg, x(3), t)
+    M, N = pga.motor(alg, L, t, t), pga.motor(alg, K, 0.3 * t, t)
+    u, v, q, step = x(3), x(3), x(4), x(3)
+    dual, matrix = pga.motor_to_dual_quaternion(M), pga.motor_to_matrix(M)
+    rotation, _ = pga.motor_to_rotation(M)
+    screws = pga.screw_axis(alg, pga.line(alg, np.eye(7, 3), np.eye(7, 3) + [0, 1, 2]))
+    angles, home = x(7), pga.translator(alg, [0, 0, 1])
+    target = pga.forward_kinematics(screws, angles + 0.1, home)
+    return {
+        "point": lambda: pga.point(alg, u),
+        "direction": lambda: pga.direction(alg, u),
+        "plane": lambda: pga.plane(alg, u, t),
+        "line": lambda: pga.line(alg, u, v),
+        "coordinates": lambda: pga.coordinates(P),
+        "translator": lambda: pga.translator(alg, u),
+        "rotor": lambda: pga.rotor(alg, L, t),
+        "motor": lambda: pga.motor(alg, L, t, t),
+        "sclerp": lambda: pga.sclerp(M, N, 0.3),
+        "norm": lambda: pga.norm(L),
+        "ideal_norm": lambda: pga.ideal_norm(L),
+        "distance": lambda: pga.distance(L, K),
+        "is_incident": lambda: pga.is_incident(P, L),
+        "angle": lambda: pga.angle(L, p),
+        "project": lambda: pga.project(P, L),
+        "reject": lambda: pga.reject(P, p),
+        "meet": lambda: pga.meet(L, p),
+        "join": lambda: pga.join(P, Q),
+        "normalized": lambda: pga.normalized(M),
+        "screw": lambda: pga.screw(M),
+        "motor_from_matrix": lambda: pga.motor_from_matrix(alg, matrix),
+        "motor_to_matrix": lambda: pga.motor_to_matrix(M),
+        "motor_from_quaternion": lambda: pga.motor_from_quaternion(alg, q, step),
+        "motor_to_quaternion": lambda: pga.motor_to_quaternion(M),
+        "motor_from_dual_quaternion": lambda: pga.motor_from_dual_quaternion(alg, dual),
+        "motor_to_dual_quaternion": lambda: pga.motor_to_dual_quaternion(M),
+        "motor_from_rotation": lambda: pga.motor_from_rotation(alg, rotation, step),
+        "motor_to_rotation": lambda: pga.motor_to_rotation(M),
+        "screw_axis": lambda: pga.screw_axis(alg, L, 0.1),
+        "slide_axis": lambda: pga.slide_axis(alg, u),
+        "joint_motors": lambda: pga.joint_motors(screws, angles),
+        "forward_kinematics": lambda: pga.forward_kinematics(screws, angles, home),
+        "space_jacobian": lambda: pga.space_jacobian(screws, angles),
+        "body_jacobian": lambda: pga.body_jacobian(screws, angles, home),
+        "damped_step": lambda: pga.damped_step(screws, angles, target, home, damping=0.1),
+        "inverse_kinematics": lambda: pga.inverse_kinematics(screws, target, angles, home),
+    }
+
+
+def _cga(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[str, Callable[[], Any]]:
+    alg = cr.Algebra.cga(3)
+    u, v, w, r = x(3), x(3), x(3), 1 + abs(t)
+    P, Q, line, plane = cga.up(alg, u), cga.up(alg, v), cga.line(alg, u, w), cga.plane(alg, w, t)
+    S, R, circle = cga.sphere(alg, u, r), cga.sphere(alg, u + 0.5, r), cga.circle(alg, u, r, w)
+    pair, two = cga.point_pair(alg, u, v), np.stack([v, w], axis=-2)
+    B = cr.Algebra.cga(3).multivector(np.broadcast_to((1.0 * alg.e12).values, (*shape, 10)), grades=2)
+    V = cga.translator(alg, u) * cga.rotor(alg, B, t) * cga.dilator(alg, r)
+    points = 2 * x(12, 3)
+    points /= np.linalg.norm(points, axis=-1, keepdims=True)
+    flat = points * [1, 1, 1e-3]
+    thin = points * [1, 1e-3, 1e-3]
+    return {
+        "up": lambda: cga.up(alg, u),
+        "point": lambda: cga.point(alg, u),
+        "down": lambda: cga.down(P),
+        "origin": lambda: cga.origin(alg),
+        "infinity": lambda: cga.infinity(alg),
+        "sphere": lambda: cga.sphere(alg, u, r),
+        "plane": lambda: cga.plane(alg, w, t),
+        "circle": lambda: cga.circle(alg, u, r, w),
+        "line": lambda: cga.line(alg, u, w),
+        "point_pair": lambda: cga.point_pair(alg, u, v),
+        "flat": lambda: cga.flat(alg, u, two),
+        "round_about": lambda: cga.round_about(alg, u, r, two),
+        "sample": lambda: cga.sample(circle, 16),
+        "is_incident": lambda: cga.is_incident(P, S),
+        "meet": lambda: cga.meet(S, R),
+        "center": lambda: cga.center(circle),
+        "radius": lambda: cga.radius(circle),
+        "radius_squared": lambda: cga.radius_squared(S),
+        "carrier": lambda: cga.carrier(circle),
+        "normal": lambda: cga.normal(circle),
+        "split_point_pair": lambda: cga.split_point_pair(pair),
+        "classify": lambda: cga.classify(circle),
+        "angle": lambda: cga.angle(S, plane),
+        "inversive_product": lambda: cga.inversive_product(S, R),
+        "intersect": lambda: cga.intersect(S, R),
+        "distance": lambda: cga.distance(line, S),
+        "closest_points": lambda: cga.closest_points(P, plane),
+        "translator": lambda: cga.translator(alg, u),
+        "rotor": lambda: cga.rotor(alg, B, t),
+        "motor": lambda: cga.motor(alg, line, t, t),
+        "dilator": lambda: cga.dilator(alg, r, u),
+        "inversion": lambda: cga.inversion(alg, u, r),
+        "transversion": lambda: cga.transversion(alg, u),
+        "decompose": lambda: cga.decompose(V),
+        "fit_sphere": lambda: cga.fit_sphere(alg, points),
+        "fit_circle": lambda: cga.fit_circle(alg, flat),
+        "fit_plane": lambda: cga.fit_plane(alg, flat),
+        "fit_line": lambda: cga.fit_line(alg, thin),
+        "fit_flat": lambda: cga.fit_flat(alg, flat, 2),
+        "fit_round": lambda: cga.fit_round(alg, points, 2),
+    }
+
+
+def _sta(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[str, Callable[[], Any]]:
+    alg = cr.Algebra.sta()
+    u, v, w = (np.tanh(y) / 2 for y in (x(3), x(3), x(3)))
+    E, B, p = x(3), x(3), sta.four_velocity(alg, u)
+    event, other, observer = sta.event(alg, t, E), sta.event(alg, t, B), sta.four_velocity(alg, v)
+    F, path = sta.faraday(alg, E, B), sta.event(alg, 10.0 * np.arange(4), x(4, 3))
+    V = sta.boost(alg, u) * sta.rotation(alg, B, t)
+    matrix = sta.lorentz_matrix(V)
+    return {
+        "event": lambda: sta.event(alg, t, E),
+        "four_velocity": lambda: sta.four_velocity(alg, u),
+        "velocity": lambda: sta.velocity(p),
+        "gamma": lambda: sta.gamma(u),
+        "rapidity": lambda: sta.rapidity(u),
+        "velocity_of_rapidity": lambda: sta.velocity_of_rapidity(w),
+        "add_velocities": lambda: sta.add_velocities(u, v),
+        "boost": lambda: sta.boost(alg, u),
+        "boost_to": lambda: sta.boost_to(p),
+        "rotation": lambda: sta.rotation(alg, E, t),
+        "boost_and_rotation": lambda: sta.boost_and_rotation(V),
+        "lorentz_matrix": lambda: sta.lorentz_matrix(V),
+        "from_lorentz_matrix": lambda: sta.from_lorentz_matrix(alg, matrix),
+        "spacetime_split": lambda: sta.spacetime_split(event, observer),
+        "time_and_space": lambda: sta.time_and_space(event, observer),
+        "interval": lambda: sta.interval(event, other),
+        "proper_time": lambda: sta.proper_time(path),
+        "faraday": lambda: sta.faraday(alg, E, B),
+        "electric_and_magnetic": lambda: sta.electric_and_magnetic(F, observer),
+        "field_invariants": lambda: sta.field_invariants(F),
+        "energy_momentum": lambda: sta.energy_momentum(F, p),
+        "stress_energy_tensor": lambda: sta.stress_energy_tensor(F),
+        "lorentz_force": lambda: sta.lorentz_force(F, p, 2.0),
+    }
+
+
+def public(model: types.ModuleType) -> set[str]:
+    """Return the names of the public functions of a model, classes left out."""
+    return {name for name, value in vars(model).items() if callable(value) and not isinstance(value, type)}
+
+
+def steady(work: Callable[[], Any], n: int = 1) -> float:
+    """Return the µs of a call, by element, the least of several repeats."""
+    for _ in range(2):
+        once = seconds(work)
+    if n == 1:
+        for _ in range(1000):
+            if work() is None or once > 1e-3:  # what is compiled after some calls is compiled now
+                break
+    count = max(1, min(2000, int(2e-2 / max(once, 1e-7))))
+    return min(seconds(work, count) for _ in range(5 if once < 1 else 1)) / n * 1e6
+
+
+def main() -> None:
+    asked = options(__doc__, n=100_000, only=chosen(MODELS), first=False)
+    print(f"{'function':<32} {'one object':>12} {f'batch of {asked.n}, each':>24}" + "   first call" * asked.first)
+    for name in asked.only:
+        one, few = calls((), name), calls((HEAVY,), name)
+        missing = public(MODELS[name]) - set(one)
+        hold(not missing, f"the table has every function, {', '.join(sorted(missing))} of {name} among them")
+        many = calls((asked.n,), name)
+        for function, work in one.items():
+            single = steady(work)
+            rough = steady(few[function], HEAVY)
+            heavy = rough > 1e6 * LIMIT or function.startswith(SEARCHES)
+            each = rough if heavy else steady(many[function], asked.n)
+            marks = f" (batch of {HEAVY})" * heavy
+            line = f"{name + '.' + function:<32} {single:>9.1f} µs {each:>21.3f} µs"
+            if asked.first:
+                times = fresh(FIRST, str(HERE), name, function, repeats=2)
+                line += "   " + ", ".join(f"{float(t):.3f} s" for t, _ in times)
+            print(line + marks, flush=True)
+    machine("numba")
+
+
+HERE = __import__("pathlib").Path(__file__).resolve().parent
+
+if __name__ == "__main__":
+    main()
