@@ -66,8 +66,8 @@ def wrong_algebra(alg: object, owner: str, name: str, model: str, make: str) -> 
 
 def as_array(value: ArrayLike, name: str, owner: str) -> NDArray[Any]:
     """Return ``value`` as an array in the machine's byte order; masked entries and ragged rows are refused."""
-    if type(value) is np.ndarray and value.dtype.isnative:
-        return value
+    if (type(value) is np.ndarray and value.dtype.isnative) or hasattr(value, "multivector"):  # of traced scalars
+        return cast(NDArray[Any], value)
     if _is_masked(value):
         raise fail(name, owner, "without masked entries", describe("some masked"), "Fill them, or leave the rows out.")
     try:

@@ -76,13 +76,17 @@ class Algebra(Space):
 
     def new(self, keys: Keys, coefficients: np.ndarray) -> Multivector:
         """Return a multivector whose array nobody else holds, without checks."""
+        if coefficients.__class__ is not np.ndarray:
+            return self.new_tensor(keys, coefficients)
         coefficients.setflags(False)  # type: ignore[call-arg]
         A = object.__new__(Multivector)
         A.algebra, A.keys, A.coefficients = self, keys, coefficients
         return A
 
     def new_tensor(self, keys: Keys, coefficients: Tensor) -> Multivector:
-        """Return the multivector whose coefficients are a tensor, as it is, without checks."""
+        """Return the multivector whose coefficients are a tensor, or traced, as they are, without checks."""
+        if hasattr(coefficients, "multivector"):  # of traced scalars
+            return coefficients.multivector(self, keys, coefficients)
         from clifford_rand.multivector.tensor import made_of
 
         return made_of(self, keys, coefficients)

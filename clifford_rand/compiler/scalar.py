@@ -47,6 +47,10 @@ class Trace:
         """Demand a condition of traced scalars in every sample."""
         self.guard(condition.ref)
 
+    def decide(self, condition: "TracedScalar") -> bool:
+        """Return which branch is traced: none here, where no value is known."""
+        raise TraceError("it branches on a value that differs between samples; write numpy.where(condition, a, b)")
+
     def scalar(self, value: Any) -> "TracedScalar":
         """Return a number or a traced scalar as a traced scalar."""
         if isinstance(value, TracedScalar):
@@ -94,6 +98,8 @@ class TracedScalar:
     def _with(self, other: Any, name: str, *, swap: bool = False) -> Any:
         if not is_number(other):
             return self._with_multivector(other, name, swap)
+        if isinstance(other, float) and other != other:  # NaN
+            return name == "ne" if name in COMPARISONS else other
         same = self.trace.scalar(other)
         a, b = (same.ref, self.ref) if swap else (self.ref, same.ref)
         graph = self.trace.graph
@@ -180,7 +186,7 @@ class TracedScalar:
         return self._with(exponent, "power")
 
     def __bool__(self) -> bool:
-        raise TraceError("it branches on a value that differs between samples; write numpy.where(condition, a, b)")
+        return self.trace.decide(self)
 
     def __float__(self) -> float:
         raise TraceError("it needs the float of an argument's value; use NumPy's functions instead of math's")

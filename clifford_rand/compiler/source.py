@@ -1,6 +1,8 @@
 """Source code of a traced function: each term that is used more than once is a line."""
 
-from collections.abc import Sequence
+import math
+import operator
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -26,14 +28,50 @@ _STANDARD = {  # names of the array API where NumPy has others
 _SIGNS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "and": "&", "or": "|"}
 
 
+def _cosh_root(s: float) -> float:
+    return math.cos(math.sqrt(-s)) if s < 0 else math.cosh(math.sqrt(s))
+
+
+def _sinhc_root(s: float) -> float:
+    if abs(s) < 1e-8:
+        return 1 + s / 6
+    z = math.sqrt(abs(s))
+    return math.sin(z) / z if s < 0 else math.sinh(z) / z
+
+
+def _sinhc_root_slope(s: float) -> float:
+    if abs(s) < 0.1:  # Σ k s^(k-1) / (2k + 1)!
+        return sum(k * s ** (k - 1) / math.factorial(2 * k + 1) for k in range(1, 9))
+    return (_cosh_root(s) - _sinhc_root(s)) / (2 * s)
+
+
+PYTHON: dict[str, Callable[..., Any]] = {  # the operations on Python's numbers
+    **{name: getattr(math, name) for name in ("cos", "cosh", "sin", "tan", "sinh", "tanh", "sqrt", "exp", "log")},
+    **{name: getattr(math, standard.replace("round", "floor")) for name, standard in _STANDARD.items()},
+    **{name: getattr(operator, name) for name in ("add", "mul", "lt", "le", "eq", "ne")},
+    "abs": abs,
+    "rint": lambda x: float(round(x)),
+    "floor": math.floor,
+    "reciprocal": lambda x: 1.0 / x,
+    "and": operator.and_,
+    "or": operator.or_,
+    "where": lambda condition, a, b: a if condition else b,
+    "power": operator.pow,
+    "pow2": lambda k: math.ldexp(1.0, int(k)),
+    "cosh_root": _cosh_root,
+    "sinhc_root": _sinhc_root,
+    "sinhc_root_slope": _sinhc_root_slope,
+}
+
+
 class _Writer:
     """The lines of one program; ``array`` for whole arrays of samples instead of one sample.
 
     ``library`` is for arrays (..., components) of other libraries than NumPy, whose numbers take the arrays' dtype.
     """
 
-    def __init__(self, program: Program, array: bool, library: bool = False) -> None:
-        self.program, self.array, self.library = program, array, library
+    def __init__(self, program: Program, array: bool, library: bool = False, python: bool = False) -> None:
+        self.program, self.array, self.library, self.python = program, array, library, python
         self.graph = program.graph
         self.double = library or program.precision == np.float64
         self.batch = sum(1 << k for k, source in enumerate(program.inputs) if source.batched)
@@ -70,7 +108,14 @@ class _Writer:
         if node.operation == "add":
             return self._sum(self._summands(ref))
         if node.operation == "mul":
-            a, b = node.arguments  # a product on the right is in brackets: (a b) c rounds otherwise than a (b c)
+            a, b = node.arguments
+            if self.python:  # x / y rounds once, x * (1 / y) twice
+                for x, y in ((a, b), (b, a)):
+                    over = self.graph.nodes[abs(y)]
+                    if over.operation == "reciprocal" and self.graph.nodes[abs(x)].operation != "reciprocal":
+                        divisor = over.arguments[0] if y > 0 else -over.arguments[0]
+                        return f"{self._factor(x)}/{self._factor(divisor, is_right=True)}"
+            # a product on the right is in brackets: (a b) c rounds otherwise than a (b c)
             return f"{self._factor(a)}*{self._factor(b, is_right=True)}"
         return self._call(node.operation, [self.name(argument) for argument in node.arguments])
 
@@ -118,6 +163,8 @@ class _Writer:
             return f"({arguments[0]} {_SIGNS[name]} {arguments[1]})"
         if name == "where" and not self.array:
             return f"({arguments[1]} if {arguments[0]} else {arguments[2]})"
+        if self.python:
+            return f"_{name}({', '.join(arguments)})"
         if self.library and name in (*ROOTS, "where"):
             return f"_{name}({', '.join(['_xp', *arguments, *(['_a0'] if name == 'where' else [])])})"
         if self.library and name in _STANDARD:
@@ -182,6 +229,8 @@ class _Writer:
                 continue
             label = source.labels[component]
             self.names[ref] = label
+            if self.python:
+                continue
             if self.library:
                 lines.append(f"{label} = _a{argument}" + ("" if source.is_scalar else f"[..., {component}]"))
             elif source.is_number and not batched:
@@ -306,6 +355,28 @@ def tensor_source(program: Program, title: str) -> str:
         results.append(f"_stack(_xp, [{', '.join(writer.name(ref) for ref in output.refs)}], {first})")
     lines.append(f"return [{', '.join(results)}]")
     head = [f'"""{title}"""', ""]
-    head += [f"from clifford_rand.fusion.kernel import {name} as _{name}" for name in (*ROOTS, "stack", "where")]
+    head += [
+        f"from clifford_rand.fusion.kernel import {name} as _{name}" for name in (*ROOTS, "pow2", "stack", "where")
+    ]
     head += ["", "", f"def kernel({', '.join(['_xp', *arguments])}):"]
     return "\n".join([*head, *(f"    {line}" for line in lines)]) + "\n"
+
+
+def python_source(program: Program, title: str) -> str:
+    """Return a module with the function ``kernel`` of Python's numbers: (components, …) to rows of results, or None.
+
+    None where a guard fails.
+    """
+    writer = _Writer(program, array=False, python=True)
+    arguments = [f"_a{k}" for k in range(len(program.inputs))]
+    reads = [f"{', '.join(source.labels)}, = _a{k}" for k, source in enumerate(program.inputs) if source.labels]
+    for batched in (True, False):  # which names the inputs
+        writer.reads(batched)
+    lines = writer.lines(fixed=True) + writer.lines(fixed=False)
+    condition = " and ".join(writer.name(ref) for ref in program.guards)
+    if condition:
+        lines.append(f"if not ({condition}): return None")
+    # no -0.0
+    rows = [f"[{', '.join(f'{writer.name(ref)} + 0.0' for ref in output.refs)}]" for output in program.outputs]
+    head = [f'"""{title}"""', "", f"def kernel({', '.join(arguments)}):"]
+    return "\n".join([*head, *(f"    {line}" for line in [*reads, *lines, f"return [{', '.join(rows)}]"])]) + "\n"

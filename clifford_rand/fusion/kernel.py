@@ -304,6 +304,11 @@ def _series(x: Any, coefficients: list[float]) -> Any:
     return total
 
 
+def pow2(k: Any) -> Any:
+    """Return 2^k."""
+    return 2.0**k
+
+
 def where(xp: Any, condition: Any, a: Any, b: Any, like: Any) -> Any:
     """Return a or b, which may be Python numbers: they are as the array ``like``."""
     a, b = (xp.asarray(x, dtype=like.dtype, device=like.device) if isinstance(x, float) else x for x in (a, b))

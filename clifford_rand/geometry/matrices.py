@@ -95,7 +95,7 @@ def rotor_of(alg: Any, matrix: NDArray[Any]) -> Any:
     if n > 3:  # the grades of a product of vectors; for n ≤ 3 there are no others
         R = R.even()
     scale = np.where(R.scalar_part() < 0, -1, 1) / R.norm()  # ⟨R⟩_0 ≥ 0 and R ~R = 1
-    return R.new(R.keys, R.coefficients * np.asarray(scale)[..., None].astype(matrix.dtype))
+    return R.new(R.keys, R.coefficients * np.asanyarray(scale)[..., None].astype(matrix.dtype))
 
 
 Array = NDArray[Any]

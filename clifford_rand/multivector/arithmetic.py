@@ -94,6 +94,8 @@ def positive(A: MV) -> MV:
 def _factor(A: MV, other: Any) -> Any:
     """Return a scalar or an array of scalars with a component axis to broadcast, None for anything else."""
     if isinstance(other, np.ndarray):
+        if hasattr(other, "multivector"):  # of traced scalars, which take A as one of their own
+            return None
         return as_coefficients(other, "other", type(A).__name__)[..., None]
     if is_scalar(other):  # Python numbers keep the dtype (NEP 50)
         if not isinstance(other, np.generic):

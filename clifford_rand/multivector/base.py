@@ -121,6 +121,9 @@ class StoredComponents(BladeAttributes):
             if other.algebra is not self.algebra and other.algebra != self.algebra:
                 raise of_another_algebra(self, other)
             return other
+        of_traced = getattr(other, "multivector", None)
+        if of_traced is not None:  # an array of traced scalars
+            return of_traced(self.algebra, keys_of_grades(self.algebra.d, (0,)), other[..., None])  # type: ignore[index]
         if is_scalar(other) or isinstance(other, np.ndarray):
             exact = self.dtype.kind == "O" or (self.dtype == INT and isinstance(other, int))
             if keep and isinstance(other, int | float | complex) and not (exact or isinstance(other, np.generic)):

@@ -9,8 +9,12 @@ from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.basis.arrays import is_tensor
 from clifford_rand.basis.coefficients import as_coefficients
+from clifford_rand.compiler.scalar import TraceError
+from clifford_rand.fusion.traced_array import is_traced
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.space import has_null_basis
+
+SMALLEST_TRACED, LARGEST_TRACED = 1e-60, 1e36  # sizes whose squares traced code computes as they are
 
 Vectors = ArrayLike | Multivector  # coordinates (..., n), or vectors of Algebra(n)
 
@@ -37,18 +41,18 @@ def is_symbolic(array: Any) -> bool:
 def halved(x: NDArray[Any]) -> NDArray[Any]:
     """Return x/2, exact for exact numbers."""
     if x.dtype == object:
-        return np.asarray(x * Fraction(1, 2), dtype=object)
+        return np.asanyarray(x * Fraction(1, 2), dtype=object)
     return x / 2
 
 
 def root(x: ArrayLike) -> NDArray[Any]:
     """Return √x, as an expression of exact numbers and symbols."""
-    x = np.asarray(x)
+    x = np.asanyarray(x)
     if x.dtype != object:
-        return np.asarray(np.sqrt(x))
+        return np.asanyarray(np.sqrt(x))
     from clifford_rand.symbolic.closed_forms import square_root
 
-    return np.asarray(np.frompyfunc(square_root, 1, 1)(x), dtype=object)
+    return np.asanyarray(np.frompyfunc(square_root, 1, 1)(x), dtype=object)
 
 
 def cosine_and_sine(x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -58,13 +62,13 @@ def cosine_and_sine(x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     from clifford_rand.symbolic.closed_forms import sine_and_cosine
 
     sine, cosine = np.frompyfunc(sine_and_cosine(-1), 1, 2)(x)
-    return np.asarray(cosine, dtype=object), np.asarray(sine, dtype=object)
+    return np.asanyarray(cosine, dtype=object), np.asanyarray(sine, dtype=object)
 
 
 def exact_beside(A: Any, value: ArrayLike) -> Any:
     """Return a multivector with Python's integers beside symbols, so that 1 does not become 1.0."""
     integers = isinstance(A, Multivector) and not is_tensor(A.coefficients) and A.dtype.kind == "i"
-    return A.astype(object) if integers and is_symbolic(np.asarray(value, dtype=object)) else A
+    return A.astype(object) if integers and is_symbolic(np.asanyarray(value, dtype=object)) else A
 
 
 def with_floats(A: Any, name: str, owner: str) -> Any:
@@ -87,7 +91,7 @@ def coordinates_of(X: Vectors, n: int, name: str, owner: str) -> NDArray[Any]:
     if isinstance(X, Multivector):
         metric = X.algebra.form
         is_conformal = X.algebra.d == n + 2 and has_null_basis(X.algebra) is not None
-        if X.grades == (1,) and is_conformal and not np.asarray(X.values[..., n:] != 0, dtype=bool).any():
+        if X.grades == (1,) and is_conformal and not np.asanyarray(X.values[..., n:] != 0, dtype=bool).any():
             return _finite(X.values[..., :n], name, owner)
         if metric.counts != (n, 0, 0) or not metric.is_unit or X.grades != (1,):
             text = f"grades {X.grades} of {X.algebra!r}"
@@ -135,8 +139,8 @@ def real_of(A: Any, name: str, owner: str, what: str, *, finite: bool = False) -
 def largest(array: NDArray[Any]) -> NDArray[Any]:
     """Return the largest absolute values along the last axis."""
     if array.dtype == object:  # exact numbers and symbols have no size here: 1 where there is one that is not zero
-        return np.asarray(np.asarray(array != 0, dtype=bool).any(axis=-1), dtype=np.float64)
-    return np.asarray(np.max(np.abs(array), axis=-1, initial=0))
+        return np.asanyarray(np.asanyarray(array != 0, dtype=bool).any(axis=-1), dtype=np.float64)
+    return np.asanyarray(np.max(np.abs(array), axis=-1, initial=0))
 
 
 def blade_of(A: Any, name: str, owner: str, what: str, *, grade: int | None = None, exact: bool = False) -> Any:
@@ -152,13 +156,13 @@ def blade_of(A: Any, name: str, owner: str, what: str, *, grade: int | None = No
     if A.dtype.kind != "f" and not exact:
         raise fail(name, owner, f"{what} with real coefficients", describe(f"dtype {A.dtype}"), "Use astype(float).")
     size = largest(A.coefficients)
-    if (np.asarray(size) == 0).any():
+    if (np.asanyarray(size) == 0).any():
         raise fail(name, owner, f"{what}, not zero", describe("a zero multivector"))
     if A.dtype.kind in "fc" and not np.isfinite(size).all():
         raise fail(name, owner, f"{what} with finite coefficients", describe("NaN or infinite ones"))
     limit = tolerance(None, A.dtype) * size
     sizes = {k: largest(A.coefficients[..., A.keys.slices[k]]) for k in A.grades}
-    grades = tuple(k for k in A.grades if size.size == 0 or np.asarray(sizes[k] > limit).any())
+    grades = tuple(k for k in A.grades if size.size == 0 or np.asanyarray(sizes[k] > limit).any())
     if len(grades) != 1:
         raise fail(name, owner, what, describe(f"a multivector of grades {grades}"))
     if grade is not None and grades != (grade,):
@@ -178,6 +182,11 @@ def unit_scale(A: Any) -> Any:
     """Return ``A`` times a power of two, so that its largest component is near 1 and squares do not overflow."""
     if A.dtype == object:
         return A
+    if is_traced(A):
+        size = largest(A.coefficients)
+        if not ((size > SMALLEST_TRACED) & (size < LARGEST_TRACED)).all():
+            raise TraceError("a multivector needs another unit")
+        return A
     exponent = np.frexp(largest(A.coefficients))[1]
     if A.dtype.kind == "f":  # also of denormal numbers, whose factor would overflow
         return A.new(A.keys, np.ldexp(A.coefficients, -exponent[..., None]))
@@ -189,10 +198,56 @@ def unit_scale(A: Any) -> Any:
 def lengths(array: NDArray[Any]) -> Any:
     """Return Euclidean lengths along the last axis, with no overflow of squares; expressions of symbols."""
     if array.dtype == object:
-        return root(np.asarray((array * array).sum(axis=-1), dtype=object))[()]
+        return root(np.asanyarray((array * array).sum(axis=-1), dtype=object))[()]
+    if is_traced(array):
+        return _traced_lengths(array)
     top = largest(array)
     scale = np.where(top == 0, 1, top).astype(array.dtype, copy=False)
     return (np.sqrt(((array / scale[..., None]) ** 2).sum(axis=-1)) * scale)[()]
+
+
+def _traced_lengths(array: Any) -> Any:
+    """Return lengths of which no square over- or underflows; the constant 0 of what is zero."""
+    square, size = (array * array).sum(axis=-1), abs(array).sum(axis=-1)
+    if (size > SMALLEST_TRACED).all():
+        if not (size < LARGEST_TRACED).all():
+            raise TraceError("squares of coordinates overflow")
+        return np.sqrt(square)
+    if not (size == 0).all():
+        raise TraceError("squares of coordinates underflow")
+    return np.zeros(np.shape(size))
+
+
+def plane_directions(normal: Any) -> list[Any]:
+    """Return two unit vectors that are orthogonal to a unit vector of space and to each other.
+
+    T. Duff et al., "Building an orthonormal basis, revisited", Journal of Computer Graphics Techniques 6, 2017.
+    """
+    x, y, z = (normal[..., i] for i in range(3))
+    sign = np.where(z < 0, -1, 1)
+    a = -1 / (sign + z)
+    b = x * y * a
+    first = [1 + sign * x * x * a, sign * b, -sign * x]
+    return [np.stack(first, axis=-1), np.stack([b, sign + y * y * a, -y], axis=-1)]
+
+
+def across(step: Any, vectors: list[Any], limit: float) -> Any:
+    """Return the part of a traced vector orthogonal to unit vectors, those that others span to ``limit`` left out."""
+    basis: list[Any] = []
+    for vector in vectors:
+        rest = _rejected(vector, basis)
+        size = lengths(rest)
+        if len(basis) < vector.shape[-1] and (size > 2 * limit).all():
+            basis.append(rest / size[..., None])
+    return np.zeros(np.shape(step)) if len(basis) == step.shape[-1] else _rejected(step, basis)
+
+
+def _rejected(vector: Any, basis: list[Any]) -> Any:
+    """Return the part orthogonal to an orthonormal basis; twice, as the first rest may be much smaller."""
+    for _ in range(2 * bool(basis)):
+        for unit in basis:
+            vector = vector - (unit * vector).sum(axis=-1)[..., None] * unit
+    return vector
 
 
 def rotation(B: Any, angle: ArrayLike, owner: str, name: str, least: float, rtol: float | None) -> Any:
@@ -202,9 +257,9 @@ def rotation(B: Any, angle: ArrayLike, owner: str, name: str, least: float, rtol
     """
     B = unit_scale(B)
     tiny = tolerance(rtol, B.dtype)
-    square = np.asarray(B.inner(B).scalar_part(), dtype=B.dtype)
     scale, exact = largest(B.coefficients) ** 2, B.dtype == object
-    if np.asarray(square == 0 if exact else square <= least * scale, dtype=bool).any():
+    square = np.asanyarray(B.inner(B).scalar_part(), dtype=object if exact else None)
+    if np.asanyarray(square == 0 if exact else square <= least * scale, dtype=bool).any():
         raise fail(name, owner, "a bivector that turns: B² < 0", describe("one with B² ≥ 0"), "Use translator to move.")
     if (largest((B ^ B).expand().coefficients if exact else (B ^ B).coefficients) > tiny * scale).any():
         rule = "one axis: a simple bivector, B ∧ B = 0"

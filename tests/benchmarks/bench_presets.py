@@ -9,6 +9,7 @@ public function is missing here. What is no closed form is listed with the rest 
 
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from timing import chosen, fresh, hold, machine, options, seconds
 import clifford_rand as cr
 from clifford_rand.presets import cga, pga, sta
 
+HERE = Path(__file__).resolve().parent
 MODELS = {"pga": pga, "cga": cga, "sta": sta}
 SEARCHES = ("fit_", "inverse_kinematics", "sample")  # of iterations, or of as many results as asked for
 HEAVY = 1000  # of a batch of those, and of what takes more than 0.1 ms an element
@@ -52,7 +54,7 @@ def _pga(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[s
     u, v, q, step = x(3), x(3), x(4), x(3)
     dual, matrix = pga.motor_to_dual_quaternion(M), pga.motor_to_matrix(M)
     rotation, _ = pga.motor_to_rotation(M)
-    screws = pga.screw_axis(alg, pga.line(alg, np.eye(7, 3), np.eye(7, 3) + [0, 1, 2]))
+    screws = pga.screw_axis(alg, pga.line(alg, np.eye(7, 3), np.eye(7, 3) + np.arange(3)))
     angles, home = x(7), pga.translator(alg, [0, 0, 1])
     target = pga.forward_kinematics(screws, angles + 0.1, home)
     return {
@@ -98,7 +100,7 @@ def _pga(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[s
 def _cga(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[str, Callable[[], Any]]:
     alg = cr.Algebra.cga(3)
     u, v, w, r = x(3), x(3), x(3), 1 + abs(t)
-    P, Q, line, plane = cga.up(alg, u), cga.up(alg, v), cga.line(alg, u, w), cga.plane(alg, w, t)
+    P, line, plane = cga.up(alg, u), cga.line(alg, u, w), cga.plane(alg, w, t)
     S, R, circle = cga.sphere(alg, u, r), cga.sphere(alg, u + 0.5, r), cga.circle(alg, u, r, w)
     pair, two = cga.point_pair(alg, u, v), np.stack([v, w], axis=-2)
     B = cr.Algebra.cga(3).multivector(np.broadcast_to((1.0 * alg.e12).values, (*shape, 10)), grades=2)
@@ -224,8 +226,6 @@ def main() -> None:
             print(line + marks, flush=True)
     machine("numba")
 
-
-HERE = __import__("pathlib").Path(__file__).resolve().parent
 
 if __name__ == "__main__":
     main()

@@ -16,6 +16,8 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.fusion.specialization import specialized
+from clifford_rand.fusion.traced_array import decided, zeros
 from clifford_rand.geometry.subspaces import span_of
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.measures import as_dual, is_dual, model_of, rounding
@@ -110,7 +112,7 @@ class Classified:
         >>> float(cga.classify(cga.sphere(cr.Algebra.cga(3), [1, 2, 3], 4)).radius.round(9))
         4.0
         """
-        square = np.asarray(self.radius_squared)
+        square = np.asanyarray(self.radius_squared)
         return np.sqrt(np.where(square >= 0, square, np.nan))[()]
 
     @property
@@ -123,7 +125,7 @@ class Classified:
         >>> bool(cga.intersect(far[0], far[1]).imaginary)
         True
         """
-        return np.asarray(np.nan_to_num(np.asarray(self.radius_squared)) < 0)[()]
+        return np.asanyarray(np.nan_to_num(np.asanyarray(self.radius_squared)) < 0)[()]
 
     @property
     def has_points(self) -> Any:
@@ -135,8 +137,10 @@ class Classified:
         >>> [bool(cga.classify(P).has_points) for P in (cga.infinity(alg), cga.up(alg, [1, 2, 3]))]
         [False, True]
         """
-        real_round = (np.asarray(self.kind) == ROUND) & (np.asarray(self.grade) > 1) & ~np.asarray(self.imaginary)
-        return np.asarray(np.isin(self.kind, (FLAT, TANGENT)) | real_round)[()]
+        real_round = (
+            (np.asanyarray(self.kind) == ROUND) & (np.asanyarray(self.grade) > 1) & ~np.asanyarray(self.imaginary)
+        )
+        return np.asanyarray(np.isin(self.kind, (FLAT, TANGENT)) | real_round)[()]
 
     @property
     def name(self) -> Any:
@@ -176,7 +180,7 @@ class Classified:
 
     def __getitem__(self, item: Any) -> "Classified":
         fields = (self.grade, self.kind, self.radius_squared, self.weight)
-        grade, kind, square, weight = (np.asarray(x)[item] for x in fields)
+        grade, kind, square, weight = (np.asanyarray(x)[item] for x in fields)
         return Classified(self.algebra, grade, kind, self.direction[item], self.location[item], square, weight)
 
     def __repr__(self) -> str:
@@ -210,6 +214,7 @@ def _name(kind: str, grade: int, m: int, imaginary: bool) -> str:
     return "dual flat" if grade else "nothing"
 
 
+@specialized()
 def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Classified:
     """Return what blades are, with their parameters: circles, lines, tangents, imaginary spheres and so on.
 
@@ -288,7 +293,7 @@ def _of_one_grade(X: Any, null: bool, eps: float) -> list[Any]:
         parts = split(scaled[at], null)
         if kind == ROUND:
             rounds = round_of(scaled[at], parts, null, factor[at])
-            tangent = abs(rounds.radius_squared) <= eps * rounds.top + rounds.excess
+            tangent = decided(abs(rounds.radius_squared) <= eps * rounds.top + rounds.excess)
             if k > 1 and not rounds.is_known(tangent).all():
                 raise imprecise("classify")
             square = np.where(tangent, 0, rounds.radius_squared)
@@ -306,7 +311,7 @@ def _of_one_grade(X: Any, null: bool, eps: float) -> list[Any]:
 
 def _vector(A: Any) -> NDArray[Any]:
     """Return the coordinates (..., n) of the part of grade 1."""
-    return np.asarray(A.select_keys(keys_of_grades(A.algebra.d, (1,))).coefficients)
+    return np.asanyarray(A.select_keys(keys_of_grades(A.algebra.d, (1,))).coefficients)
 
 
 def _location(kind: str, parts: Parts, E: Any) -> NDArray[Any]:
@@ -320,8 +325,8 @@ def _gathered(alg: Algebra, shape: tuple[int, ...], dtype: Any, groups: list[Any
     n, count = alg.d - 2, math.prod(shape)
     keys = keys_of_grades(n, tuple(sorted({k - DROP[kind] for k, kind, *_ in groups} or {0})))
     grade, kind_of = np.zeros(count, dtype=np.int64), np.full(count, FREE, dtype="<U9")
-    E, location = (np.zeros((count, width), dtype=dtype) for width in (keys.size, n))
-    square, weight = np.zeros((2, count), dtype=dtype)
+    like = groups[0][3][0].coefficients if groups else np.zeros(0, dtype=dtype)
+    E, location, square, weight = (zeros((count, *own), like) for own in ((keys.size,), (n,), (), ()))
     for k, kind, places, (direction, c, rho, size) in groups:
         grade[places], kind_of[places], E[places] = k, kind, direction.on_keys(keys).coefficients
         location[places], square[places], weight[places] = c, rho, size

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_tolerance, describe, fail, one_batch
 from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.fusion.specialization import specialized
 from clifford_rand.geometry.subspaces import span_of
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.classification import Classified, Object, described
@@ -25,16 +26,16 @@ SAMPLES, KEPT = 32, 6  # of a circle: angles on a grid beside the roots; the bes
 
 
 def _times(U: Array, x: Array) -> Array:
-    return np.asarray((U @ x[..., None])[..., 0])
+    return np.asanyarray((U @ x[..., None])[..., 0])
 
 
 def _back(U: Array, x: Array) -> Array:
-    return np.asarray((np.swapaxes(U, -1, -2) @ x[..., None])[..., 0])
+    return np.asanyarray((np.swapaxes(U, -1, -2) @ x[..., None])[..., 0])
 
 
 def _unit(x: Array) -> Array:
     """Return unit vectors; the first basis vector for zero."""
-    size = np.asarray(lengths(x))
+    size = np.asanyarray(lengths(x))
     first = np.zeros(x.shape[-1], dtype=x.dtype)
     first[0] = 1
     return np.where((size > 0)[..., None], x / np.where(size > 0, size, 1)[..., None], first)
@@ -96,7 +97,7 @@ def on_sphere(q: Array, U: Array, r: Array) -> Array:
 def of_hypersphere_and_sphere(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array, Array]:
     """Return the closest points where U spans the space and V a plane or more: |D + s V v| as near to r as can be."""
     w = _back(V, D)
-    h = np.asarray(lengths(w))
+    h = np.asanyarray(lengths(w))
     excess = r * r - (D * D).sum(axis=-1) - s * s
     cosine = np.clip(excess / np.where(h > 0, 2 * s * h, 1), -1, 1)  # |D + s V v|² = r² where it can be
     along = _unit(w)
@@ -190,11 +191,13 @@ def _newton(D: Array, U: Array, r: Array, V: Array, s: Array, u: Array, v: Array
         # the Hessian of the Lagrangian there
         curvature, axes = np.linalg.eigh(tangent @ (flat - pull[..., None] * eye) @ tangent)
         step = -_times(axes, _back(axes, slope) / np.maximum(abs(curvature), 1e-14 * size))
-        step = _times(tangent, step / np.maximum(1, 2 * np.asarray(lengths(step)))[..., None])  # at most half a radian
+        step = _times(
+            tangent, step / np.maximum(1, 2 * np.asanyarray(lengths(step)))[..., None]
+        )  # at most half a radian
         moved = z + step
         moved = np.concatenate([_unit(moved[..., :m]), _unit(moved[..., m:])], axis=-1)
         there = slopes(moved)
-        shorter = np.asarray(lengths(there[1])) < np.asarray(lengths(slope))
+        shorter = np.asanyarray(lengths(there[1])) < np.asanyarray(lengths(slope))
         better = (there[0] < value) | ((there[0] <= value * (1 + 1e-12)) & shorter)
         if not better.any():
             break
@@ -203,6 +206,7 @@ def _newton(D: Array, U: Array, r: Array, V: Array, s: Array, u: Array, v: Array
     return z[..., :m], z[..., m:]
 
 
+@specialized()
 @one_batch
 def closest_points(
     A: Object, B: Object, *, dual: bool = False, rtol: float | None = None
@@ -237,6 +241,7 @@ def closest_points(
     return a + x, b + y
 
 
+@specialized()
 @one_batch
 def distance(P: Object, Q: Object, *, dual: bool = False, rtol: float | None = None) -> Any:
     """Return the least distances of the points on P and Q, of any two objects, as `closest_points` finds them.
@@ -271,7 +276,7 @@ def _nearest(A: Any, B: Any, dual: bool, rtol: float | None, owner: str, names: 
     objects = [described(X, A.algebra, name, owner, dual, rtol) for X, name in zip((A, B), names, strict=True)]
     for name, X in zip(names, objects, strict=True):
         if not np.all(X.has_points):
-            without = np.unique(np.asarray(X.name)[~np.asarray(X.has_points)]).tolist()
+            without = np.unique(np.asanyarray(X.name)[~np.asanyarray(X.has_points)]).tolist()
             raise fail(name, owner, "an object that holds finite points", describe(", ".join(without)))
     shape = np.broadcast_shapes(*(X.shape for X in objects))
     n, count = A.algebra.d - 2, math.prod(shape)
@@ -309,8 +314,8 @@ class _Locus(NamedTuple):
 def _loci(described: Classified, shape: tuple[int, ...]) -> list[tuple[Array, _Locus]]:
     """Return, for each kind and dimension in the batch, which elements have it, and their loci."""
     n, E = described.algebra.d - 2, described.direction
-    is_round = np.asarray(described.kind) == ROUND
-    m = np.where(np.asarray(described.kind) == TANGENT, 0, described.dimension)
+    is_round = np.asanyarray(described.kind) == ROUND
+    m = np.where(np.asanyarray(described.kind) == TANGENT, 0, described.dimension)
     is_round, m, radius = (np.broadcast_to(v, shape).reshape(-1) for v in (is_round, m, described.radius))
     rows = np.broadcast_to(E.coefficients, (*shape, E.keys.size)).reshape(len(m), E.keys.size)
     loci = []

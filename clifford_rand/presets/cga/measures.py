@@ -10,6 +10,7 @@ import numpy as np
 from clifford_rand._checks import check_bool, check_dtype, check_tolerance, describe, fail, wrong_algebra
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
+from clifford_rand.fusion.specialization import specialized
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import blade_of, coordinates_of, halved, largest, of_algebra, tolerance, unit_scale
 from clifford_rand.space import has_null_basis
@@ -36,8 +37,8 @@ def model_of(A: object, owner: str, name: str = "alg") -> tuple[int, bool]:
 
 def from_parts(alg: Algebra, null: bool, E: NDArray[Any], o: NDArray[Any], i: NDArray[Any]) -> Multivector:
     """Return E + o n_o + i n_∞."""
-    i = i if null else np.asarray(i + halved(o))
-    pair = (o, i) if null else (np.asarray(i - o), i)  # they differ by exactly o, or far away a weight of 1 is lost
+    i = i if null else np.asanyarray(i + halved(o))
+    pair = (o, i) if null else (np.asanyarray(i - o), i)  # they differ by exactly o, or far away a weight of 1 is lost
     batch = np.broadcast_shapes(E.shape[:-1], o.shape, i.shape)
     dtype = np.result_type(E, o, i)
     columns = [np.broadcast_to(E, (*batch, E.shape[-1])), *(np.broadcast_to(x, batch)[..., None] for x in pair)]
@@ -47,7 +48,7 @@ def from_parts(alg: Algebra, null: bool, E: NDArray[Any], o: NDArray[Any], i: ND
 def parts_of(V: Any, null: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return E, o, i of a vector E + o n_o + i n_∞."""
     E, a, b = V.coefficients[..., :-2], V.coefficients[..., -2], V.coefficients[..., -1]
-    return (E, a, b) if null else (E, np.asarray(b - a), halved(np.asarray(a + b)))
+    return (E, a, b) if null else (E, np.asanyarray(b - a), halved(np.asanyarray(a + b)))
 
 
 def origin(alg: Algebra) -> Multivector:
@@ -77,6 +78,7 @@ def infinity(alg: Algebra, dtype: Any = np.float64) -> Multivector:
     return alg.vector(np.array(components).astype(check_dtype(dtype, "dtype", "infinity")))
 
 
+@specialized(X=1)
 def up(alg: Algebra, X: ArrayLike | Multivector) -> Multivector:
     """Return the points n_o + X + X² n_∞ / 2 at coordinates (..., n), or at vectors of the Euclidean algebra.
 
@@ -101,7 +103,7 @@ point = up
 def squared(E: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
     """Return the squares of vectors (..., n), or the error that they overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
-        square = np.asarray((E * E).sum(axis=-1))
+        square = np.asanyarray((E * E).sum(axis=-1))
     if square.dtype != object and not np.isfinite(square).all():
         received = describe(f"{E.dtype} that overflows")
         raise fail(name, owner, "small enough for its square", received, "Change the unit.")
@@ -110,7 +112,7 @@ def squared(E: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
 
 def half_power(c: NDArray[Any], r: NDArray[Any], owner: str) -> NDArray[Any]:
     """Return (c² - r²)/2 of centers (..., n), refused where 1 or r² would be lost in the rounding of c²."""
-    square, power = squared(c, "center", owner), np.asarray(r * r)
+    square, power = squared(c, "center", owner), np.asanyarray(r * r)
     if square.dtype.kind == power.dtype.kind == "f":
         least, hint = rounding(None, square.dtype), "Take coordinates about a local origin."
         if (square > 1 / least).any():
@@ -119,9 +121,10 @@ def half_power(c: NDArray[Any], r: NDArray[Any], owner: str) -> NDArray[Any]:
         if ((power < least * square) & (power > 0)).any():
             rule = f"at least {np.sqrt(least):.2g} of the distance of the center from the origin"
             raise fail("radius", owner, rule, describe("a smaller one"), hint)
-    return halved(np.asarray(square - power))
+    return halved(np.asanyarray(square - power))
 
 
+@specialized(static=["rtol"])
 def down(P: Multivector, rtol: float | None = None) -> NDArray[Any]:
     """Return the coordinates (..., n) of points of any weight.
 
@@ -158,11 +161,11 @@ def down(P: Multivector, rtol: float | None = None) -> NDArray[Any]:
         size = (abs(E) ** 2).sum(axis=-1) + abs(o) ** 2 + abs(i) ** 2
         is_null = abs(square - 2 * o * i) <= tolerance(rtol, E.dtype) * size
         weight = np.where(abs(i) > abs(o), square / np.where(i == 0, 1, 2 * i), o)
-    if not np.asarray(is_null, dtype=bool).all():
+    if not np.asanyarray(is_null, dtype=bool).all():
         raise fail("P", "down", "a point, P² = 0", describe("a sphere or a plane"), "Use center or normal.")
-    if np.asarray(weight == 0, dtype=bool).any():
+    if np.asanyarray(weight == 0, dtype=bool).any():
         raise fail("P", "down", "a finite point", describe("a point at infinity"))
-    return np.asarray(E / weight[..., None])
+    return np.asanyarray(E / weight[..., None])
 
 
 def rounding(rtol: float | None, dtype: np.dtype) -> float:
@@ -180,9 +183,10 @@ def direct_blade(X: Any, owner: str, dual: bool, rtol: float | None = None) -> t
     X = blade_of(X, "X", owner, "a blade")
     X = unit_scale(X.undual() if is_dual(dual) else X)
     carrier = X ^ infinity(X.algebra, X.dtype)
-    return X, carrier, np.asarray(largest(carrier.coefficients) <= rounding(rtol, X.dtype))
+    return X, carrier, np.asanyarray(largest(carrier.coefficients) <= rounding(rtol, X.dtype))
 
 
+@specialized()
 def is_incident(P: Multivector, X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
     """Tell whether points lie on objects: P ∧ X = 0, relative to the components of both (dual: P ⌋ X = 0).
 
@@ -202,6 +206,7 @@ def is_incident(P: Multivector, X: Multivector, *, dual: bool = False, rtol: flo
     return (largest(rest.coefficients) <= tolerance(rtol, rest.dtype) * scale)[()]
 
 
+@specialized()
 def meet(A: Multivector, B: Multivector, *, dual: bool = False) -> Multivector:
     """Return what two objects have in common: A & B for direct ones, A ^ B for dual ones.
 

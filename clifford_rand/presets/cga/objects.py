@@ -1,6 +1,8 @@
 """Conformal objects from coordinates, and points on them, to draw them: curves and grids of coordinates."""
 
+import functools
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,14 +12,20 @@ from clifford_rand._checks import as_real, check_fits, check_integer, check_list
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.compiler.scalar import TraceError
+from clifford_rand.fusion.specialization import specialized
+from clifford_rand.fusion.traced_array import is_traced
 from clifford_rand.geometry.subspaces import wedge_rows
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.classification import Classified, Object, classify
 from clifford_rand.presets.cga.measures import as_dual, from_parts, half_power, is_dual, model_of
 from clifford_rand.presets.cga.parts import FLAT, ROUND, euclidean, flat_parts, joined, round_parts
-from clifford_rand.presets.inputs import Vectors, coordinates_of, floats, halved, numbers_of
+from clifford_rand.presets.inputs import Vectors, coordinates_of, floats, halved, lengths, numbers_of
+
+CLEARLY = 1e-6  # |a ∧ b ∧ …| relative to the lengths, from which a wedge has the digits of an orthogonal basis
 
 
+@specialized(center=1)
 @one_batch
 def sphere(alg: Algebra, center: Vectors, radius: ArrayLike, *, dual: bool = False) -> Multivector:
     """Return spheres (circles for n = 2): with ``dual`` the vectors up(center) - radius² n_∞ / 2, else their `undual`.
@@ -36,6 +44,7 @@ def sphere(alg: Algebra, center: Vectors, radius: ArrayLike, *, dual: bool = Fal
     return spheres if is_dual(dual) else spheres.undual()
 
 
+@specialized(normal=1)
 @one_batch
 def plane(alg: Algebra, normal: Vectors, offset: ArrayLike = 0.0, *, dual: bool = False) -> Multivector:
     """Return hyperplanes normal·x = offset: with ``dual`` the vectors normal + offset n_∞, else their `undual`.
@@ -55,6 +64,7 @@ def plane(alg: Algebra, normal: Vectors, offset: ArrayLike = 0.0, *, dual: bool 
     return planes if is_dual(dual) else planes.undual()
 
 
+@specialized(center=1, normal=1)
 @one_batch
 def circle(
     alg: Algebra,
@@ -91,6 +101,7 @@ def circle(
     return _round(alg, null, E if null else -E, c, r * r, dual)
 
 
+@specialized(through=1, direction=1)
 @one_batch
 def line(alg: Algebra, through: ArrayLike, direction: ArrayLike, *, dual: bool = False) -> Multivector:
     """Return lines up(through) ∧ direction ∧ n_∞. By points: ``A ^ B ^ infinity(alg)``.
@@ -107,6 +118,7 @@ def line(alg: Algebra, through: ArrayLike, direction: ArrayLike, *, dual: bool =
     return _flat(alg, null, euclidean(n).vector(D), c, dual)
 
 
+@specialized(A=1, B=1)
 @one_batch
 def point_pair(alg: Algebra, A: Vectors, B: Vectors, *, dual: bool = False) -> Multivector:
     """Return the pairs up(A) ∧ up(B).
@@ -119,8 +131,8 @@ def point_pair(alg: Algebra, A: Vectors, B: Vectors, *, dual: bool = False) -> M
     """
     n, null = model_of(alg, "point_pair")
     a, b = (coordinates_of(X, n, name, "point_pair") for X, name in ((A, "A"), (B, "B")))
-    square = halved(halved(np.asarray(((b - a) ** 2).sum(axis=-1))))
-    return _round(alg, null, euclidean(n).vector(b - a), halved(np.asarray(a + b)), square, dual)
+    square = halved(halved(np.asanyarray(((b - a) ** 2).sum(axis=-1))))
+    return _round(alg, null, euclidean(n).vector(b - a), halved(np.asanyarray(a + b)), square, dual)
 
 
 def _flat(alg: Algebra, null: bool, E: Any, c: NDArray[Any], dual: bool) -> Multivector:
@@ -140,6 +152,8 @@ def _direction(directions: ArrayLike, n: int, owner: str) -> Any:
         raise fail("directions", owner, f"finite, of shape (..., m, {n}), m ≤ {n}", describe(f"shape {rows.shape}"))
     rows = rows if rows.dtype.kind == "f" else rows.astype(np.float64)
     m = rows.shape[-2]
+    if is_traced(rows):
+        return _traced_direction(rows, n)
     turn, size = np.linalg.qr(np.swapaxes(rows, -1, -2))
     pivots = np.diagonal(size, axis1=-2, axis2=-1)
     lengths: NDArray[Any] = np.sqrt((rows * rows).sum(axis=-1))
@@ -149,6 +163,16 @@ def _direction(directions: ArrayLike, n: int, owner: str) -> Any:
     return euclidean(n).new(keys_of_grades(n, (m,)), np.array(E))
 
 
+def _traced_direction(rows: Any, n: int) -> Any:
+    """Return the wedge of rows that are far from dependent, of length 1."""
+    E: Any = functools.reduce(operator.xor, [euclidean(n).vector(rows[..., i, :]) for i in range(rows.shape[-2])])
+    size, sizes = lengths(E.coefficients), lengths(rows)
+    if not (size > CLEARLY * functools.reduce(np.multiply, [sizes[..., i] for i in range(rows.shape[-2])])).all():
+        raise TraceError("rows are nearly dependent")
+    return E.on_keys(keys_of_grades(n, E.grades)) / size
+
+
+@specialized(through=1, directions=2)
 @one_batch
 def flat(alg: Algebra, through: Vectors, directions: ArrayLike, *, dual: bool = False) -> Multivector:
     """Return the flats up(through) ∧ E ∧ n_∞ along m directions: flat points, lines, planes and so on.
@@ -173,6 +197,7 @@ def flat(alg: Algebra, through: Vectors, directions: ArrayLike, *, dual: bool = 
     return _flat(alg, null, E, coordinates_of(through, n, "through", "flat"), dual)
 
 
+@specialized(center=1, directions=2)
 @one_batch
 def round_about(
     alg: Algebra, center: Vectors, radius: ArrayLike, directions: ArrayLike, *, dual: bool = False
@@ -260,7 +285,7 @@ def sample(
         raise fail("X", "sample", "objects that hold finite points", describe(", ".join(kinds.tolist())))
     if len(kinds) > 1:
         raise fail("X", "sample", "objects of one kind", describe(", ".join(kinds.tolist())), "Take them one by one.")
-    kind, n = str(np.asarray(objects.kind).flat[0]), objects.algebra.d - 2
+    kind, n = str(np.asanyarray(objects.kind).flat[0]), objects.algebra.d - 2
     if kind not in (FLAT, ROUND):
         return objects.location
     U = objects.directions()
@@ -279,11 +304,11 @@ def sample(
         scale = half
     else:
         weights = _sphere(counts) if m > 1 else np.array([[1.0], [-1.0]])
-        middle, scale = objects.location, np.asarray(objects.radius)
+        middle, scale = objects.location, np.asanyarray(objects.radius)
     grid = weights.shape[:-1]
     spread = np.reshape(weights, (-1, m)) @ U if m else np.zeros((*U.shape[:-2], 1, n))
     points = middle[..., None, :] + scale[..., None, None] * spread
-    return np.asarray(points.reshape(*points.shape[:-2], *grid, n), dtype=U.dtype)
+    return np.asanyarray(points.reshape(*points.shape[:-2], *grid, n), dtype=U.dtype)
 
 
 def _counts(count: Any, p: int) -> tuple[int, ...]:

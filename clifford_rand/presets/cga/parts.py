@@ -11,6 +11,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks
+from clifford_rand.fusion.traced_array import zeros
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.measures import model_of
 from clifford_rand.presets.inputs import halved, largest, lengths
@@ -69,12 +70,10 @@ def joined(alg: Algebra, null: bool, k: int, parts: Parts) -> Multivector:
     if not null:
         i = i + o / 2
         o, i, m = i - o, i, -m  # their difference is exactly o, see `from_parts`
-    keys = keys_of_grades(n + 2, (k,))
     shape = np.broadcast_shapes(*(value.shape[:-1] for value in values))
-    array = layout.zeros(shape, keys.size, np.result_type(*values))
-    for place, value in zip(_places(n, k), (a, o, i, m), strict=True):
-        array[..., place] = value
-    return alg.new(keys, array)
+    columns = [np.broadcast_to(value, (*shape, value.shape[-1])) for value in (a, o, i, m)]
+    order = np.argsort(np.concatenate(_places(n, k)))
+    return alg.new(keys_of_grades(n + 2, (k,)), layout.own(np.concatenate(columns, axis=-1)[..., order]))
 
 
 def round_parts(E: Any, c: Any, rho: Any, null: bool) -> Parts:
@@ -83,10 +82,11 @@ def round_parts(E: Any, c: Any, rho: Any, null: bool) -> Parts:
     It is n_o∧E + n_o∧n_∞∧(c⌋E) + c∧E + n_∞∧((rho + c²)/2 E - c∧(c⌋E)). Far from the origin E is rounded to what the
     sums of both coefficients in the basis of e_{n+1} and e_{n+2} can hold, so that c and rho are those of that E.
     """
-    half = halved(np.asarray(rho + (c.coefficients**2).sum(axis=-1)))  # (rho + c²)/2, the coefficient of n_∞
+    half = halved(np.asanyarray(rho + (c.coefficients**2).sum(axis=-1)))  # (rho + c²)/2, the coefficient of n_∞
     if not null and E.dtype.kind == half.dtype.kind == "f":
         size = largest(E.coefficients) * (abs(half) + (c.coefficients**2).sum(axis=-1))
-        grid = np.ldexp(float(np.finfo(E.dtype).eps), np.frexp(size)[1] + 1)[..., None]
+        power = np.exp2(np.floor(np.log2(np.where(size > 0, size, 1)) + 1e-9) + 2)  # 2 to 4 times the size
+        grid = (float(np.finfo(E.dtype).eps) * power)[..., None].astype(E.dtype)
         far = (size > 64 * largest(E.coefficients))[..., None]
         E = E.new(E.keys, np.where(far, np.rint(E.coefficients / np.where(far, grid, 1)) * grid, E.coefficients))
     along = c << E
@@ -119,7 +119,7 @@ class Round(NamedTuple):
         square = abs(self.radius_squared)
         limit = 2 * np.maximum(far * np.sqrt(self.top * square), near * square)
         error = rounding * eps * self.top + self.excess
-        return np.asarray(np.where(tangent, self.excess <= far * self.top, error <= limit))
+        return np.asanyarray(np.where(tangent, self.excess <= far * self.top, error <= limit))
 
 
 def imprecise(owner: str) -> Exception:
@@ -132,18 +132,18 @@ def imprecise(owner: str) -> Exception:
 def round_of(X: Any, parts: Parts, null: bool, factor: Any) -> Round:
     """Return factor X with O ≠ 0: radius² = 2 I·E + |c_∥|² - |c_⊥|², c = (A + M)/E, |c_∥| = |M| and |c_⊥| = |A|."""
     n, k = X.algebra.d - 2, X.grades[0]
-    weight = np.asarray(lengths(parts.O.coefficients))  # |O|: E is of length 1
+    weight = np.asanyarray(lengths(parts.O.coefficients))  # |O|: E is of length 1
     E, parts = parts.O / weight, Parts(*(P / weight for P in parts))
-    c = np.asarray(((parts.A + parts.M) * ~E).select_keys(keys_of_grades(n, (1,))).coefficients)
+    c = np.asanyarray(((parts.A + parts.M) * ~E).select_keys(keys_of_grades(n, (1,))).coefficients)
     inside, outside = ((P.coefficients**2).sum(axis=-1) for P in (parts.M, parts.A))
     # differences of squares of lengths, which keep their digits
-    rho = np.asarray(2 * (parts.I.coefficients * E.coefficients).sum(axis=-1) + inside - outside)
+    rho = np.asanyarray(2 * (parts.I.coefficients * E.coefficients).sum(axis=-1) + inside - outside)
     eps = float(np.finfo(c.dtype).eps)
     top = np.maximum(largest(parts.I.coefficients), (c * c).sum(axis=-1))
     if 1 < k <= n:
         Y = joined(Algebra.cga(n, null_basis=True), True, k, parts)
         square = Y * ~Y
-        masks = np.asarray(square.keys.masks)
+        masks = np.asanyarray(square.keys.masks)
         neutral = (masks != 0) & ((masks >> n & 1) == (masks >> n + 1 & 1))  # of the dimension of radius²
         ratio = np.sqrt(np.minimum(1, abs(rho) / np.where(top > 0, top, 1)))  # radius/distance
         excess = largest(square.coefficients[..., neutral]) * (ratio if k > 2 else 1 if neutral.sum() > 1 else _CHANCE)
@@ -161,7 +161,7 @@ def _axes(parts: Parts) -> NDArray[np.int64]:
     """Return how many Euclidean basis vectors the parts of each element contain."""
     n = parts.O.algebra.d
     used = [[(P.coefficients[..., (P.keys.masks >> i & 1) == 1] != 0).any(axis=-1) for P in parts] for i in range(n)]
-    return np.asarray(sum(np.any(each, axis=0).astype(np.int64) for each in used))
+    return np.asanyarray(sum(np.where(np.logical_or.reduce(np.stack(each)), 1, 0) for each in used))
 
 
 def _excess_of_vectors(k: int, null: bool, weight: Any, rho: Any, top: Any) -> Any:
@@ -171,7 +171,7 @@ def _excess_of_vectors(k: int, null: bool, weight: Any, rho: Any, top: Any) -> A
     other is that of the wedge of n + 1 points, of the order distance/radius more than its rounding. In the basis of
     e_{n+1} and e_{n+2} a weight of few units of rounding of c² is often a power of two by chance.
     """
-    eps = float(np.finfo(np.asarray(rho).dtype).eps)
+    eps = float(np.finfo(np.asanyarray(rho).dtype).eps)
     once = _ROUNDING * eps * top * (1 if null else 1 + top)
     if k == 1:
         return once * (not null)
@@ -196,7 +196,7 @@ def assemble(described: Any, alg: Algebra) -> Multivector:
     keys = keys_of_grades(n + 2, tuple(int(k) for k in np.unique(grade)) or (1,))
     E = described.direction
     rows, centers = E.coefficients.reshape(count, E.keys.size), described.location.reshape(count, n)
-    array = layout.zeros((count,), keys.size, E.dtype)
+    array = zeros((count, keys.size), rows)
     for k in keys.grades:
         for name in np.unique(kind[grade == k]).tolist():
             at = np.flatnonzero((grade == k) & (kind == name))

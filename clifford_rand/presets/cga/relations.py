@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail, one_batch
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.compiler.scalar import TraceError
+from clifford_rand.fusion.specialization import specialized
+from clifford_rand.fusion.traced_array import is_traced, zeros
 from clifford_rand.geometry.subspaces import join_and_meet
 from clifford_rand.presets.cga.classification import Classified, Object, classify, described
 from clifford_rand.presets.cga.measures import model_of
@@ -30,7 +33,7 @@ def scene_of(
     known = [np.isfinite(place).all(axis=-1, keepdims=True) for place in places]
     count = known[0].astype(int) + known[1]
     middle = sum(np.where(here, place, 0) for here, place in zip(known, places, strict=True)) / np.maximum(count, 1)
-    sizes = [np.sqrt(np.abs(np.nan_to_num(np.asarray(X.radius_squared)))) for X in objects]
+    sizes = [np.sqrt(np.abs(np.nan_to_num(np.asanyarray(X.radius_squared)))) for X in objects]
     apart = lengths(np.where(known[0] & known[1], places[1] - places[0], 0))
     unit = np.maximum(np.maximum(*sizes), apart)  # the larger radius, or the distance
     unit = np.where(unit > 0, unit, 1)
@@ -45,7 +48,7 @@ def _moved(X: Classified, middle: NDArray[Any], unit: NDArray[Any]) -> Classifie
     grade, kind = (np.broadcast_to(x, shape) for x in (X.grade, X.kind))
     E = X.direction
     direction = E.new(E.keys, np.broadcast_to(E.coefficients, (*shape, E.keys.size)))
-    square = np.asarray(X.radius_squared) / unit**2
+    square = np.asanyarray(X.radius_squared) / unit**2
     return Classified(X.algebra, grade, kind, direction, location, square, np.ones(shape, dtype=location.dtype))
 
 
@@ -59,11 +62,11 @@ def _unit_blades(A: Any, B: Any, dual: bool, rtol: float | None, owner: str) -> 
     a, b, _, _ = scene_of(A, B, dual, rtol, owner)
     blades = []
     for name, X in (("A", a), ("B", b)):
-        square = np.asarray(X.radius_squared)
-        flat = np.asarray(X.kind) == FLAT
-        sound = (flat | ((np.asarray(X.kind) == ROUND) & (square > 0))) & (np.asarray(X.dimension) > 0)
+        square = np.asanyarray(X.radius_squared)
+        flat = np.asanyarray(X.kind) == FLAT
+        sound = (flat | ((np.asanyarray(X.kind) == ROUND) & (square > 0))) & (np.asanyarray(X.dimension) > 0)
         if not sound.all():
-            wrong = ", ".join(np.unique(np.asarray(X.name)[~sound]).tolist())
+            wrong = ", ".join(np.unique(np.asanyarray(X.name)[~sound]).tolist())
             raise fail(name, owner, "a line, plane, or other flat, or a real round", describe(wrong))
         weight = 1 / np.sqrt(np.where(flat, 1, square))
         if np.unique(X.grade).size > 1:
@@ -73,9 +76,10 @@ def _unit_blades(A: Any, B: Any, dual: bool, rtol: float | None, owner: str) -> 
 
 
 def _inner(A: Any, B: Any) -> NDArray[Any]:
-    return np.asarray(A.inner(B).scalar_part())
+    return np.asanyarray(A.inner(B).scalar_part())
 
 
+@specialized()
 @one_batch
 def inversive_product(A: Object, B: Object, *, dual: bool = False, rtol: float | None = None) -> Any:
     """Return -A·B for A·A = B·B = -1, of two rounds or flats of one grade: a conformal invariant.
@@ -99,6 +103,7 @@ def inversive_product(A: Object, B: Object, *, dual: bool = False, rtol: float |
     return (-_inner(a, b))[()]
 
 
+@specialized()
 @one_batch
 def angle(A: Object, B: Object, *, dual: bool = False, rtol: float | None = None) -> Any:
     """Return the angles of two objects, of any kinds: where they meet, or of their directions if both are flat.
@@ -158,6 +163,7 @@ def angle(A: Object, B: Object, *, dual: bool = False, rtol: float | None = None
     return (2 * np.arctan2(np.sqrt(minus), np.sqrt(plus)))[()]
 
 
+@specialized()
 @one_batch
 def intersect(A: Object, B: Object, *, dual: bool = False, rtol: float = 1e-9) -> Classified:
     """Return what two objects have in common, and what it is: a circle, a tangent, an imaginary circle or other.
@@ -195,14 +201,28 @@ def intersect(A: Object, B: Object, *, dual: bool = False, rtol: float = 1e-9) -
     parameters = classify(meets, rtol=rtol)
     location = parameters.location * unit[..., None]
     E = parameters.direction
-    if np.any(np.asarray(parameters.kind) == FLAT):  # the point that is nearest to the origin of the caller
+    if np.any(np.asanyarray(parameters.kind) == FLAT):  # the point that is nearest to the origin of the caller
         foot = E.algebra.vector(np.nan_to_num(location + middle))
         across = ((foot ^ E) * ~E).select_keys(keys_of_grades(E.algebra.d, (1,))).coefficients
-        location = np.where((np.asarray(parameters.kind) == FLAT)[..., None], across, location + middle)
+        location = np.where((np.asanyarray(parameters.kind) == FLAT)[..., None], across, location + middle)
     else:
         location = location + middle
-    square = (np.asarray(parameters.radius_squared) * unit**2)[()]
+    square = (np.asanyarray(parameters.radius_squared) * unit**2)[()]
     return Classified(A.algebra, parameters.grade, parameters.kind, E, location, square, parameters.weight)
+
+
+def meet_in_general_position(A: Any, B: Any, owner: str, rtol: float) -> tuple[Any, Any]:
+    """Return the union, the whole space, and the intersection A ∨ B of traced blades.
+
+    |A ∨ B| is |A| |B| times the sines of the angles between the two subspaces, so that none of them is below ``rtol``.
+    """
+    M = A & B
+    if (
+        not M.keys.size
+        or not (lengths(M.coefficients) > rtol * lengths(A.coefficients) * lengths(B.coefficients)).all()
+    ):
+        raise TraceError("two blades are not in general position")
+    return A.algebra.I, M
 
 
 def _meet(A: Any, k: Any, B: Any, m: Any, rtol: float) -> Any:
@@ -218,9 +238,10 @@ def _meet(A: Any, k: Any, B: Any, m: Any, rtol: float) -> Any:
             X.new(X.keys, row[at]).select_keys(keys_of_grades(X.algebra.d, (grade,)))
             for X, row, grade in zip((A, B), rows, (i, j), strict=True)
         )
-        pieces.append((at, join_and_meet(first, second, "intersect", rtol)[1]))
+        meet = meet_in_general_position if is_traced(first) else join_and_meet
+        pieces.append((at, meet(first, second, "intersect", rtol)[1]))
     keys = keys_of_grades(A.algebra.d, tuple(sorted({g for _, piece in pieces for g in piece.grades})) or (0,))
-    array = np.zeros((count, keys.size), dtype=A.dtype)
+    array = zeros((count, keys.size), A.coefficients)
     for at, piece in pieces:
         array[at] = piece.on_keys(keys).coefficients
     return A.new(keys, array.reshape(*shape, keys.size))

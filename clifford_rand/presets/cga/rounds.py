@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand.fusion.specialization import specialized
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.measures import direct_blade, model_of, parts_of, up
 from clifford_rand.presets.cga.parts import Round, imprecise, round_of, split
@@ -14,6 +15,7 @@ from clifford_rand.presets.inputs import largest, lengths, unit_scale
 _BLADE = 1e-6  # of X ~X above grade 0, for components ≤ 1: more than the rounding of a blade
 
 
+@specialized()
 def center(X: Multivector, *, rtol: float | None = None) -> NDArray[Any]:
     """Return the centers (..., n) of rounds (point pairs, circles, spheres), direct or dual: the point X n_∞ ~X.
 
@@ -42,6 +44,7 @@ def _round(X: Any, owner: str, dual: bool, rtol: float | None) -> Round:
     return parameters
 
 
+@specialized()
 def radius_squared(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
     """Return the squares of radii, to 1e-9 of the distance from the origin or 6e-6; negative for imaginary rounds.
 
@@ -81,6 +84,7 @@ def _refuse_zero(size: NDArray[Any], owner: str) -> None:
         raise fail("X", owner, "a blade of a round or a flat", describe("a multivector that is not a blade"), hint)
 
 
+@specialized()
 def radius(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
     """Return the radii of point pairs (half their distance), circles and spheres.
 
@@ -96,6 +100,7 @@ def radius(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> 
     return np.sqrt(square)
 
 
+@specialized()
 def carrier(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Multivector:
     """Return X ∧ n_∞, the line, plane or space in which a round lies (direct).
 
@@ -105,12 +110,14 @@ def carrier(X: Multivector, *, dual: bool = False, rtol: float | None = None) ->
     >>> cga.classify(cga.carrier(cga.circle(alg, [1, 2, 3], 2, [0, 0, 1])))
     Classified(plane, direction=-e12, location=[0.0, 0.0, 3.0])
     """
-    _, carriers, flat = direct_blade(X, "carrier", dual, rtol)
+    scaled, carriers, flat = direct_blade(X, "carrier", dual, rtol)
     if flat.any():
         raise fail("X", "carrier", "round", describe("a flat"), "It is its own carrier.")
-    return carriers
+    factor = largest(X.coefficients) / largest(scaled.coefficients)
+    return carriers.new(carriers.keys, carriers.coefficients * factor[..., None])
 
 
+@specialized()
 def normal(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> NDArray[Any]:
     """Return the unit normals (..., n) of hyperplanes, and of circles in 3-space (rounds of grade n).
 
@@ -126,11 +133,12 @@ def normal(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> 
     if not is_plane and (X.grades != (n,) or flat.any()):
         raise fail("X", "normal", "a hyperplane, or a round in one", describe(f"a blade of grade {X.grades[0]}"))
     E, _, _ = parts_of((X if is_plane else carriers).dual(), null)
-    size = np.asarray(lengths(E))
+    size = np.asanyarray(lengths(E))
     _refuse_zero(size, "normal")
-    return np.asarray(E / size[..., None])
+    return np.asanyarray(E / size[..., None])
 
 
+@specialized()
 def split_point_pair(
     X: Multivector, *, dual: bool = False, rtol: float | None = None
 ) -> tuple[Multivector, Multivector]:

@@ -10,6 +10,8 @@ from clifford_rand._checks import check_tolerance, describe, fail, one_batch
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import Keys, keys_of_masks
+from clifford_rand.fusion.specialization import specialized
+from clifford_rand.fusion.traced_array import decided, zeros
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.measures import (
     direct_blade,
@@ -37,6 +39,7 @@ from clifford_rand.presets.inputs import (
 )
 
 
+@specialized(t=1)
 def translator(alg: Algebra, t: Vectors) -> Multivector:
     """Return the versors 1 - t n_∞ / 2, which move by +t, of shape (..., n).
 
@@ -52,6 +55,7 @@ def translator(alg: Algebra, t: Vectors) -> Multivector:
     return 1 - shift.new(shift.keys, halved(shift.coefficients))
 
 
+@specialized()
 @one_batch
 def rotor(alg: Algebra, B: Multivector, angle: ArrayLike, *, rtol: float | None = None) -> Multivector:
     """Return the rotors cos(angle/2) - sin(angle/2) B/|B|: e12 turns e1 towards e2.
@@ -79,6 +83,7 @@ def rotor(alg: Algebra, B: Multivector, angle: ArrayLike, *, rtol: float | None 
     return rotation(part, angle, "rotor", "B", rounding, rtol)
 
 
+@specialized()
 @one_batch
 def motor(
     alg: Algebra, axis: Multivector, angle: ArrayLike, shift: ArrayLike, *, rtol: float | None = None
@@ -102,10 +107,11 @@ def motor(
     B = L.dual() if null else -L.dual()  # eo ∧ ei = -e4 ∧ e5: the two pseudoscalars differ in sign
     e23, e13, e12 = (B.coefficients[..., B.keys.find(mask)] for mask in (0b110, 0b101, 0b011))
     u = np.stack([e23, -e13, e12], axis=-1)
-    along = np.asarray(numbers_of(shift, u.dtype, "shift", "motor") / lengths(u))
+    along = np.asanyarray(numbers_of(shift, u.dtype, "shift", "motor") / lengths(u))
     return translator(alg, u * along[..., None]) * rotor(alg, B, angle, rtol=rtol)
 
 
+@specialized(center=1)
 def dilator(alg: Algebra, factor: ArrayLike, center: Vectors | None = None) -> Multivector:
     """Return the versors that scale lengths by ``factor`` > 0 about a center (the origin): exp(ln(factor)/2 n_o ∧ n_∞).
 
@@ -129,6 +135,7 @@ def dilator(alg: Algebra, factor: ArrayLike, center: Vectors | None = None) -> M
     return D
 
 
+@specialized(center=1)
 @one_batch
 def inversion(alg: Algebra, center: Vectors, radius: ArrayLike) -> Multivector:
     """Return unit dual spheres S: ``S >> P`` is on the ray from the center to P, at radius²/distance.
@@ -149,6 +156,7 @@ def inversion(alg: Algebra, center: Vectors, radius: ArrayLike) -> Multivector:
     return from_parts(alg, null, c, unit, half_power(c, r, "inversion")) / r
 
 
+@specialized(b=1)
 def transversion(alg: Algebra, b: Vectors) -> Multivector:
     """Return the versors 1 - b n_o that invert in the unit sphere, move by b, of shape (..., n), and invert again.
 
@@ -214,7 +222,7 @@ class VersorParts:
         >>> T.isclose(cga.translator(alg, [1, 2])), R.isclose(1), (T * R * D * K).isclose(V)
         (True, True, True)
         """
-        alg, where = self.algebra, np.asarray(self.inverted)
+        alg, where = self.algebra, np.asanyarray(self.inverted)
         K = transversion(alg, self.transversion)
         J = inversion(alg, np.zeros(alg.d - 2), 1.0).astype(K.dtype)
         last = K * np.where(where, 0.0, 1.0) + J * np.where(where, 1.0, 0.0) if where.any() else K
@@ -234,6 +242,7 @@ class VersorParts:
         return T * R * D * K * self.weight
 
 
+@specialized()
 def decompose(V: Multivector, *, rtol: float = 1e-9) -> VersorParts:
     """Return the translation, rotation, dilation and transversion whose product a conformal versor is.
 
@@ -277,10 +286,10 @@ def decompose(V: Multivector, *, rtol: float = 1e-9) -> VersorParts:
     scale = largest(flat.coefficients) / largest(scaled.coefficients)
     # f(0) and f(∞)
     to_infinity, from_infinity = (_at_infinity((scaled >> P).grade(1), null) for P in (origin(alg), infinity(alg)))
-    inverted = to_infinity & ~from_infinity
+    inverted = decided(to_infinity & ~from_infinity)
     keys = keys_of_masks(n + 2, tuple(range(1 << n)))
-    a, b = np.zeros((2, count, n), dtype=V.dtype)
-    factor, weight, R = np.ones(count, dtype=V.dtype), scale.copy(), np.zeros((count, keys.size), dtype=V.dtype)
+    a, b, R, factor = (zeros((count, *own), V.coefficients) for own in ((n,), (n,), (keys.size,), ()))
+    weight = scale.copy()
     for with_inversion in (False, True):
         at = np.flatnonzero(inverted == with_inversion)
         if len(at):
@@ -289,7 +298,9 @@ def decompose(V: Multivector, *, rtol: float = 1e-9) -> VersorParts:
                 part = part * inversion(alg, np.zeros(n), 1.0)
             a[at], R[at], factor[at], b[at], size = _affine(part, keys, null, n, rtol)
             weight[at] *= size
-    rotor = alg.new(keys, R.reshape(*V.shape, keys.size)).sparse()
+    parities = {(k + int(inversions)) % 2 for k in V.grades for inversions in np.unique(inverted)}
+    grades = tuple(k for k in range(n + 1) if k % 2 in parities)
+    rotor = alg.new(keys, R.reshape(*V.shape, keys.size)).part(grades)
     a, b = (x.reshape(*V.shape, n) for x in (a, b))
     factor, inverted, weight = (x.reshape(V.shape)[()] for x in (factor, inverted, weight))
     return VersorParts(alg, a, rotor, factor, b, inverted, weight)
@@ -297,7 +308,7 @@ def decompose(V: Multivector, *, rtol: float = 1e-9) -> VersorParts:
 
 def _at_infinity(P: Any, null: bool) -> NDArray[np.bool_]:
     E, o, i = parts_of(P.on_keys(P.keys.filled), null)
-    return np.asarray(abs(o) <= 64 * np.finfo(E.dtype).eps * np.maximum(largest(E), abs(i)))
+    return np.asanyarray(abs(o) <= 64 * np.finfo(E.dtype).eps * np.maximum(largest(E), abs(i)))
 
 
 def _affine(V: Any, keys: Keys, null: bool, n: int, rtol: float) -> tuple[Any, Any, Any, Any, Any]:
@@ -311,11 +322,11 @@ def _affine(V: Any, keys: Keys, null: bool, n: int, rtol: float) -> tuple[Any, A
     V = V * transversion(alg, -b)
     both = keys_of_masks(n + 2, tuple(mask | 0b11 << n for mask in range(1 << n)))
     plain = V.select_keys(keys).coefficients
-    moved = np.zeros_like(plain)
+    moved = zeros(plain.shape, plain)
     moved[..., [keys.find(int(mask) & ~(0b11 << n)) for mask in both.masks]] = V.select_keys(both).coefficients
     moved = moved if null else -moved  # e_{n+1} ∧ e_{n+2} = -n_o ∧ n_∞
     large, small = plain + moved, plain - moved  # weight √s R and weight R/√s
-    up, low = np.asarray(lengths(large)), np.asarray(lengths(small))
+    up, low = np.asanyarray(lengths(large)), np.asanyarray(lengths(small))
     if ((large * small).sum(axis=-1) <= 0).any():
         raise fail("V", "decompose", "a versor with V ~V > 0", describe("one with V ~V < 0"), "Multiply by n_o ∧ n_∞.")
     R = np.where((up >= low)[:, None], large / up[:, None], small / low[:, None])

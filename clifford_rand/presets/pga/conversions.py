@@ -11,6 +11,7 @@ from clifford_rand._checks import as_real, describe, fail, one_batch
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades, keys_of_masks
+from clifford_rand.fusion.specialization import specialized
 from clifford_rand.geometry.matrices import rotation_of, rotor_of
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.pga.flats import dimension_of
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from scipy.spatial.transform import Rotation
 
 
+@specialized(matrix=2)
 def motor_from_matrix(alg: Algebra, matrix: ArrayLike, *, rtol: float | None = None) -> Multivector:
     """Return the motors of homogeneous matrices [[F, t], [0, 1]], with M ~M = 1 and ⟨M⟩_0 ≥ 0.
 
@@ -72,6 +74,7 @@ def lifted(alg: Algebra, R: Multivector, first: int) -> Multivector:
     return alg.new(keys_of_masks(alg.d, masks), R.coefficients.copy())
 
 
+@specialized()
 def motor_to_matrix(M: Multivector) -> NDArray[Any]:
     """Return the homogeneous matrices (..., n + 1, n + 1) of motors, of any scale: [[F, t], [0, 1]].
 
@@ -94,13 +97,12 @@ def motor_to_matrix(M: Multivector) -> NDArray[Any]:
     planes = M.new(keys_of_grades(n + 1, (1,)), np.eye(n + 1, dtype=M.dtype)[1:])
     images = ((M[..., None] if M.ndim else M) >> planes).coefficients  # row i has the image of e_i
     F = np.swapaxes(images[..., 1:], -1, -2)
-    matrix = np.zeros((*M.shape, n + 1, n + 1), dtype=M.dtype)
-    matrix[..., :n, :n] = F
-    matrix[..., :n, n] = -(F @ images[..., :1])[..., 0]
-    matrix[..., n, n] = 1
-    return matrix
+    t = -(F @ images[..., :1])
+    last = np.broadcast_to(np.eye(n + 1, dtype=M.dtype)[n:], (*M.shape, 1, n + 1))
+    return np.concatenate([np.concatenate([F, t], axis=-1), last], axis=-2)
 
 
+@specialized(q=1, t=1)
 @one_batch
 def motor_from_quaternion(alg: Algebra, q: ArrayLike, t: ArrayLike | None = None) -> Multivector:
     """Return the motors of space of quaternions (..., 4) in the order w, x, y, z, and of translations t (..., 3).
@@ -133,6 +135,7 @@ def motor_from_quaternion(alg: Algebra, q: ArrayLike, t: ArrayLike | None = None
     return motor_from_dual_quaternion(alg, np.concatenate([real, dual], axis=-1))
 
 
+@specialized()
 def motor_to_quaternion(M: Multivector) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the unit quaternions (..., 4), in the order w, x, y, z, and the translations (..., 3) of motors of space.
 
@@ -147,6 +150,7 @@ def motor_to_quaternion(M: Multivector) -> tuple[NDArray[Any], NDArray[Any]]:
     return np.concatenate([w[..., None], v], axis=-1), t
 
 
+@specialized(q=1)
 def motor_from_dual_quaternion(alg: Algebra, q: ArrayLike) -> Multivector:
     """Return the even multivectors of dual quaternions (..., 8): w, x, y, z of the real part, then of the dual part.
 
@@ -169,6 +173,7 @@ _PLACES = np.array([0, 5, 6, 7, 3, 2, 1, 4])  # of 1, e01, e02, e03, e12, e13, e
 _SIGNS = np.array([1, -1, -1, -1, -1, 1, -1, -1], dtype=np.int8)
 
 
+@specialized()
 def motor_to_dual_quaternion(M: Multivector) -> NDArray[Any]:
     """Return the dual quaternions (..., 8) of even multivectors, as `motor_from_dual_quaternion` takes them.
 

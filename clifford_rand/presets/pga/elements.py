@@ -8,6 +8,7 @@ from clifford_rand._checks import check_tolerance, describe, fail, one_batch
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.fusion.specialization import specialized
 from clifford_rand.geometry.interpolation import slerp
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import (
@@ -33,6 +34,7 @@ def _n_vector(alg: Algebra, X: NDArray[Any], weight: int) -> Multivector:
     return alg.new(keys_of_grades(n + 1, (n,)), array)
 
 
+@specialized(X=1)
 def point(alg: Algebra, X: Vectors) -> Multivector:
     """Return points from coordinates (..., n), or vectors of the Euclidean algebra: (e1 - X1 e0) ∧ … ∧ (en - Xn e0).
 
@@ -46,6 +48,7 @@ def point(alg: Algebra, X: Vectors) -> Multivector:
     return _n_vector(alg, coordinates_of(X, n, "X", "point"), 1)
 
 
+@specialized(X=1)
 def direction(alg: Algebra, X: Vectors) -> Multivector:
     """Return the ideal points in directions (..., n): point(X) + direction(t) is point(X + t).
 
@@ -58,6 +61,7 @@ def direction(alg: Algebra, X: Vectors) -> Multivector:
     return _n_vector(alg, coordinates_of(X, n, "X", "direction"), 0)
 
 
+@specialized(normal=1)
 @one_batch
 def plane(alg: Algebra, normal: Vectors, offset: ArrayLike = 0.0) -> Multivector:
     """Return the hyperplane normal·x = offset (a line for n = 2): the vector normal - offset e0.
@@ -83,6 +87,7 @@ def plane(alg: Algebra, normal: Vectors, offset: ArrayLike = 0.0) -> Multivector
     return alg.vector(np.concatenate(parts, axis=-1))
 
 
+@specialized(P=1, Q=1)
 def line(alg: Algebra, P: Vectors, Q: Vectors) -> Multivector:
     """Return the line from P to Q, P & Q; Q may be an ideal point, a `direction`. Arrays are coordinates of points.
 
@@ -105,11 +110,12 @@ def line(alg: Algebra, P: Vectors, Q: Vectors) -> Multivector:
         else:
             ends.append(point(alg, coordinates_of(end, n, name, "line")))
     joined = ends[0] & ends[1]
-    if np.asarray((joined.coefficients == 0).all(axis=-1)).any():
+    if np.asanyarray((joined.coefficients == 0).all(axis=-1)).any():
         raise fail("Q", "line", "another point than P", describe("the same point"))
     return joined
 
 
+@specialized(static=["rtol"])
 def coordinates(P: Multivector, rtol: float = 0.0) -> NDArray[Any]:
     """Return the coordinates (..., n) of points.
 
@@ -136,15 +142,29 @@ def coordinates(P: Multivector, rtol: float = 0.0) -> NDArray[Any]:
     weight = values[..., -1:]
     rtol = check_tolerance(rtol, 0.0, "coordinates") if values.dtype != object else 0  # exact numbers have no rounding
     limit = rtol * np.abs(values).max(axis=-1, keepdims=True) if rtol else 0
-    if np.asarray(abs(weight) <= limit if rtol else weight == 0, dtype=bool).any():
+    if np.asanyarray(abs(weight) <= limit if rtol else weight == 0, dtype=bool).any():
         raise fail("P", "coordinates", "a point of weight ≠ 0", describe("an ideal point"), "It is a direction.")
     signs = np.where(np.arange(1, n + 1) % 2 == 1, -1, 1).astype(np.int8)
     return values[..., -2::-1] * signs / weight
 
 
-sclerp = slerp  # its name where motors are concerned
+@specialized()
+@one_batch
+def sclerp(A: Multivector, B: Multivector, t: ArrayLike, *, shortest: bool = True) -> Multivector:
+    """Return A exp(t log(~A B)), the screw motion from one motor to another: `clifford_rand.slerp`, its other name.
+
+    Examples
+    --------
+    >>> alg = cr.Algebra.pga(3)
+    >>> screw = pga.motor(alg, alg.e12, np.pi / 2, 4.0)
+    >>> pga.sclerp(alg.scalar(1.0), screw, 0.5).isclose(pga.motor(alg, alg.e12, np.pi / 4, 2.0))
+    True
+    """
+    M: Multivector = slerp(A, B, t, shortest=shortest)
+    return M
 
 
+@specialized(t=1)
 def translator(alg: Algebra, t: Vectors) -> Multivector:
     """Return the motors 1 - e0 t / 2, which move by +t, of shape (..., n).
 
@@ -161,6 +181,7 @@ def translator(alg: Algebra, t: Vectors) -> Multivector:
     return 1 - (alg.e0 ^ shift) / 2
 
 
+@specialized()
 @one_batch
 def rotor(alg: Algebra, axis: Multivector, angle: ArrayLike, *, rtol: float | None = None) -> Multivector:
     """Return the rotors cos(angle/2) - sin(angle/2) axis/|axis|, which turn counter-clockwise about an axis.
@@ -193,6 +214,7 @@ def rotor(alg: Algebra, axis: Multivector, angle: ArrayLike, *, rtol: float | No
     return rotation(B, angle, "rotor", "axis", 0.0, rtol)
 
 
+@specialized()
 @one_batch
 def motor(
     alg: Algebra, axis: Multivector, angle: ArrayLike, shift: ArrayLike, *, rtol: float | None = None
@@ -217,4 +239,4 @@ def motor(
     B = unit_scale(blade_of(axis, "axis", "motor", "an axis", grade=2, exact=True))
     u = B.coefficients[..., [5, 4, 3]] * np.array([1, -1, 1], dtype=np.int8)  # e23, -e13, e12: the line's direction
     along = numbers_of(shift, B.dtype, "shift", "motor")
-    return translator(alg, u * np.asarray(along / lengths(u))[..., None]) * R
+    return translator(alg, u * np.asanyarray(along / lengths(u))[..., None]) * R

@@ -9,8 +9,20 @@ from clifford_rand._checks import check_number, describe, fail, one_batch, wrong
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import exact_quotient
 from clifford_rand.basis.keys import keys_of_grades, keys_of_masks
+from clifford_rand.compiler.scalar import TraceError
+from clifford_rand.fusion.specialization import specialized
+from clifford_rand.fusion.traced_array import is_traced
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import blade_of, lengths, of_algebra, real_of, tolerance, unit_scale
+from clifford_rand.presets.inputs import (
+    across,
+    blade_of,
+    lengths,
+    of_algebra,
+    plane_directions,
+    real_of,
+    tolerance,
+    unit_scale,
+)
 
 
 def dimension_of(A: object, owner: str, name: str = "alg") -> int:
@@ -24,9 +36,10 @@ def dimension_of(A: object, owner: str, name: str = "alg") -> int:
 
 def has_e0(A: Any) -> NDArray[np.bool_]:
     """Tell which blades hold e0."""
-    return np.asarray(A.keys.masks & 1 == 1, dtype=bool)
+    return np.asanyarray(A.keys.masks & 1 == 1, dtype=bool)
 
 
+@specialized()
 def norm(A: Multivector) -> Any:
     """Return the norms sqrt(⟨A ~A⟩_0): the lengths of the parts without e0. 0 for ideal elements.
 
@@ -40,6 +53,7 @@ def norm(A: Multivector) -> Any:
     return lengths(real_of(A, "A", "norm", "a multivector").coefficients[..., ~has_e0(A)])
 
 
+@specialized()
 def ideal_norm(A: Multivector) -> Any:
     """Return the lengths of the parts with e0: the length of a `direction`.
 
@@ -89,6 +103,20 @@ def _directions(k: int, E: Any) -> NDArray[Any]:
     return np.linalg.eigh(_plain((basis << rows) | ~rows))[1][..., : n - k]  # eigenvalue 0: the directions in the flat
 
 
+def directions(k: int, E: Any) -> list[Any]:
+    """Return orthonormal directions of a traced flat in at most three dimensions, without a decomposition."""
+    e, n = E.coefficients, E.algebra.d - 1
+    if k == n:
+        return []
+    if n == 2:  # a line's normal, turned
+        return [np.stack([-e[..., 1], e[..., 0]], axis=-1)]
+    if n == 3 and k == 2:  # of e12, e13, e23
+        return [np.stack([e[..., 2], -e[..., 1], e[..., 0]], axis=-1)]
+    if n == 3:
+        return plane_directions(e)
+    raise TraceError("directions in more than three dimensions are eigenvectors")
+
+
 def _measure(a: Any, b: Any, owner: str, rtol: float | None) -> tuple[Any, Any]:
     """Return the distance of two flats and the larger distance of their feet from the origin."""
     dimension_of(a, owner, "a")
@@ -96,6 +124,9 @@ def _measure(a: Any, b: Any, owner: str, rtol: float | None) -> tuple[Any, Any]:
     (k, E, M), (m, F, N) = _flat(a, "a", owner), _flat(b, "b", owner)
     foot, foot_b = _foot(E, M), _foot(F, N)
     step = foot_b - foot
+    if is_traced(step):
+        rest = across(step, [*directions(k, E), *directions(m, F)], tolerance(rtol, step.dtype))
+        return lengths(rest), np.maximum(lengths(foot), lengths(foot_b))
     U, V = _directions(k, E), _directions(m, F)
     batch = step.shape[:-1]
     span = np.concatenate([np.broadcast_to(W, (*batch, *W.shape[-2:])) for W in (U, V)], axis=-1)
@@ -108,6 +139,7 @@ def _measure(a: Any, b: Any, owner: str, rtol: float | None) -> tuple[Any, Any]:
     return lengths(step), np.maximum(lengths(foot), lengths(foot_b))
 
 
+@specialized()
 @one_batch
 def distance(a: Multivector, b: Multivector, *, rtol: float | None = None) -> Any:
     """Return the least distances between the points of two flats: points, lines, skew or not, planes, any mix.
@@ -133,6 +165,7 @@ def distance(a: Multivector, b: Multivector, *, rtol: float | None = None) -> An
     return _measure(a, b, "distance", rtol)[0]
 
 
+@specialized()
 @one_batch
 def is_incident(a: Multivector, b: Multivector, *, rtol: float | None = None, unit: float = 1.0) -> Any:
     """Tell whether two flats have a point in common: a point on a line, two lines that cross, a line in a plane.
@@ -154,9 +187,10 @@ def is_incident(a: Multivector, b: Multivector, *, rtol: float | None = None, un
     """
     unit = check_number(unit, "unit", "is_incident", "a finite number ≥ 0", lambda x: 0 <= x < np.inf)
     apart, far = _measure(a, b, "is_incident", rtol)
-    return apart <= tolerance(rtol, np.asarray(apart).dtype) * np.maximum(far, unit)
+    return apart <= tolerance(rtol, np.asanyarray(apart).dtype) * np.maximum(far, unit)
 
 
+@specialized()
 def angle(a: Multivector, b: Multivector) -> Any:
     """Return the angles between two lines, two planes, or a line and a plane.
 
@@ -198,6 +232,7 @@ def _two(A: Multivector, B: Multivector, owner: str) -> tuple[Any, Any]:
     return blade_of(A, "A", owner, what, exact=True), blade_of(B, "B", owner, what, exact=True)
 
 
+@specialized()
 def project(A: Multivector, B: Multivector) -> Multivector:
     """Return (A · B) B⁻¹, the orthogonal projection of a flat A onto a flat B; · is the fat dot.
 
@@ -240,6 +275,7 @@ def project(A: Multivector, B: Multivector) -> Multivector:
     return _projected(A, B, "project")
 
 
+@specialized()
 def reject(A: Multivector, B: Multivector) -> Multivector:
     """Return A - project(A, B), what an orthogonal projection takes away.
 
@@ -267,8 +303,8 @@ def _projected(A: Any, B: Any, owner: str) -> Any:
     B = unit_scale(B)
     r, s = A.grades[0], B.grades[0]
     E = B.coefficients[..., ~has_e0(B)]
-    square = np.asarray((E * E).sum(axis=-1))  # B ~B, of the part without e0
-    if np.asarray(square == 0, dtype=bool).any():
+    square = np.asanyarray((E * E).sum(axis=-1))  # B ~B, of the part without e0
+    if np.asanyarray(square == 0, dtype=bool).any():
         rule = "a flat that is not ideal"
         raise fail("B", owner, rule, describe("an element at infinity, which has no inverse"))
     reverse = ~B
@@ -279,6 +315,7 @@ def _projected(A: Any, B: Any, owner: str) -> Any:
     return image.on_keys(A.keys)
 
 
+@specialized()
 def meet(A: Multivector, B: Multivector) -> Multivector:
     """Return A ∧ B, what two flats have in common: two planes in a line, a plane and a line in a point.
 
@@ -296,6 +333,7 @@ def meet(A: Multivector, B: Multivector) -> Multivector:
     return A ^ B
 
 
+@specialized()
 def join(A: Multivector, B: Multivector) -> Multivector:
     """Return A & B, the flat that holds two flats: two points and their line, a point, a line and their plane.
 

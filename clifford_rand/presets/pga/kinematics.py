@@ -14,11 +14,13 @@ from clifford_rand._checks import as_real, describe, fail
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.fusion.specialization import specialized
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import Vectors, blade_of, coordinates_of, numbers_of, of_algebra, refuse_tensors
 from clifford_rand.presets.pga.flats import dimension_of, meet, norm
 
 
+@specialized()
 def screw_axis(alg: Algebra, axis: Multivector, pitch: ArrayLike = 0.0) -> Multivector:
     """Return the screw axes S of joints that turn about an axis, and shift by ``pitch`` along it for each radian.
 
@@ -45,7 +47,7 @@ def screw_axis(alg: Algebra, axis: Multivector, pitch: ArrayLike = 0.0) -> Multi
     """
     n = dimension_of(alg, "screw_axis")
     B = blade_of(of_algebra(axis, alg, "axis", "screw_axis"), "axis", "screw_axis", "an axis", grade=2)
-    size = np.asarray(norm(B))
+    size = np.asanyarray(norm(B))
     if (size == 0).any():
         hint = "slide_axis takes a direction."
         raise fail("axis", "screw_axis", "not ideal", describe("an axis at infinity"), hint)
@@ -59,6 +61,7 @@ def screw_axis(alg: Algebra, axis: Multivector, pitch: ArrayLike = 0.0) -> Multi
     return B + h * slide_axis(alg, u)
 
 
+@specialized(u=1)
 def slide_axis(alg: Algebra, u: Vectors) -> Multivector:
     """Return the axes e0 ∧ u of prismatic joints, which slide by q u; u of any length.
 
@@ -87,6 +90,7 @@ def _chain(screws: Multivector, q: ArrayLike, owner: str) -> tuple[Multivector, 
     return screws.on_keys(keys_of_grades(n + 1, (2,))), values
 
 
+@specialized(screws=1, q=1)
 def joint_motors(screws: Multivector, q: ArrayLike) -> Multivector:
     """Return exp(-q₁ S₁/2) … exp(-q_i S_i/2) for i = 1, …, k: what each link is moved by from where it rests.
 
@@ -119,6 +123,7 @@ def joint_motors(screws: Multivector, q: ArrayLike) -> Multivector:
     return axes.new(keys, np.stack([part.select_keys(keys).coefficients for part in parts], axis=-2))
 
 
+@specialized(screws=1, q=1)
 def forward_kinematics(screws: Multivector, q: ArrayLike, home: Multivector | None = None) -> Multivector:
     """Return the motors M(q) of the tool, the product of exponentials.
 
@@ -146,6 +151,7 @@ def forward_kinematics(screws: Multivector, q: ArrayLike, home: Multivector | No
     return M if home is None else M * of_algebra(home, M.algebra, "home", "forward_kinematics")
 
 
+@specialized(screws=1, q=1)
 def space_jacobian(screws: Multivector, q: ArrayLike) -> Multivector:
     """Return the screw axes of the joints where they are now, in coordinates of the base: P_i S_i ~P_i.
 
@@ -168,6 +174,7 @@ def space_jacobian(screws: Multivector, q: ArrayLike) -> Multivector:
     return (P * axes * ~P).select_keys(axes.keys)  # a joint's own motor leaves its axis where it is
 
 
+@specialized(screws=1, q=1)
 def body_jacobian(screws: Multivector, q: ArrayLike, home: Multivector | None = None) -> Multivector:
     """Return the screw axes of the joints as the tool sees them: ~M S_i(q) M, so dM/dt = -½ M Σ (dq_i/dt) S_i.
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.fusion.specialization import specialized
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import lengths, real_of, unit_scale
 from clifford_rand.presets.pga.flats import dimension_of
@@ -16,6 +17,7 @@ STEPS = 60  # of Newton's iteration for n ≥ 5: it is quadratic, and takes log2
 CLOSED = 4  # n up to which ⟨~M M⟩_4 squares to a number
 
 
+@specialized()
 def normalized(M: Multivector) -> Multivector:
     """Return M (~M M)^{-1/2}, so that M ~M = 1 to rounding: motors, reflections, flats, even or odd elements of any n.
 
@@ -87,7 +89,7 @@ def _by_newton(M: Any) -> Any:
     eps = float(np.finfo(M.dtype).eps)
     for _ in range(STEPS):
         X = (~M).gp(M)
-        s = np.asarray(X.scalar_part())
+        s = np.asanyarray(X.scalar_part())
         if not (s > 0).all():
             raise _ideal("an element at infinity")
         X = X.new(X.keys, X.coefficients / s[..., None])
@@ -96,7 +98,7 @@ def _by_newton(M: Any) -> Any:
         M = _trimmed(M.gp(1.5 - X / 2), M)  # M ← M (3 - ~M M)/2
         if rest <= 64 * eps:
             break
-    if not np.asarray(M.is_versor()).all():
+    if not np.asanyarray(M.is_versor()).all():
         hint = "For data use motor_from_points or motor_from_matrix."
         raise fail("M", "normalized", "near a multiple of a motor", describe("another multivector"), hint)
     return M
@@ -133,11 +135,12 @@ class Screw(NamedTuple):
         >>> float(pga.screw(pga.motor(alg, axis, 0.5, 2)).pitch.round(12))
         4.0
         """
-        angle, shift = np.asarray(self.angle), np.asarray(self.shift)
+        angle, shift = np.asanyarray(self.angle), np.asanyarray(self.shift)
         slides = angle == 0
         return np.where(slides, np.where(shift == 0, 0, np.inf), shift / np.where(slides, 1, angle))[()]
 
 
+@specialized()
 def screw(M: Multivector, *, rtol: float | None = None) -> Screw:
     """Return the axis, the angle and the shift of motors of space (Chasles): ``motor(alg, *screw(M))`` is M or -M.
 
@@ -174,8 +177,8 @@ def screw(M: Multivector, *, rtol: float | None = None) -> Screw:
     alg, dtype = M.algebra, t.dtype
     flip = np.where(w < 0, -1, 1).astype(dtype)
     w, v = w * flip, v * flip[..., None]
-    sine = np.asarray(lengths(v))
-    along = np.asarray(lengths(t))
+    sine = np.asanyarray(lengths(v))
+    along = np.asanyarray(lengths(t))
     slides = sine <= check_tolerance(rtol, 4 * float(np.finfo(dtype).eps), "clifford_rand.presets")
     still = slides & (along == 0)
     e3 = np.array([0, 0, 1], dtype=dtype)
@@ -216,7 +219,7 @@ def unit_motor(M: Any, owner: str) -> Any:
         raise fail("M", owner, "a motor, an even versor", describe(f"a multivector of grades {M.grades}"))
     even = M.on_keys(keys_of_grades(d, tuple(range(d + 1)))).even() if odd.size else M
     even = even.on_keys(keys_of_grades(d, tuple(range(0, d + 1, 2))))
-    if not np.asarray(even.is_versor()).all():
+    if not np.asanyarray(even.is_versor()).all():
         hint = "normalized(M) gives the motor near a sum of motors."
         raise fail("M", owner, "a motor, an even versor", describe("another multivector"), hint)
     s = _square(even)[1]

@@ -8,6 +8,7 @@ from clifford_rand._checks import as_real, check_tolerance, describe, fail, one_
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.fusion.specialization import specialized
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import (
     coordinates_of,
@@ -38,7 +39,7 @@ def speeds_of(velocity: ArrayLike, name: str, owner: str) -> tuple[NDArray[Any],
     """Return velocities (..., 3) and their Lorentz factors, or the error that some numbers are not below 1."""
     v = coordinates_of(velocity, 3, name, owner)
     if is_symbolic(v):
-        return v, 1 / root(np.asarray(1 - (v * v).sum(axis=-1), dtype=object))
+        return v, 1 / root(np.asanyarray(1 - (v * v).sum(axis=-1), dtype=object))
     v = floats(v, name, owner)
     speed = lengths(v)
     if np.any(speed >= 1):
@@ -60,6 +61,7 @@ def timelike(p: Any, name: str, owner: str) -> tuple[NDArray[Any], NDArray[Any]]
     return values, np.sqrt(square)
 
 
+@specialized(x=1)
 @one_batch
 def event(alg: Algebra, t: ArrayLike, x: ArrayLike) -> Multivector:
     """Return the vectors t g0 + x_1 g1 + x_2 g2 + x_3 g3 of times (...) and places (..., 3).
@@ -77,6 +79,7 @@ def event(alg: Algebra, t: ArrayLike, x: ArrayLike) -> Multivector:
     return alg.vector(np.concatenate(columns, axis=-1))
 
 
+@specialized(velocity=1)
 def four_velocity(alg: Algebra, velocity: ArrayLike) -> Multivector:
     """Return the unit vectors γ (g0 + v_i g_i) of velocities (..., 3).
 
@@ -89,9 +92,10 @@ def four_velocity(alg: Algebra, velocity: ArrayLike) -> Multivector:
     """
     spacetime_model(alg, "four_velocity")
     v, factor = speeds_of(velocity, "velocity", "four_velocity")
-    return event(alg, factor, np.asarray(factor)[..., None] * v)
+    return event(alg, factor, np.asanyarray(factor)[..., None] * v)
 
 
+@specialized(velocity=1)
 def boost(alg: Algebra, velocity: ArrayLike) -> Multivector:
     """Return the rotors exp(α v̂/2), tanh α = |v|, v̂ = v_i σ_i/|v|: boosts that take g0 to γ (g0 + v_i g_i).
 
@@ -111,12 +115,12 @@ def boost(alg: Algebra, velocity: ArrayLike) -> Multivector:
     """
     spacetime_model(alg, "boost")
     v, factor = speeds_of(velocity, "velocity", "boost")
-    g = np.asarray(factor)
-    relative = np.zeros((*g.shape, 6), dtype=v.dtype)
-    relative[..., :3] = -v * np.asarray(g / root(2 * (1 + g)))[..., None]  # σ_i = g_i g0 = -g0 g_i
-    return alg.scalar(root((1 + g) / 2)) + alg.bivector(relative)
+    g = np.asanyarray(factor)
+    relative = -v * np.asanyarray(g / root(2 * (1 + g)))[..., None]  # σ_i = g_i g0 = -g0 g_i
+    return alg.scalar(root((1 + g) / 2)) + alg.bivector(np.concatenate([relative, 0 * v], axis=-1))
 
 
+@specialized()
 def boost_to(u: Multivector) -> Multivector:
     """Return the boosts L = (1 + u g0)/sqrt(2 (1 + u·g0)) that take g0 to the directions u of timelike vectors.
 
@@ -132,11 +136,12 @@ def boost_to(u: Multivector) -> Multivector:
     if (values[..., 0] < 0).any():
         raise fail("u", "boost_to", "in the future, u·g0 > 0", describe("a vector of the past"))
     unit = values / size[..., None]
-    relative = np.zeros((*size.shape, 6), dtype=values.dtype)
-    relative[..., :3] = -unit[..., 1:] / np.sqrt(2 * (1 + unit[..., :1]))
+    relative = -unit[..., 1:] / np.sqrt(2 * (1 + unit[..., :1]))
+    relative = np.concatenate([relative, np.zeros_like(relative)], axis=-1)
     return alg.scalar(np.sqrt((1 + unit[..., 0]) / 2)) + alg.bivector(relative)
 
 
+@specialized(axis=1)
 @one_batch
 def rotation(alg: Algebra, axis: ArrayLike, angle: ArrayLike) -> Multivector:
     """Return the rotors exp(-angle/2 I n) about axes (..., 3), right-handed: about the third g1 turns towards g2.
@@ -152,16 +157,17 @@ def rotation(alg: Algebra, axis: ArrayLike, angle: ArrayLike) -> Multivector:
     half = numbers_of(angle, n.dtype, "angle", "rotation")
     if not (is_symbolic(n) or is_symbolic(half)):
         n, half = floats(n, "axis", "rotation"), floats(half, "angle", "rotation")
-    size = np.asarray(lengths(n))
-    if np.asarray(size == 0, dtype=bool).any():
+    size = np.asanyarray(lengths(n))
+    if np.asanyarray(size == 0, dtype=bool).any():
         raise fail("axis", "rotation", "not zero", axis)
     cosine, sine = cosine_and_sine(halved(half))
-    parts = np.asarray(sine / size)[..., None] * n
-    turned = np.zeros((*parts.shape[:-1], 6), dtype=parts.dtype)  # I σ_1 = -g23, I σ_2 = g13, I σ_3 = -g12
-    turned[..., 3], turned[..., 4], turned[..., 5] = parts[..., 2], -parts[..., 1], parts[..., 0]
-    return alg.scalar(cosine) + alg.bivector(turned)
+    parts = np.asanyarray(sine / size)[..., None] * n
+    # I σ_1 = -g23, I σ_2 = g13, I σ_3 = -g12
+    turned = [np.zeros_like(parts), parts[..., 2:], -parts[..., 1:2], parts[..., :1]]
+    return alg.scalar(cosine) + alg.bivector(np.concatenate(turned, axis=-1))
 
 
+@specialized()
 def spacetime_split(X: Multivector, observer: Multivector | None = None) -> Multivector:
     """Return X u for the unit vector u of an observer (g0): of an event its time x·u and relative place x ∧ u.
 
@@ -182,6 +188,7 @@ def spacetime_split(X: Multivector, observer: Multivector | None = None) -> Mult
     return X * (observer / size)
 
 
+@specialized()
 @one_batch
 def time_and_space(x: Multivector, observer: Multivector | None = None) -> tuple[Any, NDArray[Any]]:
     """Return times (...) and places (..., 3) of events in the frame of g0, or in the boosted one of an observer.
@@ -202,6 +209,7 @@ def time_and_space(x: Multivector, observer: Multivector | None = None) -> tuple
     return values[..., 0], values[..., 1:]
 
 
+@specialized()
 def boost_and_rotation(V: Multivector) -> tuple[Multivector, Multivector]:
     """Return L and R with V = L R: a boost and a rotation that leaves g0, of rotors of any positive scale.
 
@@ -231,6 +239,7 @@ def boost_and_rotation(V: Multivector) -> tuple[Multivector, Multivector]:
     return L / np.sqrt(square), R
 
 
+@specialized()
 def lorentz_matrix(V: Multivector) -> NDArray[Any]:
     """Return the matrices Λ (..., 4, 4) of versors: V >> x has the components Λ x; ΛᵀηΛ = η = diag(1, -1, -1, -1).
 
@@ -243,6 +252,7 @@ def lorentz_matrix(V: Multivector) -> NDArray[Any]:
     return V.vector_matrix()
 
 
+@specialized(F=2)
 def from_lorentz_matrix(alg: Algebra, F: ArrayLike, *, rtol: float | None = None) -> Multivector:
     """Return versors V with V >> x of components F x, for every Lorentz transformation: V = L R C.
 
@@ -308,13 +318,18 @@ def _rotor_of(alg: Algebra, F: NDArray[Any]) -> Multivector:
     # the half turn W with the largest trace of F W
     best = (np.diagonal(F, axis1=-2, axis2=-1) @ halves).argmax(axis=-1)
     columns = alg.vector(np.moveaxis(F * halves[best][..., None, :], -1, 0))
-    M = (columns * alg.vector(np.diag(np.array(SIGNATURE, dtype=F.dtype))).reshape(4, *[1] * best.ndim)).sum(axis=0)
+    M = (columns * alg.vector(np.diag(np.array(SIGNATURE, dtype=F.dtype))).reshape(4, *[1] * np.ndim(best))).sum(axis=0)
     even = keys_of_grades(4, (0, 2, 4))
     square = (M * ~M).on_keys(even).coefficients
-    over = 1 / np.sqrt(square[..., 0] + 1j * square[..., -1])
+    size = np.hypot(square[..., 0], square[..., -1])  # 1/√(a + b i), by the larger of the parts of the root
+    large = np.sqrt((size + abs(square[..., 0])) / 2)
+    small = abs(square[..., -1]) / (2 * large)
+    ahead = square[..., 0] >= 0
+    real, imaginary = np.where(ahead, large, small), np.where(ahead, small, large)
+    over_real, over_imaginary = real / size, np.where(square[..., -1] < 0, 1, -1) * imaginary / size
     W = np.eye(7, dtype=F.dtype)[np.array([0, 4, 5, 6])[best]]
     back = alg.scalar(W[..., 0]) - alg.bivector(W[..., 1:])
-    V = (M * back * (alg.scalar(over.real) + alg.I * over.imag)).on_keys(even)
+    V = (M * back * (alg.scalar(over_real) + alg.I * over_imaginary)).on_keys(even)
     s, turn = V.coefficients[..., 0], (V * back).scalar_part()
     noise = 8 * np.finfo(F.dtype).eps * np.abs(V.coefficients).max(axis=-1, initial=0)
     signs = np.where(np.where(np.abs(s) > noise, s, turn) < 0, -1, 1)

@@ -8,6 +8,7 @@ from clifford_rand._checks import describe, fail, one_batch
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.fusion.specialization import specialized
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import coordinates_of, floats, lengths, numbers_of, of_algebra, refuse_tensors
 from clifford_rand.presets.sta.frames import SIGNATURE, boost_to, spacetime_model, speeds_of, timelike
@@ -16,6 +17,7 @@ _ELECTRIC = np.array([-1, -1, -1], dtype=np.int8)  # σ_i = -g0 g_i, in the orde
 _MAGNETIC = np.array([-1, 1, -1], dtype=np.int8)  # I σ_3 = -g12, I σ_2 = g13, I σ_1 = -g23
 
 
+@specialized(E=1, B=1)
 @one_batch
 def faraday(alg: Algebra, E: ArrayLike, B: ArrayLike) -> Multivector:
     """Return the bivectors F = E_i σ_i + B_i I σ_i of electric and magnetic fields (..., 3), both in one unit (c = 1).
@@ -46,6 +48,7 @@ def _field(F: Any, owner: str) -> Multivector:
     return part
 
 
+@specialized()
 @one_batch
 def electric_and_magnetic(F: Multivector, observer: Multivector | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return E and B (..., 3) that g0 measures, or another observer in the frame that is boosted to it.
@@ -73,6 +76,7 @@ def electric_and_magnetic(F: Multivector, observer: Multivector | None = None) -
     return values[..., :3] * _ELECTRIC + 0, (values[..., 3:] * _MAGNETIC)[..., ::-1] + 0
 
 
+@specialized()
 def field_invariants(F: Multivector) -> tuple[Any, Any]:
     """Return E² - B² and E·B, which are the same for all observers: F² = E² - B² + 2 E·B I.
 
@@ -88,6 +92,7 @@ def field_invariants(F: Multivector) -> tuple[Any, Any]:
     return ((E - B) * (E + B)).sum(axis=-1), (E * B).sum(axis=-1)
 
 
+@specialized()
 def energy_momentum(F: Multivector, a: Multivector) -> Multivector:
     """Return T(a) = -F a F/2, vectors: the flow of energy and momentum through the hyperplane orthogonal to a.
 
@@ -109,6 +114,7 @@ def energy_momentum(F: Multivector, a: Multivector) -> Multivector:
     return ((F * a * F) / -2).grade(1)
 
 
+@specialized()
 def stress_energy_tensor(F: Multivector) -> NDArray[Any]:
     """Return T^{μν} = g^μ·T(g^ν), (..., 4, 4): energy density [0, 0], Poynting's vector [0, 1:], stress [1:, 1:].
 
@@ -125,9 +131,10 @@ def stress_energy_tensor(F: Multivector) -> NDArray[Any]:
     basis = F.algebra.vector(np.diag(np.array(SIGNATURE, dtype=F.dtype)))  # g^ν
     rows = F.new(F.keys, F.coefficients[..., None, :])
     images = energy_momentum(rows, basis).on_keys(keys_of_grades(4, (1,)))
-    return np.asarray(np.swapaxes(images.coefficients, -1, -2))
+    return np.asanyarray(np.swapaxes(images.coefficients, -1, -2))
 
 
+@specialized()
 def lorentz_force(F: Multivector, u: Multivector, charge: ArrayLike = 1.0) -> Multivector:
     """Return q F·u, the change of momentum in proper time of a charge q with four-velocity u.
 
@@ -145,6 +152,7 @@ def lorentz_force(F: Multivector, u: Multivector, charge: ArrayLike = 1.0) -> Mu
     return F.rc(u) * numbers_of(charge, F.dtype, "charge", "lorentz_force")
 
 
+@specialized(velocity=1)
 def gamma(velocity: ArrayLike) -> Any:
     """Return the Lorentz factors 1/sqrt(1 - v²) of velocities (..., 3), |v| < 1.
 
@@ -156,6 +164,7 @@ def gamma(velocity: ArrayLike) -> Any:
     return speeds_of(velocity, "velocity", "gamma")[1]
 
 
+@specialized(velocity=1)
 def rapidity(velocity: ArrayLike) -> NDArray[Any]:
     """Return the rapidities artanh(|v|) v/|v| (..., 3) of velocities: those of one direction add.
 
@@ -165,10 +174,11 @@ def rapidity(velocity: ArrayLike) -> NDArray[Any]:
     [0.8, 0.0, 0.0]
     """
     v = floats(speeds_of(velocity, "velocity", "rapidity")[0], "velocity", "rapidity")
-    speed = np.asarray(lengths(v))
-    return np.asarray(v * np.where(speed > 0, np.arctanh(speed) / np.where(speed > 0, speed, 1), 1)[..., None])
+    speed = np.asanyarray(lengths(v))
+    return np.asanyarray(v * np.where(speed > 0, np.arctanh(speed) / np.where(speed > 0, speed, 1), 1)[..., None])
 
 
+@specialized(w=1)
 def velocity_of_rapidity(w: ArrayLike) -> NDArray[Any]:
     """Return the velocities tanh(|w|) w/|w| (..., 3) of rapidities.
 
@@ -179,10 +189,11 @@ def velocity_of_rapidity(w: ArrayLike) -> NDArray[Any]:
     [0.8, 0.0, 0.0]
     """
     W = floats(coordinates_of(w, 3, "w", "velocity_of_rapidity"), "w", "velocity_of_rapidity")
-    size = np.asarray(lengths(W))
-    return np.asarray(W * np.where(size > 0, np.tanh(size) / np.where(size > 0, size, 1), 1)[..., None])
+    size = np.asanyarray(lengths(W))
+    return np.asanyarray(W * np.where(size > 0, np.tanh(size) / np.where(size > 0, size, 1), 1)[..., None])
 
 
+@specialized()
 def velocity(p: Multivector) -> NDArray[Any]:
     """Return the velocities x/t (..., 3) of timelike vectors: four-velocities, momenta, steps between events.
 
@@ -194,9 +205,10 @@ def velocity(p: Multivector) -> NDArray[Any]:
     """
     spacetime_model(p, "velocity", "p")
     values, _ = timelike(p, "p", "velocity")
-    return np.asarray(values[..., 1:] / values[..., :1])
+    return np.asanyarray(values[..., 1:] / values[..., :1])
 
 
+@specialized(u=1, v=1)
 @one_batch
 def add_velocities(u: ArrayLike, v: ArrayLike) -> NDArray[Any]:
     """Return the velocities u ⊕ v of what has velocity v in a frame that moves with u.
@@ -216,10 +228,11 @@ def add_velocities(u: ArrayLike, v: ArrayLike) -> NDArray[Any]:
     U, factor = speeds_of(u, "u", "add_velocities")
     V, _ = speeds_of(v, "v", "add_velocities")
     along = (U * V).sum(axis=-1, keepdims=True)
-    g = np.asarray(factor)[..., None]
-    return np.asarray((U + V / g + g / (1 + g) * along * U) / (1 + along))
+    g = np.asanyarray(factor)[..., None]
+    return np.asanyarray((U + V / g + g / (1 + g) * along * U) / (1 + along))
 
 
+@specialized()
 def interval(first: Multivector, second: Multivector) -> Any:
     """Return the squares (second - first)²: > 0 timelike, 0 lightlike, < 0 spacelike.
 
@@ -235,6 +248,7 @@ def interval(first: Multivector, second: Multivector) -> Any:
     return (step * step).scalar_part()
 
 
+@specialized(path=1)
 def proper_time(path: Multivector) -> Any:
     """Return the times that clocks measure along world lines: Σ sqrt((x_{i+1} - x_i)²) over the last batch axis.
 

@@ -1,0 +1,541 @@
+"""Arrays and multivectors of traced scalars: a function of NumPy's arrays is traced as it stands, along one example.
+
+Where the function branches on a value, the branch of the example is taken, and a guard demands the same of every other
+argument: the code is that of one path. What the function builds of shapes, keys and constants happens once.
+"""
+
+# mypy: disable-error-code="override,assignment,misc"
+
+import functools
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from clifford_rand.basis.keys import Keys, keys_of_grades, union
+from clifford_rand.basis.table import product_table
+from clifford_rand.compiler.graph import COMPARISONS, FUNCTIONS
+from clifford_rand.compiler.scalar import Trace, TracedScalar, TraceError, apply_ufunc
+from clifford_rand.compiler.source import PYTHON
+from clifford_rand.fusion.analysis import EXACT, SIMPLE
+from clifford_rand.fusion.multivector import TracedMultivector, lift_constant
+from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.plans.linear import linear_plan, part_plan
+
+_table = functools.lru_cache(maxsize=512)(product_table)
+_OPPOSITE = {"lt": ("le", True), "le": ("lt", True), "eq": ("ne", False), "ne": ("eq", False)}
+_CONDITIONS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
+_FINITE = float(np.finfo(np.float32).max)  # of both precisions: larger numbers are for the function itself
+
+
+class ExampleTrace(Trace):
+    """A trace that knows the value of every node for one example, ``values`` being the components of its arguments."""
+
+    def __init__(
+        self, precision: np.dtype, values: Sequence[Sequence[float]], *, whole: bool, is_differentiable: bool = False
+    ) -> None:
+        """With ``is_differentiable`` numbers are not rounded to multiples, which has no gradient."""
+        self.is_differentiable = is_differentiable
+        super().__init__(precision, whole=whole, lift=lambda trace, A: lift_constant(trace, A.algebra, A))
+        self._values, self._known = values, [0.0]
+
+    def value(self, ref: int) -> Any:
+        """Return the value of a node for the example, NaN where it has none."""
+        nodes, known = self.graph.nodes, self._known
+        while len(known) <= abs(ref):
+            node = nodes[len(known)]
+            if node.operation == "constant":
+                known.append(float(node.data))
+            elif node.operation == "input":
+                argument, component = node.data
+                known.append(self._values[argument][component])
+            else:
+                arguments = [known[k] if k >= 0 else -known[-k] for k in node.arguments]
+                try:
+                    known.append(PYTHON[node.operation](*arguments))
+                except (ArithmeticError, ValueError):
+                    known.append(math.nan)
+        return known[ref] if ref >= 0 else -known[-ref]
+
+    def decide(self, condition: TracedScalar) -> bool:
+        """Return whether a condition holds for the example, and demand the same in every sample."""
+        ref, node = condition.ref, self.graph.nodes[abs(condition.ref)]
+        holds = bool(self.value(ref))
+        if self.graph.number(ref) is not None:
+            return holds
+        if node.operation not in (*COMPARISONS, "and", "or", "where"):
+            self.need("ne" if holds else "eq", ref, 0)
+        elif holds:
+            self.guard(ref)
+        elif node.operation in _OPPOSITE:
+            name, swap = _OPPOSITE[node.operation]
+            self.need(name, *(node.arguments[::-1] if swap else node.arguments))
+        else:
+            self.need("eq", ref, 0)
+        return holds
+
+
+def traced(values: Any) -> "TracedArray":
+    """Return traced scalars, and numbers beside them, as an array of them."""
+    array = np.asarray(values, dtype=object)
+    return array.view(TracedArray)
+
+
+def is_traced(value: Any) -> bool:
+    """Tell whether an array, or the coefficients of a multivector, are traced."""
+    return isinstance(getattr(value, "coefficients", value), TracedArray)
+
+
+def decided(condition: Any) -> Any:
+    """Return conditions as truth values: those of the example, which are demanded of every sample, where traced."""
+    if not isinstance(condition, TracedArray):
+        return condition
+    return np.array([bool(x) for x in condition.view(np.ndarray).flat], dtype=bool).reshape(condition.shape)
+
+
+def zeros(shape: tuple[int, ...], like: Any) -> Any:
+    """Return an array of zeros beside another one, into which parts of it are written."""
+    return traced(np.full(shape, 0.0, dtype=object)) if is_traced(like) else np.zeros(shape, dtype=like.dtype)
+
+
+def _each(function: Callable[..., Any], *arrays: Any) -> "TracedArray":
+    """Return f(x, …) of the elements of arrays that broadcast."""
+    return traced(np.frompyfunc(function, len(arrays), 1)(*map(_objects, arrays)))
+
+
+def _objects(array: Any) -> Any:
+    array = np.asarray(array, dtype=object)
+    return array.view(np.ndarray)
+
+
+def _trace_of(*values: Any) -> Trace | None:
+    """Return the trace of arrays, None where all entries are numbers."""
+    entries = (entry for array in values for entry in _objects(array).flat)
+    return next((entry.trace for entry in entries if isinstance(entry, TracedScalar)), None)
+
+
+def _where(condition: Any, a: Any, b: Any) -> Any:
+    is_number = not any(isinstance(x, str) or x != x for x in (a, b) if not isinstance(x, TracedScalar))
+    if isinstance(condition, TracedScalar) and is_number:
+        ref = condition.trace.graph.call("where", condition.ref, *(condition.trace.scalar(x).ref for x in (a, b)))
+        return TracedScalar(condition.trace, ref, condition.shape_from | _shape(a) | _shape(b))
+    return a if condition else b
+
+
+def _shape(value: Any) -> int:
+    return value.shape_from if isinstance(value, TracedScalar) else 0
+
+
+def _not(condition: Any) -> Any:
+    return condition == 0 if isinstance(condition, TracedScalar) else not condition
+
+
+def _largest(a: Any, b: Any) -> Any:
+    return _where(a < b, b, a)
+
+
+def _smallest(a: Any, b: Any) -> Any:
+    return _where(b < a, b, a)
+
+
+def _sign(x: Any) -> Any:
+    return _where(x < 0, -1.0, _where(x > 0, 1.0, 0.0))
+
+
+def _artanh(x: Any) -> Any:
+    return np.log((1 + x) / (1 - x)) * 0.5
+
+
+def _log2(x: Any) -> Any:
+    return np.log(x) * (1 / math.log(2)) if isinstance(x, TracedScalar) else math.log2(x)
+
+
+def _exp2(x: Any) -> Any:
+    return x.call("pow2") if isinstance(x, TracedScalar) else 2.0**x
+
+
+def _rint(x: Any) -> Any:
+    if not isinstance(x, TracedScalar):
+        return float(round(x))
+    return x if x.trace.is_differentiable else x.call("rint")  # type: ignore[attr-defined]
+
+
+def _and(a: Any, b: Any) -> Any:
+    if not isinstance(a, TracedScalar) or not isinstance(b, TracedScalar):
+        number, other = (b, a) if isinstance(a, TracedScalar) else (a, b)
+        return other if number else False
+    return a & b
+
+
+def _or(a: Any, b: Any) -> Any:
+    if not isinstance(a, TracedScalar) or not isinstance(b, TracedScalar):
+        number, other = (b, a) if isinstance(a, TracedScalar) else (a, b)
+        return True if number else other
+    return a | b
+
+
+_LOGICAL = {"logical_and": _and, "logical_or": _or, "bitwise_and": _and, "bitwise_or": _or}
+_ELEMENTS: dict[str, Callable[..., Any]] = {
+    "maximum": _largest,
+    "minimum": _smallest,
+    "sign": _sign,
+    "arctanh": _artanh,
+    "isfinite": lambda x: bool(abs(x) <= _FINITE),
+    "isnan": lambda x: not isinstance(x, TracedScalar) and x != x,
+    "log2": _log2,
+    "exp2": _exp2,
+    "rint": _rint,
+    "invert": _not,
+    "logical_not": _not,
+    **_LOGICAL,
+}
+_REDUCED = {"maximum": _largest, "minimum": _smallest, **_LOGICAL}
+
+
+class TracedArray(np.ndarray):
+    """An array of traced scalars, of the dtype that the compiled code has."""
+
+    __array_priority__ = 100.0
+
+    @property
+    def dtype(self) -> Any:
+        """The precision."""
+        for entry in self.view(np.ndarray).flat:
+            if isinstance(entry, TracedScalar):
+                return entry.trace.precision
+        return np.dtype(np.float64)
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return itself: the code has one precision."""
+        return self
+
+    def __getitem__(self, index: Any) -> Any:
+        return traced(self.view(np.ndarray)[index])
+
+    def argmax(self, axis: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        """Return where the largest entry of the example is, and demand the same of every sample."""
+        if self.ndim != 1:
+            raise TraceError("it calls argmax along several axes")
+        entries, best = self.view(np.ndarray).tolist(), 0
+        for k, entry in enumerate(entries):
+            best = k if k and entry > entries[best] else best
+        return best
+
+    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False, **kwargs: Any) -> Any:
+        """Return whether one of the conditions holds."""
+        return self._reduced(_or, axis, keepdims, False)
+
+    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False, **kwargs: Any) -> Any:
+        """Return whether all of the conditions hold."""
+        return self._reduced(_and, axis, keepdims, True)
+
+    def max(self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, **kw: Any) -> Any:
+        """Return the largest entry."""
+        return self._reduced(_largest, axis, keepdims, initial)
+
+    def min(self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, **kw: Any) -> Any:
+        """Return the smallest entry."""
+        return self._reduced(_smallest, axis, keepdims, initial)
+
+    def _reduced(self, function: Callable[..., Any], axis: Any, keepdims: bool, initial: Any) -> Any:
+        array = self.view(np.ndarray)
+        axes = range(array.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        moved = np.moveaxis(array, [k % array.ndim for k in axes], range(len(axes)))
+        rows = list(moved.reshape(-1, *moved.shape[len(axes) :]))
+        if not rows:
+            return np.full(moved.shape[len(axes) :], initial)
+        total: Any = rows[0]
+        for row in rows[1:]:
+            total = _each(function, total, row)
+        total = traced(total)
+        return np.expand_dims(total, tuple(k % array.ndim for k in axes)) if keepdims else total
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+        if any(isinstance(x, Multivector) for x in inputs):
+            return NotImplemented
+        name = ufunc.__name__
+        if method == "reduce":
+            reduced = _REDUCED.get(name)
+            if reduced is not None:
+                return self._reduced(reduced, kwargs.get("axis", 0), kwargs.get("keepdims", False), None)
+            kwargs = {key: value for key, value in kwargs.items() if key in ("axis", "keepdims")}
+            return traced(ufunc.reduce(_objects(inputs[0]), **kwargs))
+        if method != "__call__":
+            raise TraceError(f"it calls numpy.{name}.{method}")
+        if name in _ELEMENTS:
+            result: Any = _each(_ELEMENTS[name], *inputs)
+        elif name in ("add", "subtract", "multiply", "divide", "true_divide", "negative", "absolute", "matmul"):
+            result = traced(ufunc(*map(_objects, inputs)))
+        elif name in _CONDITIONS:
+            result = traced(ufunc(*map(_objects, inputs), dtype=object))
+        else:
+            trace = _trace_of(*inputs)
+            if trace is None:
+                return traced(ufunc(*(np.asarray(x, dtype=np.float64) for x in inputs)))
+
+            def apply(*values: Any) -> Any:
+                return apply_ufunc(ufunc, tuple(trace.scalar(x) for x in values[:1]) + values[1:], FUNCTIONS)
+
+            result = _each(apply, *inputs)
+        if out is not None:
+            np.copyto(out[0].view(np.ndarray), _objects(result))
+            return out[0]
+        return result
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function is np.where and len(args) == 3:
+            return _each(_where, *args)
+        if function is np.result_type:
+            return self.dtype
+        if function is np.cross:
+            a, b = (traced(x) for x in args[:2])
+            parts = [a[..., i] * b[..., j] - a[..., j] * b[..., i] for i, j in ((1, 2), (2, 0), (0, 1))]
+            return np.stack(parts, axis=-1)
+        if function is np.clip:
+            return np.minimum(np.maximum(args[0], args[1]), args[2])
+        if function is np.nan_to_num:
+            return _each(lambda x: x if isinstance(x, TracedScalar) or x == x else 0.0, args[0])
+        if function is np.linalg.det:
+            return _determinant(args[0])
+        if function.__module__ == "numpy.linalg":
+            raise TraceError(f"it calls numpy.linalg.{function.__name__}")
+        if function in (np.zeros_like, np.ones_like):
+            return traced(np.full(np.shape(args[0]), float(function is np.ones_like)).astype(object))
+        result = function._implementation(*args, **kwargs) if hasattr(function, "_implementation") else None
+        if result is None:
+            result = super().__array_function__(function, types, args, kwargs)
+        if isinstance(result, list | tuple):
+            return type(result)(map(_again, result))
+        return _again(result)
+
+
+def _again(result: Any) -> Any:
+    """Return an array of objects, the result of one of NumPy's functions, as one of traced scalars."""
+    is_object = isinstance(result, np.ndarray) and np.ndarray.dtype.__get__(result).kind == "O"
+    return result.view(TracedArray) if is_object else result
+
+
+def _determinant(matrix: Any) -> Any:
+    """Return the determinant by its expansion along the first row."""
+    n = matrix.shape[-1]
+    if n == 1:
+        return matrix[..., 0, 0]
+    minors = [np.delete(matrix[..., 1:, :], k, axis=-1) for k in range(n)]
+    return sum((-1) ** k * matrix[..., 0, k] * _determinant(minors[k]) for k in range(n))
+
+
+class ExampleMultivector(Multivector):
+    """A multivector whose coefficients are traced: the operations of `Multivector` that models use."""
+
+    __slots__ = ()
+
+    def new(self, keys: Keys, coefficients: Any) -> "ExampleMultivector":
+        """Return a multivector of the same algebra."""
+        return example(self.algebra, keys, coefficients)
+
+    def coerce(self, other: Any, *, keep: bool = True) -> Any:
+        """Return a multivector, a number or an array of numbers as a traced multivector; None if it is neither."""
+        if isinstance(other, ExampleMultivector):
+            return other
+        if isinstance(other, Multivector):
+            return example(other.algebra, other.keys, other.coefficients)
+        if isinstance(other, int | float | np.ndarray | np.generic | TracedScalar):
+            return self.new(keys_of_grades(self.algebra.d, (0,)), traced(other)[..., None])
+        return None
+
+    def astype(self, dtype: Any) -> Any:
+        """Return itself: the code has one precision."""
+        return self
+
+    def sparse(self) -> Any:
+        """Return itself: what is zero is so in the example only."""
+        return self
+
+    def on_keys(self, keys: Keys) -> Any:
+        """Return the components on some keys, those that are not stored 0."""
+        if keys is self.keys:
+            return self
+        array = np.full((*self.shape, keys.size), 0.0, dtype=object)
+        held = [self.keys.find(int(mask)) for mask in keys.masks]
+        for place, k in enumerate(held):
+            if k >= 0:
+                array[..., place] = self.coefficients.view(np.ndarray)[..., k]
+        return self.new(keys, array)
+
+    select_keys = on_keys
+
+    def __getitem__(self, index: Any) -> Any:
+        if not isinstance(index, str):
+            index = tuple(decided(x) for x in (index if isinstance(index, tuple) else (index,)))
+            return self.new(self.keys, self.coefficients[(*index, slice(None))])
+        mask, sign = self.algebra.parse_blade(index)
+        place = self.keys.find(mask)
+        return traced(np.zeros(self.shape)) if place < 0 else self.coefficients[..., place] * sign
+
+    def reshape(self, *shape: Any) -> Any:
+        """Return the same multivectors in other batch axes."""
+        shape = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
+        return self.new(self.keys, self.coefficients.reshape(*shape, self.keys.size))
+
+    def sum(self, axis: int = 0) -> Any:
+        """Return the sum along a batch axis."""
+        return self.new(self.keys, self.coefficients.sum(axis=axis))
+
+    def _sum(self, other: Any, sign: int) -> Any:
+        if isinstance(other, int) and other == 0:
+            return self
+        B = self.coerce(other)
+        if B is None:
+            return NotImplemented
+        keys = union(self.keys, B.keys)
+        a, b = self.on_keys(keys).coefficients, B.on_keys(keys).coefficients
+        return self.new(keys, a + b if sign > 0 else a - b)
+
+    def __add__(self, other: Any) -> Any:
+        return self._sum(other, 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self._sum(other, -1)
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self)._sum(other, 1)
+
+    def __neg__(self) -> Any:
+        return self.new(self.keys, -self.coefficients)
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, Multivector):
+            return self.multiply("gp", self.coerce(other))
+        return self.new(self.keys, self.coefficients * traced(other)[..., None])
+
+    def __rmul__(self, other: Any) -> Any:
+        return self.coerce(other).multiply("gp", self) if isinstance(other, Multivector) else self * other
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, Multivector):
+            return self * self.coerce(other).inv()
+        return self.new(self.keys, self.coefficients / traced(other)[..., None])
+
+    def multiply(self, rule: str, other: Any) -> Any:
+        """Return one product, by the name of its rule."""
+        B = self.coerce(other)
+        table = _table(self.algebra.form, rule, self.keys, B.keys)
+        shape = np.broadcast_shapes(self.shape, B.shape)
+        a, b = (
+            [*np.moveaxis(np.broadcast_to(_objects(A.coefficients), (*shape, A.keys.size)), -1, 0)] for A in (self, B)
+        )
+        sums: list[Any] = [0.0] * table.keys.size
+        rows = zip(table.left.tolist(), table.right.tolist(), table.out.tolist(), table.coef.tolist(), strict=True)
+        for left, right, out, coef in rows:
+            sums[out] = sums[out] + a[left] * b[right] * coef
+        array = [np.broadcast_to(_objects(total), shape) for total in sums]
+        return self.new(table.keys, np.stack(array, axis=-1) if array else np.zeros((*shape, 0), dtype=object))
+
+    def image(self, name: str) -> Any:
+        """Return the image under an involution, complement or dual by its name."""
+        return self._by_plan(linear_plan(self.algebra.form, name, self.keys))
+
+    def part(self, grades: tuple[int, ...]) -> Any:
+        """Return the part of some grades, which ascend."""
+        return self._by_plan(part_plan(self.algebra.form, grades, self.keys))
+
+    def grade(self, *grades: int) -> Any:
+        """Return the part of one or several grades."""
+        return self.part(tuple(sorted(grades)))
+
+    def _by_plan(self, plan: Any) -> Any:
+        array = self.coefficients if plan.places is None else self.coefficients[..., plan.places]
+        return self.new(plan.keys, array if plan.factors is None else array * plan.factors.astype(object))
+
+    def sandwich(self, X: Any) -> Any:
+        """Return R X R⁻¹; that R is a versor is a guard."""
+        X, n = self.coerce(X), self._scalar_square(EXACT)
+        product = self * X * ~self
+        return product.on_keys(X.keys) / n
+
+    def _scalar_square(self, limit: float) -> Any:
+        square = self * ~self
+        n, rest = square["1"], square.coefficients[..., square.keys.grade_of > 0]
+        if not self._is_versor(n, rest, limit):
+            raise TraceError("it has R >> X for an R that is not a versor")
+        return n
+
+    def _is_versor(self, n: Any, rest: Any, limit: float) -> Any:
+        if len({k % 2 for k in self.grades}) != 1 or (self.algebra.d > SIMPLE and max(self.grades) > 2):
+            raise TraceError("it asks whether a multivector of many dimensions, or of mixed grades, is a versor")
+        return ((abs(rest) <= limit * abs(n)[..., None]) & (abs(n) > 0)[..., None]).all()
+
+    def is_versor(self, rtol: float = 1e-9) -> Any:
+        """Tell whether R ~R is a number, which for even and odd R is enough up to d = 5."""
+        square = self * ~self
+        n, rest = square["1"], square.coefficients[..., square.keys.grade_of > 0]
+        return self._is_versor(n, rest, rtol) if rest.size else n != 0
+
+    def vector_matrix(self) -> Any:
+        """Return the matrix of x ↦ R x R⁻¹."""
+        d = self.algebra.d
+        images = self.new(self.keys, self.coefficients[..., None, :]).sandwich(self.algebra.vector(np.eye(d)))
+        return np.swapaxes(images.on_keys(keys_of_grades(d, (1,))).coefficients, -1, -2)
+
+    def _by_terms(self, name: str, *arguments: Any) -> Any:
+        """Return a function of one traced multivector, see `fusion.analysis`."""
+        if self.ndim:
+            parts = [self[index]._by_terms(name, *arguments) for index in np.ndindex(self.shape)]
+            keys = functools.reduce(union, (part.keys for part in parts))
+            rows = np.stack([part.on_keys(keys).coefficients for part in parts])
+            return self.new(keys, rows.reshape(*self.shape, keys.size))
+        trace = _trace_of(self.coefficients)
+        if trace is None:
+            raise TraceError(f"it calls .{name} of a constant")
+        scalars = [trace.scalar(x) for x in self.coefficients.view(np.ndarray).tolist()]
+        terms = {int(mask): x.ref for mask, x in zip(self.keys.masks, scalars, strict=True)}
+        shape_from = functools.reduce(operator.or_, (x.shape_from for x in scalars), 0)
+        result = getattr(TracedMultivector(trace, self.algebra, terms, shape_from), name)(*arguments)
+        if isinstance(result, TracedScalar):
+            return traced(result)
+        return self.new(result.keys, traced([*result.scalars()]))
+
+    def norm_squared(self) -> Any:
+        """Return ⟨A ~A⟩_0."""
+        return self.multiply("inner", self).coefficients[..., 0]
+
+    def norm(self) -> Any:
+        """Return √|⟨A ~A⟩_0|."""
+        return np.sqrt(abs(self.norm_squared()))
+
+    def normalized(self, rtol: Any = None) -> Any:
+        """Return A (A ~A)^{-1/2} on the keys of A."""
+        return self._by_terms("normalized").on_keys(self.keys)
+
+    def inv(self) -> Any:
+        """Return A⁻¹."""
+        return self._by_terms("inv")
+
+    inverse = inv
+
+    def exp(self) -> Any:
+        """Return the exponential of a bivector, on all even grades."""
+        even = keys_of_grades(self.algebra.d, tuple(range(0, self.algebra.d + 1, 2)))
+        return self._by_terms("exp").on_keys(even)
+
+    def log(self) -> Any:
+        """Return the logarithm of a rotor, a bivector."""
+        return self._by_terms("log").on_keys(keys_of_grades(self.algebra.d, (2,)))
+
+    def sqrt(self) -> Any:
+        """Return the square root of a rotor."""
+        return self._by_terms("sqrt")
+
+
+def example(algebra: Any, keys: Keys, coefficients: Any) -> ExampleMultivector:
+    """Return a multivector of an algebra with traced coefficients."""
+    A = object.__new__(ExampleMultivector)
+    A.algebra, A.keys, A.coefficients = algebra, keys, traced(coefficients)
+    return A
+
+
+TracedArray.multivector = staticmethod(example)  # type: ignore[attr-defined]

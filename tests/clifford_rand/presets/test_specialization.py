@@ -1,0 +1,135 @@
+"""Functions of the models by their traced paths: as the functions themselves, in batches, tensors and gradients."""
+
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+from clifford_rand.fusion import specialization
+from clifford_rand.presets import cga, pga, sta
+
+SPACE, CONFORMAL, TIME = cr.Algebra.pga(3), cr.Algebra.cga(3), cr.Algebra.sta()
+RNG = np.random.default_rng(3)
+
+
+def same(a, b, rtol=1e-9):
+    """Compare results of any structure."""
+    fields = specialization._fields(a)
+    if fields is not None:
+        return all(same(x, y, rtol) for x, y in zip(fields, specialization._fields(b), strict=True))
+    if hasattr(a, "isclose"):
+        return a.shape == b.shape and np.all(a.isclose(b, rtol=rtol, atol=1e-12))
+    if isinstance(a, np.ndarray | np.generic) and a.dtype.kind in "fb":
+        return np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=rtol, atol=1e-9, equal_nan=True)
+    return np.array_equal(a, b)
+
+
+def objects(shape):
+    """Return arguments of every kind, one of each or batches."""
+    x = lambda *size: RNG.standard_normal((*shape, *size))  # noqa: E731
+    line, plane = pga.line(SPACE, x(3), x(3)), pga.plane(SPACE, x(3), x())
+    motor = pga.motor(SPACE, line, x(), x())
+    sphere, other = cga.sphere(CONFORMAL, x(3), 2 + x() ** 2), cga.sphere(CONFORMAL, x(3), 2 + x() ** 2)
+    circle = cga.circle(CONFORMAL, x(3), 1 + x() ** 2, x(3))
+    boost = sta.boost(TIME, np.tanh(x(3)) / 2) * sta.rotation(TIME, x(3), x())
+    return {
+        pga.point: (SPACE, x(3)), pga.plane: (SPACE, x(3), x()), pga.line: (SPACE, x(3), x(3)),
+        pga.motor: (SPACE, line, x(), x()), pga.project: (pga.point(SPACE, x(3)), line), pga.angle: (line, plane),
+        pga.normalized: (motor * 3,), pga.screw: (motor,), pga.motor_to_matrix: (motor,), pga.meet: (line, plane),
+        pga.motor_from_quaternion: (SPACE, x(4), x(3)), pga.motor_from_matrix: (SPACE, pga.motor_to_matrix(motor)),
+        pga.screw_axis: (SPACE, line, x()), pga.coordinates: (pga.point(SPACE, x(3)),), pga.norm: (line,),
+        cga.up: (CONFORMAL, x(3)), cga.sphere: (CONFORMAL, x(3), x()), cga.center: (circle,), cga.radius: (circle,),
+        cga.classify: (circle,), cga.angle: (sphere, cga.plane(CONFORMAL, x(3), x())), cga.normal: (circle,),
+        cga.inversive_product: (sphere, other), cga.intersect: (sphere, other), cga.carrier: (circle,),
+        cga.dilator: (CONFORMAL, 1 + x() ** 2, x(3)), cga.circle: (CONFORMAL, x(3), 1 + x() ** 2, x(3)),
+        sta.boost: (TIME, np.tanh(x(3)) / 2), sta.boost_and_rotation: (boost,), sta.lorentz_matrix: (boost,),
+        sta.from_lorentz_matrix: (TIME, sta.lorentz_matrix(boost)), sta.faraday: (TIME, x(3), x(3)),
+        sta.add_velocities: (np.tanh(x(3)) / 2, np.tanh(x(3)) / 2),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(), (8,)], ids=["one", "batch"])
+def test_paths_are_the_functions(shape, monkeypatch):
+    """Each on several arguments, of which later ones meet a path that an earlier one has traced, or its guards."""
+    monkeypatch.setattr(specialization, "COMPILED_FROM", 8)
+    traced = set()
+    for _ in range(3):
+        for function, args in objects(shape).items():
+            plain = function.specialization.function(*args)
+            assert same(function(*args), plain), function.__name__
+            paths = [path for kind in function.specialization._kinds.values() for path in kind.paths]
+            traced |= {function} if paths else set()
+    assert traced == set(objects(()))
+
+
+def test_elements_whose_guards_fail_go_other_ways(monkeypatch):
+    monkeypatch.setattr(specialization, "COMPILED_FROM", 2)
+    radius, offset = np.array([3.0, 3.0, 3.0, 3.0]), np.array([1.0, 3.0, 5.0, 2.0])
+    S, P = cga.sphere(CONFORMAL, np.zeros((4, 3)), radius), cga.plane(CONFORMAL, np.tile([0, 0, 1.0], (4, 1)), offset)
+    meets = cga.intersect(S, P)
+    assert meets.name.tolist() == ["circle", "tangent", "imaginary circle", "circle"]
+    np.testing.assert_allclose(meets.radius_squared, radius**2 - offset**2, atol=1e-12)
+    P = pga.point(SPACE, [[1.0, 2, 3], [4, 5, 6]])
+    with pytest.raises(cr.ArgumentError, match="weight"):
+        pga.coordinates(P * np.array([1.0, 0]) + pga.direction(SPACE, [1.0, 0, 0]))
+
+
+def test_errors_are_those_of_the_functions():
+    for _ in range(3):  # before and after a path is there
+        assert pga.norm(pga.line(SPACE, [0, 0, 0], [1.0, 0, 0])) == 1
+        with pytest.raises(cr.ArgumentError, match="'Q' parameter of line must be another point than P"):
+            pga.line(SPACE, [1.0, 2, 3], [1.0, 2, 3])
+        with pytest.raises(cr.ArgumentError, match="finite"):
+            pga.point(SPACE, [1.0, np.nan, 3])
+        with pytest.raises(cr.ArgumentError, match="imaginary"):
+            cga.radius(cga.meet(cga.sphere(CONFORMAL, [0, 0, 0], 1.0), cga.plane(CONFORMAL, [0, 0, 1.0], 2.0)))
+        with pytest.raises(cr.ArgumentError, match="slower than light"):
+            sta.boost(TIME, [0.0, 1.5, 0])
+        with pytest.raises(TypeError):
+            pga.point(SPACE)
+
+
+LINE = pga.line(SPACE, [1.0, 0, 0], [1.0, 0.3, 1])
+PLANE = pga.plane(SPACE, [0.0, 0.6, 0.8], 0.5)
+GRADIENTS = {
+    "project": lambda t: pga.coordinates(pga.project(pga.point(SPACE, t), LINE)),
+    "screw": lambda t: pga.screw(pga.motor(SPACE, LINE, t[..., 0], t[..., 1])).shift,
+    "motor": lambda t: pga.coordinates(pga.motor(SPACE, LINE, t[..., 0], t[..., 1]) >> pga.point(SPACE, t)),
+    "angle": lambda t: pga.angle(pga.line(SPACE, np.zeros(3), t), PLANE),
+    "radius": lambda t: cga.radius(cga.circle(CONFORMAL, t, 1 + t[..., 0] ** 2, t)),
+    "intersect": lambda t: cga.intersect(cga.sphere(CONFORMAL, t, 3.0), cga.plane(CONFORMAL, t, 0.5)).radius_squared,
+    "boost": lambda t: sta.velocity(sta.boost(TIME, t / 4) >> sta.event(TIME, 2.0, t / 8)),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_are_finite_differences(name):
+    torch = pytest.importorskip("torch")
+    function, values = GRADIENTS[name], RNG.uniform(0.3, 1, (3, 3))
+    t = torch.tensor(values, requires_grad=True)
+    result = function(t)
+    np.testing.assert_allclose(result.detach().numpy(), function(values), rtol=1e-9, atol=1e-12)
+    result.sum().backward()
+    step = 1e-6
+    for i in range(3):
+        shift = step * np.eye(3)[i]
+        change = (function(values + shift) - function(values - shift)).reshape(3, -1).sum(axis=1) / (2 * step)
+        np.testing.assert_allclose(t.grad[:, i].numpy(), change, rtol=1e-6, atol=1e-7)
+
+
+def test_jax_arrays_keep_their_library():
+    jnp = pytest.importorskip("jax.numpy")
+    P = pga.point(SPACE, jnp.asarray(np.array([[1.0, 2, 3], [4, 5, 6]], dtype=np.float32)))
+    foot = pga.coordinates(pga.project(P, LINE))
+    assert type(foot).__module__.startswith("jax")
+    expected = pga.coordinates(pga.project(pga.point(SPACE, [[1.0, 2, 3], [4, 5, 6]]), LINE))
+    np.testing.assert_allclose(np.asarray(foot), expected, rtol=1e-5)
+
+
+def test_incidence_is_invariant_under_motors():
+    for _ in range(5):
+        x, y, u = RNG.standard_normal((3, 3))
+        M = pga.motor(SPACE, pga.line(SPACE, x, y), u[0], u[1])
+        P, L = pga.point(SPACE, x), pga.line(SPACE, x, u)
+        assert pga.is_incident(M >> P, M >> L)
+        Q = pga.point(SPACE, u + 1)
+        np.testing.assert_allclose(pga.distance(M >> Q, M >> L), pga.distance(Q, L), rtol=1e-9)
