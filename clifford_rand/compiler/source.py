@@ -73,7 +73,7 @@ class _Writer:
     def __init__(self, program: Program, array: bool, library: bool = False, python: bool = False) -> None:
         self.program, self.array, self.library, self.python = program, array, library, python
         self.graph = program.graph
-        self.double = library or program.precision == np.float64
+        self.double = library or python or program.precision == np.float64
         self.batch = sum(1 << k for k, source in enumerate(program.inputs) if source.batched)
         self.names: dict[int, str] = {}
         self.constants: dict[str, str] = {}
