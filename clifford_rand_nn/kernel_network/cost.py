@@ -15,6 +15,8 @@ _FACTOR = 0.4  # n³ of a Cholesky factor
 _OUTER = 1.0  # a column of the average outer product of gradients
 _TRIALS, _FACTORS, _FITS = 5, 5, 2  # metrics that are compared, betas of each, and rounds that are learned
 _HELD_OUT, _FOLDS, _KEPT, _PREDICTED = 400, 5, 0.8, 800  # rows of their folds, and rows that are predicted again
+_SORTED, _FINALISTS, _LEARNED = 500, 1.5, 2000  # rows that sort candidates out, how many stay, rows of a metric
+_SOLVED = 0.5  # of the expected time of `choose`: 20,000 rows of 20 columns
 _STEPPED = 0.3  # of tables have gates in single columns
 _FEATURES = 3  # columns of the kernel's features beside those of the rows, at most
 _OVERHEAD = 6e7  # multiplications of a comparison on few rows: 3 ms
@@ -50,23 +52,26 @@ def network_costs(
 ) -> dict[str, Estimate]:
     """Return the estimates of the parts of `train`, by name, for n unique rows of d columns.
 
-    >>> few, many = network_costs(500, 10, 1), network_costs(2000, 10, 1)
+    >>> few, many = (network_costs(n, 10, 1, rounds=0) for n in (500, 2000))
     >>> sorted(set(many) - set(few)), many["selection"].seconds > few["selection"].seconds
     (['decomposition'], True)
     """
     m = min(n, COMPARED)
     width = min(d, n) if by_products(n, d) else d
-    plain, steps = len(SCALINGS) + len(BIASES) - 1, 0 if finite or by_products(n, d) else len(STEPS)
-    selection = plain * _compared(m, width, outputs, plain, 0) + steps * _compared(m, width, outputs, steps, 1)
-    square = 8.0 * m * m
-    parts = {"selection": Estimate(selection, square * (2.0 * (plain + steps) + 2.0 * min(cpu_count(), plain)))}
+    steps = 0 if finite or by_products(n, d) else len(STEPS)
+    others, some = len(BIASES) - 1 + steps, min(n, _SORTED)  # sorted out on some rows, the best compared on all
+    whole = len(SCALINGS) + (_FINALISTS if m > some else 0.0)
+    sorting = others * _compared(some, width, outputs, others, steps / max(1, others))
+    selection = whole * _compared(m, width, outputs, len(SCALINGS), 0) + sorting
+    held = 2.0 * (whole * m * m + others * some * some) + 2.0 * min(cpu_count(), others) * m * m
+    parts = {"selection": Estimate(selection, 8.0 * held)}
     if finite:
         few = float(min(n, _SEARCHED))
         parts["neurons"] = Estimate(
             _seconds(_ATOMS + _NEURONS * few * (100 + width) * outputs), 8.0 * _LISTED * few * 6
         )
         return parts
-    if n <= DECOMPOSED and n > m:
+    if n <= DECOMPOSED and n > m and not rounds:  # with a learned metric, as most have, there is none
         parts["decomposition"] = Estimate(_compared(n, width, outputs), 6.0 * 8.0 * n * n)
     if rounds:
         folds = min(_FOLDS, -(-_HELD_OUT // max(1, m // _FOLDS)))
@@ -74,14 +79,14 @@ def network_costs(
         outer = m * m * (_ARC + _OUTER * width)
         trial = _kernel(m, width) + _FACTORS * (_FACTOR * part**3 + _OVERHEAD / 10) + outer
         parts["metric"] = Estimate(_seconds(folds * _TRIALS * trial, folds), 8.0 * folds * m * m * 3)
-        few = min(n, DECOMPOSED)
+        few = n if n <= DECOMPOSED else _LEARNED
         each = _kernel(few, width) + few * few * (_ARC + _OUTER * width) + _FACTOR * few**3
         again = max(1, min(folds, (_PREDICTED - (n - m)) // max(1, m // _FOLDS))) if n <= DECOMPOSED else 0
         left_out = again * (_kernel(few, width) + 2 * _FACTOR * few**3)
-        parts["learning"] = Estimate(_seconds(_FITS * each) + _seconds(left_out, again), 8.0 * few * few * 6)
+        parts["learning"] = Estimate(_seconds(_FITS * each) + _seconds(left_out, again), 8.0 * few * few * 4)
     if n > DECOMPOSED:
-        pace = 2 / min(cpu_count(), 2) * (slowdown() if max_time is None else 1.0)  # those of two cores
+        pace = _SOLVED * 2 / min(cpu_count(), 2) * (slowdown() if max_time is None else 1.0)  # those of two cores
         way = choose(n, width + _FEATURES, outputs, max_time, max_memory)
         parts["solution"] = Estimate(way.seconds * pace, way.bytes)
-    parts["scores"] = Estimate(_seconds(_JUDGED * min(n, DECOMPOSED)), 8.0 * min(n, COMPARED) ** 2 * 4)
+    parts["scores"] = Estimate(_seconds(_JUDGED * min(n, _LEARNED)), 8.0 * min(n, COMPARED) ** 2 * 4)
     return parts
