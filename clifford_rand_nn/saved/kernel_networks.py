@@ -46,7 +46,7 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     claim, is_sharded = model.certificate_.claim, "shards" in meta
     meta["certificate"]["loss"] = model.certificate_.loss
     if isinstance(model, ConvexNetworkRegressor):  # files without what is new are read by older versions
-        meta["params"] = {k: v for k, v in meta["params"].items() if _NEW_DEFAULTS.get(k) != v}
+        meta["params"] = {k: v for k, v in meta["params"].items() if k not in _NEW_DEFAULTS or v != _NEW_DEFAULTS[k]}
     if isinstance(claim, NetworkClaim):
         meta["few"] = _pack_sparse(arrays, model, claim)
     else:
