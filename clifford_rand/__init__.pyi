@@ -6,6 +6,7 @@ from .algebra import Algebra as Algebra
 from .blades.angle_tests import PrincipalAngleDistribution as PrincipalAngleDistribution
 from .blades.angle_tests import subspace_test as subspace_test
 from .blades.blade import Blade as Blade
+from .blades.determinant import slogdet as slogdet
 from .blades.large import LargeBlade as LargeBlade
 from .blades.samples import subspace_distances as subspace_distances
 from .blades.samples import subspace_mean as subspace_mean

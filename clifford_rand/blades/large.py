@@ -1,6 +1,7 @@
 """The class `LargeBlade`: the wedge of rows that stay where they are, on disk or sparse, in very many dimensions."""
 
 import math
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from clifford_rand._checks import check_choice, check_tolerance, describe, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.blades.blade import Blade
 from clifford_rand.blades.blocks import Combined, FactoredRows, Rows, Sparse, Stacked, Sum, rows_of, written
+from clifford_rand.blades.determinant import log_volume
 from clifford_rand.blades.geodesic import exp_of_rows, log_of_rows
 from clifford_rand.blades.rows import log_det_triangular, relative
 from clifford_rand.blades.subspace import DISTANCES
@@ -169,14 +171,25 @@ class LargeBlade:
         with np.errstate(over="ignore"):
             return float(sign * np.exp(log))
 
-    def log_norm(self) -> float:
+    def log_norm(self, *, max_memory: float | None = None, scratch: str | Path | None = None) -> float:
         """Return the logarithm of the volume that the rows span; -inf for zero.
+
+        Parameters
+        ----------
+        max_memory : float, optional
+            Bytes to stay below, besides some 50 MiB: for so many rows that k × k numbers do not fit into memory. See
+            `clifford_rand.slogdet`. The rows then count as dependent where their Gram matrix at length 1, or for
+            k = d they themselves, are singular to the rounding of float64, whatever ``rtol``.
+        scratch : path of a folder, optional
+            Where the scratch file is made, of 4 k² bytes.
 
         Examples
         --------
         >>> bool(abs(cr.LargeBlade(1e200 * np.eye(3, 1000)).log_norm() - 600 * np.log(10)) < 1e-9)
         True
         """
+        if max_memory is not None:
+            return log_volume(self._factored.source, max_memory, scratch)
         if self.is_zero:
             return -math.inf
         return float(log_det_triangular(self._factored.factor[0])[1]) + self._factored.scaled[1]

@@ -278,6 +278,10 @@ CALLS = catalogue({
     each("LargeBlade", of_one(cr.LargeBlade)): lambda name: through(
         lambda F: (cr.LargeBlade(F).log_norm(), get(cr.LargeBlade(F), name)), rows(R34, **_HUGE)
     ),
+    "LargeBlade.log_norm": through(
+        lambda F, **o: cr.LargeBlade(F).log_norm(**o), rows(R34, **_HUGE), max_memory=limit(2.0**20),
+        scratch=path(".", missing="right", a_folder="right"),
+    ),
     "LargeBlade.orthonormal_basis": through(lambda out: LARGE.orthonormal_basis(_fresh(out)), _OUT),
     each("LargeBlade", "contains intersection"): _blades(cr.LargeBlade, _large, TOL),
     each("LargeBlade", "inner log_inner principal_angles wedge"): _blades(cr.LargeBlade, _large),

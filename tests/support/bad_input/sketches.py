@@ -74,6 +74,10 @@ CALLS = catalogue({
     "cr.OrientedMatroid.chirotope": through(lambda V: cr.OrientedMatroid(V).chirotope, rows(X53)),
     "cr.OrientedMatroid.cocircuits": through(lambda V: cr.OrientedMatroid(V).cocircuits(), rows(X53)),
     "cr.OrientedMatroid.sign": through(lambda i: cr.OrientedMatroid(X53).sign(i), index(np.array([2, 0, 1]))),
+    "cr.slogdet": good(
+        rows(RNG.standard_normal((4, 4))), max_memory=limit(2.0**20),
+        scratch=path(".", missing="right", a_folder="right"),
+    ),
     "cr.haar_blade": good(count(2), count(4), rng=rng(0), shape=shape((2,))),
     "cr.random_rotation": good(count(3), rng=rng(0), shape=shape((2,))),
     "cr.leverage_scores": good(rows(X53), bias=flag(True), **_RTOL),
