@@ -123,7 +123,7 @@ def _factored(
     if folder is not None and not folder.is_dir():
         raise fail("scratch", owner, "the path of a folder", str(folder))
     column = 8 * _COPIES * n
-    width = n if most >= column * n else int(most // column)
+    width = max(n, 1) if most >= column * n else int(most // column)
     if width < min(n, _LEAST_WIDTH):
         rule = f"at least {quantity(column * _LEAST_WIDTH)}, {_COPIES} panels of {_LEAST_WIDTH} columns"
         raise fail("max_memory", owner, rule, describe(quantity(most)))

@@ -83,6 +83,10 @@ def test_volumes_equal_those_of_blades(k, d, narrow, tmp_path):
     assert single.log_norm(max_memory=bytes_of(k, 4)) == pytest.approx(single.log_norm(), abs=1e-6)
 
 
+def test_no_rows():
+    assert cr.LargeBlade(np.zeros((0, 5))).log_norm(max_memory=1000) == 0
+
+
 def test_dependent_rows(narrow):
     X = np.random.default_rng(4).standard_normal((6, 30))
     X[5] = X[0] - 3 * X[2]
