@@ -274,12 +274,14 @@ def _many(
         solution = _better_fit(solution, kernel, rows, compared, problem, beta)
     outputs, left, out_of_sample = solution.fitted.copy(), np.ones(n), np.zeros(n, dtype=bool)
     outputs[solution.unseen_rows], out_of_sample[solution.unseen_rows] = solution.unseen, True
+    left[solution.unseen_rows] = 1.0 if solution.left is None else solution.left
     out_of_sample &= unlearned
     # with groups, other rows of the same group were seen
     if problem.groups is not None or out_of_sample.sum() < _LEAST_OUT_OF_SAMPLE:
-        out_of_sample[:] = False
+        out_of_sample[:], left[:] = False, 1.0
         if selection is not None:
             outputs[selection.rows], out_of_sample[selection.rows] = selection.predictions, True
+            left[selection.rows] = 1.0 if selection.left is None else selection.left
         else:
             outputs[compared], out_of_sample[compared] = best.loo.predictions(np.array([chosen.beta]))[0], True
             left[compared] = best.loo.left(chosen.beta) if problem.groups is None else 1.0
@@ -339,6 +341,7 @@ def _better_fit(
         fitted=fitted + judged.intercept,
         unseen_rows=few[:0],
         unseen=problem.targets[:0],
+        left=None,
         objective=judged.objective,
         duality_gap=gap,
         relative_gap=gap / judged.objective,

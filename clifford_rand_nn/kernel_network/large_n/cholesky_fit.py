@@ -82,14 +82,15 @@ def _squares_of_rows(U: NDArray[np.floating]) -> Array:
     return out
 
 
-def left_out(alpha: Array, diagonal: Array, ones: Array) -> Array:
-    r"""Return residuals of the last rows without each of them, :math:`\alpha_i/G_{ii}`, (s, C).
+def left_out(alpha: Array, diagonal: Array, ones: Array) -> tuple[Array, Array]:
+    r"""Return residuals of the last rows without each of them, :math:`\alpha_i/G_{ii}`, (s, C), and G_ii (s,).
 
     ``alpha`` (n, C): columns sum to zero. ``diagonal`` (s,): of the inverse, at the last rows. ``ones`` (n,): the
     inverse times 1.
     """
     s = len(diagonal)
-    return np.asarray(alpha[-s:] / (diagonal - ones[-s:] ** 2 / ones.sum())[:, None])
+    G = diagonal - ones[-s:] ** 2 / ones.sum()
+    return np.asarray(alpha[-s:] / G[:, None]), G
 
 
 _AROUND = 0.25, 4.0, 1.0  # of the radius from the subset; the likeliest is the last: its factor is still there
@@ -134,9 +135,10 @@ def by_factor(problem: ManyRows, limits: Limits, began: float, beta: float | Non
         exact = KernelTiles(problem.kernel, problem.X)
         solve_certified(regression, exact.multiply, factor.solve, watch, limits)
         ones = factor.solve(np.ones((problem.n, 1)))[:, 0]
-        unseen = problem.targets - left_out(watch.point.alpha, factor.inverse_diagonal(), ones)
+        missed, G = left_out(watch.point.alpha, factor.inverse_diagonal(), ones)
+        left = radius * G / problem.weights
         remark = f"one factor of order {problem.n} a beta, in {now.precision} precision"
-        return Found(watch, radius / problem.n, problem.n, unseen, remark=remark)
+        return Found(watch, radius / problem.n, problem.n, problem.targets - missed, remark=remark, left=left)
     return Found(watch, radius / problem.n, 0, problem.targets[:0])
 
 
@@ -185,5 +187,4 @@ def _judged(problem: ManyRows, factor: KernelFactor) -> float:
     # α = A⁻¹y - A⁻¹1 (1ᵀA⁻¹y)/(1ᵀA⁻¹1)
     alpha = alpha - np.outer(ones, alpha.sum(axis=0) / ones.sum())
     s = min(problem.n, _JUDGED)
-    unseen: Array = problem.targets[-s:] - left_out(alpha, factor.inverse_diagonal(s), ones)
-    return problem.loss(unseen)
+    return problem.loss(problem.targets[-s:] - left_out(alpha, factor.inverse_diagonal(s), ones)[0])

@@ -192,6 +192,7 @@ class Found(NamedTuple):
     # what is certified, and what else there is to say of the run
     scope: str = "over all functions of the kernel's space, and an intercept"
     remark: str = ""
+    left: Array | None = None  # (last,): 1 - H of each, if they were left out one by one
 
 
 @dataclass(frozen=True, eq=False)

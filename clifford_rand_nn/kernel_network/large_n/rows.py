@@ -137,6 +137,7 @@ class ManyRowsSolution:
     # together
     unseen_rows: NDArray[np.intp]
     unseen: Array  # (s, C): these predictions
+    left: Array | None  # (s,): 1 - H of each, if they were left out one by one
     objective: float  # of the problem that ``scope`` names, in the 1/n scale
     duality_gap: float
     relative_gap: float
@@ -217,6 +218,7 @@ def solve_many(
         fitted=fitted,
         unseen_rows=last,
         unseen=solved.unseen,
+        left=solved.left,
         objective=watch.objective,
         duality_gap=max(watch.objective - watch.bound.value, 0.0),
         relative_gap=watch.gap,

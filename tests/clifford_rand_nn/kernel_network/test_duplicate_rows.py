@@ -8,6 +8,7 @@ from clifford_rand_nn.datafits.registry import make_datafit
 from clifford_rand_nn.estimators.network.unique_rows import Data, LabeledRows, UniqueRows
 from clifford_rand_nn.kernel_network.duplicate_rows import Duplicates
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
+from clifford_rand_nn.kernel_network.large_n.rows import solve_many
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.kernel_network.metric_frame import KernelRidge
 from clifford_rand_nn.kernel_network.newton_path import NewtonPath
@@ -52,6 +53,25 @@ def test_what_is_left_out_is_what_refits_without_one_row_say(weights):
     np.testing.assert_allclose(loo.errors(np.array([beta]))[0], errors, rtol=1e-9)
     apart = LeaveOneOut(KERNEL(data.X), data.targets, data.weights).variances(BETA)
     np.testing.assert_allclose(unique.left_out_variance(loo.variances(beta), left), apart, rtol=1e-6)
+
+
+def test_beyond_eigenvectors_rows_are_left_the_same_share_of_their_residuals():
+    problem = UniqueRows.of(_data("any", n=80)).problem
+    found = solve_many(KERNEL, problem.X, problem.targets, problem.weights, BETA, "factor")
+    left = LeaveOneOut(KERNEL(problem.X), problem.targets, problem.weights).left(BETA)
+    np.testing.assert_allclose(found.left, left[found.unseen_rows], rtol=1e-4)  # of a factor in single precision
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_the_default_beyond_eigenvectors_leaves_out_one_duplicate(few, monkeypatch):
+    """As up to there, but for rows that are too few to judge by: these are predicted as where they were compared."""
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.training.DECOMPOSED", 10)
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.training._LEAST_OUT_OF_SAMPLE", 100 if few else 5)
+    data = _data("none", n=60)
+    many = ConvexNetworkRegressor(rounds=0, beta=BETA).fit(data.X, data.targets)
+    monkeypatch.undo()
+    one = ConvexNetworkRegressor(rounds=0, beta=BETA).fit(data.X, data.targets)
+    np.testing.assert_allclose(many.loo_predictions_, one.loo_predictions_, rtol=1e-3, atol=1e-3)
 
 
 def test_some_rows_keep_their_observations():

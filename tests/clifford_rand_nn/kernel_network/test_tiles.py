@@ -72,7 +72,7 @@ def test_leaving_one_out_by_the_factor_is_a_refit():
     factor = KernelFactor(KernelTiles(kernel, X))
     assert factor.factorize(radius)
     alpha = fit(np.arange(n))[:-1]
-    found = left_out(alpha, factor.inverse_diagonal(20), factor.solve(np.ones((n, 1)))[:, 0])
+    found, _ = left_out(alpha, factor.inverse_diagonal(20), factor.solve(np.ones((n, 1)))[:, 0])
     for i in range(n - 20, n):
         kept = np.delete(np.arange(n), i)
         at = fit(kept)
