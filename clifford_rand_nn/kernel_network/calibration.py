@@ -179,13 +179,13 @@ def fit_calibration(
     rows = n**2 / float(omega @ (omega if share is None else omega * share))  # as many of equal weight tell as much
     candidates: list[_Candidate] = []
     shares = _SHARES if v.any() else (0.0,)
-    for share in shares:
-        shapes = _shapes(_shrunk(outputs, v / scale, share))
+    for kappa in shares:
+        shapes = _shapes(_shrunk(outputs, v / scale, kappa))
         for columns in _SHAPES:
             fit = _maximize(shapes[:, :, columns], targets, omega, offsets=False)
             if (fit.slopes > 0).all():
-                cost = rows * fit.loss + len(columns) + (share != shares[0])
-                candidates.append(_Candidate(cost, share, columns, fit))
+                cost = rows * fit.loss + len(columns) + (kappa != shares[0])
+                candidates.append(_Candidate(cost, kappa, columns, fit))
     if identity:
         unit = Calibration.softmax(n_classes).slopes[:1]
         loss = -float(omega @ np.einsum("nc,nc->n", targets, log_softmax(outputs * unit, axis=1))) / n
