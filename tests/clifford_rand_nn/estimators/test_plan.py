@@ -38,15 +38,6 @@ ESTIMATORS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def machine(monkeypatch):
-    """A machine of known speed, so that no test depends on this one's."""
-    speed = cost.Speed(6e-11, 5e-10)
-    monkeypatch.setattr(cost, "machine_speed", lambda: speed)
-    monkeypatch.setattr("clifford_rand_nn.kernel_network.cost.machine_speed", lambda: speed)
-    return speed
-
-
 def rows(n, d, seed=0):
     return np.random.default_rng(seed).standard_normal((n, d))
 
