@@ -6,12 +6,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clifford_rand._checks import as_generator, as_real, check_choice, check_integer, check_listed, describe, fail
+from clifford_rand._checks import (
+    as_generator,
+    as_real,
+    check_choice,
+    check_fits,
+    check_instance,
+    check_integer,
+    check_listed,
+    describe,
+    fail,
+)
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array, ArrayLike
+from clifford_rand.blades.blade import Blade
+from clifford_rand.blades.large import LargeBlade
 from clifford_rand.blades.samples import subspace_distances
 from clifford_rand.blades.subspace import DISTANCES
 
+_LARGEST_D = 2**53  # degrees of freedom that float64 holds exactly
 _CHUNK = 2**20  # numbers of sampled matrices that are held at a time
 
 
@@ -43,7 +56,7 @@ class PrincipalAngleDistribution:
 
     def __init__(self, j: int, k: int, d: int) -> None:
         owner = "PrincipalAngleDistribution"
-        self.d = check_integer(d, "d", owner)
+        self.d = d = check_integer(d, "d", owner, high=_LARGEST_D)
         self.j, self.k = (check_integer(n, name, owner, high=d) for n, name in ((j, "j"), (k, "k")))
         small, large = sorted((self.j, self.k))
         self._zeros = max(0, self.j + self.k - d)
@@ -66,6 +79,8 @@ class PrincipalAngleDistribution:
         """
         n = check_integer(n, "n", "sample", low=0)
         rng = as_generator(rng, "sample")
+        check_fits(8 * n * min(self.j, self.k), "n", "sample")
+        check_fits(24 * self._p**2, "k", "sample")
         p, angles = self._p, np.zeros((n, min(self.j, self.k)))
         step = max(1, _CHUNK // max(1, p * p))
         for start in range(0, n if p else 0, step):
@@ -210,11 +225,15 @@ def subspace_test(
         [] if getattr(blades, "ndim", 1) != 1 else check_listed(blades, name, owner, rule)
         for blades, name in ((before, "before"), (after, "after"))
     ]
+    for group, name in zip(groups, ("before", "after"), strict=True):
+        for blade in group:
+            check_instance(blade, Blade | LargeBlade, name, owner, rule)
     m, n = map(len, groups)
     if m < 2 or n < 1:
         hint = "Replicates tell how much subspaces vary that did not move."
         raise fail("before", owner, "two subspaces or more, and after at least one", describe(f"{m} and {n}"), hint)
-    splits = check_integer(n_permutations, "n_permutations", owner)
+    check_choice(kind, "kind", owner, tuple(DISTANCES))
+    splits, generator = check_integer(n_permutations, "n_permutations", owner), as_generator(rng, owner)
     if distances is None:
         D = subspace_distances(groups[0] + groups[1], kind=kind)
     else:
@@ -225,7 +244,7 @@ def subspace_test(
     if is_exact:
         chosen = np.array(list(combinations(range(m + n), n)))[::-1]  # the observed one first
     else:
-        shuffled = as_generator(rng, owner).permuted(np.tile(np.arange(m + n), (splits, 1)), axis=1)[:, :n]
+        shuffled = generator.permuted(np.tile(np.arange(m + n), (splits, 1)), axis=1)[:, :n]
         chosen = np.concatenate([np.arange(m, m + n)[None], shuffled])
     label = np.zeros((len(chosen), m + n))
     np.put_along_axis(label, chosen, 1.0, axis=1)

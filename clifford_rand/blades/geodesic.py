@@ -35,8 +35,9 @@ def exp_weights(gram: Array) -> tuple[Array, Array]:
 
 def check_tangent(inside: Array, gram: Array, dtype: Any) -> None:
     """Refuse rows Δ that are not orthogonal to the subspace; ``inside`` are their products Δ Pᵀ."""
-    length = np.sqrt(np.trace(gram, axis1=-2, axis2=-1))
-    rest = np.linalg.norm(inside, axis=(-2, -1))
+    with np.errstate(over="ignore"):
+        length = np.sqrt(np.trace(gram, axis1=-2, axis2=-1))
+        rest = np.linalg.norm(inside, axis=(-2, -1))
     if np.any(rest > relative(dtype, _INSIDE) * length + _NOISE * np.finfo(dtype).eps):
         received = describe(f"a share of {float((rest / np.where(length > 0, length, 1)).max()):.2g} inside it")
         hint = "A tangent belongs to the blade whose log gave it."

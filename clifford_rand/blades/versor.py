@@ -183,7 +183,9 @@ class LargeVersor:
         rows, _, gram = self._scaled
         shift = rows.exponent if isinstance(rows, Scaled) else 0
         order = np.arange(self.n_vectors)[::-1]
-        return self._of(Permuted(rows, order, np.ldexp(1 / gram.diagonal(), -np.asarray(shift))[order]))
+        with np.errstate(over="ignore"):  # infinite where it is beyond the floats
+            factor = np.ldexp(1 / gram.diagonal(), -np.asarray(shift))
+        return self._of(Permuted(rows, order, factor[order]))
 
     # ---- sandwiches
 
@@ -315,7 +317,8 @@ class LargeVersor:
         limit = max(check_tolerance(rtol, _ORTHOGONAL, owner), 64 * eps)
         exact = matrix.astype(np.float64, copy=False)
         probe = np.random.default_rng(0).standard_normal((len(matrix), _FIRST))
-        rest = float(np.abs(exact.T @ (exact @ probe) - probe).max())  # entries are as large as rows of FᵀF - I
+        with np.errstate(over="ignore", invalid="ignore"):
+            rest = float(np.abs(exact.T @ (exact @ probe) - probe).max())  # entries are as large as rows of FᵀF - I
         if not rest <= limit:
             raise fail("F", owner, "an orthogonal matrix: FᵀF = I", describe(f"FᵀF off by {rest:.3g}"))
         noise = max(_NOISE * math.sqrt(len(matrix)) * eps, rest)
