@@ -74,7 +74,12 @@ def test_arrays_of_every_function(name):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in sketches.CALLS if name.startswith("cr.") and name != "cr.sketch_rows"]
+    "name",
+    [
+        name
+        for name in sketches.CALLS
+        if name.startswith("cr.") and name != "cr.sketch_rows" and callable(names.resolve(name))
+    ],
 )
 def test_a_refusal_names_the_parameter(name):
     first, *_ = inspect.signature(names.resolve(name)).parameters

@@ -146,9 +146,9 @@ ERRORS = {
     # values of options
     "fit train.csv --target kind --beta 0": "'beta' parameter of ConvexNetworkClassifier must be",
     "fit train.csv --model gated --sketch-dim 9": "must be an integer from 1 to 3. Got 9",
-    "fit value.parquet --model gated --loss logistic": f"'--loss' {MUST} 'squared', 'huber' "
-    "or 'log_cosh' for regression. Got 'logistic' instead. If the target is one for classification, give --task "
-    "classification.",
+    "fit value.parquet --model gated --loss logistic": f"'--loss' {MUST} 'squared', 'huber', "
+    "'log_cosh' or 'poisson' for regression. Got 'logistic' instead. If the target is one for classification, give "
+    "--task classification.",
     "fit train.csv --target kind --loss huber --model relu": "must be 'squared', 'logistic' or 'squared_hinge' for "
     "classification. Got 'huber' instead. If the target is",
     "fit train.csv --loss huber": f"error: The '--loss' {MUST}",

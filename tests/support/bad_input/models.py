@@ -242,6 +242,7 @@ CALLS = catalogue({
     ],
     "nn.BetaCV.fit": through(_search, rows(X), targets(Y), weights(W), groups(GROUPS)),
     "nn.BetaCV.predict": good(SEARCHED, rows(NEW)),
+    "nn.BetaCV.plan": good(SEARCHED, thing(Made(lambda: nn.Shards([X], [Y])))),
     "nn.BetaCV.decision_function nn.BetaCV.predict_proba": good(CLASSES, rows(NEW)),
     "nn.BetaCV.score": good(SEARCHED, rows(X, scale_1e300="other"), targets(Y, scale_1e300="other"), weights(W)),
     **_exports("BetaCV", SEARCHED, "cv"),
