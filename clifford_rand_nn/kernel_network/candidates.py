@@ -13,14 +13,12 @@ from clifford_rand._threads import ONE_BLAS_THREAD, cached_property, for_each_sl
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.duplicate_rows import Duplicates
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, RowSpan, Standardization, by_products, is_wide
 
 # Of fewer rows each is a knot of the map by which leave-one-out judges it, which promises too much: with 24 rows of
 # three classes the accuracy on new rows fell from .59 to .54.
 _FEWEST_RANKS = 64
-_FEW, _FINALISTS = 500, 3  # rows on which candidates are compared first, and how many are compared on all
 _CONSTANT = 64.0  # roundings of the largest target of an output: a range below is none
 
 
@@ -156,14 +154,6 @@ class Compared:
         """Leave-one-out of every beta; unless the kernel was decomposed before, it is now."""
         return self.problem.leave_one_out(self.kernel, self.rows) if self.decomposed is None else self.decomposed
 
-    def misses(self) -> Array:
-        """Return the squared leave-one-out error (n,) of each row, in variances of the targets, with weights."""
-        beta, duplicates = self.candidate.beta, self.problem.duplicates
-        missed = self.problem.targets - self.loo.predictions(np.array([beta]))[0]
-        left = self.loo.left(beta)
-        squares = missed**2 if duplicates is None else duplicates.squares(missed * left[:, None], left)
-        return self.problem.score(squares) * (1.0 if self.problem.weights is None else self.problem.weights)
-
 
 def kernel_of(rows: Array, bias: float, steps: float, weights: Array | None) -> GateKernel:
     """Return the kernel for standardized rows (n, width), whose constant feature and steps are in their units."""
@@ -207,49 +197,24 @@ def choose(
 
     Returns the best, the best without steps if that is another one, and all that was compared, best first. Ranks are
     known of columns of 64 rows and more, dense and not wide; the scaling "rank" is compared where one of them has three
-    values. Of more than 500 rows, scalings are compared on all, constant features and steps on 500, and those few of
-    them that 500 do not separate on all.
+    values.
     """
     knows_ranks = not (issparse(problem.X) or is_wide(*problem.X.shape) or len(problem.targets) < _FEWEST_RANKS)
     if not (knows_ranks and _has_three_values(problem.X)):
         scalings = tuple(scaling for scaling in scalings if scaling != "rank")
-    n = len(problem.targets)
-    some = problem if n <= _FEW else problem.take(np.sort(spread_rows(n, _FEW)))
     compared = of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta), scalings)
     scaling = min(compared, key=_score).candidate.scaling
-    compared_on_some = compared if some is problem else [compare(some, scaling, BIASES[0], beta)]
-    compared_on_some += of_each(lambda bias: compare(some, scaling, bias, beta), BIASES[1:])
+    compared += of_each(lambda bias: compare(problem, scaling, bias, beta), BIASES[1:])
     if knows_ranks and steps and (until is None or time.perf_counter() < until):
-        best = min(compared_on_some, key=_score).candidate
-        compared_on_some += of_each(lambda weight: compare(some, best.scaling, best.bias, beta, weight), STEPS)
-    compared_on_some.sort(key=_score)
-    if some is not problem:
-        best_on_some, others = compared_on_some[0], compared_on_some[1:]
-        finalists = [best_on_some, *(other for other in others if _is_close(other, best_on_some))][:_FINALISTS]
-        if all(finalist.candidate.steps for finalist in finalists):
-            finalists.append(_without_steps(compared_on_some))
-        taken = [c for c in (f.candidate for f in finalists) if (c.bias, c.steps) != (BIASES[0], 0.0)]
-        compared += of_each(lambda c: compare(problem, c.scaling, c.bias, beta, c.steps), taken)
+        best = min(compared, key=_score).candidate
+        compared += of_each(lambda weight: compare(problem, best.scaling, best.bias, beta, weight), STEPS)
     compared.sort(key=_score)
-    table = [result.candidate for result in compared]
-    if some is not problem:
-        table += [result.candidate for result in compared_on_some]
-    best_without = _without_steps(compared)
-    return compared[0], None if best_without is compared[0] else best_without, table
+    plain = next(result for result in compared if not result.candidate.steps)
+    return compared[0], None if plain is compared[0] else plain, [result.candidate for result in compared]
 
 
 def _score(compared: Compared) -> float:
     return compared.candidate.score
-
-
-def _without_steps(compared: list[Compared]) -> Compared:
-    return next(result for result in compared if not result.candidate.steps)
-
-
-def _is_close(other: Compared, best: Compared) -> bool:
-    """Whether another candidate, on the same rows, may be as good as the best: by less than two standard errors."""
-    more = other.misses() - best.misses()
-    return bool(more.mean() < 2 * more.std() / len(more) ** 0.5)
 
 
 def _has_three_values(X: NDArray[np.floating]) -> bool:

@@ -15,7 +15,7 @@ _FACTOR = 0.4  # n³ of a Cholesky factor
 _OUTER = 1.0  # a column of the average outer product of gradients
 _TRIALS, _FACTORS, _FITS = 5, 5, 2  # metrics that are compared, betas of each, and rounds that are learned
 _HELD_OUT, _FOLDS, _KEPT, _PREDICTED = 400, 5, 0.8, 800  # rows of their folds, and rows that are predicted again
-_SORTED, _FINALISTS, _LEARNED = 500, 1.5, 2000  # rows that sort candidates out, how many stay, rows of a metric
+_LEARNED = 2000  # rows of a metric
 _SOLVED = 0.5  # of the expected time of `choose`: 20,000 rows of 20 columns
 _STEPPED = 0.3  # of tables have gates in single columns
 _FEATURES = 3  # columns of the kernel's features beside those of the rows, at most
@@ -59,11 +59,10 @@ def network_costs(
     m = min(n, COMPARED)
     width = min(d, n) if by_products(n, d) else d
     steps = 0 if finite or by_products(n, d) else len(STEPS)
-    others, some = len(BIASES) - 1 + steps, min(n, _SORTED)  # sorted out on some rows, the best compared on all
-    whole = len(SCALINGS) + (_FINALISTS if m > some else 0.0)
-    sorting = others * _compared(some, width, outputs, others, steps / max(1, others))
-    selection = whole * _compared(m, width, outputs, len(SCALINGS), 0) + sorting
-    held = 2.0 * (whole * m * m + others * some * some) + 2.0 * min(cpu_count(), others) * m * m
+    others = len(BIASES) - 1 + steps
+    selection = len(SCALINGS) * _compared(m, width, outputs, len(SCALINGS), 0)
+    selection += others * _compared(m, width, outputs, others, steps / max(1, others))
+    held = 2.0 * (len(SCALINGS) + others + min(cpu_count(), others)) * m * m
     parts = {"selection": Estimate(selection, 8.0 * held)}
     if finite:
         few = float(min(n, _SEARCHED))
