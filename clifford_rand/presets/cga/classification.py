@@ -36,7 +36,7 @@ from clifford_rand.presets.cga.parts import (
     split,
 )
 from clifford_rand.presets.cga.rounds import check_blades
-from clifford_rand.presets.inputs import largest, lengths, of_algebra, real_of, tolerance, unit_scale
+from clifford_rand.presets.inputs import largest, lengths, of_algebra, real_of, refuse_tensors, tolerance, unit_scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +161,7 @@ class Classified:
         >>> abs(cga.classify(cga.line(cr.Algebra.cga(3), [1, 2, 3], [0, 0, 2])).directions()).tolist()
         [[0.0, 0.0, 1.0]]
         """
+        refuse_tensors(self.direction, "self", "directions")
         n, dimensions = self.algebra.d - 2, np.unique(self.dimension).tolist()
         if len(dimensions) != 1:
             raise fail("self", "directions", "of blades of one dimension", describe(f"dimensions {dimensions}"))
@@ -176,6 +177,7 @@ class Classified:
         >>> cga.classify(X).blade().isclose(X), cga.classify(X).blade(dual=True).isclose(X.dual())
         (True, True)
         """
+        refuse_tensors(self.direction, "self", "blade")
         return as_dual(assemble(self, self.algebra), dual)
 
     def __getitem__(self, item: Any) -> "Classified":
