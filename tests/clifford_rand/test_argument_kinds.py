@@ -87,7 +87,8 @@ def call(name, good, changed):
 
 @pytest.mark.parametrize("name", sorted(CALLS))
 @pytest.mark.filterwarnings("ignore")
-def test_other_arguments_give_a_value_or_an_argument_error(name):
+def test_other_arguments_give_a_value_or_an_argument_error(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some write files
     for good in CALLS[name]:
         attacked = [(place, plain(argument)) for place, argument in good.attacked()]
         for place, value in attacked:

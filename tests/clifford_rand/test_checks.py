@@ -67,7 +67,8 @@ def _takes_arrays(name):
 
 
 @pytest.mark.parametrize("name", [name for name in CALLS if name.split(".")[0] in OWNERS and _takes_arrays(name)])
-def test_arrays_of_every_function(name):
+def test_arrays_of_every_function(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some write files
     for row in TABLE.rows(name):
         if row.place is None or row.odd in ODD:
             assert TABLE.fault(row) in (None, "does not apply"), row
