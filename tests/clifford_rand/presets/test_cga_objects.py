@@ -188,13 +188,26 @@ def test_points_lie_on_what_they_are_sampled_from(alg):
     close(cga.sample(cga.classify(S), (3, 3))[:, 0, 0] - c, cga.sample(S, (3, 3))[:, 0, 0] - c)
 
 
-@pytest.mark.slow  # loads PyTorch
-@pytest.mark.parametrize("work", [cga.classify, cga.decompose, cga.sample, cga.center, cga.down])
-def test_tensors_are_refused_by_name(work):
+def circle_of_tensors():
     torch = pytest.importorskip("torch")
-    A = BASES[0].vector(torch.tensor([1.0, 0, 0, 0, 0]))
+    return cga.circle(cr.Algebra.cga(3), torch.tensor([1.0, 2, 3], dtype=torch.float64), 2, [0, 0, 1])
+
+
+@pytest.mark.slow  # loads PyTorch
+def test_tensors_have_the_values_of_arrays():
+    X = circle_of_tensors()
+    found, expected = cga.classify(X), cga.classify(X.to_numpy())
+    assert found.name == expected.name == "circle"
+    close(found.location.numpy(), expected.location)
+    close(cga.center(X).numpy(), cga.center(X.to_numpy()))
+
+
+@pytest.mark.slow  # loads PyTorch
+@pytest.mark.parametrize("work", ["sample", "directions", "blade"])
+def test_what_tensors_cannot_do_is_refused_by_name(work):
+    X = circle_of_tensors()
     with pytest.raises(cr.ArgumentError, match=r"a multivector of NumPy arrays\. Got a multivector of torch"):
-        work(A)
+        cga.sample(X) if work == "sample" else getattr(cga.classify(X), work)()
 
 
 @pytest.mark.parametrize("null", [False, True])
