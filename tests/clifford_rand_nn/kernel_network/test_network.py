@@ -22,8 +22,10 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.claims import KernelClaim
+from clifford_rand_nn.kernel_network.candidates import Problem, compare
 from clifford_rand_nn.kernel_network.large_n.rows import solve_many
 from clifford_rand_nn.kernel_network.standardization import Standardization
+from clifford_rand_nn.kernel_network.training import left_out_rows
 from clifford_rand_nn.solvers.base import Status
 
 BOTH = [ConvexNetworkClassifier(), ConvexNetworkRegressor()]
@@ -148,6 +150,19 @@ def test_a_metric_is_learned_from_more_rows_than_are_decomposed(monkeypatch):
     assert set(decomposed) == {100} or set(decomposed) == {100, model.left_out_.sum()}  # once for the noise level
     assert {one.n for one in model.candidates_} == {100}
     assert model.loo_score_ > 0.85
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_factor_leaves_rows_out_as_the_decomposition_does(grouped):
+    X, y = make_friedman1(60, random_state=0)
+    rng = np.random.default_rng(0)
+    w, groups = rng.uniform(0.5, 2.0, 60), np.arange(60) // 3 if grouped else None
+    decomposed = compare(Problem(X, y[:, None], w / w.mean(), groups), "column", 1.0)
+    beta = decomposed.candidate.beta
+    for one, other in zip(
+        left_out_rows(decomposed, beta), left_out_rows(replace(decomposed, decomposed=None), beta), strict=True
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-8)
 
 
 @pytest.mark.parametrize(("way", "weighted"), [("factor", True), ("landmarks", False)])
