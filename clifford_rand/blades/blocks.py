@@ -238,6 +238,15 @@ def row_peaks(rows: Rows) -> Array:
     return peaks
 
 
+def moderate(rows: Rows, name: str, owner: str) -> tuple[Scaled, float]:
+    """Return rows times powers of two, with peaks from 1/2 to 1 or 0, and the logarithm of what was taken out of them.
+
+    Raises ArgumentError if an entry is NaN or infinite.
+    """
+    exponent = np.frexp(finite_peaks(rows, name, owner))[1].astype(np.int64)
+    return Scaled(rows, exponent), float(exponent.sum()) * LN2
+
+
 def finite_peaks(rows: Rows, name: str, owner: str) -> Array:
     """Return the largest absolute entries of rows, or raise if one is NaN or infinite."""
     peaks = row_peaks(rows)
@@ -298,8 +307,7 @@ class FactoredRows:
         gram = product(rows, rows)
         squares = gram.diagonal()
         if not np.all((squares >= ORDINARY[0]) & (squares <= ORDINARY[1])):
-            exponent = np.frexp(finite_peaks(rows, "rows", "LargeBlade"))[1].astype(np.int64)
-            rows, log = Scaled(rows, exponent), float(exponent.sum()) * LN2
+            rows, log = moderate(rows, "rows", "LargeBlade")
             gram = product(rows, rows)
         return rows, log, gram
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from clifford_rand._checks import check_path, check_positive, describe, fail, machine_memory, quantity
 from clifford_rand._typing import Array, ArrayLike
-from clifford_rand.blades.blocks import BLOCK, Rows, Scaled, blocks, finite_peaks, rows_of
-from clifford_rand.blades.rows import LN2
+from clifford_rand.blades.blocks import BLOCK, Rows, blocks, moderate, rows_of
 
 _COPIES = 3  # of a panel that are held at a time: its columns, the copy that LAPACK factors, blocks of earlier panels
 _LEAST_WIDTH = 64  # columns of a panel, below which its products are as slow as reading
@@ -69,7 +68,7 @@ def slogdet(A: ArrayLike | Any, *, max_memory: float | None = None, scratch: str
     rows = rows_of(A, "A", "slogdet")
     if rows.shape[0] != rows.shape[1]:
         raise fail("A", "slogdet", "a square matrix", describe(f"shape {rows.shape}"))
-    scaled, log = _moderate(rows, "A", "slogdet")
+    scaled, log = moderate(rows, "A", "slogdet")
     result, _ = _factored(
         lambda part: np.asfortranarray(scaled.take(part)), scaled.shape[0], max_memory, scratch, "slogdet"
     )
@@ -83,7 +82,7 @@ def log_volume(rows: Rows, max_memory: float, scratch: str | Path | None) -> flo
     panel takes a pass over the rows, 2 k² d operations in all.
     """
     owner, (k, d) = "LargeBlade.log_norm", rows.shape
-    scaled, log = _moderate(rows, "rows", owner)
+    scaled, log = moderate(rows, "rows", owner)
     if k == d:
         result, least = _factored(scaled.take, k, max_memory, scratch, owner)
         return result.logabsdet + log if least > k * np.finfo(float).eps else -math.inf
@@ -106,12 +105,6 @@ def log_volume(rows: Rows, max_memory: float, scratch: str | Path | None) -> flo
     if result.sign <= 0 or least <= k * np.finfo(float).eps:
         return -math.inf
     return (result.logabsdet + float(np.log(squares).sum())) / 2 + log
-
-
-def _moderate(rows: Rows, name: str, owner: str) -> tuple[Rows, float]:
-    """Return rows with peaks from 1/2 to 1, or 0, and the logarithm of what they were divided by."""
-    exponent = np.frexp(finite_peaks(rows, name, owner))[1].astype(np.int64)
-    return Scaled(rows, exponent), float(exponent.sum()) * LN2
 
 
 def _factored(
