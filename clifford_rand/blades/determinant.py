@@ -69,9 +69,7 @@ def slogdet(A: ArrayLike | Any, *, max_memory: float | None = None, scratch: str
     if rows.shape[0] != rows.shape[1]:
         raise fail("A", "slogdet", "a square matrix", describe(f"shape {rows.shape}"))
     scaled, log = moderate(rows, "A", "slogdet")
-    result, _ = _factored(
-        lambda part: np.asfortranarray(scaled.take(part)), scaled.shape[0], max_memory, scratch, "slogdet"
-    )
+    result, _ = _factored(scaled.take, scaled.shape[0], max_memory, scratch, "slogdet")
     return SignedLog(result.sign, result.logabsdet + log)
 
 
