@@ -123,10 +123,7 @@ def subspace_distances(blades: Any, others: Any = None, *, kind: str = "geodesic
                 angle = np.arccos(cosine)
                 distances[i, others_part] = DISTANCES[kind](angle)
                 for j in np.flatnonzero(DISTANCES["geodesic"](angle) < near) + others_part.start:
-                    same = second is first and i >= j  # the other half is the same
-                    if same:
-                        distances[i, j] = 0.0
-                    else:
+                    if second is not first or i < j:  # the other half is the same
                         distances[i, j] = DISTANCES[kind](first.parts[i].principal_angles(second.parts[j]))
     if second is first:
         upper = np.triu(distances, 1)
