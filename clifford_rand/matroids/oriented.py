@@ -13,6 +13,7 @@ from clifford_rand._threads import cached_property
 from clifford_rand._typing import ArrayLike
 from clifford_rand.basis.coefficients import in_integers, largest, narrowed, read_only
 from clifford_rand.basis.exact import echelon, integer_rows
+from clifford_rand.basis.rules import parity
 
 Signs = NDArray[np.int8]
 
@@ -103,9 +104,8 @@ class OrientedMatroid:
         listed = [check_integer(i, "elements", "sign", low=0, high=self.n - 1) for i in listed]
         if len(set(listed)) < len(listed):
             return 0
-        swaps = sum(i > j for i, j in combinations(listed, 2))
-        sign = int(self.chirotope[int(_places(self.n, np.array([sorted(listed)], dtype=np.int64))[0])])
-        return -sign if swaps % 2 else sign
+        place = int(_places(self.n, np.array([sorted(listed)], dtype=np.int64))[0])
+        return parity(listed) * int(self.chirotope[place])
 
     def circuits(self) -> Signs:
         r"""Return the signs of the minimal dependencies :math:`\sum_i c_i v_i = 0`, (m, n), each up to its negative.
