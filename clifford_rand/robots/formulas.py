@@ -109,18 +109,12 @@ def twist_in_child(X: Numbers, s: Numbers) -> Numbers:
 
 
 def wrench_in_parent(X: Numbers, f: Numbers) -> Numbers:
-    """Return a wrench in the coordinates of the frame in which X = (R, p) is: (R n + p × R l, R l)."""
-    a = X[0] * f[3] + X[1] * f[4] + X[2] * f[5]
-    b = X[3] * f[3] + X[4] * f[4] + X[5] * f[5]
-    c = X[6] * f[3] + X[7] * f[4] + X[8] * f[5]
-    return (
-        X[0] * f[0] + X[1] * f[1] + X[2] * f[2] + (X[10] * c - X[11] * b),
-        X[3] * f[0] + X[4] * f[1] + X[5] * f[2] + (X[11] * a - X[9] * c),
-        X[6] * f[0] + X[7] * f[1] + X[8] * f[2] + (X[9] * b - X[10] * a),
-        a,
-        b,
-        c,
-    )
+    """Return a wrench in the coordinates of the frame in which X = (R, p) is: (R n + p × R l, R l).
+
+    As of a twist with its halves exchanged.
+    """
+    g = twist_in_parent(X, (f[3], f[4], f[5], f[0], f[1], f[2]))
+    return (g[3], g[4], g[5], g[0], g[1], g[2])
 
 
 def cross_twist(a: Numbers, b: Numbers) -> Numbers:
