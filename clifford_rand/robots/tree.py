@@ -84,7 +84,7 @@ def screw_constants(home: Numbers, twist: Numbers) -> tuple[float, ...]:
     L = (0.0, *moment, u[2], -u[1], u[0], 0.0)
     ideal = (0.0, *slide, 0.0, 0.0, 0.0, 0.0)
     K1, K2 = motor_product(home, L), motor_product(home, ideal)
-    K3 = motor_product(motor_product(home, L), ideal)
+    K3 = motor_product(K1, ideal)
     turns = -1.0 if rate else 0.0
     rows = [home, [turns * x for x in K1], [-x / 2 for x in K2], [-turns * x / 2 for x in K3]]
     return (*(float(x) for row in rows for x in row), rate / 2)

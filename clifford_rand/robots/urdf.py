@@ -8,7 +8,7 @@ import numpy as np
 from clifford_rand._checks import describe, fail
 from clifford_rand._optional import require
 from clifford_rand.robots.formulas import frame_of
-from clifford_rand.robots.tree import NO_INERTIA, Joint, Link, inertia_about_origin, pose
+from clifford_rand.robots.tree import Joint, Link, inertia_about_origin, pose
 
 OWNER = "Robot.from_urdf"
 TURNING, SLIDING, FIXED = ("revolute", "continuous"), ("prismatic",), ("fixed",)
@@ -34,7 +34,7 @@ def _pose(origin: Any) -> Any:
 def _link(link: Any) -> Link:
     inertial = link.inertial
     if inertial is None or not inertial.mass:
-        return Link(link.name, NO_INERTIA)
+        return Link(link.name)
     frame = np.array(frame_of(_pose(inertial.origin)))
     R, center = frame[:9].reshape(3, 3), frame[9:]
     about_center = np.array(inertial.inertia.to_matrix()) if inertial.inertia is not None else np.zeros((3, 3))
