@@ -69,7 +69,7 @@ def echelon(rows: NDArray[Any]) -> Echelon:
 
     References
     ----------
-    Bareiss, "Sylvester's identity and multistep integer-preserving Gaussian elimination", 1968, equation (8).
+    Bareiss, "Sylvester's identity and multistep integer-preserving Gaussian elimination", Math. Comp. 22, 1968.
 
     Examples
     --------

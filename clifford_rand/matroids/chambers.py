@@ -48,9 +48,9 @@ def characteristic_polynomial(normals: ArrayLike, offsets: ArrayLike | None = No
 
     References
     ----------
-    Orlik and Terao, "Arrangements of Hyperplanes", 1992, theorem 2.56 (deletion and restriction). Memoization of equal
-    restrictions: Brysiewicz, Eble and Kühne, "Computing characteristic polynomials of hyperplane arrangements with
-    symmetries", 2023 (CountingChambers.jl).
+    Orlik and Terao, "Arrangements of Hyperplanes", 1992 (deletion and restriction). Restrictions that are equal up to a
+    given group of symmetries are computed once by Brysiewicz, Eble and Kühne, "Computing characteristic polynomials of
+    hyperplane arrangements with symmetries", 2023 (CountingChambers.jl).
 
     Examples
     --------
@@ -79,7 +79,7 @@ def count_chambers(normals: ArrayLike, offsets: ArrayLike | None = None, *, boun
 
     References
     ----------
-    Zaslavsky, "Facing up to arrangements", 1975, theorems A and C. The resonance arrangement of all normals of zeros
+    Zaslavsky, "Facing up to arrangements", 1975. The resonance arrangement of all normals of zeros
     and ones has 2, 6, 32, 370, 11292, … chambers (OEIS A034997), and that of threshold functions, of all normals
     (1, ±1, …, ±1), has 2, 4, 14, 104, 1882, 94572, … (A000609).
 
