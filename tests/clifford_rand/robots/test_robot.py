@@ -97,7 +97,7 @@ def test_energy_is_conserved_in_a_simulation():
     assert errors[1] <= errors[0] / 8 or errors[0] <= 1e-12 * abs(before)
 
 
-def test_a_free_body_keeps_its_momentum():
+def test_a_base_without_mass_is_refused():
     body = pga.Robot(pga.slide_axis(ALG, [[0, 0, 1.0]]), masses=[1.0], base="floating", gravity=[0, 0, -9.81])
     with pytest.raises(ValueError, match="singular"):  # its base has no mass
         body.forward_dynamics([1, 0, 0, 0, 0, 0, 0, 0, 0.0], np.zeros(7), np.zeros(7))
