@@ -120,7 +120,7 @@ def _checked_path(path: str | os.PathLike[str], owner: str) -> Any:
 
 
 def _record(A: Multivector) -> dict[str, Any]:
-    """Return what the file says of a multivector, besides its coefficients."""
+    """Return the record of a multivector for its file, without the coefficients."""
     form = A.algebra.form
     metric = form.diagonal if form.is_unit else form.gram
     assert metric is not None

@@ -155,7 +155,7 @@ def _wishart_factors(p: int, degrees: int, count: int, rng: np.random.Generator)
 
 
 class SubspaceTest(NamedTuple):
-    """What `subspace_test` returns.
+    """The result of `subspace_test`.
 
     Attributes
     ----------

@@ -18,14 +18,14 @@ _THREAD = 20_000  # joints × configurations that are worth a thread: a millisec
 
 
 class Evaluation:
-    """What a tree has of functions; ``owner`` names the public function in errors.
+    """The functions of one tree; ``owner`` is the name of the public function in errors.
 
     Attributes
     ----------
     first : int
         The column of q with the value of the first joint: 8 behind the motor of a floating base, else 0.
     velocities : int
-        How many a configuration has.
+        The number of velocities of a configuration.
     """
 
     def __init__(self, tree: Tree) -> None:
