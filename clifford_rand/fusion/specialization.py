@@ -158,7 +158,7 @@ class Specialization:
         if many:
             return self._batch(tuple(key), own, args, kwargs)
         if own is None:
-            return self._new(tuple(key), args, kwargs)
+            own = self._kind(tuple(key), args)
         for path in own.paths:
             rows = path.run(leaves)
             if rows is not None:
@@ -175,10 +175,8 @@ class Specialization:
 
     # ---- one object
 
-    def _new(self, key: Any, args: Any, kwargs: Any) -> Any:
-        return self._traced_one(self._kind(key, args, kwargs), args, kwargs)
-
-    def _kind(self, key: Any, args: Any, kwargs: Any) -> _Kind:
+    def _kind(self, key: Any, args: Any) -> _Kind:
+        """Return the kind of a key, a new one if it is not known."""
         if len(self._kinds) >= MOST_KINDS:
             self._kinds.clear()
         held = [getattr(value, "algebra", value) for value in args if isinstance(value, Multivector | Algebra)]
@@ -200,15 +198,21 @@ class Specialization:
             return path.build([part.one(row) for part, row in zip(path.parts, rows, strict=True)], ())
         return plain
 
-    def _leaves(self, args: Any) -> list[Any]:
-        """Return the components of the arguments for one object."""
-        leaves = []
-        for value, axes in zip(args, self._axes, strict=False):
+    def _operands(self, args: Any) -> list[tuple[int, Any, int]]:
+        """Return the place of each argument that is traced, its array, and how many axes of that are of one object."""
+        operands = []
+        for place, (value, axes) in enumerate(zip(args, self._axes, strict=False)):
             if axes is None or value is None or isinstance(value, Algebra):
                 continue
-            array = value.coefficients if isinstance(value, Multivector) else np.asarray(value)
-            leaves.append(array.ravel().tolist())
-        return leaves
+            if isinstance(value, Multivector):
+                operands.append((place, value.coefficients, axes + 1))
+            else:
+                operands.append((place, value if is_tensor(value) else np.asarray(value), axes))
+        return operands
+
+    def _leaves(self, args: Any) -> list[Any]:
+        """Return the components of the arguments for one object."""
+        return [array.ravel().tolist() for _, array, _ in self._operands(args)]
 
     # ---- tracing
 
@@ -220,18 +224,14 @@ class Specialization:
         precision = np.dtype(np.float32 if single else np.float64)
         trace = ExampleTrace(precision, values, whole=target != "loop", is_differentiable=target == "tensor")
         inputs: list[Input] = []
-        stand_ins = []
-        for value, axes in zip(args, self._axes, strict=False):
-            if axes is None or value is None or isinstance(value, Algebra):
-                stand_ins.append(value)
-                continue
-            k = len(inputs)
-            array = value.coefficients if isinstance(value, Multivector) else np.asarray(value)
+        stand_ins = list(args)
+        for k, (place, array, _) in enumerate(self._operands(args)):
             if array.dtype.kind not in "fi":
                 raise _NotSpecializedError
             refs = [TracedScalar(trace, trace.graph.input(k, i, True), 1 << k) for i in range(array.size)]
             scalars = traced(np.array(refs, dtype=object).reshape(array.shape))
-            stand_ins.append(example(value.algebra, value.keys, scalars) if isinstance(value, Multivector) else scalars)
+            A = args[place]
+            stand_ins[place] = example(A.algebra, A.keys, scalars) if isinstance(A, Multivector) else scalars
             is_batched = batched[k] if batched else True
             is_number = bool(batched) and not is_batched and not array.ndim
             inputs.append(Input(tuple(f"x{k}_{i}" for i in range(array.size)), is_batched, is_number))
@@ -277,12 +277,8 @@ class Specialization:
     def _split(self, args: Any) -> tuple[list[Any], list[bool], tuple[int, ...]]:
         """Return the arrays (..., components) of the arguments, which have batch axes, and their common shape."""
         arrays, batched, shapes = [], [], []
-        for value, axes in zip(args, self._axes, strict=False):
-            if axes is None or value is None or isinstance(value, Algebra):
-                continue
-            is_mv = isinstance(value, Multivector)
-            array = value.coefficients if is_mv else np.asarray(value)
-            shape = array.shape[: array.ndim - axes - is_mv]
+        for _, array, tail in self._operands(args):
+            shape = array.shape[: array.ndim - tail]
             arrays.append(array.reshape(*shape, -1) if array.ndim != len(shape) + 1 else array)
             batched.append(bool(shape))
             shapes.append(shape)
@@ -297,7 +293,7 @@ class Specialization:
         count = math.prod(shape)
         if count < COMPILED_FROM or any(a.dtype.kind not in "fi" for a in arrays):
             return self.function(*args, **kwargs)
-        own = self._kind(key, args, kwargs) if own is None else own
+        own = self._kind(key, args) if own is None else own
         if skip == len(own.paths) and not (own.is_open and self._learn(own, args, kwargs, batched, shape)):
             return self.function(*args, **kwargs)
         path = own.paths[skip]
@@ -321,17 +317,12 @@ class Specialization:
 
     def _take(self, args: Any, shape: tuple[int, ...], places: Any) -> tuple[Any, ...]:
         """Return the arguments of some elements of a batch."""
-        some = []
-        for value, axes in zip(args, self._axes, strict=False):
-            is_mv = isinstance(value, Multivector)
-            if axes is None or value is None or isinstance(value, Algebra):
-                some.append(value)
-                continue
-            array = value.coefficients if is_mv else np.asarray(value)
-            tail = axes + is_mv
+        some = list(args)
+        for place, array, tail in self._operands(args):
+            A, rows = args[place], array
             if array.ndim > tail:
-                array = np.broadcast_to(array, (*shape, *array.shape[array.ndim - tail :]))[places]
-            some.append(value.algebra.new(value.keys, np.array(array)) if is_mv else array)
+                rows = np.broadcast_to(array, (*shape, *array.shape[array.ndim - tail :]))[places]
+            some[place] = A.algebra.new(A.keys, rows) if isinstance(A, Multivector) else rows
         return tuple(some)
 
     def _learn(self, own: _Kind, args: Any, kwargs: Any, batched: Sequence[bool], shape: tuple[int, ...]) -> bool:
@@ -368,15 +359,11 @@ class Specialization:
         like = next(a for a in (getattr(v, "coefficients", v) for v in args) if is_tensor(a))
         xp = namespace(like)
         arrays, values, tails = [], [], []
-        for value, axes in zip(args, self._axes, strict=False):
-            if axes is None or value is None or isinstance(value, Algebra):
-                continue
-            is_mv = isinstance(value, Multivector)
-            array = value.coefficients if is_mv else value
+        for _, array, tail in self._operands(args):
             numbers = _numbers(array)
             arrays.append(array if is_tensor(array) else xp.asarray(np.array(numbers), dtype=like.dtype))
             values.append(numbers)
-            tails.append(axes + is_mv)
+            tails.append(tail)
         shape = np.broadcast_shapes(*(v.shape[: v.ndim - t] for v, t in zip(values, tails, strict=True)))
         flat = []
         for array, tail in zip(arrays, tails, strict=True):
