@@ -1,5 +1,6 @@
 """Fused functions as code: kernels for samples by NumPy or Numba, and functions of arrays of any library."""
 
+import dataclasses
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -186,12 +187,26 @@ def samples_at(value: Any, shape: tuple[int, ...], places: Places) -> Any:
     return value
 
 
+def fields_of(value: Any) -> list[Any] | None:
+    """Return the parts of a tuple, list or dataclass, None of anything else."""
+    if isinstance(value, tuple | list):
+        return list(value)
+    return [getattr(value, f.name) for f in dataclasses.fields(value)] if dataclasses.is_dataclass(value) else None
+
+
+def of_fields(kind: Any, parts: list[Any]) -> Any:
+    """Return a tuple, list or dataclass of some parts."""
+    if dataclasses.is_dataclass(kind):
+        return kind(*parts)
+    return kind._make(parts) if hasattr(kind, "_make") else kind(parts)
+
+
 def replaced_at(result: Any, plain: Any, places: Places) -> Any:
     """Return a result with some samples as the plain function has them, of the blades of both."""
-    if isinstance(result, tuple | list):
-        parts = [replaced_at(part, plain_part, places) for part, plain_part in zip(result, plain, strict=True)]
-        kind: Any = type(result)
-        return kind._make(parts) if hasattr(kind, "_make") else kind(parts)
+    parts = fields_of(result)
+    if parts is not None:
+        pairs = zip(parts, fields_of(plain) or [], strict=True)
+        return of_fields(type(result), [replaced_at(part, plain_part, places) for part, plain_part in pairs])
     if isinstance(result, Multivector) and result.ndim:
         keys = union(result.keys, plain.keys)
         dtype = np.result_type(result.dtype, plain.dtype)
@@ -210,9 +225,10 @@ def replaced_at(result: Any, plain: Any, places: Places) -> Any:
 
 
 def _own(places: Places, shape: tuple[int, ...]) -> Places:
-    """Return the places in the batch axes of a result that are fewer, or of size 1."""
-    last = places[len(places) - len(shape) :]
-    return tuple(place if size > 1 else np.zeros_like(place) for place, size in zip(last, shape, strict=True))
+    """Return the places in the batch axes of a result that are fewer, or of size 1; axes of its own come after."""
+    own = shape[: len(places)]
+    last = places[len(places) - len(own) :]
+    return tuple(place if size > 1 else np.zeros_like(place) for place, size in zip(last, own, strict=True))
 
 
 NEAR = 1.0  # |s| up to which the functions are their series

@@ -11,7 +11,6 @@ that of the function. Later calls of the kind run the path, or another one that 
 * symbols that the function itself does not take: as expressions, along the path of random numbers in their places.
 """
 
-import dataclasses
 import functools
 import inspect
 import math
@@ -22,12 +21,12 @@ import numpy as np
 
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.arrays import is_tensor, namespace
-from clifford_rand.basis.keys import Keys, union
+from clifford_rand.basis.keys import Keys
 from clifford_rand.compiler.graph import Input, Output, Program
 from clifford_rand.compiler.scalar import TracedScalar
 from clifford_rand.compiler.source import PYTHON, python_source, tensor_source
 from clifford_rand.errors import ArgumentError
-from clifford_rand.fusion.kernel import FusedKernel, Traced
+from clifford_rand.fusion.kernel import FusedKernel, Traced, fields_of, of_fields, replaced_at
 from clifford_rand.fusion.traced_array import ExampleMultivector, ExampleTrace, example, traced
 from clifford_rand.multivector.multivector import Multivector
 
@@ -313,7 +312,7 @@ class Specialization:
             return result
         places = np.nonzero(failed)
         some = self._take(args, shape, places)
-        return _merged(result, self._batch(key, own, some, kwargs, skip + 1), places)
+        return replaced_at(result, self._batch(key, own, some, kwargs, skip + 1), places)
 
     def _take(self, args: Any, shape: tuple[int, ...], places: Any) -> tuple[Any, ...]:
         """Return the arguments of some elements of a batch."""
@@ -450,15 +449,11 @@ def _structure(
         parts.append(Part(algebra, keys, values.shape, values.size, values.dtype, 0, kind))
         refs.append(tuple(x.ref for x in scalars))
         return lambda results, shape: results[k]
-    if isinstance(plain, tuple | list):
-        builders = [_structure(trace, r, p, parts, refs) for r, p in zip(result, plain, strict=True)]
-        make: Any = getattr(type(plain), "_make", type(plain))
-        return lambda results, shape: make([build(results, shape) for build in builders])
-    if dataclasses.is_dataclass(plain):
-        names = [field.name for field in dataclasses.fields(plain)]
-        builders = [_structure(trace, getattr(result, n), getattr(plain, n), parts, refs) for n in names]
-        kind_of: Any = type(plain)
-        return lambda results, shape: kind_of(*(build(results, shape) for build in builders))
+    fields = fields_of(plain)
+    if fields is not None:
+        pairs = zip(fields_of(result) or [], fields, strict=True)
+        builders = [_structure(trace, traced_field, field, parts, refs) for traced_field, field in pairs]
+        return lambda results, shape: of_fields(type(plain), [build(results, shape) for build in builders])
     if isinstance(plain, Algebra) or result == plain:
         return lambda results, shape: _constant(plain, shape)
     raise _NotSpecializedError
@@ -475,47 +470,15 @@ def _constant(value: Any, shape: tuple[int, ...]) -> Any:
     return value
 
 
-def _fields(value: Any) -> list[Any] | None:
-    """Return the parts of a tuple or a record, None of anything else."""
-    if isinstance(value, tuple | list):
-        return list(value)
-    return [getattr(value, f.name) for f in dataclasses.fields(value)] if dataclasses.is_dataclass(value) else None
-
-
 def _same_form(a: Any, b: Any) -> bool:
     """Tell whether two results have the same structure, keys, shapes and kinds of numbers."""
-    parts = _fields(a)
+    parts = fields_of(a)
     if parts is not None:
-        return all(map(_same_form, parts, _fields(b) or [None] * len(parts)))
+        return all(map(_same_form, parts, fields_of(b) or [None] * len(parts)))
     if isinstance(a, Multivector):
         return a.keys is b.keys and a.shape == b.shape
     kinds = [getattr(x, "dtype", np.dtype(object)) for x in (a, b)]
     return np.shape(a) == np.shape(b) and (kinds[0] == kinds[1] or kinds[0].kind == kinds[1].kind == "U")
-
-
-def _merged(result: Any, some: Any, places: Any) -> Any:
-    """Return a batch with the results of some elements in their places."""
-    parts, others = _fields(result), _fields(some)
-    if parts is not None and others is not None:
-        merged = [_merged(a, b, places) for a, b in zip(parts, others, strict=True)]
-        kind: Any = type(result)
-        return (
-            kind._make(merged)
-            if hasattr(kind, "_make")
-            else kind(merged)
-            if isinstance(result, tuple)
-            else kind(*merged)
-        )
-    if isinstance(result, Multivector):
-        keys = union(result.keys, some.keys)
-        array = np.array(result.on_keys(keys).coefficients)
-        array[places] = some.on_keys(keys).coefficients
-        return result.algebra.new(keys, array)
-    if isinstance(result, np.ndarray):
-        array = result.astype(np.result_type(result, some))
-        array[places] = some
-        return array
-    return result
 
 
 def specialized(static: Sequence[str] = (), **axes: int) -> Callable[[_Function], _Function]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from clifford_rand.compiler.graph import Input, Output, Program
 from clifford_rand.compiler.scalar import COMPLEX, Trace, TracedScalar, TraceError
-from clifford_rand.fusion.kernel import ArrayFunction, FusedKernel, Result, Traced
+from clifford_rand.fusion.kernel import ArrayFunction, FusedKernel, Result, Traced, of_fields
 from clifford_rand.fusion.linear import by_coefficients
 from clifford_rand.fusion.multivector import TracedMultivector, lift_constant, trace_input
 from clifford_rand.multivector.multivector import Multivector
@@ -178,10 +178,7 @@ def _structure(value: Any, parts: list[Any]) -> Callable[[list[Any]], Any]:
         return lambda results: results[k]
     if isinstance(value, tuple | list):
         inner = [_structure(part, parts) for part in value]
-        kind: Any = type(value)
-        if hasattr(kind, "_make"):
-            return lambda results: kind._make(build(results) for build in inner)
-        return lambda results: kind(build(results) for build in inner)
+        return lambda results: of_fields(type(value), [build(results) for build in inner])
     if isinstance(value, Multivector | float | int | complex | np.generic | np.ndarray | type(None)):
         return lambda results: value
     raise TraceError(f"it returns a {type(value).__name__}; multivectors, scalars and tuples of them are traced")

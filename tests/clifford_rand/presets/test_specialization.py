@@ -5,6 +5,7 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand.fusion import specialization
+from clifford_rand.fusion.kernel import fields_of
 from clifford_rand.presets import cga, pga, sta
 
 SPACE, CONFORMAL, TIME = cr.Algebra.pga(3), cr.Algebra.cga(3), cr.Algebra.sta()
@@ -13,9 +14,9 @@ RNG = np.random.default_rng(3)
 
 def same(a, b, rtol=1e-9):
     """Compare results of any structure."""
-    fields = specialization._fields(a)
+    fields = fields_of(a)
     if fields is not None:
-        return all(same(x, y, rtol) for x, y in zip(fields, specialization._fields(b), strict=True))
+        return all(same(x, y, rtol) for x, y in zip(fields, fields_of(b), strict=True))
     if hasattr(a, "isclose"):
         return a.shape == b.shape and np.all(a.isclose(b, rtol=rtol, atol=1e-12))
     if isinstance(a, np.ndarray | np.generic) and a.dtype.kind in "fb":
