@@ -242,34 +242,9 @@ class Specialization:
         outputs = tuple(Output(refs, True) for refs in refs_of)
         program = Program(trace.graph, tuple(inputs), outputs, tuple(trace.guards), trace.precision)
         title = getattr(self.function, "__name__", "function")
-        if target == "python":
-            namespace_of_code: dict[str, Any] = {f"_{name}": function for name, function in PYTHON.items()}
-            exec(compile(python_source(program, title), "<specialized>", "exec"), namespace_of_code)  # generated here
-            kernel = namespace_of_code["kernel"]
-
-            def run(leaves: list[Any]) -> Any:
-                try:
-                    return kernel(*leaves)
-                except (ArithmeticError, ValueError):  # what NumPy computes as infinite or NaN
-                    return None
-
-            return Path(run, parts, build, program)
-        if target == "tensor":
-            flags = (*outputs, Output(program.guards, True))
-            source = tensor_source(program._replace(outputs=flags), title)
-            code: dict[str, Any] = {}
-            exec(compile(source, "<specialized>", "exec"), code)
-            return Path(code["kernel"], parts, build, program)
-        every = sum(1 << k for k, source in enumerate(inputs) if source.batched)
-        wide: Any = [part._replace(shape_from=every, dtype=trace.precision) for part in parts]
-        kernel_of = FusedKernel(
-            Traced(program, [trace.precision] * len(inputs), wide, lambda results: results, title),
-            True,
-            "numba",
-        )
-        if sum(kernel_of.operations) > MOST_OPERATIONS:
-            raise _NotSpecializedError
-        return Path(kernel_of, parts, build, program)
+        if target == "loop":
+            return Path(_loop(program, parts, title), parts, build, program)
+        return Path(_CODE[target](program, title), parts, build, program)
 
     # ---- batches
 
@@ -413,6 +388,45 @@ def _numbers(array: Any) -> Any:
     if hasattr(array, "detach"):
         array = array.detach().cpu()
     return np.asarray(array)
+
+
+def _of_numbers(program: Program, title: str) -> Callable[[list[Any]], Any]:
+    """Return the code of a path for Python's numbers: components of arguments to those of results, or None."""
+    kernel = _kernel_of(python_source(program, title), {f"_{name}": function for name, function in PYTHON.items()})
+
+    def run(leaves: list[Any]) -> Any:
+        try:
+            return kernel(*leaves)
+        except (ArithmeticError, ValueError):  # what NumPy computes as infinite or NaN
+            return None
+
+    return run
+
+
+def _of_library(program: Program, title: str) -> Callable[..., Any]:
+    """Return the code of a path for tensors: a namespace and arguments to results and, last, the guards' conditions."""
+    flags = (*program.outputs, Output(program.guards, True))
+    return _kernel_of(tensor_source(program._replace(outputs=flags), title), {})
+
+
+_CODE = {"python": _of_numbers, "tensor": _of_library}
+
+
+def _kernel_of(source: str, names: dict[str, Any]) -> Any:
+    exec(compile(source, "<specialized>", "exec"), names)  # generated here, from names made here
+    return names["kernel"]
+
+
+def _loop(program: Program, parts: list[Part], title: str) -> FusedKernel:
+    """Return the loop of a path over a batch, compiled when it is first called."""
+    every = sum(1 << k for k, source in enumerate(program.inputs) if source.batched)
+    precision = np.dtype(program.precision)
+    wide: Any = [part._replace(shape_from=every, dtype=precision) for part in parts]
+    dtypes = [precision] * len(program.inputs)
+    kernel = FusedKernel(Traced(program, dtypes, wide, lambda results: results, title), True, "numba")
+    if sum(kernel.operations) > MOST_OPERATIONS:
+        raise _NotSpecializedError
+    return kernel
 
 
 def _structure(
