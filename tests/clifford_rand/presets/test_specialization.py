@@ -89,6 +89,54 @@ def test_errors_are_those_of_the_functions():
             pga.point(SPACE)
 
 
+@specialization.specialized(x=1)
+def scaled(x, *, factor=1):
+    """A function of which arrays of traced scalars make another one, which has no place in a path."""
+    return np.asanyarray(x) * (2.0 if type(x) in (list, np.ndarray) else 3.0)
+
+
+@specialization.specialized(x=1)
+def described(x, *, factor=1):
+    """A function whose results tell what its arguments are: options, dtypes, shapes."""
+    x = np.asanyarray(x)
+    return np.asarray(f"{factor!r} {x.dtype} {x.shape[-1]}"), x * x.shape[-1]
+
+
+def test_a_trace_of_another_result_is_discarded():
+    for _ in range(3):
+        assert scaled([1.0, 2.0]).tolist() == [2, 4]
+    assert not any(kind.paths for kind in scaled.specialization._kinds.values())
+
+
+def test_arguments_of_several_kinds_have_several_paths():
+    for _ in range(2):
+        for x in (np.ones(2), np.ones(3), np.ones(2, dtype=np.float32)):
+            for factor in (1, True, 1.0):
+                text, values = described(x, factor=factor)
+                assert text == f"{factor!r} {x.dtype} {len(x)}"
+                assert values.dtype == x.dtype and values.tolist() == [len(x)] * len(x)
+    assert [len(kind.paths) for kind in described.specialization._kinds.values()] == [1] * 9
+    for _ in range(2):
+        for dtype in (np.float32, np.float64):
+            assert pga.norm(pga.line(SPACE, [0, 0, 0], [1.0, 0, 0]).astype(dtype)).dtype == dtype
+
+
+def test_batches_that_have_another_form_are_not_traced(monkeypatch):
+    monkeypatch.setattr(specialization, "COMPILED_FROM", 2)
+    total = specialization.specialized(x=1)(lambda x: np.sum(x))  # of a batch one number
+    assert total(np.ones((4, 3))) == 12
+
+
+def test_tensors_of_several_paths_keep_their_order():
+    """Lines that are parallel or skew to the first axis: their distances are |(y, z)| and |z|."""
+    torch = pytest.importorskip("torch")
+    k = torch.arange(1.0, 5, dtype=torch.float64)
+    P = torch.stack([k, 3 * k, 4 * k], dim=-1)
+    Q = P + torch.tensor([[1.0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]], dtype=torch.float64)
+    axis = pga.line(SPACE, [0, 0, 0], [1.0, 0, 0])
+    np.testing.assert_allclose(pga.distance(pga.line(SPACE, P, Q), axis), [5, 8, 15, 16], rtol=1e-12)
+
+
 LINE = pga.line(SPACE, [1.0, 0, 0], [1.0, 0.3, 1])
 PLANE = pga.plane(SPACE, [0.0, 0.6, 0.8], 0.5)
 GRADIENTS = {
