@@ -344,10 +344,10 @@ class Specialization:
             own = tuple(array.shape[array.ndim - tail :])
             flat.append(xp.reshape(xp.broadcast_to(array, (*shape, *own)), (math.prod(shape), math.prod(own))))
         count, rest = math.prod(shape), np.arange(math.prod(shape))
+        numeric = tuple(self._numeric(value) for value in args)
         pieces: list[tuple[Any, Path, list[Any]]] = []
         while len(rest):
             index = np.unravel_index(rest[:1], shape) if shape else ()
-            numeric = tuple(self._numeric(value) for value in args)
             one = self._take(self._take(numeric, shape, index), (1,), (0,)) if shape else numeric
             path = self._path(one, kwargs, self.function(*one, **kwargs), "tensor")
             subset = flat if len(rest) == count else [array[rest] for array in flat]
@@ -360,17 +360,14 @@ class Specialization:
             results = results if len(kept) == len(rest) else [array[kept] for array in results]
             pieces.append((rest[kept], path, results))
             rest = rest[~ok]
-        order = np.argsort(np.concatenate([where for where, _, _ in pieces])) if len(pieces) > 1 else None
-        path = pieces[0][1]
-        if any([p[:3] for p in other.parts] != [p[:3] for p in path.parts] for _, other, _ in pieces):
-            raise _NotSpecializedError("elements of several kinds")
-        joined = []
-        for k, part in enumerate(path.parts):
-            rows = pieces[0][2][k]
-            if order is not None:
-                rows = _rows(xp, xp.concat([piece[2][k] for piece in pieces], axis=0), order)
-            joined.append(part.beside(xp, rows, shape))
-        return path.build(joined, shape)
+        if len(pieces) == 1:
+            _, path, results = pieces[0]
+            return path.build([p.beside(xp, rows, shape) for p, rows in zip(path.parts, results, strict=True)], shape)
+        separate = []
+        for where, path, results in pieces:
+            parts = [p.beside(xp, rows, (len(where),)) for p, rows in zip(path.parts, results, strict=True)]
+            separate.append(path.build(parts, (len(where),)))
+        return _joined(xp, separate, np.argsort(np.concatenate([where for where, _, _ in pieces])), shape)
 
     @staticmethod
     def _numeric(value: Any) -> Any:
@@ -379,8 +376,26 @@ class Specialization:
         return _numbers(value) if is_tensor(value) else value
 
 
-def _rows(xp: Any, array: Any, index: Any) -> Any:
-    return xp.take(array, xp.asarray(index), axis=0)
+def _joined(xp: Any, results: Sequence[Any], order: Any, shape: tuple[int, ...]) -> Any:
+    """Return the results of several paths, each a batch, as one: the elements in an order, with the axes of a shape."""
+    first = results[0]
+    parts = fields_of(first)
+    if parts is not None:
+        columns = zip(*(fields_of(result) or [] for result in results), strict=True)
+        return of_fields(type(first), [_joined(xp, column, order, shape) for column in columns])
+    if isinstance(first, Multivector):
+        if any(A.keys is not first.keys for A in results):
+            raise _NotSpecializedError("elements of several kinds")
+        return first.algebra.new_tensor(first.keys, _joined(xp, [A.coefficients for A in results], order, shape))
+    like = next((array for array in results if is_tensor(array)), None)
+    if like is not None:  # what is constant along one path need not be along another
+        same = [x if is_tensor(x) else xp.asarray(x, dtype=like.dtype, device=like.device) for x in results]
+        rows = xp.take(xp.concat(same, axis=0), xp.asarray(order), axis=0)
+        return xp.reshape(rows, (*shape, *rows.shape[1:]))
+    if isinstance(first, np.ndarray):
+        rows = np.concatenate(results)[order]
+        return rows.reshape(*shape, *rows.shape[1:])
+    return first
 
 
 def _numbers(array: Any) -> Any:

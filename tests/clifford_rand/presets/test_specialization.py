@@ -114,7 +114,8 @@ def test_arguments_of_several_kinds_have_several_paths():
             for factor in (1, True, 1.0):
                 text, values = described(x, factor=factor)
                 assert text == f"{factor!r} {x.dtype} {len(x)}"
-                assert values.dtype == x.dtype and values.tolist() == [len(x)] * len(x)
+                assert values.dtype == x.dtype
+                assert values.tolist() == [len(x)] * len(x)
     assert [len(kind.paths) for kind in described.specialization._kinds.values()] == [1] * 9
     for _ in range(2):
         for dtype in (np.float32, np.float64):
@@ -135,6 +136,20 @@ def test_tensors_of_several_paths_keep_their_order():
     Q = P + torch.tensor([[1.0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]], dtype=torch.float64)
     axis = pga.line(SPACE, [0, 0, 0], [1.0, 0, 0])
     np.testing.assert_allclose(pga.distance(pga.line(SPACE, P, Q), axis), [5, 8, 15, 16], rtol=1e-12)
+
+
+def test_tensors_of_several_paths_have_their_own_kinds():
+    """Planes that meet a sphere, touch it and miss it: what is constant along a path differs between elements."""
+    torch = pytest.importorskip("torch")
+    offset = torch.tensor([[1.0, 3, 5], [2, 3, 4]], dtype=torch.float64, requires_grad=True)
+    normal, sphere = np.tile([0, 0, 1.0], (2, 3, 1)), cga.sphere(CONFORMAL, np.zeros(3), 3.0)
+    meets = cga.intersect(sphere, cga.plane(CONFORMAL, normal, offset))
+    assert meets.kind.tolist() == [["round", "tangent", "round"]] * 2
+    expected = 9 - offset.detach().numpy() ** 2
+    np.testing.assert_allclose(meets.radius_squared.detach().numpy(), expected, atol=1e-12)
+    meets.radius_squared.sum().backward()
+    slope = np.where(offset.detach() == 3, 0, -2 * offset.detach())  # that of a tangent is the constant 0
+    np.testing.assert_allclose(offset.grad, slope, rtol=1e-9)
 
 
 LINE = pga.line(SPACE, [1.0, 0, 0], [1.0, 0.3, 1])
