@@ -196,9 +196,9 @@ def fields_of(value: Any) -> list[Any] | None:
 
 def of_fields(kind: Any, parts: list[Any]) -> Any:
     """Return a tuple, list or dataclass of some parts."""
-    if dataclasses.is_dataclass(kind):
-        return kind(*parts)
-    return kind._make(parts) if hasattr(kind, "_make") else kind(parts)
+    if hasattr(kind, "_make"):
+        return kind._make(parts)
+    return kind(parts) if issubclass(kind, tuple | list) else kind(*parts)
 
 
 def replaced_at(result: Any, plain: Any, places: Places) -> Any:

@@ -7,8 +7,9 @@ that of the function. Later calls of the kind run the path, or another one that 
 * one object: as Python's numbers, without arrays and without compiling;
 * batches of `COMPILED_FROM` elements and more: one compiled loop (`fusion.kernel`), from the disk if it is there;
   smaller ones by the function itself;
-* tensors of torch and JAX: as operations of their library, which differentiate;
-* symbols that the function itself does not take: as expressions, along the path of random numbers in their places.
+* tensors of torch and JAX: as operations of their library, which differentiate; they are traced in each call.
+
+Exact numbers, symbols and whatever is not traced run the function itself.
 """
 
 import functools
@@ -40,7 +41,7 @@ AGREEMENT = 1e-6  # of a trace and the function, relative to the largest compone
 
 
 class Part(NamedTuple):
-    """One multivector (``keys``) or array of a result: ``shape`` without batch axes; ``kind`` makes a scalar of one."""
+    """One multivector of a result, or an array (``keys`` None): ``shape`` is of one object, ``kind`` makes a scalar."""
 
     algebra: Any
     keys: Keys | None
@@ -66,7 +67,7 @@ class Part(NamedTuple):
         array = array if len(self.shape) == 1 else array.reshape(*shape, *self.shape)
         return array if self.keys is None else self.algebra.new(self.keys, array)
 
-    def beside(self, xp: Any, rows: Any, shape: tuple[int, ...]) -> Any:
+    def of_tensor(self, xp: Any, rows: Any, shape: tuple[int, ...]) -> Any:
         """Return it from a tensor (samples, size)."""
         array = xp.reshape(rows, (*shape, *self.shape))
         if self.kind is np.bool_:
@@ -315,7 +316,7 @@ class Specialization:
         own.paths.append(path)
         return True
 
-    # ---- tensors and symbols
+    # ---- tensors
 
     def _otherwise(self, args: Any, kwargs: Any) -> Any:
         """Return the result for arguments of other kinds than floating numbers."""
@@ -362,10 +363,12 @@ class Specialization:
             rest = rest[~ok]
         if len(pieces) == 1:
             _, path, results = pieces[0]
-            return path.build([p.beside(xp, rows, shape) for p, rows in zip(path.parts, results, strict=True)], shape)
+            return path.build(
+                [p.of_tensor(xp, rows, shape) for p, rows in zip(path.parts, results, strict=True)], shape
+            )
         separate = []
         for where, path, results in pieces:
-            parts = [p.beside(xp, rows, (len(where),)) for p, rows in zip(path.parts, results, strict=True)]
+            parts = [p.of_tensor(xp, rows, (len(where),)) for p, rows in zip(path.parts, results, strict=True)]
             separate.append(path.build(parts, (len(where),)))
         return _joined(xp, separate, np.argsort(np.concatenate([where for where, _, _ in pieces])), shape)
 

@@ -103,7 +103,7 @@ def _directions(k: int, E: Any) -> NDArray[Any]:
     return np.linalg.eigh(_plain((basis << rows) | ~rows))[1][..., : n - k]  # eigenvalue 0: the directions in the flat
 
 
-def directions(k: int, E: Any) -> list[Any]:
+def _traced_directions(k: int, E: Any) -> list[Any]:
     """Return orthonormal directions of a traced flat in at most three dimensions, without a decomposition."""
     e, n = E.coefficients, E.algebra.d - 1
     if k == n:
@@ -125,7 +125,7 @@ def _measure(a: Any, b: Any, owner: str, rtol: float | None) -> tuple[Any, Any]:
     foot, foot_b = _foot(E, M), _foot(F, N)
     step = foot_b - foot
     if is_traced(step):
-        rest = across(step, [*directions(k, E), *directions(m, F)], tolerance(rtol, step.dtype))
+        rest = across(step, [*_traced_directions(k, E), *_traced_directions(m, F)], tolerance(rtol, step.dtype))
         return lengths(rest), np.maximum(lengths(foot), lengths(foot_b))
     U, V = _directions(k, E), _directions(m, F)
     batch = step.shape[:-1]
