@@ -26,13 +26,10 @@ from clifford_rand_nn.estimators.network.unique_rows import (
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
 from clifford_rand_nn.estimators.targets import classifier_program, labels_program, network_program
 from clifford_rand_nn.export.program import Program, apply, constant, log_softmax
-from clifford_rand_nn.kernel_network.calibration import Calibration, fit_calibration
+from clifford_rand_nn.kernel_network.calibration import Calibration
 from clifford_rand_nn.kernel_network.candidates import Compared
 from clifford_rand_nn.kernel_network.metric_selection import wrong_class, wrong_label
-from clifford_rand_nn.kernel_network.newton_path import (
-    CURVATURE,
-    seconds,
-)
+from clifford_rand_nn.kernel_network.newton_path import CURVATURE, seconds
 from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED
 from clifford_rand_nn.scores import AccuracyMixin
 
@@ -206,20 +203,12 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         chosen = self._choose_on_gates(compared, place, task, required=not self.losses_)
         if chosen is None:
             return left
-        fit, judged, beta, variance = chosen.fit, chosen.out_of_sample, CURVATURE * chosen.fit.beta, None
+        fit, beta, variance = chosen.fit, CURVATURE * chosen.fit.beta, None
         if own is None and self.metric_ is None:
             loo = compared.loo
             variance = left.unique.left_out_variance(loo.variances(beta), loo.left(beta))[labeled.first][labeled.of]
-        logistic = LeftOut(left.unique, chosen.outputs[labeled.of], variance, judged[labeled.of])
-        taken = labeled.first[judged]
-        calibration = fit_calibration(
-            chosen.outputs[judged],
-            labeled.label[judged],
-            len(self.classes_),
-            None if weights is None else weights[judged],
-            None if variance is None else variance[taken],
-            share=None if labeled.share is None else labeled.share[judged],
-        )
+        logistic = LeftOut(left.unique, chosen.outputs[labeled.of], variance, chosen.out_of_sample[labeled.of])
+        calibration = calibration_of(logistic, labeled, len(self.classes_))
         if "squared" in self.losses_ and (
             fit.status.ends_all or not self._serves(left, logistic, calibration, labeled)
         ):
