@@ -50,7 +50,7 @@ class Datafit:
 
     def largest_curvature(self, f: Any) -> float:
         """Return ``curvature``, or of a loss without a bound the largest curvature at predictions f."""
-        if self.curvature < float("inf"):
+        if self.loss.has_bounded_curvature:
             return self.curvature
         return float(library(f).max(self.weights * self.loss.curvature_at(self.loss.residual(f, self.y), self.y)))
 

@@ -47,7 +47,7 @@ class Loss:
     is_piecewise_linear: ClassVar[bool] = False  # whether it has no curvature anywhere
     is_log: ClassVar[bool] = False  # whether predictions are logarithms of the mean
     probabilistic: ClassVar[bool] = False  # whether predictions stand for `probabilities` of the classes
-    curvature: ClassVar[float] = 1.0  # bound of the eigenvalues of the Hessian of a row
+    curvature: ClassVar[float] = 1.0  # bound of the eigenvalues of the Hessian of a row, perhaps infinity
     interior_steps: ClassVar[int]
     newton_steps: ClassVar[int]
 
@@ -133,6 +133,11 @@ class Loss:
     def sizes(self, y: Any) -> Any:
         """Return the size (n, C) of the predictions that targets stand for: what θ is multiplied by in a dual value."""
         return library(y).abs(y)
+
+    @property
+    def has_bounded_curvature(self) -> bool:
+        """Whether ``curvature`` is finite, so that a parabola lies above the loss."""
+        return self.curvature < float("inf")
 
     @property
     def has_units(self) -> bool:

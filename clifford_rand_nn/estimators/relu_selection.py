@@ -273,8 +273,9 @@ class _Traced:
     def _top(self, task: Task) -> float:
         omega = np.ones(len(task.X)) if task.weights is None else task.weights
         rows = task.rows - omega @ task.rows / omega.sum()
-        curvature = as_loss(task.loss, type(self).__name__).curvature
-        if not np.isfinite(curvature):
+        loss = as_loss(task.loss, type(self).__name__)
+        curvature = loss.curvature
+        if not loss.has_bounded_curvature:
             datafit = task._replace(weights=None).datafit(type(self).__name__, None)
             curvature = datafit.largest_curvature(unpenalized_fit(datafit, constant_columns(len(omega), True)))
         return float(curvature * (omega @ (rows**2).sum(axis=1)) / omega.sum())

@@ -15,7 +15,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import phase, step_callback
 from clifford_rand_nn.claims import GatedClaim
-from clifford_rand_nn.datafits.registry import LOSSES, as_loss, normalized
+from clifford_rand_nn.datafits.registry import as_loss, normalized
 from clifford_rand_nn.estimators.held_out import BetaScore, DeferredCalibration, HeldOut, chosen_beta
 from clifford_rand_nn.estimators.parameters import refuse_together
 from clifford_rand_nn.estimators.rows import note_columns
@@ -172,7 +172,7 @@ class ShardedGatedReLU(ShardPlanning):
     def _sharded_loss(self: Any) -> str:
         """Return the loss: "auto" is logistic if beta is selected, as in memory where a fit takes little time."""
         if self.loss != "auto":
-            if not np.isfinite(LOSSES[self.loss].curvature):
+            if not as_loss(self.loss, type(self).__name__).has_bounded_curvature:
                 raise fail("loss", type(self).__name__, "one of bounded curvature for Shards", self.loss)
             return str(self.loss)
         return "logistic" if isinstance(self.beta, str) else "squared"

@@ -58,7 +58,7 @@ def exact_proof(
     library.
     """
     loss = certificate.loss_function
-    if not np.isfinite(loss.curvature):
+    if not loss.has_bounded_curvature:
         rule = "of a loss that the checker of exact proofs knows"
         raise fail("certificate", "the proof", rule, describe(f"loss={loss.name!r}"), "`verify` takes every loss.")
     rows, network, bias, feature, penalty = _network_of(certificate, X)

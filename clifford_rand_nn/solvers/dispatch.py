@@ -110,7 +110,7 @@ def estimate_fista(problem: GatedTask, tol: float) -> Estimate:
 
     With squared norms, from the condition of the problem. It is infinite for a loss without a bound of its curvature.
     """
-    if not np.isfinite(problem.datafit.loss.curvature):
+    if not problem.datafit.loss.has_bounded_curvature:
         return Estimate(np.inf, np.inf)
     n, C, a = problem.n, problem.outputs, problem.map
     if isinstance(problem, GatedReLUProblem):
@@ -185,13 +185,12 @@ class AutoSolver(Limits):
         what = f"{problem.map.d} sparse columns" if stays else f"rank {problem.map.d}"
         about = f"n = {problem.n}, {what}, {problem.map.n_patterns} gates: "
         on_a_path = _ON_A_PATH if shared and isinstance(problem, GatedRidgeProblem) else 1.0
-        bounded = bool(np.isfinite(problem.datafit.loss.curvature))
         seconds = {"first-order": fista.seconds if fista.bytes <= most else np.inf}
         if sums.bytes <= most:
             seconds["sums over rows"] = sums.seconds
         if kernel.bytes > most:
             about += f"the kernel's matrices would take {kernel.bytes / 2**30:.1f} GiB, "
-        elif bounded and _is_rounding(problem):
+        elif problem.datafit.loss.has_bounded_curvature and _is_rounding(problem):
             about += "the kernel's entries would be rounding, "
         else:
             seconds["kernel"] = on_a_path * kernel.seconds
@@ -229,7 +228,7 @@ class AutoSolver(Limits):
         result = solver.solve(problem, start, own)
         if kernel is not None:
             kernel += own[known:]
-        bounded = bool(np.isfinite(problem.datafit.loss.curvature))
+        bounded = problem.datafit.loss.has_bounded_curvature
         if not result.stuck or result.n_iter >= self.max_iter or not bounded:
             return replace(result, reason=reason)
         left = self.after(result.seconds, max_iter=self.max_iter - result.n_iter).shared()

@@ -89,7 +89,7 @@ class Fista(Limits):
         """Minimize the problem, from ``start`` or the best point without a gate, the optimum for large beta."""
         self.admit(problem, GatedProblem, start)
         loss = problem.datafit.loss
-        if not np.isfinite(loss.curvature):
+        if not loss.has_bounded_curvature:
             rule = "of a loss whose curvature is bounded"
             raise fail("problem", "Fista.solve", rule, describe(f"loss={loss.name!r}"), "Use solver='auto'.")
         self.admit_memory(self.memory(problem), f"{problem.map.n_patterns} gates", "Take fewer gates.")

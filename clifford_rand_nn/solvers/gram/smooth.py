@@ -153,7 +153,7 @@ def _curvature(datafit: Datafit, theta: Array) -> Array:
 
 def _bounded(datafit: Datafit, f: Array, theta: Array) -> Array:
     """Curvatures (n, C) of parabolas above the loss; of an even one about its targets."""
-    if not np.isfinite(datafit.loss.curvature):
+    if not datafit.loss.has_bounded_curvature:
         return _curvature(datafit, theta)
     most = np.broadcast_to(np.asarray(datafit.row_curvature), f.shape)
     if not datafit.loss.even:

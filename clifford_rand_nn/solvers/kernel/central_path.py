@@ -86,7 +86,7 @@ class KernelPath:
         own = float(np.vdot(theta, theta))
         if terms.datafit.loss.even:  # by the residual, of which theta is the part within the domain
             own = float(np.vdot(terms.null_theta, terms.datafit.y - terms.null))
-        elif not np.isfinite(terms.datafit.loss.curvature):  # by a Newton step, of logarithms by 1 at most
+        elif not terms.datafit.loss.has_bounded_curvature:  # by a Newton step, of logarithms by 1 at most
             own = float(np.sum(np.abs(theta) * np.minimum(np.abs(theta) * terms.curvature(theta), 1.0)))
         self.eta = np.full(squares.size, largest * own / float(squares.sum()))
         f = terms.null - (terms.null[:, -1:] if self._balanced else 0.0)

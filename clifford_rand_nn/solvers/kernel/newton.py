@@ -79,7 +79,7 @@ class NewtonStep:
             return new
         shortened = self._shortened(state, new, slope)
         loss = self.problem.datafit.loss
-        if (shortened is not None and not loss.even) or not np.isfinite(loss.curvature):
+        if (shortened is not None and not loss.even) or not loss.has_bounded_curvature:
             return shortened
         bounded = self._full(state.f, shift, self._majorized(state.f), single)
         best = bounded if shortened is None or bounded.objective < shortened.objective else shortened
@@ -199,7 +199,7 @@ class NewtonStep:
         low, high = datafit.dual_domain()
         with np.errstate(divide="ignore"):
             h = np.where((residual <= low) | (residual >= high), np.inf, datafit.dual_curvature(residual))
-        if datafit.loss.barrier and not datafit.loss.even and np.isfinite(datafit.loss.curvature):
+        if datafit.loss.barrier and not datafit.loss.even and datafit.loss.has_bounded_curvature:
             h = np.minimum(h, 1 / _LEAST_CURVATURE)
         return _Model(residual, h, exact=True)
 

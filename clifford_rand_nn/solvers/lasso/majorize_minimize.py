@@ -77,7 +77,7 @@ class MajorizeMinimize(Limits):
         self.admit(problem, LassoProblem)
         n, N = problem.K.shape
         self.admit_memory(self.memory(problem), f"{n} rows, {N} columns", "Use WorkingSet, or fewer rows.")
-        if not np.isfinite(problem.datafit.loss.curvature):
+        if not problem.datafit.loss.has_bounded_curvature:
             raise fail("problem", "MajorizeMinimize.solve", "of a smooth loss", describe(f"loss={problem.loss!r}"))
         watch = Watch[Weights](self, problem.relative_gap, "try a larger tol, or data scaled more evenly")
         with watch, ONE_BLAS_THREAD, np.errstate(all="ignore"):  # what overflows is not finite, and is judged
