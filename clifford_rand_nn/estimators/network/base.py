@@ -200,11 +200,11 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         check_verbose(self.verbose, type(self).__name__)
 
     def __getattr__(self, name: str) -> Any:
-        """Say why an attribute is not there after a fit to shards."""
+        """Say why an attribute is not there: after a fit to shards, or as the property or method says itself."""
         if name in _OF_ALL_ROWS and isinstance(vars(self).get("certificate_"), ShardCertificate):
             reason = f"{type(self).__name__} was fitted to shards, and {name} has a number for each row"
             raise AttributeError(f"{reason}; loo_score_ and candidates_ are of held-out rows.")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return object.__getattribute__(self, name)  # raises again, with the reason that a method was left out for
 
     def _check_gates(self) -> None:
         owner = type(self).__name__

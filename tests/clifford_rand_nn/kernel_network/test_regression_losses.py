@@ -183,8 +183,11 @@ def test_formats_predict_the_same(options, tmp_path):
 def test_what_is_not_there_is_refused_in_one_sentence(tmp_path):
     X, y, _ = _counts(40)
     model = ConvexNetworkRegressor(loss="poisson", rounds=0).fit(X, y)
-    with pytest.raises(AttributeError, match="no attribute 'predict_interval'"):
+    with pytest.raises(AttributeError, match="no attribute 'predict_interval'") as refused:
         model.predict_interval(X)
+    assert str(refused.value.__cause__) == "Intervals are those of loss='squared', not of loss='poisson'."
+    with pytest.raises(AttributeError, match="'ConvexNetworkRegressor' object has no attribute 'nothing'"):
+        model.nothing  # noqa: B018
     with pytest.raises(ArgumentError, match="that the checker of exact proofs knows"):
         model.certificate_.export(tmp_path / "proof.json", X, y)
     for options, targets, said in (
