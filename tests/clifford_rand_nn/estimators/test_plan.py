@@ -18,6 +18,7 @@ from clifford_rand_nn import (
     GatedReLURegressor,
     cost,
 )
+from clifford_rand_nn.estimators.held_out import n_folds
 from clifford_rand_nn.kernel_network.cost import network_costs
 from clifford_rand_nn.kernel_network.large_n import rows as many
 from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED
@@ -88,6 +89,17 @@ def test_parts_are_those_of_the_fit():
     assert list(GatedReLURegressor(beta=0.1).plan(rows(50, 2)).parts) == ["training"]
     assert "logistic loss" in ConvexNetworkClassifier().plan(rows(100, 2)).parts
     assert "logistic loss" not in ConvexNetworkClassifier(loss="squared").plan(rows(100, 2)).parts
+    assert "poisson loss" in ConvexNetworkRegressor(loss="poisson").plan(rows(100, 2)).parts
+    assert not any("loss" in name for name in ConvexNetworkRegressor().plan(rows(100, 2)).parts)
+
+
+@pytest.mark.parametrize("kind", [GatedReLURegressor, ConvexReLUClassifier, CrossProductLassoRegressor])
+def test_beta_is_selected_by_fits_to_every_fold(kind, monkeypatch):
+    once = kind(random_state=0).plan(rows(120, 4)).parts
+    monkeypatch.setattr("clifford_rand_nn.estimators.base.n_folds", lambda n: 2 * n_folds(n))
+    twice = kind(random_state=0).plan(rows(120, 4)).parts
+    assert twice["selection of beta"].seconds == pytest.approx(2 * once["selection of beta"].seconds)
+    assert twice["training"] == once["training"]
 
 
 def test_a_slower_machine_takes_as_much_longer(monkeypatch, machine):

@@ -130,7 +130,7 @@ def test_a_share_of_a_row_is_left_out_of_the_logistic_loss_as_one_of_its_duplica
 
     alone = left_out(X, index, None, None, BETA)
     merged = left_out(X[labeled.first], labeled.label, labeled.mass / labeled.mass.mean(), labeled.share, BETA)
-    np.testing.assert_allclose(merged[labeled.of], alone, atol=0.05)
+    np.testing.assert_allclose(merged[labeled.of], alone, atol=0.005)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -25,7 +25,7 @@ from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.kernel_network.candidates import Problem, compare
 from clifford_rand_nn.kernel_network.large_n.rows import solve_many
 from clifford_rand_nn.kernel_network.standardization import Standardization
-from clifford_rand_nn.kernel_network.training import left_out_rows
+from clifford_rand_nn.kernel_network.training import Choices, choose_kernel, left_out_rows
 from clifford_rand_nn.solvers.base import Status
 
 BOTH = [ConvexNetworkClassifier(), ConvexNetworkRegressor()]
@@ -163,6 +163,18 @@ def test_a_factor_leaves_rows_out_as_the_decomposition_does(grouped):
         left_out_rows(decomposed, beta), left_out_rows(replace(decomposed, decomposed=None), beta), strict=True
     ):
         np.testing.assert_allclose(one, other, rtol=1e-8)
+
+
+def test_metrics_are_compared_on_all_rows_with_the_beta_of_so_many():
+    """Candidates are compared on a few rows; n·beta is carried over, and a beta that is given is kept."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    problem, few = Problem(X, np.abs(X[:, :1]) + 0.1 * rng.standard_normal((200, 1))), np.arange(0, 200, 2)
+    best, table, selection = choose_kernel(problem, few, Choices(None, 1))
+    assert selection is not None
+    assert (table[0].n, best.candidate.n) == (100, 200)
+    assert best.candidate.beta * 200 == pytest.approx(table[0].beta * 100)
+    assert choose_kernel(problem, few, Choices(0.01, 1))[0].candidate.beta == 0.01
 
 
 @pytest.mark.parametrize(("way", "weighted"), [("factor", True), ("landmarks", False)])

@@ -111,6 +111,20 @@ def test_whole_weights_are_copies_of_rows(options):
     assert weighted.certificate_.primal == pytest.approx(copied.certificate_.primal, rel=2e-6)
     np.testing.assert_allclose(weighted.predict(X), copied.predict(X), atol=0.02 * np.ptp(y))
     assert copied.network_.rows.shape == weighted.network_.rows.shape
+    # repeated rows are left out together: one at a time the scores differ by .07 and .1
+    np.testing.assert_allclose(copied.loo_predictions_, weighted.loo_predictions_[copies], atol=0.01 * np.ptp(y))
+    assert copied.loo_score_ == pytest.approx(weighted.loo_score_, abs=0.01)
+
+
+@pytest.mark.parametrize("loss", ["poisson", "quantile"])
+def test_groups_are_left_out_as_a_whole(loss):
+    """Of rows that are nearly equal within groups, whose targets are chance, one without its group says nothing."""
+    rng, groups = np.random.default_rng(3), np.repeat(np.arange(20), 5)
+    X = rng.uniform(-1, 1, (20, 3))[groups] + 1e-3 * rng.standard_normal((100, 3))
+    y = rng.integers(1, 40, 20)[groups] + 0.1 * rng.random(100)
+    alone, grouped = (ConvexNetworkRegressor(loss=loss, rounds=0).fit(X, y, groups=g) for g in (None, groups))
+    assert alone.loo_score_ > 0.8
+    assert grouped.loo_score_ < 0.2
 
 
 def test_means_of_counts_are_nearer_than_those_of_squares():
