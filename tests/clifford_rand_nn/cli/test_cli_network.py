@@ -68,6 +68,10 @@ def test_classes_without_an_option(folder, monkeypatch):
     assert [one["name"] for one in facts["chosen"]][:3] == ["scaling", "constant feature", "beta"]
     accuracies = [f"{facts['test'][model]['accuracy']:.4f}" for model in ("model", "linear", "simplest")]
     assert f"accuracy {' '.join(accuracies)}" in " ".join(out.split())
+    board = " ".join(out.partition("leaderboard on the test set")[2].partition("selected from the data")[0].split())
+    for standing in facts["test"]["leaderboard"]:
+        assert f"{standing['name']} {standing['score']:.4f}" in board
+    assert len(facts["test"]["leaderboard"]) == 4
     assert "out-of-sample scores on the training set: " in out
     assert "this says nothing about new rows" in out
 

@@ -181,6 +181,16 @@ def test_a_page_of_numbers(tmp_path):
 
 
 @pytest.mark.slow
+def test_the_page_has_the_leaderboard_of_a_test_set():
+    rows, test = (rows_of(*made_table(n, False)) for n in (60, 40))
+    model = ConvexNetworkRegressor(rounds=0).fit(rows.X, rows.y)
+    facts = collect_facts(model, rows, test=test, seconds=0.1)
+    board = Page(report_page(facts, model, rows)).text.partition("Leaderboard on the test set")[2]
+    for standing in facts.test.leaderboard:
+        assert f"{standing.name} {standing.score:.4f}" in board
+
+
+@pytest.mark.slow
 def test_a_page_of_few_gates_and_arrays():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 2))
