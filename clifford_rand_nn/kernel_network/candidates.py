@@ -83,6 +83,10 @@ class Candidate(NamedTuple):
     n: int  # rows that it was compared on
     steps: float = 0.0  # weight of gates in single columns, in mean square lengths of a row
 
+    def beta_for(self, n: int) -> float:
+        """Return the beta for n rows of the same kind: n·beta changes slowly with n."""
+        return self.beta * self.n / n
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:

@@ -146,10 +146,10 @@ def choose_kernel(
 
 
 def _on_all_rows(problem: Problem, compared: Compared, beta: float | None) -> Compared:
-    """Return a candidate, with the score that it has on a few rows, for all of them: n·beta changes slowly with n."""
+    """Return a candidate, with the score that it has on a few rows, for all of them."""
     candidate, n = compared.candidate, len(problem.targets)
     standard, rows, kernel = problem.kernel_rows(candidate.scaling, candidate.bias, candidate.steps)
-    beta = candidate.beta * candidate.n / n if beta is None else beta
+    beta = candidate.beta_for(n) if beta is None else beta
     return Compared(candidate._replace(beta=beta, n=n), problem, standard, rows, kernel)
 
 
@@ -257,7 +257,7 @@ def _many(
     """
     n, chosen = problem.X.shape[0], best.candidate
     standard, rows, kernel = problem.kernel_rows(chosen.scaling, chosen.bias, chosen.steps)
-    beta = chosen.beta * chosen.n / n if choices.beta is None else choices.beta  # n·beta changes slowly with n
+    beta = chosen.beta_for(n) if choices.beta is None else choices.beta
     few = np.sort(spread_rows(n, _LEARNED))
     if _is_short(choices, began):
         selection = None

@@ -82,8 +82,7 @@ def select_on_sample(facts: Facts, learn: SampleRows, choices: Choices, owner: s
     standard = _standard(facts, problem, chosen)
     Z = standard.rows(problem.X)
     kernel = kernel_of(Z, chosen.bias, chosen.steps, problem.weights)
-    # n·beta changes slowly with n
-    beta = chosen.beta * chosen.n / len(rows) if choices.beta is None else choices.beta
+    beta = chosen.beta_for(len(rows)) if choices.beta is None else choices.beta
     some = np.sort(spread_rows(len(rows), min(len(rows), _LEARNED)))
     if rounds is not None and rounds.rounds:
         learned = learned_gates(kernel, Z, problem, beta, choices, some, rounds)
