@@ -1,4 +1,4 @@
-"""Names in a sentence: some of many, several joined, one that is too long cut; text for terminals and pictures."""
+"""Text for sentences, terminals and pictures: some of many names, several joined, one cut; lines in columns."""
 
 from collections.abc import Sequence
 
@@ -19,6 +19,25 @@ def joined(names: Sequence[str], word: str = "and") -> str:
 def shortened(text: str, most: int) -> str:
     """Return a text of so many characters at most, with an ellipsis in place of the rest."""
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Sequence[int], indent: str = "  ") -> list[str]:
+    """Return lines of a table, the columns ``right`` to the right, control characters of cells escaped.
+
+    >>> aligned([("kernel", "2 s"), ("total", "12 s")], right=[1])
+    ['  kernel   2 s', '  total   12 s']
+    """
+    if not rows:
+        return []
+    rows = [list(map(printable, row)) for row in rows]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        parts = [
+            text.rjust(w) if i in right else text.ljust(w) for i, (text, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append((indent + "  ".join(parts)).rstrip())
+    return lines
 
 
 def literal(text: object) -> str:

@@ -12,6 +12,7 @@ from numpy.linalg import eigh
 from clifford_rand._checks import quantity
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand_nn._display import TextShown
+from clifford_rand_nn._words import aligned
 
 _ORDER, _SMALL, _REPEATS = 512, 256, 3  # of the product and of the eigendecomposition that are timed: 0.05 s in all
 _PRODUCT = 3.6e-11  # seconds of a product by n³, on a core of the machine on which the cost models were measured
@@ -94,8 +95,7 @@ class FitPlan(TextShown):
     def __str__(self) -> str:
         shown = {**self.parts, "total": Estimate(self.seconds, self.bytes)}
         cells = [(name, duration(part.seconds), quantity(int(part.bytes))) for name, part in shown.items()]
-        a, b, c = (max(map(len, column)) for column in zip(*cells, strict=True))
-        lines = [f"  {name:<{a}}  {seconds:>{b}}  {size:>{c}}" for name, seconds, size in cells]
+        lines = aligned(cells, right=(1, 2))
         lines[-1] += " at most"
         for name, needed in (("max_time", self.seconds), ("max_memory", self.bytes)):
             limit = getattr(self, name)

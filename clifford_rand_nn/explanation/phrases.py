@@ -7,7 +7,6 @@ import numpy as np
 
 from clifford_rand._optional import require
 from clifford_rand._typing import Array
-from clifford_rand.errors import printable
 from clifford_rand_nn._words import literal, shortened, some_of
 from clifford_rand_nn.datafits.registry import LOSSES
 from clifford_rand_nn.explanation.context import Context
@@ -136,21 +135,6 @@ def rows_text(numbers: Any, most: int = 6) -> str:
     ('row 4', 'rows 4, 7', 'rows 0, 1, 2, 3, 4, 5, … (9 in all)')
     """
     return f"row{'s' if len(numbers) != 1 else ''} {some_of([str(int(i)) for i in numbers], most)}"
-
-
-def aligned(rows: Sequence[Sequence[str]], right: Sequence[int], indent: str = "  ") -> list[str]:
-    """Return lines of a table, the columns ``right`` to the right, control characters of cells escaped."""
-    if not rows:
-        return []
-    rows = [list(map(printable, row)) for row in rows]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        parts = [
-            text.rjust(w) if i in right else text.ljust(w) for i, (text, w) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append((indent + "  ".join(parts)).rstrip())
-    return lines
 
 
 def largest(values: Array, top: int) -> list[int]:

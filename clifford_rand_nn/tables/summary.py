@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from clifford_rand.errors import printable
 from clifford_rand_nn._display import TextShown
-from clifford_rand_nn._words import shortened
+from clifford_rand_nn._words import aligned, shortened
 from clifford_rand_nn.tables.column_types import ColumnKind
 from clifford_rand_nn.tables.encodings import Encoding, Filled, HashedWords, MissingMark, OneHot, TargetMeans
 
@@ -37,16 +36,14 @@ class TableSummary(TextShown):
     def __str__(self) -> str:
         rows: list[tuple[str, ...]] = [("column", "type", "features", "missing", "encoding", "why")]
         rows += [_cells(column) for column in sorted(self.columns, key=lambda column: not column.features)]
-        widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
         used, features = len(self.columns) - len(self.left_out), sum(column.features for column in self.columns)
         head = f"{used} of {len(self.columns)} columns used, {features} features"
-        padded = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows]
-        return "\n".join([head, *("  ".join(row).rstrip() for row in padded)])
+        return "\n".join([head, *aligned(rows, right=(), indent="")])
 
 
 def _cells(column: ColumnSummary) -> tuple[str, ...]:
     texts = [(column.name, _NAME), (column.encoding, _ENCODING), (column.why, _WHY)]
-    name, encoding, why = (printable(shortened(text, most)) for text, most in texts)
+    name, encoding, why = (shortened(text, most) for text, most in texts)
     return name, column.kind, f"{column.features or ''}", f"{column.missing or ''}", encoding, why
 
 
