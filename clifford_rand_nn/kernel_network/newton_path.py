@@ -167,8 +167,8 @@ def _fit_of(problem: KernelProblem, watch: Watch[State], alone: Array) -> PathFi
     )
 
 
-def sharpened(fit: PathFit, K: Array, datafit: Datafit, limits: Limits) -> PathFit:
-    """Return the fit of the loss that a smooth one stands for, from that of the smooth one."""
+def refit(fit: PathFit, K: Array, datafit: Datafit, limits: Limits) -> PathFit:
+    """Return the fit of another loss with the beta of a fit, where its search begins; ``leave_one_out`` stays."""
     problem = KernelProblem(KernelMatrix(K, fit_intercept=True), datafit, fit.beta)
     with blas_threads(problem.n):
         watch, _ = problem.minimize(limits, problem.state(fit.alpha, fit.fitted))

@@ -22,7 +22,7 @@ from clifford_rand_nn.estimators.rows import by_blocks, training_data
 from clifford_rand_nn.estimators.targets import network_program, regressor_program
 from clifford_rand_nn.export.program import Program
 from clifford_rand_nn.kernel_network.intervals import fit_intervals
-from clifford_rand_nn.kernel_network.newton_path import STEPS, seconds, sharpened
+from clifford_rand_nn.kernel_network.newton_path import STEPS, refit, seconds
 from clifford_rand_nn.kernel_network.training import DECOMPOSED
 from clifford_rand_nn.problems.duality import exact_offsets, zero_sums
 from clifford_rand_nn.rescaling import Units
@@ -97,7 +97,7 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         kept, weights = self._weighted(rows, sample_weight)
         targets = as_real(np.asarray(values[kept], dtype=np.float64), "y", owner).reshape(int(kept.sum()), -1)
         ranks, is_squared, began = self._ranked(order, kept), self.loss == "squared", time.perf_counter()
-        squares = targets if is_squared else self._targets_of_squares(targets, weights)
+        squares = targets if is_squared else self._gate_targets(targets, weights)
         units = Units.of(np.ones((1, 1)), squares, owner, intercept=True)
         data = Data(rows[kept], units.targets(squares), weights, self._grouped(groups, kept))
         left = self._train(data, None)
@@ -153,8 +153,8 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
             parts[f"{self.loss} loss"] = Estimate(slowdown() * seconds(n, 2, *_FITS), 8.0 * n * n * 6)
         return parts
 
-    def _targets_of_squares(self, targets: Array, weights: Array | None) -> Array:
-        """Return the targets whose squares choose the gates for another loss; refuse targets that it does not take."""
+    def _gate_targets(self, targets: Array, weights: Array | None) -> Array:
+        """Check the targets of another loss; return those by whose squares its gates are selected."""
         owner, named = type(self).__name__, f"for loss={self.loss!r}"
         if targets.shape[1] > 1:
             value = describe(f"{targets.shape[1]} targets")
@@ -193,9 +193,8 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         fit = chosen.fit
         if exact is not smooth and not fit.status.ends_all:
             K = np.asarray(chosen.kernel(compared.rows[place]), dtype=np.float64)
-            fit = sharpened(
-                fit, K, Datafit(exact, targets, data.weights), Limits.of(type(self).__name__, max_iter=STEPS)
-            )
+            limits = Limits.of(type(self).__name__, max_iter=STEPS)
+            fit = refit(fit, K, Datafit(exact, targets, data.weights), limits)
         alpha = np.zeros((len(unique), 1))
         np.add.at(alpha, place, width * fit.alpha)  # of duplicates
         fit = replace(
