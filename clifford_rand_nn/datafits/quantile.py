@@ -129,3 +129,7 @@ class SmoothQuantile(Quantile):
     def prox(self, v: Any, step: Any, y: Any) -> Any:
         """Return that by Newton's method."""
         return Loss.prox(self, v, step, y)
+
+    def cvxpy(self, cp: Any, f: Any, y: Array, weights: Array) -> Any:
+        """Return the weighted sum."""
+        return cp.sum(cp.multiply(weights, self.quantile * (y - f) + cp.logistic(f - y)))

@@ -67,6 +67,13 @@ def test_gradient_conjugate_and_prox_by_their_definitions(level, kind):
         assert ((moved >= low - 1e-9) & (moved <= high + 1e-9))[inside].all()
 
 
+@pytest.mark.parametrize("kind", [Quantile, SmoothQuantile])
+def test_cvxpy_is_given_the_same_loss(kind):
+    f, y, w = _pairs(n=20)
+    loss = kind(0.8)
+    assert loss.cvxpy(cp, cp.Constant(f), y, w[:, None]).value == pytest.approx(float(w @ loss.value(f, y)[:, 0]))
+
+
 @pytest.mark.parametrize("level", _LEVELS)
 def test_derivatives_of_the_smooth_loss(level):
     loss, (f, y, _) = SmoothQuantile(level), _pairs()
