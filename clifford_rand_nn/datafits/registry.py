@@ -191,6 +191,16 @@ def check_targets(loss: Loss, y: Any, n: int, owner: str) -> Any:
     return y
 
 
+def check_outputs(loss: Loss, y: Any, owner: str) -> None:
+    """Refuse targets (n, C) that the loss does not take, and counts of which an output is 0 in every row.
+
+    The logarithm of their mean is minus infinity.
+    """
+    check_targets(loss, y, len(y), owner)
+    if loss.is_log and not y.any(axis=0).all():
+        raise fail("y", owner, f"positive in some row for loss={loss.name!r}", describe(f"{len(y)} zeros"))
+
+
 def make_datafit(
     loss: str | Loss, y: Any, n: int, owner: str, huber_delta: float | None = None, sample_weight: Any = None
 ) -> Datafit:

@@ -11,7 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import as_array, check_positive, describe, fail, refuse_unreal
 from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
-from clifford_rand_nn.datafits.registry import LOSSES, encode_labels, labels_of, loss_lines, loss_names
+from clifford_rand_nn.datafits.registry import (
+    LOSSES,
+    as_loss,
+    check_outputs,
+    encode_labels,
+    labels_of,
+    loss_lines,
+    loss_names,
+)
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.held_out import DeferredCalibration, HeldOut
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
@@ -184,8 +192,7 @@ class NetworkRegressor(R2ScoreMixin, ConvexNetwork):
         data, targets, weights = self._weighted_rows(data, targets, sample_weight)
         # the same sums whatever the layout was
         targets = np.ascontiguousarray(targets, dtype=np.float64).reshape(data.shape[0], -1)
-        if LOSSES[self.loss].is_log and not targets.any(axis=0).all():
-            raise fail("y", owner, f"positive in some row for loss={self.loss!r}", describe(f"{len(targets)} zeros"))
+        check_outputs(as_loss(self.loss, owner), targets, owner)
         return Task(data, targets, self.loss, None, weights, began)
 
     def predict(self, X: Any) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.poisson import Poisson
 from clifford_rand_nn.datafits.quantile import Quantile, SmoothQuantile
-from clifford_rand_nn.datafits.registry import check_targets
+from clifford_rand_nn.datafits.registry import check_outputs
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.estimators.network.unique_rows import Data, LeftOut
 from clifford_rand_nn.estimators.rows import by_blocks, training_data
@@ -155,18 +155,16 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
 
     def _gate_targets(self, targets: Array, weights: Array | None) -> Array:
         """Check the targets of another loss; return those by whose squares its gates are selected."""
-        owner, named = type(self).__name__, f"for loss={self.loss!r}"
+        owner = type(self).__name__
         if targets.shape[1] > 1:
             value = describe(f"{targets.shape[1]} targets")
-            raise fail("y", owner, f"one target {named}", value, "Take MultiOutputRegressor.")
+            raise fail("y", owner, f"one target for loss={self.loss!r}", value, "Take MultiOutputRegressor.")
         if len(targets) > DECOMPOSED:
             rule = f"'squared' with more than {DECOMPOSED} rows"
             raise fail("loss", owner, rule, self.loss, f"There are {len(targets)}.")
         if self.loss == "quantile":
             return targets
-        check_targets(Poisson(), targets, len(targets), owner)
-        if not targets.any():
-            raise fail("y", owner, f"positive in some row {named}", describe(f"{len(targets)} zeros"))
+        check_outputs(Poisson(), targets, owner)
         return np.log1p(targets / np.average(targets[:, 0], weights=weights))
 
     def _train_loss(self, data: Data, left: LeftOut, units: Units, y: Array, began: float) -> LeftOut:

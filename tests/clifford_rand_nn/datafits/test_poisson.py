@@ -172,7 +172,9 @@ def test_predictions_are_means_in_every_format(tmp_path):
 
 def test_what_it_does_not_take_is_refused_in_one_sentence():
     X, y, _ = _data()
-    with pytest.raises(ArgumentError, match="numbers ≥ 0 for loss='poisson'"):
+    with pytest.raises(
+        ArgumentError, match="'y' parameter of GatedReLURegressor must be numbers ≥ 0 for loss='poisson'"
+    ):
         GatedReLURegressor(loss="poisson", beta=0.1).fit(X, y - 2)
     with pytest.raises(ArgumentError, match="positive in some row for loss='poisson'"):
         GatedReLURegressor(loss="poisson").fit(X, 0 * y)
