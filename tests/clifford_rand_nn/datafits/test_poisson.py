@@ -11,6 +11,7 @@ from clifford_rand_nn import (
     ConvexReLURegressor,
     CrossProductLassoRegressor,
     GatedReLURegressor,
+    Shards,
     explain,
     load_model,
     save_model,
@@ -170,7 +171,7 @@ def test_predictions_are_means_in_every_format(tmp_path):
     assert "exp(output)" in str(explain(model, X[:1]))
 
 
-def test_what_it_does_not_take_is_refused_in_one_sentence():
+def test_what_it_does_not_take_is_refused_in_one_sentence(tmp_path):
     X, y, _ = _data()
     with pytest.raises(
         ArgumentError, match="'y' parameter of GatedReLURegressor must be numbers ≥ 0 for loss='poisson'"
@@ -178,6 +179,10 @@ def test_what_it_does_not_take_is_refused_in_one_sentence():
         GatedReLURegressor(loss="poisson", beta=0.1).fit(X, y - 2)
     with pytest.raises(ArgumentError, match="positive in some row for loss='poisson'"):
         GatedReLURegressor(loss="poisson").fit(X, 0 * y)
+    np.save(tmp_path / "X-00000.npy", X)
+    np.save(tmp_path / "y-00000.npy", y)
+    with pytest.raises(ArgumentError, match="one of bounded curvature for Shards"):
+        GatedReLURegressor(loss="poisson", beta=0.1).fit(Shards(tmp_path))
     problem = GatedReLUProblem(X, y, X > 0, 0.1, loss="poisson")
     with pytest.raises(ArgumentError, match="whose curvature is bounded"):
         Fista().solve(problem)
