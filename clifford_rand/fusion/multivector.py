@@ -18,7 +18,7 @@ from clifford_rand.multivector.components import called
 if TYPE_CHECKING:
     from clifford_rand.algebra import Algebra
 
-_table = lru_cache(maxsize=512)(product_table)
+cached_table = lru_cache(maxsize=512)(product_table)
 
 
 class TracedMultivector(LinearMaps, Untraced):
@@ -154,7 +154,7 @@ class TracedMultivector(LinearMaps, Untraced):
 
     def multiply(self, rule: str, other: "TracedMultivector") -> "TracedMultivector":
         """Return one product by its table."""
-        rows, graph = _table(self.algebra.form, rule, self.keys, other.keys), self.trace.graph
+        rows, graph = cached_table(self.algebra.form, rule, self.keys, other.keys), self.trace.graph
         terms: dict[int, int] = {}
         a, b = self.refs, other.refs
         masks = rows.keys.masks.tolist()

@@ -15,16 +15,14 @@ from typing import Any
 import numpy as np
 
 from clifford_rand.basis.keys import Keys, keys_of_grades, union
-from clifford_rand.basis.table import product_table
 from clifford_rand.compiler.graph import COMPARISONS, FUNCTIONS
 from clifford_rand.compiler.scalar import Trace, TracedScalar, TraceError, apply_ufunc
 from clifford_rand.compiler.source import PYTHON
 from clifford_rand.fusion.analysis import EXACT, SIMPLE
-from clifford_rand.fusion.multivector import TracedMultivector, lift_constant
+from clifford_rand.fusion.multivector import TracedMultivector, cached_table, lift_constant
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.plans.linear import linear_plan, part_plan
 
-_table = functools.lru_cache(maxsize=512)(product_table)
 _OPPOSITE = {"lt": ("le", True), "le": ("lt", True), "eq": ("ne", False), "ne": ("eq", False)}
 _CONDITIONS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
 _FINITE = float(np.finfo(np.float32).max)  # of both precisions: larger numbers are for the function itself
@@ -423,7 +421,7 @@ class ExampleMultivector(Multivector):
     def multiply(self, rule: str, other: Any) -> Any:
         """Return one product, by the name of its rule."""
         B = self.coerce(other)
-        table = _table(self.algebra.form, rule, self.keys, B.keys)
+        table = cached_table(self.algebra.form, rule, self.keys, B.keys)
         shape = np.broadcast_shapes(self.shape, B.shape)
         a, b = (
             [*np.moveaxis(np.broadcast_to(_objects(A.coefficients), (*shape, A.keys.size)), -1, 0)] for A in (self, B)
@@ -457,9 +455,13 @@ class ExampleMultivector(Multivector):
         product = self * X * ~self
         return product.on_keys(X.keys) / n
 
-    def _scalar_square(self, limit: float) -> Any:
+    def _square(self) -> tuple[Any, Any]:
+        """Return the scalar of A ~A, and its other components."""
         square = self * ~self
-        n, rest = square["1"], square.coefficients[..., square.keys.grade_of > 0]
+        return square["1"], square.coefficients[..., square.keys.grade_of > 0]
+
+    def _scalar_square(self, limit: float) -> Any:
+        n, rest = self._square()
         if not self._is_versor(n, rest, limit):
             raise TraceError("it has R >> X for an R that is not a versor")
         return n
@@ -471,8 +473,7 @@ class ExampleMultivector(Multivector):
 
     def is_versor(self, rtol: float = 1e-9) -> Any:
         """Tell whether R ~R is a number, which for even and odd R is enough up to d = 5."""
-        square = self * ~self
-        n, rest = square["1"], square.coefficients[..., square.keys.grade_of > 0]
+        n, rest = self._square()
         return self._is_versor(n, rest, rtol) if rest.size else n != 0
 
     def vector_matrix(self) -> Any:
