@@ -26,7 +26,7 @@ def run(budget):
     for name in budget.named(_NAMES):
         for case in _cases(name, budget.short):
             loss, scale, kind, seed = case
-            missed = _missed(name, loss, *_data(name, scale, kind, budget.seed + seed))
+            missed = _missed(name, loss, *_data(name, loss, scale, kind, budget.seed + seed))
             tried, reached = counts.get((name, loss), (0, 0))
             counts[name, loss] = tried + 1, reached + (missed is None)
             if missed is not None:
@@ -50,12 +50,14 @@ def _cases(name, short):
             yield from ((loss, scale, kind, seed) for scale in scales for kind in kinds[: 1 if short else None])
 
 
-def _data(name, scale, kind, seed):
+def _data(name, loss, scale, kind, seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((_ROWS, 2))
     y = np.abs(X[:, 0]) - np.maximum(X[:, 1] + 0.5, 0) + 0.2 * (kind != "separable") * rng.standard_normal(_ROWS)
     if kind == "outliers":
         y[::20] += 50 * rng.standard_normal(y[::20].size)
+    if loss == "poisson":  # counts, and rates in other units; the largest of 1e9 stands for rows of 1e9 events
+        return X, scale * rng.poisson(np.exp(np.minimum(y, 5.0)))
     if name.endswith("Regressor"):
         return X, scale * y
     return X, np.digitize(y, np.quantile(y, (1 / 3, 2 / 3) if kind == "three classes" else (0.5,)))
