@@ -17,15 +17,15 @@ Errors = Callable[[NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]
 
 
 class InverseKinematics(NamedTuple):
-    """Joint values and their error, the result of `inverse_kinematics` and of `Robot.inverse_kinematics`.
+    """Joint values and their error, the result of `Robot.inverse_kinematics`.
 
     Examples
     --------
-    >>> alg = cr.Algebra.pga(2)
-    >>> joints = pga.screw_axis(alg, pga.point(alg, [[0, 0], [1, 0]]))
-    >>> found = pga.inverse_kinematics(joints, pga.rotor(alg, alg.e12, 0.5), [0.0, 0.4])  # both links turned as one
-    >>> (found.q.round(6) + 0.0).tolist(), bool(found.converged), bool(found.error < 1e-6)
-    ([0.5, 0.0], True, True)
+    >>> alg = cr.Algebra.pga(3)
+    >>> lift = pga.Robot(pga.slide_axis(alg, [[0, 0, 1]]))
+    >>> found = lift.inverse_kinematics(pga.translator(alg, [0, 0, 2]))
+    >>> found.q.round(6).tolist(), bool(found.converged), bool(found.error < 1e-9)
+    ([2.0], True, True)
     """
 
     q: NDArray[Any]
@@ -40,8 +40,7 @@ class InverseKinematics(NamedTuple):
 def damped_least_squares(J: NDArray[Any], V: NDArray[Any], damping: NDArray[Any]) -> NDArray[Any]:
     """Return Jᵀ (J Jᵀ + λ² 1)⁻¹ V of J (..., m, k) and V (..., m) by singular values."""
     if not (np.isfinite(J).all() and np.isfinite(V).all()):
-        rule = "with a target and q of a usual size"
-        raise fail("screws", "clifford_rand.presets.pga", rule, describe("NaN or overflow"))
+        raise fail("q", "inverse_kinematics", "such that all motors are finite", describe("an overflow"))
     U, S, Wt = np.linalg.svd(J, full_matrices=False)
     small = float(np.finfo(S.dtype).eps) * S[..., :1]  # singular directions of the Jacobian get no step
     size = np.maximum(np.hypot(S, damping[..., None]), np.finfo(S.dtype).tiny)
@@ -53,30 +52,27 @@ def damped_least_squares(J: NDArray[Any], V: NDArray[Any], damping: NDArray[Any]
 def search(
     errors: Errors,
     q: NDArray[Any],
-    size_of: Callable[[NDArray[Any]], Any],
+    limits: tuple[NDArray[Any], NDArray[Any]],
     tolerance: float,
     max_steps: int,
-    limits: tuple[NDArray[Any], NDArray[Any]] | None = None,
 ) -> InverseKinematics:
     """Lower |V(q)| by damped steps, each element of a batch with its own damping; ``errors`` returns V and J.
 
     A joint at a limit that a step would pass stays there, and the others take the step without it.
     """
     V, J = errors(q)
-    error = np.asarray(size_of(V))
+    error = np.asarray(np.linalg.norm(V, axis=-1))
     finite = np.asarray(np.isfinite(J).all(axis=(-2, -1)))  # LAPACK prints what it thinks of others
     size_of_J = np.where(finite, np.linalg.norm(np.where(finite[..., None, None], J, 0), 2, axis=(-2, -1)), np.nan)
     damping, least, most = (k * size_of_J for k in (DAMPING, np.finfo(np.float64).eps, STALLED))
-    steps = 0
+    (lower, upper), steps = limits, 0
     while steps < max_steps and ((error > tolerance) & (damping < most)).any():
         step = damped_least_squares(J, V, damping)
-        if limits is not None:
-            lower, upper = limits
-            stuck = ((q <= lower) & (step < 0)) | ((q >= upper) & (step > 0))
-            step = damped_least_squares(np.where(stuck[..., None, :], 0, J), V, damping) if stuck.any() else step
-        trial = q + step if limits is None else np.clip(q + step, *limits)
+        stuck = ((q <= lower) & (step < 0)) | ((q >= upper) & (step > 0))
+        step = damped_least_squares(np.where(stuck[..., None, :], 0, J), V, damping) if stuck.any() else step
+        trial = np.clip(q + step, lower, upper)
         V_trial, J_trial = errors(trial)
-        size = np.asarray(size_of(V_trial))
+        size = np.asarray(np.linalg.norm(V_trial, axis=-1))
         better = np.asarray(size < error)  # a step that does not help is not taken
         q, V = np.where(better[..., None], trial, q), np.where(better[..., None], V_trial, V)
         error, J = np.where(better, size, error), np.where(better[..., None, None], J_trial, J)

@@ -45,8 +45,8 @@ def main(folder: Path) -> dict[str, float]:
 
     alg = cr.Algebra.pga(3)
     screws = pga.screw_axis(alg, pga.line(alg, AXES[:, 0], pga.direction(alg, AXES[:, 1])))
-    home = pga.motor_from_matrix(alg, REST)
-    book = pga.motor_to_matrix(pga.forward_kinematics(screws, np.pi / 2 * np.array([0, -1, 0, 0, 1, 0]), home))
+    arm = pga.Robot(screws, pga.motor_from_matrix(alg, REST))
+    book = arm.link_matrix(np.pi / 2 * np.array([0, -1, 0, 0, 1, 0]))
 
     # the tool looks down on a table and goes round
     turn = np.linspace(0, 2 * np.pi, POSES)
@@ -55,21 +55,19 @@ def main(folder: Path) -> dict[str, float]:
     poses[:, :3, 3] = circle
     targets = pga.motor_from_matrix(alg, poses)
     start = np.array([0.0, -1.2, 1.6, -2.0, -1.5, 0.0])
-    found = pga.inverse_kinematics(screws, targets, start, home, length=0.2)
+    found = arm.inverse_kinematics(targets, start, length=0.2)
     q = found.q
-    tool = pga.forward_kinematics(screws, q, home)
-    reached = pga.motor_to_matrix(tool)
+    reached = arm.link_matrix(q)
 
     step = 1e-6 * np.eye(6)
-    ahead, back = (pga.forward_kinematics(screws, q[0] + s, home) for s in (step, -step))
-    slope = -2 * ((ahead - back) / 2e-6) * ~tool[0]
-    columns = pga.space_jacobian(screws, q[0])
+    ahead, back = (arm.link_matrix(q[0] + s)[:, :3, 3] for s in (step, -step))
+    slope = (ahead - back).T / 2e-6
 
     figure = Figure(figsize=(11, 5))
     axes = figure.add_subplot(1, 2, 1, projection="3d")
     for i, alpha in ((0, 1.0), (12, 0.25), (24, 0.25), (36, 0.5), (48, 0.25), (60, 0.25)):
-        moved = pga.joint_motors(screws, q[i])
-        carried = [0, 0, 1, 2, 3, 4, 5]  # the joint that moves each point of the arm last
+        moved = arm.link_motors(q[i])
+        carried = [1, 1, 2, 3, 4, 5, 6]  # the link that carries each point of the arm
         places = pga.coordinates(moved[carried] >> pga.point(alg, JOINTS))
         axes.plot(*places.T, "o-", color="tab:blue", linewidth=3, markersize=4, alpha=alpha)
     axes.plot(*circle.T, color="0.6", linewidth=4, label="wanted")
@@ -91,5 +89,5 @@ def main(folder: Path) -> dict[str, float]:
         "error of the book's posture": float(np.abs(book - BOOK).max()),
         "error of the tool's places": float(np.abs(reached[:, :3, 3] - circle).max()),
         "error of the tool's attitudes": float(np.abs(reached - poses)[:, :3, :3].max()),
-        "error of the Jacobian beside differences": float(np.abs((slope - columns).values).max()),
+        "error of the Jacobian beside differences": float(np.abs(slope - arm.jacobian(q[0], frame="mixed")[3:]).max()),
     }

@@ -4,7 +4,7 @@
 
 Steady times in µs: one object, and one element of a batch of n. ``--first`` adds the first call of each function in a
 process of its own, with an empty cache of compiled code and with what that one left. The script leaves with 1 if a
-public function is missing here. What is no closed form is listed with the rest and marked: fits and searches.
+public function is missing here. What is no closed form is listed with the rest and marked: fits.
 """
 
 import types
@@ -20,7 +20,7 @@ from clifford_rand.presets import cga, pga, sta
 
 HERE = Path(__file__).resolve().parent
 MODELS = {"pga": pga, "cga": cga, "sta": sta}
-SEARCHES = ("fit_", "inverse_kinematics", "sample")  # of iterations, or of as many results as asked for
+SEARCHES = ("fit_", "sample")  # of iterations, or of as many results as asked for
 HEAVY = 1000  # of a batch of those, and of what takes more than 0.1 ms an element
 LIMIT = 1e-4
 
@@ -54,9 +54,6 @@ def _pga(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[s
     u, v, q, step = x(3), x(3), x(4), x(3)
     dual, matrix = pga.motor_to_dual_quaternion(M), pga.motor_to_matrix(M)
     rotation, _ = pga.motor_to_rotation(M)
-    screws = pga.screw_axis(alg, pga.line(alg, np.eye(7, 3), np.eye(7, 3) + np.arange(3)))
-    angles, home = x(7), pga.translator(alg, [0, 0, 1])
-    target = pga.forward_kinematics(screws, angles + 0.1, home)
     return {
         "point": lambda: pga.point(alg, u),
         "direction": lambda: pga.direction(alg, u),
@@ -88,12 +85,6 @@ def _pga(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[s
         "motor_to_rotation": lambda: pga.motor_to_rotation(M),
         "screw_axis": lambda: pga.screw_axis(alg, L, 0.1),
         "slide_axis": lambda: pga.slide_axis(alg, u),
-        "joint_motors": lambda: pga.joint_motors(screws, angles),
-        "forward_kinematics": lambda: pga.forward_kinematics(screws, angles, home),
-        "space_jacobian": lambda: pga.space_jacobian(screws, angles),
-        "body_jacobian": lambda: pga.body_jacobian(screws, angles, home),
-        "damped_step": lambda: pga.damped_step(screws, angles, target, home, damping=0.1),
-        "inverse_kinematics": lambda: pga.inverse_kinematics(screws, target, angles, home),
     }
 
 

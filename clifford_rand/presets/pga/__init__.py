@@ -23,6 +23,8 @@ from clifford_rand.presets.pga.elements import plane as plane
 from clifford_rand.presets.pga.elements import point as point
 from clifford_rand.presets.pga.elements import rotor as rotor
 from clifford_rand.presets.pga.elements import sclerp as sclerp
+from clifford_rand.presets.pga.elements import screw_axis as screw_axis
+from clifford_rand.presets.pga.elements import slide_axis as slide_axis
 from clifford_rand.presets.pga.elements import translator as translator
 from clifford_rand.presets.pga.flats import angle as angle
 from clifford_rand.presets.pga.flats import distance as distance
@@ -33,16 +35,8 @@ from clifford_rand.presets.pga.flats import meet as meet
 from clifford_rand.presets.pga.flats import norm as norm
 from clifford_rand.presets.pga.flats import project as project
 from clifford_rand.presets.pga.flats import reject as reject
-from clifford_rand.presets.pga.kinematics import body_jacobian as body_jacobian
-from clifford_rand.presets.pga.kinematics import forward_kinematics as forward_kinematics
-from clifford_rand.presets.pga.kinematics import joint_motors as joint_motors
-from clifford_rand.presets.pga.kinematics import screw_axis as screw_axis
-from clifford_rand.presets.pga.kinematics import slide_axis as slide_axis
-from clifford_rand.presets.pga.kinematics import space_jacobian as space_jacobian
 from clifford_rand.presets.pga.motors import Screw as Screw
 from clifford_rand.presets.pga.motors import normalized as normalized
 from clifford_rand.presets.pga.motors import screw as screw
-from clifford_rand.presets.pga.pose_search import damped_step as damped_step
-from clifford_rand.presets.pga.pose_search import inverse_kinematics as inverse_kinematics
 from clifford_rand.robots.robot import Robot as Robot
 from clifford_rand.robots.search import InverseKinematics as InverseKinematics

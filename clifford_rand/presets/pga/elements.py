@@ -1,4 +1,4 @@
-"""Elements and versors of projective algebra from coordinates, and coordinates of points."""
+"""Elements, versors and screw axes of projective algebra from coordinates, and coordinates of points."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from clifford_rand.presets.inputs import (
     rotation,
     unit_scale,
 )
-from clifford_rand.presets.pga.flats import dimension_of
+from clifford_rand.presets.pga.flats import dimension_of, meet, norm
 
 
 def _n_vector(alg: Algebra, X: NDArray[Any], weight: int) -> Multivector:
@@ -240,3 +240,59 @@ def motor(
     u = B.coefficients[..., [5, 4, 3]] * np.array([1, -1, 1], dtype=np.int8)  # e23, -e13, e12: the line's direction
     along = numbers_of(shift, B.dtype, "shift", "motor")
     return translator(alg, u * np.asanyarray(along / lengths(u))[..., None]) * R
+
+
+@specialized()
+def screw_axis(alg: Algebra, axis: Multivector, pitch: ArrayLike = 0.0) -> Multivector:
+    """Return the screw axes S of joints that turn about an axis, and shift by ``pitch`` along it for each radian.
+
+    Parameters
+    ----------
+    alg : Algebra
+        ``Algebra.pga(n)``.
+    axis : Multivector
+        Of grade 2: a line of space, right-handed, a point of the plane. Its scale does not count.
+    pitch : float or array_like, default=0
+        Only in space. A prismatic joint, which only slides, is `slide_axis`.
+
+    Returns
+    -------
+    Multivector
+        axis/|axis| + pitch e0 ∧ u: exp(-q S/2) is the motor of the turn q and the shift q·pitch.
+
+    Examples
+    --------
+    >>> alg = cr.Algebra.pga(3)
+    >>> line = pga.line(alg, [1, 0, 0], [1, 0, 1])
+    >>> (-np.pi / 2 / 2 * pga.screw_axis(alg, line, 0.1)).exp().isclose(pga.motor(alg, line, np.pi / 2, np.pi / 20))
+    True
+    """
+    n = dimension_of(alg, "screw_axis")
+    B = blade_of(of_algebra(axis, alg, "axis", "screw_axis"), "axis", "screw_axis", "an axis", grade=2)
+    size = np.asanyarray(norm(B))
+    if (size == 0).any():
+        hint = "slide_axis takes a direction."
+        raise fail("axis", "screw_axis", "not ideal", describe("an axis at infinity"), hint)
+    B = B.new(B.keys, B.coefficients / size[..., None])
+    h = numbers_of(pitch, B.dtype, "pitch", "screw_axis")
+    if not h.any():
+        return B.new(B.keys, B.coefficients * np.ones_like(h)[..., None])
+    if n != 3:
+        raise fail("pitch", "screw_axis", "0 but in space", pitch, "Add slide_axis(alg, u) to the axis.")
+    u = B.coefficients[..., [5, 4, 3]] * np.array([1, -1, 1], dtype=np.int8)
+    return B + h * slide_axis(alg, u)
+
+
+@specialized(u=1)
+def slide_axis(alg: Algebra, u: Vectors) -> Multivector:
+    """Return the axes e0 ∧ u of prismatic joints, which slide by q u; u of any length.
+
+    Examples
+    --------
+    >>> alg = cr.Algebra.pga(2)
+    >>> (-2 / 2 * pga.slide_axis(alg, [0, 1])).exp().isclose(pga.translator(alg, [0, 2]))
+    True
+    """
+    n = dimension_of(alg, "slide_axis")
+    along = coordinates_of(u, n, "u", "slide_axis")
+    return meet(alg.e0, alg.vector(np.concatenate([np.zeros_like(along[..., :1]), along], axis=-1)))

@@ -5,11 +5,10 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand.presets import cga, pga, sta
-from support.geometry import BASES, CGA, gaussian
+from support.geometry import BASES, CGA
 
 SPACE, STA = cr.Algebra.pga(3), cr.Algebra.sta()
 PLANE = cr.Algebra.pga(2)
-JOINTS = pga.screw_axis(SPACE, pga.line(SPACE, gaussian(0, 6, 3), gaussian(1, 6, 3)))
 
 
 def imaginary(alg):
@@ -149,10 +148,6 @@ PROJECTIVE = [
     (lambda a: pga.screw_axis(SPACE, SPACE.e1), "'axis' parameter of screw_axis must be an axis, of grade 2"),
     (lambda a: pga.screw_axis(PLANE, PLANE.e12, 1.0), "'pitch' parameter of screw_axis must be 0 but in space"),
     (lambda a: pga.slide_axis(SPACE, [1, 2]), r"'u' parameter of slide_axis .* \(\.\.\., 3\)"),
-    (lambda a: pga.forward_kinematics(JOINTS[0], [0.0]), "'screws' parameter of joint_motors must be a batch of"),
-    (lambda a: pga.space_jacobian(JOINTS, [0.0]), r"'q' .* of space_jacobian must be of shape \(\.\.\., 6\)"),
-    (lambda a: pga.damped_step(JOINTS, np.zeros(6), PLANE.e12), "'target' parameter of damped_step"),
-    (lambda a: pga.inverse_kinematics(JOINTS, 1.0, np.zeros(6)), "'target' parameter of inverse_kinematics"),
 ]
 
 SPACETIME = [

@@ -9,6 +9,7 @@ import clifford_rand as cr
 from clifford_rand.presets import pga
 from clifford_rand.robots import loops, tree
 from clifford_rand.robots.formulas import frame_of
+from clifford_rand.robots.search import damped_least_squares
 from support.robots import ALG, FILES, URDF, made, robot, screws, state
 
 ROBOTS = {
@@ -24,14 +25,20 @@ def arm(request):
 
 def test_motors_are_products_of_exponentials():
     rng = np.random.default_rng(1)
-    axes, q = screws(5, rng, 0.2), rng.standard_normal((4, 5))
-    home = pga.translator(ALG, [1, 2, 3])
+    axes, q, home = screws(5, rng, 0.2), rng.standard_normal((4, 5)), pga.translator(ALG, [1, 2, 3])
+    axes = cr.concatenate([axes, pga.slide_axis(ALG, rng.standard_normal((1, 3)))])
+    q = np.concatenate([q, rng.standard_normal((4, 1))], axis=1)
     chain = pga.Robot(axes, home)
-    assert chain.forward_kinematics(q).isclose(pga.forward_kinematics(axes, q, home), rtol=1e-12).all()
-    assert chain.link_motors(q)[:, 1:-1].isclose(pga.joint_motors(axes, q), rtol=1e-12).all()
-    for frame, J in (("space", pga.space_jacobian(axes, q)), ("body", pga.body_jacobian(axes, q, home))):
-        expected = np.swapaxes(J.coefficients[..., [5, 4, 3, 0, 1, 2]] * [1, -1, 1, 1, 1, 1], -1, -2)
-        assert np.abs(chain.jacobian(q, frame=frame) - expected).max() <= 1e-12
+    motors, M, spaced = chain.link_motors(q), ALG.scalar(np.ones(4)), []
+    for i in range(6):
+        M = M * (axes[i] * (-q[:, i] / 2)).exp()
+        assert motors[:, i + 1].isclose(M, rtol=1e-12).all()
+        spaced.append((M * axes[i] * ~M).grade(2))
+    M = M * home
+    assert chain.forward_kinematics(q).isclose(M, rtol=1e-12).all()
+    for frame, columns in (("space", spaced), ("body", [(~M * S * M).grade(2) for S in spaced])):
+        J = np.stack([S.values for S in columns], axis=-1)[:, [5, 4, 3, 0, 1, 2]] * [[1], [-1], [1], [1], [1], [1]]
+        assert np.abs(chain.jacobian(q, frame=frame) - J).max() <= 1e-11
 
 
 def test_matrices_are_those_of_motors(arm):
@@ -173,6 +180,30 @@ def test_inverse_kinematics_reaches_within_limits():
     assert one.converged
     far = arm.inverse_kinematics(pga.translator(ALG, [5, 0, 0]), np.zeros(7))
     assert not far.converged
+    again = arm.inverse_kinematics(-target, found.q + 0.01)  # the same motions
+    assert np.abs(again.q - arm.inverse_kinematics(target, found.q + 0.01).q).max() <= 1e-9
+    known = arm.inverse_kinematics(target[0], wanted[0])
+    assert known.steps == 0
+    assert known.converged
+
+
+def test_a_step_of_damped_least_squares_solves_the_normal_equations():
+    J, V = np.random.default_rng(4).standard_normal((2, 6, 7))
+    V = V[:, 0]
+    for damping in (0.0, 0.3):
+        step = damped_least_squares(J, V, np.array(damping))
+        assert np.abs(J.T @ (J @ step - V) + damping**2 * step).max() <= 1e-12
+    assert np.abs(damped_least_squares(J, V, np.array(1e300))).max() < 1e-290
+    few = damped_least_squares(np.stack([J, 2 * J])[..., :3], V, np.array([0.0, 0.3]))
+    assert np.abs(few[0] - np.linalg.lstsq(J[:, :3], V, rcond=None)[0]).max() <= 1e-12
+
+
+def test_targets_out_of_reach_are_approached():
+    lines = pga.line(ALG, [[0, 0, 0], [1, 0, 0]], pga.direction(ALG, [0, 0, 1]))
+    rods = pga.Robot(pga.screw_axis(ALG, lines), pga.translator(ALG, [2, 0, 0]))
+    out = rods.inverse_kinematics(pga.translator(ALG, [3, 0, 0]), [0.4, -0.7], length=1e-3)
+    assert not out.converged
+    assert np.abs(rods.link_matrix(out.q)[:3, 3] - [2, 0, 0]).max() <= 1e-3
 
 
 def test_manipulability_vanishes_where_a_direction_is_lost():

@@ -13,9 +13,6 @@ P3, P2, C3, STA = cr.Algebra.pga(3), cr.Algebra.pga(2), cr.Algebra.cga(3), cr.Al
 POINT, OTHER_POINT = pga.point(P3, [1.0, 2, 3]), pga.point(P3, [0.5, -1, 2])
 LINE3, PLANE3 = pga.line(P3, [1.0, 0, 0], [1.0, 0, 1]), pga.plane(P3, [0.0, 0.6, 0.8], 2.0)
 MOTOR, OTHER_MOTOR = pga.motor(P3, LINE3, 0.7, 0.5), pga.motor(P3, LINE3, 0.2, -0.3)
-JOINTS = pga.screw_axis(P2, pga.point(P2, [[0.0, 0], [1, 0], [2, 0]]))
-Q = np.array([0.3, 0.2, 0.1])
-HOME, TARGET = pga.translator(P2, [3.0, 0]), pga.translator(P2, [1.0, 1])
 AXES = pga.screw_axis(P3, pga.line(P3, [[0.0, 0, 0], [1, 0, 0]], pga.direction(P3, [0.0, 0, 1])))
 ARM = pga.Robot(AXES, masses=[1.0, 2.0], centers=[[1.5, 0, 0], [1.2, 0.1, 0]])
 Q2, V2, A2 = np.array([0.3, 0.2]), np.array([0.5, -0.1]), np.array([0.2, 0.4])
@@ -30,7 +27,6 @@ FOUR = sta.four_velocity(STA, VELOCITY)
 FARADAY = sta.faraday(STA, [2.0, 0, 1], [0.0, 1, 3])
 BOOST = sta.boost(STA, VELOCITY) * sta.rotation(STA, [0.0, 0, 1], 0.5)
 DUAL_RTOL = DUAL | RTOL
-_HOME, _Q = element(HOME, missing="right"), vector(Q, every="other")
 
 
 def _two_link(base):
@@ -66,8 +62,6 @@ CALLS = catalogue({
     "pga.join pga.project": good(element(POINT), element(LINE3)),
     "pga.meet pga.angle": good(element(LINE3), element(PLANE3)),
     "pga.reject": good(element(POINT), element(PLANE3)),
-    "pga.body_jacobian pga.forward_kinematics": good(element(JOINTS), _Q, _HOME),
-    "pga.joint_motors pga.space_jacobian": good(element(JOINTS), _Q),
     "pga.screw_axis": good(thing(P3), element(LINE3), numbers(0.1)),
     "pga.slide_axis": good(thing(P3), point([0.0, 1, 2])),
     "pga.distance": good(element(POINT), element(LINE3), **RTOL),
@@ -76,15 +70,7 @@ CALLS = catalogue({
     "pga.Screw": through(lambda M: pga.screw(M).axis, element(MOTOR, every="other")),
     "Screw.pitch": through(lambda M: pga.screw(M).pitch, element(MOTOR, every="other")),
     "pga.screw": good(element(MOTOR), **RTOL),
-    "pga.InverseKinematics": through(lambda: pga.inverse_kinematics(JOINTS, TARGET, Q, HOME).q),
-    "pga.damped_step": good(
-        element(JOINTS), _Q, element(TARGET), _HOME,
-        damping=numbers(0.1, every="right", NaN="other"), length=positive(1.0),
-    ),
-    "pga.inverse_kinematics": good(
-        element(JOINTS), element(TARGET), _Q, _HOME, length=positive(1.0),
-        tolerance=positive(1e-10, zero="right", minus_zero="right"), max_steps=count(30, **PATIENT),
-    ),
+    "pga.InverseKinematics": through(lambda: ARM.inverse_kinematics(ARM.forward_kinematics(Q2)).q),
     "pga.Robot": [
         through(
             lambda *given, **options: pga.Robot(*given, **options).inverse_dynamics(Q2, V2, A2), element(AXES),
