@@ -171,7 +171,8 @@ class Robot:
                [0., 0., 2.]])
         """
         k = self._link(link, "forward_kinematics")
-        return self._motors(self._of.motors(q, k, "forward_kinematics")[..., 0, :])
+        (q,) = self._of.arrays("forward_kinematics", q=q)
+        return self._motors(self._of.motors(q, k)[..., 0, :])
 
     def link_motors(self, q: Configuration) -> Multivector:
         """Return the motors (..., links) of all links, in the order of ``link_names``.
@@ -182,7 +183,8 @@ class Robot:
         >>> arm.link_names, abs(pga.motor_to_matrix(arm.link_motors([1.0, 2.0]))[:, 2, 3]).tolist()
         (('base', 'link_1', 'link_2'), [0.0, 1.0, 3.0])
         """
-        return self._motors(self._of.motors(q, None, "link_motors"))
+        (q,) = self._of.arrays("link_motors", q=q)
+        return self._motors(self._of.motors(q, None))
 
     def link_matrix(self, q: Configuration, link: str | None = None) -> Any:
         """Return the matrices (..., 4, 4) of a link, the last one by default: [[R, p], [0, 1]].
@@ -220,7 +222,8 @@ class Robot:
         [2.0, 1.0]
         """
         k, view = self._link(link, "jacobian"), FRAMES.index(check_choice(frame, "frame", "jacobian", FRAMES))
-        return self._of.jacobian(q, k, view, "jacobian")
+        (q,) = self._of.arrays("jacobian", q=q)
+        return self._of.jacobian(q, k, view)
 
     def manipulability(self, q: Configuration, link: str | None = None) -> Any:
         """Return √det(J Jᵀ) (...) of a link, zero where it cannot move in all directions (Yoshikawa 1985).
@@ -300,7 +303,7 @@ class Robot:
         goal = goal if target.ndim else goal[0]
         limits = self.lower, self.upper
         low, high = (np.where(np.isfinite(x), x, y) for x, y in zip(limits, (-np.pi, np.pi), strict=True))
-        start = np.clip((low + high) / 2 if q is None else self._of.array(q, "q", owner), *limits)
+        start = np.clip((low + high) / 2 if q is None else self._of.arrays(owner, q=q)[0], *limits)
         goal = np.broadcast_to(goal, (*np.broadcast_shapes(goal.shape[:-1], start.shape[:-1]), 8))
         start = np.broadcast_to(start, (*goal.shape[:-1], start.shape[-1]))
         weights = np.repeat([1.0, 1 / length], 3)
@@ -341,7 +344,8 @@ class Robot:
         >>> lift.inverse_dynamics([0.0], [0.0], [1.0]).round(12)
         array([21.62])
         """
-        return self._of.forces(q, v, a, self._gravity, "inverse_dynamics")
+        q, v, a = self._of.arrays("inverse_dynamics", q=q, v=v, a=a)
+        return self._of.forces(q, v, a, self._gravity)
 
     def bias_forces(self, q: Configuration, v: Configuration) -> Any:
         """Return the forces (..., n) that keep all accelerations zero: gravity, centrifugal and Coriolis forces.
@@ -352,9 +356,8 @@ class Robot:
         >>> lift.bias_forces([0.0], [5.0]).round(12)
         array([19.62])
         """
-        return self._of.forces(
-            q, v, v * 0 if is_tensor(v) else np.zeros(self._of.velocities), self._gravity, "bias_forces"
-        )
+        q, v = self._of.arrays("bias_forces", q=q, v=v)
+        return self._of.forces(q, v, None, self._gravity)
 
     def gravity_forces(self, q: Configuration) -> Any:
         """Return the forces (..., n) that hold the robot at rest.
@@ -367,8 +370,8 @@ class Robot:
         >>> arm.gravity_forces([[0.0], [np.pi / 2]]).round(12).tolist()
         [[4.905], [0.0]]
         """
-        rest = q[..., : self._of.velocities] * 0 if is_tensor(q) else np.zeros(self._of.velocities)
-        return self._of.forces(q, rest, rest, self._gravity, "gravity_forces")
+        (q,) = self._of.arrays("gravity_forces", q=q)
+        return self._of.forces(q, None, None, self._gravity)
 
     def mass_matrix(self, q: Configuration) -> Any:
         """Return the mass matrices (..., n, n), symmetric: the kinetic energy is vᵀ M v / 2.
@@ -380,7 +383,8 @@ class Robot:
         array([[3., 0.],
                [0., 1.]])
         """
-        return self._of.mass_matrix(q, "mass_matrix")
+        (q,) = self._of.arrays("mass_matrix", q=q)
+        return self._of.mass_matrix(q)
 
     @one_batch
     def forward_dynamics(self, q: Configuration, v: Configuration, tau: Configuration) -> Any:
@@ -398,12 +402,11 @@ class Robot:
         >>> lift.forward_dynamics([0.0], [0.0], [0.0])
         array([-9.81])
         """
-        M, bias = self.mass_matrix(q), self.bias_forces(q, v)
-        if is_tensor(M):
-            return namespace(M).linalg.solve(M, (tau - bias)[..., None])[..., 0]
-        rest = np.asarray(as_real(tau, "tau", "forward_dynamics"), dtype=np.float64) - bias
+        q, v, tau = self._of.arrays("forward_dynamics", q=q, v=v, tau=tau)
+        M, rest = self._of.mass_matrix(q), tau - self._of.forces(q, v, None, self._gravity)
+        xp = namespace(M) if is_tensor(M) else np
         try:
-            return np.linalg.solve(M, rest[..., None])[..., 0]
+            return xp.linalg.solve(M, rest[..., None])[..., 0]
         except np.linalg.LinAlgError:
             hint = "Every joint has to move a mass or an inertia."
             raise fail("q", "forward_dynamics", "of a regular mass matrix", describe("a singular one"), hint) from None
@@ -417,10 +420,9 @@ class Robot:
         >>> float(lift.energy([1.0], [3.0]).round(12))
         28.62
         """
-        M = self.mass_matrix(q)
-        speeds = v if is_tensor(v) else self._of.array(v, "v", "energy")
-        kinetic = (speeds * (M @ speeds[..., None])[..., 0]).sum(-1) / 2
-        tree, motors = self._of.tree, self._of.body_motors(q, "energy")
+        q, v = self._of.arrays("energy", q=q, v=v)
+        kinetic = (v * (self._of.mass_matrix(q) @ v[..., None])[..., 0]).sum(-1) / 2
+        tree, motors = self._of.tree, self._of.body_motors(q)
         for i in range(0 if tree.is_floating else 1, len(tree.parent)):
             X, H = frame_of(tuple(motors[..., i, k] for k in range(8))), tree.joints[39:43, i].tolist()
             for k, g in enumerate(self._gravity):
@@ -440,16 +442,16 @@ class Robot:
         >>> body.moved([1, 0, 0, 0, 0, 0, 0, 0, 5.0], [0, 0, 0, 2, 0, 0, 1.0]).tolist()
         [1.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 6.0]
         """
-        start, change = self._of.array(q, "q", "moved"), self._of.array(step, "v", "moved")
+        q, step = self._of.arrays("moved", q=q, step=step)
         if not self._of.first:
-            return start + change
-        turn = self.algebra.new(
-            keys_of_grades(4, (2,)), change[..., [3, 4, 5, 2, 1, 0]] * np.array([1, 1, 1, 1, -1, 1])
-        )
-        factor = (turn / -2).exp().select_keys(self._keys).coefficients
-        M = motor_product(*(tuple(x[..., k] for k in range(8)) for x in (start, factor)))
-        rest = start[..., 8:] + change[..., 6:]
-        return np.concatenate([np.stack(M, axis=-1), rest], axis=-1)
+            return q + step
+        xp, new = (namespace(q), self.algebra.new_tensor) if is_tensor(q) else (np, self.algebra.new)
+        v1, v2, v3, w3, w2, w1 = (step[..., k] / -2 for k in (3, 4, 5, 2, 1, 0))
+        B = new(keys_of_grades(4, (2,)), xp.stack([v1, v2, v3, w3, -w2, w1], -1))
+        factor = B.exp().select_keys(self._keys).coefficients
+        M = motor_product(*(tuple(x[..., k] for k in range(8)) for x in (q, factor)))
+        rest = q[..., 8:] + step[..., 6:]
+        return xp.concat([xp.stack(M, -1), rest], axis=-1)
 
     # ---- names and motors
 

@@ -19,6 +19,7 @@ FUNCTIONS = {
     "forward": lambda arm, q, v, a: arm.forward_dynamics(q, v, a),
     "energy": lambda arm, q, v, a: arm.energy(q, v),
     "manipulability": lambda arm, q, v, a: arm.manipulability(q),
+    "moved": lambda arm, q, v, a: arm.moved(q, v),
 }
 
 
@@ -43,6 +44,19 @@ def test_values_are_those_of_the_loops(name, base):
         result = np.asarray(function(arm, *map(tensor, numbers)))
         assert result.shape == expected.shape, key
         assert np.abs(result - expected).max() <= 1e-11 * max(1, np.abs(expected).max()), key
+
+
+@pytest.mark.parametrize("name", ["torch", "jax"])
+@pytest.mark.parametrize("key", ["inverse", "bias", "forward", "energy", "moved"])
+def test_arrays_beside_tensors_become_tensors(name, key):
+    _, tensor = library(name)
+    arm = made("floating")
+    numbers = state(arm, np.random.default_rng(0), (3,))
+    expected = FUNCTIONS[key](arm, *numbers)
+    for k in range(3 if key in ("inverse", "forward") else 2):
+        result = FUNCTIONS[key](arm, *(tensor(x) if i == k else x.tolist() for i, x in enumerate(numbers)))
+        assert type(result) is type(tensor(numbers[0]))
+        assert np.abs(np.asarray(result) - expected).max() <= 1e-11 * max(1, np.abs(expected).max())
 
 
 def differences(function, x, weights, h=1e-6):
