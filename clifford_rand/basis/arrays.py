@@ -45,6 +45,15 @@ def namespace(tensor: Tensor) -> Any:
     return array_api_compat.array_namespace(tensor)
 
 
+def values_of(array: Any) -> NDArray[Any]:
+    """Return the values of a tensor as an array of NumPy, without a gradient; other arrays as they are."""
+    if is_torch(array):
+        array = array.detach().cpu()
+    elif is_tensor(array) and hasattr(array, "get"):  # CuPy
+        array = array.get()
+    return np.asanyarray(array)
+
+
 def as_tensor(value: Tensor, name: str, owner: str) -> Tensor:
     """Return the tensor as it is, device, dtype and gradient, or refuse one that has integers."""
     xp = namespace(value)

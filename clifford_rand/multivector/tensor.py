@@ -12,10 +12,10 @@ from clifford_rand.basis.arrays import (
     beside,
     constant,
     is_tensor,
-    is_torch,
     namespace,
     number,
     promoted,
+    values_of,
 )
 from clifford_rand.basis.coefficients import is_scalar
 from clifford_rand.basis.keys import Keys, sorted_grades
@@ -112,12 +112,7 @@ class TensorMultivector(Multivector):
 
     def to_numpy(self) -> Multivector:
         """Return the same multivector of NumPy: a copy, without a gradient."""
-        array = self.coefficients
-        if is_torch(array):
-            array = array.detach().cpu()
-        elif hasattr(array, "get"):  # CuPy
-            array = array.get()
-        A: Multivector = Multivector(self.algebra, self.keys, np.asarray(array))
+        A: Multivector = Multivector(self.algebra, self.keys, values_of(self.coefficients))
         return A
 
     def astype(self, dtype: Any) -> "TensorMultivector":

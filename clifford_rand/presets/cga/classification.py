@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis import layout
+from clifford_rand.basis.arrays import is_tensor, namespace, values_of
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.fusion.specialization import specialized
 from clifford_rand.fusion.traced_array import decided, zeros
@@ -36,7 +37,16 @@ from clifford_rand.presets.cga.parts import (
     split,
 )
 from clifford_rand.presets.cga.rounds import check_blades
-from clifford_rand.presets.inputs import largest, lengths, of_algebra, real_of, refuse_tensors, tolerance, unit_scale
+from clifford_rand.presets.inputs import (
+    largest,
+    lengths,
+    of_algebra,
+    plane_directions,
+    real_of,
+    refuse_tensors,
+    tolerance,
+    unit_scale,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +122,9 @@ class Classified:
         >>> float(cga.classify(cga.sphere(cr.Algebra.cga(3), [1, 2, 3], 4)).radius.round(9))
         4.0
         """
-        square = np.asanyarray(self.radius_squared)
-        return np.sqrt(np.where(square >= 0, square, np.nan))[()]
+        square = self.radius_squared
+        xp = namespace(square) if is_tensor(square) else np
+        return xp.sqrt(xp.where(square >= 0, square, np.nan))[()]
 
     @property
     def imaginary(self) -> Any:
@@ -125,7 +136,7 @@ class Classified:
         >>> bool(cga.intersect(far[0], far[1]).imaginary)
         True
         """
-        return np.asanyarray(np.nan_to_num(np.asanyarray(self.radius_squared)) < 0)[()]
+        return np.asanyarray(np.nan_to_num(values_of(self.radius_squared)) < 0)[()]
 
     @property
     def has_points(self) -> Any:
@@ -165,8 +176,7 @@ class Classified:
         n, dimensions = self.algebra.d - 2, np.unique(self.dimension).tolist()
         if len(dimensions) != 1:
             raise fail("self", "directions", "of blades of one dimension", describe(f"dimensions {dimensions}"))
-        (m,) = dimensions
-        return span_of(self.direction.select_keys(keys_of_grades(n, (m,))).coefficients, n, m)[0]
+        return directions_of(self.direction, n, dimensions[0])
 
     def blade(self, *, dual: bool = False) -> Multivector:
         """Return the blades again, with their weights; batches of several grades have all of them.
@@ -182,7 +192,7 @@ class Classified:
 
     def __getitem__(self, item: Any) -> "Classified":
         fields = (self.grade, self.kind, self.radius_squared, self.weight)
-        grade, kind, square, weight = (np.asanyarray(x)[item] for x in fields)
+        grade, kind, square, weight = ((x if is_tensor(x) else np.asanyarray(x))[item] for x in fields)
         return Classified(self.algebra, grade, kind, self.direction[item], self.location[item], square, weight)
 
     def __repr__(self) -> str:
@@ -190,14 +200,28 @@ class Classified:
             names, counts = np.unique(self.name, return_counts=True)
             inside = ", ".join(f"{count} × {name}" for name, count in zip(names, counts, strict=True))
             return f"Classified({inside}, shape={self.shape})"
-        E = self.direction
+        E, location, square = self.direction, values_of(self.location), values_of(self.radius_squared)
+        E = Multivector(E.algebra, E.keys, values_of(E.coefficients))
         unit = E.new(E.keys, np.where(abs(E.coefficients) < 1e-12, 0, E.coefficients)).sparse()
         parts = [str(self.name), f"direction={unit}"]
-        if np.isfinite(self.location).all():
-            parts.append(f"location={(np.round(self.location, 12) + 0.0).tolist()}")
-        if np.isfinite(self.radius_squared):
-            parts.append(f"radius_squared={float(self.radius_squared):.6g}")
+        if np.isfinite(location).all():
+            parts.append(f"location={(np.round(location, 12) + 0.0).tolist()}")
+        if np.isfinite(square):
+            parts.append(f"radius_squared={float(square):.6g}")
         return f"Classified({', '.join(parts)})"
+
+
+def directions_of(E: Any, n: int, m: int) -> NDArray[Any]:
+    """Return orthonormal rows (..., m, n) that span unit blades of grade m."""
+    values = E.select_keys(keys_of_grades(n, (m,))).coefficients
+    if m == n:
+        return np.broadcast_to(np.eye(n, dtype=E.dtype), (*E.shape, n, n))
+    if m == 1:
+        return np.asanyarray(values[..., None, :])
+    if (m, n) == (2, 3):  # e12, e13, e23
+        normal = np.stack([values[..., 2], -values[..., 1], values[..., 0]], axis=-1)
+        return np.stack(plane_directions(normal), axis=-2)
+    return span_of(values, n, m)[0]
 
 
 Object = Multivector | Classified  # the arguments of functions that measure

@@ -167,6 +167,7 @@ def _axes(parts: Parts) -> NDArray[np.int64]:
 def _excess_of_vectors(k: int, null: bool, weight: Any, rho: Any, top: Any) -> Any:
     """Return a bound on the error of radius² of points and spheres, of which X ~X is a number in any case.
 
+    Points have (1 + c²/2)² units of rounding in the basis of e_{n+1} and e_{n+2}, where components are 1/2 at least.
     A weight of 1 as the constructors give it, or near a power of two, shows its own error δ, and c² has 2 δ c². Any
     other is that of the wedge of n + 1 points, of the order distance/radius more than its rounding. In the basis of
     e_{n+1} and e_{n+2} a weight of few units of rounding of c² is often a power of two by chance.
@@ -174,7 +175,7 @@ def _excess_of_vectors(k: int, null: bool, weight: Any, rho: Any, top: Any) -> A
     eps = float(np.finfo(np.asanyarray(rho).dtype).eps)
     once = _ROUNDING * eps * top * (1 if null else 1 + top)
     if k == 1:
-        return once * (not null)
+        return _ROUNDING * eps * (1 + top) ** 2 * (not null)
     delta = abs(weight / np.exp2(np.rint(np.log2(weight))) - 1)
     ratio = np.sqrt(top / np.maximum(abs(rho), np.where(top > 0, 1e-6 * top, 1)))
     clean = (delta <= 1e-7) & (null | (_CLEAR * eps * top <= 1))

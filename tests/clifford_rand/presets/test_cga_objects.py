@@ -256,3 +256,13 @@ def test_denormal_blades_are_classified_as_their_multiples():
     found = cga.classify(tiny)
     assert found.name == "circle"
     assert found.location.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("null", [False, True])
+@pytest.mark.parametrize("size", [1e-6, 0.01, 0.1, 1.0, 1e3])
+def test_points_are_points_wherever_they_are(null, size):
+    """Near the origin their components e4 and e5 are 1/2, whose rounding is more than x²."""
+    x = size * gaussian(0, 20_000, 3)
+    found = cga.classify(cga.up(CGA[3, null], x) * np.linspace(0.3, 3, 20_000))
+    assert set(found.kind) == {"tangent"}
+    np.testing.assert_allclose(found.location, x, rtol=1e-8, atol=1e-12 * size)  # units of rounding of x²: 2e-9
