@@ -39,9 +39,13 @@ def _sinhc_root(s: float) -> float:
     return math.sin(z) / z if s < 0 else math.sinh(z) / z
 
 
+_SLOPE_SERIES = tuple(k / math.factorial(2 * k + 1) for k in range(1, 8))
+
+
 def _sinhc_root_slope(s: float) -> float:
-    if abs(s) < 0.1:  # Σ k s^(k-1) / (2k + 1)!
-        return sum(k * s ** (k - 1) / math.factorial(2 * k + 1) for k in range(1, 9))
+    if abs(s) < 0.1:  # Σ k s^(k-1) / (2k + 1)!, to below the rounding
+        a, b, c, d, e, f, g = _SLOPE_SERIES
+        return a + s * (b + s * (c + s * (d + s * (e + s * (f + s * g)))))
     return (_cosh_root(s) - _sinhc_root(s)) / (2 * s)
 
 
@@ -356,7 +360,8 @@ def tensor_source(program: Program, title: str) -> str:
     lines.append(f"return [{', '.join(results)}]")
     head = [f'"""{title}"""', ""]
     head += [
-        f"from clifford_rand.fusion.kernel import {name} as _{name}" for name in (*ROOTS, "pow2", "stack", "where")
+        f"from clifford_rand.fusion.array_function import {name} as _{name}"
+        for name in (*ROOTS, "pow2", "stack", "where")
     ]
     head += ["", "", f"def kernel({', '.join(['_xp', *arguments])}):"]
     return "\n".join([*head, *(f"    {line}" for line in lines)]) + "\n"

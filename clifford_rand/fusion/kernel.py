@@ -1,12 +1,10 @@
-"""Fused functions as code: kernels for samples by NumPy or Numba, and functions of arrays of any library."""
+"""Fused functions as code: kernels for samples by NumPy or Numba, and what their results are."""
 
 import dataclasses
 import math
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,8 +12,7 @@ from clifford_rand._threads import cached_property, for_each_slice
 from clifford_rand.basis.keys import union
 from clifford_rand.compiler.graph import Operations, Program, count_operations
 from clifford_rand.compiler.loops import LazyLoop, read_only
-from clifford_rand.compiler.scalar import TraceError
-from clifford_rand.compiler.source import array_source, tensor_source
+from clifford_rand.compiler.source import array_source
 from clifford_rand.multivector.multivector import Multivector
 
 SAMPLES_TOGETHER = 64  # that are not divided between threads: whole registers and lines of the cache
@@ -28,20 +25,51 @@ Failed = bool | NDArray[Any]
 
 
 class Result(NamedTuple):
-    """A multivector or scalar (``keys`` None) of the results; ``shape_from`` has the bits of its arguments."""
+    """A multivector, scalar or array (``keys`` None) of the results, for one sample of a ``shape``.
+
+    ``shape_from`` has the bits of its arguments, and ``kind`` makes a scalar that is not a float.
+    """
 
     algebra: Any
     keys: Any
-    size: int
+    shape: Shape
     dtype: np.dtype
     shape_from: int
+    kind: Any = None
+
+    @property
+    def size(self) -> int:
+        """The number of components."""
+        return math.prod(self.shape)
+
+    def maker(self) -> Callable[[list[Any]], Any]:
+        """Return the function that makes it of a list of components."""
+        shape, dtype, keys, array = self.shape, self.dtype, self.keys, np.array
+        if not shape:
+            kind = float if self.kind is None else self.kind
+            return lambda row: kind(row[0])
+        if keys is None:
+            return (lambda row: array(row, dtype)) if len(shape) == 1 else lambda row: array(row, dtype).reshape(shape)
+        new = self.algebra.new
+        if len(shape) == 1:
+            return lambda row: new(keys, array(row, dtype))
+        return lambda row: new(keys, array(row, dtype).reshape(shape))
 
     def wrap(self, rows: NDArray[Any], shape: Shape) -> Any:
         """Return it from its components (size, samples)."""
         array = rows.T if len(shape) == 1 else np.moveaxis(rows.reshape(self.size, *shape), 0, -1)
-        if self.keys is not None:
-            return self.algebra.new(self.keys, array)
-        return array[..., 0][()]
+        return self._wrapped(np, array, shape)
+
+    def of_tensor(self, xp: Any, rows: Any, shape: Shape) -> Any:
+        """Return it from a tensor (samples, size)."""
+        return self._wrapped(xp, xp.reshape(rows, (*shape, self.size)), shape)
+
+    def _wrapped(self, xp: Any, array: Any, shape: Shape) -> Any:
+        array = array != 0 if self.kind is np.bool_ else array
+        if not self.shape:
+            return array[..., 0][()]
+        array = array if len(self.shape) == 1 else xp.reshape(array, (*shape, *self.shape))
+        return array if self.keys is None else self.algebra.new(self.keys, array)
 
 
 class Traced(NamedTuple):
@@ -176,14 +204,16 @@ def _rows(array: NDArray[Any], dtype: np.dtype, shape: Shape, count: int) -> NDA
 # ---- samples that compiled code cannot compute, recomputed by the plain function
 
 
-def samples_at(value: Any, shape: tuple[int, ...], places: Places) -> Any:
-    """Return an argument for some samples of a batch; what has no batch axes is left as it is."""
+def samples_at(value: Any, shape: tuple[int, ...], places: Places, axes: int = 0) -> Any:
+    """Return an argument for some samples of a batch; what has no batch axes beside ``axes`` is left as it is."""
     if value.__class__ in (tuple, list):
         return value.__class__(samples_at(part, shape, places) for part in value)
-    if isinstance(value, Multivector) and value.ndim:
-        return value.algebra.new(value.keys, np.broadcast_to(value.coefficients, (*shape, value.keys.size))[places])
-    if isinstance(value, np.ndarray) and value.ndim:
-        return np.broadcast_to(value, shape)[places]
+    if isinstance(value, Multivector):
+        array = value.coefficients
+        new = samples_at(array, shape, places, axes + 1)
+        return value if new is array else value.algebra.new(value.keys, new)
+    if isinstance(value, np.ndarray) and value.ndim > axes:
+        return np.broadcast_to(value, (*shape, *value.shape[value.ndim - axes :]))[places]
     return value
 
 
@@ -229,112 +259,3 @@ def _own(places: Places, shape: tuple[int, ...]) -> Places:
     own = shape[: len(places)]
     last = places[len(places) - len(own) :]
     return tuple(place if size > 1 else np.zeros_like(place) for place, size in zip(last, own, strict=True))
-
-
-NEAR = 1.0  # |s| up to which the functions are their series
-TERMS = 11  # of the series: 1/23! is below the rounding
-
-
-class ArrayFunction:
-    """A fused function of coefficient arrays (..., components) of NumPy, torch, JAX or another library: see `fused`.
-
-    Attributes
-    ----------
-    source : str
-        The code.
-    keys : list of Keys or None
-        The blades of each result, None for a scalar.
-    """
-
-    def __init__(self, traced: Traced) -> None:
-        program, results = traced.program, traced.results
-        graph = program.graph
-        if not all(graph.real[abs(ref)] for output in program.outputs for ref in output.refs):
-            raise TraceError("an argument is complex")
-        self.source, self.keys = tensor_source(program, traced.title), [result.keys for result in results]
-        self._build, self._scalar = traced.build, [result.keys is None for result in results]
-        namespace: dict[str, Any] = {}
-        exec(compile(self.source, "<fused>", "exec"), namespace)  # generated here, from names made here
-        self._function = namespace["kernel"]
-
-    def __call__(self, *arrays: Any) -> Any:
-        """Return the coefficients of the results."""
-        xp = _namespace(arrays)
-        like = next(array for array in arrays if not isinstance(array, int | float))
-        inputs = (
-            xp.asarray(x, dtype=like.dtype, device=like.device) if isinstance(x, int | float) else x for x in arrays
-        )
-        parts = self._function(xp, *inputs)
-        return self._build([part[..., 0] if scalar else part for part, scalar in zip(parts, self._scalar, strict=True)])
-
-
-def _namespace(arrays: Sequence[Any]) -> Any:
-    """Return the functions of the arrays' library; numbers have none."""
-    torch = sys.modules.get("torch")
-    if torch is not None and any(isinstance(array, torch.Tensor) for array in arrays):
-        import array_api_compat.torch as functions  # torch.compile follows it without a warning
-
-        return functions
-    return array_api_compat.array_namespace(*(array for array in arrays if not isinstance(array, int | float)))
-
-
-# ---- what the code calls, ``xp`` being the namespace of a library by the names of the array API: functions of s = B²
-# that differentiate everywhere. Nothing is written into an array, and no value decides what is computed, so that
-# `torch.compile` and `jax.jit` take the code.
-
-
-def cosh_root(xp: Any, s: Any) -> Any:
-    """Return cosh √s, which is cos √-s for s < 0."""
-    series, outside, z, growth = _parts(xp, s)
-    far = xp.where(s < 0, xp.cos(z), xp.cosh(growth))
-    return xp.where(outside, far, _series(series, [1 / math.factorial(2 * k) for k in range(TERMS)]))
-
-
-def sinhc_root(xp: Any, s: Any) -> Any:
-    """Return sinh √s / √s."""
-    series, outside, z, growth = _parts(xp, s)
-    far = xp.where(s < 0, xp.sin(z) / z, xp.sinh(growth) / growth)
-    return xp.where(outside, far, _series(series, [1 / math.factorial(2 * k + 1) for k in range(TERMS)]))
-
-
-def sinhc_root_slope(xp: Any, s: Any) -> Any:
-    """Return d/ds (sinh √s / √s) = (cosh √s - sinh √s / √s) / (2 s)."""
-    series, outside, _, _ = _parts(xp, s)
-    safe = xp.where(outside, s, xp.ones_like(s))
-    far = (cosh_root(xp, safe) - sinhc_root(xp, safe)) / (2 * safe)
-    return xp.where(outside, far, _series(series, [k / math.factorial(2 * k + 1) for k in range(1, TERMS + 1)]))
-
-
-def _parts(xp: Any, s: Any) -> tuple[Any, Any, Any, Any]:
-    """Return s near 0, where it is not near, and √|s| where it is not: for all s, and for s > 0."""
-    one = xp.ones_like(s)
-    outside = abs(s) > NEAR
-    z = xp.sqrt(xp.where(outside, abs(s), one))
-    return xp.where(outside, 0 * one, s), outside, z, xp.where(s < 0, one, z)
-
-
-def _series(x: Any, coefficients: list[float]) -> Any:
-    total = coefficients[-1]
-    for coefficient in coefficients[-2::-1]:
-        total = total * x + coefficient
-    return total
-
-
-def pow2(k: Any) -> Any:
-    """Return 2^k."""
-    return 2.0**k
-
-
-def where(xp: Any, condition: Any, a: Any, b: Any, like: Any) -> Any:
-    """Return a or b, which may be Python numbers: they are as the array ``like``."""
-    a, b = (xp.asarray(x, dtype=like.dtype, device=like.device) if isinstance(x, float) else x for x in (a, b))
-    return xp.where(condition, a, b)
-
-
-def stack(xp: Any, parts: list[Any], like: Any) -> Any:
-    """Return components on a last axis; numbers among them are as the array ``like``."""
-    if not parts:
-        return xp.zeros((*like.shape, 0), dtype=like.dtype, device=like.device)
-    zero = xp.zeros_like(like)
-    arrays = [part + zero if isinstance(part, float) else part for part in parts]
-    return xp.stack(list(xp.broadcast_arrays(*arrays)), axis=-1)

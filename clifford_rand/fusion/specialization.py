@@ -1,13 +1,13 @@
 """Functions of one object that are specialized by their arguments: traced along an example, for one and for batches.
 
 A call with arguments of a new kind (blades, dtypes, shapes) runs the function as it is, then traces it with the same
-values. The trace is one path through its branches, guarded by the conditions that chose it, and its result has to be
-that of the function. Later calls of the kind run the path, or another one that was traced where guards failed:
+values (`fusion.path`); the result of the trace has to be that of the function. Later calls of the kind run the path, or
+another one that was traced where guards failed:
 
 * one object: as Python's numbers, without arrays and without compiling;
 * batches of `COMPILED_FROM` elements and more: one compiled loop (`fusion.kernel`), from the disk if it is there;
   smaller ones by the function itself;
-* tensors of torch and JAX: as operations of their library, which differentiate; they are traced in each call.
+* tensors of torch and JAX: as operations of their library, which differentiate.
 
 Exact numbers, symbols and whatever is not traced run the function itself.
 """
@@ -16,19 +16,15 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from clifford_rand.algebra import Algebra
-from clifford_rand.basis.arrays import is_tensor, namespace
-from clifford_rand.basis.keys import Keys
-from clifford_rand.compiler.graph import Input, Output, Program
-from clifford_rand.compiler.scalar import TracedScalar
-from clifford_rand.compiler.source import PYTHON, python_source, tensor_source
+from clifford_rand.basis.arrays import is_tensor, namespace, values_of
 from clifford_rand.errors import ArgumentError
-from clifford_rand.fusion.kernel import FusedKernel, Traced, fields_of, of_fields, replaced_at
-from clifford_rand.fusion.traced_array import ExampleMultivector, ExampleTrace, example, traced
+from clifford_rand.fusion.kernel import fields_of, of_fields, replaced_at, samples_at
+from clifford_rand.fusion.path import NotSpecializedError, Operand, Path, operands_of, path_of
 from clifford_rand.multivector.multivector import Multivector
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -36,52 +32,6 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 COMPILED_FROM = 2**13  # elements of a batch, which the functions themselves compute in 1 to 10 ms
 MOST_PATHS = 12  # of one kind; and how often tracing may fail
 MOST_KINDS = 1000
-MOST_OPERATIONS = 2000  # of compiled code: Numba takes 5 s for them
-AGREEMENT = 1e-6  # of a trace and the function, relative to the largest component
-
-
-class Part(NamedTuple):
-    """One multivector of a result, or an array (``keys`` None): ``shape`` is of one object, ``kind`` makes a scalar."""
-
-    algebra: Any
-    keys: Keys | None
-    shape: tuple[int, ...]
-    size: int
-    dtype: Any
-    shape_from: int
-    kind: Any
-
-    def one(self, row: list[Any]) -> Any:
-        """Return it from its components."""
-        if self.kind is not None:
-            return self.kind(row[0])
-        array = np.array(row, dtype=self.dtype)
-        array = array if len(self.shape) == 1 else array.reshape(self.shape)
-        return array if self.keys is None else self.algebra.new(self.keys, array)
-
-    def wrap(self, rows: Any, shape: tuple[int, ...]) -> Any:
-        """Return a batch from components (size, samples)."""
-        array = rows.T if len(shape) == 1 else np.moveaxis(rows.reshape(self.size, *shape), 0, -1)
-        if self.kind is np.bool_:
-            array = array != 0
-        array = array if len(self.shape) == 1 else array.reshape(*shape, *self.shape)
-        return array if self.keys is None else self.algebra.new(self.keys, array)
-
-    def of_tensor(self, xp: Any, rows: Any, shape: tuple[int, ...]) -> Any:
-        """Return it from a tensor (samples, size)."""
-        array = xp.reshape(rows, (*shape, *self.shape))
-        if self.kind is np.bool_:
-            array = array != 0
-        return array if self.keys is None else self.algebra.new_tensor(self.keys, array)
-
-
-class Path(NamedTuple):
-    """The code of one path: for Python's numbers, for batches or for tensors; None as a result where a guard fails."""
-
-    run: Any
-    parts: list[Part]
-    build: Callable[..., Any]
-    program: Program
 
 
 class _Kind:
@@ -96,10 +46,6 @@ class _Kind:
     def is_open(self) -> bool:
         """Whether one more path may be traced."""
         return self.failures < MOST_PATHS and len(self.paths) < MOST_PATHS
-
-
-class _NotSpecializedError(Exception):
-    """The function is run as it is."""
 
 
 class Specialization:
@@ -128,19 +74,21 @@ class Specialization:
             kind = value.__class__
             if axes is None or value is None:
                 key += (kind, value)
+            elif kind is Multivector:
+                array = value.coefficients
+                batch = array.ndim > axes + 1
+                key += (value.keys, id(value.algebra), array.dtype.char, batch)
+                if axes:
+                    key.append(array.shape[array.ndim - 1 - axes : -1])
+                if batch:
+                    many = True
+                else:
+                    leaves.append(array.ravel().tolist() if axes else array.tolist())
             elif kind is float or kind is np.float64 or kind is int:
                 key.append(float)
                 leaves.append((float(value),))
             elif kind is Algebra:
                 key.append(id(value))
-            elif kind is Multivector:
-                array = value.coefficients
-                batch = array.ndim > axes + 1
-                many |= batch
-                key += (value.keys, id(value.algebra), array.dtype.char, batch)
-                leaves.append(array if batch else array.tolist() if not axes else array.ravel().tolist())
-                if axes:
-                    key.append(array.shape[array.ndim - 1 - axes : -1])
             elif kind is np.ndarray or kind is list or kind is tuple:
                 array = value if kind is np.ndarray else self._as_array(value)
                 if array is None:
@@ -148,7 +96,7 @@ class Specialization:
                 batch = array.ndim > axes
                 many |= batch
                 key += (array.dtype.char, array.shape[array.ndim - axes :] if batch else array.shape, batch)
-                leaves.append(array if batch else array.ravel().tolist())
+                leaves.append(None if batch else array.ravel().tolist())
             else:
                 return self._otherwise(args, kwargs)
         try:
@@ -156,14 +104,16 @@ class Specialization:
         except TypeError:  # not hashable
             return self.function(*args, **kwargs)
         if many:
-            return self._batch(tuple(key), own, args, kwargs)
+            return self._batch(tuple(key), args, kwargs)
         if own is None:
             own = self._kind(tuple(key), args)
         for path in own.paths:
-            rows = path.run(leaves)
-            if rows is not None:
-                return path.build([part.one(row) for part, row in zip(path.parts, rows, strict=True)], ())
-        return self._traced_one(own, args, kwargs)
+            result = path.run(leaves)
+            if result is not None:
+                return result
+        new = self._learned(own, args, kwargs, "one")
+        result = None if new is None else new.run(leaves)
+        return self.function(*args, **kwargs) if result is None else result
 
     @staticmethod
     def _as_array(value: Any) -> Any:
@@ -173,154 +123,95 @@ class Specialization:
             return None
         return array if array.dtype.kind in "fi" and not hasattr(value, "mask") else None
 
-    # ---- one object
+    # ---- kinds and paths
 
     def _kind(self, key: Any, args: Any) -> _Kind:
         """Return the kind of a key, a new one if it is not known."""
+        own = self._kinds.get(key)
+        if own is not None:
+            return own
         if len(self._kinds) >= MOST_KINDS:
             self._kinds.clear()
         held = [getattr(value, "algebra", value) for value in args if isinstance(value, Multivector | Algebra)]
         return self._kinds.setdefault(key, _Kind(held))
 
-    def _traced_one(self, own: _Kind, args: Any, kwargs: Any) -> Any:
-        plain = self.function(*args, **kwargs)
-        if own.is_open:
-            try:
-                path = self._path(args, kwargs, plain, "python")
-            except Exception:  # whatever the function does that traced values cannot
-                own.failures += 1
-                return plain
-            rows = path.run(self._leaves(args))
-            if rows is None:
-                own.failures += 1
-                return plain
-            own.paths.append(path)
-            return path.build([part.one(row) for part, row in zip(path.parts, rows, strict=True)], ())
-        return plain
+    def _learned(
+        self, own: _Kind, args: Any, kwargs: Any, target: str, batched: Sequence[bool] = (), form: Any = None
+    ) -> Path | None:
+        """Return one more path of a kind, along one object; None where there is none.
 
-    def _operands(self, args: Any) -> list[tuple[int, Any, int]]:
-        """Return the place of each argument that is traced, its array, and how many axes of that are of one object."""
-        operands = []
-        for place, (value, axes) in enumerate(zip(args, self._axes, strict=False)):
-            if axes is None or value is None or isinstance(value, Algebra):
-                continue
-            if isinstance(value, Multivector):
-                operands.append((place, value.coefficients, axes + 1))
-            else:
-                operands.append((place, value if is_tensor(value) else np.asarray(value), axes))
-        return operands
-
-    def _leaves(self, args: Any) -> list[Any]:
-        """Return the components of the arguments for one object."""
-        return [array.ravel().tolist() for _, array, _ in self._operands(args)]
-
-    # ---- tracing
-
-    def _path(self, args: Any, kwargs: Any, plain: Any, target: str, batched: Sequence[bool] = ()) -> Path:
-        """Trace the function along one example, whose result is ``plain``; ``target`` is python, loop or tensor."""
-        values = self._leaves(args)
-        dtypes = {value.dtype for value in args if isinstance(value, Multivector | np.ndarray)}
-        single = np.dtype(np.float32) in dtypes and np.dtype(np.float64) not in dtypes
-        precision = np.dtype(np.float32 if single else np.float64)
-        trace = ExampleTrace(precision, values, whole=target != "loop", is_differentiable=target == "tensor")
-        inputs: list[Input] = []
-        stand_ins = list(args)
-        for k, (place, array, _) in enumerate(self._operands(args)):
-            if array.dtype.kind not in "fi":
-                raise _NotSpecializedError
-            refs = [TracedScalar(trace, trace.graph.input(k, i, True), 1 << k) for i in range(array.size)]
-            scalars = traced(np.array(refs, dtype=object).reshape(array.shape))
-            A = args[place]
-            stand_ins[place] = example(A.algebra, A.keys, scalars) if isinstance(A, Multivector) else scalars
-            is_batched = batched[k] if batched else True
-            is_number = bool(batched) and not is_batched and not array.ndim
-            inputs.append(Input(tuple(f"x{k}_{i}" for i in range(array.size)), is_batched, is_number))
-        with np.errstate(all="ignore"):  # what is infinite or NaN fails a guard
-            result = self.function(*stand_ins, **kwargs)
-        parts: list[Part] = []
-        refs_of: list[tuple[int, ...]] = []
-        build = _structure(trace, result, plain, parts, refs_of)
-        outputs = tuple(Output(refs, True) for refs in refs_of)
-        program = Program(trace.graph, tuple(inputs), outputs, tuple(trace.guards), trace.precision)
-        title = getattr(self.function, "__name__", "function")
-        if target == "loop":
-            return Path(_loop(program, parts, title), parts, build, program)
-        return Path(_CODE[target](program, title), parts, build, program)
+        ``form`` is the function's result for a batch of one element, whose form the path's has to have.
+        """
+        if not own.is_open:
+            return None
+        try:
+            path = path_of(self.function, args, kwargs, operands_of(args, self._axes), target, batched)
+            if form is not None:
+                empty = [part.wrap(np.zeros((part.size, 1), path.program.precision), (1,)) for part in path.parts]
+                if not _same_form(path.build(empty, (1,)), form):
+                    raise NotSpecializedError
+        except Exception:  # whatever the function does that traced values cannot
+            own.failures += 1
+            return None
+        own.paths.append(path)
+        return path
 
     # ---- batches
 
-    def _split(self, args: Any) -> tuple[list[Any], list[bool], tuple[int, ...]]:
-        """Return the arrays (..., components) of the arguments, which have batch axes, and their common shape."""
-        arrays, batched, shapes = [], [], []
-        for _, array, tail in self._operands(args):
-            shape = array.shape[: array.ndim - tail]
-            arrays.append(array.reshape(*shape, -1) if array.ndim != len(shape) + 1 else array)
-            batched.append(bool(shape))
-            shapes.append(shape)
-        return arrays, batched, np.broadcast_shapes(*shapes)
-
-    def _batch(self, key: Any, own: _Kind | None, args: Any, kwargs: Any, skip: int = 0) -> Any:
+    def _batch(self, key: Any, args: Any, kwargs: Any, skip: int = 0) -> Any:
         """Return a batch by its paths: elements whose guards fail by the next one, few of them by the function."""
+        operands = operands_of(args, self._axes)
         try:
-            arrays, batched, shape = self._split(args)
+            shape = np.broadcast_shapes(*(operand.batch for operand in operands))
         except ValueError:  # shapes that do not broadcast
             return self.function(*args, **kwargs)
-        count = math.prod(shape)
-        if count < COMPILED_FROM or any(a.dtype.kind not in "fi" for a in arrays):
+        if math.prod(shape) < COMPILED_FROM or any(operand.array.dtype.kind not in "fi" for operand in operands):
             return self.function(*args, **kwargs)
-        own = self._kind(key, args) if own is None else own
-        if skip == len(own.paths) and not (own.is_open and self._learn(own, args, kwargs, batched, shape)):
+        own = self._kind(key, args)
+        path = own.paths[skip] if skip < len(own.paths) else self._of_first(own, args, kwargs, operands, shape)
+        if path is None:
             return self.function(*args, **kwargs)
-        path = own.paths[skip]
-        leaves = [
-            array
-            if is_batched
-            else array.reshape(-1)
-            if array.size > 1 or not source.is_number
-            else float(array.item())
-            for array, is_batched, source in zip(arrays, batched, path.program.inputs, strict=True)
-        ]
-        failed, results = path.run(leaves)
+        leaves = []
+        for (_, array, axes), source in zip(operands, path.program.inputs, strict=True):
+            if source.batched:
+                leaves.append(array if axes == 1 else array.reshape(*array.shape[: array.ndim - axes], -1))
+            else:
+                leaves.append(float(array.item()) if source.is_number else array.reshape(-1))
+        failed, parts = path.run(leaves)
         if failed is True:
             return self.function(*args, **kwargs)
-        result = path.build(results, shape)
+        result = path.build(parts, shape)
         if failed is False:
             return result
         places = np.nonzero(failed)
-        some = self._take(args, shape, places)
-        return replaced_at(result, self._batch(key, own, some, kwargs, skip + 1), places)
+        return replaced_at(result, self._batch(key, self._at(args, shape, places), kwargs, skip + 1), places)
 
-    def _take(self, args: Any, shape: tuple[int, ...], places: Any) -> tuple[Any, ...]:
+    def _at(self, args: Any, shape: tuple[int, ...], places: Any) -> tuple[Any, ...]:
         """Return the arguments of some elements of a batch."""
         some = list(args)
-        for place, array, tail in self._operands(args):
-            A, rows = args[place], array
-            if array.ndim > tail:
-                rows = np.broadcast_to(array, (*shape, *array.shape[array.ndim - tail :]))[places]
-            some[place] = A.algebra.new(A.keys, rows) if isinstance(A, Multivector) else rows
+        for place, array, axes in operands_of(args, self._axes):
+            value = args[place] if isinstance(args[place], Multivector) else array
+            some[place] = samples_at(value, shape, places, axes - isinstance(value, Multivector))
         return tuple(some)
 
-    def _learn(self, own: _Kind, args: Any, kwargs: Any, batched: Sequence[bool], shape: tuple[int, ...]) -> bool:
-        """Trace one more path along the first element of a batch; its result must have the form that a batch has."""
+    def _of_first(
+        self, own: _Kind, args: Any, kwargs: Any, operands: Sequence[Operand], shape: tuple[int, ...]
+    ) -> Path | None:
+        """Trace one more path along the first element of a batch."""
+        first = self._at(args, shape, tuple(np.zeros(1, dtype=int) for _ in shape))
+        one = self._at(first, (1,), (0,))
         try:
-            first = self._take(args, shape, tuple(np.zeros(1, dtype=int) for _ in shape))
-            one = self._take(first, (1,), (0,))
-            path = self._path(one, kwargs, self.function(*one, **kwargs), "loop", batched)
             form = self.function(*first, **kwargs)
-            empty = [part.wrap(np.zeros((part.size, 1), np.dtype(path.program.precision)), (1,)) for part in path.parts]
-            if not _same_form(path.build(empty, (1,)), form):
-                raise _NotSpecializedError
-        except Exception:  # whatever the function does that traced values cannot
-            own.failures += 1
-            return False
-        own.paths.append(path)
-        return True
+        except Exception:  # that of the whole batch counts
+            return None
+        return self._learned(own, one, kwargs, "batch", [bool(operand.batch) for operand in operands], form)
 
     # ---- tensors
 
     def _otherwise(self, args: Any, kwargs: Any) -> Any:
         """Return the result for arguments of other kinds than floating numbers."""
-        if any(is_tensor(getattr(value, "coefficients", value)) for value in args):
+        values = [value.coefficients if isinstance(value, Multivector) else value for value in args]
+        if any(not isinstance(value, Algebra) and is_tensor(value) for value in values):
             try:
                 return self._of_tensors(args, kwargs)
             except ArgumentError:
@@ -331,52 +222,60 @@ class Specialization:
 
     def _of_tensors(self, args: Any, kwargs: Any) -> Any:
         """Return a result of tensors, each element along the path of its values."""
-        like = next(a for a in (getattr(v, "coefficients", v) for v in args) if is_tensor(a))
+        operands = operands_of(args, self._axes)
+        like = next(operand.array for operand in operands if is_tensor(operand.array))
         xp = namespace(like)
-        arrays, values, tails = [], [], []
-        for _, array, tail in self._operands(args):
-            numbers = _numbers(array)
-            arrays.append(array if is_tensor(array) else xp.asarray(np.array(numbers), dtype=like.dtype))
-            values.append(numbers)
-            tails.append(tail)
-        shape = np.broadcast_shapes(*(v.shape[: v.ndim - t] for v, t in zip(values, tails, strict=True)))
-        flat = []
-        for array, tail in zip(arrays, tails, strict=True):
-            own = tuple(array.shape[array.ndim - tail :])
-            flat.append(xp.reshape(xp.broadcast_to(array, (*shape, *own)), (math.prod(shape), math.prod(own))))
-        count, rest = math.prod(shape), np.arange(math.prod(shape))
-        numeric = tuple(self._numeric(value) for value in args)
+        numeric = list(args)
+        flat, key = [], [xp.__name__, *kwargs.items()]
+        shape = np.broadcast_shapes(*(operand.batch for operand in operands))
+        count = math.prod(shape)
+        for place, array, axes in operands:
+            numbers, value = values_of(array), args[place]
+            if isinstance(value, Multivector):
+                key += (value.keys, id(value.algebra))
+                numeric[place] = value.algebra.new(value.keys, numbers.astype(np.float64))
+            else:
+                numeric[place] = numbers
+            own_shape = tuple(array.shape[array.ndim - axes :])
+            key += (str(array.dtype), own_shape, value.__class__)
+            array = array if is_tensor(array) else xp.asarray(np.array(numbers), dtype=like.dtype)
+            flat.append(xp.reshape(xp.broadcast_to(array, (*shape, *own_shape)), (count, math.prod(own_shape))))
+        places = {operand.place for operand in operands}
+        key += (id(x) if isinstance(x, Algebra) else (x.__class__, x) for k, x in enumerate(args) if k not in places)
+        own = self._kind(tuple(key), args)
+        rest, used = np.arange(count), 0
         pieces: list[tuple[Any, Path, list[Any]]] = []
         while len(rest):
-            index = np.unravel_index(rest[:1], shape) if shape else ()
-            one = self._take(self._take(numeric, shape, index), (1,), (0,)) if shape else numeric
-            path = self._path(one, kwargs, self.function(*one, **kwargs), "tensor")
-            subset = flat if len(rest) == count else [array[rest] for array in flat]
-            *results, guards = path.run(xp, *subset)
-            ok = (
-                _numbers(guards).reshape(len(rest), -1).all(axis=1) if path.program.guards else np.ones(len(rest), bool)
-            )
-            ok[0] = True
+            known, is_full = used < len(own.paths), len(own.paths) >= MOST_PATHS
+            path = own.paths[used] if known else None
+            if path is None:
+                index = np.unravel_index(rest[:1], shape) if shape else ()
+                one = self._at(self._at(numeric, shape, index), (1,), (0,)) if shape else numeric
+                path = self._learned(own, one, kwargs, "tensor")
+                if path is None and not is_full:
+                    raise NotSpecializedError
+                path = path or path_of(self.function, one, kwargs, operands_of(one, self._axes), "tensor")
+            used += 1
+            *results, guards = path.run(xp, *(flat if len(rest) == count else [array[rest] for array in flat]))
+            ok: Any = np.ones(len(rest), bool)
+            if path.program.guards:
+                ok = values_of(guards).reshape(len(rest), -1).all(axis=1)
+                ok[0] |= not known
+            if not ok.any():
+                continue
             kept = np.flatnonzero(ok)
             results = results if len(kept) == len(rest) else [array[kept] for array in results]
             pieces.append((rest[kept], path, results))
             rest = rest[~ok]
         if len(pieces) == 1:
             _, path, results = pieces[0]
-            return path.build(
-                [p.of_tensor(xp, rows, shape) for p, rows in zip(path.parts, results, strict=True)], shape
-            )
+            parts = [part.of_tensor(xp, rows, shape) for part, rows in zip(path.parts, results, strict=True)]
+            return path.build(parts, shape)
         separate = []
         for where, path, results in pieces:
-            parts = [p.of_tensor(xp, rows, (len(where),)) for p, rows in zip(path.parts, results, strict=True)]
+            parts = [part.of_tensor(xp, rows, (len(where),)) for part, rows in zip(path.parts, results, strict=True)]
             separate.append(path.build(parts, (len(where),)))
         return _joined(xp, separate, np.argsort(np.concatenate([where for where, _, _ in pieces])), shape)
-
-    @staticmethod
-    def _numeric(value: Any) -> Any:
-        if isinstance(value, Multivector):
-            return value.algebra.new(value.keys, np.array(_numbers(value.coefficients), dtype=np.float64))
-        return _numbers(value) if is_tensor(value) else value
 
 
 def _joined(xp: Any, results: Sequence[Any], order: Any, shape: tuple[int, ...]) -> Any:
@@ -388,7 +287,7 @@ def _joined(xp: Any, results: Sequence[Any], order: Any, shape: tuple[int, ...])
         return of_fields(type(first), [_joined(xp, column, order, shape) for column in columns])
     if isinstance(first, Multivector):
         if any(A.keys is not first.keys for A in results):
-            raise _NotSpecializedError("elements of several kinds")
+            raise NotSpecializedError("elements of several kinds")
         return first.algebra.new_tensor(first.keys, _joined(xp, [A.coefficients for A in results], order, shape))
     like = next((array for array in results if is_tensor(array)), None)
     if like is not None:  # what is constant along one path need not be along another
@@ -399,107 +298,6 @@ def _joined(xp: Any, results: Sequence[Any], order: Any, shape: tuple[int, ...])
         rows = np.concatenate(results)[order]
         return rows.reshape(*shape, *rows.shape[1:])
     return first
-
-
-def _numbers(array: Any) -> Any:
-    """Return a tensor's values as an array of NumPy."""
-    if hasattr(array, "detach"):
-        array = array.detach().cpu()
-    return np.asarray(array)
-
-
-def _of_numbers(program: Program, title: str) -> Callable[[list[Any]], Any]:
-    """Return the code of a path for Python's numbers: components of arguments to those of results, or None."""
-    kernel = _kernel_of(python_source(program, title), {f"_{name}": function for name, function in PYTHON.items()})
-
-    def run(leaves: list[Any]) -> Any:
-        try:
-            return kernel(*leaves)
-        except (ArithmeticError, ValueError):  # what NumPy computes as infinite or NaN
-            return None
-
-    return run
-
-
-def _of_library(program: Program, title: str) -> Callable[..., Any]:
-    """Return the code of a path for tensors: a namespace and arguments to results and, last, the guards' conditions."""
-    flags = (*program.outputs, Output(program.guards, True))
-    return _kernel_of(tensor_source(program._replace(outputs=flags), title), {})
-
-
-_CODE = {"python": _of_numbers, "tensor": _of_library}
-
-
-def _kernel_of(source: str, names: dict[str, Any]) -> Any:
-    exec(compile(source, "<specialized>", "exec"), names)  # generated here, from names made here
-    return names["kernel"]
-
-
-def _loop(program: Program, parts: list[Part], title: str) -> FusedKernel:
-    """Return the loop of a path over a batch, compiled when it is first called."""
-    every = sum(1 << k for k, source in enumerate(program.inputs) if source.batched)
-    precision = np.dtype(program.precision)
-    wide: Any = [part._replace(shape_from=every, dtype=precision) for part in parts]
-    dtypes = [precision] * len(program.inputs)
-    kernel = FusedKernel(Traced(program, dtypes, wide, lambda results: results, title), True, "numba")
-    if sum(kernel.operations) > MOST_OPERATIONS:
-        raise _NotSpecializedError
-    return kernel
-
-
-def _structure(
-    trace: ExampleTrace, result: Any, plain: Any, parts: list[Part], refs: list[tuple[int, ...]]
-) -> Callable[..., Any]:
-    """Append the traced parts of a result and their nodes; return how to put such parts together, with a batch shape.
-
-    Raises where the result of the function itself, ``plain``, is another one.
-    """
-    is_mv = isinstance(plain, Multivector)
-    if is_mv or (isinstance(plain, np.ndarray | np.generic | float) and not isinstance(plain, np.str_)):
-        values = plain.coefficients if is_mv else np.asarray(plain)
-        own = result.coefficients if is_mv else result
-        array = np.asarray(own, dtype=object)
-        if (is_mv and result.keys is not plain.keys) or array.shape != values.shape:
-            raise _NotSpecializedError
-        if not isinstance(result, ExampleMultivector) and not any(isinstance(x, TracedScalar) for x in array.flat):
-            found = np.asarray(array, dtype=values.dtype)
-            if not np.array_equal(found, values, equal_nan=values.dtype.kind == "f"):
-                raise _NotSpecializedError
-            return lambda results, shape: _constant(plain, shape)
-        if values.dtype.kind not in "fb":
-            raise _NotSpecializedError
-        scalars = [trace.scalar(x) for x in array.ravel().tolist()]
-        found = np.array([trace.value(x.ref) for x in scalars]).reshape(values.shape)
-        limit = AGREEMENT * np.abs(values).max(initial=0) if values.dtype.kind == "f" else 0
-        if not (abs(found - values.astype(float)) <= limit).all():
-            raise _NotSpecializedError
-        k = len(parts)
-        kind = np.bool_ if values.dtype.kind == "b" else None if is_mv or values.ndim else type(plain)
-        algebra, keys = (plain.algebra, plain.keys) if is_mv else (None, None)
-        if kind is np.ndarray:
-            kind = None
-        parts.append(Part(algebra, keys, values.shape, values.size, values.dtype, 0, kind))
-        refs.append(tuple(x.ref for x in scalars))
-        return lambda results, shape: results[k]
-    fields = fields_of(plain)
-    if fields is not None:
-        pairs = zip(fields_of(result) or [], fields, strict=True)
-        builders = [_structure(trace, traced_field, field, parts, refs) for traced_field, field in pairs]
-        return lambda results, shape: of_fields(type(plain), [build(results, shape) for build in builders])
-    if isinstance(plain, Algebra) or result == plain:
-        return lambda results, shape: _constant(plain, shape)
-    raise _NotSpecializedError
-
-
-def _constant(value: Any, shape: tuple[int, ...]) -> Any:
-    """Return what is the same for all elements of a batch, for each of them."""
-    if not shape or isinstance(value, Algebra):
-        return value
-    if isinstance(value, Multivector):
-        return value.algebra.new(value.keys, np.array(np.broadcast_to(value.coefficients, (*shape, value.keys.size))))
-    if isinstance(value, np.ndarray | np.generic | str | int | float):
-        return np.array(np.broadcast_to(value, (*shape, *np.shape(value))))
-    return value
 
 
 def _same_form(a: Any, b: Any) -> bool:

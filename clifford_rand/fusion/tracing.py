@@ -7,7 +7,8 @@ import numpy as np
 
 from clifford_rand.compiler.graph import Input, Output, Program
 from clifford_rand.compiler.scalar import COMPLEX, Trace, TracedScalar, TraceError
-from clifford_rand.fusion.kernel import ArrayFunction, FusedKernel, Result, Traced, of_fields
+from clifford_rand.fusion.array_function import ArrayFunction
+from clifford_rand.fusion.kernel import FusedKernel, Result, Traced, of_fields
 from clifford_rand.fusion.linear import by_coefficients
 from clifford_rand.fusion.multivector import TracedMultivector, lift_constant, trace_input
 from clifford_rand.multivector.multivector import Multivector
@@ -98,8 +99,8 @@ class Tracing:
         refs, real = _refs(part), self.trace.graph.real
         dtype = self._dtype(not part.shape_from & COMPLEX and all(real[abs(ref)] for ref in refs))
         if isinstance(part, TracedScalar):
-            return Result(None, None, 1, dtype, part.shape_from)
-        return Result(part.algebra, part.keys, len(refs), dtype, part.shape_from)
+            return Result(None, None, (), dtype, part.shape_from)
+        return Result(part.algebra, part.keys, (len(refs),), dtype, part.shape_from)
 
     def _dtype(self, real: bool) -> np.dtype:
         precision = np.dtype(self.trace.precision)

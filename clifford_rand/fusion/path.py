@@ -1,0 +1,250 @@
+"""Paths of functions: traced along one example, and the code that they become.
+
+Where the function branches on a value the path takes the branch of the example; guards demand the same of others.
+"""
+
+import functools
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clifford_rand.algebra import Algebra
+from clifford_rand.basis.arrays import is_tensor
+from clifford_rand.compiler.graph import Input, Output, Program
+from clifford_rand.compiler.scalar import TracedScalar
+from clifford_rand.compiler.source import PYTHON, python_source, tensor_source
+from clifford_rand.fusion.example_multivector import ExampleMultivector, example
+from clifford_rand.fusion.kernel import FusedKernel, Result, Traced, fields_of
+from clifford_rand.fusion.traced_array import ExampleTrace, traced
+from clifford_rand.multivector.multivector import Multivector
+
+MOST_OPERATIONS = 2000  # of compiled code: Numba takes 5 s for them
+AGREEMENT = 1e-6  # of a trace and the function, relative to the largest component of a part of the result
+NOISE = 1e-12  # that is rounding, relative to the largest component of all parts
+
+
+class Path(NamedTuple):
+    """The code of one path: ``run`` returns results, or None where a guard fails.
+
+    ``run`` takes the components of one object as Python's numbers and returns the result itself; of batches and tensors
+    it returns the ``parts``, which ``build(parts, shape)`` puts together.
+    """
+
+    run: Any
+    parts: list[Result]
+    build: Callable[..., Any]
+    program: Program
+
+
+class NotSpecializedError(Exception):
+    """The function is run as it is."""
+
+
+class Operand(NamedTuple):
+    """An argument that is traced: its place, its array, and how many axes of that are of one object."""
+
+    place: int
+    array: Any
+    axes: int
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The batch axes."""
+        return tuple(self.array.shape[: self.array.ndim - self.axes])
+
+
+def operands_of(args: Sequence[Any], axes: Sequence[int | None]) -> list[Operand]:
+    """Return the arguments that are traced; ``axes`` has those of one object, None for what is part of the code."""
+    operands = []
+    for place, (value, own) in enumerate(zip(args, axes, strict=False)):
+        if own is None or value is None or isinstance(value, Algebra):
+            continue
+        if isinstance(value, Multivector):
+            operands.append(Operand(place, value.coefficients, own + 1))
+        else:
+            operands.append(Operand(place, value if is_tensor(value) else np.asarray(value), own))
+    return operands
+
+
+def components_of(operands: Sequence[Operand]) -> list[Any]:
+    """Return the components of the arguments for one object."""
+    return [operand.array.ravel().tolist() for operand in operands]
+
+
+def path_of(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    operands: Sequence[Operand],
+    target: str,
+    batched: Sequence[bool] = (),
+) -> Path:
+    """Return a function's path along one example; ``target`` is "one", "batch" or "tensor".
+
+    Raises
+    ------
+    Exception
+        Whatever the function does that traced values cannot, or where its trace has another result than itself.
+    """
+    plain = function(*args, **kwargs)
+    dtypes = {value.dtype for value in args if isinstance(value, Multivector | np.ndarray)}
+    single = np.dtype(np.float32) in dtypes and np.dtype(np.float64) not in dtypes
+    precision = np.dtype(np.float32 if single else np.float64)
+    values = components_of(operands)
+    trace = ExampleTrace(precision, values, whole=target != "batch", is_differentiable=target == "tensor")
+    inputs: list[Input] = []
+    stand_ins = list(args)
+    for k, (place, array, _) in enumerate(operands):
+        if array.dtype.kind not in "fi":
+            raise NotSpecializedError
+        refs = [TracedScalar(trace, trace.graph.input(k, i, True), 1 << k) for i in range(array.size)]
+        scalars = traced(np.array(refs, dtype=object).reshape(array.shape))
+        A = args[place]
+        stand_ins[place] = example(A.algebra, A.keys, scalars) if isinstance(A, Multivector) else scalars
+        is_batched = batched[k] if batched else True
+        is_number = bool(batched) and not is_batched and not array.ndim
+        inputs.append(Input(tuple(f"x{k}_{i}" for i in range(array.size)), is_batched, is_number))
+    with np.errstate(all="ignore"):  # what is infinite or NaN fails a guard
+        result = function(*stand_ins, **kwargs)
+    structure = _Structure(trace, _size(plain))
+    text = structure.text(result, plain)
+    outputs = tuple(Output(refs, True) for refs in structure.refs)
+    program = Program(trace.graph, tuple(inputs), outputs, tuple(trace.guards), trace.precision)
+    title = getattr(function, "__name__", "function")
+    codes = {"one": _of_numbers, "batch": _of_batches, "tensor": _of_tensors}
+    run = codes[target](program, structure.parts, title, lambda: structure.of_one(text))
+    return Path(run, structure.parts, structure.of_many(text), program)
+
+
+# ---- code
+
+
+def _of_numbers(program: Program, parts: list[Result], title: str, of_one: Any) -> Callable[[list[Any]], Any]:
+    """Return the code of a path for Python's numbers."""
+    kernel = _kernel_of(python_source(program, title), {f"_{name}": function for name, function in PYTHON.items()})
+    build = of_one()
+
+    def run(leaves: list[Any]) -> Any:
+        try:
+            rows = kernel(*leaves)
+        except (ArithmeticError, ValueError):  # what NumPy computes as infinite or NaN
+            return None
+        return None if rows is None else build(rows)
+
+    return run
+
+
+def _of_tensors(program: Program, parts: list[Result], title: str, of_one: Any) -> Callable[..., Any]:
+    """Return the code for tensors: a namespace and arguments to results and, last, the guards' conditions."""
+    flags = (*program.outputs, Output(program.guards, True))
+    kernel: Callable[..., Any] = _kernel_of(tensor_source(program._replace(outputs=flags), title), {})
+    return kernel
+
+
+def _of_batches(program: Program, parts: list[Result], title: str, of_one: Any) -> FusedKernel:
+    """Return the loop over a batch, compiled when it is first called."""
+    every = sum(1 << k for k, source in enumerate(program.inputs) if source.batched)
+    wide = [part._replace(shape_from=every, dtype=program.precision) for part in parts]
+    dtypes = [program.precision] * len(program.inputs)
+    kernel = FusedKernel(Traced(program, dtypes, wide, lambda results: results, title), True, "numba")
+    if sum(kernel.operations) > MOST_OPERATIONS:
+        raise NotSpecializedError
+    return kernel
+
+
+def _kernel_of(source: str, names: dict[str, Any]) -> Any:
+    exec(compile(source, "<specialized>", "exec"), names)  # generated here, from names made here
+    return names["kernel"]
+
+
+# ---- how the parts of a result make it
+
+
+def _size(result: Any) -> float:
+    """Return the largest finite component of a result."""
+    fields = fields_of(result)
+    if fields is not None:
+        return max(map(_size, fields), default=0.0)
+    array = np.asarray(getattr(result, "coefficients", result))
+    return float(np.abs(array[np.isfinite(array)]).max(initial=0.0)) if array.dtype.kind == "f" else 0.0
+
+
+class _Structure:
+    """The traced parts of a result, their nodes ``refs``, and code that puts parts and constants together."""
+
+    def __init__(self, trace: ExampleTrace, size: float) -> None:
+        self._trace, self._size = trace, size
+        self.parts: list[Result] = []
+        self.refs: list[tuple[int, ...]] = []
+        self._names: dict[str, Any] = {"_each": _constant}
+
+    def text(self, result: Any, plain: Any) -> str:
+        """Return the code of a result: ``_part0`` is a traced part, ``_same0`` a constant, ``_array0`` one to copy.
+
+        Raises where the result of the function itself, ``plain``, is another one.
+        """
+        is_mv = isinstance(plain, Multivector)
+        if is_mv or (isinstance(plain, np.ndarray | np.generic | float) and not isinstance(plain, np.str_)):
+            return self._array(result, plain, is_mv)
+        fields = fields_of(plain)
+        if fields is not None:
+            inner = [self.text(*pair) for pair in zip(fields_of(result) or [], fields, strict=True)]
+            items = "".join(f"{text}, " for text in inner)
+            if type(plain) in (tuple, list):
+                return f"({items})" if isinstance(plain, tuple) else f"[{items}]"
+            return f"{self._named('_type', type(plain))}({items})"
+        if isinstance(plain, Algebra) or result == plain:
+            return self._named("_same", plain)
+        raise NotSpecializedError
+
+    def _named(self, kind: str, value: Any) -> str:
+        name = f"{kind}{len(self._names)}"
+        self._names[name] = value
+        return name
+
+    def _array(self, result: Any, plain: Any, is_mv: bool) -> str:
+        values = plain.coefficients if is_mv else np.asarray(plain)
+        array = np.asarray(result.coefficients if is_mv else result, dtype=object)
+        if (is_mv and result.keys is not plain.keys) or array.shape != values.shape:
+            raise NotSpecializedError
+        if not isinstance(result, ExampleMultivector) and not any(isinstance(x, TracedScalar) for x in array.flat):
+            known = np.asarray(array, dtype=values.dtype)
+            if not np.array_equal(known, values, equal_nan=values.dtype.kind == "f"):
+                raise NotSpecializedError
+            return self._named("_array" if isinstance(plain, np.ndarray) else "_same", plain)
+        if values.dtype.kind not in "fb":
+            raise NotSpecializedError
+        scalars = [self._trace.scalar(x) for x in array.ravel().tolist()]
+        known = np.array([self._trace.value(x.ref) for x in scalars]).reshape(values.shape)
+        limit = AGREEMENT * np.abs(values).max(initial=0) + NOISE * self._size if values.dtype.kind == "f" else 0
+        if not (abs(known - values.astype(float)) <= limit).all():
+            raise NotSpecializedError
+        kind: Any = np.bool_ if values.dtype.kind == "b" else None if values.ndim else type(plain)
+        if kind is np.ndarray:
+            kind = functools.partial(np.array, dtype=values.dtype)
+        algebra, keys = (plain.algebra, plain.keys) if is_mv else (None, None)
+        self.parts.append(Result(algebra, keys, values.shape, values.dtype, 0, kind))
+        self.refs.append(tuple(x.ref for x in scalars))
+        return f"_part{len(self.parts) - 1}"
+
+    def of_one(self, text: str) -> Callable[[list[Any]], Any]:
+        """Return the function of rows of components that makes the result for one object."""
+        makers = {f"_make{k}": part.maker() for k, part in enumerate(self.parts)}
+        code = re.sub(r"_part(\d+)", r"_make\1(_r[\1])", re.sub(r"(_array\d+)", r"\1.copy()", text))
+        return eval(f"lambda _r: {code}", {**self._names, **makers})
+
+    def of_many(self, text: str) -> Callable[[list[Any], tuple[int, ...]], Any]:
+        """Return the function of the parts and the batch axes that makes the result of a batch."""
+        code = re.sub(r"_part(\d+)", r"_r[\1]", re.sub(r"((_same|_array)\d+)", r"_each(\1, _shape)", text))
+        return eval(f"lambda _r, _shape: {code}", self._names)
+
+
+def _constant(value: Any, shape: tuple[int, ...]) -> Any:
+    """Return what is the same for all elements of a batch, for each of them."""
+    if isinstance(value, Multivector) and shape:
+        return value.algebra.new(value.keys, np.array(np.broadcast_to(value.coefficients, (*shape, value.keys.size))))
+    if isinstance(value, np.ndarray) or (shape and isinstance(value, np.generic | str | int | float)):
+        return np.array(np.broadcast_to(value, (*shape, *np.shape(value))))
+    return value
