@@ -2,11 +2,12 @@
 
     python tests/benchmarks/bench_presets.py [--n 100000] [--only pga cga sta] [--first]
 
-Steady times in µs: one object, and one element of a batch of n. ``--first`` adds the first call of each function in a
-process of its own, with an empty cache of compiled code and with what that one left. The script leaves with 1 if a
-public function is missing here. What is no closed form is listed with the rest and marked: fits.
+Steady CPU times in µs: one object, and one element of a batch of n. ``--first`` adds the first call of each function in
+a process of its own, with an empty cache of compiled code and with what that one left. The script leaves with 1 if a
+public function is missing here.
 """
 
+import time
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -187,13 +188,13 @@ def public(model: types.ModuleType) -> set[str]:
 def steady(work: Callable[[], Any], n: int = 1) -> float:
     """Return the µs of a call, by element, the least of several repeats."""
     for _ in range(2):
-        once = seconds(work)
+        once = seconds(work, clock=time.process_time)
     if n == 1:
         for _ in range(1000):
             if work() is None or once > 1e-3:  # what is compiled after some calls is compiled now
                 break
     count = max(1, min(2000, int(2e-2 / max(once, 1e-7))))
-    return min(seconds(work, count) for _ in range(5 if once < 1 else 1)) / n * 1e6
+    return min(seconds(work, count, time.process_time) for _ in range(15 if once < 0.02 else 3)) / n * 1e6
 
 
 def main() -> None:

@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_tolerance, describe, fail, one_batch
-from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.fusion.specialization import specialized
-from clifford_rand.geometry.subspaces import span_of
+from clifford_rand.fusion.traced_array import decided
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.classification import Classified, Object, described
+from clifford_rand.presets.cga.classification import Classified, Object, described, directions_of
 from clifford_rand.presets.cga.measures import down, model_of
 from clifford_rand.presets.cga.parts import ROUND, TANGENT
-from clifford_rand.presets.inputs import lengths, of_algebra, tolerance
+from clifford_rand.presets.inputs import lengths, of_algebra, plane_directions, tolerance
 
 Array = NDArray[Any]
 STARTS, ROUNDS, POLISHED = 8, 40, 40  # of two spheres: random starts, alternations, steps of Newton's method
@@ -41,14 +40,34 @@ def _unit(x: Array) -> Array:
     return np.where((size > 0)[..., None], x / np.where(size > 0, size, 1)[..., None], first)
 
 
+def _across(U: Array, x: Array) -> Array:
+    """Return the parts of vectors orthogonal to all columns of U; twice, as the first rest may be much smaller."""
+    for _ in range(2 * bool(U.shape[-1])):
+        x = x - _times(U, _back(U, x))
+    return x
+
+
 def of_flats(D: Array, U: Array, V: Array, rtol: float) -> tuple[Array, Array]:
-    """Return U t and V s with D + V s - U t of least length, and t and s too."""
-    m = U.shape[-1]
-    both = np.concatenate([U, -V], axis=-1)
-    if not both.shape[-1]:
-        return np.zeros_like(D), np.zeros_like(D)
-    z = _times(np.linalg.pinv(both, rcond=rtol), D)  # least squares of U t - V s = D
-    return _times(U, z[..., :m]), _times(V, z[..., m:])
+    """Return U t and V s with D + V s - U t of least length.
+
+    Gram and Schmidt's method on the columns of V across U: units q and combinations w of the columns, q = w across U.
+    Columns that the others span to ``rtol`` are left out. V s = -Σ (q·D) w.
+    """
+    pairs: list[tuple[Array, Array]] = []
+    y = np.zeros_like(D)
+    for j in range(V.shape[-1]):
+        w = V[..., j]
+        q = _across(U, w)
+        for unit, combination in 2 * pairs:
+            part = (unit * q).sum(axis=-1)[..., None]
+            q, w = q - part * unit, w - part * combination
+        q = _across(U, q)
+        size = np.asanyarray(lengths(q))
+        is_own = decided(size > rtol)[..., None]
+        size = np.where(size > rtol, size, 1)[..., None]
+        pairs.append((np.where(is_own, q / size, 0), np.where(is_own, w / size, 0)))
+        y = y - (pairs[-1][0] * D).sum(axis=-1)[..., None] * pairs[-1][1]
+    return _times(U, _back(U, D + y)) if U.shape[-1] else np.zeros_like(D), y
 
 
 def on_unit_sphere(M: Array, b: Array) -> Array:
@@ -80,6 +99,11 @@ def of_flat_and_sphere(D: Array, U: Array, V: Array, s: Array) -> tuple[Array, A
     """Return the closest points of a flat along U and of the sphere of radius s in the span of V."""
     if not U.shape[-1]:
         return np.zeros_like(D), on_sphere(-D, V, s)
+    if V.shape[-1] == V.shape[-2]:  # of the point next to the center, or where the flat enters the sphere
+        x = _times(U, _back(U, D))
+        rest = s * s - ((D - x) ** 2).sum(axis=-1)
+        x = x + np.sqrt(np.where(rest > 0, rest, 0))[..., None] * U[..., 0]
+        return x, on_sphere(x - D, V, s)
 
     def outside(x: Array) -> Array:
         return x - U @ (np.swapaxes(U, -1, -2) @ x)
@@ -101,12 +125,21 @@ def of_hypersphere_and_sphere(D: Array, U: Array, r: Array, V: Array, s: Array) 
     excess = r * r - (D * D).sum(axis=-1) - s * s
     cosine = np.clip(excess / np.where(h > 0, 2 * s * h, 1), -1, 1)  # |D + s V v|² = r² where it can be
     along = _unit(w)
-    least = np.argmin(abs(along), axis=-1)[..., None]
-    aside = -along * np.take_along_axis(along, least, -1)  # a direction orthogonal to V'D
-    np.put_along_axis(aside, least, np.take_along_axis(aside, least, -1) + 1, -1)
     sine = np.sqrt((1 - cosine) * (1 + cosine))
-    y = s[..., None] * _times(V, cosine[..., None] * along + sine[..., None] * _unit(aside))
+    y = s[..., None] * _times(V, cosine[..., None] * along + sine[..., None] * _aside(along))
     return on_sphere(D + y, U, r), y
+
+
+def _aside(along: Array) -> Array:
+    """Return a unit vector orthogonal to each unit vector."""
+    if along.shape[-1] == 2:
+        return np.stack([-along[..., 1], along[..., 0]], axis=-1)
+    if along.shape[-1] == 3:
+        return np.asanyarray(plane_directions(along)[0])
+    least = np.argmin(abs(along), axis=-1)[..., None]
+    aside = -along * np.take_along_axis(along, least, -1)
+    np.put_along_axis(aside, least, np.take_along_axis(aside, least, -1) + 1, -1)
+    return _unit(aside)
 
 
 def of_sphere_and_circle(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array, Array]:
@@ -323,8 +356,7 @@ def _loci(described: Classified, shape: tuple[int, ...]) -> list[tuple[Array, _L
         at = np.flatnonzero((is_round == kind) & (m == k))
         U = np.zeros((len(at), n, 0), dtype=rows.dtype)
         if k:
-            part = E.new(E.keys, rows[at]).select_keys(keys_of_grades(n, (k,)))
-            U = np.swapaxes(span_of(part.coefficients, n, k)[0], -1, -2)
+            U = np.swapaxes(directions_of(E.new(E.keys, rows[at]), n, k), -1, -2)
         loci.append((at, _Locus(kind, U, radius[at])))
     return loci
 

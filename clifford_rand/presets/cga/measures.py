@@ -51,6 +51,7 @@ def parts_of(V: Any, null: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[An
     return (E, a, b) if null else (E, np.asanyarray(b - a), halved(np.asanyarray(a + b)))
 
 
+@specialized()
 def origin(alg: Algebra) -> Multivector:
     """Return n_o, the point at 0.
 
@@ -64,6 +65,7 @@ def origin(alg: Algebra) -> Multivector:
     return from_parts(alg, null, np.zeros(n), np.ones(()), np.zeros(()))
 
 
+@specialized(static=["dtype"])
 def infinity(alg: Algebra, dtype: Any = np.float64) -> Multivector:
     """Return n_∞, with n_o·n_∞ = -1.
 

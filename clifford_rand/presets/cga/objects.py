@@ -277,38 +277,38 @@ def sample(
     >>> cga.sample(cga.line(alg, [0, 0, 1], [1, 0, 0]), 2).tolist()
     [[-1.0, 0.0, 1.0], [1.0, 0.0, 1.0]]
     """
-    objects = X if isinstance(X, Classified) else classify(X, dual=dual, rtol=rtol)
-    if not np.size(objects.kind):
-        raise fail("X", "sample", "one object or more", describe(f"a batch of shape {objects.shape}"))
-    kinds = np.unique(objects.name)
-    if not np.all(objects.has_points):
-        raise fail("X", "sample", "objects that hold finite points", describe(", ".join(kinds.tolist())))
-    if len(kinds) > 1:
-        raise fail("X", "sample", "objects of one kind", describe(", ".join(kinds.tolist())), "Take them one by one.")
-    kind, n = str(np.asanyarray(objects.kind).flat[0]), objects.algebra.d - 2
+    kind, middle, scale, U = _shown(X, extent, dual=dual, rtol=rtol)
     if kind not in (FLAT, ROUND):
-        return objects.location
-    U = objects.directions()
-    m = U.shape[-2]
+        return middle
+    m, n = U.shape[-2:]
     counts = _counts(count, m if kind == FLAT else m - 1)
-    half = floats(numbers_of(extent, U.dtype, "extent", "sample"), "extent", "sample")
-    if half.dtype.kind != "f" or (half <= 0).any():
-        raise fail("extent", "sample", "numbers > 0", extent)
-    if kind == FLAT:
-        ranges = [np.linspace(-1.0, 1.0, size) for size in counts]
-        weights = np.stack(np.meshgrid(*ranges, indexing="ij"), axis=-1) if m else np.zeros((0,))
-        middle = objects.location
-        if around is not None:
-            apart = coordinates_of(around, n, "around", "sample") - middle
-            middle = middle + (np.swapaxes(U, -1, -2) @ (U @ apart[..., None]))[..., 0]
-        scale = half
-    else:
-        weights = _sphere(counts) if m > 1 else np.array([[1.0], [-1.0]])
-        middle, scale = objects.location, np.asanyarray(objects.radius)
+    weights = _weights(kind, m, counts)
+    if kind == FLAT and around is not None:
+        apart = coordinates_of(around, n, "around", "sample") - middle
+        middle = middle + (np.swapaxes(U, -1, -2) @ (U @ apart[..., None]))[..., 0]
     grid = weights.shape[:-1]
     spread = np.reshape(weights, (-1, m)) @ U if m else np.zeros((*U.shape[:-2], 1, n))
     points = middle[..., None, :] + scale[..., None, None] * spread
     return np.asanyarray(points.reshape(*points.shape[:-2], *grid, n), dtype=U.dtype)
+
+
+@specialized()
+def _shown(X: Any, extent: ArrayLike, *, dual: bool, rtol: float | None) -> tuple[str, NDArray[Any], Any, NDArray[Any]]:
+    """Return the one kind of objects, their locations, radii or extents, and directions (..., m, n)."""
+    objects = X if isinstance(X, Classified) else classify(X, dual=dual, rtol=rtol)
+    if not np.size(objects.kind):
+        raise fail("X", "sample", "one object or more", describe(f"a batch of shape {objects.shape}"))
+    if not np.all(objects.has_points):
+        names = ", ".join(np.unique(objects.name).tolist())
+        raise fail("X", "sample", "objects that hold finite points", describe(names))
+    if np.unique(objects.kind).size > 1 or np.unique(objects.dimension).size > 1:
+        names = ", ".join(np.unique(objects.name).tolist())
+        raise fail("X", "sample", "objects of one kind", describe(names), "Take them one by one.")
+    kind, U = str(np.asanyarray(objects.kind).flat[0]), objects.directions()
+    half = floats(numbers_of(extent, U.dtype, "extent", "sample"), "extent", "sample")
+    if half.dtype.kind != "f" or (half <= 0).any():
+        raise fail("extent", "sample", "numbers > 0", extent)
+    return kind, objects.location, half if kind == FLAT else np.asanyarray(objects.radius), U
 
 
 def _counts(count: Any, p: int) -> tuple[int, ...]:
@@ -316,9 +316,17 @@ def _counts(count: Any, p: int) -> tuple[int, ...]:
     listed = [count] * p if is_whole(count) else check_listed(count, "count", "sample", rule)
     if len(listed) != p:
         raise fail("count", "sample", rule, describe(f"{len(listed)} numbers"))
-    counts = tuple(check_integer(size, "count", "sample") for size in listed)
-    check_fits(8 * (p + 2) ** 2 * math.prod(counts), "count", "sample")
-    return counts
+    return tuple(check_integer(size, "count", "sample") for size in listed)
+
+
+@functools.lru_cache(maxsize=16)
+def _weights(kind: str, m: int, counts: tuple[int, ...]) -> NDArray[Any]:
+    """Return the coordinates (*counts, m) of points: a grid from -1 to 1, both points of a pair, or a unit sphere."""
+    check_fits(8 * (len(counts) + 2) ** 2 * math.prod(counts), "count", "sample")
+    if kind == FLAT:
+        ranges = [np.linspace(-1.0, 1.0, size) for size in counts]
+        return np.stack(np.meshgrid(*ranges, indexing="ij"), axis=-1) if ranges else np.zeros((0,))
+    return _sphere(counts) if m > 1 else np.array([[1.0], [-1.0]])
 
 
 def _sphere(counts: tuple[int, ...]) -> NDArray[Any]:

@@ -208,7 +208,8 @@ def motor_from_rotation(alg: Algebra, rotation: "Rotation", t: ArrayLike | None 
     if not isinstance(rotation, Rotation):
         rule = "a scipy.spatial.transform.Rotation"
         raise fail("rotation", "motor_from_rotation", rule, rotation, "Use motor_from_matrix or motor_from_quaternion.")
-    return motor_from_quaternion(alg, np.roll(rotation.as_quat(), 1, axis=-1), t)
+    q = rotation.as_quat()
+    return motor_from_quaternion(alg, np.concatenate([q[..., 3:], q[..., :3]], axis=-1), t)
 
 
 def motor_to_rotation(M: Multivector) -> tuple["Rotation", NDArray[Any]]:
@@ -224,7 +225,7 @@ def motor_to_rotation(M: Multivector) -> tuple["Rotation", NDArray[Any]]:
     from scipy.spatial.transform import Rotation
 
     q, t = motor_to_quaternion(M)
-    return Rotation.from_quat(np.roll(q, -1, axis=-1)), t
+    return Rotation.from_quat(np.concatenate([q[..., 1:], q[..., :1]], axis=-1)), t
 
 
 def _of_space(A: Any, owner: str, name: str = "alg") -> None:

@@ -1,5 +1,7 @@
 """Functions of the models by their traced paths: as the functions themselves, in batches, tensors and gradients."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -31,6 +33,8 @@ def objects(shape):
     motor = pga.motor(SPACE, line, x(), x())
     sphere, other = cga.sphere(CONFORMAL, x(3), 2 + x() ** 2), cga.sphere(CONFORMAL, x(3), 2 + x() ** 2)
     circle = cga.circle(CONFORMAL, x(3), 1 + x() ** 2, x(3))
+    flat, rod = cga.plane(CONFORMAL, x(3), x()), cga.line(CONFORMAL, x(3), x(3))
+    versor = cga.translator(CONFORMAL, x(3)) * cga.dilator(CONFORMAL, 1 + x() ** 2, x(3))
     boost = sta.boost(TIME, np.tanh(x(3)) / 2) * sta.rotation(TIME, x(3), x())
     return {
         pga.point: (SPACE, x(3)), pga.plane: (SPACE, x(3), x()), pga.line: (SPACE, x(3), x(3)),
@@ -40,6 +44,7 @@ def objects(shape):
         pga.screw_axis: (SPACE, line, x()), pga.coordinates: (pga.point(SPACE, x(3)),), pga.norm: (line,),
         cga.up: (CONFORMAL, x(3)), cga.sphere: (CONFORMAL, x(3), x()), cga.center: (circle,), cga.radius: (circle,),
         cga.classify: (circle,), cga.angle: (sphere, cga.plane(CONFORMAL, x(3), x())), cga.normal: (circle,),
+        cga.distance: (rod, sphere), cga.closest_points: (flat, rod), cga.decompose: (versor,),
         cga.inversive_product: (sphere, other), cga.intersect: (sphere, other), cga.carrier: (circle,),
         cga.dilator: (CONFORMAL, 1 + x() ** 2, x(3)), cga.circle: (CONFORMAL, x(3), 1 + x() ** 2, x(3)),
         sta.boost: (TIME, np.tanh(x(3)) / 2), sta.boost_and_rotation: (boost,), sta.lorentz_matrix: (boost,),
@@ -60,6 +65,14 @@ def test_paths_are_the_functions(shape, monkeypatch):
             paths = [path for kind in function.specialization._kinds.values() for path in kind.paths]
             traced |= {function} if paths else set()
     assert traced == set(objects(()))
+
+
+def test_the_benchmark_omits_no_function(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
+    import bench_presets
+
+    for name, model in bench_presets.MODELS.items():
+        assert set(bench_presets.calls((), name)) == bench_presets.public(model)
 
 
 def test_elements_whose_guards_fail_go_other_ways(monkeypatch):
@@ -150,6 +163,18 @@ def test_tensors_of_several_paths_have_their_own_kinds():
     meets.radius_squared.sum().backward()
     slope = np.where(offset.detach() == 3, 0, -2 * offset.detach())  # that of a tangent is the constant 0
     np.testing.assert_allclose(offset.grad, slope, rtol=1e-9)
+
+
+def test_what_tensors_are_is_told_with_a_gradient():
+    torch = pytest.importorskip("torch")
+    center = torch.tensor([[1.0, 2, 3], [4, 5, 6]], dtype=torch.float64, requires_grad=True)
+    found = cga.classify(cga.sphere(CONFORMAL, center, 2.0))
+    assert found.name.tolist() == ["sphere", "sphere"]
+    assert not found.imaginary.any()
+    assert found[1].has_points
+    assert repr(found[0]) == "Classified(sphere, direction=-e123, location=[1.0, 2.0, 3.0], radius_squared=4)"
+    found.radius.sum().backward()
+    np.testing.assert_allclose(center.grad, 0, atol=1e-12)
 
 
 LINE = pga.line(SPACE, [1.0, 0, 0], [1.0, 0.3, 1])
