@@ -268,10 +268,7 @@ COMMANDS = (fit, predict, evaluate, path, explain, export, prove, check, info, d
 
 
 class _Group(TyperGroup):
-    """Commands in the order of their list, and errors in one line."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(EXAMPLES)
+    """Errors in one line."""
 
     def make_context(self, *arguments: Any, **settings: Any) -> Any:
         with one_line_errors():  # typer ends without a message

@@ -66,7 +66,7 @@ def _evaluate(loaded: LoadedModel, rows: Rows, coverage: float) -> Evaluation:
     if not loaded.is_classifier and rows.y.dtype.kind not in "biuf":
         raise ArgumentError(f"{rows.path}: the target {rows.target!r} holds text, the model predicts numbers.")
     with refused_data(rows.path):
-        X = rows.X if loaded.prefix is None else loaded.prefix.transform(rows.X)
+        X = loaded.as_taken(rows.X)
         predicted = predictions(loaded.model, X, coverage)
     if not loaded.is_classifier:
         y = rows.y.astype(np.float64)

@@ -19,7 +19,7 @@ from clifford_rand_nn.cli.tables import LoadedModel, named_errors, predictions, 
 from clifford_rand_nn.model_file import load_model
 from clifford_rand_nn.shard_predictions import FILE_KINDS, METHODS, predict_shards
 from clifford_rand_nn.tables import Notes, existing_table, listed, numeric_features, read_blocks, read_table
-from clifford_rand_nn.tables.writers import ENDINGS, written_columns
+from clifford_rand_nn.tables.writers import WRITTEN, written_columns
 
 _NUMBER = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?")
 _MOST_THREADS = 4
@@ -44,7 +44,7 @@ def run_predict(
         raise option_error("resume", "It is for --shards.")
     check_number(output.coverage, "--coverage", "clifford-rand predict", "between 0 and 1", lambda c: 0 < c < 1)
     if out is not None:
-        check_out(out, output.force, ENDINGS, "a table of predictions")
+        check_out(out, output.force, WRITTEN, "a table of predictions")
     loaded = read_model(path)
     existing_table(new)
     with written_columns(out) as write, ONE_BLAS_THREAD:  # a thread a block: BLAS's own would wait for each other
@@ -104,9 +104,7 @@ def _predicted(
             else:
                 rows, notes = loaded.encoder.encode(rows)
         with refused_data(str(new)):
-            if loaded.prefix is not None:
-                rows = loaded.prefix.transform(rows)
-            columns = prediction_columns(loaded.model, rows, output.coverage)
+            columns = prediction_columns(loaded.model, loaded.as_taken(rows), output.coverage)
         if identifier is None:
             return columns, notes
         if identifier in columns:

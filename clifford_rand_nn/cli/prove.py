@@ -21,7 +21,7 @@ def run_prove(
     columns = tuple(map(str, rows.names if loaded.names is None else loaded.names))
     table = CsvTable(train, columns, (target,)) if output.by_reference else None
     with refused_data(str(train)):
-        X = rows.X if loaded.prefix is None else loaded.prefix.transform(rows.X)
+        X = loaded.as_taken(rows.X)
         exact = loaded.model.certificate_.export(
             output.out, X, rows.y, rows.weights, table=table, max_operations=output.max_operations
         )

@@ -178,10 +178,8 @@ class LoadedModel:
         first = self.encoder or self.prefix or self.model
         return int(first.n_features_in_)
 
-    def encode(self, rows: Any) -> Any:
-        """Return a table, or an array, as the model takes it."""
-        if self.encoder is not None:
-            rows = self.encoder.transform(rows)
+    def as_taken(self, rows: Any) -> Any:
+        """Return encoded rows after the steps between the encoder and the model."""
         return rows if self.prefix is None else self.prefix.transform(rows)
 
     def columns_of(self, path: Path, frame: Any) -> Any:

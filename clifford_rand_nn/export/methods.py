@@ -102,9 +102,9 @@ class Exported:
         >>> bool(np.allclose(variable[:, 0], model.predict(X), atol=1e-5))
         True
         """
-        from clifford_rand_nn.export.onnx_file import write_onnx
+        from clifford_rand_nn.export.onnx_file import onnx_model, save_onnx
 
-        return write_onnx(self._program(check_coverage(coverage, "to_onnx")), path, dtype)
+        return save_onnx(onnx_model(self._program(check_coverage(coverage, "to_onnx")), dtype), path)
 
     def to_source(self, path: str | os.PathLike[str] | None = None, *, coverage: float | None = 0.9) -> str:
         """Return the model as the text of a Python module that needs NumPy alone.

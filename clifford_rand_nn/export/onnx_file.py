@@ -22,11 +22,6 @@ _NAMES |= {op: op.capitalize() for op in ("abs", "sign", "floor", "sin", "sqrt",
 _OUTPUTS = {"index": "label", "predict_proba": "probabilities", "predict": "variable", "low": "low", "high": "high"}
 
 
-def write_onnx(program: Program, path: str | os.PathLike[str], dtype: Any = "float32") -> Path:
-    """Write a program to a file and return its path."""
-    return save_onnx(onnx_model(program, dtype), path)
-
-
 def save_onnx(model: Any, path: str | os.PathLike[str]) -> Path:
     """Write an `onnx.ModelProto` to a file and return its path."""
     if check_path(path, "path", "to_onnx").suffix.lower() != ".onnx":

@@ -17,7 +17,6 @@ from clifford_rand._optional import available, require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._words import printable_lines, some_of
 
-ENDINGS = (".csv", ".parquet", ".npz")
 Write = Callable[[Mapping[str, Any]], None]
 
 
