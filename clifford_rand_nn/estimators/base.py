@@ -1,8 +1,7 @@
 """Base of all estimators by convex programs: parameter checks, `fit`, fitted attributes, and prediction."""
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -197,9 +196,8 @@ class ConvexNetwork(RowPlanning, RescaledFit):
             "sample_weight": task.weights,
         }
 
-    @contextmanager
-    def _limited(self, method: Any, task: Task, **own: Any) -> Iterator[Any]:
-        """Yield a solver within this estimator's limits, on the clock of the fit; ``own`` are other fields of it.
+    def _limited(self, method: Any, task: Task, **own: Any) -> Any:
+        """Return a solver within this estimator's limits, on the clock of the fit; ``own`` are other fields of it.
 
         ``method`` is "cvxpy" or a class of `Limits`, whose own ``max_iter`` counts where the estimator has none.
         """
@@ -210,7 +208,7 @@ class ConvexNetwork(RowPlanning, RescaledFit):
             method = CvxpyReference
         limits = {"tol": self._tolerance(), "max_time": self.max_time, "max_memory": self.max_memory}
         solver = method(**limits | {"max_iter": self.max_iter or method.max_iter} | own).after(task.seconds)
-        yield solver.after(0.0, callback=step_callback(solver.tol))
+        return solver.after(0.0, callback=step_callback(solver.tol))
 
     def _tolerance(self, shards: bool = False) -> float:
         """Return the relative gap to reach with rows in memory, or in shards."""

@@ -117,8 +117,7 @@ class InfiniteFamily(GatedFamily):
         self._forget_gates()
         matrix, start = (self._kernel_matrix(task), None) if warm is None or warm.state is None else warm.state
         problem = KernelProblem(matrix, task.datafit(type(self).__name__, self._own_delta), self.beta_)
-        with self._limited(KernelNewton, task) as solver:
-            result = problem.solve(solver, start)
+        result = problem.solve(self._limited(KernelNewton, task), start)
         if warm is not None:
             warm.state = matrix, result.fitted
         alpha, intercept = result.coefficients

@@ -238,22 +238,22 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
         if task.feature is not None:  # gates on the rows X as gates without offset on [X c]
             directions = np.vstack([gates.directions, gates.offsets / task.feature])
             gates = replace(gates, directions=directions, offsets=np.zeros(len(gates)))
-        with self._limited(AutoSolver, task, tol=_REFINE_TOL) as solver:
-            return refine_gates(
-                task.rows,
-                task.targets,
-                gates,
-                beta=self.beta_,
-                bias=self._free_bias,
-                **self._options(task),
-                candidates="gaussian" if self.gates == "gaussian" else "cross",
-                sketch_dim=self.sketch_dim,
-                max_gates=max(self.n_gates, len(gates)),
-                max_rounds=self.refine,
-                max_time=solver.max_time,
-                rng=rng,
-                solver=solver,
-            )
+        solver = self._limited(AutoSolver, task, tol=_REFINE_TOL)
+        return refine_gates(
+            task.rows,
+            task.targets,
+            gates,
+            beta=self.beta_,
+            bias=self._free_bias,
+            **self._options(task),
+            candidates="gaussian" if self.gates == "gaussian" else "cross",
+            sketch_dim=self.sketch_dim,
+            max_gates=max(self.n_gates, len(gates)),
+            max_rounds=self.refine,
+            max_time=solver.max_time,
+            rng=rng,
+            solver=solver,
+        )
 
     def _ended(self, refined: Refinement, task: Task) -> Result[Coefficients] | None:
         """Return the last solution of a refinement that an interrupt or the time ended; None if there is time left."""
@@ -295,10 +295,9 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
         kernel_method = KernelNewton if self.penalty == "ridge" else KernelInteriorPoint
         methods = {"auto": AutoSolver, "kernel": kernel_method, "gram": GramNewton, "fista": Fista, "cvxpy": "cvxpy"}
         point = None if start is None else problem.point(start)
-        with self._limited(methods[self.solver], task) as solver:
-            with_kernel = (kernel,) if self.solver in ("auto", "kernel", "gram") else ()
-            result: Result[Coefficients] = solver.solve(problem, point, *with_kernel)
-            return result
+        with_kernel = (kernel,) if self.solver in ("auto", "kernel", "gram") else ()
+        result: Result[Coefficients] = self._limited(methods[self.solver], task).solve(problem, point, *with_kernel)
+        return result
 
 
 class GatedReLUClassifier(GatedReLU, LossChoosingClassifier):

@@ -167,8 +167,8 @@ class CrossProductLasso(ConvexNetwork):
             solution = WeightedNeurons(atoms.take(columns), values, intercept)
             state: Any = atoms, K
         else:
-            with self._limited(WorkingSet, task) as solver:
-                result = solver.solve(X, task.targets, self.beta_, pricer, start=known, **self._options(task))
+            solver = self._limited(WorkingSet, task)
+            result = solver.solve(X, task.targets, self.beta_, pricer, start=known, **self._options(task))
             solution, state = result.coefficients, result.coefficients.neurons
         if warm is not None:
             warm.state = state
@@ -308,9 +308,9 @@ class CrossProductLasso(ConvexNetwork):
             method = ProximalNewton
         elif self.solver == "auto" and (problem.outputs > 1 or columns > _FEW * problem.n):
             method = WorkingSet
-        with self._limited(method, task) as solver:
-            result: Result[Weights] = (solver.solve_columns if method is WorkingSet else solver.solve)(problem)
-            return result
+        solver = self._limited(method, task)
+        result: Result[Weights] = (solver.solve_columns if method is WorkingSet else solver.solve)(problem)
+        return result
 
 
 class CrossProductLassoClassifier(CrossProductLasso, LossChoosingClassifier):

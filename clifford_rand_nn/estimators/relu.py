@@ -311,8 +311,8 @@ class ConvexReLU(GatedFamily):
         known = None if warm is None else warm.state
         start = self._first_neurons(family) if known is None else known
         options = self._options(task) | {"sample_weight": distinct.weights}
-        with self._limited(WorkingSet, task) as solver:
-            result = solver.solve(distinct.X, distinct.y, self.beta_, pricer, start=start, **options)
+        solver = self._limited(WorkingSet, task)
+        result = solver.solve(distinct.X, distinct.y, self.beta_, pricer, start=start, **options)
         if warm is not None:
             warm.state = result.coefficients.neurons  # to start from, all the atoms are better than the pruned ones
         return distinct.restored(result), pricer
@@ -323,9 +323,8 @@ class ConvexReLU(GatedFamily):
             suits = self.solver == "auto" and not isinstance(self._judge, Program) and ConeInteriorPoint.suits(problem)
             small = self.solver == "interior_point" or suits
             method = ConeInteriorPoint if small else AugmentedLagrangian
-        with self._limited(method, task) as solver:
-            result: Result[Any] = solver.solve(problem)
-            return result
+        result: Result[Any] = self._limited(method, task).solve(problem)
+        return result
 
 
 class ConvexReLUClassifier(ConvexReLU, LossChoosingClassifier):

@@ -75,8 +75,7 @@ class Gated:
             warm.state = gates, self._problem(owner, task, patterns), None, []
         gates, problem, start, kernel = warm.state
         problem.penalty.beta = self.factor * owner.beta_
-        with owner._limited(AutoSolver, task) as solver:
-            result = unless_interrupted(solver.solve(problem, start, kernel))
+        result = unless_interrupted(owner._limited(AutoSolver, task).solve(problem, start, kernel))
         warm.state = gates, problem, problem.point(result.coefficients), kernel
         coefficients = without_feature(result.coefficients, task.feature)
         norms = np.linalg.norm(coefficients.coef, axis=(0, 2))
@@ -103,8 +102,7 @@ class Program:
             warm.state = owner._problem(task, owner._task_patterns(task).patterns), None
         problem, start = warm.state
         problem.beta = owner.beta_
-        with owner._limited(AugmentedLagrangian, task, tol=_TOL) as solver:
-            result = unless_interrupted(solver.solve(problem, start))
+        result = unless_interrupted(owner._limited(AugmentedLagrangian, task, tol=_TOL).solve(problem, start))
         warm.state = problem, result.coefficients
         network = without_feature(TwoLayerNetwork.from_relu(result.coefficients, problem.p), task.feature)
         return np.asarray(network.predict(X)).reshape(len(X), -1), network.n_neurons
@@ -124,8 +122,8 @@ class OwnNeurons:
             warm.state = *self._problem(owner, task), None
         neurons, problem, start = warm.state
         problem.beta = owner.beta_
-        with owner._limited(AutoSolver, task) as limits:
-            result = unless_interrupted(solved_master(problem, start, limits.tol, limits.max_time))
+        limits = owner._limited(AutoSolver, task)
+        result = unless_interrupted(solved_master(problem, start, limits.tol, limits.max_time))
         columns, values, intercept = result.coefficients
         warm.state = neurons, problem, result.coefficients
         rows = with_feature(X, task.feature)
