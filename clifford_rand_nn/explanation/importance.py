@@ -11,7 +11,7 @@ from sklearn.dummy import DummyRegressor
 from clifford_rand._typing import Array
 from clifford_rand_nn.explanation.context import Context
 from clifford_rand_nn.explanation.preprocessing import Rows, named
-from clifford_rand_nn.explanation.sums import KernelSum
+from clifford_rand_nn.explanation.sums import KernelSum, evenly
 from clifford_rand_nn.scores import score_classes, score_numbers
 
 _PERMUTED = 500  # rows, at most, that columns are permuted on
@@ -121,7 +121,7 @@ def gradient_sizes(context: Context, rows: Rows | None) -> Array:
         seen, encoded_deviation = _own_rows(context), np.ones(len(route.origin)) if spread is None else spread
     else:
         seen, encoded_deviation = rows.seen, np.asarray(rows.encoded.std(axis=0))
-    seen = seen[_spread_out(len(seen), _AT)]
+    seen = seen[evenly(len(seen), _AT)]
     total = np.zeros(len(route.origin))
     for start in range(0, len(seen), _BLOCK):
         slopes = route.back(network.local(seen[start : start + _BLOCK], context.reference[1]).slopes)
@@ -155,7 +155,7 @@ def _permuted(
     context: Context, rows: Rows, targets: Any, columns: Any, repeats: int, random_state: Any
 ) -> dict[int, tuple[float, float]]:
     """Return the increase of the error, and its deviation, for table columns with all their encoded columns."""
-    route, some = context.route, _spread_out(len(targets), _PERMUTED)
+    route, some = context.route, evenly(len(targets), _PERMUTED)
     together = [np.flatnonzero(route.origin == j) for j in columns]
 
     def error(encoded: Array) -> float:
@@ -164,8 +164,3 @@ def _permuted(
     losses = permutation_losses(error, rows.encoded[some], together, repeats, random_state)
     spread = zip(losses.mean(axis=1).tolist(), losses.std(axis=1).tolist(), strict=True)
     return dict(zip(columns.tolist(), spread, strict=True))
-
-
-def _spread_out(n: int, most: int) -> Any:
-    """Return the places of at most so many of n rows, evenly."""
-    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.intp)

@@ -15,6 +15,7 @@ from clifford_rand_nn.explanation.phrases import column_notes, draw_columns, pla
 from clifford_rand_nn.explanation.sums import (
     GatedSum,
     KernelSum,
+    evenly,
     in_blocks,
     kept_rows,
     likeness,
@@ -175,10 +176,7 @@ def explain_model(context: Context, repeats: int, random_state: Any) -> ModelExp
 
 def _points(context: Context) -> Array | None:
     """Return the rows that shares are taken over, as the network sees them: some of those that were given."""
-    if context.rows is None:
-        return None
-    seen = context.rows.seen
-    return seen if len(seen) <= _AT else seen[np.linspace(0, len(seen) - 1, _AT).round().astype(np.intp)]
+    return None if context.rows is None else context.rows.seen[evenly(len(context.rows.seen), _AT)]
 
 
 def _neurons(context: Context) -> list[Neuron] | None:

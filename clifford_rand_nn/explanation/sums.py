@@ -148,8 +148,7 @@ class KernelSum:
     def own_rows(self, most: int) -> Array:
         """Return unscaled rows, at most so many, of those that the network is made of."""
         inner, standard = self.network.rows, self.network.standard
-        n = len(inner)
-        some = np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.intp)
+        some = evenly(len(inner), most)
         if isinstance(standard, RowSpan):
             base = standard.base[some]
             return np.asarray(base.toarray() if issparse(base) else base, dtype=np.float64)
@@ -187,6 +186,11 @@ def in_blocks(m: int, width: int) -> list[slice]:
     """Return slices of m rows, each with a few million entries of so many a row."""
     step = max(1, _BLOCK // max(1, width))
     return [slice(start, start + step) for start in range(0, m, step)]
+
+
+def evenly(n: int, most: int) -> NDArray[np.intp]:
+    """Return the places of at most so many of n rows, evenly."""
+    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.intp)
 
 
 Numbers = NDArray[np.intp]

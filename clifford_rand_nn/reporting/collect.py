@@ -89,17 +89,13 @@ def collect_facts(
         intervals=interval_text(model, "the next rows in time" if rows.order is not None else kind),
         left_out=None if interrupted else left,
         test=tested,
-        train=_scores(model, rows.y, model.predict(rows.X), rows.weights, classes),
+        train=_scores(rows.y, model.predict(rows.X), rows.weights, classes),
         proof=Proof(
             proof.sentence, proof.primal, proof.dual, proof.relative_gap, proof.scope, proof.loss, proof.beta, converged
         ),
         solver=solver_text(model),
         seconds=seconds,
     )
-    return _with_warnings(facts, rows, test, classes)
-
-
-def _with_warnings(facts: Facts, rows: Rows, test: Rows | None, classes: bool) -> Facts:
     return replace(facts, warnings=(*data_warnings(rows, test, classes), *score_warnings(facts)))
 
 
@@ -195,7 +191,7 @@ def _standing(
         first, second = (about_means(held.y, labels, held.weights, own)[1] for labels in (first, second))
         truth = about_means(held.y, held.y, held.weights, own)[0]
     difference, error = paired(truth, first, second, held.weights, classes)
-    score = _scores(None, truth, second, held.weights, classes).main
+    score = _scores(truth, second, held.weights, classes).main
     return Standing(name, score, len(common), how, difference, error)
 
 
@@ -315,5 +311,5 @@ def _range(weights: Any) -> tuple[float, float]:
     return float(some.min()), float(some.max())
 
 
-def _scores(model: Any, y: NDArray[Any], predicted: NDArray[Any], weights: Any, classes: bool) -> Scores:
+def _scores(y: NDArray[Any], predicted: NDArray[Any], weights: Any, classes: bool) -> Scores:
     return score_classes(y, predicted, weights=weights) if classes else score_numbers(y, predicted, weights)
