@@ -17,7 +17,6 @@ from clifford_rand._checks import (
     check_integer,
     describe,
     fail,
-    refuse_unreal,
 )
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand_nn._words import literal
@@ -26,7 +25,7 @@ from clifford_rand_nn.displays.style import FIRST, SECOND, axes_of, network_of, 
 from clifford_rand_nn.estimators.folds import group_numbers
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.estimators.parameters import drawn_state
-from clifford_rand_nn.estimators.rows import new_rows, refused_by_scikit_learn, training_labels
+from clifford_rand_nn.estimators.rows import given_targets, new_rows, refused_by_scikit_learn
 
 _SLACK = 1e-6  # of a probability, which rounding may leave above 1
 
@@ -205,7 +204,9 @@ class LearningCurveDisplay(_LearningCurveDisplay):
             X = indexable(X)[0]
             n = _num_samples(X)
         classes = is_classifier(model)
-        labels = _targets(y, n, model, owner)
+        labels = given_targets(y, n, classes, owner)
+        if classes and labels.ndim == 1:
+            places_of(labels, model.classes_, n, owner)
         weights = split_weights(sample_weight, n, owner)[2]
         fit_params: dict[str, NDArray[Any]] = {} if weights is None else {"sample_weight": weights}
         if groups is not None:
@@ -243,21 +244,6 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         ax.grid(axis="y", alpha=0.25)
         ax.legend(frameon=False)
         return self
-
-
-def _targets(y: Any, n: int, model: Any, owner: str) -> NDArray[Any]:
-    """Return the targets of n rows of the training: labels among the classes, or finite numbers."""
-    labels = as_array(y, "y", owner)
-    if labels.ndim not in (1, 2) or len(labels) != n:
-        raise fail("y", owner, f"the targets of the {n} rows of the training", describe(f"shape {labels.shape}"))
-    if is_classifier(model):
-        labels = training_labels(labels, owner, several=True)
-        if labels.ndim == 1:
-            places_of(labels, model.classes_, n, owner)
-        return labels
-    refuse_unreal(labels, "y", owner)
-    with refused_by_scikit_learn(owner, y=y):
-        return as_real(labels.astype(np.float64) if labels.dtype.kind == "O" else labels, "y", owner)
 
 
 def _part(

@@ -118,6 +118,20 @@ def training_labels(y: Any, owner: str, several: bool = False, name: str = "y") 
         return np.asarray(column_or_1d(y, warn=True))
 
 
+def given_targets(y: Any, n: int, classify: bool, owner: str, name: str = "y") -> NDArray[Any]:
+    """Return targets that are given beside a fitted model: labels as by `training_labels`, or finite numbers."""
+    targets = as_array(y.toarray() if issparse(y) else y, name, owner)
+    check_length(targets.shape, n, name, owner, "target")
+    if targets.ndim > 2:
+        raise fail(name, owner, "of shape (n,) or (n, C)", describe(f"shape {targets.shape}"))
+    if classify:
+        return training_labels(targets, owner, several=True, name=name)
+    refuse_unreal(targets, name, owner)
+    with refused_by_scikit_learn(owner, y=targets, called=name):
+        targets = targets.astype(np.float64) if targets.dtype.kind == "O" else targets
+    return np.asarray(as_real(targets, name, owner), dtype=np.float64)
+
+
 def new_rows(model: Any, X: Any, dtypes: Any = np.float64, *, name: str = "X", owner: str = "") -> Any:
     """Return rows (n, d) to predict, checked against those of the fit: their number of columns, their names.
 

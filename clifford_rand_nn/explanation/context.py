@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.base import is_classifier
 
-from clifford_rand._checks import as_array, as_real, check_length, describe, fail, refuse_unreal
+from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.estimators.rows import refused_by_scikit_learn, training_labels
+from clifford_rand_nn.estimators.rows import given_targets
 from clifford_rand_nn.explanation.preprocessing import Route, Rows
 from clifford_rand_nn.explanation.sums import KernelSum, NetworkSum, Numbers, are_training_rows, rows_of_parts, sum_of
 
@@ -47,7 +46,7 @@ class Context:
         if targets is not None:
             if traced is None:
                 raise fail("targets", "explain", "given with rows", describe("no rows"))
-            targets = _targets(targets, len(traced.seen), route.estimator)
+            targets = given_targets(targets, len(traced.seen), is_classifier(route.estimator), "explain", "targets")
         numbers = rows_of_parts(route.estimator, network, None if traced is None else traced.seen)
         training = traced is not None and are_training_rows(route.estimator, network, numbers, traced.seen)
         if training or network.reference is None:
@@ -122,21 +121,6 @@ class Context:
             value = cell(self.route.column(self.rows.table, j)[number])
             parts.append(f"{self.route.names[j]} {value},")
         return " ".join(parts).rstrip(",:")
-
-
-def _targets(targets: Any, n: int, estimator: Any) -> NDArray[Any]:
-    """Return targets of n rows: labels, or finite numbers."""
-    targets = as_array(targets.toarray() if issparse(targets) else targets, "targets", "explain")
-    check_length(targets.shape, n, "targets", "explain", "target")
-    if targets.ndim > 2:
-        raise fail("targets", "explain", "of shape (n,) or (n, C)", describe(f"shape {targets.shape}"))
-    if is_classifier(estimator):
-        return training_labels(targets, "explain", several=True, name="targets")
-    if targets.dtype.kind == "O":
-        refuse_unreal(targets, "targets", "explain")
-        with refused_by_scikit_learn("explain", y=targets, called="targets"):
-            targets = np.asarray(targets, dtype=np.float64)
-    return np.asarray(as_real(targets, "targets", "explain"), dtype=np.float64)
 
 
 def cell(value: Any) -> str:
