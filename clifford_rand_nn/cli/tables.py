@@ -94,10 +94,10 @@ def read_other(path: Path, reading: Reading, encoder: TableEncoder | None, names
     frame = without_marks(
         _read(path, reading), column_names(encoder.missing, "missing", "TableEncoder"), reading.target
     )
-    there = set(map(str, frame.columns))
-    weights = reading.weights if reading.weights in there else None
-    apart = [reading.groups] if reading.groups in there else []
-    parts = training_rows(frame, reading.target, weights=weights, apart=apart, what=str(path))
+    if reading.groups not in (reading.target, reading.weights):  # they are not a feature
+        frame = frame.drop(columns=[name for name in frame.columns if str(name) == reading.groups])
+    weights = reading.weights if reading.weights in set(map(str, frame.columns)) else None
+    parts = training_rows(frame, reading.target, weights=weights, what=str(path))
     with named_errors(path):
         X, notes = encoder.encode(parts.features)
     for line in notes.lines():

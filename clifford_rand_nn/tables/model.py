@@ -49,17 +49,15 @@ def training_rows(
     groups: Any = None,
     order: Any = None,
     dates: Any = None,
-    apart: Sequence[str] = (),
     what: str = "the table",
 ) -> TrainingRows:
     """Split a data frame into features, target, weights, groups and times; rows without a target are left out.
 
     ``target``, ``weights``, ``groups`` and ``order`` are names of columns or arrays (n,); that of ``order`` stays a
-    feature, and is read by its format of ``dates``, if these are formats. Columns ``apart`` are not features; ``what``
-    is the name of the table in errors.
+    feature, and is read by its format of ``dates``, if these are formats; ``what`` is the name of the table in errors.
     """
     frame, _ = as_frame(frame)
-    taken = [name for name in (target, weights, groups, *apart) if isinstance(name, str)]
+    taken = [name for name in (target, weights, groups) if isinstance(name, str)]
     there = [str(name) for name in frame.columns]
     for name in (*taken, *([order] if isinstance(order, str) else [])):
         if name not in there:

@@ -63,8 +63,8 @@ def test_weights_and_groups_are_columns_or_arrays_and_no_features(frame):
     np.testing.assert_array_equal(named["model"].coef_, given["model"].coef_)
     unweighted = table_model(frame.drop(columns="weight"), "age", model=Ridge())
     assert not np.allclose(unweighted["model"].coef_, given["model"].coef_)
-    rows = training_rows(frame, "buys", weights="weight", groups="house", apart=["income"])
-    assert rows.features.columns.tolist() == ["age", "city"]
+    rows = training_rows(frame, "buys", weights="weight", groups="house")
+    assert rows.features.columns.tolist() == ["age", "income", "city"]
     assert rows.groups.tolist() == frame["house"].tolist()
     assert rows.weights.tolist() == frame["weight"].tolist()
 
@@ -89,12 +89,16 @@ def test_rows_without_a_target_are_left_out_with_a_word(frame):
         ({"target": ["buys", "age"]}, r"Got shape \(2,\) instead. For several targets: make_pipeline"),
         ({"target": np.zeros((N, 2))}, r"Got shape \(48, 2\) instead. For several targets: make_pipeline"),
         ({"target": np.full(N, np.nan)}, "the target 'target' has no value at all"),
-        ({"target": "buys", "apart": ["age", "income", "city", "weight", "house"]}, "there is no feature column"),
     ],
 )
 def test_faults_are_named(frame, options, message):
     with pytest.raises(ArgumentError, match=message):
         training_rows(frame, **options)
+
+
+def test_a_table_needs_a_feature(frame):
+    with pytest.raises(ArgumentError, match="there is no feature column beside 'buys', 'weight'"):
+        training_rows(frame[["buys", "weight"]], "buys", weights="weight")
 
 
 def test_the_encoder_is_fitted_anew_in_every_fold(frame):
