@@ -191,14 +191,11 @@ class GatedReLUProblem(GatedProblem):
 
         The bound holds wherever the predictions come from and equals the optimum at the optimal ones.
         """
-        return dual_bound(
-            self.datafit,
-            self.datafit.residual(predictions),
-            self.map.Q,
-            self.dual_norm,
-            self.n * self.beta,
-            self.reach,
-        )
+        return self.bound_at(self.datafit.residual(predictions))
+
+    def bound_at(self, theta: Array, size: Callable[[Array], float] | None = None) -> DualBound:
+        """Lower bound of the optimum from a dual point (n, C); ``size`` takes the place of `dual_norm`, if given."""
+        return dual_bound(self.datafit, theta, self.map.Q, size or self.dual_norm, self.n * self.beta, self.reach)
 
     def beta_max(self) -> float:
         r"""Least beta whose optimum has no active gate: :math:`\max_i||X^TD_i\theta_0||_F/n`.

@@ -76,7 +76,10 @@ class LassoProblem(TrainingProblem):
 
     def dual_bound(self, predictions: Array) -> DualBound:
         """Lower bound of the optimum from any predictions; equal to it at the optimal ones."""
-        theta = self.datafit.residual(predictions)
+        return self.bound_at(self.datafit.residual(predictions))
+
+    def bound_at(self, theta: Array) -> DualBound:
+        """Lower bound of the optimum from a dual point, which is scaled and shifted to be feasible."""
         return dual_bound(self.datafit, theta, self.Q, self.dual_norm, self.n * self.beta, self.reach)
 
     def beta_max(self) -> float:

@@ -11,8 +11,7 @@ from scipy.sparse import issparse
 from clifford_rand._checks import check_choice, check_integer, describe, fail
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
-from clifford_rand_nn.problems.duality import dual_bound
-from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, Point
+from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, Point
 from clifford_rand_nn.problems.penalties import GateMetric, GroupL2, Ridge
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status
 from clifford_rand_nn.solvers.stopping import Watch, handed_over
@@ -243,14 +242,12 @@ class _State:
 
     def estimate(self, problem: GatedProblem) -> float:
         """Relative gap of the iterate against the bound from the last gradient, without a product; not proved."""
-        if self.slope is None or not isinstance(problem.penalty, GroupL2):
+        if self.slope is None or not isinstance(problem, GatedReLUProblem):
             return np.inf
         f, gradient = self.slope
         size = problem.n * problem.penalty.dual_norm(gradient)
         theta = problem.datafit.residual(f)
-        bound = dual_bound(
-            problem.datafit, theta, problem.map.Q, lambda _: size, problem.n * problem.beta, problem.reach
-        )
+        bound = problem.bound_at(theta, lambda _: size)
         return problem.relative_gap(problem.objective(self.iterate.point, self.f), bound.value)
 
 

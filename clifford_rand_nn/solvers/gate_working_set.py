@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.problems.duality import DualBound, dual_bound
+from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.fista import Fista
@@ -147,8 +147,7 @@ def priced(problem: GatedReLUProblem, theta: Array) -> tuple[DualBound, Array]:
         sizes.append(np.sqrt(np.einsum("r,rpc,rpc->p", problem.penalty.weights**-2.0, G, G)))
         return float(sizes[-1].max(initial=0.0))
 
-    bound = dual_bound(problem.datafit, theta, problem.map.Q, size, problem.n * problem.beta, problem.reach)
-    return bound, sizes[-1]
+    return problem.bound_at(theta, size), sizes[-1]
 
 
 def _largest(values: Array, most: int) -> NDArray[np.intp]:

@@ -9,7 +9,6 @@ import numpy as np
 from scipy.sparse import issparse
 
 from clifford_rand._threads import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
-from clifford_rand_nn.problems.duality import dual_bound
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.gate_weights import KernelWeights
@@ -216,11 +215,9 @@ class KernelInteriorPoint(KernelMethod[GatedReLUProblem, GatedKernel]):
 
     def _check(self, path: KernelPath, k: int, watch: Watch[Point]) -> None:
         """Judge the point by the better of two bounds; leave its idle gates out if that is good enough."""
-        problem, datafit = path.problem, path.problem.datafit
-        bound, own = (
-            dual_bound(datafit, theta, problem.map.Q, path.kernel.dual_norm, problem.n * problem.beta, problem.reach)
-            for theta in (datafit.residual(path.f), path.theta)
-        )
+        problem = path.problem
+        points = problem.datafit.residual(path.f), path.theta
+        bound, own = (problem.bound_at(theta, path.kernel.dual_norm) for theta in points)
         bound = own if own.value > bound.value else bound
         z, f = path.point(), path.f
         objective = problem.objective(z, f)

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._threads import ONE_BLAS_THREAD
-from clifford_rand._typing import Array
-from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.lasso.central_path import CentralPath
@@ -104,7 +102,7 @@ class InteriorPoint(Limits):
                 "Use FISTA, or fewer rows.",
             )
         f = problem.predictions(null)
-        watch.check(0, problem.objective(null, f), self._bound(problem, terms.null_theta), null, f)
+        watch.check(0, problem.objective(null, f), problem.bound_at(terms.null_theta), null, f)
         if watch.status is not None:
             return None
         if optimal:  # but for rounding
@@ -127,7 +125,7 @@ class InteriorPoint(Limits):
             if not moved:
                 return watch.stop(Status.STALLED)
             weights = Weights(columns, path.weights(), path.intercept())
-            watch.check(k, path.objective(), self._bound(path.problem, path.theta), weights, path.f)
+            watch.check(k, path.objective(), path.problem.bound_at(path.theta), weights, path.f)
             least, since = (watch.gap, 0) if watch.gap < 0.9 * least else (least, since + 1)
             if watch.status is not None:
                 return None
@@ -155,9 +153,6 @@ class InteriorPoint(Limits):
         theta[:, rest] = result.dual_point
         weights = Weights(result.coefficients.columns, values, intercept)
         f = problem.predictions(weights)
-        watch.check(result.n_iter, problem.objective(weights, f), self._bound(problem, theta), weights, f)
+        watch.check(result.n_iter, problem.objective(weights, f), problem.bound_at(theta), weights, f)
         if not result.converged:
             watch.stop(result.status)
-
-    def _bound(self, problem: LassoProblem, theta: Array) -> DualBound:
-        return dual_bound(problem.datafit, theta, problem.Q, problem.dual_norm, problem.n * problem.beta, problem.reach)
