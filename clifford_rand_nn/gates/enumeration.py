@@ -191,18 +191,17 @@ def _ordered(X: Array, H: Array, c: Array, still: NDArray[np.bool_]) -> Activati
     # Two ways to add the d + 1 terms of a margin differ by less than (d + 1) eps times the sum of their sizes.
     clear = max(64, 2 * (X.shape[1] + 1)) * _EPS
     step = max(1, _BLOCK // len(X))
-    wide = np.empty(c.size, dtype=bool)
+    wide, on = np.empty(c.size, dtype=bool), np.empty((len(X), c.size), dtype=bool)
     for start in range(0, c.size, step):
         block = slice(start, start + step)
-        size = np.abs(X @ H[:, block] + c[block])
+        margins = X @ H[:, block] + c[block]
         noise = clear * (np.abs(X) @ np.abs(H[:, block]) + np.abs(c[block]))
-        wide[block] = ((size > noise) | still[:, None]).all(axis=0)
-    H, c = H[:, wide], c[wide]
+        wide[block] = ((np.abs(margins) > noise) | still[:, None]).all(axis=0)
+        on[:, block] = margins >= 0
+    H, c, on = H[:, wide], c[wide], on[:, wide]
     H, c = np.concatenate([H, -H], axis=1), np.concatenate([c, 0 - c])
-    on = np.empty((len(X), c.size), dtype=bool)
-    for start in range(0, c.size, step):
-        block = slice(start, start + step)
-        on[:, block] = X @ H[:, block] + c[block] >= 0
+    on = np.concatenate([on, ~on], axis=1)
+    on[still] = True
     order = np.lexsort(np.packbits(on, axis=0)[::-1])
     gates = Gates.without_incidence(np.ascontiguousarray(H[:, order]), c[order], "exhaustive")
     return ActivationPatterns(on[:, order], gates)
