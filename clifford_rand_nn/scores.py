@@ -20,6 +20,7 @@ from sklearn.utils import check_array
 
 from clifford_rand._checks import check_length
 from clifford_rand._typing import Array
+from clifford_rand_nn.sparse_rows import group_means
 
 _BINS = 10
 LEAST_PROBABILITY = 1e-15  # a probability of zero would cost infinitely much
@@ -188,10 +189,8 @@ def about_means(
     """
     if blocks is None:
         return targets, predicted
-    own = np.ones(len(blocks)) if weights is None else np.asarray(weights, dtype=np.float64)
     places = np.unique(blocks, return_inverse=True)[1]
-    sums = [np.bincount(places, own * column) for column in targets.reshape(len(targets), -1).T]
-    means = (np.stack(sums, axis=1) / np.bincount(places, own)[:, None])[places].reshape(targets.shape)
+    means = group_means(targets.reshape(len(targets), -1), places, weights)[places].reshape(targets.shape)
     return targets - means, predicted - means
 
 

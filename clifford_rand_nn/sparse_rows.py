@@ -1,4 +1,4 @@
-"""Rows that are dense or CSR: checks, lengths, the constant feature for penalized biases, and unique rows."""
+"""Rows, dense or CSR: checks, lengths, the constant feature of penalized biases, unique rows, means of groups."""
 
 import math
 from typing import Any, Literal
@@ -189,6 +189,17 @@ def merged_rows(X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         first, place = _merged(np.column_stack([place, part.toarray() if issparse(X) else part]))
         start += width
     return first, place
+
+
+def group_means(values: Array, place: NDArray[np.intp], weights: Array | None = None) -> Array:
+    """Return the means (k, C) of values (n, C) by weights (n,), or equal ones, over the rows of each group ``place``.
+
+    >>> group_means(np.array([[1.0], [3.0], [7.0]]), np.array([0, 0, 1])).tolist()
+    [[2.0], [7.0]]
+    """
+    own = np.ones(len(place)) if weights is None else weights
+    sums = np.stack([np.bincount(place, own * column) for column in values.T], axis=1)
+    return np.asarray(sums / np.bincount(place, own)[:, None])
 
 
 def _merged(X: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

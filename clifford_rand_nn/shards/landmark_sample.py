@@ -15,7 +15,7 @@ from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.kernel_network.training import COMPARED, Choices, choose_kernel, learned_gates
 from clifford_rand_nn.row_sums import Block, Targets
 from clifford_rand_nn.shards.scan import Facts, Sample
-from clifford_rand_nn.sparse_rows import merged_rows
+from clifford_rand_nn.sparse_rows import group_means, merged_rows
 
 HELD = 4000  # rows that beta is judged on, or a tenth
 _LEARNED = 3000  # rows that gates are learned from
@@ -97,7 +97,7 @@ def _unique_rows(rows: SampleRows) -> tuple[Problem, SampleRows]:
     first, place = merged_rows(rows.X)
     order = np.argsort(first)
     mass = np.bincount(place, rows.weights)
-    means = np.stack([np.bincount(place, rows.weights * column) for column in rows.targets.T], axis=1) / mass[:, None]
+    means = group_means(rows.targets, place, rows.weights)
     mass = mass[order]
     weights = None if (mass == mass[0]).all() else mass / mass.mean()
     unique = rows.take(first[order])
