@@ -1,6 +1,6 @@
 """Features of many items by any encoder: batched, each batch stored before the next, resumed where it stopped."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
@@ -97,7 +97,7 @@ def embed(
     store = _store(cache, encoder, cache_key)
     missing = store.missing(list(first))
     try:
-        with reporting(progress, brief=True), _BatchInterrupts(_stopping) as interrupts:
+        with reporting(progress, brief=True), _BatchInterrupts() as interrupts:
             phase("embedding")
             start = 0
             while start < len(missing):
@@ -195,17 +195,13 @@ def _stopped(store: FeatureCache | _Memory, done: int, n: int) -> str:
     return f"{done} of {n} distinct items were done, and are lost; with cache= they would be kept."
 
 
-def _stopping() -> None:
-    phase("stopping after this batch; Ctrl-C again stops at once")
-
-
 class _BatchInterrupts(Interrupts):
-    """Handler that holds the first Ctrl-C until a batch is stored, and calls ``notice`` when it comes."""
+    """Handler that holds the first Ctrl-C until a batch is stored, and says so when it comes."""
 
-    def __init__(self, notice: Callable[[], object]) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.made, self._notice = True, notice
+        self.made = True
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         super().__call__(number, frame)
-        self._notice()
+        phase("stopping after this batch; Ctrl-C again stops at once")
