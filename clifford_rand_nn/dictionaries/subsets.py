@@ -17,7 +17,6 @@ _EPS = float(np.finfo(np.float64).eps)
 _PLANE = 64 * _EPS  # rounding of x·v + b, relative to max|x| |v|_1 + |b|
 # Planes through well-conditioned subsets of the same rows agree to some 1e-15; planes that agree to this are worth one.
 _RTOL = 1e-10
-_OFFSET = 64 * float(np.finfo(np.float64).eps)  # rounding of an offset, relative to the largest entry of the data
 
 
 def about(count: int) -> str:
@@ -225,7 +224,7 @@ def distinct(directions: NDArray[Any], offsets: NDArray[Any], X: NDArray[Any]) -
     mean = X.mean(axis=0)
     spread = float(np.abs(X - mean).max(initial=0.0))
     largest = float(np.abs(X).max(initial=0.0))
-    scale = max(spread, largest * _OFFSET / _RTOL)
+    scale = max(spread, largest * _PLANE / _RTOL)
     centered = (offsets + mean @ directions) / scale if scale > 0 else offsets
     points = np.concatenate([directions, centered[None]]).T  # (m, d + 1)
     form = np.random.default_rng(0).uniform(-1, 1, points.shape[1])  # any fixed one; a random one separates grids
