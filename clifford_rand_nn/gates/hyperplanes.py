@@ -218,6 +218,16 @@ class ActivationPatterns(NamedTuple):
     gates: Gates
 
 
+def checked_patterns(patterns: ArrayLike, n: int, owner: str) -> NDArray[np.bool_]:
+    """Return activation patterns (n, P), one per column."""
+    D = np.asarray(patterns)
+    if D.dtype != np.bool_ or D.ndim != 2 or len(D) != n:
+        raise fail(
+            "patterns", owner, f"a boolean array of shape ({n}, P)", describe(f"dtype {D.dtype}, shape {D.shape}")
+        )
+    return D
+
+
 def distinct_columns(on: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the first of each kind of column of (n, m), in the order of their bits, and which kind each is, (m,).
 

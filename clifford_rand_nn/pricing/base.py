@@ -9,6 +9,7 @@ from clifford_rand._checks import as_real, as_rows, check_integer, describe, fai
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn.dictionaries.subsets import distinct
+from clifford_rand_nn.gates.enumeration import pattern_count
 from clifford_rand_nn.neurons import Neurons
 
 # Projections of a dual point leave Σθ at 1e-12 of Σ|θ| or below; a sum that is meant to be there is far above this.
@@ -65,6 +66,23 @@ def reach_of_rows(X: Array, bias: bool) -> Array:
     """Return the sizes (n,) of what a neuron of norm 1 adds up on rows X (n, d), with an offset if its plane is met."""
     lengths = np.linalg.norm(X, axis=1)
     return np.asarray(lengths + lengths.max(initial=0.0) if bias else lengths)
+
+
+class AllNeurons:
+    """Base of pricers over all neurons of rows X (n, d), which have a free offset with ``bias``."""
+
+    X: Array
+    bias: bool = False
+
+    @property
+    def n_atoms(self) -> int:
+        """Number of activation patterns of rows in general position."""
+        return pattern_count(self.X.shape[0], self.X.shape[1], self.bias)
+
+    @cached_property
+    def reach(self) -> Array:
+        """Sizes (n,) of what is added up for a neuron on each row."""
+        return reach_of_rows(self.X, self.bias)
 
 
 def unbalanced(theta: Array) -> bool:

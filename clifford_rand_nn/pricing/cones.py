@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clifford_rand._checks import as_rows, check_choice, describe, fail
+from clifford_rand._checks import as_rows, check_choice
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array, ArrayLike, NDArray
+from clifford_rand_nn.gates.hyperplanes import checked_patterns
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing, reach_of_rows, unbalanced
 from clifford_rand_nn.pricing.cone_best import Cones, best_vertex
@@ -49,11 +50,7 @@ class ConePricer:
     ) -> None:
         owner = "ConePricer"
         data = as_rows(X, owner)
-        D = np.asarray(patterns)
-        if D.dtype != np.bool_:
-            raise fail("patterns", owner, "an array of booleans", describe(f"dtype {D.dtype}"))
-        if D.ndim != 2 or len(D) != len(data):
-            raise fail("patterns", owner, f"of shape ({len(data)}, P), one a column", describe(f"shape {D.shape}"))
+        D = checked_patterns(patterns, len(data), owner)
         check_choice(p, "p", owner, (1, 2))
         check_choice(bias, "bias", owner, (True, False))
         self.X, self.p, self.bias = data, p, bias

@@ -23,8 +23,7 @@ from scipy.optimize import brentq
 from clifford_rand._checks import as_rows, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array, ArrayLike
-from clifford_rand_nn.gates.enumeration import pattern_count
-from clifford_rand_nn.pricing.base import Priced, check_price, nothing
+from clifford_rand_nn.pricing.base import AllNeurons, Priced, check_price, nothing
 
 _ROUNDING = 1e-13  # of Σ|θ|r: what sums of products and eigenvalues lose
 _EDGE = 1e-12  # of the size of Q, by which λ is above its eigenvalues
@@ -83,7 +82,7 @@ def lifted_rows(X: Array, bias: bool) -> Array:
     return np.column_stack([X - center, np.full(len(X), radius)]) * 2**0.5
 
 
-class MomentPricer:
+class MomentPricer(AllNeurons):
     r"""Upper bounds of :math:`||\Theta^T(Xu)_+||_2` over all neurons of rows X (n, d), from given multipliers.
 
     For several outputs the bounds of each are squared and added up. For p = 1 the ball holds the neurons.
@@ -105,11 +104,6 @@ class MomentPricer:
         rates, slopes, squares = multipliers
         sizes = np.maximum(np.abs(slopes) + squares, 1.0)  # rounding may be above 1
         self.multipliers = Multipliers(rates, slopes / sizes, squares / sizes)
-
-    @property
-    def n_atoms(self) -> int:
-        """Number of activation patterns of rows in general position."""
-        return pattern_count(self.X.shape[0], self.X.shape[1], bias=self.bias)
 
     @cached_property
     def reach(self) -> Array:

@@ -25,11 +25,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from clifford_rand._checks import as_rows, check_choice, check_integer, check_positive, describe, fail
-from clifford_rand._threads import ONE_BLAS_THREAD, cached_property
+from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand_nn.gates.enumeration import pattern_count
 from clifford_rand_nn.neurons import Neurons
-from clifford_rand_nn.pricing.base import Priced, best_of, check_price, reach_of_rows
+from clifford_rand_nn.pricing.base import AllNeurons, Priced, best_of, check_price
 from clifford_rand_nn.pricing.cone_best import least_norm
 
 MAX_D = 10  # 2^d orthants to begin with
@@ -86,7 +85,7 @@ class SimplicialCones(NamedTuple):
 Trees = tuple[NDArray[np.intp], SimplicialCones]  # splits and leaves, see `SimplexPricer.witness`
 
 
-class SimplexPricer:
+class SimplexPricer(AllNeurons):
     r"""The largest :math:`||\Theta^T(Xu)_+||_2` over all :math:`||u||_p\le1` for rows X (n, d), by branch and bound.
 
     No patterns are listed. The search ends at the relative width ``tol`` or after ``max_splits`` splits of cones, and
@@ -110,16 +109,6 @@ class SimplexPricer:
         check_choice(p, "p", owner, (1, 2))
         self.X, self.p, self.tol = data, p, check_positive(tol, "tol", owner)
         self.max_splits = check_integer(max_splits, "max_splits", owner, low=0)
-
-    @property
-    def n_atoms(self) -> int:
-        """Number of activation patterns of rows in general position."""
-        return pattern_count(self.X.shape[0], self.X.shape[1], bias=False)
-
-    @cached_property
-    def reach(self) -> Array:
-        """Sizes (n,) of what is added up for a neuron on each row."""
-        return reach_of_rows(self.X, False)
 
     @property
     def scope(self) -> str:

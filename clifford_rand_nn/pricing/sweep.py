@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clifford_rand._checks import as_real, check_choice, describe, fail
-from clifford_rand._threads import cached_property, for_each_slice
+from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand_nn.gates.enumeration import pattern_count
 from clifford_rand_nn.neurons import Neurons
-from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing, reach_of_rows, unbalanced
+from clifford_rand_nn.pricing.base import AllNeurons, Priced, best_of, check_price, nothing, unbalanced
 
 _LEAST_PIVOTS = 64  # of a thread
 _KEPT_BYTES = 64 * 2**20  # of orders, which do not depend on the dual point: n ≤ 5792
@@ -140,7 +139,7 @@ def _within(w: Array, first: Array, second: Array) -> NDArray[np.int64]:
     return np.where(inside, 1, np.where((left <= 0) & (right <= 0) & (middle < 1), -1, 0))
 
 
-class SweepPricer:
+class SweepPricer(AllNeurons):
     r"""The largest :math:`||\sum_i\theta_i(x_i\cdot v+b)_+||_2` over all neurons with :math:`||v||_p = 1`, for d ≤ 2.
 
     With a free offset the value is piecewise linear in b, so the best hyperplane passes through a row: in two
@@ -169,17 +168,6 @@ class SweepPricer:
         self._scaled = np.ldexp(data, -int(np.frexp(np.abs(data).max())[1]))
         self._pivots = self._scaled if bias else np.zeros((1, data.shape[1]))
         self._order: NDArray[Any] | None = None
-
-    @property
-    def n_atoms(self) -> int:
-        """Number of activation patterns of rows in general position."""
-        n, d = self.X.shape
-        return pattern_count(n, d, self.bias)
-
-    @cached_property
-    def reach(self) -> Array:
-        """Sizes (n,) of what is added up for a neuron on each row."""
-        return reach_of_rows(self.X, self.bias)
 
     @property
     def scope(self) -> str:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from clifford_rand._checks import check_bool, check_positive, describe, fail
-from clifford_rand._typing import Array, ArrayLike, NDArray
+from clifford_rand._checks import check_bool, check_positive
+from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.functions import library
 from clifford_rand_nn.datafits.loss import Loss
@@ -122,16 +122,6 @@ class TrainingProblem:
     def relative_gap(self, primal: float, dual: float) -> float:
         """(primal - dual) / primal, where a primal value below rounding of the zero network's loss counts as that."""
         return relative_gap(self.datafit, primal, dual)
-
-
-def checked_patterns(patterns: ArrayLike, n: int, owner: str) -> NDArray[np.bool_]:
-    """Return activation patterns (n, P), one per column."""
-    D = np.asarray(patterns)
-    if D.dtype != np.bool_ or D.ndim != 2 or len(D) != n:
-        raise fail(
-            "patterns", owner, f"a boolean array of shape ({n}, P)", describe(f"dtype {D.dtype}, shape {D.shape}")
-        )
-    return D
 
 
 def constant_columns(n: int, fit_intercept: bool) -> Array:

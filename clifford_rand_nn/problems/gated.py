@@ -12,12 +12,12 @@ from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from clifford_rand_nn.datafits.functions import library
+from clifford_rand_nn.gates.hyperplanes import checked_patterns
 from clifford_rand_nn.problems.coordinates import CsrRows, same_problem_rows
 from clifford_rand_nn.problems.duality import (
     DualBound,
     TargetOptions,
     TrainingProblem,
-    checked_patterns,
     dual_bound,
     rounding_of_norm,
     square_above,

@@ -11,6 +11,7 @@ from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.datafit import unpenalized_fit
+from clifford_rand_nn.gates.hyperplanes import checked_patterns
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import reach_of_rows
 from clifford_rand_nn.pricing.cones import ConePricer
@@ -18,7 +19,6 @@ from clifford_rand_nn.problems.duality import (
     DualBound,
     TargetOptions,
     TrainingProblem,
-    checked_patterns,
     constant_columns,
     dual_bound,
     shrinkage,

@@ -287,10 +287,13 @@ def test_blocks_of_any_size_find_the_same(monkeypatch):
             lambda X: BlockPricer(X, Neurons.free(np.eye(3), np.zeros(3))),
             r"'atoms' parameter of BlockPricer must be neurons in R\^2.* d = 3",
         ),
-        (lambda X: ConePricer(X, np.ones((6, 2))), r"'patterns' parameter of ConePricer must be an array of booleans"),
+        (
+            lambda X: ConePricer(X, np.ones((6, 2))),
+            r"'patterns' parameter of ConePricer must be a boolean array of shape \(6, P\). Got dtype float64",
+        ),
         (
             lambda X: ConePricer(X, np.ones((2, 6), bool)),
-            r"'patterns' parameter of ConePricer must be of shape \(6, P\)",
+            r"'patterns' parameter of ConePricer must be a boolean array of shape \(6, P\). Got .*shape \(2, 6\)",
         ),
     ],
 )
