@@ -234,11 +234,10 @@ def _names(first: Any, table: Any) -> list[str]:
 
 def _names_out(step: Any, names: Sequence[str], count: int) -> list[str]:
     """Return the names of the columns that a step makes."""
-    known = getattr(step, "feature_names_in_", None)
-    made = getattr(step, "get_feature_names_out", None)
-    if made is None:
+    if not hasattr(step, "get_feature_names_out"):
         return [f"x{j}" for j in range(count)]
-    return [str(name) for name in (made() if known is not None else made(np.array(names, dtype=object)))]
+    given = () if getattr(step, "feature_names_in_", None) is not None else (np.array(names, dtype=object),)
+    return [str(name) for name in step.get_feature_names_out(*given)]
 
 
 @contextmanager

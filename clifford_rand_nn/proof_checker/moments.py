@@ -46,16 +46,16 @@ def family(problem: Problem, stated: dict[str, Any]) -> tuple[Fraction, str, str
 
 def ball(problem: Problem, stated: dict[str, Any]) -> tuple[Table, list[Fraction], int]:
     """Return the rows with the squares g and the size s of the ball of directions."""
-    one, rows = Fraction(1), problem.rows
+    rows = problem.rows
     if problem.bias != "free":
-        return rows, [one] * len(rows.numerators[0]), 1
+        return rows, [Fraction(1)] * len(rows.numerators[0]), 1
     require(problem.intercept, "free biases need a free intercept")
     center, limit = table(stated["center"], "the center", 1, len(rows.numerators[0])), fraction(stated["square"])
     q = math.lcm(rows.denominator, center.denominator)
     shift = [q // center.denominator * m for m in center.numerators[0]]
     moved = [[q // rows.denominator * x - m for x, m in zip(row, shift, strict=True)] for row in rows.numerators]
     require(max(dot(row, row) for row in moved) <= limit * q * q, "a row is further from the center")
-    return Table(q, [[*row, q] for row in moved]), [one] * len(shift) + [limit], 2
+    return Table(q, [[*row, q] for row in moved]), [Fraction(1)] * len(shift) + [limit], 2
 
 
 def bound(rows: Table, theta: Table, squares: list[Fraction], size: int, stated: dict[str, Any]) -> Fraction:

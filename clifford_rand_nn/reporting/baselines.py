@@ -243,14 +243,14 @@ def native_categories(rows: Rows, train: Rows | None = None) -> tuple[Array, NDA
     """
     train = rows if train is None else train
     names = [column.name for column in train.columns if column.kind == WORD] if train.frame is not None else []
-    others = rows.X[:, [name not in names for name in train.origin]] if names else rows.X
+    encoded = rows.X[:, [name not in names for name in train.origin]] if names else rows.X
     codes = []
     for name in names:
         cells, known = words(rows.frame[name]), words(train.frame[name])
         frequent = [word for word, _ in Counter(known.tolist()).most_common(_MOST_CODES) if word is not None]
         code = {word: float(i) for i, word in enumerate(frequent)} | {None: np.nan}
         codes.append([code.get(word, float(len(frequent))) for word in cells])
-    return np.column_stack([others, *codes]), np.arange(others.shape[1] + len(codes)) >= others.shape[1]
+    return np.column_stack([encoded, *codes]), np.arange(encoded.shape[1] + len(codes)) >= encoded.shape[1]
 
 
 def fit_weighted(model: Any, rows: Rows) -> Any:

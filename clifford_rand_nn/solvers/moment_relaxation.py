@@ -91,12 +91,12 @@ def moment_relaxation(rows: Array, datafit: Datafit, beta: float, intercept: boo
     point = part.residual(predictions.value * unit)
     theta = np.zeros((n, C))
     theta[kept] = point
-    found = Multipliers(np.ones((2 * C, n)), np.zeros((2 * C, n)), np.zeros((2 * C, n)))
+    multipliers = Multipliers(np.ones((2 * C, n)), np.zeros((2 * C, n)), np.zeros((2 * C, n)))
     moments = signed[0][0]
     for k in range(2 * C):
-        for whole, chosen in zip(found, moments.multipliers(lengths, (-1) ** k * point[:, k // 2]), strict=True):
+        for whole, chosen in zip(multipliers, moments.multipliers(lengths, (-1) ** k * point[:, k // 2]), strict=True):
             whole[k, kept] = chosen
-    return theta, found
+    return theta, multipliers
 
 
 def _solve(problem: cp.Problem) -> None:
