@@ -9,12 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.linalg import eigh
 
-from clifford_rand._checks import quantity
+from clifford_rand._checks import machine_memory, quantity
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand_nn._display import TextShown
 from clifford_rand_nn._words import aligned
 
 _ORDER, _SMALL, _REPEATS = 512, 256, 3  # of the product and of the eigendecomposition that are timed: 0.05 s in all
+_SHARE_OF_MEMORY = 0.5  # of what the machine has, if no limit is given
 _PRODUCT = 3.6e-11  # seconds of a product by n³, on a core of the machine on which the cost models were measured
 
 
@@ -53,6 +54,11 @@ def _seconds(work: Callable[[], object]) -> float:
 def slowdown() -> float:
     """Return how many times longer than the machine of the cost models this one takes."""
     return machine_speed().product / _PRODUCT
+
+
+def memory_limit(max_memory: float | None) -> float:
+    """Return the bytes that a fit may take: ``max_memory`` or, without it, half of the machine's memory."""
+    return _SHARE_OF_MEMORY * machine_memory() if max_memory is None else max_memory
 
 
 def duration(seconds: float) -> str:

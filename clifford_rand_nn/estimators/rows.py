@@ -12,20 +12,11 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
-from clifford_rand._checks import (
-    as_array,
-    as_real,
-    check_fits,
-    check_length,
-    describe,
-    fail,
-    machine_memory,
-    quantity,
-    refuse_unreal,
-)
+from clifford_rand._checks import as_array, as_real, check_fits, check_length, describe, fail, quantity, refuse_unreal
 from clifford_rand._typing import Array
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import sparse_rows
+from clifford_rand_nn.cost import memory_limit
 from clifford_rand_nn.kernel_network.standardization import by_content, by_products
 from clifford_rand_nn.problems.coordinates import MOST
 from clifford_rand_nn.shards.source import Shards
@@ -42,7 +33,6 @@ _SHARDS = (
 _COPIES = 8  # of dense rows, at the peak of a fit: 7 of the gated program with 500 × 3000 rows, 4.5 of infinite gates
 _FEW = 0.02  # share of entries that are not zero, below which sparse products are less work than BLAS's
 _VECTORS, _SQUARES = 8, 8  # numbers for each column, and for each pair of rows, that a fit by products has at a time
-_SHARE = 0.5  # of the machine's memory, where no other limit is given
 _BLOCK_BYTES = 2**26  # of sparse rows that are made dense at a time
 
 
@@ -150,7 +140,6 @@ def dense_training_rows(X: Any, owner: str, max_memory: float | None) -> NDArray
     if not issparse(X):
         return np.asarray(X)
     needed = _COPIES * X.shape[0] * X.shape[1] * X.dtype.itemsize
-    limit = _SHARE * machine_memory() if max_memory is None else max_memory
     kept = X.nnz / max(1, X.shape[0] * X.shape[1])
     hint = (
         f"This fit works on dense rows; of these {X.shape[0]} × {X.shape[1]} entries {kept:.2g} are not zero. "
@@ -158,7 +147,7 @@ def dense_training_rows(X: Any, owner: str, max_memory: float | None) -> NDArray
         "Or take fewer columns (TruncatedSVD, SelectKBest, or min_df of a vectoriser in a pipeline)"
         + ("." if max_memory is None else f", or a max_memory above {quantity(needed)}.")
     )
-    check_fits(needed, "X", owner, limit=limit, hint=hint)
+    check_fits(needed, "X", owner, limit=memory_limit(max_memory), hint=hint)
     return np.asarray(X.toarray())
 
 
@@ -175,7 +164,7 @@ def gated_training_rows(X: Any, owner: str, max_memory: float | None, numbers: i
     the peak of the fit; ``by_columns`` tells whether the solver takes rows column by column.
     """
     n, d = X.shape
-    limit = _SHARE * machine_memory() if max_memory is None else max_memory
+    limit = memory_limit(max_memory)
     rows = by_content(X) if d > sparse_rows.WIDE else X
     if issparse(rows) and d > sparse_rows.WIDE:
         spanned = n < d and n <= MOST
@@ -193,8 +182,8 @@ def kernel_training_rows(X: Any, owner: str, max_memory: float | None) -> Any:
     n, d = X.shape
     if not by_products(n, d):
         return dense_training_rows(X, owner, max_memory)
-    limit = _SHARE * machine_memory() if max_memory is None else max_memory
-    check_fits(8 * (_VECTORS * d + _SQUARES * n * n), "X", owner, limit=limit, hint="Take fewer rows or columns.")
+    needed, hint = 8 * (_VECTORS * d + _SQUARES * n * n), "Take fewer rows or columns."
+    check_fits(needed, "X", owner, limit=memory_limit(max_memory), hint=hint)
     return by_content(X)
 
 

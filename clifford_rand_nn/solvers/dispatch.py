@@ -1,6 +1,5 @@
 """Automatic solver of a gated problem, by a cost model fitted to measurements."""
 
-import os
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from clifford_rand._checks import describe, fail
-from clifford_rand_nn.cost import Estimate
+from clifford_rand_nn.cost import Estimate, memory_limit
 from clifford_rand_nn.datafits.functions import peak
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result, Status
@@ -52,7 +51,6 @@ _MANY_GATES = 500  # from which `GateWorkingSet` around FISTA is likely faster
 _MOST_STEPS = 100  # of the kernel method
 _ON_A_PATH = 0.2  # of its time: one or two steps instead of six, on a kernel that is there
 _SOUND = 1e-6  # rounding of the kernel's entries, as a share of n times beta, beyond which its network is another
-_SHARE_OF_MEMORY = 0.5  # of what the machine has, if no limit is given
 
 
 def _product(problem: GatedTask) -> float:
@@ -140,7 +138,7 @@ def expected_cost(problem: GatedTask, tol: float, max_memory: float | None = Non
     >>> expected_cost(GatedReLUProblem(X, np.array([0.0, 1.0, 2.5]), X >= 0, beta=0.01), 1e-6).seconds < 1
     True
     """
-    most = _memory() * _SHARE_OF_MEMORY if max_memory is None else max_memory
+    most = memory_limit(max_memory)
     solvers = [_of_few_steps(problem), estimate_gram(problem), estimate_fista(problem, tol)]
     fitting = [solver for solver in solvers if solver.bytes <= most]
     return min(fitting) if fitting else min(solvers, key=lambda solver: solver.bytes)
@@ -176,7 +174,7 @@ class AutoSolver(Limits):
         self.admit(problem, GatedProblem)
         kernel = _of_few_steps(problem)
         sums, fista = estimate_gram(problem, shared), estimate_fista(problem, self.tol)
-        most = _memory() * _SHARE_OF_MEMORY if self.max_memory is None else self.max_memory
+        most = memory_limit(self.max_memory)
         least = min(kernel.bytes, sums.bytes, fista.bytes)
         if least > most:
             needed = f"at least {least:.2g} bytes for this problem"
@@ -235,8 +233,7 @@ class AutoSolver(Limits):
         more: Any = Fista(**left)
         # with the ridge penalty, only the kernel method has multipliers of the bounds of a loss with linear tails
         if sums and problem.datafit.loss.even and isinstance(problem, GatedRidgeProblem) and not _is_rounding(problem):
-            most = _memory() * _SHARE_OF_MEMORY if self.max_memory is None else self.max_memory
-            more = KernelNewton(**left) if KernelNewton.memory(problem) <= most else more
+            more = KernelNewton(**left) if KernelNewton.memory(problem) <= memory_limit(self.max_memory) else more
         better = _merged(problem, result, more.solve(problem, problem.point(result.coefficients)), self.tol)
         name = "Newton's method on the sums" if sums else "the kernel method"
         fallback = "FISTA" if isinstance(more, Fista) else "the kernel method"
@@ -277,11 +274,3 @@ def _merged(
         history=first.history + later,
         solver=f"{first.solver}, {second.solver}",
     )
-
-
-def _memory() -> float:
-    """Bytes of memory of the machine; infinity where it does not tell."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE")) * float(os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return np.inf
