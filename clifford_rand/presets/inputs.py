@@ -9,8 +9,10 @@ from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.basis.arrays import is_tensor
 from clifford_rand.basis.coefficients import as_coefficients
+from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.compiler.scalar import TraceError
-from clifford_rand.fusion.traced_array import is_traced
+from clifford_rand.fusion.traced_array import decided, is_traced
+from clifford_rand.geometry.subspaces import span_of
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.space import has_null_basis
 
@@ -231,18 +233,33 @@ def plane_directions(normal: Any) -> list[Any]:
     return [np.stack(first, axis=-1), np.stack([b, sign + y * y * a, -y], axis=-1)]
 
 
+def directions_of(E: Any, n: int, m: int) -> NDArray[Any]:
+    """Return orthonormal rows (..., m, n) that span unit blades of grade m of Algebra(n)."""
+    values = E.select_keys(keys_of_grades(n, (m,))).coefficients
+    if m == n:
+        return np.broadcast_to(np.eye(n, dtype=E.dtype), (*E.shape, n, n))
+    if m == 1:
+        return np.asanyarray(values[..., None, :])
+    if (m, n) == (2, 3):  # e12, e13, e23
+        normal = np.stack([values[..., 2], -values[..., 1], values[..., 0]], axis=-1)
+        return np.stack(plane_directions(normal), axis=-2)
+    return span_of(values, n, m)[0]
+
+
 def across(step: Any, vectors: list[Any], limit: float) -> Any:
-    """Return the part of a traced vector orthogonal to unit vectors, those that others span to ``limit`` left out."""
+    """Return the part of vectors orthogonal to unit vectors, those that others span to ``limit`` left out."""
     basis: list[Any] = []
+    count = 0  # of vectors that all elements need
     for vector in vectors:
-        rest = _rejected(vector, basis)
-        size = lengths(rest)
-        if len(basis) < vector.shape[-1] and (size > 2 * limit).all():
-            basis.append(rest / size[..., None])
-    return np.zeros(np.shape(step)) if len(basis) == step.shape[-1] else _rejected(step, basis)
+        rest = rejected(vector, basis)
+        size = np.asanyarray(lengths(rest))
+        is_own = decided(size > 2 * limit)
+        basis.append(np.where(is_own[..., None], rest / np.where(is_own, size, 1)[..., None], 0))
+        count += bool(is_own.all())
+    return np.zeros_like(step) if count >= step.shape[-1] else rejected(step, basis)
 
 
-def _rejected(vector: Any, basis: list[Any]) -> Any:
+def rejected(vector: Any, basis: list[Any]) -> Any:
     """Return the part orthogonal to an orthonormal basis; twice, as the first rest may be much smaller."""
     for _ in range(2 * bool(basis)):
         for unit in basis:

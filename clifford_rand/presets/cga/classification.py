@@ -19,7 +19,6 @@ from clifford_rand.basis.arrays import is_tensor, namespace, values_of
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.fusion.specialization import specialized
 from clifford_rand.fusion.traced_array import decided, zeros
-from clifford_rand.geometry.subspaces import span_of
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.measures import as_dual, is_dual, model_of, rounding
 from clifford_rand.presets.cga.parts import (
@@ -38,10 +37,10 @@ from clifford_rand.presets.cga.parts import (
 )
 from clifford_rand.presets.cga.rounds import check_blades
 from clifford_rand.presets.inputs import (
+    directions_of,
     largest,
     lengths,
     of_algebra,
-    plane_directions,
     real_of,
     refuse_tensors,
     tolerance,
@@ -209,19 +208,6 @@ class Classified:
         if np.isfinite(square):
             parts.append(f"radius_squared={float(square):.6g}")
         return f"Classified({', '.join(parts)})"
-
-
-def directions_of(E: Any, n: int, m: int) -> NDArray[Any]:
-    """Return orthonormal rows (..., m, n) that span unit blades of grade m."""
-    values = E.select_keys(keys_of_grades(n, (m,))).coefficients
-    if m == n:
-        return np.broadcast_to(np.eye(n, dtype=E.dtype), (*E.shape, n, n))
-    if m == 1:
-        return np.asanyarray(values[..., None, :])
-    if (m, n) == (2, 3):  # e12, e13, e23
-        normal = np.stack([values[..., 2], -values[..., 1], values[..., 0]], axis=-1)
-        return np.stack(plane_directions(normal), axis=-2)
-    return span_of(values, n, m)[0]
 
 
 Object = Multivector | Classified  # the arguments of functions that measure

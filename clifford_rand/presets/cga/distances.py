@@ -14,10 +14,10 @@ from clifford_rand._checks import check_tolerance, describe, fail, one_batch
 from clifford_rand.fusion.specialization import specialized
 from clifford_rand.fusion.traced_array import decided
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.classification import Classified, Object, described, directions_of
+from clifford_rand.presets.cga.classification import Classified, Object, described
 from clifford_rand.presets.cga.measures import down, model_of
 from clifford_rand.presets.cga.parts import ROUND, TANGENT
-from clifford_rand.presets.inputs import lengths, of_algebra, plane_directions, tolerance
+from clifford_rand.presets.inputs import directions_of, lengths, of_algebra, plane_directions, rejected, tolerance
 
 Array = NDArray[Any]
 STARTS, ROUNDS, POLISHED = 8, 40, 40  # of two spheres: random starts, alternations, steps of Newton's method
@@ -40,13 +40,6 @@ def _unit(x: Array) -> Array:
     return np.where((size > 0)[..., None], x / np.where(size > 0, size, 1)[..., None], first)
 
 
-def _across(U: Array, x: Array) -> Array:
-    """Return the parts of vectors orthogonal to all columns of U; twice, as the first rest may be much smaller."""
-    for _ in range(2 * bool(U.shape[-1])):
-        x = x - _times(U, _back(U, x))
-    return x
-
-
 def of_flats(D: Array, U: Array, V: Array, rtol: float) -> tuple[Array, Array]:
     """Return U t and V s with D + V s - U t of least length.
 
@@ -54,14 +47,14 @@ def of_flats(D: Array, U: Array, V: Array, rtol: float) -> tuple[Array, Array]:
     Columns that the others span to ``rtol`` are left out. V s = -Σ (q·D) w.
     """
     pairs: list[tuple[Array, Array]] = []
-    y = np.zeros_like(D)
+    y, columns = np.zeros_like(D), [U[..., j] for j in range(U.shape[-1])]
     for j in range(V.shape[-1]):
         w = V[..., j]
-        q = _across(U, w)
+        q = rejected(w, columns)
         for unit, combination in 2 * pairs:
             part = (unit * q).sum(axis=-1)[..., None]
             q, w = q - part * unit, w - part * combination
-        q = _across(U, q)
+        q = rejected(q, columns)
         size = np.asanyarray(lengths(q))
         is_own = decided(size > rtol)[..., None]
         size = np.where(size > rtol, size, 1)[..., None]

@@ -281,13 +281,13 @@ def sample(
     if kind not in (FLAT, ROUND):
         return middle
     m, n = U.shape[-2:]
-    counts = _counts(count, m if kind == FLAT else m - 1)
-    weights = _weights(kind, m, counts)
+    p = m if kind == FLAT else m - 1
+    counts = (count,) * p if count.__class__ is int and count > 0 else _counts(count, p)
+    weights, grid = _weights(kind, m, counts)
     if kind == FLAT and around is not None:
         apart = coordinates_of(around, n, "around", "sample") - middle
         middle = middle + (np.swapaxes(U, -1, -2) @ (U @ apart[..., None]))[..., 0]
-    grid = weights.shape[:-1]
-    spread = np.reshape(weights, (-1, m)) @ U if m else np.zeros((*U.shape[:-2], 1, n))
+    spread = weights @ U if m else np.zeros((*U.shape[:-2], 1, n))
     points = middle[..., None, :] + scale[..., None, None] * spread
     return np.asanyarray(points.reshape(*points.shape[:-2], *grid, n), dtype=U.dtype)
 
@@ -320,13 +320,15 @@ def _counts(count: Any, p: int) -> tuple[int, ...]:
 
 
 @functools.lru_cache(maxsize=16)
-def _weights(kind: str, m: int, counts: tuple[int, ...]) -> NDArray[Any]:
-    """Return the coordinates (*counts, m) of points: a grid from -1 to 1, both points of a pair, or a unit sphere."""
+def _weights(kind: str, m: int, counts: tuple[int, ...]) -> tuple[NDArray[Any], tuple[int, ...]]:
+    """Return coordinates (N, m) and their grid: from -1 to 1 in flats, both points of a pair, or a unit sphere."""
     check_fits(8 * (len(counts) + 2) ** 2 * math.prod(counts), "count", "sample")
     if kind == FLAT:
         ranges = [np.linspace(-1.0, 1.0, size) for size in counts]
-        return np.stack(np.meshgrid(*ranges, indexing="ij"), axis=-1) if ranges else np.zeros((0,))
-    return _sphere(counts) if m > 1 else np.array([[1.0], [-1.0]])
+        points = np.stack(np.meshgrid(*ranges, indexing="ij"), axis=-1) if ranges else np.zeros((0,))
+    else:
+        points = _sphere(counts) if m > 1 else np.array([[1.0], [-1.0]])
+    return points.reshape(-1, m) if m else points, points.shape[:-1]
 
 
 def _sphere(counts: tuple[int, ...]) -> NDArray[Any]:

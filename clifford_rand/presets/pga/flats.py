@@ -9,16 +9,14 @@ from clifford_rand._checks import check_number, describe, fail, one_batch, wrong
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import exact_quotient
 from clifford_rand.basis.keys import keys_of_grades, keys_of_masks
-from clifford_rand.compiler.scalar import TraceError
 from clifford_rand.fusion.specialization import specialized
-from clifford_rand.fusion.traced_array import is_traced
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import (
     across,
     blade_of,
+    directions_of,
     lengths,
     of_algebra,
-    plane_directions,
     real_of,
     tolerance,
     unit_scale,
@@ -93,50 +91,23 @@ def _foot(E: Any, M: Any) -> NDArray[Any]:
     return -_plain(M | ~E)  # c E = -M
 
 
-def _directions(k: int, E: Any) -> NDArray[Any]:
-    """Return an orthonormal basis (..., n, n - k) of the directions in the flat: what the normals E project to zero."""
-    alg, n = E.algebra, E.algebra.d - 1
-    if k == n:
-        return np.zeros((*E.shape, n, 0), dtype=E.dtype)
-    basis = alg.vector(np.eye(n + 1, dtype=E.dtype)[1:])
-    rows = E.new(E.keys, E.coefficients[..., None, :])
-    return np.linalg.eigh(_plain((basis << rows) | ~rows))[1][..., : n - k]  # eigenvalue 0: the directions in the flat
-
-
-def _traced_directions(k: int, E: Any) -> list[Any]:
-    """Return orthonormal directions of a traced flat in at most three dimensions, without a decomposition."""
-    e, n = E.coefficients, E.algebra.d - 1
-    if k == n:
-        return []
-    if n == 2:  # a line's normal, turned
-        return [np.stack([-e[..., 1], e[..., 0]], axis=-1)]
-    if n == 3 and k == 2:  # of e12, e13, e23
-        return [np.stack([e[..., 2], -e[..., 1], e[..., 0]], axis=-1)]
-    if n == 3:
-        return plane_directions(e)
-    raise TraceError("directions in more than three dimensions are eigenvectors")
+def _directions(E: Any) -> list[Any]:
+    """Return orthonormal directions of the flat with the normals E."""
+    n, (k,) = E.algebra.d - 1, E.grades
+    normals = Algebra(n).new(keys_of_masks(n, tuple(int(mask) >> 1 for mask in E.keys.masks)), E.coefficients)
+    rows = directions_of(normals.star(), n, n - k)
+    return [rows[..., i, :] for i in range(n - k)]
 
 
 def _measure(a: Any, b: Any, owner: str, rtol: float | None) -> tuple[Any, Any]:
     """Return the distance of two flats and the larger distance of their feet from the origin."""
     dimension_of(a, owner, "a")
     of_algebra(b, a.algebra, "b", owner)
-    (k, E, M), (m, F, N) = _flat(a, "a", owner), _flat(b, "b", owner)
+    (_, E, M), (_, F, N) = _flat(a, "a", owner), _flat(b, "b", owner)
     foot, foot_b = _foot(E, M), _foot(F, N)
     step = foot_b - foot
-    if is_traced(step):
-        rest = across(step, [*_traced_directions(k, E), *_traced_directions(m, F)], tolerance(rtol, step.dtype))
-        return lengths(rest), np.maximum(lengths(foot), lengths(foot_b))
-    U, V = _directions(k, E), _directions(m, F)
-    batch = step.shape[:-1]
-    span = np.concatenate([np.broadcast_to(W, (*batch, *W.shape[-2:])) for W in (U, V)], axis=-1)
-    if span.shape[-1]:
-        basis, singular, _ = np.linalg.svd(span, full_matrices=False)
-        # directions that both flats share count once
-        basis = basis * (singular > tolerance(rtol, span.dtype))[..., None, :]
-        for _ in range(2):  # twice: the first rest may be much smaller than the step
-            step = step - (basis @ (np.swapaxes(basis, -1, -2) @ step[..., None]))[..., 0]
-    return lengths(step), np.maximum(lengths(foot), lengths(foot_b))
+    rest = across(step, [*_directions(E), *_directions(F)], tolerance(rtol, step.dtype))
+    return lengths(rest), np.maximum(lengths(foot), lengths(foot_b))
 
 
 @specialized()
