@@ -67,10 +67,10 @@ float(log_length.round(6)), float((np.linalg.slogdet(A @ A.T)[1] / 2).round(6))
 """
 
 
-def show_session(session: str = _SESSION) -> dict[str, Any]:
-    """Run lines of Python as in an interactive session, print them and their values, and return their variables."""
+def show_session() -> dict[str, Any]:
+    """Run `_SESSION` as in an interactive session of Python, print lines and values, and return the variables."""
     variables: dict[str, Any] = {}
-    for line in session.splitlines():
+    for line in _SESSION.splitlines():
         if not line or line.startswith("#"):
             say(line)
             continue

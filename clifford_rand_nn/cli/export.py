@@ -110,24 +110,24 @@ def _compared(model: Any, exported: Exported, table: Any, which: str) -> str:
     return f"{text}{what} differ by at most {off:.1e}"
 
 
-def sample_rows(model: Any, dtype: str, n: int = _ROWS) -> Any:
+def sample_rows(model: Any, dtype: str) -> Any:
     """Return rows (n, d), of numbers that ``dtype`` holds, or a table as the encoder of a pipeline takes it."""
     rng = np.random.default_rng(0)
     if not isinstance(model, Pipeline):
-        return _around(model, rng, n).astype(dtype)
+        return _around(model, rng).astype(dtype)
     first = model.steps[0][1]
     if isinstance(first, TableEncoder):
-        return _table(first, _around(model.steps[-1][1], rng, n), rng)
-    return rng.standard_normal((n, first.n_features_in_)).astype(np.float32)
+        return _table(first, _around(model.steps[-1][1], rng), rng)
+    return rng.standard_normal((_ROWS, first.n_features_in_)).astype(np.float32)
 
 
-def _around(model: Any, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+def _around(model: Any, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return rows with the mean and the deviation of those of training, as far as the model knows them."""
     claim = model.certificate_.claim
     standard = claim.network.standard if isinstance(claim, KernelClaim) else None
     if isinstance(claim, NetworkClaim):
         standard = claim.standard
-    drawn = rng.standard_normal((n, model.n_features_in_))
+    drawn = rng.standard_normal((_ROWS, model.n_features_in_))
     if not isinstance(standard, Standardization):
         return drawn
     size = np.divide(1.0, standard.rate, out=np.zeros_like(standard.rate), where=standard.rate > 0)

@@ -16,6 +16,7 @@ from clifford_rand_nn.explanation.sums import GatedSum
 _HIGH = ((0.975, "unusually high"), (0.9, "high"))
 _LOW = ((0.025, "unusually low"), (0.1, "low"))
 _TERMS = 4  # of a plane that are written
+_NAMED = 6  # training rows whose numbers are written
 _ROUNDING = 1e-12  # of the largest entry
 
 
@@ -128,13 +129,13 @@ def column_notes(context: Context) -> list[str]:
     return [note] * jumps + [context.route.note] * bool(context.route.note)
 
 
-def rows_text(numbers: Any, most: int = 6) -> str:
+def rows_text(numbers: Any) -> str:
     """Return training rows by their numbers.
 
     >>> rows_text([4]), rows_text([4, 7]), rows_text(range(9))
     ('row 4', 'rows 4, 7', 'rows 0, 1, 2, 3, 4, 5, … (9 in all)')
     """
-    return f"row{'s' if len(numbers) != 1 else ''} {some_of([str(int(i)) for i in numbers], most)}"
+    return f"row{'s' if len(numbers) != 1 else ''} {some_of([str(int(i)) for i in numbers], _NAMED)}"
 
 
 def largest(values: Array, top: int) -> list[int]:

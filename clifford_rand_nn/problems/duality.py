@@ -142,9 +142,9 @@ def relative_gap(datafit: Datafit, primal: float, dual: float) -> float:
     return gap / gap_unit(primal, min(zero, datafit.value(xp.zeros_like(y) + middle)), about)
 
 
-def gap_share(primal: float, dual: float, zero: float, about: Any = _DOUBLE) -> float:
-    """Return `relative_gap`, given the loss ``zero`` of the zero network and the ``finfo`` of the type."""
-    return gap_above(primal, dual, zero, max(_MET, float(about.eps) ** 0.5)) / gap_unit(primal, zero, about)
+def gap_share(primal: float, dual: float, zero: float) -> float:
+    """Return `relative_gap` in double precision, given the loss ``zero`` of the zero network."""
+    return gap_above(primal, dual, zero) / gap_unit(primal, zero)
 
 
 def gap_unit(primal: float, zero: float, about: Any = _DOUBLE) -> float:

@@ -147,7 +147,7 @@ def opened_shards(X: Any, y: Any, sample_weight: Any, target: Any, columns: Any)
         X = [X]
         y, sample_weight = ([value] if hasattr(value, "shape") else value for value in (y, sample_weight))
     if isinstance(X, Mapping):
-        _refuse_beside(y, sample_weight, "a folder that has files of its own")
+        _refuse_beside(y, sample_weight)
         lists = X
     else:
         X = _listed(X, "X")
@@ -255,10 +255,10 @@ def _neighbors(folder: Path, rows: list[Path]) -> dict[str, list[Path]]:
     return roles
 
 
-def _refuse_beside(y: Any, sample_weight: Any, what: str) -> None:
+def _refuse_beside(y: Any, sample_weight: Any) -> None:
     for name, value in (("y", y), ("sample_weight", sample_weight)):
         if value is not None:
-            raise fail(name, "Shards", f"None with {what}", describe(type(value).__name__))
+            raise fail(name, "Shards", "None with a folder that has files of its own", describe(type(value).__name__))
 
 
 def _listed(values: Any, name: str) -> list[Any]:
