@@ -314,7 +314,7 @@ class Certificate(Statement):
                 stays = isinstance(self.claim, KernelClaim) and isinstance(self.claim.network.standard, RowSpan)
             X = as_rows_or_csr(X, owner) if stays else X.toarray()
         data = X if issparse(X) else np.asarray(as_real(X, "X", owner), dtype=np.float64)
-        shape = (len(self.dual_point if self.sample_weight is None else self.sample_weight), self.claim.d)
+        shape = (self.n_rows, self.claim.d)
         if data.shape != shape:
             raise fail("X", owner, f"the training rows, of shape {shape}", describe(f"shape {data.shape}"))
         return data
@@ -330,8 +330,7 @@ class Certificate(Statement):
         used = len(self.dual_point)
         if sample_weight is None:
             return np.ones(used) if self.sample_weight is None else self.sample_weight
-        n = used if self.sample_weight is None else len(self.sample_weight)
-        weights = check_weights(sample_weight, n, owner)
+        weights = check_weights(sample_weight, self.n_rows, owner)
         if np.count_nonzero(weights) != used:
             rule, positive = f"the training weights, {used} of them positive", np.count_nonzero(weights)
             raise fail("sample_weight", owner, rule, describe(f"{positive} positive weights"))

@@ -13,10 +13,7 @@ from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.pricing.family import Family
-from clifford_rand_nn.problems.duality import (
-    rounding_of_norm,
-    square_above,
-)
+from clifford_rand_nn.problems.duality import rounding_of_norm, square_above
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.sparse_rows import row_lengths, with_feature
 

@@ -9,15 +9,7 @@ from sklearn.model_selection import LearningCurveDisplay as _LearningCurveDispla
 from sklearn.utils import _safe_indexing, indexable, resample
 from sklearn.utils.validation import _num_samples
 
-from clifford_rand._checks import (
-    as_array,
-    as_real,
-    check_choice,
-    check_fits,
-    check_integer,
-    describe,
-    fail,
-)
+from clifford_rand._checks import as_array, as_real, check_choice, check_fits, check_integer, describe, fail
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand_nn._words import literal
 from clifford_rand_nn.datafits.registry import split_weights

@@ -9,13 +9,7 @@ from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from clifford_rand._checks import (
-    as_generator,
-    check_bool,
-    check_choice,
-    check_positive,
-    fail,
-)
+from clifford_rand._checks import as_generator, check_bool, check_choice, check_positive, fail
 from clifford_rand._optional import require
 from clifford_rand._threads import cpu_count
 from clifford_rand._typing import Array

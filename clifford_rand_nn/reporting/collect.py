@@ -27,13 +27,7 @@ from clifford_rand_nn.reporting.model_warnings import (
     overlap_warning,
     sample_warnings,
 )
-from clifford_rand_nn.reporting.selection import (
-    choices,
-    describe_model,
-    interval_text,
-    problem_lines,
-    solver_text,
-)
+from clifford_rand_nn.reporting.selection import choices, describe_model, interval_text, problem_lines, solver_text
 from clifford_rand_nn.scores import Scores, about_means, confusion, score_classes, score_numbers
 
 _PATIENCE = 10.0  # seconds of a fit; of one that takes longer, one fold of five is left out instead of all

@@ -13,15 +13,7 @@ from clifford_rand._files import named_errors
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.tables.cells import is_rare, with_point
-from clifford_rand_nn.tables.dialect import (
-    CODE,
-    DAMAGED,
-    SPACES,
-    Dialect,
-    damaged_archive,
-    not_text,
-    open_bytes,
-)
+from clifford_rand_nn.tables.dialect import CODE, DAMAGED, SPACES, Dialect, damaged_archive, not_text, open_bytes
 
 _ROWS, _PIECE = 2**16, 2**22  # rows and bytes that are searched for codes at a time
 _LONGEST_CODE = 64  # bytes that two pieces have in common

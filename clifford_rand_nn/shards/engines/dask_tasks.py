@@ -17,18 +17,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._optional import require
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.row_sums import (
-    Block,
-    Part,
-    PartWork,
-    RowMap,
-    RowSum,
-    Sums,
-    added,
-    pairwise,
-    part_map,
-    part_sum,
-)
+from clifford_rand_nn.row_sums import Block, Part, PartWork, RowMap, RowSum, Sums, added, pairwise, part_map, part_sum
 from clifford_rand_nn.shards.source import Shards
 
 _TRIMMED = "65536"  # what Dask's nannies set, unless configured otherwise
