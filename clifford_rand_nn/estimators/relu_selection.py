@@ -175,10 +175,7 @@ def own_neurons(family: Family) -> Neurons:
 
 
 _STEP_SECONDS = 4e-8 * 40  # of the interior point: for each pattern, row and squared column, times its steps
-_PROJECTION, _LEAST_PROJECTION = (
-    1.2e-8,
-    1e-4,
-)  # of a projection on a cone: for each row and root of a cubed column; at least
+_PROJECTION, _LEAST_PROJECTION = 1.2e-8, 1e-4  # on a cone: for each row and root of a cubed column; at least
 _CHECKED = 20  # projections for each pattern of the augmented Lagrangian, which it takes where it looks at the gap
 _ROUNDS, _CLIMBED = 25, 6  # rounds of column generation, and projections for each pattern in one
 # Passes that prove a bound, and their questions for each pattern: climbs, branch and bound, or climbs and a relaxation.

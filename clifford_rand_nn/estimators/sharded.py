@@ -62,10 +62,8 @@ class ShardedGatedReLU(ShardPlanning):
         began, owner = time.perf_counter(), type(self).__name__
         model._check_parameters()
         self._check_shards_kind()
-        drawn_anew = not isinstance(
-            model.random_state, int | np.integer
-        )  # None, or a generator: the state has the seed
-        free = (*_FREE, "random_state") if drawn_anew else _FREE
+        seeded = isinstance(model.random_state, int | np.integer)
+        free = _FREE if seeded else (*_FREE, "random_state")  # None, or a generator: the state has the seed
         about, tol = belongs_to(model, shards, free), model._tolerance(shards=True)
         with as_engine(engine, shards, owner, model.max_memory) as runs:
             keeper, saved = opened_checkpoint(runs, checkpoint, about, owner)

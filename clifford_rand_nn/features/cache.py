@@ -216,9 +216,8 @@ class FeatureCache:
         """Raise unless a file holds the two plain tables of this class or nothing; a view or trigger would run SQL."""
         rows = file.execute("SELECT type, name, tbl_name FROM sqlite_master").fetchall()
         foreign = [name for kind, name, table in rows if (kind, name, table) not in _SCHEMA]
-        computed = [
-            row[1] for table in _TABLES for row in file.execute(f"PRAGMA table_xinfo({table})") if row[-1] != 0
-        ]  # hidden = 2 or 3: a generated column
+        columns = (row for table in _TABLES for row in file.execute(f"PRAGMA table_xinfo({table})"))
+        computed = [row[1] for row in columns if row[-1] != 0]  # hidden = 2 or 3: a generated column
         if foreign or computed:
             raise self._damage(f"it holds {(foreign + computed)[0]!r}, which this class never writes")
 

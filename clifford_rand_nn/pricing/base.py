@@ -107,9 +107,7 @@ def best_of(neurons: Neurons, theta: Array, X: Array, most: int) -> tuple[Array,
 
 
 _BLOCK_BYTES = 32 * 2**20  # of columns held at a time: more is no faster
-_KEPT_BYTES = (
-    64 * 2**20
-)  # of neurons; making 26,000 planes in R^2 takes three times as long as pricing them on 160 rows
+_KEPT_BYTES = 64 * 2**20  # of neurons; to make 26,000 planes in R^2 takes three times as long as to price them
 
 
 @runtime_checkable

@@ -64,9 +64,8 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
         arrays |= claim.coefficients._asdict()
         meta["gates"], feature = values_of(claim.gates, arrays=arrays, prefix="gates_"), claim.feature
     elif isinstance(claim, KernelClaim):
-        meta["kernel"] = parts.pack_kernel(arrays, claim.network) | {  # with beta on its own rows
-            "beta": float(model.certificate_.beta)
-        }  # on its own rows
+        meta["kernel"] = parts.pack_kernel(arrays, claim.network)
+        meta["kernel"]["beta"] = float(model.certificate_.beta)  # on its own rows
         feature = model.bias_feature_
     else:
         meta |= {"gates": {"method": model.gates_.method}, "family": pack_neurons(arrays, claim)}
