@@ -1,83 +1,149 @@
-"""Pictures of points, lines, planes, circles and spheres in a notebook, by ganja.js as pyganja brings it."""
+"""Pictures of points, lines, planes, circles, spheres and motors: pages that turn and play, and Matplotlib views."""
 
+import functools
 import html
-import json
 import re
-import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from clifford_rand._checks import check_listed, check_path, describe, fail
+from clifford_rand._checks import as_real, check_integer, check_listed, check_path, check_positive, describe, fail
 from clifford_rand._files import replaced
 from clifford_rand._optional import require
+from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
+from clifford_rand.errors import ArgumentError
 from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.presets import cga
 from clifford_rand.space import has_null_basis
 
-__all__ = ["Scene", "scene", "show"]
+__all__ = ["Scene", "Shape", "save", "scene"]
 
 _COLORS = {
     "black": 0x000000, "blue": 0x1F77B4, "orange": 0xFF7F0E, "green": 0x2CA02C, "red": 0xD62728, "purple": 0x9467BD,
     "gray": 0x7F7F7F,
 }  # fmt: skip
 _CYCLE = ("blue", "orange", "green", "red", "purple")
-_DRAWN = {  # (p, q, r) to what ganja.js draws there
-    (2, 0, 1): "the projective plane",
-    (3, 0, 1): "projective space",
-    (3, 1, 0): "the conformal plane",
-    (4, 1, 0): "conformal space",
-}
-_WEIGHTS = {"lineWidth": 4, "pointRadius": 1.5}  # lines of width 1 vanish between the pixels of space
-# ganja.js draws for the size of its first frame; a browser would stretch that picture
-_REDRAW = "new ResizeObserver(() => output.update && output.update(output.value)).observe(output);"
-_ARROWS = {(2, 0, 0): 2, (3, 0, 0): 3}  # Euclidean vectors, drawn in projective geometry as arrows from the origin
+_DRAWN = {(2, 0, 1): 2, (3, 0, 1): 3, (3, 1, 0): 2, (4, 1, 0): 3, (2, 0, 0): 2, (3, 0, 0): 3}  # (p, q, r) to n
+_DETAIL: dict[tuple[str, int], Any] = {  # how many samples, by kind and dimension
+    ("flat", 1): 2, ("flat", 2): (2, 2), ("round", 2): 65, ("round", 3): (17, 33),
+}  # fmt: skip
+_OPACITY = 0.4  # of surfaces
+_MANY = 2000  # objects without a grid, which takes as long as 10⁴ points, as does antialiasing (bench_viewer.py)
+_PLAY = (  # the slider and the button of K3D, on top of its menu
+    "K3DInstance.startAutoPlay(); const folder = K3DInstance.timeSeriesAnimationGUI; folder.open();"
+    "K3DInstance.gui.domElement.querySelector('.lil-children, .children').prepend(folder.domElement);"
+)
 
 
-class Scene:
-    """A drawing: a picture in a notebook, ``save`` for a page of its own.
+class Shape(NamedTuple):
+    """Points, curves or surfaces of one color.
 
     Attributes
     ----------
-    signature : tuple of int
-        Squares of the basis vectors of the algebra that ganja.js draws: null, positive, negative.
-    entries : list
-        Colors (int), elements (list of 2^d numbers by grade then lexicographically), segments and polygons (list of
-        elements) and labels (str), in the order of ganja.js.
-    options : dict
-        Options of its ``graph``.
+    kind : {"points", "curves", "surfaces"}
+    places : ndarray (f, n, 3), (f, n, m, 3) or (f, n, rows, columns, 3)
+        f is 1, or the number of times; NaN where nothing is seen.
+    color, label
     """
 
-    def __init__(self, signature: tuple[int, ...], entries: list[Any], options: dict[str, Any]) -> None:
-        self.signature = signature
-        self.entries = entries
-        self.options = options
+    kind: str
+    places: NDArray[Any]
+    color: int
+    label: str | None = None
 
-    def script(self) -> str:
-        """Return the JavaScript expression of the entries.
 
-        The numbers are in a JSON string, because ganja.js takes 1e-7 in code for a multiple of a blade.
-        """
-        tagged = [
-            {"s": [{"v": value} for value in entry]}
-            if isinstance(entry, list) and isinstance(entry[0], list)
-            else {"v": entry}
-            if isinstance(entry, list)
-            else entry
-            for entry in self.entries
-        ]
-        literal = json.dumps(json.dumps(tagged)).replace("<", "\\u003c")
-        return f"JSON.parse({literal}).map(x=>x.v?new Element(x.v):x.s?x.s.map(y=>new Element(y.v)):x)"
+class Scene:
+    """A drawing, which `scene` makes: a picture in a notebook, ``save`` for a page, ``plot`` for papers.
+
+    Attributes
+    ----------
+    shapes : list of Shape
+    times : ndarray or None
+        Seconds, of an animation.
+    title : str
+    n : int
+        2 in the plane, 3 in space.
+    """
+
+    def __init__(self, shapes: list[Shape], times: NDArray[Any] | None, title: str, n: int) -> None:
+        self.shapes, self.times, self.title, self.n = shapes, times, title, n
+        self._bounds = _bounds(shape.places for shape in shapes)
 
     def html(self) -> str:
-        """Return a page that holds ganja.js and the scene; it needs no network."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of pyganja, that it found no browser of its own, which is not needed here
-            module = require("pyganja", extra="notebook", purpose="drawing")
-        page: str = module.generate_full_html(self.script(), sig=np.array(self.signature), **_WEIGHTS | self.options)
-        return page.replace("</BODY>", f"<SCRIPT>{_REDRAW}</SCRIPT></BODY>")
+        """Return a page that holds K3D-jupyter and the scene; it needs no network. Animations have a slider."""
+        k3d = require("k3d", extra="draw", purpose="the page of a scene")
+        low, high = self._bounds
+        size, box = float((high - low).max()), np.stack([low, high], axis=-1).ravel()
+        is_large = sum(shape.places.shape[1] for shape in self.shapes) > _MANY
+        plot = k3d.plot(
+            camera_auto_fit=False, grid_auto_fit=False, grid=box.tolist(), grid_visible=self.n == 3 and not is_large,
+            axes_helper=0.0, fps=60, antialias=int(self.times is None and not is_large), logarithmic_depth_buffer=False,
+            name=html.escape(self.title),
+        )  # fmt: skip
+        plot.camera = plot.get_auto_camera(1.2, -60, 65, box) if self.n == 3 else plot.get_auto_camera(1.2, 0, 0, box)
+        for kind, places, color, label in self.shapes:
+            count, m = places.shape[1], int(np.prod(places.shape[2:-1]))
+            series = places.reshape(len(places), -1, 3).astype(np.float32)
+            values = self._series(series)
+            if kind == "points":
+                plot += k3d.points(values, point_size=0.03 * size * count**-0.2, color=color, shader="flat")
+            elif kind == "curves":
+                pairs = np.stack([np.arange(m - 1), np.arange(1, m)], axis=-1) + m * np.arange(count)[:, None, None]
+                indices = pairs.reshape(-1, 2).astype(np.uint32)
+                plot += k3d.lines(values, indices, "segment", color=color, width=0.004 * size)
+            else:
+                rows, columns = places.shape[2:4]
+                corner = np.arange(m).reshape(rows, columns)[:-1, :-1].reshape(-1, 1)
+                faces = corner + [0, 1, columns, 1, columns + 1, columns] + m * np.arange(count)[:, None, None]
+                indices = faces.reshape(-1, 3).astype(np.uint32)
+                plot += k3d.mesh(values, indices, color=color, opacity=_OPACITY, side="double", flat_shading=False)
+            if label is not None:
+                anchor = self._series(series[:, m // 2])
+                plot += k3d.text(html.escape(label), anchor, color=color, is_html=True, label_box=False)
+        page: str = plot.get_snapshot(additional_js_code=_PLAY if self.times is not None else "")
+        head = f"<title>{html.escape(self.title)}</title>"
+        return re.sub("<title>.*?</title>", lambda match: head, page, count=1)
+
+    def _series(self, values: NDArray[Any]) -> Any:
+        """Return an array at rest, or what K3D takes for one that moves."""
+        if self.times is None or len(values) == 1:
+            return values[0]
+        return {str(time): frame for time, frame in zip(self.times.tolist(), values, strict=True)}
+
+    def plot(self, ax: Any = None, *, frame: int = 0) -> Any:
+        """Draw the scene, or one time of an animation, on three-dimensional axes of Matplotlib, and return them.
+
+        Examples
+        --------
+        >>> alg = cr.Algebra.cga(3)
+        >>> axes = cr.draw.scene(cga.circle(alg, [0, 0, 0], 1, [0, 0, 1])).plot()
+        >>> len(axes.lines)
+        1
+        """
+        last = 0 if self.times is None else len(self.times) - 1
+        frame = check_integer(frame, "frame", "Scene.plot", low=0, high=last)
+        if ax is None:
+            pyplot = require("matplotlib.pyplot", extra="app", purpose="Scene.plot")
+            ax = pyplot.figure(layout="constrained").add_subplot(projection="3d")
+        for kind, places, color, label in self.shapes:
+            now, name = places[min(frame, len(places) - 1)], f"#{color:06x}"
+            for one in [now] if kind == "points" else now:
+                if kind == "points":
+                    ax.scatter(*one.T, color=name, s=20 * len(one) ** -0.2)
+                elif kind == "curves":
+                    ax.plot(*one.T, color=name)
+                else:
+                    ax.plot_surface(*np.moveaxis(one, -1, 0), color=name, alpha=_OPACITY)
+            anchor = now[0].reshape(-1, 3)[now[0].size // 6]
+            if label is not None and np.isfinite(anchor).all():
+                ax.text(*anchor, label, color=name)
+        ax.set_aspect("equal")
+        if self.n == 2:
+            ax.view_init(90, -90)
+        return ax
 
     def _repr_html_(self) -> str:
         page = html.escape(self.html(), quote=True)
@@ -86,75 +152,130 @@ class Scene:
     def save(self, path: str | Path) -> None:
         """Write the page to a file."""
         if check_path(path, "path", "Scene.save").suffix.lower() in (".png", ".jpg", ".svg", ".pdf"):
-            raise fail("path", "Scene.save", "a page, as scene.html", path, "Matplotlib draws pictures, of cga.sample.")
+            raise fail("path", "Scene.save", "a page, as scene.html", path, "Scene.plot draws pictures.")
         with replaced(Path(path)) as new:
             new.write_text(self.html(), encoding="utf-8")
 
     def __repr__(self) -> str:
-        drawn = sum(isinstance(entry, list) for entry in self.entries)
-        return f"<Scene of {drawn} objects in {Algebra(signature=self.signature)!r}>"
+        moving = "" if self.times is None else f" at {len(self.times)} times"
+        return f"<Scene of {sum(shape.places.shape[1] for shape in self.shapes)} objects{moving}>"
 
 
-def scene(items: Any, *, colors: Any = None, labels: Sequence[str | None] | None = None, **options: Any) -> Scene:
-    """Return a picture of multivectors, which a notebook shows.
+def scene(
+    items: Any,
+    *,
+    colors: Any = None,
+    labels: Sequence[str | None] | None = None,
+    times: ArrayLike | None = None,
+    extent: float | None = None,
+    dual: bool = False,
+    title: str = "Scene",
+) -> Scene:
+    """Return a picture of multivectors, at rest or moving.
 
     Parameters
     ----------
     items : multivector or sequence
-        Multivectors of the projective or conformal algebra of the plane or of space (``Algebra.pga(2)``, ``pga(3)``,
-        ``cga(2)``, ``cga(3)``, also with the null basis), or vectors of ``Algebra(2)`` or ``Algebra(3)``, drawn as
-        segments from the origin. A batch is drawn as many. A list of points in the sequence is a segment or a polygon.
+        Multivectors of ``Algebra.pga(n)``, ``Algebra.cga(n)`` or ``Algebra(n)``, n = 2 or 3, all of one algebra:
+        points, point pairs, lines, planes, circles and spheres; motors and rotors, drawn as frames of axes; vectors of
+        ``Algebra(n)``, drawn from the origin. A batch is drawn as many. A list of points is a polygonal line.
+        Or scenes of the same objects at successive times.
     colors : optional
-        For all items or one for each: ``"red"``, ``"#d62728"``, 0xd62728 or (r, g, b) with 0…255.
+        For all items or one for each: ``"red"``, ``"#d62728"``, 0xd62728 or (r, g, b) with 0…255. Frames are red,
+        green and blue by default.
     labels : sequence of str, optional
         One for each item, None for no label.
-    **options
-        Options of the ``graph`` of ganja.js: ``grid=True``, ``lineWidth=4``, ``pointRadius=1.5``, ``scale=0.5``, …
+    times : array_like (f,), optional
+        Increasing seconds of an animation: the first axis of every batch is time, of length f, or 1 at rest.
+    extent : float, optional
+        Half the length that is shown of lines and planes, by default about that of the other objects.
+    dual : bool, default=False
+        Whether objects of ``Algebra.cga(n)`` are dual.
+    title : str, default="Scene"
 
     Raises
     ------
     ArgumentError
-        For other algebras, mixed algebras, complex or symbolic coefficients, NaN or infinity.
+        For other algebras, mixed algebras, other multivectors than blades and motors, objects without finite points,
+        complex or symbolic coefficients, NaN or infinity.
 
     Examples
     --------
-    >>> from clifford_rand import draw
     >>> alg = cr.Algebra.pga(2)
     >>> x_axis, y_axis = alg.e2, alg.e1
-    >>> draw.scene([x_axis, y_axis, x_axis ^ y_axis], labels=["x", "y", "origin"])
-    <Scene of 3 objects in Algebra(2, 0, 1)>
+    >>> cr.draw.scene([x_axis, y_axis, x_axis ^ y_axis], labels=["x", "y", "origin"])
+    <Scene of 3 objects>
     """
-    rule = "multivectors"
-    listed = [items] if isinstance(items, Multivector) else check_listed(items, "items", "scene", rule)
-    if not listed:
-        raise fail("items", "scene", "at least one multivector", items)
+    single = isinstance(items, Multivector | cga.Classified)
+    listed = [items] if single else check_listed(items, "items", "scene", "multivectors")
+    listed = [item.blade(dual=dual) if isinstance(item, cga.Classified) else item for item in listed]
+    if times is not None:
+        times = as_real(times, "times", "scene", min_ndim=1)
+        if times.ndim != 1 or len(times) < 2 or (np.diff(times) <= 0).any():
+            raise fail("times", "scene", "two or more increasing numbers", times)
+    if not isinstance(title, str):
+        raise fail("title", "scene", "a string", title)
+    if listed and all(isinstance(item, Scene) for item in listed):
+        return _animation(listed, np.arange(len(listed)) / 10 if times is None else times, title)
     algebra = _algebra(listed)
-    chosen = _colors(colors, len(listed))
-    if labels is not None:
-        rule = f"{len(listed)} strings, one for each item"
-        labels = check_listed(labels, "labels", "scene", rule)
-        if len(labels) != len(listed) or not all(label is None or isinstance(label, str) for label in labels):
-            raise fail("labels", "scene", rule, labels)
-    target = _target(algebra)
-    size = 2**target.d  # pyganja takes what has this length for an element, also a label or a polygon: make it longer
-    entries: list[Any] = []
-    for i, item in enumerate(listed):
-        entries.append(chosen[i])
-        if isinstance(item, list | tuple):
-            corners = [element for part in item for element in _elements(part, algebra)]
-            entries.append(corners + corners[-1:] if len(corners) == size else corners)
-        else:
-            entries.extend(_elements(item, algebra))
-        label = labels[i] if labels is not None else None
-        if label is not None:
-            entries.append(label + " " if len(label) == size else label)
-    return Scene(target.signature, entries, options)
+    chosen = None if colors is None else _colors(colors, len(listed))
+    rule = f"{len(listed)} strings, one for each item"
+    texts = [None] * len(listed) if labels is None else check_listed(labels, "labels", "scene", rule)
+    if len(texts) != len(listed) or not all(text is None or isinstance(text, str) for text in texts):
+        raise fail("labels", "scene", rule, labels)
+    parts = [_parts(item, algebra, times, dual) for item in listed]
+    every = [part for group in parts for part in group]
+    low, high = _bounds([part.near for part in every if not part.is_flat] or [part.near for part in every])
+    reach = 0.6 * float((high - low).max()) if extent is None else check_positive(extent, "extent", "scene")
+    shapes = []
+    for i, group in enumerate(parts):
+        for k, part in enumerate(group):
+            color = _COLORS[part.color or _CYCLE[i % len(_CYCLE)]] if chosen is None else chosen[i]
+            shapes.append(Shape(part.kind, part.draw(reach, (low + high) / 2), color, None if k else texts[i]))
+    return Scene(shapes, times, title, _DRAWN[algebra.form.counts])
 
 
-def show(items: Any, *, colors: Any = None, labels: Sequence[str | None] | None = None, **options: Any) -> None:
-    """Display `scene` with the same arguments in the running notebook."""
-    drawing = scene(items, colors=colors, labels=labels, **options)
-    require("IPython.display", extra="notebook", purpose="showing a scene").display(drawing)
+def save(drawing: Any, path: str | Path, **options: Any) -> None:
+    """Write a page that shows a scene, or multivectors, in any browser, without a network.
+
+    Parameters
+    ----------
+    drawing : Scene, multivector or sequence
+        A scene, or the ``items`` of `scene`: scenes at successive times are an animation.
+    path : str or Path
+    **options
+        The other parameters of `scene`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "scene.html"
+    >>> cr.draw.save(cga.sphere(cr.Algebra.cga(3), [0, 0, 0], 1), file, title="A sphere")
+    >>> "<title>A sphere</title>" in file.read_text()
+    True
+    """
+    (drawing if isinstance(drawing, Scene) and not options else scene(drawing, **options)).save(path)
+
+
+class _Part(NamedTuple):
+    """Some objects of an item: where they are, and how they are drawn, by half the length of flats and a middle."""
+
+    kind: str
+    near: NDArray[Any]
+    draw: Callable[[float, NDArray[Any]], NDArray[Any]]
+    is_flat: bool = False
+    color: str | None = None
+
+
+def _animation(scenes: list[Scene], times: NDArray[Any], title: str) -> Scene:
+    layouts = {tuple((shape.kind, shape.places.shape) for shape in one.shapes) for one in scenes}
+    if len(layouts) > 1 or any(one.times is not None for one in scenes) or len(times) != len(scenes):
+        raise fail("items", "scene", "scenes at rest of the same objects, one for each of times", scenes)
+    joined = [
+        shapes[0]._replace(places=np.concatenate([shape.places for shape in shapes]))
+        for shapes in zip(*(one.shapes for one in scenes), strict=True)
+    ]
+    return Scene(joined, times, title, scenes[0].n)
 
 
 def _algebra(listed: Sequence[Any]) -> Algebra:
@@ -167,77 +288,108 @@ def _algebra(listed: Sequence[Any]) -> Algebra:
     if not flat:
         raise fail("items", "scene", "at least one multivector", listed)
     algebra: Algebra = flat[0].algebra
-    if not algebra.form.is_numeric or algebra.form.counts not in {**_DRAWN, **_ARROWS}:
-        raise fail(
-            "items",
-            "scene",
-            f"of {', '.join(_DRAWN.values())}, or vectors of Algebra(2) or Algebra(3)",
-            describe(f"multivectors of {algebra!r}"),
-        )
-    if _images(algebra) is None:
-        raise fail(
-            "items", "scene", "in an orthonormal basis, or the null basis of Algebra.cga", describe(repr(algebra))
-        )
+    is_drawn = algebra.form.is_numeric and algebra.form.counts in _DRAWN
+    if not is_drawn or not (algebra.form.is_unit or has_null_basis(algebra)):
+        rule = "of Algebra.pga(n), Algebra.cga(n) or Algebra(n), n = 2 or 3"
+        raise fail("items", "scene", rule, describe(f"multivectors of {algebra!r}"))
     return algebra
 
 
-def _target(algebra: Algebra) -> Algebra:
-    """Return the algebra that is drawn, its basis vectors in the order of ganja.js: null, positive, negative."""
-    counts = algebra.form.counts
-    return Algebra(*counts) if counts in _DRAWN else Algebra(_ARROWS[counts], 0, 1)
+def _image(item: Multivector, algebra: Algebra, times: NDArray[Any] | None) -> Multivector:
+    """Return a batch (f, n) in conformal algebra, where projective and Euclidean algebra are subalgebras.
 
-
-def _images(algebra: Algebra) -> list[Multivector] | None:
-    """Return the basis vectors of ``algebra`` in the algebra that is drawn."""
-    target = Algebra(*algebra.form.counts)
-    vectors = target.basis_vectors()
-    if algebra.form.is_unit:
-        order = sorted(range(algebra.d), key=lambda i: (0, 1, -1).index(algebra.signature[i]))
-        return [vectors[order.index(i)] for i in range(algebra.d)]
-    if has_null_basis(algebra):
-        n = algebra.d - 2
-        plus, minus = vectors[n], vectors[n + 1]
-        return [*vectors[:n], (minus - plus) / 2, minus + plus]
-    return None
-
-
-def _elements(item: Multivector, algebra: Algebra) -> list[Any]:
-    """Return the 2^d coefficients of every multivector of a batch; a Euclidean vector as the segment to its end."""
+    The null vector e0 is -n_∞ there, so that planes, and their products, are dual.
+    """
     if item.dtype.kind not in "fi" or not np.isfinite(item.coefficients).all():
         raise fail("items", "scene", "of finite real coefficients", describe(f"dtype {item.dtype}, {item!s}"))
-    if algebra.form.counts in _ARROWS:
-        return _arrows(item)
-    images = _images(algebra)
-    assert images is not None
-    moved: Any = _target(algebra).scalar(np.zeros(item.shape))
-    for position, mask in enumerate(item.keys.masks):
-        blade: Any = _target(algebra).scalar(1.0)
-        for i in range(algebra.d):
-            if int(mask) >> i & 1:
-                blade = blade ^ images[i]
-        moved = moved + blade * np.asarray(item.coefficients[..., position])
-    rows: list[Any] = moved.dense().coefficients.reshape(-1, 2**algebra.d).tolist()
-    return rows
+    length = 1 if times is None else len(times)
+    if times is not None and item.shape[:1] not in ((), (1,), (length,)):
+        raise fail("items", "scene", f"batches over {length} times, their first axis", describe(f"shape {item.shape}"))
+    shape = (1, -1) if times is None or not item.shape else (item.shape[0], -1)
+    batch = item.new(item.keys, item.coefficients.astype(np.float64).reshape(*shape, item.keys.size))
+    if has_null_basis(algebra):
+        return batch
+    target = Algebra.cga(_DRAWN[algebra.form.counts])
+    unit = np.eye(target.d)
+    positive, others = iter(unit), {0: -cga.infinity(target).values, -1: unit[-1]}
+    images = [others[square] if square in others else next(positive) for square in algebra.signature]
+    return batch.outermorphism(np.stack(images, axis=-1), target)
 
 
-def _arrows(item: Multivector) -> list[Any]:
-    if item.grades != (1,):
-        raise fail("items", "scene", "vectors, in a Euclidean algebra", describe(f"grades {item.grades}"))
-    d = item.algebra.d
-    plane = Algebra(d, 0, 1)
-    ends = item.values.reshape(-1, d).astype(np.float64)
-    flat = np.concatenate([np.ones((len(ends), 1)), ends], axis=1)  # the hyperplanes whose duals are the points
-    points = plane.vector(flat).left_complement().dense().coefficients
-    origin = plane.e0.left_complement().astype(np.float64).dense().coefficients
-    return [[origin.tolist(), point] for point in points.tolist()]
+def _parts(item: Any, algebra: Algebra, times: NDArray[Any] | None, dual: bool) -> list[_Part]:
+    """Return the objects of an item, by what is drawn."""
+    if isinstance(item, list | tuple):
+        corners = [part for one in item for part in _parts(one, algebra, times, dual)]
+        if any(part.kind != "points" for part in corners):
+            raise fail("items", "scene", "multivectors or lists of points", describe("a list of other objects"))
+        length = max(len(part.near) for part in corners)
+        curve = np.concatenate([np.broadcast_to(c.near, (length, *c.near.shape[1:])) for c in corners], axis=1)
+        return [_Part("curves", curve, lambda *_: curve[:, None])]
+    X = _image(item, algebra, times)
+    grades = item.grades if not any(k % 2 for k in item.grades) else item.sparse().grades
+    if 0 in grades and not any(k % 2 for k in grades):
+        return _frames(X)
+    if algebra.form.counts[1:] == (0, 0):
+        if grades != (1,):
+            raise fail("items", "scene", "vectors or rotors, in a Euclidean algebra", describe(f"grades {grades}"))
+        arrows = _spatial(X.coefficients[..., None, :-2] * np.array([[0.0], [1.0]]))
+        return [_Part("curves", arrows, lambda *_: arrows)]
+    try:
+        objects = cga.classify(X, dual=dual or algebra.form.counts[2] == 1)
+    except ArgumentError as error:
+        raise fail("items", "scene", "blades, or motors", describe(str(item))) from error
+    kinds, dimensions = np.asarray(objects.kind), np.asarray(objects.dimension)
+    seen = np.asarray(objects.has_points) & ((kinds != "tangent") | (dimensions == 0))
+    if not seen.any():
+        raise fail("items", "scene", "objects with finite points", describe(", ".join(np.unique(objects.name))))
+    pairs = sorted(set(zip(kinds[seen].tolist(), dimensions[seen].tolist(), strict=True)))
+    return [_group(objects, seen & (kinds == kind) & (dimensions == m), kind, m) for kind, m in pairs]
+
+
+def _group(objects: cga.Classified, at: NDArray[Any], kind: str, m: int) -> _Part:
+    """Return the objects of one kind, NaN at times when others take their place."""
+    detail = _DETAIL.get((kind, m))
+
+    def places(reach: float, middle: NDArray[Any]) -> NDArray[Any]:
+        samples = cga.sample(objects[at], detail or 1, extent=reach, around=middle[: objects.algebra.d - 2])
+        full = np.full((*at.shape, *samples.shape[1:-1], 3), np.nan)
+        full[at] = _spatial(samples)
+        full = full[:, at.any(axis=0)]
+        return full if detail else full.reshape(len(full), -1, 3)
+
+    is_flat = kind == "flat" and m > 0
+    near = _spatial(objects.location[at]) if is_flat else places(1.0, np.zeros(3))
+    return _Part("surfaces" if isinstance(detail, tuple) else "curves" if detail else "points", near, places, is_flat)
+
+
+def _frames(X: Multivector) -> list[_Part]:
+    """Return the axes of motors, three curves each."""
+    n = X.algebra.d - 2
+
+    def axis(i: int, reach: float, *_: Any) -> NDArray[Any]:
+        ends = reach / 3 * np.eye(n + 1, n, -1)[[0, i]]
+        return _spatial(cga.down(X[..., None] >> cga.up(X.algebra, ends)))
+
+    origins, axes = axis(1, 1.0)[..., 0, :], zip(range(1, n + 1), ("red", "green", "blue"), strict=False)
+    return [_Part("curves", origins, functools.partial(axis, i), color=color) for i, color in axes]
+
+
+def _spatial(places: NDArray[Any]) -> NDArray[Any]:
+    """Return places of the plane in space."""
+    return np.pad(places, [(0, 0)] * (places.ndim - 1) + [(0, 3 - places.shape[-1])])
+
+
+def _bounds(places: Iterable[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the corners of the box of all places, one of side 2 about a single one."""
+    rows = np.concatenate([each.reshape(-1, 3) for each in places])
+    low, high = np.nanmin(rows, axis=0), np.nanmax(rows, axis=0)
+    room = float((high - low).max() == 0)
+    return low - room, high + room
 
 
 def _colors(colors: Any, count: int) -> list[int]:
-    if colors is None:
-        return [_color(_CYCLE[i % len(_CYCLE)]) for i in range(count)]
-    single = isinstance(colors, str | int) or (
-        isinstance(colors, tuple) and len(colors) == 3 and all(isinstance(part, int) for part in colors)
-    )
+    is_rgb = isinstance(colors, tuple) and len(colors) == 3 and all(isinstance(part, int) for part in colors)
+    single = isinstance(colors, str | int) or is_rgb
     rule = f"one color, or {count}, one for each item"
     listed = [colors] * count if single else check_listed(colors, "colors", "scene", rule)
     if len(listed) != count:

@@ -55,7 +55,7 @@ print(json.dumps(counts))
 def test_packages_are_listed_starred_and_documented_without_optional_libraries():
     blocked = ["torch", "matplotlib", "pandas", "pyarrow", "arff", "PIL", "openpyxl", "onnx", "onnxruntime", "skl2onnx"]
     blocked += ["skops", "dask", "distributed", "zarr", "sentence_transformers", "openai", "wfdb", "h5py", "IPython"]
-    blocked += ["pyganja", "clifford", "kingdon", "galgebra", "jax"]
+    blocked += ["k3d", "clifford", "kingdon", "galgebra", "jax"]
     packages = [
         "clifford_rand",
         "clifford_rand.draw",

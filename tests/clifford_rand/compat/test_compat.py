@@ -1,19 +1,14 @@
-"""The layout for those who know ``clifford``, pictures, and the page that tells the differences."""
+"""The layout for those who know ``clifford``, and the page that tells the differences."""
 
-import json
 import re
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-import sympy as sp
 
 import clifford_rand as cr
-from clifford_rand import draw
 from clifford_rand.compat import Cl, conformalize
-from clifford_rand.presets import cga, pga
-from support.browser import open_page, start_browser
+from clifford_rand.presets import pga
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "migration.md"
 
@@ -104,164 +99,6 @@ def test_conformalize(n, dtype):
     assert np.allclose(down(3 * x).values[:, :n], X, atol=tolerance * 10)
     assert (down(x).values[:, n:] == 0).all()
     assert np.allclose(up(down(x)).values, x.values, atol=tolerance * 20)
-
-
-# ---- pictures
-
-
-def _drawn(made):
-    return [entry for entry in made.entries if isinstance(entry, list)]
-
-
-@pytest.mark.parametrize("n", [2, 3])
-def test_projective_elements_are_taken_as_they_are(n):
-    alg = cr.Algebra.pga(n)
-    batch = alg.random_multivector(0, (4,), grades=n)
-    made = draw.scene([batch, alg.e1])
-    assert np.array_equal(_drawn(made)[:4], batch.dense().coefficients)
-    assert made.signature == (0,) + (1,) * n
-    # another order of the same basis vectors
-    turned = cr.Algebra(signature=[1] * n + [0], names=[*(f"e{i + 1}" for i in range(n)), "e0"])
-    assert draw.scene(turned("2*e1 + e0")).entries[1:] == draw.scene(alg("2*e1 + e0")).entries[1:]
-    assert draw.scene(turned("e1*e0")).entries[1:] == draw.scene(alg("e1*e0")).entries[1:]
-
-
-@pytest.mark.parametrize("n", [2, 3])
-def test_conformal_null_basis_is_the_orthonormal_one(n):
-    null, ortho = cr.Algebra.cga(n, null_basis=True), cr.Algebra.cga(n)
-    ep, en = ortho.basis_vectors()[n:]
-    origin, infinity = (en - ep) / 2, en + ep
-    rng = np.random.default_rng(1)
-    points = []
-    for _ in range(3):
-        x = rng.standard_normal(n)
-        points.append(
-            (
-                null.eo + sum(v * e for v, e in zip(x, null.basis_vectors(), strict=False)) + x @ x / 2 * null.ei,
-                origin + sum(v * e for v, e in zip(x, ortho.basis_vectors(), strict=False)) + x @ x / 2 * infinity,
-            )
-        )
-    (a, A), (b, B), (c, C) = points
-    for given, wanted in ((a, A), (a ^ b, A ^ B), (a ^ b ^ c, A ^ B ^ C)):
-        assert np.allclose(_drawn(draw.scene(given))[0], wanted.dense().coefficients, atol=1e-13)
-
-
-@pytest.mark.parametrize("n", [2, 3])
-def test_euclidean_vectors_are_arrows_from_the_origin(n):
-    X = np.random.default_rng(2).standard_normal((5, n))
-    alg = cr.Algebra.pga(n)
-    arrows = _drawn(draw.scene(cr.Algebra(n).vector(X)))
-    for (start, end), x in zip(arrows, X, strict=True):
-        for element, place in ((start, np.zeros(n)), (end, x)):
-            point = alg.multivector(element)
-            assert point.sparse().grades == (n,)
-            for i in range(n):  # the planes x_i = place_i meet in the point
-                plane = alg.vector(np.concatenate([[-place[i]], np.eye(n)[i]]))
-                assert (plane ^ point).isclose(0, atol=1e-14)
-
-
-def test_colours_labels_and_polygons():
-    alg = cr.Algebra.pga(2)
-    corners = [alg.vector([1.0, x, y]).left_complement() for x, y in ((0, 0), (1, 0), (1, 1))]
-    made = draw.scene([corners, alg.e1], colors=["red", "#0000ff"], labels=["a triangle", None])
-    assert made.entries[0] == 0xD62728
-    assert len(made.entries[1]) == 3
-    assert made.entries[2:4] == ["a triangle", 0x0000FF]
-    assert draw.scene(alg.e1, colors=(255, 0, 1)).entries[0] == 0xFF0001
-    assert draw.scene([alg.e1, alg.e2], colors=0x123456).entries[::2] == [0x123456] * 2
-    octagon = draw.scene([[corners[0]] * 8], labels=["8 corner"])  # lengths that ganja.js takes for a multivector
-    assert len(octagon.entries[1]) == 9
-    assert octagon.entries[2] == "8 corner "
-    assert repr(made) == "<Scene of 2 objects in Algebra(2, 0, 1)>"
-
-
-def test_the_script_holds_numbers_in_a_string():
-    """ganja.js reads 1e-7 in code as a multiple of a blade."""
-    made = draw.scene(1e-7 * cr.Algebra.pga(2).e1, labels=["</script><b>"])
-    script = made.script()
-    literal = re.match(r'JSON\.parse\((".*")\)\.map', script).group(1)
-    assert json.loads(json.loads(literal))[1]["v"][2] == 1e-7
-    assert "<" not in script
-    assert "1e-7" not in script.replace(literal, "")
-
-
-def test_scene_says_what_is_wrong():
-    alg = cr.Algebra.pga(2)
-    wrong = [
-        ([], "at least one multivector"),
-        ([[]], "at least one multivector"),
-        ([3], "must be multivectors. Got int 3"),
-        ([alg.e1, cr.Algebra(2).e1], "of one algebra"),
-        (cr.Algebra(5).e1, "the projective plane, projective space"),
-        (cr.Algebra(metric=[[2, 0], [0, 1]]).e1, "in an orthonormal basis"),
-        (cr.Algebra(2).e12, "vectors, in a Euclidean algebra"),
-        (1j * alg.e1, "finite real coefficients"),
-        (np.nan * alg.e1, "finite real coefficients"),
-        (sp.Symbol("a") * alg.e1, "finite real coefficients"),
-    ]
-    for items, message in wrong:
-        with pytest.raises(cr.ArgumentError, match=message):
-            draw.scene(items)
-    for colors in ("pink", "#12", [1, 2, 3, 4], -1, (300, 0, 0)):
-        with pytest.raises(cr.ArgumentError, match="'colors' parameter"):
-            draw.scene([alg.e1, alg.e2], colors=colors)
-    for labels in ("ab", ["a"]):
-        with pytest.raises(cr.ArgumentError, match="'labels' parameter"):
-            draw.scene([alg.e1, alg.e2], labels=labels)
-
-
-def test_the_page_of_a_scene(tmp_path):
-    pytest.importorskip("pyganja")
-    made = draw.scene(cr.Algebra.pga(3).e123, labels=["origin"], grid=True)
-    page = made.html()
-    assert made.script() in page
-    assert '"p": 3, "q": 0, "r": 1' in page
-    assert '"grid": true' in page
-    assert page.count("<SCRIPT>") == 3
-    assert made._repr_html_().startswith("<iframe srcdoc=")
-    made.save(tmp_path / "scene.html")
-    assert (tmp_path / "scene.html").read_text(encoding="utf-8") == page
-
-
-def test_a_sphere_is_drawn_round_in_a_window_of_any_size(tmp_path):
-    pytest.importorskip("pyganja")
-    imread = pytest.importorskip("matplotlib.image").imread
-    alg = cr.Algebra.cga(3)
-    draw.scene([cga.sphere(alg, [0, 0, 0], 0.7), cga.up(alg, [1.5, 0.2, 0])]).save(tmp_path / "scene.html")
-    browser = start_browser(tmp_path)
-    try:
-        for width in (1200, 500, 900):  # the last by a change of the size of the window
-            if width != 900:
-                open_page(browser, tmp_path / "scene.html", width)
-            else:
-                size = {"width": width, "height": 400, "deviceScaleFactor": 1, "mobile": False}
-                browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-            time.sleep(1)  # until it is drawn
-            browser.save_screenshot(tmp_path / "scene.png")
-            pixels = imread(tmp_path / "scene.png")[..., :3]
-            colored = np.ptp(pixels, axis=-1) > 0.05
-            sphere = colored & (pixels[..., 2] > pixels[..., 0])
-            high, wide = (np.ptp(np.flatnonzero(sphere.any(axis=axis))) + 1 for axis in (1, 0))
-            assert abs(wide / high - 1) < 0.05, (width, wide, high)
-            assert wide > 0.2 * width
-            if width != 500:  # where the point is outside
-                assert (colored & (pixels[..., 0] > 0.9)).sum() > 60  # the orange point
-    finally:
-        browser.quit()
-
-
-@pytest.mark.parametrize("name", ["scene.png", "scene.PDF", "scene.svg"])
-def test_a_scene_is_no_picture_file(tmp_path, name):
-    scene = draw.scene(cr.Algebra.pga(2).e12)
-    with pytest.raises(cr.ArgumentError, match=r"'path' parameter of Scene\.save must be .*\.html.*Matplotlib"):
-        scene.save(tmp_path / name)
-    assert not list(tmp_path.iterdir())
-
-
-def test_without_pyganja_one_sentence_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("clifford_rand._optional.available", lambda module: False)
-    with pytest.raises(cr.MissingDependencyError, match=r'drawing needs pyganja: pip install "pyganja>='):
-        draw.scene(cr.Algebra.pga(2).e1).html()
 
 
 # ---- the page

@@ -11,6 +11,7 @@ from support.bad_input.names import of_one, of_two
 RNG = np.random.default_rng(7)
 ALG, PLANE, PGA = cr.Algebra(3), cr.Algebra(2), cr.Algebra.pga(3)
 A = ALG.multivector(RNG.standard_normal(8))
+SCENE = cr.draw.scene(ALG.e1)
 B = ALG.multivector(RNG.standard_normal(8))
 V, W = ALG.vector(RNG.standard_normal(3)), ALG.vector(RNG.standard_normal(3))
 BIVECTOR = ALG.bivector(RNG.standard_normal(3))
@@ -387,11 +388,14 @@ CALLS = catalogue({
     "cr.load": good(path(Made(_file))),
     "draw.scene": good(
         thing([ALG.e1, ALG.e2], an_array="right"), colors=thing(["red", "blue"], missing="right", a_number="right"),
-        labels=names(["a", "b"], missing="right", with_None="right"),
+        labels=names(["a", "b"], missing="right", with_None="right"), extent=number(2.0, missing="right"),
+        dual=flag(False), title=word("A title"),
     ),
+    "draw.save": good(thing(SCENE), path("scene.html", no_regular_file="right")),
     "draw.Scene": [
-        through(lambda where: cr.draw.scene([ALG.e1]).save(where), path("scene.html", no_regular_file="right")),
-        through(lambda: cr.draw.scene([ALG.e1]).html()),
+        through(lambda where: SCENE.save(where), path("scene.html", no_regular_file="right")),
+        through(lambda: SCENE.html()),
+        through(lambda frame: SCENE.plot(frame=frame), count(0)),
     ],
 })  # fmt: skip
 

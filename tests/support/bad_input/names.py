@@ -31,7 +31,7 @@ EXEMPT = {
     "cr.draw": "a module, whose names are in the table",
     "cr.layers": "a module, whose names are in the table",
     "cr.presets": "a module, whose names are in the table",
-    "draw.show": "scene with the same arguments, in a notebook",
+    "draw.Shape": _MADE,
     "nn.CsvTable": "a record of names, which nn.Certificate.export looks up in the file",
     "nn.CsvTable.stated": _MADE,
     "nn.Status": "an enumeration of words",

@@ -1,0 +1,89 @@
+"""Frames per second of pages of ``draw.save`` in headless Chromium, which draws them by software.
+
+python tests/benchmarks/bench_viewer.py [points]
+
+Beside the frames: the processor time of the browser for one frame, which other programs on the machine change less. One
+core can draw 1000 / renderer frames a second; the GPU process, here software, runs beside it.
+"""
+
+import platform
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import k3d
+import numpy as np
+import psutil
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import clifford_rand as cr
+from clifford_rand import draw
+from clifford_rand.presets import cga, pga
+from support.browser import open_page, start_browser
+
+SECONDS = 6
+
+
+def scenes(n):
+    """Return the scenes: n points that move in one of them, n at rest among moving objects in another."""
+    rng, times = np.random.default_rng(0), np.linspace(0, 4, 41)
+    space, conformal = cr.Algebra.pga(3), cr.Algebra.cga(3)
+    X = rng.standard_normal((n, 3))
+    turns = pga.rotor(space, pga.line(space, [0, 0, 0], [0, 0, 1]), times * np.pi / 2)
+    points = pga.point(space, X * (1 + 0.2 * np.sin(np.pi * times / 2))[:, None, None])
+    centers = np.stack([np.cos(times), np.sin(times), 0 * times], axis=-1)
+    ball = cga.sphere(conformal, centers, 1.0)
+    return {
+        f"{n} moving points": draw.scene([points, turns], times=times),
+        f"{n} points at rest, a sphere and a circle move": draw.scene(
+            [cga.up(conformal, X[None]), ball, cga.meet(ball, cga.plane(conformal, [0, 0, 1], 0.3))], times=times
+        ),
+        "a motor and a plane": draw.scene([turns, pga.plane(space, [0, 0, 1], 0)], times=times),
+    }
+
+
+def processor_time(driver):
+    """Return the seconds of each kind of process of the browser."""
+    total = {}
+    for process in psutil.Process(driver.service.process.pid).children(recursive=True):
+        try:
+            kind = next((a[7:] for a in process.cmdline() if a.startswith("--type=")), "browser")
+            used = process.cpu_times()
+        except psutil.Error:
+            continue
+        total[kind] = total.get(kind, 0.0) + used.user + used.system
+    return total
+
+
+def main(n):
+    print(f"{platform.processor() or platform.machine()}, {psutil.cpu_count()} cores, K3D {k3d.__version__}")
+    print(f"load {psutil.getloadavg()[0]:.1f}")
+    with tempfile.TemporaryDirectory() as folder:
+        browser = start_browser(Path(folder))
+        try:
+            for name, scene in scenes(n).items():
+                page = Path(folder) / "scene.html"
+                scene.save(page)
+                open_page(browser, page, 900)
+                browser.set_script_timeout(60)
+                browser.execute_async_script(
+                    "const done = arguments[0], wait = () => window.K3DInstance && K3DInstance.then ? "
+                    "K3DInstance.then(k => {window.n = 0; k.on(k.events.RENDERED, () => {window.n += 1}); done()}) : "
+                    "setTimeout(wait, 100); wait()"
+                )
+                time.sleep(2)
+                before, first, start = processor_time(browser), browser.execute_script("return n"), time.perf_counter()
+                time.sleep(SECONDS)
+                frames = browser.execute_script("return n") - first
+                elapsed, after = time.perf_counter() - start, processor_time(browser)
+                used = {kind: (after[kind] - before[kind]) / frames * 1e3 for kind in ("renderer", "gpu-process")}
+                cost = ", ".join(f"{kind} {value:.0f}" for kind, value in used.items())
+                size = page.stat().st_size / 1e6
+                print(f"{name:50} {frames / elapsed:5.1f} frames/s   {cost} ms   page {size:.1f} MB")
+        finally:
+            browser.quit()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)
