@@ -25,6 +25,7 @@ _LONGEST = 1000  # characters of a line about an error: names of columns may be 
 _SHOWN = 5  # ignored columns named in a note
 
 INTERRUPTED = 130  # exit code: 128 + SIGINT, what a shell reports for a command that Ctrl-C ended
+PICTURES = (".png", ".svg", ".pdf")
 KNOWN_ERRORS = (ArgumentError, MissingDependencyError, OSError)
 
 

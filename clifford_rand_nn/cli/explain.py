@@ -6,13 +6,12 @@ from typing import Any
 
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.cli.console import check_out, complain, print_json, refused_data, say
+from clifford_rand_nn.cli.console import PICTURES, check_out, complain, print_json, refused_data, say
 from clifford_rand_nn.cli.options import ExplanationOutput, TableFormat, TrainingTable
 from clifford_rand_nn.cli.tables import LoadedModel, read_model
 from clifford_rand_nn.tables import read_frame, training_rows
 from clifford_rand_nn.tables.cells import without_marks
 
-_PICTURES = (".png", ".svg", ".pdf")
 _TOP = 50  # rows of training and neurons in JSON
 _WIDE, _LOW, _LINE = 7.5, 1.4, 0.42  # inches of a picture: width, height without bars, height of a bar
 
@@ -30,7 +29,7 @@ def run_explain(
     dialect = table_format.keywords
     if out is not None:
         require("matplotlib", extra="app", purpose="drawing")
-        check_out(out, output.force, _PICTURES, "the picture")
+        check_out(out, output.force, PICTURES, "the picture")
     if row and table is None:
         raise ArgumentError("--row needs a table: clifford-rand explain model.npz table.csv --row 3.")
     if target is not None and train is None:

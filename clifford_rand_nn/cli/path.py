@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand._checks import check_positive, fail
 from clifford_rand._optional import require
 from clifford_rand._typing import Array
-from clifford_rand_nn.cli.console import INTERRUPTED, check_out, complain, refused_data, say, show_table
+from clifford_rand_nn.cli.console import INTERRUPTED, PICTURES, check_out, complain, refused_data, say, show_table
 from clifford_rand_nn.cli.options import PathData, PathModel, PathOutput, TableFormat
 from clifford_rand_nn.cli.tables import Reading, choose_target, read_other, read_training
 from clifford_rand_nn.datafits.registry import encode_labels
@@ -27,14 +27,13 @@ from clifford_rand_nn.solvers.stopping import raise_if_interrupted
 from clifford_rand_nn.tables import choose_task
 from clifford_rand_nn.tables.writers import written_columns
 
-_PICTURES = (".png", ".svg", ".pdf")
 _SHOWN = 30  # betas of the table that is printed
 
 
 def run_path(data: PathData, choice: PathModel, output: PathOutput, table_format: TableFormat) -> None:
     """Read, compute the path, and show it."""
     model = choice.model.value
-    for file, endings, what in ((output.out, (".csv",), "the path"), (output.picture, _PICTURES, "the picture")):
+    for file, endings, what in ((output.out, (".csv",), "the path"), (output.picture, PICTURES, "the picture")):
         if file is not None:
             check_out(file, output.force, endings, what)
     if model == "network" and data.test is not None:

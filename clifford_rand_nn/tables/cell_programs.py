@@ -18,11 +18,10 @@ from clifford_rand_nn.tables.column_readers import (
     Reader,
     TextReader,
 )
-from clifford_rand_nn.tables.dates import WEEKDAYS
+from clifford_rand_nn.tables.dates import DAY, WEEKDAYS
 from clifford_rand_nn.tables.encodings import CellPrograms, Tests
 from clifford_rand_nn.tables.notes import column_names
 
-_DAY = 86_400_000_000  # microseconds
 _TRUE = (*(case(word) for word, true in TRUTH.items() if true for case in (str, str.upper, str.capitalize)), "1", "1.0")
 _FALSE = (
     *(case(word) for word, true in TRUTH.items() if not true for case in (str, str.upper, str.capitalize)),
@@ -97,7 +96,7 @@ def _(reader: DateReader, inputs: list[Value], cells: CellPrograms, marks: list[
     inputs.append(days)
     for part in reader.parts:
         if part == "days":
-            cells.numbers[reader.part(part)] = days - reader.start / _DAY
+            cells.numbers[reader.part(part)] = days - reader.start / DAY
         elif part == "weekday":  # 1970 began on a Thursday
             weekday = _modulo(apply("floor", days) + 3.0, 7.0)
             cells.words[reader.part(part)] = _numbers_as_words(weekday, WEEKDAYS.index)

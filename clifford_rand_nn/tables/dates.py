@@ -33,7 +33,7 @@ _CLOCK = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M%p", "%I:%M:%S %
 _FORMATS = (ISO, QUARTER, *_CLOCK, *(day + time for day, time in product(_DAYS, _TIMES)))
 _TWO_DIGITS = tuple(day + time for day, time in product(_SHORT, _TIMES))
 _TRIED = 20  # texts by which the formats are found that all texts are read with
-_DAY = 86_400_000_000  # microseconds
+DAY = 86_400_000_000  # microseconds
 _YEAR = 365  # days
 _FIRST = dt.date(1970, 1, 1)  # of times of the day
 PARTS = ("days", "season", "weekday", "hour")
@@ -185,14 +185,14 @@ def useful_parts(times: NDArray[np.datetime64]) -> tuple[str, ...]:
     same; "weekday", unless all are the first of a month; "hour", the place in the day.
     """
     there = times[~np.isnat(times)].astype(np.int64)
-    days = there // _DAY
+    days = there // DAY
     parts = ["days"]
     if days.max() - days.min() > _YEAR:
         parts.append("season")
     monthly = (there.astype("datetime64[us]").astype("datetime64[M]").astype("datetime64[D]").astype(int) == days).all()
     if not monthly and len(np.unique((days + 3) % 7)) > 1:
         parts.append("weekday")
-    if len(np.unique(there % _DAY)) > 1:
+    if len(np.unique(there % DAY)) > 1:
         parts.append("hour")
     return tuple(parts)
 
@@ -211,13 +211,13 @@ def date_cells(times: NDArray[np.datetime64], start: int, parts: Sequence[str]) 
     cells: dict[str, NDArray[Any]] = {}
     for part in parts:
         if part == "days":
-            cells["days"] = np.where(gone, np.nan, (ticks - start) / _DAY)
+            cells["days"] = np.where(gone, np.nan, (ticks - start) / DAY)
         elif part == "weekday":
-            names = np.array(WEEKDAYS, dtype=object)[(ticks // _DAY + 3) % 7]  # 1970 began on a Thursday
+            names = np.array(WEEKDAYS, dtype=object)[(ticks // DAY + 3) % 7]  # 1970 began on a Thursday
             names[gone] = None
             cells["weekday"] = names
         else:
-            turn = _of_the_year(times) if part == "season" else (ticks % _DAY) / _DAY
+            turn = _of_the_year(times) if part == "season" else (ticks % DAY) / DAY
             angle = np.where(gone, np.nan, 2 * np.pi * turn)
             cells[f"{part} sin"], cells[f"{part} cos"] = np.sin(angle), np.cos(angle)
     return cells
