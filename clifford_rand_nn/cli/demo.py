@@ -6,7 +6,6 @@ parameter on a validation set (`GridSearchCV`).
 
 import csv
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_diabetes, load_digits, make_friedman1
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import Pipeline
@@ -29,7 +27,7 @@ from clifford_rand._optional import available, install_command
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand.presets import pga
 from clifford_rand_nn.cli.console import check_out, say, show_table
-from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, draw_spiral, fit_spiral, spiral_notes, spiral_row
+from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, draw_spiral, fit_spiral, fitted, spiral_notes, spiral_row
 from clifford_rand_nn.datasets import spiral
 from clifford_rand_nn.displays import save_figure
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
@@ -37,7 +35,6 @@ from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
 from clifford_rand_nn.reporting.collect import paired
 from clifford_rand_nn.reporting.facts import exceeds_noise
 from clifford_rand_nn.scores import score_classes, score_numbers
-from clifford_rand_nn.solvers.stopping import raise_if_interrupted
 
 DEFAULT = "default model"
 FILES = ("algebra.png", "spiral.csv", "spiral.png", "tables.csv")
@@ -238,13 +235,13 @@ def compare_tables(seed: int, rows: int | None, tell: Callable[[str], object]) -
             tell(f"{table}: {DEFAULT}")
             model: Any = ConvexNetworkRegressor() if classes is None else ConvexNetworkClassifier()
             began = time.perf_counter()
-            _fit(model, train, y_train)
+            fitted(model, train, y_train)
             seconds = time.perf_counter() - began
             predicted = {DEFAULT: model.predict(test)}
             for name, (estimator, parameter, values) in _peers(classes is not None, seed).items():
                 tell(f"{table}: {name}, {parameter.rpartition('__')[2]} of {len(values)} values")
                 search = GridSearchCV(estimator, {parameter: list(values)}, cv=[tuple(split)], error_score="raise")
-                predicted[name] = _fit(search, train, y_train).predict(test)
+                predicted[name] = fitted(search, train, y_train).predict(test)
         shape = (len(train), len(test), X.shape[1])
         yield Compared(table, shape, y_test, predicted, model.certificate_.relative_gap, seconds)
 
@@ -256,13 +253,6 @@ def _tables(seed: int) -> dict[str, tuple[NDArray[np.float64], NDArray[Any]]]:
         "handwritten digits": load_digits(return_X_y=True),
         "diabetes": load_diabetes(return_X_y=True),
     }
-
-
-def _fit(model: Any, X: NDArray[np.float64], y: NDArray[Any]) -> Any:
-    """Return a fitted model; Ctrl-C ends the demo, also where a model returns the best so far."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is in the table
-        return raise_if_interrupted(model.fit(X, y))
 
 
 def _peers(classes: bool, seed: int) -> dict[str, _Search]:

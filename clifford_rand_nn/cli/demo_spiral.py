@@ -63,14 +63,19 @@ class SpiralFit(NamedTuple):
         return f"{'all ' if kind == 'all' else ''}{self.proof.n_patterns:,} {what}"
 
 
+def fitted(model: Any, X: Array, y: NDArray[Any]) -> Any:
+    """Return a fitted model; Ctrl-C ends the demo, also where a model returns the best so far."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is in a table
+        return raise_if_interrupted(model.fit(X, y))
+
+
 def timed_fit(make: Callable[[Array], Any], X: Array, y: NDArray[Any]) -> SpiralFit:
     """Fit the estimator of ``make(X)``, first to a few points so that nothing is compiled later, then to all."""
     few, its_labels = spiral(_FEW)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is recorded
-        raise_if_interrupted(make(few).fit(few, its_labels))
-        began = time.perf_counter()
-        model = raise_if_interrupted(make(X).fit(X, y))
+    fitted(make(few), few, its_labels)
+    began = time.perf_counter()
+    model = fitted(make(X), X, y)
     return SpiralFit(model, time.perf_counter() - began)
 
 
