@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from clifford_rand._checks import as_real, check_integer, check_size, describe, fail
+from clifford_rand._checks import as_rows, check_integer, check_size, describe, fail
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
@@ -177,10 +177,8 @@ class WorkingSet(Limits):
         array, or ``start`` has another d.
         """
         owner = "WorkingSet.solve"
-        data = np.asarray(as_real(X, "X", owner), dtype=np.float64)
+        data = as_rows(X, owner)
         check_size(data, "X", owner)
-        if data.ndim != 2 or len(data) == 0:
-            raise fail("X", owner, "an (n, d) array with n ≥ 1", describe(f"shape {data.shape}"))
         d = data.shape[1]
         neurons = Neurons.free(np.zeros((d, 0)), np.zeros(0)) if start is None else start
         if neurons.d != d:
