@@ -1,8 +1,4 @@
-"""Distances and closest points of any two conformal objects that hold points.
-
-A sphere is c + r U v with |v| = 1, a flat c + U t, U of orthonormal columns. Arrays of the private functions have one
-batch axis, first. D is the second center less the first; points are returned less their own centers.
-"""
+"""Distances and closest points of any two conformal objects that hold points."""
 
 import math
 from typing import Any, NamedTuple
@@ -12,224 +8,19 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_tolerance, describe, fail, one_batch
 from clifford_rand.fusion.specialization import specialized
-from clifford_rand.fusion.traced_array import decided
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.classification import Classified, Object, described
+from clifford_rand.presets.cga.closest_pairs import (
+    Array,
+    of_flat_and_sphere,
+    of_flats,
+    of_hypersphere_and_sphere,
+    of_sphere_and_circle,
+    of_spheres,
+)
 from clifford_rand.presets.cga.measures import down, model_of
 from clifford_rand.presets.cga.parts import ROUND, TANGENT
-from clifford_rand.presets.inputs import directions_of, lengths, of_algebra, plane_directions, rejected, tolerance
-
-Array = NDArray[Any]
-STARTS, ROUNDS, POLISHED = 8, 40, 40  # of two spheres: random starts, alternations, steps of Newton's method
-SAMPLES, KEPT = 32, 6  # of a circle: angles on a grid beside the roots; the best starts, which Newton's method polishes
-
-
-def _times(U: Array, x: Array) -> Array:
-    return np.asanyarray((U @ x[..., None])[..., 0])
-
-
-def _back(U: Array, x: Array) -> Array:
-    return np.asanyarray((np.swapaxes(U, -1, -2) @ x[..., None])[..., 0])
-
-
-def _unit(x: Array) -> Array:
-    """Return unit vectors; the first basis vector for zero."""
-    size = np.asanyarray(lengths(x))
-    first = np.zeros(x.shape[-1], dtype=x.dtype)
-    first[0] = 1
-    return np.where((size > 0)[..., None], x / np.where(size > 0, size, 1)[..., None], first)
-
-
-def of_flats(D: Array, U: Array, V: Array, rtol: float) -> tuple[Array, Array]:
-    """Return U t and V s with D + V s - U t of least length.
-
-    Gram and Schmidt's method on the columns of V across U: units q and combinations w of the columns, q = w across U.
-    Columns that the others span to ``rtol`` are left out. V s = -Σ (q·D) w.
-    """
-    pairs: list[tuple[Array, Array]] = []
-    y, columns = np.zeros_like(D), [U[..., j] for j in range(U.shape[-1])]
-    for j in range(V.shape[-1]):
-        w = V[..., j]
-        q = rejected(w, columns)
-        for unit, combination in 2 * pairs:
-            part = (unit * q).sum(axis=-1)[..., None]
-            q, w = q - part * unit, w - part * combination
-        q = rejected(q, columns)
-        size = np.asanyarray(lengths(q))
-        is_own = decided(size > rtol)[..., None]
-        size = np.where(size > rtol, size, 1)[..., None]
-        pairs.append((np.where(is_own, q / size, 0), np.where(is_own, w / size, 0)))
-        y = y - (pairs[-1][0] * D).sum(axis=-1)[..., None] * pairs[-1][1]
-    return _times(U, _back(U, D + y)) if U.shape[-1] else np.zeros_like(D), y
-
-
-def on_unit_sphere(M: Array, b: Array) -> Array:
-    """Return v, |v| = 1, of least |M v + b|, the global minimum: (MᵀM + μ) v = -Mᵀb with MᵀM + μ ≥ 0.
-
-    With δ = μ + a_min, Σ (g_i / (a_i - a_min + δ))² = 1 has one root δ > 0; where the gradient g has no part in the
-    eigenspace of a_min (the hard case of Moré and Sorensen 1983) a tiny one takes its place, and completes v.
-    """
-    left, sizes, right = np.linalg.svd(M)
-    m = M.shape[-1]
-    a = np.zeros((*sizes.shape[:-1], m), dtype=M.dtype)
-    a[..., : sizes.shape[-1]] = sizes
-    top = np.where(a[..., :1] > 0, a[..., :1], 1)
-    a = a / top
-    g = np.zeros_like(a)
-    g[..., : sizes.shape[-1]] = a[..., : sizes.shape[-1]] * (_back(left, b) / top)[..., : sizes.shape[-1]]
-    last, tiny = g[..., -1], float(np.finfo(M.dtype).tiny) ** 0.25
-    g[..., -1] = np.where(abs(last) > tiny, last, np.where(last < 0, -tiny, tiny))
-    gap = (a - a[..., -1:]) * (a + a[..., -1:])  # a_i² - a_min² without cancellation
-    low, high = abs(g[..., -1:]), np.sqrt((g * g).sum(axis=-1, keepdims=True))
-    for _ in range(64):
-        delta = np.sqrt(low) * np.sqrt(high)  # bisection of the exponent
-        beyond = ((g / (gap + delta)) ** 2).sum(axis=-1, keepdims=True) > 1
-        low, high = np.where(beyond, delta, low), np.where(beyond, high, delta)
-    return _back(right, _unit(-g / (gap + np.sqrt(low) * np.sqrt(high))))
-
-
-def of_flat_and_sphere(D: Array, U: Array, V: Array, s: Array) -> tuple[Array, Array]:
-    """Return the closest points of a flat along U and of the sphere of radius s in the span of V."""
-    if not U.shape[-1]:
-        return np.zeros_like(D), on_sphere(-D, V, s)
-    if V.shape[-1] == V.shape[-2]:  # of the point next to the center, or where the flat enters the sphere
-        x = _times(U, _back(U, D))
-        rest = s * s - ((D - x) ** 2).sum(axis=-1)
-        x = x + np.sqrt(np.where(rest > 0, rest, 0))[..., None] * U[..., 0]
-        return x, on_sphere(x - D, V, s)
-
-    def outside(x: Array) -> Array:
-        return x - U @ (np.swapaxes(U, -1, -2) @ x)
-
-    v = on_unit_sphere(s[..., None, None] * outside(V), outside(D[..., None])[..., 0])
-    y = s[..., None] * _times(V, v)
-    return _times(U, _back(U, D + y)), y
-
-
-def on_sphere(q: Array, U: Array, r: Array) -> Array:
-    """Return the point of the sphere of radius r in the span of U that is closest to q."""
-    return r[..., None] * _times(U, _unit(_back(U, q)))
-
-
-def of_hypersphere_and_sphere(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array, Array]:
-    """Return the closest points where U spans the space and V a plane or more: |D + s V v| as near to r as can be."""
-    w = _back(V, D)
-    h = np.asanyarray(lengths(w))
-    excess = r * r - (D * D).sum(axis=-1) - s * s
-    cosine = np.clip(excess / np.where(h > 0, 2 * s * h, 1), -1, 1)  # |D + s V v|² = r² where it can be
-    along = _unit(w)
-    sine = np.sqrt((1 - cosine) * (1 + cosine))
-    y = s[..., None] * _times(V, cosine[..., None] * along + sine[..., None] * _aside(along))
-    return on_sphere(D + y, U, r), y
-
-
-def _aside(along: Array) -> Array:
-    """Return a unit vector orthogonal to each unit vector."""
-    if along.shape[-1] == 2:
-        return np.stack([-along[..., 1], along[..., 0]], axis=-1)
-    if along.shape[-1] == 3:
-        return np.asanyarray(plane_directions(along)[0])
-    least = np.argmin(abs(along), axis=-1)[..., None]
-    aside = -along * np.take_along_axis(along, least, -1)
-    np.put_along_axis(aside, least, np.take_along_axis(aside, least, -1) + 1, -1)
-    return _unit(aside)
-
-
-def of_sphere_and_circle(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array, Array]:
-    """Return the closest points of a sphere of any dimension and a circle q(t) = D + s V (cos t, sin t).
-
-    g(t) = |q|² - 2 r |Uᵀq| is stationary where (|q|²)'² |Uᵀq|² = r² (|Uᵀq|²)'², a trigonometric polynomial of degree
-    4. Newton's method starts from the angles of its 8 roots and a few more.
-    """
-
-    def place(t: Array) -> tuple[Array, Array, Array, Array]:
-        cosine, sine = np.cos(t)[..., None], np.sin(t)[..., None]
-        e, f = V[..., None, :, 0], V[..., None, :, 1]
-        arm, along = s[..., None, None] * (cosine * e + sine * f), s[..., None, None] * (cosine * f - sine * e)
-        q = D[..., None, :] + arm
-        return arm, along, q, q @ U
-
-    grid = np.broadcast_to(2 * np.pi * np.arange(SAMPLES) / SAMPLES, (len(D), SAMPLES)).astype(D.dtype)
-    _, along, q, w = place(grid)
-    half, turn = (q * along).sum(axis=-1), (w * (along @ U)).sum(axis=-1)
-    values = half**2 * (w * w).sum(axis=-1) - (r[..., None] * turn) ** 2
-    series = np.fft.fft(values, axis=-1)[..., np.arange(-4, 5)]  # Fourier coefficients of degree -4 to 4
-    size = abs(series).max(axis=-1)
-    lead = np.where(abs(series[..., -1]) > 1e-14 * size, series[..., -1], np.where(size > 0, 1e-14 * size, 1))
-    companion = np.zeros((len(D), 8, 8), dtype=complex)
-    companion[:, np.arange(1, 8), np.arange(7)] = 1
-    companion[:, :, -1] = -series[..., :-1] / lead[..., None]  # its eigenvalues are the roots e^{it}
-    t = np.concatenate([np.angle(np.linalg.eigvals(companion)).astype(D.dtype), grid], axis=-1)
-    return _polished(D, U, r, V, s, place(t)[0])
-
-
-def of_spheres(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array, Array]:
-    """Return the closest points found of two spheres of more dimensions, each inside a flat, from many starts.
-
-    Each round takes the point of one sphere that is closest to that of the other, so the distance never grows; the best
-    of them are polished by Newton's method on both spheres at once.
-    """
-    m = V.shape[-1]
-    rng = np.random.default_rng(0)
-    turn = np.swapaxes(np.linalg.svd(np.swapaxes(U, -1, -2) @ V)[2], -1, -2)  # principal directions of both spans
-    random = np.broadcast_to(rng.standard_normal((m, STARTS)), (len(D), m, STARTS))
-    starts = np.concatenate([turn, random, _back(V, D)[..., None]], axis=-1)
-    v = _unit(np.swapaxes(np.concatenate([starts, -starts], axis=-1), -1, -2))
-    D, r, s, U, V = D[:, None], r[:, None], s[:, None], U[:, None], V[:, None]
-    y = s[..., None] * _times(V, v)
-    for _ in range(ROUNDS):
-        y = on_sphere(on_sphere(D + y, U, r) - D, V, s)  # alternating projections
-    return _polished(D[:, 0], U[:, 0], r[:, 0], V[:, 0], s[:, 0], y)
-
-
-def _polished(D: Array, U: Array, r: Array, V: Array, s: Array, y: Array) -> tuple[Array, Array]:
-    """Return the closest points by Newton's method, from the best of points y (N, starts, n) on the second sphere."""
-    D, r, s, U, V = D[:, None], r[:, None], s[:, None], U[:, None], V[:, None]
-    x = on_sphere(D + y, U, r)
-    best = np.argsort(lengths(D + y - x), axis=-1)[:, :KEPT, None]
-    x, y = np.take_along_axis(x, best, 1), np.take_along_axis(y, best, 1)
-    u, v = _newton(D, U, r, V, s, _unit(_back(U, x)), _unit(_back(V, y)))
-    x, y = r[..., None] * _times(U, u), s[..., None] * _times(V, v)
-    best = np.argmin(lengths(D + y - x), axis=-1)[:, None, None]
-    return np.take_along_axis(x, best, 1)[:, 0], np.take_along_axis(y, best, 1)[:, 0]
-
-
-def _newton(D: Array, U: Array, r: Array, V: Array, s: Array, u: Array, v: Array) -> tuple[Array, Array]:
-    """Polish u and v of least |D + s V v - r U u|, |u| = |v| = 1, in tangent spaces, curvatures taken as positive."""
-    m = u.shape[-1]
-    J = np.concatenate([-r[..., None, None] * U, s[..., None, None] * V], axis=-1)
-    flat = np.swapaxes(J, -1, -2) @ J
-    size = np.trace(flat, axis1=-2, axis2=-1)[..., None]
-    which = np.arange(J.shape[-1]) < m
-    eye = np.eye(J.shape[-1], dtype=D.dtype)
-
-    def slopes(z: Array) -> tuple[Array, Array, Array, Array]:
-        rest = D + _times(J, z)
-        full = _back(J, rest)
-        normals = np.stack([np.where(which, z, 0), np.where(which, 0, z)], axis=-1)
-        pull = _back(normals, full)  # the multipliers of both constraints
-        return lengths(rest), full - _times(normals, pull), normals, np.where(which, pull[..., :1], pull[..., 1:])
-
-    z = np.concatenate([u, v], axis=-1)
-    value, slope, normals, pull = slopes(z)
-    for _ in range(POLISHED):
-        tangent = eye - normals @ np.swapaxes(normals, -1, -2)  # projection on the tangent spaces of both spheres
-        # the Hessian of the Lagrangian there
-        curvature, axes = np.linalg.eigh(tangent @ (flat - pull[..., None] * eye) @ tangent)
-        step = -_times(axes, _back(axes, slope) / np.maximum(abs(curvature), 1e-14 * size))
-        step = _times(
-            tangent, step / np.maximum(1, 2 * np.asanyarray(lengths(step)))[..., None]
-        )  # at most half a radian
-        moved = z + step
-        moved = np.concatenate([_unit(moved[..., :m]), _unit(moved[..., m:])], axis=-1)
-        there = slopes(moved)
-        shorter = np.asanyarray(lengths(there[1])) < np.asanyarray(lengths(slope))
-        better = (there[0] < value) | ((there[0] <= value * (1 + 1e-12)) & shorter)
-        if not better.any():
-            break
-        z = np.where(better[..., None], moved, z)
-        value, slope, normals, pull = slopes(z)
-    return z[..., :m], z[..., m:]
+from clifford_rand.presets.inputs import directions_of, lengths, of_algebra, tolerance
 
 
 @specialized()
