@@ -35,10 +35,10 @@ MOST_KINDS = 1000
 
 
 class _Kind:
-    """The paths of arguments of one kind. It holds what the kind is known by, so that the numbers of objects stay."""
+    """The paths of arguments of one kind. It holds its algebras, so that their identities stay."""
 
-    def __init__(self, held: Any) -> None:
-        self.held = held
+    def __init__(self) -> None:
+        self.held: list[Any] = []
         self.paths: list[Path] = []
         self.failures = 0
 
@@ -57,7 +57,8 @@ class Specialization:
         names = [p.name for p in self._signature.parameters.values() if p.kind is not inspect.Parameter.KEYWORD_ONLY]
         self._positional = frozenset(names)
         self._axes = [None if name in static else axes.get(name, 0) for name in names]
-        self._kinds: dict[Any, _Kind] = {}
+        self._kinds: dict[Any, _Kind] = {}  # by keys with the identities of algebras
+        self._equal: dict[Any, _Kind] = {}  # by the algebras and the rest of the keys
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what the function returns."""
@@ -126,14 +127,23 @@ class Specialization:
     # ---- kinds and paths
 
     def _kind(self, key: Any, args: Any) -> _Kind:
-        """Return the kind of a key, a new one if it is not known."""
+        """Return the kind of a key: that of equal algebras, or a new one."""
         own = self._kinds.get(key)
         if own is not None:
             return own
         if len(self._kinds) >= MOST_KINDS:
             self._kinds.clear()
-        held = [getattr(value, "algebra", value) for value in args if isinstance(value, Multivector | Algebra)]
-        return self._kinds.setdefault(key, _Kind(held))
+            self._equal.clear()
+        algebras = tuple(
+            value.algebra if isinstance(value, Multivector) else value
+            for value in args
+            if isinstance(value, Multivector | Algebra)
+        )
+        identities = set(map(id, algebras))
+        rest = tuple(part for part in key if part not in identities)
+        own = self._equal.setdefault((algebras, rest), _Kind())
+        own.held.append(algebras)
+        return self._kinds.setdefault(key, own)
 
     def _learned(
         self, own: _Kind, args: Any, kwargs: Any, target: str, batched: Sequence[bool] = (), form: Any = None

@@ -13,7 +13,7 @@ from clifford_rand.geometry.subspaces import wedge_rows
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.classification import Classified, classify
 from clifford_rand.presets.cga.measures import as_dual, down, model_of, squared
-from clifford_rand.presets.cga.parts import FLAT, assemble, euclidean
+from clifford_rand.presets.cga.parts import FLAT, assemble, euclidean, null_space
 from clifford_rand.presets.inputs import Vectors, coordinates_of, of_algebra
 
 
@@ -180,7 +180,7 @@ def _fit_round(alg: Algebra, X: Any, m: int, weights: Any, dual: bool, owner: st
     sizes, V = np.linalg.svd(P, full_matrices=False)[1:]
     if (sizes[..., m] <= 64 * np.finfo(Y.dtype).eps * sizes[..., 0]).any():
         raise fail("X", owner, "points that determine one", describe("points of a smaller round or flat"))
-    null = Algebra.cga(n, null_basis=True)
+    null = null_space(n)
     G = null.metric.astype(Y.dtype)
     rows = sizes[..., None] * V  # Σ Vᵀ; its product with G has the eigenvalues of Σ w P Pᵀ G
     z = np.linalg.eigh(rows @ G @ np.swapaxes(rows, -1, -2))[1]

@@ -36,6 +36,12 @@ def euclidean(n: int) -> Algebra:
     return Algebra(n)
 
 
+@lru_cache(maxsize=32)
+def null_space(n: int) -> Algebra:
+    """Return the conformal algebra in the basis of n_o and n_∞, which does not add 1 and X²/2, the same every time."""
+    return Algebra.cga(n, null_basis=True)
+
+
 @lru_cache(maxsize=256)
 def _blades(n: int, k: int) -> Keys:
     return keys_of_grades(n, (k,)) if 0 <= k <= n else keys_of_masks(n, ())
@@ -141,7 +147,7 @@ def round_of(X: Any, parts: Parts, null: bool, factor: Any) -> Round:
     eps = float(np.finfo(c.dtype).eps)
     top = np.maximum(largest(parts.I.coefficients), (c * c).sum(axis=-1))
     if 1 < k <= n:
-        Y = joined(Algebra.cga(n, null_basis=True), True, k, parts)
+        Y = joined(null_space(n), True, k, parts)
         square = Y * ~Y
         masks = np.asanyarray(square.keys.masks)
         neutral = (masks != 0) & ((masks >> n & 1) == (masks >> n + 1 & 1))  # of the dimension of radius²

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail, one_batch
-from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.compiler.scalar import TraceError
 from clifford_rand.fusion.specialization import specialized
@@ -19,7 +18,7 @@ from clifford_rand.fusion.traced_array import is_traced, zeros
 from clifford_rand.geometry.subspaces import join_and_meet
 from clifford_rand.presets.cga.classification import Classified, Object, classify, described
 from clifford_rand.presets.cga.measures import model_of
-from clifford_rand.presets.cga.parts import FLAT, ROUND, assemble
+from clifford_rand.presets.cga.parts import FLAT, ROUND, assemble, null_space
 from clifford_rand.presets.inputs import largest, lengths, tolerance
 
 
@@ -52,11 +51,6 @@ def _moved(X: Classified, middle: NDArray[Any], unit: NDArray[Any]) -> Classifie
     return Classified(X.algebra, grade, kind, direction, location, square, np.ones(shape, dtype=location.dtype))
 
 
-def null_algebra(alg: Algebra) -> Algebra:
-    """Return the same conformal space in the basis of n_o and n_∞, which does not add 1 and X²/2."""
-    return Algebra.cga(alg.d - 2, null_basis=True)
-
-
 def _unit_blades(A: Any, B: Any, dual: bool, rtol: float | None, owner: str) -> tuple[Any, Any]:
     """Return A and B, about their own center, with X·X = -1: real rounds and flats other than points."""
     a, b, _, _ = scene_of(A, B, dual, rtol, owner)
@@ -71,7 +65,7 @@ def _unit_blades(A: Any, B: Any, dual: bool, rtol: float | None, owner: str) -> 
         weight = 1 / np.sqrt(np.where(flat, 1, square))
         if np.unique(X.grade).size > 1:
             raise fail(name, owner, "of one grade", describe(f"grades {np.unique(X.grade).tolist()}"))
-        blades.append(assemble(replace(X, weight=weight), null_algebra(X.algebra)))
+        blades.append(assemble(replace(X, weight=weight), null_space(X.algebra.d - 2)))
     return blades[0], blades[1]
 
 
@@ -196,7 +190,7 @@ def intersect(A: Object, B: Object, *, dual: bool = False, rtol: float = 1e-9) -
     Classified(point pair, direction=-e2, location=[3.0, 0.0, 0.0], radius_squared=16)
     """
     a, b, middle, unit = scene_of(A, B, dual, None, "intersect")
-    null = null_algebra(A.algebra)
+    null = null_space(A.algebra.d - 2)
     meets = _meet(assemble(a, null), a.grade, assemble(b, null), b.grade, rtol)
     parameters = classify(meets, rtol=rtol)
     location = parameters.location * unit[..., None]

@@ -135,6 +135,15 @@ def test_arguments_of_several_kinds_have_several_paths():
             assert pga.norm(pga.line(SPACE, [0, 0, 0], [1.0, 0, 0]).astype(dtype)).dtype == dtype
 
 
+def test_equal_algebras_share_their_paths():
+    for _ in range(3):
+        distance = pga.distance(*(pga.point(cr.Algebra.pga(3), x) for x in ([0.0, 0, 0], [3.0, 4, 0])))
+        assert distance == pytest.approx(5, rel=1e-12)
+    number = len(pga.point.specialization._equal)
+    pga.point(cr.Algebra.pga(3), [1.0, 2, 3])
+    assert len(pga.point.specialization._equal) == number
+
+
 def test_batches_that_have_another_form_are_not_traced(monkeypatch):
     monkeypatch.setattr(specialization, "COMPILED_FROM", 2)
     total = specialization.specialized(x=1)(lambda x: np.sum(x))  # of a batch one number
