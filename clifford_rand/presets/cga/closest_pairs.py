@@ -91,6 +91,13 @@ def of_flat_and_sphere(D: Array, U: Array, V: Array, s: Array) -> tuple[Array, A
         x = x + np.sqrt(np.where(rest > 0, rest, 0))[..., None] * U[..., 0]
         return x, on_sphere(x - D, V, s)
 
+    if U.shape[-2:] == (3, 2):  # a plane: the height of the circle's points above it is a cosine of their angle
+        normal = np.cross(U[..., 0], U[..., 1])
+        w = _back(V, normal)
+        size = np.asanyarray(s * lengths(w))
+        y = _at_angle(V, s, w, -(normal * D).sum(axis=-1) / np.where(size > 0, size, 1))
+        return _times(U, _back(U, D + y)), y
+
     def outside(x: Array) -> Array:
         return x - U @ (np.swapaxes(U, -1, -2) @ x)
 
@@ -109,11 +116,15 @@ def of_hypersphere_and_sphere(D: Array, U: Array, r: Array, V: Array, s: Array) 
     w = _back(V, D)
     h = np.asanyarray(lengths(w))
     excess = r * r - (D * D).sum(axis=-1) - s * s
-    cosine = np.clip(excess / np.where(h > 0, 2 * s * h, 1), -1, 1)  # |D + s V v|² = r² where it can be
-    along = _unit(w)
-    sine = np.sqrt((1 - cosine) * (1 + cosine))
-    y = s[..., None] * _times(V, cosine[..., None] * along + sine[..., None] * _aside(along))
+    y = _at_angle(V, s, w, excess / np.where(h > 0, 2 * s * h, 1))  # |D + s V v|² = r² where it can be
     return on_sphere(D + y, U, r), y
+
+
+def _at_angle(V: Array, s: Array, w: Array, cosine: Array) -> Array:
+    """Return points of the sphere of radius s in the span of V at an angle from V w, its cosine within ±1."""
+    cosine, along = np.clip(cosine, -1, 1), _unit(w)
+    sine = np.sqrt((1 - cosine) * (1 + cosine))
+    return s[..., None] * _times(V, cosine[..., None] * along + sine[..., None] * _aside(along))
 
 
 def _aside(along: Array) -> Array:
