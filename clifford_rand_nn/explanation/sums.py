@@ -11,7 +11,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import GatedClaim, NetworkClaim
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
-from clifford_rand_nn.kernel_network.network import KernelNetwork, kernel_slopes, step_functions
+from clifford_rand_nn.kernel_network.network import KernelNetwork, kernel_slopes, step_parts
 from clifford_rand_nn.kernel_network.standardization import RowSpan
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.sparse_rows import with_feature
@@ -134,15 +134,12 @@ class KernelSum:
         if not gated.is_affine:
             moved = (inner - origin)[:, None, :]
             secants = by_columns * np.divide(moved, step, out=np.zeros_like(moved), where=step != 0)
-        if network.kernel.steps:  # a sum of functions of one column each: chords from the reference are exact
-            here, there = (
-                step_functions(network.kernel, network.rows, network.alpha, rows)
-                for rows in (coordinates, standard.rows(reference[None]))
-            )
-            chords = np.divide(here.values - there.values, step, out=np.zeros_like(here.values), where=step != 0)
-            by_sides = here.slopes * standard.level_slopes(X)[:, :, None, :]
-            slopes, secants = slopes + by_sides.mean(axis=0), secants + chords
-            base = base + network.kernel.steps * network.alpha.sum(axis=0) + there.values.sum(axis=2)
+        if network.kernel.steps:
+            there = standard.rows(reference[None])[0]
+            parts = step_parts(network.kernel, network.rows, network.alpha, coordinates, there)
+            chords = np.divide(parts.changes, step, out=np.zeros_like(parts.changes), where=step != 0)
+            by_sides = parts.slopes * standard.level_slopes(X)[:, :, None, :]
+            slopes, secants, base = slopes + by_sides.mean(axis=0), secants + chords, base + parts.base
         return Local(slopes, secants, base)
 
     def own_rows(self, most: int) -> Array:

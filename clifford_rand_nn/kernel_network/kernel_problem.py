@@ -13,7 +13,7 @@ from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.export.program import Value, apply, constant, inverse_lengths, matmul_t, where
 from clifford_rand_nn.kernel_network.arccos import SAME, arc_of_rows
-from clifford_rand_nn.kernel_network.column_distances import subtract_distances
+from clifford_rand_nn.kernel_network.column_distances import add_column_kernel
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
 from clifford_rand_nn.problems.duality import DualBound, relative_gap
 from clifford_rand_nn.solvers.base import Limits, Result, check_memory
@@ -177,10 +177,19 @@ class GateKernel:
     share of hyperplanes with both rows on one side, of those through a training row and orthogonal to an axis: cross
     products of the row with all other axes.
 
+    **Boxes.** With ``decay`` γ > 0 the gates are products of steps in several columns, which are on in boxes:
+
+    .. math:: K(x,x') = z\cdot z'\,\frac{\pi-\theta}{2\pi} + s\,\exp\Big(-\gamma\sum_j\mu_j|v_j-v'_j|\Big).
+
+    The exponential is the probability that no threshold of a Poisson process in each column, of rate γμ, separates the
+    rows: both are in one cell of a Mondrian partition. :math:`\mu_j` is 1; with a frame it is the length of row j of F
+    over the mean of these lengths, so that columns along which the metric is large are cut more finely.
+
     References
     ----------
     Cho, Saul, "Kernel methods for deep learning", NIPS 2009, eq. 6 with n = 0, times z·z'; Dwaraknath, Ergen, Pilanci,
-    "Fixing the NTK", NeurIPS 2023.
+    "Fixing the NTK", NeurIPS 2023; Balog, Lakshminarayanan, Ghahramani, Roy, Teh, "The Mondrian kernel", UAI 2016,
+    prop. 1, for boxes.
 
     Examples
     --------
@@ -192,11 +201,13 @@ class GateKernel:
 
     bias: float = 0.0  # c, the constant feature: biases are inside the norm. 0 for none
     frame: Array | None = None
-    steps: float = 0.0  # s, the weight of gates in single columns
+    steps: float = 0.0  # s, the weight of gates in single columns, or of those in boxes
+    decay: float = 0.0  # γ, the rate of thresholds of boxes; 0 for gates in single columns
 
     def __post_init__(self) -> None:
         owner = "GateKernel"
-        check_number(self.steps, "steps", owner, "a finite number ≥ 0", lambda s: 0 <= s < np.inf)
+        for name in ("steps", "decay"):
+            check_number(getattr(self, name), name, owner, "a finite number ≥ 0", lambda s: 0 <= s < np.inf)
         check_number(self.bias, "bias", owner, "a finite number ≥ 0", lambda c: 0 <= c < np.inf)
         if self.frame is not None:
             check_array(self.frame, "frame", owner, (None, None))
@@ -214,16 +225,22 @@ class GateKernel:
         return np.column_stack([rows, np.full(len(rows), self.bias, dtype=rows.dtype)]) if self.bias else rows
 
     def parts(self, X: NDArray[np.floating]) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-        """Return the columns (n, d) of Gaussian gates, and those (n, d) of steps, none without these."""
+        """Return the columns (n, d) of Gaussian gates, and levels (n, d) whose distances count, none without steps."""
         d = X.shape[1] // 2 if self.steps else X.shape[1]
-        return X[:, :d], X[:, d:]
+        levels = X[:, d:]
+        return X[:, :d], levels * self.level_rates(d).astype(X.dtype) if self.steps and self.decay else levels
+
+    def level_rates(self, d: int) -> Array:
+        r"""Return what the levels of d columns are multiplied by, (d,): :math:`\gamma\mu_j`, or 1 without boxes."""
+        if not self.decay or self.frame is None:
+            return np.full(d, self.decay or 1.0)
+        lengths = np.linalg.norm(self.frame, axis=1)
+        return np.asarray(self.decay * lengths / (lengths.mean() or 1.0))
 
     def add_steps(self, inner: NDArray[np.floating], levels: NDArray[Any], levels2: NDArray[Any]) -> None:
-        """Add the kernel of steps of levels (n, d) and (d, m) to a matrix (n, m), all of one type."""
+        """Add the kernel of steps of levels (n, d) and (d, m), as of `parts`, to a matrix (n, m), all of one type."""
         if self.steps:
-            s = inner.dtype.type(self.steps)
-            inner += s
-            subtract_distances(inner, levels, levels2, s)
+            add_column_kernel(inner, levels, levels2, inner.dtype.type(self.steps), self.decay > 0)
 
     def __call__(self, X: ArrayLike, other: ArrayLike | None = None) -> NDArray[np.floating]:
         """Return the kernel matrix of the rows X (n, d) and those of ``other``, (n, m); of X with itself if None.
@@ -269,13 +286,16 @@ class GateKernel:
             matrix, diagonal = inner * share, 0.5 * squares
             if own is not None:
                 apart = apply("abs", apply("layers", own) - layers).named("apart")
-                matrix, diagonal = matrix + self.steps * (1.0 - apply("layer_sums", apart)), diagonal + self.steps
+                distances = apply("layer_sums", apart).named("distances")
+                near = apply("exp", -1.0 * distances) if self.decay else 1.0 - distances
+                matrix, diagonal = matrix + self.steps * near, diagonal + self.steps
             return matrix.named("kernel"), diagonal
 
         own = own_levels = None
         if self.steps:
             halves, layers = np.eye(2 * d), constant(levels.T[:, None], "level_layers")
-            x, own = x @ constant(halves[:, :d], "gate_columns"), x @ constant(halves[:, d:], "level_columns")
+            columns = constant(halves[:, d:] * self.level_rates(d), "level_columns")
+            x, own = x @ constant(halves[:, :d], "gate_columns"), x @ columns
             own_levels = constant(levels, "levels")
         framed = x if frame is None else (x @ constant(frame, "frame")).named("framed")
         return StatedKernel(*between(framed, own), between(there, own_levels)[0])

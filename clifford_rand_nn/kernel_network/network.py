@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from scipy.spatial.distance import cdist
 
 from clifford_rand._checks import as_real, check_array, describe, fail
 from clifford_rand._threads import cached_property
@@ -48,27 +49,43 @@ def kernel_slopes(
     return KernelSlopes(gradients if kernel.frame is None else gradients @ kernel.frame.T, constant)
 
 
-class StepFunctions(NamedTuple):
-    r"""The functions :math:`g_{cj}` of the level of column j that gates in single columns add up to, at some rows."""
+class StepParts(NamedTuple):
+    """The part of a network that its kernel has for ``steps``, at some rows, by columns."""
 
-    values: Array  # (m, C, d)
+    base: Array  # (C,), at the reference
+    changes: Array  # (m, C, d), by column, from the reference to a row: with ``base`` they add up to the part
     slopes: Array  # (2, m, C, d), by the level, below and above, which at the level of a row of the network are two
 
 
-def step_functions(kernel: GateKernel, rows: Array, alpha: Array, at: Array) -> StepFunctions:
-    r"""Return :math:`g_{cj}(v)=-s\sum_i\alpha_{ic}|v-v_{ij}|` of the levels of rows ``at`` (m, width).
+def step_parts(kernel: GateKernel, rows: Array, alpha: Array, at: Array, reference: Array) -> StepParts:
+    r"""Return how columns share :math:`s\sum_i\alpha_{ic}k(D_i)`, :math:`k(D)=1-D` or, of boxes, :math:`e^{-D}`.
 
-    :math:`s\sum_i\alpha_{ic}+\sum_jg_{cj}(v_j)` is the part of a network that its `GateKernel` has for ``steps``.
+    :math:`D_i=\sum_j|v_j-v_{ij}|` are the distances of levels from those of row i of the network. On the straight line
+    from the distances :math:`A_{ij}` of the reference to those :math:`B_{ij}` of a row, column j changes the part by
+
+    .. math:: s\sum_i\alpha_{ic}\,\frac{k(B_i)-k(A_i)}{A_i-B_i}\,(A_{ij}-B_{ij}),
+
+    its share by Aumann and Shapley ("Values of non-atomic games", 1974). Of gates in single columns, where the quotient
+    is 1, it is the change of a function of column j alone.
+
+    ``rows`` (n, width), ``alpha`` (n, C), ``at`` (m, width), ``reference`` (width,), as the kernel takes them.
     """
-    own, levels = kernel.parts(rows)[1], kernel.parts(at)[1]
-    values = np.empty((len(levels), alpha.shape[1], own.shape[1]))
-    slopes = np.empty((2, *values.shape))
+    own, levels, origin = (kernel.parts(part)[1] for part in (rows, at, reference[None]))
+    rates = kernel.level_rates(own.shape[1])
+    before, after = np.abs(origin - own).sum(axis=1), cdist(levels, own, "cityblock")
+    ones = np.ones_like(after)
+    quotient, near, base = ones, ones, 1 - before
+    if kernel.decay:
+        near, base, closer = np.exp(-after), np.exp(-before), before - after
+        quotient = base * np.divide(np.expm1(closer), closer, out=ones, where=closer != 0)
+    changes = np.empty((len(levels), alpha.shape[1], own.shape[1]))
+    slopes = np.empty((2, *changes.shape))
     for j in range(own.shape[1]):
         apart = levels[:, j, None] - own[:, j]
-        values[:, :, j] = np.abs(apart) @ alpha
-        slopes[0, :, :, j] = np.where(apart > 0, 1.0, -1.0) @ alpha
-        slopes[1, :, :, j] = np.where(apart < 0, -1.0, 1.0) @ alpha
-    return StepFunctions(-kernel.steps * values, -kernel.steps * slopes)
+        changes[:, :, j] = (quotient * (np.abs(origin[0, j] - own[:, j]) - np.abs(apart))) @ alpha
+        slopes[0, :, :, j] = rates[j] * ((near * np.where(apart > 0, -1.0, 1.0)) @ alpha)
+        slopes[1, :, :, j] = rates[j] * ((near * np.where(apart < 0, 1.0, -1.0)) @ alpha)
+    return StepParts(kernel.steps * (base @ alpha), kernel.steps * changes, kernel.steps * slopes)
 
 
 class StatedNetwork(NamedTuple):
