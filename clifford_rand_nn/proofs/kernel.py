@@ -43,11 +43,13 @@ def kernel_network(claim: KernelClaim, X: Any) -> tuple[Array, Stated]:
 
 def kernel_family(claim: KernelClaim, X: Any) -> Stated:
     """Return the family as a proof states it, with the levels of rows X (n, d) where there are steps."""
-    network, family = claim.network, {"kind": "kernel"}
+    network = claim.network
+    family: Stated = {"kind": "kernel"}
     if not network.kernel.steps:
         return family
     levels = np.asarray(network.kernel.parts(network.standard.rows(X))[1], dtype=np.float64)
-    return family | {"steps": rational(network.kernel.steps), "levels": table(levels)}
+    family |= {"steps": rational(network.kernel.steps), "levels": table(levels)}
+    return family | {"boxes": True} if network.kernel.decay else family
 
 
 def kernel_operations(rows: Array, levels: int) -> int:

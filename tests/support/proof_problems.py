@@ -62,6 +62,7 @@ REGRESSORS = {
     "kernel": lambda: _gated(gates="infinite", penalty="ridge"),
     "kernel, huber": lambda: _gated(gates="infinite", penalty="ridge", bias=False, loss="huber", huber_delta=0.3),
     "kernel, steps": lambda: nn.ConvexNetworkRegressor(rounds=0),
+    "kernel, boxes": lambda: nn.ConvexNetworkRegressor(rounds=2),
     "ridge": lambda: _gated(penalty="ridge"),
     "ridge, huber": lambda: _gated(penalty="ridge", loss="huber", huber_delta=0.3),
 }
@@ -91,9 +92,10 @@ def rows(name, n=8, d=2):
     n = (
         min(n, 5) if name.startswith(("cones", "simplices", "moments")) else n
     )  # the second checker goes through all faces
-    if name == "kernel, steps":  # as many rows as have ranks, and jumps, for which steps are chosen
+    if name in ("kernel, steps", "kernel, boxes"):  # as many rows as have ranks, and jumps, for which steps are chosen
         X = rng.normal(size=(64, d))
-        return X, np.sign(X).sum(axis=1) + 0.1 * rng.normal(size=64), None
+        jumps = np.sign(X).sum(axis=1) if name == "kernel, steps" else 2.0 * (X > -0.3).all(axis=1)
+        return X, jumps + 0.1 * rng.normal(size=64), None
     X = rng.normal(size=(n, d))
     weights = rng.integers(1, 4, n) / 2 if len(name) % 2 else None
     if name in CLASSIFIERS:

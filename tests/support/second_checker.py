@@ -351,11 +351,14 @@ def kernel_matrix(proof):
         return K
     levels = matrix(proof.family["levels"], proof.n, len(proof.family["levels"]["numerators"][0]))
     columns = [[levels[i, c] for i in range(proof.n)] for c in range(levels.ncols())]
-    claim(sum((max(column) - min(column) for column in columns), fmpq(0)) <= 1, "levels of more than one in all")
+    boxes = proof.family.get("boxes", False)
+    spans = sum((max(column) - min(column) for column in columns), fmpq(0))
+    claim(boxes or spans <= 1, "levels of more than one in all")
     weight = number(proof.family["steps"])
     claim(weight >= 0, "steps of a negative weight")
     for i, j in itertools.product(range(proof.n), repeat=2):
-        K[i, j] += ball(weight * (1 - sum((abs(column[i] - column[j]) for column in columns), fmpq(0))))
+        apart = sum((abs(column[i] - column[j]) for column in columns), fmpq(0))
+        K[i, j] += ball(weight) * (ball(-apart).exp() if boxes else ball(1 - apart))
     return K
 
 

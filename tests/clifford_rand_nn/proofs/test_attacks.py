@@ -82,7 +82,7 @@ def test_a_short_file_fills_no_memory():
     with pytest.raises(InvalidProofError, match="more than the checker holds"):
         read_patterns(stated["family"], 8)
     with pytest.raises(InvalidProofError, match="more than the checker holds"):
-        kernel(tuple((i,) for i in range(10**4 + 1)), Fraction(0), 1, ())
+        kernel(tuple((i,) for i in range(10**4 + 1)), None)
 
 
 def test_rays_are_not_shifted_without_end():
@@ -97,6 +97,12 @@ def test_a_kernel_that_is_not_positive_definite_is_refused():
     levels["denominator"] = str(int(levels["denominator"]) // 2)  # the levels are twice as far apart
     refuse(stated, "ranges of more than one in all")
     refuse(changed("kernel, steps", "family", "steps", value=["-1", "2"]), "the weight of steps is negative")
+    refuse(changed("kernel, boxes", "family", "steps", value=["-1", "2"]), "the weight of steps is negative")
+    check(proof("kernel, boxes"))
+    stated = proof("kernel, boxes")
+    del stated["family"]["boxes"]
+    with pytest.raises(InvalidProofError):
+        check(stated)
 
 
 def test_a_key_that_is_stated_twice_is_refused(tmp_path, capsys):

@@ -40,7 +40,7 @@ def test_the_arctangent_is_within_its_error():
 
 def test_the_kernel_is_within_its_error_where_rows_are_nearly_parallel_opposite_or_zero():
     rows = (3**40, 5**30, 0), (3**40 + 1, 5**30, 0), (-(3**40), -(5**30), 1), (0, 0, 0), (0, 0, 1), (2**60, -1, 7)
-    K, error = kernel(rows, Fraction(0), 1, ())
+    K, error = kernel(rows, None)
     for z, line in zip(rows, K, strict=True):
         for other, entry in zip(rows, line, strict=True):
             assert abs(entry - gate_kernel(z, other) * 2**P) < error
