@@ -69,6 +69,7 @@ BIASES = (1.0, 0.3, 3.0, 0.0)  # constant features, in root mean square lengths 
 # Weights of gates in single columns, in mean square lengths of a row. The variance of a row in the space of Gaussian
 # gates is some 0.6 square lengths, in that of steps 0.3 of their weight: one to four, one to one, and so on.
 STEPS = (0.5, 2.0, 8.0, 32.0)
+DECAYS = (4.0, 12.0)  # of gates in boxes: thresholds that cut the ranges of all columns, in the mean
 _N_BETAS = 20  # a factor of some 4 from one to the next: the curve has no narrower valleys
 _REFINED = (3, 9)  # betas between the neighbors of the best so far
 
@@ -81,7 +82,8 @@ class Candidate(NamedTuple):
     beta: float  # the best for it, in the 1/n scale
     score: float  # mean squared error of the leave-one-out predictions over the variance of the targets
     n: int  # rows that it was compared on
-    steps: float = 0.0  # weight of gates in single columns, in mean square lengths of a row
+    steps: float = 0.0  # weight of gates in single columns, or in boxes, in mean square lengths of a row
+    decay: float = 0.0  # of gates in boxes; 0 for gates in single columns
 
     def beta_for(self, n: int) -> float:
         """Return the beta for n rows of the same kind: n·beta changes slowly with n."""
@@ -110,7 +112,7 @@ class Problem:
         return Problem(self.X[rows], self.targets[rows], w, groups, duplicates)
 
     def kernel_rows(
-        self, scaling: str, bias: float, steps: float = 0.0, products: bool = True
+        self, scaling: str, bias: float, steps: float = 0.0, decay: float = 0.0, products: bool = True
     ) -> tuple[Any, Array, GateKernel]:
         """Return the standardization, the rows as it makes them, and the kernel with the constant feature on them.
 
@@ -122,7 +124,7 @@ class Problem:
         else:
             standard = Standardization.of(self.X, scaling, self.weights, steps > 0)
             rows = standard.rows(self.X)
-        return standard, rows, kernel_of(rows, bias, steps, self.weights)
+        return standard, rows, kernel_of(rows, bias, steps, decay, self.weights)
 
     def leave_one_out(self, kernel: GateKernel, rows: Array) -> LeaveOneOut:
         """Return leave-one-out of every beta for a kernel on standardized rows (n, width)."""
@@ -159,23 +161,26 @@ class Compared:
         return self.problem.leave_one_out(self.kernel, self.rows) if self.decomposed is None else self.decomposed
 
 
-def kernel_of(rows: Array, bias: float, steps: float, weights: Array | None) -> GateKernel:
+def kernel_of(rows: Array, bias: float, steps: float, decay: float, weights: Array | None) -> GateKernel:
     """Return the kernel for standardized rows (n, width), whose constant feature and steps are in their units."""
     gated = GateKernel(steps=steps).parts(rows)[0]
     length = np.average(np.einsum("ij,ij->i", gated, gated), weights=weights)
     size = float(length) if length > 0 else 1.0
-    return GateKernel(bias=bias * size**0.5, steps=steps * size)
+    return GateKernel(bias=bias * size**0.5, steps=steps * size, decay=decay)
 
 
-def compare(problem: Problem, scaling: str, bias: float, beta: float | None = None, steps: float = 0.0) -> Compared:
+def compare(
+    problem: Problem, scaling: str, bias: float, beta: float | None = None, steps: float = 0.0, decay: float = 0.0
+) -> Compared:
     """Return what leave-one-out says of a scaling, a constant feature and steps, with a beta or the best one."""
-    standard, rows, kernel = problem.kernel_rows(scaling, bias, steps)
+    standard, rows, kernel = problem.kernel_rows(scaling, bias, steps, decay)
     loo = problem.leave_one_out(kernel, rows)
     if beta is None:
         beta, score = best_beta(loo, problem)
     else:
         score = float(problem.score(loo.errors(np.array([beta])))[0])
-    return Compared(Candidate(scaling, bias, beta, score, len(rows), steps), problem, standard, rows, kernel, loo)
+    candidate = Candidate(scaling, bias, beta, score, len(rows), steps, decay)
+    return Compared(candidate, problem, standard, rows, kernel, loo)
 
 
 def best_beta(loo: LeaveOneOut, problem: Problem) -> tuple[float, float]:
@@ -196,12 +201,14 @@ def choose(
     scalings: tuple[str, ...] = SCALINGS,
     steps: bool = True,
     until: float | None = None,  # of `time.perf_counter`, after which steps are not compared
-) -> tuple[Compared, Compared | None, list[Candidate]]:
+) -> tuple[list[Compared], list[Candidate]]:
     """Compare scalings with the first constant feature, constant features with the best scaling, and steps with both.
 
-    Returns the best, the best without steps if that is another one, and all that was compared, best first. Ranks are
-    known of columns of 64 rows and more, dense and not wide; the scaling "rank" is compared where one of them has three
-    values.
+    Of steps the weights are compared first, then decays with the best weight, then weights with the best decay.
+
+    Returns the best of those without steps, with gates in single columns and with gates in boxes, and all that was
+    compared, best first. Ranks are known of columns of 64 rows and more, dense and not wide; the scaling "rank" is
+    compared where one of them has three values.
     """
     knows_ranks = not (issparse(problem.X) or is_wide(*problem.X.shape) or len(problem.targets) < _FEWEST_RANKS)
     if not (knows_ranks and _has_three_values(problem.X)):
@@ -210,11 +217,19 @@ def choose(
     scaling = min(compared, key=_score).candidate.scaling
     compared += of_each(lambda bias: compare(problem, scaling, bias, beta), BIASES[1:])
     if knows_ranks and steps and (until is None or time.perf_counter() < until):
-        best = min(compared, key=_score).candidate
-        compared += of_each(lambda weight: compare(problem, best.scaling, best.bias, beta, weight), STEPS)
+        plain_best = min(compared, key=_score).candidate
+
+        def compare_steps(pairs: list[tuple[float, float]]) -> Candidate:
+            tried = of_each(lambda pair: compare(problem, plain_best.scaling, plain_best.bias, beta, *pair), pairs)
+            compared.extend(tried)
+            return min(tried, key=_score).candidate
+
+        weight = compare_steps([(weight, 0.0) for weight in STEPS]).steps
+        decay = compare_steps([(weight, decay) for decay in DECAYS]).decay
+        compare_steps([(other, decay) for other in STEPS if other != weight])
     compared.sort(key=_score)
-    plain = next(result for result in compared if not result.candidate.steps)
-    return compared[0], None if plain is compared[0] else plain, [result.candidate for result in compared]
+    kinds = {(result.candidate.steps > 0, result.candidate.decay > 0): result for result in reversed(compared)}
+    return sorted(kinds.values(), key=_score), [result.candidate for result in compared]
 
 
 def _score(compared: Compared) -> float:

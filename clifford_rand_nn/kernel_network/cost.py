@@ -2,14 +2,14 @@
 
 from clifford_rand._threads import cpu_count
 from clifford_rand_nn.cost import Estimate, machine_speed, slowdown
-from clifford_rand_nn.kernel_network.candidates import BIASES, STEPS
+from clifford_rand_nn.kernel_network.candidates import BIASES, DECAYS, STEPS
 from clifford_rand_nn.kernel_network.large_n.rows import choose
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, by_products
 from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED
 
 # Work by n² in multiplications of a matrix product, measured in one thread with 200 to 3000 rows of 5 to 100 columns.
 _ARC = 130.0  # an entry of the kernel, beside one multiplication a column
-_DISTANCE = 30.0  # an entry, a column of gates in single columns
+_DISTANCE = 30.0  # an entry, a column of gates in single columns or boxes
 _BETAS, _OUTPUT = 230.0, 70.0  # leave-one-out of some thirty betas; of each output
 _FACTOR = 0.4  # n³ of a Cholesky factor
 _OUTER = 1.0  # a column of the average outer product of gradients
@@ -17,7 +17,7 @@ _TRIALS, _FACTORS, _FITS = 5, 5, 2  # metrics that are compared, betas of each, 
 _HELD_OUT, _FOLDS, _KEPT, _PREDICTED = 400, 5, 0.8, 800  # rows of their folds, and rows that are predicted again
 _LEARNED = 2000  # rows of a metric
 _SOLVED = 0.5  # of the expected time of `choose`: 20,000 rows of 20 columns
-_STEPPED = 0.3  # of tables have gates in single columns
+_STEPPED = 0.3  # of tables have gates in single columns or boxes
 _FEATURES = 3  # columns of the kernel's features beside those of the rows, at most
 _OVERHEAD = 6e7  # multiplications of a comparison on few rows: 3 ms
 _SEARCHED, _LISTED = 5000, 500  # rows and neurons of a finite network
@@ -58,7 +58,7 @@ def network_costs(
     """
     m = min(n, COMPARED)
     width = min(d, n) if by_products(n, d) else d
-    steps = 0 if finite or by_products(n, d) else len(STEPS)
+    steps = 0 if finite or by_products(n, d) else 2 * len(STEPS) + len(DECAYS) - 1
     others = len(BIASES) - 1 + steps
     selection = len(SCALINGS) * _compared(m, width, outputs, len(SCALINGS), 0)
     selection += others * _compared(m, width, outputs, others, steps / max(1, others))

@@ -27,7 +27,7 @@ _FIRST = (1, 2, 3)  # factors that are always tried; the next one where the last
 _REFITTED = 3000  # rows up to which predictions are made of all others
 _TOLD = 800  # rows that predictions are enough of: folds beyond are not fitted again
 _FLAT = 1.005  # times the least error: factors below are as good, and the one next to 1 is taken
-_ERRORS = (1.0, 2.0)  # standard errors that a first round has to gain, and that another has to
+_ERRORS = (1.0, 2.0)  # standard errors that a first round, or a kernel without steps, has to gain; another round
 _MAX_ROWS = 1000  # rows on which metrics are compared: a fold of 800 takes 0.1 s
 
 
@@ -212,6 +212,13 @@ class MetricComparison:
     data: Array  # (n, d)
     targets: Array  # (n, C)
     weights: Array | None
+
+    def gains_on(self, other: "MetricComparison") -> bool:
+        """Whether the error on held-out rows is less than that of another kernel by more than its standard error."""
+        judged = self.taken[np.concatenate(self.folds.held)]
+        scale = 1.0 if self.weights is None else self.weights[judged] / self.weights[self.taken].mean()
+        gain, error = _gain(scale * (other.best.errors - self.best.errors), self.belongs[judged])
+        return gain > _ERRORS[0] * error
 
     def selection(self) -> MetricSelection:
         """Return the comparison with predictions of rows that were not seen."""

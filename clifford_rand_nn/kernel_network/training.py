@@ -110,15 +110,17 @@ def choose_kernel(
 ) -> tuple[Compared, list[Candidate], MetricSelection | None]:
     """Return the best candidate, all that were compared, it first, and the metric selection if one is wanted.
 
-    Candidates are compared on a few rows, and so are metrics where there are more than 3000. Of two that leave-one-out
-    prefers, with steps and without, the metric decides: both are learned from, and the one without steps is taken if it
-    gains a metric with which the held-out error is less.
+    Candidates are compared on a few rows, and so are metrics where there are more than 3000. Of the best without steps,
+    with gates in single columns and with gates in boxes the metric decides, which is learned with each: one that
+    leave-one-out puts behind another is taken if it gains a metric with which the error on held-out rows is less by
+    more than its standard error.
     """
     began = time.perf_counter()
     until = None if choices.max_time is None else began + choices.max_time / 2
     n, part = len(problem.targets), problem.take(few)
     phase("comparing scalings and constant features by leave-one-out")
-    best, plain, table = choose(part, choices.beta, until=until)
+    kinds, table = choose(part, choices.beta, until=until)
+    best = kinds[0]
     wide = n > DECOMPOSED and is_wide(*problem.X.shape)  # the metric of the gates would be a square of the columns
     if not choices.rounds or wide or _is_short(choices, began):
         return best, table, None
@@ -126,19 +128,17 @@ def choose_kernel(
         choices = replace(choices, shapes=SHAPES[:1])
     phase("comparing learned metrics on held-out rows")
     all_rows = len(few) < n <= DECOMPOSED
-    tried = []
-    for compared in (best, plain):
-        if compared is not None:
-            compared = _on_all_rows(problem, compared, choices.beta) if all_rows else compared
-            rows, beta = replace(compared.problem, X=compared.rows), compared.candidate.beta
-            limits = choices.rounds, choices.shapes, choices.mistakes
-            tried.append((compared, compare_metrics(compared.kernel, rows, beta, *limits)))
-    (best, comparison), *others = tried
-    for other, its_comparison in others:
-        if its_comparison.chosen.rounds and its_comparison.chosen.error < comparison.chosen.error:
-            assert plain is not None
-            table.sort(key=lambda candidate: candidate is not plain.candidate)  # it first, the others in their order
-            best, comparison = other, its_comparison
+    tried, first = [], 0
+    for compared in kinds:
+        compared = _on_all_rows(problem, compared, choices.beta) if all_rows else compared
+        rows, beta = replace(compared.problem, X=compared.rows), compared.candidate.beta
+        comparison = compare_metrics(compared.kernel, rows, beta, choices.rounds, choices.shapes, choices.mistakes)
+        tried.append((compared, comparison))
+        if comparison.chosen.rounds and comparison.gains_on(tried[first][1]):
+            first = len(tried) - 1
+    own = kinds[first].candidate
+    table.sort(key=lambda candidate: candidate is not own)  # it first, the others in their order
+    best, comparison = tried[first]
     selection = comparison.selection()
     if not all_rows:
         selection = replace(selection, rows=few[selection.rows], folds=selection.folds if len(few) == n else ())
@@ -148,7 +148,7 @@ def choose_kernel(
 def _on_all_rows(problem: Problem, compared: Compared, beta: float | None) -> Compared:
     """Return a candidate, with the score that it has on a few rows, for all of them."""
     candidate, n = compared.candidate, len(problem.targets)
-    standard, rows, kernel = problem.kernel_rows(candidate.scaling, candidate.bias, candidate.steps)
+    standard, rows, kernel = problem.kernel_rows(candidate.scaling, candidate.bias, candidate.steps, candidate.decay)
     beta = candidate.beta_for(n) if beta is None else beta
     return Compared(candidate._replace(beta=beta, n=n), problem, standard, rows, kernel)
 
@@ -168,7 +168,7 @@ def _few(
     if n > COMPARED and not learns:
         phase(f"eigendecomposition of the kernel of {n:,} rows")
         like = best.candidate
-        best = compare(problem, like.scaling, like.bias, choices.beta, like.steps)
+        best = compare(problem, like.scaling, like.bias, choices.beta, like.steps, like.decay)
         table = [best.candidate, *table]
     kernel, metric, beta, out_of_sample = best.kernel, None, best.candidate.beta, np.ones(n, dtype=bool)
     outputs, left = left_out_rows(best, beta)
@@ -256,7 +256,7 @@ def _many(
     Where ``max_time`` ends the solver, the fit to these rows alone is the network if its objective is lower.
     """
     n, chosen = problem.X.shape[0], best.candidate
-    standard, rows, kernel = problem.kernel_rows(chosen.scaling, chosen.bias, chosen.steps)
+    standard, rows, kernel = problem.kernel_rows(chosen.scaling, chosen.bias, chosen.steps, chosen.decay)
     beta = chosen.beta_for(n) if choices.beta is None else choices.beta
     few = np.sort(spread_rows(n, _LEARNED))
     if _is_short(choices, began):

@@ -143,7 +143,10 @@ def _scaling(model: Any) -> list[Choice]:
     steps = sorted({candidate.steps for candidate in model.candidates_})
     if len(steps) > 1:
         among = ", ".join(f"{weight:g}" for weight in steps)
-        selected.append(Choice("weight of gates in single columns", f"{best.steps:g}", among, by))
+        selected.append(Choice("weight of gates in single columns or boxes", f"{best.steps:g}", among, by))
+    if best.steps:
+        among = ", ".join(f"{decay:g}" for decay in sorted({candidate.decay for candidate in model.candidates_}))
+        selected.append(Choice("decay of gates in boxes (0: single columns)", f"{best.decay:g}", among, by))
     return selected
 
 

@@ -81,7 +81,7 @@ def select_on_sample(facts: Facts, learn: SampleRows, choices: Choices, owner: s
     chosen, metric = best.candidate, None
     standard = _standard(facts, problem, chosen)
     Z = standard.rows(problem.X)
-    kernel = kernel_of(Z, chosen.bias, chosen.steps, problem.weights)
+    kernel = kernel_of(Z, chosen.bias, chosen.steps, chosen.decay, problem.weights)
     beta = chosen.beta_for(len(rows)) if choices.beta is None else choices.beta
     some = np.sort(spread_rows(len(rows), min(len(rows), _LEARNED)))
     if rounds is not None and rounds.rounds:

@@ -38,6 +38,8 @@ _X, _MANY = rows(), rows(80)  # many enough for ranks
 _Z, _MANY_Z = ((X - X.mean(axis=0)) / X.std(axis=0) for X in (_X, _MANY))
 _NUMBERS = _numbers(_X)
 _PAIRS = np.c_[_NUMBERS, _X[:, 0]]
+# two columns are on in a box, within which the third is a line: the metric is learned, too
+_IN_BOX = 3.0 * (_MANY_Z[:, :2] > -0.4).all(axis=1) + _MANY_Z[:, 2] * _MANY_Z[:, 1] / 3
 _THREE = np.digitize(_NUMBERS, np.quantile(_NUMBERS, [0.3, 0.7]))
 _TWO = np.array(["no", "yes"])[(np.median(_NUMBERS) < _NUMBERS).astype(int)]
 _MARKS = np.c_[_THREE == 0, _THREE > 1, _NUMBERS < 1].astype(int)
@@ -60,6 +62,7 @@ _FITS: dict[str, Any] = {
     "network, two numbers": (ConvexNetworkRegressor(rounds=0), _X, _PAIRS),
     "network, ranked columns": (ConvexNetworkRegressor(rounds=0), np.exp(2 * _MANY_Z), _numbers(_MANY)),
     "network, steps": (ConvexNetworkRegressor(rounds=0), _MANY_Z, np.sign(_MANY_Z).sum(axis=1)),
+    "network, boxes": (ConvexNetworkRegressor(), _MANY_Z, _IN_BOX),
     "network, several labels": (ConvexNetworkClassifier(rounds=0), _X, _MARKS),
     "few neurons, classes": (ConvexNetworkClassifier(gates="cross", beta=1e-2), _X[:24], _THREE[:24]),
     "few neurons, a number": (ConvexNetworkRegressor(gates="free", beta=1e-2), _X, _NUMBERS),

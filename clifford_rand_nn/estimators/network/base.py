@@ -77,7 +77,8 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     ("soft"), all over one deviation ("common"), or mapped to normal scores of their ranks ("rank"), where values beyond
     the training range count as its ends. With the best of them gates in single columns are compared, which cut as trees
     do: a weight s > 0 (``steps`` of `Candidate`) adds :math:`s(1-\frac1d\sum_j|F_j(x_j)-F_j(x'_j)|)` to K, with the
-    ranks F of the values.
+    ranks F of the values. So are gates in boxes, as the leaves of trees are: with γ > 0 (``decay``) what is added is
+    :math:`s\exp(-\frac\gamma d\sum_j|F_j(x_j)-F_j(x'_j)|)`.
 
     **Few neurons.** With ``n_neurons`` or ``gates="cross"`` the network is finite, W1, b1, w2, b2 of ``network_`` are
     those of a plain ReLU network for unscaled X, and it is trained by the convex program with norms,

@@ -142,7 +142,8 @@ class NetworkFit(ShardPlanning):
 
     def _tell_choices(self: Any) -> None:
         best, rounds = self.candidates_[0], self.rounds_.rounds if self.rounds_ else 0
-        steps = f"gates in single columns of weight {best.steps:g}, " if best.steps else ""
+        kind = f"boxes of decay {best.decay:g}" if best.decay else "single columns"
+        steps = f"gates in {kind} of weight {best.steps:g}, " if best.steps else ""
         note(
             f"{type(self).__name__}: rows scaled by {best.scaling}, constant feature {best.bias:g}, {steps}{rounds}"
             f" rounds of learned gates, beta {self.beta_:.3g}; {self.reason_}"

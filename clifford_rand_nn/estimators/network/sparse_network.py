@@ -108,7 +108,8 @@ def _train(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetw
     began = time.perf_counter()
     n = len(problem.X)
     phase("comparing scalings and constant features by leave-one-out")
-    best, _, table = choose(problem.take(np.sort(spread_rows(n, min(n, COMPARED)))), scalings=_SCALINGS, steps=False)
+    sample = problem.take(np.sort(spread_rows(n, min(n, COMPARED))))
+    (best,), table = choose(sample, scalings=_SCALINGS, steps=False)
     standard, Z, kernel = problem.kernel_rows(best.candidate.scaling, best.candidate.bias, products=False)
     feature = kernel.bias or None
     rows = with_feature(Z, feature)

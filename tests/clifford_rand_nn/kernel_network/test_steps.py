@@ -10,10 +10,10 @@ from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, ex
 from clifford_rand_nn.explanation.sums import KernelSum
 from clifford_rand_nn.export.numpy_source import write_source
 from clifford_rand_nn.kernel_network.candidates import Problem, choose, compare
-from clifford_rand_nn.kernel_network.column_distances import _by_scipy, subtract_distances
+from clifford_rand_nn.kernel_network.column_distances import _by_scipy, add_column_kernel
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
-from clifford_rand_nn.kernel_network.network import step_functions
+from clifford_rand_nn.kernel_network.network import step_parts
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, Standardization
 from clifford_rand_nn.saved.parts import pack_kernel, read_kernel
 from clifford_rand_nn.shards.source import Shards
@@ -24,12 +24,16 @@ X = np.column_stack([RNG.standard_normal((120, 2)), RNG.integers(0, 3, 120), np.
 Y = np.sign(X[:, 0] - 0.3) + (X[:, 1] > -0.5) + (X[:, 2] == 1) + 0.1 * RNG.standard_normal(120)
 NEW = np.vstack([1.1 * X[:20] - 0.2, X[:20], 1e9 * X[:3], -1e9 * X[:3]])
 KERNEL = GateKernel(bias=0.7, steps=1.5)
+FRAMED = GateKernel(bias=0.7, steps=1.5, decay=3.0, frame=RNG.standard_normal((3, 3)))
+# a step in each of two columns is on in a box, and that in the third, of three values, everywhere
+BOX = 2.0 * ((X[:, 0] > 0.3) & (X[:, 1] > -0.5)) + (X[:, 2] == 1) + 0.1 * RNG.standard_normal(120)
 
 
-@pytest.fixture(scope="module")
-def fitted():
-    model = ConvexNetworkRegressor(rounds=0).fit(X, Y)
+@pytest.fixture(scope="module", params=["columns", "boxes"])
+def fitted(request):
+    model = ConvexNetworkRegressor(rounds=0).fit(X, Y if request.param == "columns" else BOX)
     assert model.candidates_[0].steps > 0
+    assert (model.candidates_[0].decay > 0) == (request.param == "boxes")
     return model
 
 
@@ -44,24 +48,42 @@ def test_steps_are_the_share_of_hyperplanes_with_both_rows_on_one_side():
     assert np.linalg.eigvalsh(only_steps).min() > -1e-12
 
 
+def test_the_kernel_of_boxes_is_the_share_of_partitions_with_both_rows_in_one_cell():
+    levels = RNG.uniform(0, 1 / 3, (6, 3))
+    only_steps = replace(FRAMED, bias=0.0, frame=np.diag([1.0, 2.0, 6.0]))
+    K = only_steps(np.hstack([np.zeros((6, 3)), levels])) / 1.5
+    shares, n_draws = np.zeros((6, 6)), 40_000
+    for rate, v in zip(3.0 * np.array([1.0, 2.0, 6.0]) / 3.0, levels.T, strict=True):
+        # thresholds of a Poisson process of that rate in [0, 1/3] are as many as the numbers say
+        counts = RNG.poisson(rate / 3, n_draws)
+        drawn = RNG.uniform(0, 1 / 3, (n_draws, counts.max()))
+        thresholds = np.where(np.arange(counts.max()) < counts[:, None], drawn, 9)
+        cells = (v[:, None, None] > thresholds).sum(axis=2)  # (6, n_draws)
+        shares = shares + np.log((cells[:, None] == cells).mean(axis=2))
+    np.testing.assert_allclose(np.exp(shares), K, atol=5 * n_draws**-0.5)
+    assert np.linalg.eigvalsh(K).min() > 0
+
+
+@pytest.mark.parametrize("decays", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_the_compiled_sum_is_that_of_scipy(dtype):
+def test_the_compiled_sum_is_that_of_scipy(dtype, decays):
     levels, others = RNG.standard_normal((70, 5)).astype(dtype), RNG.standard_normal((5, 1100)).astype(dtype)
     one, two = np.ones((70, 1100), dtype), np.ones((70, 1100), dtype)
-    subtract_distances(one, levels, others, dtype(0.3))
-    _by_scipy(two, levels, others, dtype(0.3))
+    add_column_kernel(one, levels, others, dtype(0.3), decays)
+    _by_scipy(two, levels, others, dtype(0.3), decays)
     np.testing.assert_allclose(one, two, atol=40 * np.finfo(dtype).eps)
 
 
-def test_tiles_and_diagonal_are_those_of_the_kernel():
+@pytest.mark.parametrize("kernel", [KERNEL, FRAMED])
+def test_tiles_and_diagonal_are_those_of_the_kernel(kernel):
     rows = np.hstack([RNG.standard_normal((300, 3)), RNG.uniform(0, 1 / 3, (300, 3))])
-    K, V = KERNEL(rows), RNG.standard_normal((300, 2))
-    tiles = KernelTiles(KERNEL, rows)
+    K, V = kernel(rows), RNG.standard_normal((300, 2))
+    tiles = KernelTiles(kernel, rows)
     np.testing.assert_allclose(tiles.multiply(V), K @ V, rtol=1e-12, atol=1e-11)
     np.testing.assert_allclose(tiles.multiply_from(rows[:7], V), K[:7] @ V, rtol=1e-12, atol=1e-11)
-    np.testing.assert_allclose(KERNEL.diagonal(rows), K.diagonal(), rtol=1e-12)
+    np.testing.assert_allclose(kernel.diagonal(rows), K.diagonal(), rtol=1e-12)
     np.testing.assert_allclose(tiles.diagonal(), K.diagonal(), rtol=1e-12)
-    single = KernelTiles(KERNEL, rows, np.float32).multiply(V)
+    single = KernelTiles(kernel, rows, np.float32).multiply(V)
     np.testing.assert_allclose(single, K @ V, atol=1e-3)
 
 
@@ -78,13 +100,13 @@ def test_rows_have_levels_behind_the_columns(scaling):
 
 def test_leave_one_out_selects_them_for_jumps_and_not_for_lines():
     line = X[:, 0] + 2 * X[:, 1] + 0.5 * RNG.standard_normal(120)
-    assert choose(Problem(X, Y[:, None]))[0].candidate.steps > 0
-    assert choose(Problem(X, line[:, None]))[0].candidate.steps == 0
-    assert all(c.steps == 0 for c in choose(Problem(X[:63], Y[:63, None]))[2])  # a row is a knot of its own map
+    assert choose(Problem(X, Y[:, None]))[0][0].candidate.steps > 0
+    assert choose(Problem(X, line[:, None]))[0][0].candidate.steps == 0
+    assert all(c.steps == 0 for c in choose(Problem(X[:63], Y[:63, None]))[1])  # a row is a knot of its own map
 
 
 def test_they_are_not_compared_where_the_time_is_over():
-    assert all(c.steps == 0 for c in choose(Problem(X, Y[:, None]), until=-np.inf)[2])
+    assert all(c.steps == 0 for c in choose(Problem(X, Y[:, None]), until=-np.inf)[1])
 
 
 def test_leave_one_out_is_that_of_refits():
@@ -101,9 +123,10 @@ def test_leave_one_out_is_that_of_refits():
 
 
 def test_the_bound_is_proved(fitted):
+    targets = BOX if fitted.candidates_[0].decay else Y
     assert fitted.certificate_.relative_gap < 1e-9
-    fitted.certificate_.verify(X, Y)
-    assert fitted.certificate_.verify(X, Y, exact=True).relative_gap < 1e-9
+    assert fitted.certificate_.verify(X, targets).relative_gap < 1e-9
+    assert fitted.certificate_.verify(X, targets, exact=True).relative_gap < 1e-9
 
 
 def test_a_learned_metric_keeps_them():
@@ -119,14 +142,23 @@ def test_a_learned_metric_keeps_them():
     assert np.abs(found.base + found.columns.sum(axis=2) - f).max() < 1e-9
 
 
-def test_step_functions_are_the_part_of_the_kernel(fitted):
+def test_columns_share_the_part_of_the_kernel(fitted):
     network = fitted.network_
     rows = network.standard.rows(NEW)
     gaussian = GateKernel(network.kernel.bias)(rows[:, :4], network.rows[:, :4])
     whole = network.kernel(rows, network.rows) @ network.alpha
-    part = step_functions(network.kernel, network.rows, network.alpha, rows).values.sum(axis=2)
-    constant = network.kernel.steps * network.alpha.sum(axis=0)
-    np.testing.assert_allclose(gaussian @ network.alpha + constant + part, whole, atol=1e-10)
+    parts = step_parts(network.kernel, network.rows, network.alpha, rows, rows[3])
+    np.testing.assert_allclose(gaussian @ network.alpha + parts.base + parts.changes.sum(axis=2), whole, atol=1e-10)
+    assert (parts.changes[3] == 0).all()
+
+
+def test_a_column_that_does_not_change_has_no_share():
+    levels = RNG.uniform(0, 1 / 3, (9, 3))
+    rows = np.hstack([np.zeros((9, 3)), levels])
+    moved = rows.copy()
+    moved[:, 4] = 0.1
+    parts = step_parts(FRAMED, rows, RNG.standard_normal((9, 2)), moved, rows[0])
+    assert (np.abs(parts.changes[0]) > 0).tolist() == [[False, True, False]] * 2
 
 
 def test_explanations_add_up(fitted):
