@@ -21,7 +21,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.saved.parts import FORMAT, ForeignPartError
 from clifford_rand_nn.saved.pipelines import Model, array_rule, pack, unpack
 
-VERSION = 15  # raised when a reader of the old layout could not read the new one
+VERSION = 16  # raised when a reader of the old layout could not read the new one
 # 1 knew gated networks only, 2 no sample weights, 3 neither `BetaCV` nor bias="penalized", 4 no infinitely many gates,
 # 7 no pipelines, 8 no rows by their products, 9 no shards, 10 no standardized rows of finitely many neurons.
 # Models without what is new are written so that older readers read them.

@@ -55,9 +55,11 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
         meta["version"] = parts.kernel_version(claim.network)
     meta |= {"beta": float(model.beta_), "loo_score": float(model.loo_score_), "reason": model.reason_}
     meta["later_blocks"] = model.later_blocks_
-    meta["candidates"] = [values_of(each, *(() if each.steps else ("steps",))) for each in model.candidates_]
-    if any(candidate.steps for candidate in model.candidates_):
-        meta["version"] = max(meta["version"], parts.STEPS_VERSION)
+    of_steps, compared = ("steps", "decay"), model.candidates_
+    meta["candidates"] = [values_of(each, *(x for x in of_steps if not getattr(each, x))) for each in compared]
+    for name, version in zip(of_steps, (parts.STEPS_VERSION, parts.BOXES_VERSION), strict=True):
+        if any(getattr(candidate, name) for candidate in compared):
+            meta["version"] = max(meta["version"], version)
     if model.metric_ is not None:
         arrays["metric"] = model.metric_
     if model.rounds_ is not None:
@@ -77,11 +79,11 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
         if not is_sharded:
             arrays["loo_predictions"] = model.loo_predictions_
         if model.loss != "squared":
-            meta["version"] = _LOSS_VERSION
+            meta["version"] = max(meta["version"], _LOSS_VERSION)
         else:
             meta["interval_scale"] = values_of(model.intervals_, arrays=arrays, prefix="interval_")["scale"]
             if model.intervals_.noise_weights is not None:
-                meta["version"] = _NOISE_VERSION
+                meta["version"] = max(meta["version"], _NOISE_VERSION)
     if is_sharded:
         meta["version"] = max(meta["version"], parts.SHARDS_VERSION)
     if vars(model)["_variance"] is not None:

@@ -20,7 +20,7 @@ from clifford_rand_nn.shards.certificate import ShardCertificate
 
 FORMAT = "clifford-rand-model"
 # Versions of the format in which each came; a model is written in the least one that can hold it.
-KERNEL_VERSION, SPAN_VERSION, SHARDS_VERSION, RANKS_VERSION, STEPS_VERSION = 5, 9, 10, 12, 13
+KERNEL_VERSION, SPAN_VERSION, SHARDS_VERSION, RANKS_VERSION, STEPS_VERSION, BOXES_VERSION = 5, 9, 10, 12, 13, 16
 # Of each array the kinds of its dtype and the numbers of its axes.
 ARRAYS = (
     {"dual_point": "f2", "sample_weight": "f1", "classes": "biufUS1", "class_factors": "f1", "dual_scale": "f1"}
@@ -170,13 +170,13 @@ def kernel_version(network: KernelNetwork) -> int:
     if isinstance(network.standard, RowSpan):
         return SPAN_VERSION
     if network.kernel.steps:
-        return STEPS_VERSION
+        return BOXES_VERSION if network.kernel.decay else STEPS_VERSION
     return KERNEL_VERSION if network.standard.knots is None else RANKS_VERSION
 
 
 def read_kernel(arrays: Arrays, values: dict[str, Any], d: int) -> KernelNetwork:
     """Return the kernel network of arrays and values."""
-    weights = {"bias": values["bias"], "steps": values.get("steps", 0.0)}
+    weights = {"bias": values["bias"], "steps": values.get("steps", 0.0), "decay": values.get("decay", 0.0)}
     kernel = record_of(GateKernel, weights, arrays=arrays, prefix="kernel_")
     standard: Any = record_of(Standardization, {"bound": values["bound"]}, arrays=arrays, prefix="kernel_")
     knots, levels = standard.knots, standard.levels

@@ -1,6 +1,6 @@
 """Golden model files: small ones of every kind, with what their models say of new rows; all later versions load them.
 
-    PYTHONPATH=.:tests python -m support.golden tests/clifford_rand_nn/golden/15
+    PYTHONPATH=.:tests python -m support.golden tests/clifford_rand_nn/golden/16
 
 writes a set; docs/contributing.md says when. A set is never written again: its files are what people have on disk.
 """
@@ -83,6 +83,7 @@ def models() -> dict[str, Callable[[], Any]]:
         "infinite_quantile": lambda: ConvexNetworkRegressor(loss="quantile", quantile=0.8, rounds=0).fit(X, real),
         "infinite_ranked": lambda: ConvexNetworkRegressor(rounds=0).fit(np.exp(3 * X), real),
         "infinite_steps": lambda: ConvexNetworkRegressor(rounds=0).fit(many, np.sign(many).sum(axis=1)),
+        "infinite_boxes": lambda: ConvexNetworkRegressor().fit(*_box()),
         "infinite_learned": lambda: ConvexNetworkRegressor().fit(np.tile(X, (1, 2)) ** [1, 1, 2, 3], real),
         "infinite_wide": lambda: ConvexNetworkRegressor(rounds=0).fit(_wide(X), real),
         "few": lambda: ConvexNetworkClassifier(n_neurons=3).fit(X, words),
@@ -95,6 +96,13 @@ def models() -> dict[str, Callable[[], Any]]:
         "sharded_regressor": lambda: ConvexNetworkRegressor(rounds=0).fit(Shards([X], [real])),
         "scaled": lambda: make_pipeline(StandardScaler(), GatedReLURegressor(3, **fixed)).fit(X, real),
     }
+
+
+def _box() -> tuple[np.ndarray, np.ndarray]:
+    """Return rows, and a number that is high in two boxes of four."""
+    rng = np.random.default_rng(22)
+    X = rng.standard_normal((80, D)).round(3)
+    return X, np.sign(X).prod(axis=1) + 0.2 * rng.standard_normal(80).round(3)
 
 
 def _noisy() -> tuple[np.ndarray, np.ndarray]:

@@ -307,7 +307,7 @@ def _meta_pop(*place):
 
 DAMAGE = {  # archives whose checksums are right, and what the error says
     "gated": [
-        (_meta(version=16, library="9.9"), r"version 16 of the format \(clifford-rand 9.9"),
+        (_meta(version=17, library="9.9"), r"version 17 of the format \(clifford-rand 9.9"),
         (_meta(format="scnn"), "file of format 'scnn', not 'clifford-rand-model'"),
         (_pop("meta"), "not a model file of clifford-rand"),
         (_pop("coef"), "damaged.*coef"),
