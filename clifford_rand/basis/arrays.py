@@ -4,7 +4,7 @@ NumPy's arrays never come here. A tensor is never converted to NumPy, and nothin
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import array_api_compat
@@ -43,6 +43,15 @@ def namespace(tensor: Tensor) -> Any:
 
         return functions
     return array_api_compat.array_namespace(tensor)
+
+
+def of_one_library(arrays: Sequence[Any]) -> list[Any]:
+    """Return arrays of NumPy beside tensors as tensors like the first of these; without tensors, all as they are."""
+    like = next((array for array in arrays if is_tensor(array)), None)
+    if like is None:
+        return list(arrays)
+    xp = namespace(like)
+    return [x if is_tensor(x) else xp.asarray(x, dtype=like.dtype, device=like.device) for x in arrays]
 
 
 def values_of(array: Any) -> NDArray[Any]:

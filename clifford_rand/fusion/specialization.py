@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from clifford_rand.algebra import Algebra
-from clifford_rand.basis.arrays import is_tensor, namespace, values_of
+from clifford_rand.basis.arrays import is_tensor, namespace, of_one_library, values_of
 from clifford_rand.errors import ArgumentError
 from clifford_rand.fusion.kernel import fields_of, of_fields, replaced_at, samples_at
 from clifford_rand.fusion.path import NotSpecializedError, Operand, Path, operands_of, path_of
@@ -299,10 +299,8 @@ def _joined(xp: Any, results: Sequence[Any], order: Any, shape: tuple[int, ...])
         if any(A.keys is not first.keys for A in results):
             raise NotSpecializedError("elements of several kinds")
         return first.algebra.new_tensor(first.keys, _joined(xp, [A.coefficients for A in results], order, shape))
-    like = next((array for array in results if is_tensor(array)), None)
-    if like is not None:  # what is constant along one path need not be along another
-        same = [x if is_tensor(x) else xp.asarray(x, dtype=like.dtype, device=like.device) for x in results]
-        rows = xp.take(xp.concat(same, axis=0), xp.asarray(order), axis=0)
+    if any(map(is_tensor, results)):  # what is constant along one path need not be along another
+        rows = xp.take(xp.concat(of_one_library(results), axis=0), xp.asarray(order), axis=0)
         return xp.reshape(rows, (*shape, *rows.shape[1:]))
     if isinstance(first, np.ndarray):
         rows = np.concatenate(results)[order]

@@ -11,6 +11,7 @@ import numpy as np
 from clifford_rand._checks import as_real, check_fits, check_integer, check_listed, describe, fail, is_whole, one_batch
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
+from clifford_rand.basis.arrays import is_tensor, of_one_library
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.compiler.scalar import TraceError
 from clifford_rand.fusion.specialization import specialized
@@ -261,7 +262,7 @@ def sample(
 
     Returns
     -------
-    ndarray (..., count_1, …, count_p, n)
+    ndarray or tensor (..., count_1, …, count_p, n)
         p = 0 for points; point pairs are (..., 2, n).
 
     Raises
@@ -284,12 +285,14 @@ def sample(
     p = m if kind == FLAT else m - 1
     counts = (count,) * p if count.__class__ is int and count > 0 else _counts(count, p)
     weights, grid = _weights(kind, m, counts)
-    if kind == FLAT and around is not None:
-        apart = coordinates_of(around, n, "around", "sample") - middle
-        middle = middle + (np.swapaxes(U, -1, -2) @ (U @ apart[..., None]))[..., 0]
-    spread = weights @ U if m else np.zeros((*U.shape[:-2], 1, n))
+    given = [] if kind != FLAT or around is None else [coordinates_of(around, n, "around", "sample")]
+    middle, scale, U, weights, *given = of_one_library([middle, scale, U, weights, *given])
+    for through in given:
+        middle = middle + (U.swapaxes(-1, -2) @ (U @ (through - middle)[..., None]))[..., 0]
+    spread = weights @ U if m else 0 * middle[..., None, :]
     points = middle[..., None, :] + scale[..., None, None] * spread
-    return np.asanyarray(points.reshape(*points.shape[:-2], *grid, n), dtype=U.dtype)
+    points = points.reshape(*points.shape[:-2], *grid, n)
+    return points if is_tensor(points) else np.asanyarray(points, dtype=U.dtype)
 
 
 @specialized()

@@ -188,6 +188,25 @@ def test_points_lie_on_what_they_are_sampled_from(alg):
     close(cga.sample(cga.classify(S), (3, 3))[:, 0, 0] - c, cga.sample(S, (3, 3))[:, 0, 0] - c)
 
 
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_points_on_tensors_are_tensors(library):
+    lib = pytest.importorskip(library)
+    if library == "jax":
+        lib.config.update("jax_enable_x64", True)
+    asarray = lib.tensor if library == "torch" else lib.numpy.asarray
+    alg = CGA[3, True]
+    made = {
+        (5, 7): cga.sphere(alg, [0, 1, 2], 2.0), 9: cga.circle(alg, [0, 1, 2], 2.0, [0, 0, 1]),
+        6: cga.line(alg, [0, 1, 2], [1, 2, 2]), (3, 4): cga.plane(alg, [0, 0, 1], 1.0), 1: cga.up(alg, [0.0, 1.0, 2.0]),
+    }  # fmt: skip
+    for count, X in made.items():
+        for options in ({}, {"around": [1.0, 1.0, 1.0]}):
+            expected = cga.sample(X, count, **options)
+            found = cga.sample(alg.multivector(asarray(X.values.copy()), X.grades), count, **options)
+            assert not isinstance(found, np.ndarray)
+            close(np.asarray(found), expected)
+
+
 def circle_of_tensors():
     torch = pytest.importorskip("torch")
     return cga.circle(cr.Algebra.cga(3), torch.tensor([1.0, 2, 3], dtype=torch.float64), 2, [0, 0, 1])
