@@ -222,11 +222,11 @@ def test_tensors_have_the_values_of_arrays():
 
 
 @pytest.mark.slow  # loads PyTorch
-@pytest.mark.parametrize("work", ["sample", "directions", "blade"])
+@pytest.mark.parametrize("work", ["directions", "blade"])
 def test_what_tensors_cannot_do_is_refused_by_name(work):
     X = circle_of_tensors()
     with pytest.raises(cr.ArgumentError, match=r"a multivector of NumPy arrays\. Got a multivector of torch"):
-        cga.sample(X) if work == "sample" else getattr(cga.classify(X), work)()
+        getattr(cga.classify(X), work)()
 
 
 @pytest.mark.parametrize("null", [False, True])
