@@ -217,7 +217,7 @@ class RegularizationPathDisplay:
         if len(problem.X) > _MOST:
             problem = problem.take(np.sort(spread_rows(len(problem.X), _MOST)))
         best = model.candidates_[0]
-        _, some, kernel = problem.kernel_rows(best.scaling, best.bias, best.steps, best.decay)
+        _, some, kernel = problem.kernel_rows(*best.choice)
         loo = LeaveOneOut(kernel(some), problem.targets, problem.weights, problem.groups, problem.duplicates)
         betas = loo.grid(_BETAS)
         name = "leave-one-out squared error\nas a share of the variance"

@@ -85,6 +85,11 @@ class Candidate(NamedTuple):
     steps: float = 0.0  # weight of gates in single columns, or in boxes, in mean square lengths of a row
     decay: float = 0.0  # of gates in boxes; 0 for gates in single columns
 
+    @property
+    def choice(self) -> tuple[str, float, float, float]:
+        """Return scaling, constant feature, steps and decay, as `Problem.kernel_rows` takes them."""
+        return self.scaling, self.bias, self.steps, self.decay
+
     def beta_for(self, n: int) -> float:
         """Return the beta for n rows of the same kind: n·beta changes slowly with n."""
         return self.beta * self.n / n
@@ -170,7 +175,7 @@ def kernel_of(rows: Array, bias: float, steps: float, decay: float, weights: Arr
 
 
 def compare(
-    problem: Problem, scaling: str, bias: float, beta: float | None = None, steps: float = 0.0, decay: float = 0.0
+    problem: Problem, scaling: str, bias: float, steps: float = 0.0, decay: float = 0.0, *, beta: float | None = None
 ) -> Compared:
     """Return what leave-one-out says of a scaling, a constant feature and steps, with a beta or the best one."""
     standard, rows, kernel = problem.kernel_rows(scaling, bias, steps, decay)
@@ -213,14 +218,14 @@ def choose(
     knows_ranks = not (issparse(problem.X) or is_wide(*problem.X.shape) or len(problem.targets) < _FEWEST_RANKS)
     if not (knows_ranks and _has_three_values(problem.X)):
         scalings = tuple(scaling for scaling in scalings if scaling != "rank")
-    compared = of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta), scalings)
+    compared = of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta=beta), scalings)
     scaling = min(compared, key=_score).candidate.scaling
-    compared += of_each(lambda bias: compare(problem, scaling, bias, beta), BIASES[1:])
+    compared += of_each(lambda bias: compare(problem, scaling, bias, beta=beta), BIASES[1:])
     if knows_ranks and steps and (until is None or time.perf_counter() < until):
-        plain_best = min(compared, key=_score).candidate
+        bias = min(compared, key=_score).candidate.bias
 
         def compare_steps(pairs: list[tuple[float, float]]) -> Candidate:
-            tried = of_each(lambda pair: compare(problem, plain_best.scaling, plain_best.bias, beta, *pair), pairs)
+            tried = of_each(lambda pair: compare(problem, scaling, bias, *pair, beta=beta), pairs)
             compared.extend(tried)
             return min(tried, key=_score).candidate
 

@@ -128,17 +128,16 @@ def choose_kernel(
         choices = replace(choices, shapes=SHAPES[:1])
     phase("comparing learned metrics on held-out rows")
     all_rows = len(few) < n <= DECOMPOSED
-    tried, first = [], 0
+    tried, place = [], 0  # the place of the best so far
     for compared in kinds:
         compared = _on_all_rows(problem, compared, choices.beta) if all_rows else compared
         rows, beta = replace(compared.problem, X=compared.rows), compared.candidate.beta
         comparison = compare_metrics(compared.kernel, rows, beta, choices.rounds, choices.shapes, choices.mistakes)
         tried.append((compared, comparison))
-        if comparison.chosen.rounds and comparison.gains_on(tried[first][1]):
-            first = len(tried) - 1
-    own = kinds[first].candidate
-    table.sort(key=lambda candidate: candidate is not own)  # it first, the others in their order
-    best, comparison = tried[first]
+        if comparison.chosen.rounds and comparison.gains_on(tried[place][1]):
+            place = len(tried) - 1
+    table.sort(key=lambda candidate: candidate is not kinds[place].candidate)  # it first, the others in their order
+    best, comparison = tried[place]
     selection = comparison.selection()
     if not all_rows:
         selection = replace(selection, rows=few[selection.rows], folds=selection.folds if len(few) == n else ())
@@ -148,7 +147,7 @@ def choose_kernel(
 def _on_all_rows(problem: Problem, compared: Compared, beta: float | None) -> Compared:
     """Return a candidate, with the score that it has on a few rows, for all of them."""
     candidate, n = compared.candidate, len(problem.targets)
-    standard, rows, kernel = problem.kernel_rows(candidate.scaling, candidate.bias, candidate.steps, candidate.decay)
+    standard, rows, kernel = problem.kernel_rows(*candidate.choice)
     beta = candidate.beta_for(n) if beta is None else beta
     return Compared(candidate._replace(beta=beta, n=n), problem, standard, rows, kernel)
 
@@ -167,8 +166,7 @@ def _few(
     learns = selection is not None and selection.rounds > 0
     if n > COMPARED and not learns:
         phase(f"eigendecomposition of the kernel of {n:,} rows")
-        like = best.candidate
-        best = compare(problem, like.scaling, like.bias, choices.beta, like.steps, like.decay)
+        best = compare(problem, *best.candidate.choice, beta=choices.beta)
         table = [best.candidate, *table]
     kernel, metric, beta, out_of_sample = best.kernel, None, best.candidate.beta, np.ones(n, dtype=bool)
     outputs, left = left_out_rows(best, beta)
@@ -256,7 +254,7 @@ def _many(
     Where ``max_time`` ends the solver, the fit to these rows alone is the network if its objective is lower.
     """
     n, chosen = problem.X.shape[0], best.candidate
-    standard, rows, kernel = problem.kernel_rows(chosen.scaling, chosen.bias, chosen.steps, chosen.decay)
+    standard, rows, kernel = problem.kernel_rows(*chosen.choice)
     beta = chosen.beta_for(n) if choices.beta is None else choices.beta
     few = np.sort(spread_rows(n, _LEARNED))
     if _is_short(choices, began):

@@ -111,7 +111,7 @@ def test_they_are_not_compared_where_the_time_is_over():
 
 def test_leave_one_out_is_that_of_refits():
     problem = Problem(X, Y[:, None])
-    found = compare(problem, "column", 1.0, 1e-3, steps=2.0)
+    found = compare(problem, "column", 1.0, 2.0, beta=1e-3)
     K, n = found.kernel(found.rows), len(X)
     left = []
     for i in range(n):
