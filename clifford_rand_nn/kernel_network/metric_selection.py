@@ -136,9 +136,8 @@ def compare_metrics(
     w = None if weights is None else weights[taken] / weights[taken].mean()
     centered = varying(targets)
     folds = _Folds(kernel, data[taken], centered[taken], w, len(data) * beta, list(held_parts(parts)))
-    judged = np.concatenate(folds.held)
-    unit, aim = belongs[taken[judged]], targets[taken[judged]]
-    scale = np.ones(len(judged)) if w is None else w[judged]
+    judged, scale = taken[folds.judged], folds.scale
+    unit, aim = belongs[judged], targets[judged]
 
     def trial(shape: str, number: int, after: _Judged, before: _Judged) -> Trial:
         wrong = 0.0 if mistakes is None else float(scale @ mistakes(after.predictions + mean, aim)) / len(judged)
@@ -200,7 +199,7 @@ class _Judged(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MetricComparison:
-    """What was compared on held-out rows, with all that predictions of unseen rows take."""
+    """Comparison of metrics on held-out rows, and what predictions of unseen rows need."""
 
     chosen: Trial
     factors: tuple[float, ...]
@@ -215,15 +214,14 @@ class MetricComparison:
 
     def gains_on(self, other: "MetricComparison") -> bool:
         """Whether the error on held-out rows is less than that of another kernel by more than its standard error."""
-        judged = self.taken[np.concatenate(self.folds.held)]
-        scale = 1.0 if self.weights is None else self.weights[judged] / self.weights[self.taken].mean()
-        gain, error = _gain(scale * (other.best.errors - self.best.errors), self.belongs[judged])
+        differences, units = other.best.errors - self.best.errors, self.belongs[self.taken[self.folds.judged]]
+        gain, error = _gain(self.folds.scale * differences, units)
         return gain > _ERRORS[0] * error
 
     def selection(self) -> MetricSelection:
         """Return the comparison with predictions of rows that were not seen."""
         folds, best, taken, belongs = self.folds, self.best, self.taken, self.belongs
-        rows, predictions, left = taken[np.concatenate(folds.held)], best.predictions, None
+        rows, predictions, left = taken[folds.judged], best.predictions, None
         unseen: tuple[Fold, ...] = ()
         if self.chosen.rounds and len(self.data) <= _REFITTED:
             unseen = folds.unseen(best, taken, belongs)
@@ -247,6 +245,8 @@ class _Folds:
         held: list[NDArray[np.intp]],
     ) -> None:
         self.X, self.targets, self.weights, self.radius, self.held = X, targets, weights, radius, held
+        self.judged = np.concatenate(held)  # places of all rows that are held out, fold by fold
+        self.scale = np.ones(len(self.judged)) if weights is None else weights[self.judged]
         every = np.arange(len(X))
         self.kept = [np.setdiff1d(every, part, assume_unique=True) for part in held]
         self.first = [kernel] * len(held)
@@ -276,8 +276,7 @@ class _Folds:
 
         folds = range(len(self.held))
         prepared = of_each(prepare, folds)
-        truth = self.targets[np.concatenate(self.held)]
-        w = 1.0 if self.weights is None else self.weights[np.concatenate(self.held)]
+        truth = self.targets[self.judged]
         tried: dict[int, tuple[list[Array], Array, Array]] = {}  # coefficients, predictions and errors
 
         def fit(k: int) -> float:
@@ -290,7 +289,7 @@ class _Folds:
             predictions = np.concatenate(parts)
             errors = ((predictions - truth) ** 2).sum(axis=1)
             tried[k] = list(alphas), predictions, errors
-            return float((w * errors).sum())
+            return float((self.scale * errors).sum())
 
         sums = {k: fit(k) for k in _FIRST}
         while True:
