@@ -221,7 +221,11 @@ def choose(
     compared = of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta=beta), scalings)
     scaling = min(compared, key=_score).candidate.scaling
     compared += of_each(lambda bias: compare(problem, scaling, bias, beta=beta), BIASES[1:])
-    if knows_ranks and steps and (until is None or time.perf_counter() < until):
+
+    def has_time() -> bool:
+        return until is None or time.perf_counter() < until
+
+    if knows_ranks and steps and has_time():
         bias = min(compared, key=_score).candidate.bias
 
         def compare_steps(pairs: list[tuple[float, float]]) -> Candidate:
@@ -230,11 +234,15 @@ def choose(
             return min(tried, key=_score).candidate
 
         weight = compare_steps([(weight, 0.0) for weight in STEPS]).steps
-        decay = compare_steps([(weight, decay) for decay in DECAYS]).decay
-        compare_steps([(other, decay) for other in STEPS if other != weight])
+        if has_time():
+            decay = compare_steps([(weight, decay) for decay in DECAYS]).decay
+            if has_time():
+                compare_steps([(again, decay) for again in STEPS if again != weight])
     compared.sort(key=_score)
-    kinds = {(result.candidate.steps > 0, result.candidate.decay > 0): result for result in reversed(compared)}
-    return sorted(kinds.values(), key=_score), [result.candidate for result in compared]
+    kinds: dict[tuple[bool, bool], Compared] = {}
+    for result in compared:  # the first of equal scores is the simplest
+        kinds.setdefault((result.candidate.steps > 0, result.candidate.decay > 0), result)
+    return list(kinds.values()), [result.candidate for result in compared]
 
 
 def _score(compared: Compared) -> float:

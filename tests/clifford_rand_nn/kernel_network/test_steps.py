@@ -1,6 +1,7 @@
 """Gates in single columns: kernel, selection, certificates, exact proofs, explanations, exports, files and shards."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, explain, load_model, save_model
 from clifford_rand_nn.explanation.sums import KernelSum
 from clifford_rand_nn.export.numpy_source import write_source
+from clifford_rand_nn.kernel_network import candidates
 from clifford_rand_nn.kernel_network.candidates import Problem, choose, compare
 from clifford_rand_nn.kernel_network.column_distances import _by_scipy, add_column_kernel
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
@@ -132,8 +134,20 @@ def test_the_metric_decides_among_kinds_of_gates():
     assert selection.rounds == metrics[1].chosen.rounds > 0
 
 
-def test_they_are_not_compared_where_the_time_is_over():
+def test_they_are_not_compared_where_the_time_is_over(monkeypatch):
     assert all(c.steps == 0 for c in choose(Problem(X, Y[:, None]), until=-np.inf)[1])
+    for n_rounds, n_pairs in ((1, 4), (2, 6), (3, 9)):
+        clock = iter([0.0] * n_rounds + [1.0] * 9)
+        monkeypatch.setattr(candidates, "time", SimpleNamespace(perf_counter=clock.__next__))
+        pairs = [(c.steps, c.decay) for c in choose(Problem(X, Y[:, None]), until=0.5)[1] if c.steps]
+        assert len(set(pairs)) == len(pairs) == n_pairs
+
+
+def test_of_equal_scores_the_simplest_candidate_is_the_best():
+    kinds, table = choose(Problem(X, 0 * Y[:, None]))
+    assert kinds[0].candidate is table[0]
+    assert table[0].steps == 0
+    assert len(kinds) == 3
 
 
 def test_leave_one_out_is_that_of_refits():
