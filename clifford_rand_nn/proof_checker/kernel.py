@@ -61,7 +61,7 @@ def share(s: int, N: int) -> int:
 
 
 class Steps(NamedTuple):
-    """Gates in single columns, whose weight s is in the units of products of rows, and levels integers over one."""
+    """Gates in single columns or boxes: weight s in the units of products of rows, levels integers over one."""
 
     weight: Fraction
     denominator: int
@@ -76,12 +76,12 @@ class Steps(NamedTuple):
         width = len(stated["levels"]["numerators"][0])
         levels = table(stated["levels"], "levels", len(problem.y.numerators), width)
         ranges = [max(column) - min(column) for column in zip(*levels.numerators, strict=True)]
-        boxes = stated.get("boxes") is True
+        boxes = stated.get("boxes", False)
+        require(isinstance(boxes, bool), "boxes is not true or false")
         require(boxes or sum(ranges) <= levels.denominator, "the levels have ranges of more than one in all")
-        weight = fraction(stated["steps"])
+        weight, own = fraction(stated["steps"]), tuple(map(tuple, levels.numerators))
         require(weight >= 0, "the weight of steps is negative")
-        unit, own = problem.rows.denominator**2, tuple(map(tuple, levels.numerators))
-        return cls(weight * unit, levels.denominator, own, boxes)
+        return cls(weight * problem.rows.denominator**2, levels.denominator, own, boxes)
 
 
 @lru_cache(maxsize=1)

@@ -133,8 +133,7 @@ def _family_of(
     claim = certificate.claim
     if isinstance(claim, KernelClaim):
         unique, stated = len(np.unique(rows, axis=0)), kernel_family(claim, X)
-        levels = len(stated["levels"]["numerators"][0]) if "levels" in stated else 0
-        _check_operations(kernel_operations(rows, levels), f"{unique:,} unique rows", rows, max_operations)
+        _check_operations(kernel_operations(rows, stated), f"{unique:,} unique rows", rows, max_operations)
         return lambda dual: stated
     if isinstance(claim, GatedClaim):
         patterns = _hexadecimal(claim.gates.on(X))

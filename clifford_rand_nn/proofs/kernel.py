@@ -10,7 +10,7 @@ from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.kernel_network.standardization import RowSpan
 from clifford_rand_nn.proofs.rationals import Stated, rational, table
 
-_PAIR = 170  # multiplications that take as long as an arctangent (17 us)
+_ARCTANGENT, _EXPONENTIAL = 170, 220  # multiplications that take as long (17 and 22 us)
 _RULE = "of a network whose bound is over all functions of the kernel of its training rows"
 
 
@@ -52,10 +52,12 @@ def kernel_family(claim: KernelClaim, X: Any) -> Stated:
     return family | {"boxes": True} if network.kernel.decay else family
 
 
-def kernel_operations(rows: Array, levels: int) -> int:
-    """Return the multiplications that take as long as the kernel of rows (n, D) with so many levels each."""
+def kernel_operations(rows: Array, family: Stated) -> int:
+    """Return the multiplications that take as long as the kernel of rows (n, D) with the steps of a family."""
     unique = len(np.unique(rows, axis=0))
-    return int(unique * (unique + 1) // 2 * (rows.shape[1] + levels + _PAIR))
+    levels = len(family["levels"]["numerators"][0]) if "levels" in family else 0
+    pair = rows.shape[1] + levels + _ARCTANGENT + _EXPONENTIAL * family.get("boxes", False)
+    return int(unique * (unique + 1) // 2 * pair)
 
 
 def _refused(what: str, hint: str) -> Exception:

@@ -352,6 +352,7 @@ def kernel_matrix(proof):
     levels = matrix(proof.family["levels"], proof.n, len(proof.family["levels"]["numerators"][0]))
     columns = [[levels[i, c] for i in range(proof.n)] for c in range(levels.ncols())]
     boxes = proof.family.get("boxes", False)
+    claim(isinstance(boxes, bool), "boxes is not true or false")
     spans = sum((max(column) - min(column) for column in columns), fmpq(0))
     claim(boxes or spans <= 1, "levels of more than one in all")
     weight = number(proof.family["steps"])

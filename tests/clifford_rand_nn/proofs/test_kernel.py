@@ -12,7 +12,7 @@ import pytest
 import clifford_rand_nn as nn
 from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.proof_checker.check import InvalidProofError, Problem, Table, check, corners, loss_above
-from clifford_rand_nn.proof_checker.kernel import ERROR, P, Products, kernel, share
+from clifford_rand_nn.proof_checker.kernel import ERROR, P, Products, Steps, kernel, share
 from clifford_rand_nn.proofs.export import exact_proof
 
 
@@ -46,6 +46,21 @@ def test_the_kernel_is_within_its_error_where_rows_are_nearly_parallel_opposite_
             assert abs(entry - gate_kernel(z, other) * 2**P) < error
     assert K[0][0] == sum(x * x for x in rows[0]) * 2 ** (P - 1)
     assert error * 2**100 < max(map(max, K))  # the enclosure is narrow
+
+
+@pytest.mark.parametrize("weight", [Fraction(10, 3), Fraction(2**150, 7)])
+def test_boxes_are_within_the_error(weight):
+    levels, denominator = ((0, 0), (1, 5), (3, 4), (10**6, 0)), 7
+    K, error = kernel(((0, 0),) * 4, Steps(weight, denominator, levels, True))  # rows of zeros: all is of boxes
+    missed = [
+        entry - mp.mpf(weight.numerator) / weight.denominator * mp.exp(-mp.mpf(apart) / denominator) * 2**P
+        for v, line in zip(levels, K, strict=True)
+        for w, entry in zip(levels, line, strict=True)
+        for apart in [sum(abs(a - b) for a, b in zip(v, w, strict=True))]
+    ]
+    assert max(map(abs, missed)) <= error
+    assert any(missed)  # they are rounded
+    assert error <= 2 + int(weight) // 2**106
 
 
 def problem(rows, loss="softmax"):
