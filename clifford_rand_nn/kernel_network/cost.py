@@ -76,8 +76,10 @@ def network_costs(
         folds = min(_FOLDS, -(-_HELD_OUT // max(1, m // _FOLDS)))
         part = _KEPT * m
         outer = m * m * (_ARC + _OUTER * width)
-        trial = _kernel(m, width) + _FACTORS * (_FACTOR * part**3 + _OVERHEAD / 10) + outer
-        parts["metric"] = Estimate(_seconds(folds * _TRIALS * trial, folds), 8.0 * folds * m * m * 3)
+        kinds = 3 if steps else 1  # of gates with which a metric is learned: all but one of them have levels
+        kernel = _kernel(m, width, (kinds - 1) / kinds)
+        trial = kernel + _FACTORS * (_FACTOR * part**3 + _OVERHEAD / 10) + outer
+        parts["metric"] = Estimate(_seconds(kinds * folds * _TRIALS * trial, folds), 8.0 * folds * m * m * 3)
         few = n if n <= DECOMPOSED else _LEARNED
         each = _kernel(few, width) + few * few * (_ARC + _OUTER * width) + _FACTOR * few**3
         again = max(1, min(folds, (_PREDICTED - (n - m)) // max(1, m // _FOLDS))) if n <= DECOMPOSED else 0
