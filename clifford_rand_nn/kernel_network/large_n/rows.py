@@ -13,11 +13,10 @@ from clifford_rand._checks import (
     check_positive,
     describe,
     fail,
-    machine_memory,
     quantity,
 )
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand_nn.cost import slowdown
+from clifford_rand_nn.cost import memory_limit, slowdown
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.landmark_span import Workload, spread_rows
 from clifford_rand_nn.kernel_network.large_n.cholesky_fit import by_factor, factor_bytes
@@ -29,7 +28,6 @@ from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status
 WAYS = ("factor", "gradients", "landmarks")
 PATIENCE = 120.0  # seconds that a way may take, if no limit is given, where another one is left
 _PROMPT = 12.0  # seconds within which a way with leave-one-out of every row is taken, though another one be faster
-_SHARE_OF_MEMORY = 0.5  # of what the machine has, if no limit is given
 
 # Seconds a unit of work on two cores (AMD EPYC of family 26, OpenBLAS at 110 GFLOP/s a core in single precision).
 _FACTOR = 2.4e-12  # n³ of a Cholesky factor in single precision
@@ -92,7 +90,7 @@ def choose(n: int, width: int, outputs: int, max_time: float | None = None, max_
     Of several it is the fastest, and the factor, with leave-one-out of every row, if that is prompt.
     Raises ArgumentError: no way keeps to ``max_memory``.
     """
-    most = _SHARE_OF_MEMORY * machine_memory() if max_memory is None else max_memory
+    most = memory_limit(max_memory)
     seconds = PATIENCE if max_time is None else max_time
     pace = 1.0 if max_time is None else slowdown()  # without a limit nothing depends on the machine
     ways = estimates(n, width, outputs, most, seconds / pace)
