@@ -140,12 +140,15 @@ def _scaling(model: Any) -> list[Choice]:
     if len(biases) > 1:
         among = ", ".join(f"{bias:g}" for bias in biases)
         selected.append(Choice("constant feature", f"{best.bias:g}", among, by))
+    if any(candidate.score < best.score for candidate in model.candidates_):  # another one was the first until then
+        by = "error on held-out rows, of the best of each kind of gates with a learned metric"
     steps = sorted({candidate.steps for candidate in model.candidates_})
     if len(steps) > 1:
         among = ", ".join(f"{weight:g}" for weight in steps)
         selected.append(Choice("weight of gates in single columns or boxes", f"{best.steps:g}", among, by))
-    if best.steps:
-        among = ", ".join(f"{decay:g}" for decay in sorted({candidate.decay for candidate in model.candidates_}))
+    decays = sorted({candidate.decay for candidate in model.candidates_})
+    if best.steps and len(decays) > 1:
+        among = ", ".join(f"{decay:g}" for decay in decays)
         selected.append(Choice("decay of gates in boxes (0: single columns)", f"{best.decay:g}", among, by))
     return selected
 
