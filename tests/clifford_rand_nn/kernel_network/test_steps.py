@@ -1,4 +1,4 @@
-"""Gates in single columns: kernel, selection, certificates, exact proofs, explanations, exports, files and shards."""
+"""Gates in single columns and boxes: kernel, selection, certificates, proofs, explanations, exports, files, shards."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -55,7 +55,8 @@ def test_steps_are_the_share_of_hyperplanes_with_both_rows_on_one_side():
 
 def test_the_kernel_of_boxes_is_the_share_of_partitions_with_both_rows_in_one_cell():
     levels = RNG.uniform(0, 1 / 3, (6, 3))
-    only_steps = replace(FRAMED, bias=0.0, frame=np.diag([1.0, 2.0, 6.0]))
+    turned = np.diag([1.0, 2.0, 6.0]) @ np.linalg.qr(RNG.standard_normal((3, 3)))[0]  # the same lengths of rows
+    only_steps = replace(FRAMED, bias=0.0, frame=turned)
     K = only_steps(np.hstack([np.zeros((6, 3)), levels])) / 1.5
     shares, n_draws = np.zeros((6, 6)), 40_000
     for rate, v in zip(3.0 * np.array([1.0, 2.0, 6.0]) / 3.0, levels.T, strict=True):
@@ -202,6 +203,17 @@ def test_a_column_that_does_not_change_has_no_share():
     assert (np.abs(parts.changes[0]) > 0).tolist() == [[False, True, False]] * 2
 
 
+def test_shares_of_a_tiny_change_are_slopes():
+    rng = np.random.default_rng(4)
+    rows = np.hstack([np.zeros((9, 3)), rng.uniform(0, 1 / 3, (9, 3))])
+    shift = np.array([1e-13, -1e-13, 0.0])
+    reference = np.append(np.zeros(3), rng.uniform(0, 1 / 3, 3))
+    moved = (reference + np.append(np.zeros(3), shift))[None]
+    parts = step_parts(FRAMED, rows, rng.standard_normal((9, 2)), moved, reference)
+    step = moved[0, 3:5] - reference[3:5]
+    np.testing.assert_allclose(parts.changes[0, :, :2] / step, parts.slopes[0, 0, :, :2], rtol=1e-3)
+
+
 def test_explanations_add_up(fitted):
     found, f = explain(fitted, NEW), fitted.network_.predict(NEW)
     assert np.abs(found.base + found.columns.sum(axis=2) - f).max() < 1e-9
@@ -219,9 +231,11 @@ def test_explanations_add_up_where_coefficients_do_not_sum_to_zero(fitted):
     np.testing.assert_allclose(there, network.predict(NEW), atol=1e-8)
 
 
-def test_a_program_says_the_same():
-    model = exported("network, steps")  # for the tests of exports
+@pytest.mark.parametrize("name", ["network, steps", "network, boxes"])
+def test_a_program_says_the_same(name):
+    model = exported(name)  # for the tests of exports
     assert model.network_.kernel.steps > 0
+    assert (model.network_.kernel.decay > 0) == (name == "network, boxes") == (model.metric_ is not None)
     source: dict[str, Any] = {}
     exec(write_source(model.network_._program(None)), source)
     rows = 1.1 * model.network_.standard.inverse(model.network_.rows)[:30]
@@ -252,6 +266,19 @@ def test_files_with_levels_of_a_kernel_that_is_not_positive_definite_are_refused
 def test_increasing_transformations_change_the_levels_at_no_row():
     one, two = (Standardization.of(A, "column", levels=True) for A in (X, np.exp(X)))
     np.testing.assert_allclose(one.rows(X)[:, 4:], two.rows(np.exp(X))[:, 4:], atol=0.01)  # between knots it bends
+
+
+def test_shards_take_boxes_and_their_metric():
+    rng = np.random.default_rng(1)
+    A = rng.standard_normal((300, 4))
+    y = np.sign(A[:, :2]).prod(axis=1) + 0.1 * rng.standard_normal(300)
+    shards = Shards([A[:150], A[150:]], [y[:150], y[150:]])
+    model = ConvexNetworkRegressor().fit(shards)
+    assert model.network_.kernel.decay > 0
+    assert model.metric_ is not None
+    model.certificate_.verify(shards)
+    found, f = explain(model, A[:9]), model.network_.predict(A[:9])
+    assert np.abs(found.base + found.columns.sum(axis=2) - f).max() < 1e-9
 
 
 def test_shards_take_the_levels_of_their_sample():
