@@ -66,8 +66,8 @@ def of_each(work: Callable[[_Item], _Value], items: Sequence[_Item]) -> list[_Va
 
 
 BIASES = (1.0, 0.3, 3.0, 0.0)  # constant features, in root mean square lengths of a row; the first is tried first
-# Weights of gates in single columns, in mean square lengths of a row. The variance of a row in the space of Gaussian
-# gates is some 0.6 square lengths, in that of steps 0.3 of their weight: one to four, one to one, and so on.
+# Weights of gates in single columns or boxes, in mean square lengths of a row. The variance of a row in the space of
+# Gaussian gates is some 0.6 square lengths, in that of steps 0.3 of their weight: one to four, one to one, and so on.
 STEPS = (0.5, 2.0, 8.0, 32.0)
 DECAYS = (4.0, 12.0)  # of gates in boxes: thresholds that cut the ranges of all columns, in the mean
 _N_BETAS = 20  # a factor of some 4 from one to the next: the curve has no narrower valleys
@@ -168,7 +168,7 @@ class Compared:
 
 def kernel_of(rows: Array, bias: float, steps: float, decay: float, weights: Array | None) -> GateKernel:
     """Return the kernel for standardized rows (n, width), whose constant feature and steps are in their units."""
-    gated = GateKernel(steps=steps).parts(rows)[0]
+    gated = GateKernel(steps=steps).gated(rows)
     length = np.average(np.einsum("ij,ij->i", gated, gated), weights=weights)
     size = float(length) if length > 0 else 1.0
     return GateKernel(bias=bias * size**0.5, steps=steps * size, decay=decay)

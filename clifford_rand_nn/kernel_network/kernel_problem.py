@@ -217,7 +217,7 @@ class GateKernel:
         rows = as_real(X, "X", "GateKernel")
         if rows.ndim != 2:
             raise fail("X", "GateKernel", "an (n, d) array", describe(f"shape {rows.shape}"))
-        rows = self.parts(rows)[0]
+        rows = self.gated(rows)
         if self.frame is not None:
             if rows.shape[1] != len(self.frame):
                 raise fail("X", "GateKernel", f"{len(self.frame)} columns", describe(f"{rows.shape[1]}"))
@@ -226,9 +226,13 @@ class GateKernel:
 
     def parts(self, X: NDArray[np.floating]) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
         """Return the columns (n, d) of Gaussian gates, and levels (n, d) whose distances count, none without steps."""
-        d = X.shape[1] // 2 if self.steps else X.shape[1]
-        levels = X[:, d:]
-        return X[:, :d], levels * self.level_rates(d).astype(X.dtype) if self.steps and self.decay else levels
+        gated = self.gated(X)
+        d, levels = gated.shape[1], X[:, gated.shape[1] :]
+        return gated, levels * self.level_rates(d).astype(X.dtype) if self.steps and self.decay else levels
+
+    def gated(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return the columns (n, d) of Gaussian gates alone."""
+        return X[:, : X.shape[1] // 2] if self.steps else X
 
     def level_rates(self, d: int) -> Array:
         r"""Return what the levels of d columns are multiplied by, (d,): :math:`\gamma\mu_j`, or 1 without boxes."""
@@ -269,7 +273,8 @@ class GateKernel:
     def stated(self, x: Value, rows: Array) -> "StatedKernel":
         """Return the kernel of rows x with those of an array (m, d), as operations of a program."""
         z, frame, c = self.features(rows), self.frame, self.bias
-        d, levels = self.parts(rows)[0].shape[1], self.parts(rows)[1]
+        gated, levels = self.parts(rows)
+        d = gated.shape[1]
         there = constant(z[:, :-1] if c else z, "rows")
         sizes = np.linalg.norm(z, axis=1)
         rates = constant(np.divide(1, sizes, out=np.zeros_like(sizes), where=sizes > 0), "rates")

@@ -31,9 +31,10 @@ def gradient_outer_product(
               \Big(\frac{z'}{|z||z'|} - \cos\theta\,\frac{z}{|z|^2}\Big),\qquad \nabla_x = F\,\nabla_z.
 
     Where rows are parallel, as a row is to itself, the kernel has a kink, and the second term, which changes sign
-    there, is left out. With P the factors of :math:`z_j`, so that :math:`\nabla f_c(x_i)=\sum_jP_{ij}\alpha_{jc}z_j+…`,
-    all outputs together are :math:`Z^T(P^TP\circ\alpha\alpha^T)Z+…`: whichever takes less work is done, that or one
-    product with P for each output. No array is larger than n × n or m × d.
+    there, is left out, and so is the part of steps, which jumps. With P the factors of :math:`z_j`, so that
+    :math:`\nabla f_c(x_i)=\sum_jP_{ij}\alpha_{jc}z_j+…`, all outputs together are
+    :math:`Z^T(P^TP\circ\alpha\alpha^T)Z+…`: whichever takes less work is done, that or one product with P for each
+    output. No array is larger than n × n or m × d.
 
     ``X`` (n, d): rows of the fit, as the kernel takes them. ``alpha`` (n, C): coefficients of the fit. ``rows`` (m, d):
     where the gradients are taken; None for X. ``weights`` (m,): ω, with mean 1. Return value: in
@@ -193,7 +194,7 @@ def learn_frame(
         alpha = KernelRidge(K, weights).fit(aim, radius * factor * spread(K) / first)[0]
         kernel = learned_kernels(kernel, rows, alpha, (shape,), weights)[0]
         K = kernel(rows)
-    M = np.eye(kernel.parts(rows)[0].shape[1]) if kernel.frame is None else kernel.frame @ kernel.frame.T
+    M = np.eye(kernel.gated(rows).shape[1]) if kernel.frame is None else kernel.frame @ kernel.frame.T
     return LearnedGates(kernel, M, beta * factors[-1] * spread(K) / first)
 
 
@@ -206,7 +207,7 @@ def learned_kernels(
     in double precision: with a small beta coefficients are large and their sum cancels.
     """
     M = gradient_outer_product(kernel, X, alpha, weights=weights)
-    gated = kernel.parts(X)[0]
+    gated = kernel.gated(X)
     second = (gated if weights is None else gated * weights[:, None]).T @ gated / len(X)
     # tr(M Σ), the mean square length of rows, stays what it was
     before = float(np.trace(second) if kernel.frame is None else np.vdot(kernel.frame, second @ kernel.frame))

@@ -27,7 +27,7 @@ _FIRST = (1, 2, 3)  # factors that are always tried; the next one where the last
 _REFITTED = 3000  # rows up to which predictions are made of all others
 _TOLD = 800  # rows that predictions are enough of: folds beyond are not fitted again
 _FLAT = 1.005  # times the least error: factors below are as good, and the one next to 1 is taken
-_ERRORS = (1.0, 2.0)  # standard errors that a first round, or a kernel without steps, has to gain; another round
+_ERRORS = (1.0, 2.0)  # standard errors that a first round, or a kernel behind the first, has to gain; another round
 _MAX_ROWS = 1000  # rows on which metrics are compared: a fold of 800 takes 0.1 s
 
 
@@ -129,7 +129,7 @@ def compare_metrics(
     for shape in shapes:
         check_choice(shape, "shapes", owner, SHAPES)
     # levels are functions of the other columns, and of kernels with and without them the parts are the same
-    taken, belongs, parts = outer_parts(np.asarray(kernel.parts(data)[0], dtype=np.float64), targets, groups, _MAX_ROWS)
+    taken, belongs, parts = outer_parts(np.asarray(kernel.gated(data), dtype=np.float64), targets, groups, _MAX_ROWS)
     if parts.max() == 0:
         raise fail("groups" if groups is not None else "X", owner, "of two or more groups of rows", describe("one"))
     mean = targets.mean(axis=0)

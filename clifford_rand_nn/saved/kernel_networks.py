@@ -196,7 +196,7 @@ def _read_network(arrays: Arrays, meta: dict[str, Any], d: int) -> tuple[KernelC
     else:
         network = state["network_"] = parts.read_kernel(arrays, meta["kernel"], d)
         claim = record_of(KernelClaim, meta["certificate"]["claim"], network=network)
-        width = network.kernel.parts(network.rows[:0])[0].shape[1]
+        width = network.kernel.gated(network.rows).shape[1]
     metric = state["metric_"] = arrays.get("metric")
     agree(metric is None or metric.shape == (width, width), "the metric does not fit the network")
     return claim, state

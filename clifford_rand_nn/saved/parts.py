@@ -193,7 +193,7 @@ def read_kernel(arrays: Arrays, values: dict[str, Any], d: int) -> KernelNetwork
     rows, alpha, intercept = (arrays[f"kernel_{name}"] for name in ("rows", "alpha", "intercept"))
     network = KernelNetwork(standard, kernel, rows, alpha, intercept)
     agree(network.d == d and network.alpha.size > 0)
-    frame, width = kernel.frame, kernel.parts(rows[:0])[0].shape[1]
+    frame, width = kernel.frame, kernel.gated(rows).shape[1]
     agree(frame is None or len(frame) == width, "the frame does not fit the rows")
     return network
 
