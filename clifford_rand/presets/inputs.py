@@ -1,12 +1,14 @@
-"""Inputs of the models: coordinates and numbers, the one grade of a blade, lengths, simple rotations."""
+"""Inputs of the models: coordinates and numbers, the one grade of a blade, lengths, simple rotations, Algebra(n)."""
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand._typing import ArrayLike, NDArray
+from clifford_rand.algebra import Algebra
 from clifford_rand.basis.arrays import is_tensor
 from clifford_rand.basis.coefficients import as_coefficients
 from clifford_rand.basis.keys import keys_of_grades
@@ -19,6 +21,12 @@ from clifford_rand.space import has_null_basis
 SMALLEST_TRACED, LARGEST_TRACED = 1e-60, 1e36  # sizes whose squares traced code computes as they are
 
 Vectors = ArrayLike | Multivector  # coordinates (..., n), or vectors of Algebra(n)
+
+
+@lru_cache(maxsize=32)
+def euclidean(n: int) -> Algebra:
+    """Return Algebra(n), the same object every time."""
+    return Algebra(n)
 
 
 def floats(array: NDArray[Any], name: str, owner: str) -> NDArray[Any]:

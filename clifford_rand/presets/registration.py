@@ -20,7 +20,7 @@ from clifford_rand.geometry.matrices import Moments, moments, nearest_rotation, 
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets import cga, pga
 from clifford_rand.presets.cga.measures import model_of
-from clifford_rand.presets.inputs import Vectors
+from clifford_rand.presets.inputs import Vectors, euclidean
 from clifford_rand.presets.pga.conversions import lifted, moved_rotor
 
 
@@ -68,7 +68,7 @@ def rotor_from_points(alg: Algebra, X: Vectors, Y: Vectors, *, weights: ArrayLik
     x, y, w = pairs_of(alg, X, Y, weights, owner)
     sums = moments(x, y, w, about_origin=True)
     Q = nearest_rotation(sums.cross, np.sqrt(sums.square_x) * np.sqrt(sums.square_y)).astype(x.dtype)
-    return lifted(alg, rotor_of(Algebra(x.shape[-1]), Q), _model(alg, owner)[1])
+    return lifted(alg, rotor_of(euclidean(x.shape[-1]), Q), _model(alg, owner)[1])
 
 
 @one_batch

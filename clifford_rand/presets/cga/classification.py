@@ -30,7 +30,6 @@ from clifford_rand.presets.cga.parts import (
     TANGENT,
     Parts,
     assemble,
-    euclidean,
     imprecise,
     round_of,
     split,
@@ -38,6 +37,7 @@ from clifford_rand.presets.cga.parts import (
 from clifford_rand.presets.cga.rounds import check_blades
 from clifford_rand.presets.inputs import (
     directions_of,
+    euclidean,
     largest,
     lengths,
     of_algebra,

@@ -13,8 +13,8 @@ from clifford_rand.geometry.subspaces import wedge_rows
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.classification import Classified, classify
 from clifford_rand.presets.cga.measures import as_dual, down, model_of, squared
-from clifford_rand.presets.cga.parts import FLAT, assemble, euclidean, null_space
-from clifford_rand.presets.inputs import Vectors, coordinates_of, of_algebra
+from clifford_rand.presets.cga.parts import FLAT, assemble, null_space
+from clifford_rand.presets.inputs import Vectors, coordinates_of, euclidean, of_algebra
 
 
 def fit_round(alg: Algebra, X: Vectors, m: int, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:

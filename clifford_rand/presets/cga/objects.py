@@ -20,8 +20,8 @@ from clifford_rand.geometry.subspaces import wedge_rows
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.classification import Classified, Object, classify
 from clifford_rand.presets.cga.measures import as_dual, from_parts, half_power, is_dual, model_of
-from clifford_rand.presets.cga.parts import FLAT, ROUND, euclidean, flat_parts, joined, round_parts
-from clifford_rand.presets.inputs import Vectors, coordinates_of, floats, halved, lengths, numbers_of
+from clifford_rand.presets.cga.parts import FLAT, ROUND, flat_parts, joined, round_parts
+from clifford_rand.presets.inputs import Vectors, coordinates_of, euclidean, floats, halved, lengths, numbers_of
 
 CLEARLY = 1e-6  # |a ∧ b ∧ …| relative to the lengths, from which a wedge has the digits of an orthogonal basis
 

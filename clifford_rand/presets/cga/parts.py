@@ -14,7 +14,7 @@ from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks
 from clifford_rand.fusion.traced_array import zeros
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.measures import model_of
-from clifford_rand.presets.inputs import halved, largest, lengths
+from clifford_rand.presets.inputs import euclidean, halved, largest, lengths
 
 _ROUNDING = 4  # units of rounding of the largest component, X²/2: its own, and those of the sums that cancel it
 _CLEAR = 1e3  # units of rounding of c² in a weight, from which a power of two is not by chance
@@ -28,12 +28,6 @@ class Parts(NamedTuple):
     O: Multivector  # noqa: E741  # the part with the origin
     I: Multivector  # noqa: E741  # the part with infinity
     M: Multivector
-
-
-@lru_cache(maxsize=32)
-def euclidean(n: int) -> Algebra:
-    """Return Algebra(n), the same object every time."""
-    return Algebra(n)
 
 
 @lru_cache(maxsize=32)

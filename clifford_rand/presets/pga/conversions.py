@@ -14,6 +14,7 @@ from clifford_rand.basis.keys import keys_of_grades, keys_of_masks
 from clifford_rand.fusion.specialization import specialized
 from clifford_rand.geometry.matrices import rotation_of, rotor_of
 from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.presets.inputs import euclidean
 from clifford_rand.presets.pga.flats import dimension_of
 from clifford_rand.presets.pga.motors import parts_of_motor, unit_motor
 
@@ -62,7 +63,7 @@ def moved_rotor(
 ) -> Multivector:
     """Return the motors that turn by the matrices F about the origin, then move by t."""
     n = F.shape[-1]
-    R = lifted(alg, rotor_of(Algebra(n), rotation_of(F, n, name, owner, rtol)), 1)
+    R = lifted(alg, rotor_of(euclidean(n), rotation_of(F, n, name, owner, rtol)), 1)
     step = alg.vector(np.concatenate([np.zeros_like(t[..., :1]), t], axis=-1))
     M = R - (alg.e0 ^ step) * R / 2
     return M.select_keys(keys_of_grades(n + 1, tuple(range(0, n + 2, 2))))

@@ -15,6 +15,7 @@ from clifford_rand.presets.inputs import (
     across,
     blade_of,
     directions_of,
+    euclidean,
     lengths,
     of_algebra,
     real_of,
@@ -94,7 +95,7 @@ def _foot(E: Any, M: Any) -> NDArray[Any]:
 def _directions(E: Any) -> list[Any]:
     """Return orthonormal directions of the flat with the normals E."""
     n, (k,) = E.algebra.d - 1, E.grades
-    normals = Algebra(n).new(keys_of_masks(n, tuple(int(mask) >> 1 for mask in E.keys.masks)), E.coefficients)
+    normals = euclidean(n).new(keys_of_masks(n, tuple(int(mask) >> 1 for mask in E.keys.masks)), E.coefficients)
     rows = directions_of(normals.star(), n, n - k)
     return [rows[..., i, :] for i in range(n - k)]
 
