@@ -1,6 +1,7 @@
 """The array library of a value: NumPy, or that of a tensor (torch, JAX, CuPy, any with the array API); constants of it.
 
-NumPy's arrays never come here. A tensor is never converted to NumPy, and nothing is written into one.
+Tensors keep their library, device and gradient. Only `values_of` converts one to NumPy, for decisions and for display,
+and nothing is written into a tensor.
 """
 
 import sys
@@ -51,7 +52,7 @@ def of_one_library(arrays: Sequence[Any]) -> list[Any]:
     if like is None:
         return list(arrays)
     xp = namespace(like)
-    return [x if is_tensor(x) else xp.asarray(x, dtype=like.dtype, device=like.device) for x in arrays]
+    return [x if is_tensor(x) else xp.asarray(x, **beside(like)) for x in arrays]
 
 
 def values_of(array: Any) -> NDArray[Any]:

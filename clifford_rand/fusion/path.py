@@ -75,20 +75,20 @@ def components_of(operands: Sequence[Operand]) -> list[Any]:
 
 def path_of(
     function: Callable[..., Any],
+    plain: Any,
     args: Sequence[Any],
     kwargs: dict[str, Any],
     operands: Sequence[Operand],
     target: str,
     batched: Sequence[bool] = (),
 ) -> Path:
-    """Return a function's path along one example; ``target`` is "one", "batch" or "tensor".
+    """Return a function's path along one example, its result ``plain``; ``target`` is "one", "batch" or "tensor".
 
     Raises
     ------
     Exception
         Whatever the function does that traced values cannot, or where its trace has another result than itself.
     """
-    plain = function(*args, **kwargs)
     dtypes = {value.dtype for value in args if isinstance(value, Multivector | np.ndarray)}
     single = np.dtype(np.float32) in dtypes and np.dtype(np.float64) not in dtypes
     precision = np.dtype(np.float32 if single else np.float64)
@@ -242,9 +242,9 @@ class _Structure:
 
 
 def _constant(value: Any, shape: tuple[int, ...]) -> Any:
-    """Return what is the same for all elements of a batch, for each of them."""
+    """Return what is the same for all elements of a batch, for each of them; a text of Python is of all at once."""
     if isinstance(value, Multivector) and shape:
         return value.algebra.new(value.keys, np.array(np.broadcast_to(value.coefficients, (*shape, value.keys.size))))
-    if isinstance(value, np.ndarray) or (shape and isinstance(value, np.generic | str | int | float)):
+    if isinstance(value, np.ndarray) or (shape and isinstance(value, np.generic | int | float)):
         return np.array(np.broadcast_to(value, (*shape, *np.shape(value))))
     return value

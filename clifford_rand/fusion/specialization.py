@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from clifford_rand.algebra import Algebra
-from clifford_rand.basis.arrays import is_tensor, namespace, of_one_library, values_of
+from clifford_rand.basis.arrays import beside, is_tensor, namespace, of_one_library, values_of
 from clifford_rand.errors import ArgumentError
 from clifford_rand.fusion.kernel import fields_of, of_fields, replaced_at, samples_at
 from clifford_rand.fusion.path import NotSpecializedError, Operand, Path, operands_of, path_of
@@ -30,7 +30,7 @@ from clifford_rand.multivector.multivector import Multivector
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 COMPILED_FROM = 2**13  # elements of a batch, which the functions themselves compute in 1 to 10 ms
-MOST_PATHS = 12  # of one kind; and how often tracing may fail
+MOST_PATHS = 12  # of one kind; and after how many failures tracing is tried at the calls 2, 4, 8, … alone
 MOST_KINDS = 1000
 
 
@@ -40,12 +40,14 @@ class _Kind:
     def __init__(self) -> None:
         self.held: list[Any] = []
         self.paths: list[Path] = []
-        self.failures = 0
+        self.failures = 0  # since the last path
+        self.misses = 0  # calls that no path served
 
-    @property
     def is_open(self) -> bool:
-        """Whether one more path may be traced."""
-        return self.failures < MOST_PATHS and len(self.paths) < MOST_PATHS
+        """Tell whether one more path may be traced, and count the call that asks."""
+        self.misses += 1
+        is_due = self.failures < MOST_PATHS or self.misses & (self.misses - 1) == 0
+        return is_due and len(self.paths) < MOST_PATHS
 
 
 class Specialization:
@@ -150,12 +152,14 @@ class Specialization:
     ) -> Path | None:
         """Return one more path of a kind, along one object; None where there is none.
 
-        ``form`` is the function's result for a batch of one element, whose form the path's has to have.
+        ``form`` is the function's result for a batch of one element, whose form the path's has to have. What the
+        function itself raises is not a failure of tracing.
         """
-        if not own.is_open:
+        if not own.is_open():
             return None
+        plain = self.function(*args, **kwargs)
         try:
-            path = path_of(self.function, args, kwargs, operands_of(args, self._axes), target, batched)
+            path = path_of(self.function, plain, args, kwargs, operands_of(args, self._axes), target, batched)
             if form is not None:
                 empty = [part.wrap(np.zeros((part.size, 1), path.program.precision), (1,)) for part in path.parts]
                 if not _same_form(path.build(empty, (1,)), form):
@@ -164,6 +168,7 @@ class Specialization:
             own.failures += 1
             return None
         own.paths.append(path)
+        own.failures = 0
         return path
 
     # ---- batches
@@ -212,9 +217,9 @@ class Specialization:
         one = self._at(first, (1,), (0,))
         try:
             form = self.function(*first, **kwargs)
+            return self._learned(own, one, kwargs, "batch", [bool(operand.batch) for operand in operands], form)
         except Exception:  # that of the whole batch counts
             return None
-        return self._learned(own, one, kwargs, "batch", [bool(operand.batch) for operand in operands], form)
 
     # ---- tensors
 
@@ -248,7 +253,7 @@ class Specialization:
                 numeric[place] = numbers
             own_shape = tuple(array.shape[array.ndim - axes :])
             key += (str(array.dtype), own_shape, value.__class__)
-            array = array if is_tensor(array) else xp.asarray(np.array(numbers), dtype=like.dtype)
+            array = array if is_tensor(array) else xp.asarray(np.array(numbers), **beside(like))
             flat.append(xp.reshape(xp.broadcast_to(array, (*shape, *own_shape)), (count, math.prod(own_shape))))
         places = {operand.place for operand in operands}
         key += (id(x) if isinstance(x, Algebra) else (x.__class__, x) for k, x in enumerate(args) if k not in places)
@@ -264,7 +269,9 @@ class Specialization:
                 path = self._learned(own, one, kwargs, "tensor")
                 if path is None and not is_full:
                     raise NotSpecializedError
-                path = path or path_of(self.function, one, kwargs, operands_of(one, self._axes), "tensor")
+                if path is None:
+                    plain = self.function(*one, **kwargs)
+                    path = path_of(self.function, plain, one, kwargs, operands_of(one, self._axes), "tensor")
             used += 1
             *results, guards = path.run(xp, *(flat if len(rest) == count else [array[rest] for array in flat]))
             ok: Any = np.ones(len(rest), bool)
@@ -285,7 +292,11 @@ class Specialization:
         for where, path, results in pieces:
             parts = [part.of_tensor(xp, rows, (len(where),)) for part, rows in zip(path.parts, results, strict=True)]
             separate.append(path.build(parts, (len(where),)))
-        return _joined(xp, separate, np.argsort(np.concatenate([where for where, _, _ in pieces])), shape)
+        try:
+            return _joined(xp, separate, np.argsort(np.concatenate([where for where, _, _ in pieces])), shape)
+        except NotSpecializedError:
+            self.function(*numeric, **kwargs)  # says what is wrong with a batch of several kinds
+            raise
 
 
 def _joined(xp: Any, results: Sequence[Any], order: Any, shape: tuple[int, ...]) -> Any:
@@ -305,6 +316,8 @@ def _joined(xp: Any, results: Sequence[Any], order: Any, shape: tuple[int, ...])
     if isinstance(first, np.ndarray):
         rows = np.concatenate(results)[order]
         return rows.reshape(*shape, *rows.shape[1:])
+    if any(result != first for result in results):
+        raise NotSpecializedError("elements of several kinds")
     return first
 
 

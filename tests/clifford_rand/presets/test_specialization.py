@@ -121,6 +121,35 @@ def test_a_trace_of_another_result_is_discarded():
     assert not any(kind.paths for kind in scaled.specialization._kinds.values())
 
 
+def test_failures_close_no_kind_for_good():
+    """Neither errors of the function, nor arguments that cannot be traced."""
+
+    @specialization.specialized(x=1)
+    def size(x):
+        if np.asanyarray(x)[..., 0] == 0:
+            raise ValueError("zero")
+        total = np.sum(x)
+        return total if total < 10 else np.float64(np.format_float_scientific(np.sum(x)))  # no text is traced
+
+    def paths():
+        return sum(len(kind.paths) for kind in size.specialization._kinds.values())
+
+    for _ in range(2 * specialization.MOST_PATHS):
+        with pytest.raises(ValueError, match="zero"):
+            size([0.0, 1.0])
+    assert size([1.0, 2.0]) == 3
+    assert paths() == 1
+
+    size.specialization._kinds.clear()
+    size.specialization._equal.clear()
+    for _ in range(2 * specialization.MOST_PATHS):
+        assert size([10.0, 1.0]) == 11
+    assert paths() == 0
+    for _ in range(2 * specialization.MOST_PATHS):
+        assert size([1.0, 2.0]) == 3
+    assert paths() == 1
+
+
 def test_arguments_of_several_kinds_have_several_paths():
     for _ in range(2):
         for x in (np.ones(2), np.ones(3), np.ones(2, dtype=np.float32)):
@@ -140,6 +169,7 @@ def test_equal_algebras_share_their_paths():
         distance = pga.distance(*(pga.point(cr.Algebra.pga(3), x) for x in ([0.0, 0, 0], [3.0, 4, 0])))
         assert distance == pytest.approx(5, rel=1e-12)
     number = len(pga.point.specialization._equal)
+    assert number > 0
     pga.point(cr.Algebra.pga(3), [1.0, 2, 3])
     assert len(pga.point.specialization._equal) == number
 
@@ -172,6 +202,28 @@ def test_tensors_of_several_paths_have_their_own_kinds():
     meets.radius_squared.sum().backward()
     slope = np.where(offset.detach() == 3, 0, -2 * offset.detach())  # that of a tangent is the constant 0
     np.testing.assert_allclose(offset.grad, slope, rtol=1e-9)
+
+
+def test_arrays_beside_tensors_are_where_those_are():
+    """Also where PyTorch places new tensors elsewhere."""
+    torch = pytest.importorskip("torch")
+    k = torch.arange(1.0, 5, dtype=torch.float64)
+    P, normal = torch.stack([k, 3 * k, 4 * k], dim=-1), np.tile([0, 0, 1.0], (4, 1))
+    with torch.device("meta"):
+        distances = pga.distance(pga.line(SPACE, P, np.zeros((4, 3))), pga.point(SPACE, [1.0, 0, 0]))
+        meets = cga.intersect(cga.sphere(CONFORMAL, P, np.full(4, 20.0)), cga.plane(CONFORMAL, normal, k))
+        curves = cga.sample(cga.circle(CONFORMAL, P, k, normal))
+    assert {x.device.type for x in (distances, meets.location, meets.direction.coefficients, curves)} == {"cpu"}
+
+
+def test_batches_of_tensors_of_several_kinds_have_no_samples():
+    torch = pytest.importorskip("torch")
+    circle, line = cga.circle(CONFORMAL, [0.0, 0, 0], 1.0, [0, 0, 1]), cga.line(CONFORMAL, [1.0, 0, 0], [0, 0, 1])
+    rows = [torch.tensor(X.values, requires_grad=True) for X in (circle, circle, line)]
+    curves = cga.sample(CONFORMAL.multivector(torch.stack(rows[:2]), (3,)), 5)
+    np.testing.assert_allclose(curves.detach().numpy(), [cga.sample(circle, 5)] * 2, atol=1e-12)
+    with pytest.raises(cr.ArgumentError, match=r"of one kind\. Got circle, line"):
+        cga.sample(CONFORMAL.multivector(torch.stack(rows), (3,)))
 
 
 def test_what_tensors_are_is_told_with_a_gradient():
