@@ -92,7 +92,35 @@ def test_lists_of_points_are_curves_and_flats_reach_past_other_objects():
     assert curve.tolist() == [[0, 0, 0], [4, 0, 0], [4, 4, 0]]
     assert plane.reshape(-1, 3).min(axis=0) == pytest.approx([-0.4, -0.4, 2])
     assert plane.reshape(-1, 3).max(axis=0) == pytest.approx([4.4, 4.4, 2])
-    assert repr(made) == "<Scene of 2 objects>"
+    assert repr(made) == "<Scene of 1 curve, 1 surface>"
+
+
+def test_flats_alone_are_shown_about_their_feet():
+    """The box of the feet (0, 0, 2) and (0, 0, 7) has the side 5; half the length that is shown is 0.6 of it."""
+    planes = pga.plane(SPACE, [[0, 0, 1.0], [0, 0, 1]], [2, 7])
+    first, second = places(planes)
+    for plane, height in ((first, 2), (second, 7)):
+        corners = [[x, y, height] for x in (-3, 3) for y in (-3, 3)]
+        assert sorted(np.round(plane.reshape(-1, 3), 12).tolist()) == corners
+    ends = places(pga.line(SPACE, [0, 4.0, 0], [1, 4, 0]))  # a single foot: a box of side 2
+    assert sorted(np.round(ends[0], 12).tolist()) == [[-1.2, 4, 0], [1.2, 4, 0]]
+
+
+def test_a_batch_of_several_kinds_is_drawn_by_kind():
+    """In each batch element what is of the kind, NaN at times when the others take its place."""
+    circle, line = cga.circle(CONFORMAL, [0, 0, 0], 2.0, [0, 0, 1]), cga.line(CONFORMAL, [0, 0, 5], [1, 0, 0])
+    rows = np.stack([circle.values, line.values, 2 * line.values, circle.values, line.values, circle.values])
+    batch = CONFORMAL.multivector(rows.reshape(2, 3, -1), (3,))  # circle, line, line; circle, line, circle
+    lines, circles = draw.scene(batch, times=[0.0, 1]).shapes
+    assert (lines.places.shape, circles.places.shape) == ((2, 2, 2, 3), (2, 2, 65, 3))
+    assert np.isfinite(lines.places).all(axis=(2, 3)).tolist() == [[True, True], [True, False]]
+    assert np.isfinite(circles.places).all(axis=(2, 3)).tolist() == [[True, False], [True, True]]
+    seen = circles.places[np.isfinite(circles.places).all(axis=-1)]
+    np.testing.assert_allclose([np.linalg.norm(seen, axis=-1), 2 + seen[:, 2]], 2, atol=1e-12)
+    np.testing.assert_allclose(lines.places[0, :, :, 1:], np.tile([0, 5.0], (2, 2, 1)), atol=1e-12)
+    still = draw.scene(batch).shapes
+    assert [shape.places.shape for shape in still] == [(1, 3, 2, 3), (1, 3, 65, 3)]
+    assert all(np.isfinite(shape.places).all() for shape in still)
 
 
 # ---- time
@@ -154,6 +182,10 @@ def test_scene_says_what_is_wrong(tmp_path):
     for labels in ("ab", ["a"]):
         with pytest.raises(cr.ArgumentError, match="'labels' parameter"):
             draw.scene([alg.e1, alg.e2], labels=labels)
+    both = [draw.scene(alg.e1), draw.scene(alg.e2)]
+    for options in ({"colors": "red"}, {"labels": ["a", "b"]}, {"extent": 2.0}, {"dual": True}):
+        with pytest.raises(cr.ArgumentError, match=f"'{next(iter(options))}' parameter of scene must be .* for scenes"):
+            draw.scene(both, **options)
     for times in ([0.0], [0, 0], [[0, 1]], "ab"):
         with pytest.raises(cr.ArgumentError, match="'times' parameter"):
             draw.scene(alg.e1, times=times)

@@ -110,7 +110,8 @@ class Classified:
         >>> int(cga.classify(cga.circle(cr.Algebra.cga(3), [1, 2, 3], 4, [0, 0, 1])).dimension)
         2
         """
-        return (self.grade - np.vectorize(DROP.__getitem__, otypes=[np.int64])(self.kind))[()]
+        drop: Any = sum(less * (np.asanyarray(self.kind) == kind).astype(np.int64) for kind, less in DROP.items())
+        return (self.grade - drop)[()]
 
     @property
     def radius(self) -> Any:
@@ -200,7 +201,7 @@ class Classified:
             inside = ", ".join(f"{count} × {name}" for name, count in zip(names, counts, strict=True))
             return f"Classified({inside}, shape={self.shape})"
         E, location, square = self.direction, values_of(self.location), values_of(self.radius_squared)
-        E = Multivector(E.algebra, E.keys, values_of(E.coefficients))
+        E = E.to_numpy() if is_tensor(E.coefficients) else E
         unit = E.new(E.keys, np.where(abs(E.coefficients) < 1e-12, 0, E.coefficients)).sparse()
         parts = [str(self.name), f"direction={unit}"]
         if np.isfinite(location).all():
