@@ -50,7 +50,7 @@ def of_flats(D: Array, U: Array, V: Array, rtol: float) -> tuple[Array, Array]:
         q = rejected(q, columns)
         size = np.asanyarray(lengths(q))
         is_own = decided(size > rtol)[..., None]
-        size = np.where(size > rtol, size, 1)[..., None]
+        size = np.where(is_own, size[..., None], 1)
         pairs.append((np.where(is_own, q / size, 0), np.where(is_own, w / size, 0)))
         y = y - (pairs[-1][0] * D).sum(axis=-1)[..., None] * pairs[-1][1]
     return _times(U, _back(U, D + y)) if U.shape[-1] else np.zeros_like(D), y
@@ -155,8 +155,8 @@ def of_sphere_and_circle(D: Array, U: Array, r: Array, V: Array, s: Array) -> tu
 
     grid = np.broadcast_to(2 * np.pi * np.arange(SAMPLES) / SAMPLES, (len(D), SAMPLES)).astype(D.dtype)
     _, along, q, w = place(grid)
-    half, turn = (q * along).sum(axis=-1), (w * (along @ U)).sum(axis=-1)
-    values = half**2 * (w * w).sum(axis=-1) - (r[..., None] * turn) ** 2
+    half, half_shadow = (q * along).sum(axis=-1), (w * (along @ U)).sum(axis=-1)  # (|q|²)'/2, (|Uᵀq|²)'/2
+    values = half**2 * (w * w).sum(axis=-1) - (r[..., None] * half_shadow) ** 2
     series = np.fft.fft(values, axis=-1)[..., np.arange(-4, 5)]  # Fourier coefficients of degree -4 to 4
     size = abs(series).max(axis=-1)
     lead = np.where(abs(series[..., -1]) > 1e-14 * size, series[..., -1], np.where(size > 0, 1e-14 * size, 1))
@@ -164,7 +164,7 @@ def of_sphere_and_circle(D: Array, U: Array, r: Array, V: Array, s: Array) -> tu
     companion[:, np.arange(1, 8), np.arange(7)] = 1
     companion[:, :, -1] = -series[..., :-1] / lead[..., None]  # its eigenvalues are the roots e^{it}
     t = np.concatenate([np.angle(np.linalg.eigvals(companion)).astype(D.dtype), grid], axis=-1)
-    return _polished(D, U, r, V, s, place(t)[0])
+    return _polished(*_for_each_start(D, U, r, V, s), place(t)[0])
 
 
 def of_spheres(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array, Array]:
@@ -175,20 +175,27 @@ def of_spheres(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array,
     """
     m = V.shape[-1]
     rng = np.random.default_rng(0)
-    turn = np.swapaxes(np.linalg.svd(np.swapaxes(U, -1, -2) @ V)[2], -1, -2)  # principal directions of both spans
+    principal = np.swapaxes(np.linalg.svd(np.swapaxes(U, -1, -2) @ V)[2], -1, -2)  # directions of both spans, in V
     random = np.broadcast_to(rng.standard_normal((m, STARTS)), (len(D), m, STARTS))
-    starts = np.concatenate([turn, random, _back(V, D)[..., None]], axis=-1)
+    starts = np.concatenate([principal, random, _back(V, D)[..., None]], axis=-1)
     v = _unit(np.swapaxes(np.concatenate([starts, -starts], axis=-1), -1, -2))
-    D, r, s, U, V = D[:, None], r[:, None], s[:, None], U[:, None], V[:, None]
+    D, U, r, V, s = _for_each_start(D, U, r, V, s)
     y = s[..., None] * _times(V, v)
     for _ in range(ROUNDS):
         y = on_sphere(on_sphere(D + y, U, r) - D, V, s)  # alternating projections
-    return _polished(D[:, 0], U[:, 0], r[:, 0], V[:, 0], s[:, 0], y)
+    return _polished(D, U, r, V, s, y)
+
+
+def _for_each_start(*arrays: Array) -> list[Array]:
+    """Return arrays (N, …) with an axis for the starts, (N, 1, …)."""
+    return [array[:, None] for array in arrays]
 
 
 def _polished(D: Array, U: Array, r: Array, V: Array, s: Array, y: Array) -> tuple[Array, Array]:
-    """Return the closest points by Newton's method, from the best of points y (N, starts, n) on the second sphere."""
-    D, r, s, U, V = D[:, None], r[:, None], s[:, None], U[:, None], V[:, None]
+    """Return the closest points by Newton's method, from the best of points y (N, starts, n) on the second sphere.
+
+    The other arrays are (N, 1, …).
+    """
     x = on_sphere(D + y, U, r)
     best = np.argsort(lengths(D + y - x), axis=-1)[:, :KEPT, None]
     x, y = np.take_along_axis(x, best, 1), np.take_along_axis(y, best, 1)
@@ -211,19 +218,18 @@ def _newton(D: Array, U: Array, r: Array, V: Array, s: Array, u: Array, v: Array
         rest = D + _times(J, z)
         full = _back(J, rest)
         normals = np.stack([np.where(which, z, 0), np.where(which, 0, z)], axis=-1)
-        pull = _back(normals, full)  # the multipliers of both constraints
-        return lengths(rest), full - _times(normals, pull), normals, np.where(which, pull[..., :1], pull[..., 1:])
+        both = _back(normals, full)  # the multipliers of |u| = 1 and |v| = 1
+        return lengths(rest), full - _times(normals, both), normals, np.where(which, both[..., :1], both[..., 1:])
 
     z = np.concatenate([u, v], axis=-1)
-    value, slope, normals, pull = slopes(z)
+    value, slope, normals, multipliers = slopes(z)
     for _ in range(POLISHED):
         tangent = eye - normals @ np.swapaxes(normals, -1, -2)  # projection on the tangent spaces of both spheres
-        # the Hessian of the Lagrangian there
-        curvature, axes = np.linalg.eigh(tangent @ (flat - pull[..., None] * eye) @ tangent)
+        hessian = flat - multipliers[..., None] * eye  # of the Lagrangian
+        curvature, axes = np.linalg.eigh(tangent @ hessian @ tangent)
         step = -_times(axes, _back(axes, slope) / np.maximum(abs(curvature), 1e-14 * size))
-        step = _times(
-            tangent, step / np.maximum(1, 2 * np.asanyarray(lengths(step)))[..., None]
-        )  # at most half a radian
+        at_most_half = step / np.maximum(1, 2 * np.asanyarray(lengths(step)))[..., None]  # of a radian
+        step = _times(tangent, at_most_half)
         moved = z + step
         moved = np.concatenate([_unit(moved[..., :m]), _unit(moved[..., m:])], axis=-1)
         there = slopes(moved)
@@ -232,5 +238,5 @@ def _newton(D: Array, U: Array, r: Array, V: Array, s: Array, u: Array, v: Array
         if not better.any():
             break
         z = np.where(better[..., None], moved, z)
-        value, slope, normals, pull = slopes(z)
+        value, slope, normals, multipliers = slopes(z)
     return z[..., :m], z[..., m:]

@@ -155,12 +155,12 @@ def _direction(directions: ArrayLike, n: int, owner: str) -> Any:
     m = rows.shape[-2]
     if is_traced(rows):
         return _traced_direction(rows, n)
-    turn, size = np.linalg.qr(np.swapaxes(rows, -1, -2))
-    pivots = np.diagonal(size, axis1=-2, axis2=-1)
+    orthonormal, triangular = np.linalg.qr(np.swapaxes(rows, -1, -2))
+    pivots = np.diagonal(triangular, axis1=-2, axis2=-1)
     lengths: NDArray[Any] = np.sqrt((rows * rows).sum(axis=-1))
     if (abs(pivots) <= 64 * np.finfo(rows.dtype).eps * lengths).any():
         raise fail("directions", owner, "linearly independent", describe("rows that are not"))
-    E = wedge_rows(np.swapaxes(turn, -1, -2)) * np.sign(pivots).prod(axis=-1)[..., None]
+    E = wedge_rows(np.swapaxes(orthonormal, -1, -2)) * np.sign(pivots).prod(axis=-1)[..., None]
     return euclidean(n).new(keys_of_grades(n, (m,)), np.array(E))
 
 
@@ -285,10 +285,10 @@ def sample(
     p = m if kind == FLAT else m - 1
     counts = (count,) * p if count.__class__ is int and count > 0 else _counts(count, p)
     weights, grid = _weights(kind, m, counts)
-    given = [] if kind != FLAT or around is None else [coordinates_of(around, n, "around", "sample")]
-    middle, scale, U, weights, *given = of_one_library([middle, scale, U, weights, *given])
-    for through in given:
-        middle = middle + (U.swapaxes(-1, -2) @ (U @ (through - middle)[..., None]))[..., 0]
+    centers = [] if kind != FLAT or around is None else [coordinates_of(around, n, "around", "sample")]
+    middle, scale, U, weights, *centers = of_one_library([middle, scale, U, weights, *centers])
+    for center in centers:
+        middle = middle + (U.swapaxes(-1, -2) @ (U @ (center - middle)[..., None]))[..., 0]
     spread = weights @ U if m else 0 * middle[..., None, :]
     points = middle[..., None, :] + scale[..., None, None] * spread
     points = points.reshape(*points.shape[:-2], *grid, n)
