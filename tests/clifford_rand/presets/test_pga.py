@@ -138,6 +138,14 @@ def test_distance_of_any_two_flats(n):
                 assert pga.is_incident(a, b, rtol=1e-10) == (expected < 1e-10)
 
 
+def test_lines_of_a_batch_are_each_parallel_to_a_plane_or_cross_it():
+    alg = cr.Algebra.pga(3)
+    lines = pga.line(alg, [[0, 0, 2.0], [0, 0, 2]], [[1, 1, 2.0], [1, 0, 3]])
+    plane = pga.plane(alg, [0, 0, 1.0])
+    np.testing.assert_allclose(pga.distance(lines, plane), [2, 0], atol=1e-12)
+    np.testing.assert_allclose(pga.distance(plane, lines[::-1]), [0, 2], atol=1e-12)
+
+
 def test_distances_that_have_a_short_formula():
     alg, X, Y = ALGEBRAS[3], gaussian(1, 50, 3), gaussian(2, 50, 3)
     P, Q = pga.point(alg, X), pga.point(alg, Y)

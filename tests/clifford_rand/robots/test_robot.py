@@ -4,12 +4,13 @@ import pickle
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import clifford_rand as cr
 from clifford_rand.presets import pga
 from clifford_rand.robots import loops, tree
 from clifford_rand.robots.formulas import frame_of
-from clifford_rand.robots.search import damped_least_squares
+from clifford_rand.robots.search import damped_least_squares, search
 from support.robots import ALG, FILES, URDF, made, robot, screws, state
 
 ROBOTS = {
@@ -198,9 +199,46 @@ def test_a_step_of_damped_least_squares_solves_the_normal_equations():
     assert np.abs(few[0] - np.linalg.lstsq(J[:, :3], V, rcond=None)[0]).max() <= 1e-12
 
 
-def test_targets_out_of_reach_are_approached():
+def test_singular_directions_of_the_jacobian_get_no_step():
+    """The least-squares step of least norm, as NumPy finds it, where rounding alone makes J regular."""
+    rng = np.random.default_rng(4)
+    J, V = rng.standard_normal((6, 2)) @ rng.standard_normal((2, 4)), rng.standard_normal(6)
+    assert 0 < np.linalg.svd(J)[1][2] < 1e-14
+    expected = np.linalg.lstsq(J, V, rcond=1e-12)[0]
+    for damping in (0.0, 1e-15):
+        np.testing.assert_allclose(damped_least_squares(J, V, np.array(damping)), expected, rtol=1e-9)
+
+
+def test_joints_at_their_limits_leave_the_step_to_others():
+    """The minimum of |J q - b| over q_1 ≤ 1 is at q_1 = 1, q_2 = ((3 - 1) + 0.5)/2; without limits at q_1 = 2.5."""
+    J, b = np.array([[1.0, 1], [0, 1]]), np.array([3, 0.5])
+    limits = np.array([-5.0, -5]), np.array([1.0, 5])
+
+    def errors(q):
+        return b - q @ J.T, np.broadcast_to(J, (*q.shape[:-1], 2, 2))
+
+    found = search(errors, np.array([[0.0, 0], [1, 1]]), limits, 1e-12, 100)
+    np.testing.assert_allclose(found.q, [[1, 1.25]] * 2, rtol=1e-9)
+    assert not found.converged.any()
+    mirrored = search(lambda q: (-b - q @ J.T, errors(q)[1]), np.zeros(2), (-limits[1], -limits[0]), 1e-12, 100)
+    np.testing.assert_allclose(mirrored.q, [-1, -1.25], rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("far", [1e150, 1e300])
+def test_what_overflows_converges_nowhere_and_prints_nothing(far, capfd):
+    found = planar_rods().inverse_kinematics(pga.translator(ALG, [[far, 0, 0], [1, 1, 0]]), [0.9, 0.9])
+    assert found.converged.tolist() == [False, True]
+    assert capfd.readouterr().out == ""  # LAPACK's own messages
+
+
+def planar_rods():
     lines = pga.line(ALG, [[0, 0, 0], [1, 0, 0]], pga.direction(ALG, [0, 0, 1]))
-    rods = pga.Robot(pga.screw_axis(ALG, lines), pga.translator(ALG, [2, 0, 0]))
+    return pga.Robot(pga.screw_axis(ALG, lines), pga.translator(ALG, [2, 0, 0]))
+
+
+def test_targets_out_of_reach_are_approached():
+    rods = planar_rods()
     out = rods.inverse_kinematics(pga.translator(ALG, [3, 0, 0]), [0.4, -0.7], length=1e-3)
     assert not out.converged
     assert np.abs(rods.link_matrix(out.q)[:3, 3] - [2, 0, 0]).max() <= 1e-3
@@ -238,6 +276,9 @@ BAD = [
     (lambda a: a.jacobian(np.zeros(7), frame="world"), "'frame' parameter of jacobian must be one of 'space'"),
     (lambda a: a.inverse_dynamics(np.zeros(7), "fast", np.zeros(7)), "'v' parameter of inverse_dynamics must be"),
     (lambda a: a.inverse_kinematics(1.0), "'target' parameter of inverse_kinematics must be a multivector"),
+    (lambda a: a.inverse_kinematics(ALG.scalar(1.0), length=1e-300), "'length' parameter of .* from 1e-100 to 1e100"),
+    (lambda a: a.inverse_kinematics(ALG.scalar(1.0), length=1e101), "'length' parameter of .* from 1e-100 to 1e100"),
+    (lambda a: a.inverse_kinematics(sp.Symbol("s") * ALG.scalar(1)), "'target' parameter of .* of real numbers"),
     (lambda a: made("floating").inverse_kinematics(ALG.scalar(1)), "'base' parameter of inverse_kinematics"),
 ]  # fmt: skip
 
