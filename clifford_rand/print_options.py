@@ -32,6 +32,11 @@ def current_options() -> PrintOptions:
     return _CURRENT.get()
 
 
+def record_text(record: Any) -> str:
+    """Return the text of a named tuple, whose numbers are shown as Python's: 0.5, not np.float64(0.5)."""
+    return f"{type(record).__name__}({', '.join(f'{name}={value}' for name, value in record._asdict().items())})"
+
+
 def set_printoptions(
     *, precision: int | str | None = None, suppress: bool | None = None, terms: int | None = None
 ) -> None:

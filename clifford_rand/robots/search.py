@@ -7,6 +7,7 @@ import numpy as np
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import NDArray
+from clifford_rand.print_options import record_text
 from clifford_rand.robots.formulas import frame_of
 
 DAMPING = 1e-3  # of the first step, relative to the largest singular value of the Jacobian
@@ -35,6 +36,9 @@ class InverseKinematics(NamedTuple):
     steps: int
     converged: NDArray[np.bool_]
     """Whether the error is at most the tolerance: a target out of reach never is."""
+
+    def __repr__(self) -> str:
+        return record_text(self)
 
 
 def damped_least_squares(J: NDArray[Any], V: NDArray[Any], damping: NDArray[Any]) -> NDArray[Any]:

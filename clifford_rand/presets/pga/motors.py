@@ -12,6 +12,7 @@ from clifford_rand.fusion.specialization import specialized
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import lengths, real_of, unit_scale
 from clifford_rand.presets.pga.flats import dimension_of
+from clifford_rand.print_options import record_text
 
 STEPS = 60  # of Newton's iteration for n ≥ 5: it is quadratic, and takes log2 of the condition before that
 CLOSED = 4  # n up to which ⟨~M M⟩_4 squares to a number
@@ -123,6 +124,9 @@ class Screw(NamedTuple):
     """From 0 to π."""
     shift: NDArray[Any]
     """Along the axis, of any sign."""
+
+    def __repr__(self) -> str:
+        return record_text(self)
 
     @property
     def pitch(self) -> NDArray[Any]:
