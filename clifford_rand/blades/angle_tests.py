@@ -1,7 +1,8 @@
 """Principal angles by chance, of uniform subspaces, and a permutation test of whether subspaces moved."""
 
 import math
-from itertools import combinations
+from collections.abc import Iterator
+from itertools import combinations, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,14 +19,15 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._threads import ONE_BLAS_THREAD
-from clifford_rand._typing import Array, ArrayLike
+from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.blades.blade import Blade
 from clifford_rand.blades.large import LargeBlade
 from clifford_rand.blades.samples import subspace_distances
 from clifford_rand.blades.subspace import DISTANCES
 
 _LARGEST_D = 2**53  # degrees of freedom that float64 holds exactly
-_CHUNK = 2**20  # numbers of sampled matrices that are held at a time
+_CHUNK = 2**20  # numbers of sampled matrices, or of labels of splits, that are held at a time
+_MOST_SPLITS = 10**9  # of a permutation test: they take some ten minutes
 
 
 class PrincipalAngleDistribution:
@@ -196,7 +198,7 @@ def subspace_test(
     distances : array_like (N, N), optional
         Of all N subspaces, those before first, where they are known: from `subspace_distances`, of any kind.
     n_permutations : int, default=9999
-        Random splits, where there are more of them; else all splits are taken.
+        Random splits, where there are more of them; else all splits are taken. At most 10⁹, held by chunks.
     rng : Generator, int or None
         Source of randomness, or its seed.
 
@@ -233,23 +235,45 @@ def subspace_test(
         hint = "Replicates tell how much subspaces vary that did not move."
         raise fail("before", owner, "two subspaces or more, and after at least one", describe(f"{m} and {n}"), hint)
     check_choice(kind, "kind", owner, tuple(DISTANCES))
-    splits, generator = check_integer(n_permutations, "n_permutations", owner), as_generator(rng, owner)
+    splits = check_integer(n_permutations, "n_permutations", owner, high=_MOST_SPLITS)
+    generator = as_generator(rng, owner)
     if distances is None:
         D = subspace_distances(groups[0] + groups[1], kind=kind)
     else:
         D = as_real(distances, "distances", owner).astype(np.float64)
         if D.shape != (m + n, m + n):
             raise fail("distances", owner, f"of shape {(m + n, m + n)}", describe(f"shape {D.shape}"))
+    observed = float(_energies(D, np.arange(m, m + n)[None])[0])
+    least = observed - 1e-12 * max(1e-300, D.max())
     is_exact = math.comb(m + n, n) <= splits + 1
-    if is_exact:
-        chosen = np.array(list(combinations(range(m + n), n)))[::-1]  # the observed one first
-    else:
-        shuffled = generator.permuted(np.tile(np.arange(m + n), (splits, 1)), axis=1)[:, :n]
-        chosen = np.concatenate([np.arange(m, m + n)[None], shuffled])
-    label = np.zeros((len(chosen), m + n))
+    as_large, total = (0, 0) if is_exact else (1, 1)  # all splits have the observed one among them
+    for chosen in _all_splits(m, n) if is_exact else _random_splits(m, n, splits, generator):
+        as_large += int((_energies(D, chosen) >= least).sum())
+        total += len(chosen)
+    return SubspaceTest(observed, as_large / total, total, is_exact)
+
+
+def _all_splits(m: int, n: int) -> Iterator[NDArray[np.int64]]:
+    """Return all choices of n among m + n, by chunks (count, n)."""
+    every = combinations(range(m + n), n)
+    while chunk := list(islice(every, max(1, _CHUNK // (m + n)))):
+        yield np.array(chunk)
+
+
+def _random_splits(m: int, n: int, splits: int, generator: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+    """Return random choices of n among m + n, by chunks (count, n)."""
+    step = max(1, _CHUNK // (m + n))
+    for start in range(0, splits, step):
+        rows = np.tile(np.arange(m + n), (min(step, splits - start), 1))
+        yield generator.permuted(rows, axis=1)[:, :n]
+
+
+def _energies(D: Array, chosen: NDArray[np.int64]) -> Array:
+    """Return the energy distances of the splits (count, n), the places of the second group, of distances D (N, N)."""
+    n, total = chosen.shape[1], len(D)
+    m = total - n
+    label = np.zeros((len(chosen), total))
     np.put_along_axis(label, chosen, 1.0, axis=1)
     inner = ((label @ D) * label).sum(axis=1)  # of pairs within the second group
     either = label @ D.sum(axis=1)
-    energy = 2 * (either - inner) / (m * n) - inner / n**2 - (D.sum() - 2 * either + inner) / m**2
-    pvalue = float((energy >= energy[0] - 1e-12 * max(1e-300, D.max())).mean())
-    return SubspaceTest(float(energy[0]), pvalue, len(chosen), is_exact)
+    return np.asarray(2 * (either - inner) / (m * n) - inner / n**2 - (D.sum() - 2 * either + inner) / m**2)

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import clifford_rand as cr
+from clifford_rand.blades import angle_tests
 from support.refusals import refused
 
 
@@ -118,3 +119,14 @@ def test_refusals():
     refused("two subspaces or more", cr.subspace_test, A[:1], A)
     refused("two subspaces or more", cr.subspace_test, A, A[0])
     refused("of one grade", cr.subspace_test, A, [cr.Blade(np.eye(3, 12))])
+
+
+def test_splits_are_taken_by_chunks(monkeypatch):
+    """Of any size, with the same result; a number of splits beyond reason is refused before anything is computed."""
+    rng = np.random.default_rng(12)
+    A, B = replicates(6, rng), replicates(5, rng, 0.3)
+    whole = [cr.subspace_test(A, B, n_permutations=count, rng=0) for count in (461, 100)]
+    monkeypatch.setattr(angle_tests, "_CHUNK", 7 * 11)
+    assert [cr.subspace_test(A, B, n_permutations=count, rng=0) for count in (461, 100)] == whole
+    assert [(result.n_splits, result.is_exact) for result in whole] == [(462, True), (101, False)]
+    refused("'n_permutations' parameter of subspace_test", cr.subspace_test, A, B, n_permutations=10**12)
