@@ -96,6 +96,18 @@ def test_dependent_rows(narrow):
     assert cr.LargeBlade(X).log_norm(max_memory=bytes_of(6, 2)) == -math.inf
 
 
+@pytest.mark.parametrize("d", [3, 50, 1000, 100_000])
+def test_parallel_pairs_are_dependent(d):
+    """Their correlation is 1 to the rounding of sums of d products, which is more than 2 eps for many of them."""
+    rng = np.random.default_rng(d)
+    for factor in rng.standard_normal(20 if d < 10**5 else 4):
+        x = rng.standard_normal(d)
+        assert cr.LargeBlade([x, factor * x]).log_norm(max_memory=2**20) == -math.inf
+    x, y = rng.standard_normal((2, d))
+    near = cr.LargeBlade([x, x + 1e-5 * y])
+    assert near.log_norm(max_memory=2**20) == pytest.approx(near.log_norm(), abs=1e-4)
+
+
 def test_a_gram_matrix_of_negative_determinant_is_singular(monkeypatch):
     """Rounding makes it negative for some duplicate rows: 13 of 60 of (2, 3000), with a pivot of some eps."""
     monkeypatch.setattr(determinant, "_factored", lambda *_: (determinant.SignedLog(-1.0, -35.0), 6e-16))
