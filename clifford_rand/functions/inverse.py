@@ -36,7 +36,7 @@ from clifford_rand.functions.scaling import (
 from clifford_rand.functions.unit_form import LARGEST_DENSE, unit_form, used_vectors
 from clifford_rand.kernels.representation import from_matrices, representation_of, to_matrices
 
-PRODUCT_FROM = 128  # components from which A ~A costs more than the inverse through matrices
+PRODUCT_FROM = 128  # components from which A ~A costs more than the inverse through matrices of as many pairs or fewer
 VERSOR = 64  # units of rounding, relative to the scalar, that the rest of A ~A may have: some rotors have 8
 
 
@@ -122,7 +122,8 @@ def _by_reverse(A: MV, rtol: float | None) -> MV | None:
     """Return ~A / (A ~A) if A ~A is a scalar to rounding, else None."""
     keys, d = A.keys, A.algebra.d
     structural = keys.size == 1 or keys.grades == (1,) or keys.grades == (d - 1,)  # always versors
-    if not structural and keys.size > PRODUCT_FROM and used_vectors(keys).bit_count() <= LARGEST_DENSE:
+    used = used_vectors(keys).bit_count()
+    if not structural and keys.size > PRODUCT_FROM and 2**used < keys.size**2 and used <= LARGEST_DENSE:
         return None
     reverse = A.reverse()
     exponent = None

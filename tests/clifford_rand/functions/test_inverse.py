@@ -10,6 +10,7 @@ import clifford_rand as cr
 from clifford_rand.functions.closed_inverse import closed_inverse, inverse_code
 from clifford_rand.functions.inverse import determinant_and_adjugate
 from clifford_rand.functions.matrix_inverse import inverse_grades, one_by_matrix
+from clifford_rand.plans.table_plan import TablePlan
 from support.blades import signatures
 from support.refusals import refused
 
@@ -76,6 +77,17 @@ def test_metrics_that_are_not_diagonal_or_not_of_unit_squares():
         np.testing.assert_allclose((A * A.inv() - 1).coefficients, 0, atol=1e-9)
     for signature in ([1, 0, -1, 0, 1], [-1, 1, 0, 0, 1], [1, 1, -1, 0, 0], [0] * 4):
         assert residual(cr.Algebra(signature=signature).random_multivector(rng)) < 1e-13
+
+
+def test_few_components_in_many_dimensions_need_no_table_of_all():
+    """A rotor of 137 components in 17 dimensions by A ~A; others by the transform, whose plan is made in no time."""
+    alg, rng = cr.Algebra.pga(16), np.random.default_rng(5)
+    a, b = alg.vector(rng.standard_normal((2, 17)))
+    for A in (a * b, a * b + 0.1 * alg.vector(rng.standard_normal(17))):
+        X = A.inv()
+        assert (A * X).isclose(1, atol=1e-12)
+        tables = [plan for plan in alg.form.plans.values() if isinstance(plan, TablePlan)]
+        assert max(table.size_a * table.size_b for table in tables) < 2**20
 
 
 def test_the_inverse_of_a_product_is_the_product_of_the_inverses():
