@@ -7,7 +7,7 @@ L. Dorst, D. Fontijne and S. Mann, Geometric Algebra for Computer Science, Morga
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -201,7 +201,7 @@ class Classified:
             inside = ", ".join(f"{count} × {name}" for name, count in zip(names, counts, strict=True))
             return f"Classified({inside}, shape={self.shape})"
         E, location, square = self.direction, values_of(self.location), values_of(self.radius_squared)
-        E = E.to_numpy() if is_tensor(E.coefficients) else E
+        E = cast(Any, E).to_numpy() if is_tensor(E.coefficients) else E
         unit = E.new(E.keys, np.where(abs(E.coefficients) < 1e-12, 0, E.coefficients)).sparse()
         parts = [str(self.name), f"direction={unit}"]
         if np.isfinite(location).all():

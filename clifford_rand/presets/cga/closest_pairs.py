@@ -164,7 +164,9 @@ def of_sphere_and_circle(D: Array, U: Array, r: Array, V: Array, s: Array) -> tu
     companion[:, np.arange(1, 8), np.arange(7)] = 1
     companion[:, :, -1] = -series[..., :-1] / lead[..., None]  # its eigenvalues are the roots e^{it}
     t = np.concatenate([np.angle(np.linalg.eigvals(companion)).astype(D.dtype), grid], axis=-1)
-    return _polished(*_for_each_start(D, U, r, V, s), place(t)[0])
+    best = place(t)[0]
+    D, U, r, V, s = _for_each_start(D, U, r, V, s)
+    return _polished(D, U, r, V, s, best)
 
 
 def of_spheres(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array, Array]:
