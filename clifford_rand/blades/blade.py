@@ -149,9 +149,9 @@ class Blade(Relations):
             )
         rows, sign, log = self._rows
         n = np.rint(np.where(sign == 0, 0.0, log) / LN2)
-        rest = np.where(self.is_zero, 0.0, sign * np.exp(np.where(sign == 0, 0.0, log - n * LN2)))
+        rest = np.where(self.is_zero(), 0.0, sign * np.exp(np.where(sign == 0, 0.0, log - n * LN2)))
         if not self._log_scale.any():  # only powers of two were taken out: integers stay exact
-            rest = np.where(self.is_zero, 0.0, sign)
+            rest = np.where(self.is_zero(), 0.0, sign)
         components = _wedge(self.algebra, rows) * rest[..., None]
         exponent = np.clip(n, -(1 << 14), 1 << 14).astype(np.int32)
         with np.errstate(over="ignore", under="ignore"):

@@ -96,22 +96,21 @@ class LargeBlade:
         first = source.take(np.array(shown, dtype=np.int64))[:ROWS]
         return html_of_vectors(first, (self.grade, self.d), [f"e{i + 1}" for i in shown], repr(self))
 
-    @property
     def is_zero(self) -> bool:
-        """Whether the rows are dependent to rounding, or to ``rtol``; their lengths do not count.
+        """Return whether the rows are dependent to rounding, or to ``rtol``; their lengths do not count.
 
         Examples
         --------
-        >>> cr.LargeBlade([[1, 2, 3], [2, 4, 6]]).is_zero, cr.LargeBlade([[1, 2, 3], [2, 4, 5]]).is_zero
+        >>> cr.LargeBlade([[1, 2, 3], [2, 4, 6]]).is_zero(), cr.LargeBlade([[1, 2, 3], [2, 4, 5]]).is_zero()
         (True, False)
         """
         return self._factored.is_zero
 
     def _subspace(self, owner: str, name: str = "blade") -> FactoredRows:
         """Return the factored rows, which are independent."""
-        if self.is_zero:
+        if self.is_zero():
             rule = "other than zero, of independent vectors"
-            raise fail(name, owner, rule, describe("a zero blade"), "Check is_zero first.")
+            raise fail(name, owner, rule, describe("a zero blade"), "Check is_zero() first.")
         return self._factored
 
     def _checked(self, other: Any, owner: str) -> FactoredRows:
@@ -136,7 +135,7 @@ class LargeBlade:
         Examples
         --------
         >>> A, B = cr.LargeBlade(np.eye(2, 5)), cr.LargeBlade(np.eye(1, 5, 3))
-        >>> A ^ B, cr.wedge(A, B, A).is_zero
+        >>> A ^ B, cr.wedge(A, B, A).is_zero()
         (<LargeBlade of grade 3 in R^5>, True)
         """
         sources = [self._factored.source, *(self._checked(factor, "wedge").source for factor in (b, *more))]
@@ -190,7 +189,7 @@ class LargeBlade:
         """
         if max_memory is not None:
             return log_volume(self._factored.source, max_memory, scratch)
-        if self.is_zero:
+        if self.is_zero():
             return -math.inf
         return float(log_det_triangular(self._factored.factor[0])[1]) + self._factored.scaled[1]
 

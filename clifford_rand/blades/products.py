@@ -94,7 +94,7 @@ class Products(Storage):
             B, exponent = lowered(self.algebra.form, B)
         sign, log, doubtful = log_det(A @ B.swapaxes(-1, -2))
         if doubtful.any():
-            zero = np.asarray(self.is_zero | b.is_zero)
+            zero = np.asarray(self.is_zero() | b.is_zero())
             sign, log = np.where(zero, 0.0, sign), np.where(zero, -np.inf, log)
         sign = sign * sign_a * sign_b
         log = np.where(sign == 0, -np.inf, log + log_a + log_b + self.grade * exponent * LN2)

@@ -159,9 +159,8 @@ class Storage:
         """The logarithm of the absolute value of the scalar before the wedge of the factors; float64."""
         return self._log_scale[()]
 
-    @property
     def is_zero(self) -> Any:
-        """Whether the blade is zero: factors dependent to rounding, or to ``rtol``, or a scalar of zero.
+        """Return whether the blade is zero: factors dependent to rounding, or to ``rtol``, or a scalar of zero.
 
         Rows of length 1 are dependent where their smallest singular value is at most ``rtol``, by default 8·√k·eps; the
         length of a vector does not count.
@@ -323,7 +322,7 @@ class Storage:
         """Refuse zero, which has no subspace."""
         if np.any(self._frame.sign == 0):
             rule = "other than zero, of independent vectors"
-            raise fail(name, owner, rule, describe("a zero blade"), "Check is_zero first.")
+            raise fail(name, owner, rule, describe("a zero blade"), "Check is_zero() first.")
 
 
 def algebra_text(algebra: Algebra) -> str:

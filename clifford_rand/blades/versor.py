@@ -114,13 +114,12 @@ class LargeVersor:
             raise fail("vectors", "LargeVersor", "of lengths other than 0", received, "A versor has an inverse.")
         return rows, log, gram
 
-    @property
     def is_even(self) -> bool:
-        """Whether the number of vectors is even: V has the even grades, and x ↦ V x V⁻¹ is a rotation.
+        """Return whether the number of vectors is even: V has the even grades, and x ↦ V x V⁻¹ is a rotation.
 
         Examples
         --------
-        >>> cr.LargeVersor(np.eye(3, 9)).is_even
+        >>> cr.LargeVersor(np.eye(3, 9)).is_even()
         False
         """
         return self.n_vectors % 2 == 0
@@ -196,7 +195,7 @@ class LargeVersor:
         rows, _, gram = self._scaled
         upper = np.triu(gram)
         np.fill_diagonal(upper, gram.diagonal() / 2)
-        sign = 1.0 if twisted or self.is_even else -1.0
+        sign = 1.0 if twisted or self.is_even() else -1.0
         products = product(X, rows)
         if not np.isfinite(products).all():
             finite_peaks(X, "X", "sandwich")

@@ -235,13 +235,12 @@ class Coordinates:
         omega = self.connection[i]
         return slope + derivation(omega, field) if np.any(omega != 0) else slope
 
-    @property
     def is_constant(self) -> bool:
-        """Whether the basis is: e_i itself with a constant metric, so that D_i is ∂/∂u^i.
+        """Return whether the basis is: e_i itself with a constant metric, so that D_i is ∂/∂u^i.
 
         Examples
         --------
-        >>> cr.Coordinates.named("polar").is_constant, cr.Coordinates("x y", lengths=[1, 1]).is_constant
+        >>> cr.Coordinates.named("polar").is_constant(), cr.Coordinates("x y", lengths=[1, 1]).is_constant()
         (False, True)
         """
         return not np.any(self.connection != 0)

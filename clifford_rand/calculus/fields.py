@@ -166,13 +166,15 @@ def from_ambient(chart: Any, F: Multivector, x: Any = None) -> Multivector:
 class Variables:
     """Symbols that fields of an algebra depend on while its basis is constant: D_i is ∂/∂symbol."""
 
-    is_constant = True
-
     def __init__(self, algebra: Algebra, symbols: Sequence[Any]) -> None:
         self.algebra = algebra
         self.symbols = tuple(symbols)
 
     as_field = as_field
+
+    def is_constant(self) -> bool:
+        """Tell that the basis is."""
+        return True
 
     def is_flat(self) -> bool:
         """Tell that derivatives commute."""

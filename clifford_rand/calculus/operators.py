@@ -200,7 +200,7 @@ class DifferentialOperator:
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, DifferentialOperator):
-            alike = other.chart is self.chart or (self.chart.is_constant and other.chart.is_constant)
+            alike = other.chart is self.chart or (self.chart.is_constant() and other.chart.is_constant())
             return alike and self.chart.algebra == other.chart.algebra and (self - other).is_zero()
         return isinstance(other, int) and other == 0 and self.is_zero()
 
@@ -287,7 +287,7 @@ def _is_factor(other: Any) -> bool:
 
 def _together(a: DifferentialOperator, b: DifferentialOperator, owner: str) -> list[DifferentialOperator]:
     """Return two operators with the variables of both, which a constant basis allows."""
-    if not (a.chart.is_constant and b.chart.is_constant and a.chart.algebra == b.chart.algebra):
+    if not (a.chart.is_constant() and b.chart.is_constant() and a.chart.algebra == b.chart.algebra):
         raise fail("other", owner, "an operator of the same coordinates", describe(repr(b.chart)))
     symbols = tuple(dict.fromkeys(a.chart.symbols + b.chart.symbols))
     chart = Variables(a.chart.algebra, symbols)

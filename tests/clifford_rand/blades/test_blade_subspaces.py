@@ -68,8 +68,8 @@ def test_projection_agrees_with_multivectors():
                 if j + k <= alg.d:
                     assert (A.reject(B) ^ B).isclose(A ^ B, rtol=1e-6)
                 else:
-                    assert A.reject(B).is_zero
-                assert A.project(B).is_zero is (j > k)
+                    assert A.reject(B).is_zero()
+                assert A.project(B).is_zero() is (j > k)
 
 
 def test_rejection_is_accurate_near_the_subspace():
@@ -82,8 +82,8 @@ def test_rejection_is_accurate_near_the_subspace():
         np.testing.assert_allclose(B.project_vectors(scale * x) / scale, x, rtol=1e-10, atol=1e-13)
     near = cr.Blade([x + 1e-6 * Q[10]])
     assert near.reject(B).isclose(cr.Blade([1e-6 * Q[10]]), 1e-7)
-    assert cr.Blade([Q[10]]).project(B).is_zero
-    assert cr.Blade([x]).reject(B).is_zero
+    assert cr.Blade([Q[10]]).project(B).is_zero()
+    assert cr.Blade([x]).reject(B).is_zero()
     assert B.project_vectors(x.astype(np.float32)).dtype == np.float64
     assert cr.Blade(Q[:2].astype(np.float32)).project_vectors(x.astype(np.float32)).dtype == np.float32
     batch = cr.Blade(rng.standard_normal((3, 2, 50)))

@@ -34,7 +34,7 @@ def test_agreement_with_multivectors(k, d):
     V, W = cr.LargeVersor(rows), cr.LargeVersor(more)
     R, S = multivector(rows), multivector(more)
     alg = R.algebra
-    assert V.is_even == (k % 2 == 0)
+    assert V.is_even() == (k % 2 == 0)
     np.testing.assert_allclose(V.norm(), R.norm(), rtol=1e-12)
     for versor, product in [(V, R), (V * W, R * S), (~V, ~R), (V.reverse(), ~R), (V.inv(), R.inv()), (W * ~V, S * ~R)]:
         np.testing.assert_allclose(versor >> X, (product >> alg.vector(X)).values, atol=1e-12)
@@ -58,7 +58,7 @@ def test_orthogonal_matrices_and_back(d, determinant):
     V = cr.LargeVersor.from_matrix(F, twisted=True)
     np.testing.assert_allclose(V.vector_matrix(twisted=True), F, atol=1e-13)
     assert V.n_vectors == np.linalg.matrix_rank(F - np.eye(d))
-    assert V.is_even == (determinant == 1)
+    assert V.is_even() == (determinant == 1)
     if determinant == 1 or d % 2 == 0:
         np.testing.assert_allclose(cr.LargeVersor.from_matrix(F).vector_matrix(), F, atol=1e-13)
     else:
