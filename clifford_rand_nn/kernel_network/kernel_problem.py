@@ -244,7 +244,8 @@ class GateKernel:
     def add_steps(self, inner: NDArray[np.floating], levels: NDArray[Any], levels2: NDArray[Any]) -> None:
         """Add the kernel of steps of levels (n, d) and (d, m), as of `parts`, to a matrix (n, m), all of one type."""
         if self.steps:
-            add_column_kernel(inner, levels, levels2, inner.dtype.type(self.steps), self.decay > 0)
+            columns = np.ascontiguousarray(levels2)  # each is read for every row
+            add_column_kernel(inner, levels, columns, inner.dtype.type(self.steps), self.decay > 0)
 
     def __call__(self, X: ArrayLike, other: ArrayLike | None = None) -> NDArray[np.floating]:
         """Return the kernel matrix of the rows X (n, d) and those of ``other``, (n, m); of X with itself if None.
@@ -256,7 +257,8 @@ class GateKernel:
         inner = z @ z2.T  # of one array with itself NumPy makes it symmetric
         lengths, lengths2 = np.linalg.norm(z, axis=1), np.linalg.norm(z2, axis=1)
         levels = self.parts(np.asarray(X, dtype=z.dtype))[1]
-        across = (levels if other is None else self.parts(np.asarray(other, dtype=z.dtype))[1]).T
+        across = levels if other is None else self.parts(np.asarray(other, dtype=z.dtype))[1]
+        across = np.ascontiguousarray(across.T)
 
         def fill(part: slice) -> None:
             arc_of_rows(inner[part], z[part], z2, lengths[part], lengths2)
