@@ -13,12 +13,14 @@ from clifford_rand._threads import ONE_BLAS_THREAD, cached_property, for_each_sl
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.duplicate_rows import Duplicates
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
+from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, RowSpan, Standardization, by_products, is_wide
 
 # Of fewer rows each is a knot of the map by which leave-one-out judges it, which promises too much: with 24 rows of
 # three classes the accuracy on new rows fell from .59 to .54.
 _FEWEST_RANKS = 64
+_SCREENED = 500  # rows on which all candidates are compared; on more, only the best of each kind of gates
 _CONSTANT = 64.0  # roundings of the largest target of an output: a range below is none
 
 
@@ -209,13 +211,22 @@ def choose(
 ) -> tuple[list[Compared], list[Candidate]]:
     """Compare scalings with the first constant feature, constant features with the best scaling, and steps with both.
 
-    Of steps the weights are compared first, then decays with the best weight, then weights with the best decay.
+    Of steps the weights are compared first, then decays with the best weight, then weights with the best decay. Of more
+    than 500 rows this is done with 500, spread as by chance: an eigendecomposition takes time as the cube of the rows.
+    The best of each kind of gates are then compared on all of them, and are in the list twice.
 
     Returns the best of those without steps, with gates in single columns and with gates in boxes, and all that was
-    compared, best first. Ranks are known of columns of 64 rows and more, dense and not wide; the scaling "rank" is
-    compared where one of them has three values.
+    compared, on most rows first and then best first. Ranks are known of columns of 64 rows and more, dense and not
+    wide; the scaling "rank" is compared where one of them has three values.
     """
-    knows_ranks = not (issparse(problem.X) or is_wide(*problem.X.shape) or len(problem.targets) < _FEWEST_RANKS)
+    n = len(problem.targets)
+    if n > _SCREENED:
+        part = problem.take(np.sort(spread_rows(n, _SCREENED)))
+        screened, table = choose(part, beta and beta * n / _SCREENED, scalings, steps, until)
+        kinds = of_each(lambda kind: compare(problem, *kind.candidate.choice, beta=beta), screened)
+        kinds.sort(key=_score)
+        return kinds, [kind.candidate for kind in kinds] + table
+    knows_ranks = not (issparse(problem.X) or is_wide(*problem.X.shape) or n < _FEWEST_RANKS)
     if not (knows_ranks and _has_three_values(problem.X)):
         scalings = tuple(scaling for scaling in scalings if scaling != "rank")
     compared = of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta=beta), scalings)
@@ -239,10 +250,10 @@ def choose(
             if has_time():
                 compare_steps([(again, decay) for again in STEPS if again != weight])
     compared.sort(key=_score)
-    kinds: dict[tuple[bool, bool], Compared] = {}
+    best: dict[tuple[bool, bool], Compared] = {}
     for result in compared:  # the first of equal scores is the simplest
-        kinds.setdefault((result.candidate.steps > 0, result.candidate.decay > 0), result)
-    return list(kinds.values()), [result.candidate for result in compared]
+        best.setdefault((result.candidate.steps > 0, result.candidate.decay > 0), result)
+    return list(best.values()), [result.candidate for result in compared]
 
 
 def _score(compared: Compared) -> float:
