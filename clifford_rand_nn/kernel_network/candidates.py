@@ -20,7 +20,7 @@ from clifford_rand_nn.kernel_network.standardization import SCALINGS, RowSpan, S
 # Of fewer rows each is a knot of the map by which leave-one-out judges it, which promises too much: with 24 rows of
 # three classes the accuracy on new rows fell from .59 to .54.
 _FEWEST_RANKS = 64
-_SCREENED = 500  # rows on which all candidates are compared; on more, only the best of each kind of gates
+SCREENED = 500  # rows on which all candidates are compared; on more, only the best of each kind of gates
 _CONSTANT = 64.0  # roundings of the largest target of an output: a range below is none
 
 
@@ -150,6 +150,14 @@ class Problem:
             return np.zeros(len(errors))
         return np.asarray((errors[:, varies] / variance[varies]).mean(axis=1))
 
+    def score_of(self, predictions: Array, left: Array) -> float:
+        """Return the score of predictions (n, C) of rows by fits without them; ``left`` (n,) are 1 - H of rows."""
+        missed = self.targets - predictions
+        squares = missed**2
+        if self.duplicates is not None and self.groups is None:  # one of them is left out at a time
+            squares = self.duplicates.squares(missed * left[:, None], left)
+        return float(self.score(np.average(squares, axis=0, weights=self.weights)[None])[0])
+
 
 @dataclass(frozen=True, eq=False)
 class Compared:
@@ -202,6 +210,17 @@ def best_beta(loo: LeaveOneOut, problem: Problem) -> tuple[float, float]:
     return float(betas[k]), float(scores[k])
 
 
+def least_by_steps(value: Callable[[int], float], first: Sequence[int], n_places: int) -> tuple[int, dict[int, float]]:
+    """Return the place k of the least value, and the values: of the first places, then of those beside the least."""
+    values = {k: value(k) for k in first}
+    while True:
+        k = min(values, key=lambda i: values[i])
+        beyond = [i for i in (k - 1, k + 1) if 0 <= i < n_places and i not in values]
+        if not beyond:
+            return k, values
+        values |= {i: value(i) for i in beyond}
+
+
 def choose(
     problem: Problem,
     beta: float | None = None,
@@ -220,9 +239,9 @@ def choose(
     wide; the scaling "rank" is compared where one of them has three values.
     """
     n = len(problem.targets)
-    if n > _SCREENED:
-        part = problem.take(np.sort(spread_rows(n, _SCREENED)))
-        screened, table = choose(part, beta and beta * n / _SCREENED, scalings, steps, until)
+    if n > SCREENED:
+        part = problem.take(np.sort(spread_rows(n, SCREENED)))
+        screened, table = choose(part, beta and beta * n / SCREENED, scalings, steps, until)
         kinds = of_each(lambda kind: compare(problem, *kind.candidate.choice, beta=beta), screened)
         kinds.sort(key=_score)
         return kinds, [kind.candidate for kind in kinds] + table

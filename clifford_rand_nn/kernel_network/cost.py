@@ -2,7 +2,7 @@
 
 from clifford_rand._threads import cpu_count
 from clifford_rand_nn.cost import Estimate, machine_speed, slowdown
-from clifford_rand_nn.kernel_network.candidates import BIASES, DECAYS, STEPS
+from clifford_rand_nn.kernel_network.candidates import BIASES, DECAYS, SCREENED, STEPS
 from clifford_rand_nn.kernel_network.large_n.rows import choose
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, by_products
 from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED
@@ -12,6 +12,7 @@ _ARC = 130.0  # an entry of the kernel, beside one multiplication a column
 _DISTANCE = 30.0  # an entry, a column of gates in single columns or boxes
 _BETAS, _OUTPUT = 230.0, 70.0  # leave-one-out of some thirty betas; of each output
 _FACTOR = 0.4  # n³ of a Cholesky factor
+_INVERSES = 3.5  # betas that are compared on all rows, by an inverse each, which takes three times that of its factor
 _OUTER = 1.0  # a column of the average outer product of gradients
 _TRIALS, _FACTORS, _FITS = 5, 5, 2  # metrics that are compared, betas of each, and rounds that are learned
 _HELD_OUT, _FOLDS, _KEPT, _PREDICTED = 400, 5, 0.8, 800  # rows of their folds, and rows that are predicted again
@@ -54,14 +55,18 @@ def network_costs(
 
     >>> few, many = (network_costs(n, 10, 1, rounds=0) for n in (500, 2000))
     >>> sorted(set(many) - set(few)), many["selection"].seconds > few["selection"].seconds
-    (['decomposition'], True)
+    (['beta'], True)
     """
     m = min(n, COMPARED)
     width = min(d, n) if by_products(n, d) else d
     steps = 0 if finite or by_products(n, d) else 2 * len(STEPS) + len(DECAYS) - 1
     others = len(BIASES) - 1 + steps
-    selection = len(SCALINGS) * _compared(m, width, outputs, len(SCALINGS), 0)
-    selection += others * _compared(m, width, outputs, others, steps / max(1, others))
+    kinds = 3 if steps else 1  # of gates: all but one of them have levels
+    some = min(m, SCREENED)
+    selection = len(SCALINGS) * _compared(some, width, outputs, len(SCALINGS), 0)
+    selection += others * _compared(some, width, outputs, others, steps / max(1, others))
+    if some < m:
+        selection += kinds * _compared(m, width, outputs, kinds, (kinds - 1) / kinds)
     held = 2.0 * (len(SCALINGS) + others + min(cpu_count(), others)) * m * m
     parts = {"selection": Estimate(selection, 8.0 * held)}
     if finite:
@@ -71,12 +76,12 @@ def network_costs(
         )
         return parts
     if n <= DECOMPOSED and n > m and not rounds:  # with a learned metric, as most have, there is none
-        parts["decomposition"] = Estimate(_compared(n, width, outputs), 6.0 * 8.0 * n * n)
+        factors = _INVERSES * 3 * _FACTOR * n**3
+        parts["beta"] = Estimate(_seconds(_kernel(n, width) + factors), 4.0 * 8.0 * n * n)
     if rounds:
         folds = min(_FOLDS, -(-_HELD_OUT // max(1, m // _FOLDS)))
         part = _KEPT * m
         outer = m * m * (_ARC + _OUTER * width)
-        kinds = 3 if steps else 1  # of gates with which a metric is learned: all but one of them have levels
         kernel = _kernel(m, width, (kinds - 1) / kinds)
         trial = kernel + _FACTORS * (_FACTOR * part**3 + _OVERHEAD / 10) + outer
         parts["metric"] = Estimate(_seconds(kinds * folds * _TRIALS * trial, folds), 8.0 * folds * m * m * 3)

@@ -241,7 +241,7 @@ class KernelRidge:
     def __init__(self, K: NDArray[np.floating], weights: Array | None = None) -> None:
         self.K = K
         self._inverse = np.ones(len(K)) if weights is None else 1 / weights
-        self._least = _FLOOR * float(np.trace(K)) or 1.0
+        self.least = _FLOOR * float(np.trace(K)) or 1.0  # λ that is taken in the place of a smaller one
 
     def fit(self, targets: Array, radius: float) -> tuple[Array, Array]:
         """Return alpha (n, C) and the intercept (C,) for λ = ``radius``."""
@@ -269,7 +269,7 @@ class KernelRidge:
         predictions = targets[rows] - residual[rows] / diagonal[:, None]
         size = np.bincount(belongs)
         together = size[belongs[rows]] > 1
-        left = np.where(together, 1.0, diagonal * max(radius, self._least) * self._inverse[rows])
+        left = np.where(together, 1.0, diagonal * max(radius, self.least) * self._inverse[rows])
         for unit in np.unique(belongs[rows[together]]):
             members, mine = np.flatnonzero(belongs == unit), np.flatnonzero(belongs[rows] == unit)
             block = inverse[np.minimum.outer(members, members), np.maximum.outer(members, members)]
@@ -283,7 +283,7 @@ class KernelRidge:
         SciPy's function keeps the interpreter's lock, but takes less than half of the time of NumPy's.
         """
         system = self.K.copy()
-        system[np.diag_indices(len(system))] += max(radius, self._least) * self._inverse
+        system[np.diag_indices(len(system))] += max(radius, self.least) * self._inverse
         factor, info = dpotrf(system.T, lower=0, clean=0, overwrite_a=1)
         if info:
             raise LinAlgError(f"the leading minor of order {info} is not positive")

@@ -11,7 +11,7 @@ from clifford_rand._checks import as_rows, check_array, check_choice, check_inte
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.registry import labels_of
-from clifford_rand_nn.kernel_network.candidates import Problem, of_each, varying
+from clifford_rand_nn.kernel_network.candidates import Problem, least_by_steps, of_each, varying
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.metric_frame import (
     SHAPES,
@@ -291,13 +291,7 @@ class _Folds:
             tried[k] = list(alphas), predictions, errors
             return float((self.scale * errors).sum())
 
-        sums = {k: fit(k) for k in _FIRST}
-        while True:
-            k = min(sums, key=lambda i: sums[i])
-            beyond = [i for i in (k - 1, k + 1) if 0 <= i < len(_FACTORS) and i not in sums]
-            if not beyond:
-                break
-            sums |= {i: fit(i) for i in beyond}
+        k, sums = least_by_steps(fit, _FIRST, len(_FACTORS))
         # of factors whose errors are as good as the least the one nearest to 1
         good = [i for i in sums if sums[i] <= _FLAT * sums[k]]
         k = min(good, key=lambda i: abs(np.log(_FACTORS[i])))

@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn._progress import phase, step_callback
-from clifford_rand_nn.kernel_network.candidates import Candidate, Compared, Problem, choose, compare, level
+from clifford_rand_nn.kernel_network.candidates import (
+    Candidate,
+    Compared,
+    Problem,
+    choose,
+    compare,
+    least_by_steps,
+    level,
+)
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.large_n.rows import LIMITS, ManyRowsSolution, solve_many
@@ -27,7 +35,9 @@ COMPARED = 1000  # rows on which candidates are compared, if there are more
 DECOMPOSED = 3000  # rows up to which every beta comes from one eigendecomposition
 _LEARNED = 2000  # rows that gates are learned from, if there are more
 _LEAST_OUT_OF_SAMPLE = 200  # rows, at least, from which a promise is made
-_LOST = 1e-11  # of the objective, by which rounding of alpha may move it
+_LOST = 1e-9  # of the objective, by which rounding of alpha may move it: a thousandth of a gap that is said
+_BETAS = tuple(3.0**k for k in range(-4, 5))  # times the beta that a thousand rows found: those of more rows
+_FIRST = (3, 4, 5)  # places of betas that are always tried
 _NULL = 16 * np.finfo(np.float64).eps  # of the largest eigenvalue: one below is rounding
 _REPORTED_GAP, _NO_GAP = 1e-5, 1e-9  # a gap that is said: of the objective, and of that of the network without neurons
 _ROUNDED = (
@@ -165,11 +175,12 @@ def _few(
     weights = np.ones(n) if problem.weights is None else problem.weights
     learns = selection is not None and selection.rounds > 0
     if n > COMPARED and not learns:
-        phase(f"eigendecomposition of the kernel of {n:,} rows")
-        best = compare(problem, *best.candidate.choice, beta=choices.beta)
+        phase(f"comparing betas on {n:,} rows")
+        best, outputs, left = beta_of_all_rows(problem, best, choices.beta)
         table = [best.candidate, *table]
+    else:
+        outputs, left = left_out_rows(best, best.candidate.beta)
     kernel, metric, beta, out_of_sample = best.kernel, None, best.candidate.beta, np.ones(n, dtype=bool)
-    outputs, left = left_out_rows(best, beta)
     learned, reason = None, "every beta by one eigendecomposition"
     if learns and selection is not None:
         learned = learned_gates(kernel, best.rows, problem, beta, choices, np.arange(n), selection)
@@ -180,8 +191,11 @@ def _few(
         out_of_sample = np.zeros(n, dtype=bool)
         out_of_sample[selection.rows], outputs[selection.rows] = True, selection.predictions
         left[selection.rows] = 1.0 if selection.left is None else selection.left
+    elif best.decomposed is None:
+        alpha, _ = KernelRidge(kernel(best.rows), problem.weights).fit(problem.targets, n * beta)
+        reason = "one Cholesky factorization for each beta"
     else:
-        alpha, _ = best.loo.fit(beta)
+        alpha, _ = best.decomposed.fit(beta)
     diagonal, tiles = kernel.diagonal(best.rows), KernelTiles(kernel, best.rows)
 
     def judged_by_products(alpha: Array) -> tuple[Array, Judged]:
@@ -228,11 +242,38 @@ def left_out_rows(compared: Compared, beta: float) -> tuple[Array, Array]:
     """Return what each row is predicted to be without it (n, C), and 1 - H of it (n,), 1 if it has a group."""
     problem, n = compared.problem, len(compared.rows)
     if compared.decomposed is None:  # one factor takes a tenth of the time of a decomposition
-        belongs = np.arange(n) if problem.groups is None else problem.groups
-        ridge = KernelRidge(compared.kernel(compared.rows), problem.weights)
-        return ridge.left_out(problem.targets, n * beta, np.arange(n), belongs)
+        return _by_factor(problem, KernelRidge(compared.kernel(compared.rows), problem.weights), beta)
     outputs = compared.decomposed.predictions(np.array([beta]))[0]
     return outputs, compared.decomposed.left(beta) if problem.groups is None else np.ones(n)
+
+
+def _by_factor(problem: Problem, ridge: KernelRidge, beta: float) -> tuple[Array, Array]:
+    every = np.arange(len(problem.targets))
+    belongs = every if problem.groups is None else problem.groups
+    return ridge.left_out(problem.targets, len(every) * beta, every, belongs)
+
+
+def beta_of_all_rows(problem: Problem, few: Compared, beta: float | None) -> tuple[Compared, Array, Array]:
+    """Return a candidate that was compared on few rows for all of them, and what `left_out_rows` does.
+
+    Its beta is the best of those beside the one that the few rows found, each by one factorization. Where one would be
+    too small for that, all are compared by an eigendecomposition.
+    """
+    compared = _on_all_rows(problem, few, beta)
+    ridge = KernelRidge(compared.kernel(compared.rows), problem.weights)
+    betas = [factor * compared.candidate.beta for factor in (_BETAS if beta is None else (1.0,))]
+    if min(betas) * len(problem.targets) < ridge.least:
+        best = compare(problem, *compared.candidate.choice, beta=beta)
+        return best, *left_out_rows(best, best.candidate.beta)
+    tried: dict[int, tuple[Array, Array]] = {}
+
+    def score(k: int) -> float:
+        tried[k] = _by_factor(problem, ridge, betas[k])
+        return problem.score_of(*tried[k])
+
+    k, scores = least_by_steps(score, _FIRST if beta is None else (0,), len(betas))
+    candidate = compared.candidate._replace(beta=betas[k], score=scores[k])
+    return replace(compared, candidate=candidate), *tried[k]
 
 
 def _is_short(choices: Choices, began: float) -> bool:

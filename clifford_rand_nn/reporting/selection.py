@@ -140,7 +140,7 @@ def _scaling(model: Any) -> list[Choice]:
     if len(biases) > 1:
         among = ", ".join(f"{bias:g}" for bias in biases)
         selected.append(Choice("constant feature", f"{best.bias:g}", among, by))
-    if any(candidate.score < best.score for candidate in model.candidates_):  # another one was the first until then
+    if any(other.score < best.score for other in model.candidates_ if other.n == best.n):  # another was the first
         by = "error on held-out rows, of the best of each kind of gates with a learned metric"
     steps = sorted({candidate.steps for candidate in model.candidates_})
     if len(steps) > 1:

@@ -351,10 +351,10 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         weights = np.ones(len(unique)) if problem.weights is None else problem.weights
         self._noise = len(unique) * self.beta_ / weights
         known = compared is not None and trained.metric is None and problem.groups is None
-        variance = compared.loo.variances(self.beta_) if compared is not None and known else None
         rows, left = (trained.rows, trained.left) if isinstance(trained, Trained) else (None, np.ones(len(unique)))
         outputs = unique.left_out(trained.outputs, left)
-        variance = None if variance is None else unique.left_out_variance(variance, left)
+        # of a Gaussian process, as `LeaveOneOut.variances`
+        variance = unique.left_out_variance(np.maximum(1 / left - 1, 0) * self._noise, left) if known else None
         judged = outputs, variance, trained.out_of_sample[unique.place]
         return LeftOut(unique, *judged, compared, trained.message, rows)
 
@@ -416,8 +416,9 @@ class BaseConvexNetwork(NetworkFit, Parameters):
             chosen = np.flatnonzero(left.out_of_sample[unique.first[left.rows]])
         if left.rows is None or len(chosen) < _LEAST_FOR_NOISE:
             return np.zeros(len(residuals), dtype=bool), None
-        if left.compared is not None and self.metric_ is None and len(chosen) == len(left.rows):
-            loo = left.compared.loo
+        decomposed = None if left.compared is None or self.metric_ is not None else left.compared.decomposed
+        if decomposed is not None and len(chosen) == len(left.rows):
+            loo = decomposed
         else:
             chosen = chosen[np.unique(np.linspace(0, len(chosen) - 1, _MOST_FOR_NOISE).astype(np.intp))]
             part, rows = unique.problem.take(left.rows[chosen]), self.network_.rows[chosen]

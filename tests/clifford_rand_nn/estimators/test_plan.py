@@ -83,7 +83,7 @@ def test_duplicate_rows_count_once():
 
 def test_parts_are_those_of_the_fit():
     assert set(network_costs(COMPARED, 5, 1)) == {"selection", "metric", "learning", "scores"}
-    assert "decomposition" in network_costs(COMPARED + 1, 5, 1, rounds=0)
+    assert "beta" in network_costs(COMPARED + 1, 5, 1, rounds=0)
     assert "solution" in network_costs(DECOMPOSED + 1, 5, 1)
     assert set(network_costs(DECOMPOSED + 1, 5, 1, rounds=0)) == {"selection", "solution", "scores"}
     assert list(GatedReLURegressor(beta=0.1).plan(rows(50, 2)).parts) == ["training"]

@@ -22,10 +22,11 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.claims import KernelClaim
-from clifford_rand_nn.kernel_network.candidates import Problem, compare
+from clifford_rand_nn.kernel_network.candidates import Problem, choose, compare
+from clifford_rand_nn.kernel_network.duplicate_rows import Duplicates
 from clifford_rand_nn.kernel_network.large_n.rows import solve_many
 from clifford_rand_nn.kernel_network.standardization import Standardization
-from clifford_rand_nn.kernel_network.training import Choices, choose_kernel, left_out_rows
+from clifford_rand_nn.kernel_network.training import Choices, beta_of_all_rows, choose_kernel, left_out_rows
 from clifford_rand_nn.solvers.base import Status
 
 BOTH = [ConvexNetworkClassifier(), ConvexNetworkRegressor()]
@@ -163,6 +164,50 @@ def test_a_factor_leaves_rows_out_as_the_decomposition_does(grouped):
         left_out_rows(decomposed, beta), left_out_rows(replace(decomposed, decomposed=None), beta), strict=True
     ):
         np.testing.assert_allclose(one, other, rtol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["weights", "groups", "duplicates"])
+def test_beta_of_all_rows_is_the_best_of_those_around_the_beta_of_some(kind):
+    """By factors, and by the decomposition, which scores weights, groups and duplicates in its own way."""
+    X, y = make_friedman1(160, noise=2.0, random_state=0)
+    rng = np.random.default_rng(0)
+    place = np.sort(np.append(np.arange(160), rng.integers(0, 160, 80)))
+    count = np.bincount(place)
+    share = 1 / count[place] if kind == "duplicates" else None
+    off = rng.standard_normal((len(place), 1))
+    off -= (np.bincount(place, off[:, 0]) / count)[place, None]
+    problem = Problem(
+        X,
+        y[:, None],
+        None if kind == "groups" else count / count.mean(),
+        np.arange(160) // 4 if kind == "groups" else None,
+        None if share is None else Duplicates.of(place, share, off),
+    )
+    some = compare(problem.take(np.arange(0, 160, 2)), "column", 1.0)
+    some = replace(some, candidate=some.candidate._replace(beta=20 * some.candidate.beta))
+    best, outputs, left = beta_of_all_rows(problem, some, None)
+    betas = some.candidate.beta_for(160) * 3.0 ** np.arange(-4, 5)
+    assert best.decomposed is None
+    scores = problem.score(best.loo.errors(betas))
+    assert best.candidate.beta == pytest.approx(betas[scores.argmin()])
+    assert best.candidate.score == pytest.approx(scores.min(), rel=1e-8)
+    np.testing.assert_allclose(outputs, best.loo.predictions(np.array([best.candidate.beta]))[0], rtol=1e-8)
+    if kind != "groups":
+        np.testing.assert_allclose(left, best.loo.left(best.candidate.beta), rtol=1e-8)
+    assert beta_of_all_rows(problem, some, 0.5)[0].candidate.beta == 0.5
+    assert beta_of_all_rows(problem, some, 1e-13)[0].decomposed is not None  # too small for a factor
+
+
+def test_candidates_are_compared_on_500_rows_and_the_best_of_each_kind_on_all():
+    X, y = make_friedman1(520, noise=1.0, random_state=0)
+    problem = Problem(X, y[:, None])
+    kinds, table = choose(problem)
+    assert [candidate.n for candidate in table[:4]] == [520, 520, 520, 500]
+    assert [kind.candidate for kind in kinds] == table[:3]
+    assert {kind.candidate.choice for kind in kinds} <= {candidate.choice for candidate in table[3:]}
+    assert table[0].score == min(candidate.score for candidate in table[:3])
+    given = choose(problem, 0.01)[1]
+    assert {candidate.beta * candidate.n for candidate in given} == {0.01 * 520}
 
 
 def test_metrics_are_compared_on_all_rows_with_the_beta_of_so_many():
