@@ -2,7 +2,7 @@
 
 from clifford_rand._threads import cpu_count
 from clifford_rand_nn.cost import Estimate, machine_speed, slowdown
-from clifford_rand_nn.kernel_network.candidates import BIASES, DECAYS, SCREENED, STEPS
+from clifford_rand_nn.kernel_network.candidates import BIASES, DECAYS, STEPS, screened_rows
 from clifford_rand_nn.kernel_network.large_n.rows import choose
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, by_products
 from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED
@@ -62,12 +62,14 @@ def network_costs(
     steps = 0 if finite or by_products(n, d) else 2 * len(STEPS) + len(DECAYS) - 1
     others = len(BIASES) - 1 + steps
     kinds = 3 if steps else 1  # of gates: all but one of them have levels
-    some = min(m, SCREENED)
+    some = min(m, screened_rows(n))
     selection = len(SCALINGS) * _compared(some, width, outputs, len(SCALINGS), 0)
     selection += others * _compared(some, width, outputs, others, steps / max(1, others))
     if some < m:
         selection += kinds * _compared(m, width, outputs, kinds, (kinds - 1) / kinds)
-    held = 2.0 * (len(SCALINGS) + others + min(cpu_count(), others)) * m * m
+    held = 2.0 * (len(SCALINGS) + others + min(cpu_count(), others)) * some * some
+    if some < m:
+        held = max(held, 2.0 * kinds * (some * some + m * m) + 2.0 * min(cpu_count(), kinds) * m * m)
     parts = {"selection": Estimate(selection, 8.0 * held)}
     if finite:
         few = float(min(n, _SEARCHED))

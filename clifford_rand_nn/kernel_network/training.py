@@ -129,7 +129,7 @@ def choose_kernel(
     until = None if choices.max_time is None else began + choices.max_time / 2
     n, part = len(problem.targets), problem.take(few)
     phase("comparing scalings and constant features by leave-one-out")
-    kinds, table = choose(part, choices.beta, until=until)
+    kinds, table = choose(part, choices.beta, until=until, n_rows=n)
     best = kinds[0]
     wide = n > DECOMPOSED and is_wide(*problem.X.shape)  # the metric of the gates would be a square of the columns
     if not choices.rounds or wide or _is_short(choices, began):

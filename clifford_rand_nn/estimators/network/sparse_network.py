@@ -109,7 +109,7 @@ def _train(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetw
     n = len(problem.X)
     phase("comparing scalings and constant features by leave-one-out")
     sample = problem.take(np.sort(spread_rows(n, min(n, COMPARED))))
-    (best,), table = choose(sample, scalings=_SCALINGS, steps=False)
+    (best,), table = choose(sample, scalings=_SCALINGS, steps=False, n_rows=n)
     standard, Z, kernel = problem.kernel_rows(best.candidate.scaling, best.candidate.bias, products=False)
     feature = kernel.bias or None
     rows = with_feature(Z, feature)

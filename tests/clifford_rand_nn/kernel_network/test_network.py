@@ -198,7 +198,7 @@ def test_beta_of_all_rows_is_the_best_of_those_around_the_beta_of_some(kind):
     assert beta_of_all_rows(problem, some, 1e-13)[0].decomposed is not None  # too small for a factor
 
 
-def test_candidates_are_compared_on_500_rows_and_the_best_of_each_kind_on_all():
+def test_candidates_are_compared_on_half_of_the_rows_and_the_best_of_each_kind_on_all():
     X, y = make_friedman1(520, noise=1.0, random_state=0)
     problem = Problem(X, y[:, None])
     kinds, table = choose(problem)
@@ -206,6 +206,7 @@ def test_candidates_are_compared_on_500_rows_and_the_best_of_each_kind_on_all():
     assert [kind.candidate for kind in kinds] == table[:3]
     assert {kind.candidate.choice for kind in kinds} <= {candidate.choice for candidate in table[3:]}
     assert table[0].score == min(candidate.score for candidate in table[:3])
+    assert {candidate.n for candidate in choose(problem, 0.01, n_rows=1040)[1]} == {520}
     given = choose(problem, 0.01)[1]
     assert {candidate.beta * candidate.n for candidate in given} == {0.01 * 520}
 
