@@ -85,10 +85,7 @@ def score_classes(
     balanced = float(np.mean(share))
     if probabilities is None or classes is None:
         return Scores(len(y), accuracy, balanced)
-    known = np.isin(y, classes)
-    place = np.searchsorted(classes, np.where(known, y, classes[0]))
-    of_label = np.where(known, probabilities[np.arange(len(y)), place], 0.0)
-    loss = float(np.average(-np.log(np.maximum(of_label, LEAST_PROBABILITY)), weights=weights))
+    known, loss = np.isin(y, classes), log_loss(y, classes, probabilities, weights)
     hit = (classes[None, :] == y[:, None]).astype(np.float64)
     brier = float(np.average(((probabilities - hit) ** 2).sum(axis=1) + ~known, weights=weights))
     error, area = calibration_error(y, classes, probabilities, weights), None
@@ -96,6 +93,18 @@ def score_classes(
         own = None if weights is None else weights[known]
         area = float(roc_auc_score(y[known] == classes[1], probabilities[known, 1], sample_weight=own))
     return Scores(len(y), accuracy, balanced, loss, brier, error, roc_auc=area)
+
+
+def log_loss(y: NDArray[Any], classes: NDArray[Any], probabilities: Array, weights: Array | None = None) -> float:
+    """Return the mean of -log of the probability (n, C) of each label y (n,), 1e-15 at least: of none of the classes.
+
+    >>> log_loss(np.array(["a", "b"]), np.array(["a", "b"]), np.array([[1.0, 0.0], [0.0, 1.0]]))
+    0.0
+    """
+    known = np.isin(y, classes)
+    place = np.searchsorted(classes, np.where(known, y, classes[0]))
+    of_label = np.where(known, probabilities[np.arange(len(y)), place], 0.0)
+    return float(np.average(-np.log(np.maximum(of_label, LEAST_PROBABILITY)), weights=weights))
 
 
 def calibration_error(

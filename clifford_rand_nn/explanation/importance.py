@@ -12,7 +12,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.explanation.context import Context
 from clifford_rand_nn.explanation.preprocessing import Rows, named
 from clifford_rand_nn.explanation.sums import KernelSum, evenly
-from clifford_rand_nn.scores import score_classes, score_numbers
+from clifford_rand_nn.scores import log_loss, r_squared
 
 _PERMUTED = 500  # rows, at most, that columns are permuted on
 _COLUMNS = 60  # that are permuted, if there are more: those of the largest gradients
@@ -71,18 +71,15 @@ def prediction_error(model: Any, X: Any, y: NDArray[Any], weights: Array | None 
     """
     measure = error_measure(model)
     if measure == "R²":
-        return 1.0 - score_numbers(y, model.predict(X), weights).main
+        return 1.0 - r_squared(y, model.predict(X), weights) if len(y) > 1 else float("nan")
     if measure == "accuracy":
         return 1.0 - float(model.score(X, y, weights))
     sure = np.asarray(model.predict_proba(X))
     if y.ndim > 1:
         labels = np.array([0, 1])
         pairs = (np.column_stack([1 - sure[:, k], sure[:, k]]) for k in range(y.shape[1]))
-        scores = [score_classes(y[:, k], y[:, k], labels, pair, weights) for k, pair in enumerate(pairs)]
-        return float(np.mean([score.log_loss for score in scores]))
-    log_loss = score_classes(y, y, model.classes_, sure, weights).log_loss
-    assert log_loss is not None
-    return log_loss
+        return float(np.mean([log_loss(y[:, k], labels, pair, weights) for k, pair in enumerate(pairs)]))
+    return log_loss(y, model.classes_, sure, weights)
 
 
 class ColumnImportance(NamedTuple):

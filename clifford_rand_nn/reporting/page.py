@@ -38,9 +38,10 @@ from clifford_rand_nn.reporting.figures import (
     share,
 )
 
-_MOST = 1000  # rows of a learning curve, beside the fit to all
+_MOST = 500  # rows of a part of a learning curve, of half the rows at most: a fit takes time as their square or cube
 _LEAST = 60  # rows of a table with a learning curve
-_SIZES = np.array([0.1, 0.25, 0.5])  # of the rows, or of those that are used, beside all
+_SMALL = 100  # rows, of which a quarter or less is no part
+_SIZES = np.array([0.1, 0.25, 0.5])  # of the rows, or of twice the largest part, beside all
 _PATIENCE, _LONG = 3.0, 120.0  # seconds of a fit, of a network, beyond which it is not repeated
 _SEED = 0
 _MOST_BARS, _MOST_COLUMNS = 15, 200
@@ -59,8 +60,8 @@ class Section:
 def report_page(facts: Facts, model: Any, rows: Rows) -> str:
     """Return one self-contained HTML page about a fitted model: no script, no font, nothing from a network.
 
-    It fits the model again to some of the rows, for the learning curve and the influence of columns: with 1000 rows a
-    few seconds. Of more than 1000 rows it takes some, and the page says so.
+    It fits the model again to some of the rows, for the learning curve and the influence of columns, which share a fit:
+    three times, to at most 500 rows. The page says how many they are.
 
     >>> from sklearn.datasets import load_iris
     >>> from clifford_rand_nn import ConvexNetworkClassifier
@@ -123,7 +124,7 @@ def _sections(facts: Facts, model: Any, rows: Rows) -> dict[str, Section | None]
         "quality": Section(tables=_quality(facts)),
         "mistakes": None if shown is None else _mistakes(facts, shown),
         "calibration": None if shown is None else _calibration(shown, model),
-        "growth": None if len(rows.y) < _LEAST else _growth(facts, model, rows) if fits_again else Section(),
+        "growth": None if len(rows.y) < _LEAST else _growth(facts, model, rows, influence) if fits_again else Section(),
         "influence": None if influence is None or len(influence.names) < 2 else _influence(influence),
         "hardest": None if facts.left_out is None else _hardest(facts, model, rows, influence),
         "columns": _columns(facts),
@@ -192,29 +193,33 @@ def affords_fits(model: Any, seconds: float) -> bool:
     return seconds <= (_LONG if isinstance(model, BaseConvexNetwork) else _PATIENCE) or np.isnan(seconds)
 
 
-def _growth(facts: Facts, model: Any, rows: Rows) -> Section:
+def _growth(facts: Facts, model: Any, rows: Rows, influence: Influence | None) -> Section:
     """Return the learning curve."""
-    curve, how = _curve(model, rows)
+    curve, how = learning_curve(model, rows, influence)
     scores, sizes = curve.test_scores.mean(axis=1), curve.train_sizes
     last = [(int(m), float(s)) for m, s in zip(sizes[-2:], scores[-2:], strict=True)] if len(scores) > 1 else []
-    most = _MOST if len(rows.y) > _MOST else 0
+    most = int(sizes[-2]) if len(rows.y) > 2 * _MOST else 0
     alt = f"Learning curve: from {sizes[0]} to {sizes[-1]} rows, {facts.measure} {scores[0]:.3f} to {scores[-1]:.3f}."
     return Section({"how": how, "last": last, "n": len(rows.y), "most": most}, (picture(curve.drawn, alt),))
 
 
-def _curve(model: Any, rows: Rows) -> tuple[Any, str]:
-    """Return the learning curve, and how its scores are estimated."""
+def learning_curve(model: Any, rows: Rows, influence: Influence | None) -> tuple[Any, str]:
+    """Return the learning curve, and how its scores are estimated; a fit for the ``influence`` is one of its parts."""
     from matplotlib.figure import Figure
 
     n = len(rows.y)
     ax = Figure().subplots()
     if isinstance(model, BaseConvexNetwork):
-        shares = [*_SIZES * min(1.0, _MOST / n), *([_MOST / n] if n > 1.5 * _MOST else []), 1.0]
+        own = None if influence is None or rows.groups is not None else influence.left_out_score  # it knows no groups
+        sizes = _SIZES if own is None or n < _SMALL else _SIZES[:-1]
+        shares = [*sizes * min(1.0, 2 * _MOST / n), 1.0]
         curve = LearningCurveDisplay.from_left_out(
             model, rows.X, rows.y, rows.weights, rows.groups, train_sizes=shares, ax=ax
         )
+        if influence is not None and own is not None:
+            curve = curve.with_part(influence.n_train, influence.train_score, own)
         return curve, "leave-one-out, or held-out rows where the network needs them"
-    some = np.sort(np.random.default_rng(_SEED).permutation(n)[:_MOST])
+    some = np.sort(np.random.default_rng(_SEED).permutation(n)[: 2 * _MOST])
     X, y, classes = rows.X[some], rows.y[some], hasattr(model, "classes_")
     few = not classes or np.unique(y, return_counts=True)[1].min() < 2
     split = (ShuffleSplit if few else StratifiedShuffleSplit)(2, test_size=0.25, random_state=_SEED)

@@ -23,7 +23,7 @@ from clifford_rand_nn.reporting.baselines import Influence, find_influence, make
 from clifford_rand_nn.reporting.collect import collect_facts  # noqa: E402
 from clifford_rand_nn.reporting.facts import Rows  # noqa: E402
 from clifford_rand_nn.reporting.figures import influence_bars, picture  # noqa: E402
-from clifford_rand_nn.reporting.page import report_page, write_report  # noqa: E402
+from clifford_rand_nn.reporting.page import learning_curve, report_page, write_report  # noqa: E402
 from clifford_rand_nn.tables import TableEncoder  # noqa: E402
 from support.browser import open_page, start_browser  # noqa: E402
 
@@ -240,6 +240,21 @@ def test_influence_is_that_of_the_table_column():
     assert (found.n_train, found.n_test) == (60, 30)
     copies = rows_of(pandas.concat([frame.iloc[:2]] * 30, ignore_index=True), np.tile(y[:2], 30))
     assert find_influence(ConvexNetworkClassifier(), copies) is None  # two rows that differ
+
+
+def test_the_fit_of_influences_is_a_part_of_the_learning_curve():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 2))
+    rows = Rows(X, X[:, 0] + 0.1 * rng.standard_normal(120))
+    model = ConvexNetworkRegressor(rounds=0).fit(X, rows.y)
+    found = find_influence(model, rows)
+    curve, _ = learning_curve(model, rows, found)
+    assert curve.train_sizes.tolist() == [30, found.n_train, 120]
+    assert curve.test_scores[1].tolist() == [found.left_out_score]
+    assert curve.train_scores[1].tolist() == [found.train_score]
+    assert found.train_score > found.left_out_score > 0.9
+    by_groups = replace(rows, groups=np.arange(120) // 2)
+    assert learning_curve(model, by_groups, found)[0].train_sizes.tolist() == [30, 60, 120]
 
 
 @pytest.mark.slow
