@@ -19,6 +19,7 @@ from clifford_rand_nn.reporting.baselines import (
     predict_left_out,
     simplest,
 )
+from clifford_rand_nn.reporting.distributions import describe_columns
 from clifford_rand_nn.reporting.facts import Comparison, Facts, ModelWarning, Proof, Rows, Standing, linear_name
 from clifford_rand_nn.reporting.model_warnings import (
     date_warning,
@@ -64,6 +65,7 @@ def collect_facts(
     proof = model.certificate_
     kind = "new rows of the same kind" if rows.groups is None else "rows of new groups"
     converged = bool(getattr(getattr(model, "result_", None), "converged", True))
+    distributions, associations = describe_columns(rows, classes=classes)
     facts = Facts(
         path=rows.path,
         target=rows.target,
@@ -89,6 +91,8 @@ def collect_facts(
         ),
         solver=solver_text(model),
         seconds=seconds,
+        distributions=distributions,
+        associations=associations,
     )
     return replace(facts, warnings=(*data_warnings(rows, test, classes), *score_warnings(facts)))
 

@@ -68,6 +68,34 @@ def linear_name(classes: bool) -> str:
 
 
 @dataclass(frozen=True)
+class Association:
+    """How much two columns go together; see `clifford_rand_nn.reporting.distributions`."""
+
+    first: str
+    second: str
+    value: float  # from 0 to 1
+    measure: str  # "Spearman", "Cramér's V" or "correlation ratio"
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The distribution of the cells of a column: bins of numbers and dates (days since 1970), bars of categories."""
+
+    name: str
+    kind: str  # as of `ColumnKind`; "text" and "left out" have no distribution
+    missing: float | None  # share of the rows
+    unique: int  # values
+    edges: tuple[float, ...] = ()  # of the bins
+    counts: tuple[int, ...] = ()  # rows in each bin
+    below: int = 0  # rows below the first bin, and above the last one
+    above: int = 0
+    extent: tuple[float, float] | None = None  # the smallest and the largest number
+    bars: tuple[tuple[str, float], ...] = ()  # the most frequent categories, and their shares of the rows
+    rest: float = 0.0  # share of all others
+    association: Association | None = None  # with the target
+
+
+@dataclass(frozen=True)
 class Standing:
     """The out-of-sample score of a model on a leaderboard, beside that of this model on the same rows."""
 
@@ -159,6 +187,8 @@ class Facts:
     solver: str
     seconds: float  # of the fit alone
     warnings: tuple[ModelWarning, ...] = ()
+    distributions: tuple[Distribution, ...] = ()  # of the target, and of the columns by their association with it
+    associations: tuple[Association, ...] = ()  # of pairs of columns, the largest ones
 
     @property
     def measure(self) -> str:

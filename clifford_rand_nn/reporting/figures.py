@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._checks import quantity
 from clifford_rand._optional import require
 from clifford_rand_nn._words import literal, shortened
 from clifford_rand_nn.displays.style import FIRST, GREY, SECOND
 from clifford_rand_nn.reporting.baselines import Influence
-from clifford_rand_nn.reporting.facts import Comparison
+from clifford_rand_nn.reporting.facts import Comparison, Distribution
 from clifford_rand_nn.scores import Scores
 
 _NAMES = 28  # characters of a name in a picture
@@ -138,6 +139,77 @@ def influence_bars(influence: Influence, most: int) -> Callable[[Any], None]:
         ax.set_xlabel(f"{change}\nwhen the column is shuffled")  # long names leave little room
 
     return draw
+
+
+_WIDTH, _HEIGHT, _GAP = 192, 40, 12  # of a histogram, and between its bins and the bars of farther cells
+
+
+class Card(NamedTuple):
+    """The distribution of a column as texts and paths of an SVG; all texts are plain."""
+
+    name: str
+    about: str  # kind, values and missing cells
+    alt: str
+    bins: str  # path of the bars of a histogram; empty without one
+    far: str  # path of the bars of cells beyond its bins
+    ends: tuple[str, str] | None  # the smallest and the largest number
+    beyond: str  # how many cells are beyond the bins
+    bars: tuple[tuple[str, str, float], ...]  # categories, their shares as text and in percent
+    association: str  # with the target; empty where there is none
+    measure: str
+    value: float
+
+
+def card(column: Distribution) -> Card:
+    r"""Return the picture of a distribution.
+
+    >>> column = Distribution("age", "number", 0.25, 3, edges=(0.0, 2.0, 4.0), counts=(1, 2), extent=(0.0, 4.0))
+    >>> shown = card(column)
+    >>> shown.about, shown.ends, shown.bins
+    ('number, 3 values, 25.0\xa0% missing', ('0', '4'), 'M0 40V20H95V40ZM96 40V0H191V40Z')
+    """
+    parts = [column.kind]
+    if column.edges or column.bars:
+        parts.append("1 value" if column.unique == 1 else f"{column.unique} values")
+    if column.missing:
+        parts.append(f"{share(column.missing)} missing")
+    bins = far = beyond = ""
+    ends, alt = None, ""
+    if column.edges and column.extent is not None:
+        ends = _ends(column)
+        alt = f"Histogram from {ends[0]} to {ends[1]}"
+        bins, far = _histogram(column)
+        sides = ((column.below, column.edges[0], "below"), (column.above, column.edges[-1], "above"))
+        texts = [f"{quantity(count, 'rows')} {side} {_number(column, edge)}" for count, edge, side in sides if count]
+        beyond = ", ".join(texts)
+    of = [*column.bars, *([("all others", column.rest)] if column.rest else [])]
+    bars = tuple((label, share(part), round(100 * part, 1)) for label, part in of)
+    found = column.association
+    held = ("", "", 0.0) if found is None else (f"{found.value:.2f}", found.measure, found.value)
+    return Card(column.name, ", ".join(parts), alt, bins, far, ends, beyond, bars, *held)
+
+
+def _number(column: Distribution, value: float) -> str:
+    return str(np.datetime64(int(value // 1), "D")) if column.kind == "date" else cell(value)
+
+
+def _ends(column: Distribution) -> tuple[str, str]:
+    assert column.extent is not None
+    return _number(column, column.extent[0]), _number(column, column.extent[1])
+
+
+def _histogram(column: Distribution) -> tuple[str, str]:
+    """Return the paths of bins and, apart from them, of a bar for cells below and one for cells above."""
+    left, right = (_GAP if count else 0 for count in (column.below, column.above))
+    tallest = max(*column.counts, column.below, column.above)
+    width = (_WIDTH - left - right) / len(column.counts)
+
+    def bar(x: float, wide: float, count: int) -> str:
+        high = max(1.0, _HEIGHT * count / tallest)  # a cell can be seen
+        return f"M{x:.5g} {_HEIGHT}V{_HEIGHT - high:.3g}H{x + wide - 1:.5g}V{_HEIGHT}Z" if count else ""
+
+    bins = "".join(bar(left + k * width, width, count) for k, count in enumerate(column.counts))
+    return bins, bar(0, _GAP - 4, column.below) + bar(_WIDTH - _GAP + 4, _GAP - 4, column.above)
 
 
 _LONG = 400  # characters of a cell

@@ -22,12 +22,14 @@ from clifford_rand_nn.displays.path import RegularizationPathDisplay
 from clifford_rand_nn.displays.training import CertificateDisplay, ConvergenceDisplay
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.reporting.baselines import Influence, find_influence
+from clifford_rand_nn.reporting.distributions import LISTED, MOST_COLUMNS, MOST_PAIRED, MOST_ROWS, STRONG
 from clifford_rand_nn.reporting.facts import Comparison, Facts, Rows
 from clifford_rand_nn.reporting.figures import (
     MOST_POINTS,
     SELECTED,
     Picture,
     Table,
+    card,
     cell,
     confusion_picture,
     influence_bars,
@@ -45,6 +47,7 @@ _SIZES = np.array([0.1, 0.25, 0.5])  # of the rows, or of twice the largest part
 _PATIENCE, _LONG = 3.0, 120.0  # seconds of a fit, of a network, beyond which it is not repeated
 _SEED = 0
 _MOST_BARS, _MOST_COLUMNS = 15, 200
+_CARDS = 24  # columns whose distributions are on the page at once
 _HARD, _VALUES, _CHARACTERS = 10, 8, 40  # hard rows, columns of one, characters of a cell
 
 
@@ -126,6 +129,7 @@ def _sections(facts: Facts, model: Any, rows: Rows) -> dict[str, Section | None]
         "calibration": None if shown is None else _calibration(shown, model),
         "growth": None if len(rows.y) < _LEAST else _growth(facts, model, rows, influence) if fits_again else Section(),
         "influence": None if influence is None or len(influence.names) < 2 else _influence(influence),
+        "distributions": _distributions(facts) if facts.distributions else None,
         "hardest": None if facts.left_out is None else _hardest(facts, model, rows, influence),
         "columns": _columns(facts),
         "chosen": _chosen(facts, model, rows),
@@ -238,6 +242,18 @@ def _influence(influence: Influence) -> Section:
     count = min(_MOST_BARS, len(influence.names))
     drawn = picture(influence_bars(influence, _MOST_BARS), alt, 5.6, 1.1 + 0.27 * count)
     return Section({"influence": influence, "count": count}, (drawn,))
+
+
+def _distributions(facts: Facts) -> Section:
+    """Return a card for each column, and the pairs of columns that go together."""
+    cards = [card(column) for column in facts.distributions]
+    lines = [(pair.first, pair.second, pair.value, pair.measure) for pair in facts.associations]
+    caption = f"Pairs of columns with an association of {STRONG:g} or more"
+    caption += f", the largest {LISTED}" if len(lines) == LISTED else ""
+    tables = (Table.of(caption, ("column", "and", "association", "measure"), lines),) if lines else ()
+    limits = {"rows": MOST_ROWS if facts.rows_used > MOST_ROWS else 0, "strong": STRONG}
+    limits |= {"columns": MOST_COLUMNS, "cut": len(cards) > MOST_COLUMNS, "paired": MOST_PAIRED}
+    return Section({"cards": cards, "first": _CARDS, "has_pairs": bool(lines), **limits}, tables=tables)
 
 
 def _hardest(facts: Facts, model: Any, rows: Rows, influence: Influence | None) -> Section:

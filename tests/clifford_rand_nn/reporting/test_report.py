@@ -92,7 +92,7 @@ def test_every_section_is_there_and_the_page_is_well_formed(classes):
     assert not page.open
     assert not page.crossed
     sections = [one["id"] for one in page.of("section")]
-    every = "quality mistakes calibration growth influence hardest columns chosen proof"
+    every = "quality mistakes calibration growth influence distributions hardest columns chosen proof"
     assert sections == every.split()
     assert [one["href"] for one in page.of("a")] == [f"#{name}" for name in sections]
     ids = [one["id"] for _, one in page.tags if "id" in one]
@@ -123,6 +123,21 @@ def test_the_numbers_are_those_of_the_facts(classes):
     assert re.search(r'<th scope="row"[^>]* class="right">(\d+)</th>', hard)[1] == str(found.rows[worst])
     for warning in facts.warnings:
         assert warning.text[1:20] in page.text
+
+
+def test_every_column_has_a_card_with_its_distribution(classes):
+    _, _, facts, text = classes
+    section = text[text.index('<section id="distributions"') : text.index('<section id="hardest"')]
+    names = [one.name for one in facts.distributions]
+    assert len(names) == 4
+    assert section.count("<h3>") == 4
+    assert section.count("<svg") == 2
+    shown = Page(section)
+    assert all(name in shown.text for name in names)
+    for column in facts.distributions[1:]:
+        assert f"association {column.association.value:.2f}" in shown.text
+    for path in shown.of("path"):
+        assert re.fullmatch(r"[MVHZ\d. ]*", path["d"])
 
 
 def test_text_of_the_table_stays_text_and_nothing_comes_from_elsewhere(classes):
