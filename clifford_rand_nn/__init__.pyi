@@ -14,6 +14,7 @@ from .estimators.gated import GatedReLURegressor as GatedReLURegressor
 from .estimators.lasso import CrossProductLassoClassifier as CrossProductLassoClassifier
 from .estimators.lasso import CrossProductLassoRegressor as CrossProductLassoRegressor
 from .estimators.network.classifier import ConvexNetworkClassifier as ConvexNetworkClassifier
+from .estimators.network.positive_targets import PositiveTargetRegressor as PositiveTargetRegressor
 from .estimators.network.regressor import ConvexNetworkRegressor as ConvexNetworkRegressor
 from .estimators.relu import ConvexReLUClassifier as ConvexReLUClassifier
 from .estimators.relu import ConvexReLURegressor as ConvexReLURegressor
