@@ -3,6 +3,7 @@ r"""Scalings, constant features and values of beta, compared by leave-one-out.""
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -111,6 +112,11 @@ class Problem:
     groups: NDArray[np.intp] | None = None
     duplicates: Duplicates | None = None
 
+    @cached_property
+    def standardized(self) -> Callable[[str, bool], tuple[Standardization | RowSpan, Array]]:
+        """Standardization and rows by scaling, with levels or without: candidates share them, ranks take their time."""
+        return cache(partial(self._standardized, products=True))
+
     def take(self, rows: NDArray[np.intp]) -> "Problem":
         """Return the problem of some rows."""
         w = None if self.weights is None else self.weights[rows] / self.weights[rows].mean()
@@ -125,13 +131,14 @@ class Problem:
 
         Wide rows are known by their products, unless this is unwanted: then the standardization is a `RowSpan`.
         """
-        standard: Standardization | RowSpan
-        if products and (issparse(self.X) or by_products(*self.X.shape)):
-            standard, rows = RowSpan.of(self.X, scaling, self.weights)
-        else:
-            standard = Standardization.of(self.X, scaling, self.weights, steps > 0)
-            rows = standard.rows(self.X)
+        standard, rows = self._standardized(scaling, steps > 0, products)
         return standard, rows, kernel_of(rows, bias, steps, decay, self.weights)
+
+    def _standardized(self, scaling: str, steps: bool, products: bool) -> tuple[Standardization | RowSpan, Array]:
+        if products and (issparse(self.X) or by_products(*self.X.shape)):
+            return RowSpan.of(self.X, scaling, self.weights)
+        standard = Standardization.of(self.X, scaling, self.weights, steps)
+        return standard, standard.rows(self.X)
 
     def leave_one_out(self, kernel: GateKernel, rows: Array) -> LeaveOneOut:
         """Return leave-one-out of every beta for a kernel on standardized rows (n, width)."""
@@ -188,7 +195,8 @@ def compare(
     problem: Problem, scaling: str, bias: float, steps: float = 0.0, decay: float = 0.0, *, beta: float | None = None
 ) -> Compared:
     """Return what leave-one-out says of a scaling, a constant feature and steps, with a beta or the best one."""
-    standard, rows, kernel = problem.kernel_rows(scaling, bias, steps, decay)
+    standard, rows = problem.standardized(scaling, steps > 0)
+    kernel = kernel_of(rows, bias, steps, decay, problem.weights)
     loo = problem.leave_one_out(kernel, rows)
     if beta is None:
         beta, score = best_beta(loo, problem)
