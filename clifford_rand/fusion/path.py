@@ -82,7 +82,9 @@ def path_of(
     target: str,
     batched: Sequence[bool] = (),
 ) -> Path:
-    """Return a function's path along one example, its result ``plain``; ``target`` is "one", "batch" or "tensor".
+    """Return a function's path along one example, its result ``plain``.
+
+    ``target`` is "one", "batch", "tensor", or "symbols", where the program alone is the code.
 
     Raises
     ------
@@ -93,7 +95,7 @@ def path_of(
     single = np.dtype(np.float32) in dtypes and np.dtype(np.float64) not in dtypes
     precision = np.dtype(np.float32 if single else np.float64)
     values = components_of(operands)
-    trace = ExampleTrace(precision, values, whole=target != "batch", is_differentiable=target == "tensor")
+    trace = ExampleTrace(precision, values, whole=target != "batch", is_differentiable=target in ("tensor", "symbols"))
     inputs: list[Input] = []
     stand_ins = list(args)
     for k, (place, array, _) in enumerate(operands):
@@ -113,8 +115,9 @@ def path_of(
     outputs = tuple(Output(refs, True) for refs in structure.refs)
     program = Program(trace.graph, tuple(inputs), outputs, tuple(trace.guards), trace.precision)
     title = getattr(function, "__name__", "function")
-    codes = {"one": _of_numbers, "batch": _of_batches, "tensor": _of_tensors}
-    run = codes[target](program, structure.parts, title, lambda: structure.of_one(text))
+    codes: dict[str, Any] = {"one": _of_numbers, "batch": _of_batches, "tensor": _of_tensors}
+    code = codes.get(target)
+    run = None if code is None else code(program, structure.parts, title, lambda: structure.of_one(text))
     return Path(run, structure.parts, structure.of_many(text), program)
 
 

@@ -7,15 +7,17 @@ another one that was traced where guards failed:
 * one object: as Python's numbers, without arrays and without compiling;
 * batches of `COMPILED_FROM` elements and more: one compiled loop (`fusion.kernel`), from the disk if it is there;
   smaller ones by the function itself;
-* tensors of torch and JAX: as operations of their library, which differentiate.
+* tensors of torch and JAX: as operations of their library, which differentiate;
+* symbols, where the function itself refuses them: as expressions (`fusion.symbols`).
 
-Exact numbers, symbols and whatever is not traced run the function itself.
+Exact numbers and whatever is not traced run the function itself.
 """
 
 import functools
 import inspect
 import math
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,6 +27,7 @@ from clifford_rand.basis.arrays import beside, is_tensor, namespace, of_one_libr
 from clifford_rand.errors import ArgumentError
 from clifford_rand.fusion.kernel import fields_of, of_fields, replaced_at, samples_at
 from clifford_rand.fusion.path import NotSpecializedError, Operand, Path, operands_of, path_of
+from clifford_rand.fusion.symbols import held_symbols, of_symbols
 from clifford_rand.multivector.multivector import Multivector
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -32,6 +35,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 COMPILED_FROM = 2**13  # elements of a batch, which the functions themselves compute in 1 to 10 ms
 MOST_PATHS = 12  # of one kind; and after how many failures tracing is tried at the calls 2, 4, 8, … alone
 MOST_KINDS = 1000
+_WITHIN: ContextVar[bool] = ContextVar("within", default=False)  # a function of symbols: what it calls traces none
+_TRACED = frozenset(np.typecodes["Float"] + np.typecodes["AllInteger"])
 
 
 class _Kind:
@@ -53,8 +58,10 @@ class _Kind:
 class Specialization:
     """The paths of one function."""
 
-    def __init__(self, function: Callable[..., Any], axes: dict[str, int], static: Sequence[str]) -> None:
-        self.function = function
+    def __init__(
+        self, function: Callable[..., Any], axes: dict[str, int], static: Sequence[str], *, symbols: bool = True
+    ) -> None:
+        self.function, self._takes_symbols = function, symbols
         self._signature = inspect.signature(function)
         names = [p.name for p in self._signature.parameters.values() if p.kind is not inspect.Parameter.KEYWORD_ONLY]
         self._positional = frozenset(names)
@@ -79,6 +86,8 @@ class Specialization:
                 key += (kind, value)
             elif kind is Multivector:
                 array = value.coefficients
+                if array.dtype.char not in _TRACED:
+                    return self._otherwise(args, kwargs)
                 batch = array.ndim > axes + 1
                 key += (value.keys, id(value.algebra), array.dtype.char, batch)
                 if axes:
@@ -94,7 +103,7 @@ class Specialization:
                 key.append(id(value))
             elif kind is np.ndarray or kind is list or kind is tuple:
                 array = value if kind is np.ndarray else self._as_array(value)
-                if array is None:
+                if array is None or array.dtype.char not in _TRACED:
                     return self._otherwise(args, kwargs)
                 batch = array.ndim > axes
                 many |= batch
@@ -233,7 +242,21 @@ class Specialization:
                 raise
             except Exception:  # what is not traced: the function itself says what it takes
                 return self.function(*args, **kwargs)
-        return self.function(*args, **kwargs)
+        if not self._takes_symbols or _WITHIN.get() or not held_symbols(args, self._axes):
+            return self.function(*args, **kwargs)
+        return self._of_symbols(args, kwargs)
+
+    def _of_symbols(self, args: Any, kwargs: Any) -> Any:
+        """Return the expressions of the function itself, or those of its path where it refuses symbols."""
+        token = _WITHIN.set(True)
+        try:
+            return self.function(*args, **kwargs)
+        except (ArgumentError, TypeError) as refusal:
+            results = of_symbols(self.function, args, kwargs, self._axes, refusal)
+        finally:
+            _WITHIN.reset(token)
+        shape = np.broadcast_shapes(*(operand.batch for operand in operands_of(args, self._axes)))
+        return _joined(np, results, np.arange(len(results)), shape) if shape else results[0]
 
     def _of_tensors(self, args: Any, kwargs: Any) -> Any:
         """Return a result of tensors, each element along the path of its values."""
@@ -309,7 +332,8 @@ def _joined(xp: Any, results: Sequence[Any], order: Any, shape: tuple[int, ...])
     if isinstance(first, Multivector):
         if any(A.keys is not first.keys for A in results):
             raise NotSpecializedError("elements of several kinds")
-        return first.algebra.new_tensor(first.keys, _joined(xp, [A.coefficients for A in results], order, shape))
+        new = first.algebra.new if xp is np else first.algebra.new_tensor
+        return new(first.keys, _joined(xp, [A.coefficients for A in results], order, shape))
     if any(map(is_tensor, results)):  # what is constant along one path need not be along another
         rows = xp.take(xp.concat(of_one_library(results), axis=0), xp.asarray(order), axis=0)
         return xp.reshape(rows, (*shape, *rows.shape[1:]))
@@ -332,19 +356,21 @@ def _same_form(a: Any, b: Any) -> bool:
     return np.shape(a) == np.shape(b) and (kinds[0] == kinds[1] or kinds[0].kind == kinds[1].kind == "U")
 
 
-def specialized(static: Sequence[str] = (), **axes: int) -> Callable[[_Function], _Function]:
+def specialized(static: Sequence[str] = (), *, symbols: bool = True, **axes: int) -> Callable[[_Function], _Function]:
     """Return a decorator for functions of one object and of batches: see the module.
 
     Parameters
     ----------
     static : sequence of str
         Names of positional arguments that are part of the code; keyword-only ones always are.
+    symbols : bool, default=True
+        Whether expressions of symbols are made: False for series and iterations, which are no closed forms.
     **axes
         How many axes one object has, of arguments that are arrays: 1 for coordinates, 2 for matrices.
     """
 
     def decorate(function: _Function) -> _Function:
-        specialization = Specialization(function, axes, static)
+        specialization = Specialization(function, axes, static, symbols=symbols)
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:

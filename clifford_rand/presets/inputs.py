@@ -205,6 +205,13 @@ def unit_scale(A: Any) -> Any:
     return A.new(A.keys, A.coefficients * factor[..., None])
 
 
+def unit_factor(A: Any, scaled: Any) -> Any:
+    """Return the power of two by which ``unit_scale(A)`` was divided, 1 where it is ``A``."""
+    if scaled is A or is_traced(A):
+        return np.ones(A.shape)
+    return largest(A.coefficients) / largest(scaled.coefficients)
+
+
 def lengths(array: NDArray[Any]) -> Any:
     """Return Euclidean lengths along the last axis, with no overflow of squares; expressions of symbols."""
     if array.dtype == object:

@@ -43,8 +43,11 @@ from clifford_rand.presets.inputs import (
     of_algebra,
     real_of,
     refuse_tensors,
+    root,
     tolerance,
+    unit_factor,
     unit_scale,
+    with_floats,
 )
 
 
@@ -123,6 +126,8 @@ class Classified:
         4.0
         """
         square = self.radius_squared
+        if not is_tensor(square) and np.asanyarray(square).dtype == object:
+            return root(square)[()]
         xp = namespace(square) if is_tensor(square) else np
         return xp.sqrt(xp.where(square >= 0, square, np.nan))[()]
 
@@ -136,7 +141,11 @@ class Classified:
         >>> bool(cga.intersect(far[0], far[1]).imaginary)
         True
         """
-        return np.asanyarray(np.nan_to_num(values_of(self.radius_squared)) < 0)[()]
+        square = values_of(self.radius_squared)
+        if square.dtype == object:  # of symbols where SymPy knows it
+            signs = [bool(x.is_negative) if hasattr(x, "is_negative") else x < 0 for x in square.ravel().tolist()]
+            return np.array(signs).reshape(square.shape)[()]
+        return np.asanyarray(np.nan_to_num(square) < 0)[()]
 
     @property
     def has_points(self) -> Any:
@@ -173,10 +182,11 @@ class Classified:
         [[0.0, 0.0, 1.0]]
         """
         refuse_tensors(self.direction, "self", "directions")
+        E = with_floats(self.direction, "self", "directions")
         n, dimensions = self.algebra.d - 2, np.unique(self.dimension).tolist()
         if len(dimensions) != 1:
             raise fail("self", "directions", "of blades of one dimension", describe(f"dimensions {dimensions}"))
-        return directions_of(self.direction, n, dimensions[0])
+        return directions_of(E, n, dimensions[0])
 
     def blade(self, *, dual: bool = False) -> Multivector:
         """Return the blades again, with their weights; batches of several grades have all of them.
@@ -202,6 +212,9 @@ class Classified:
             return f"Classified({inside}, shape={self.shape})"
         E, location, square = self.direction, values_of(self.location), values_of(self.radius_squared)
         E = cast(Any, E).to_numpy() if is_tensor(E.coefficients) else E
+        if location.dtype == object:
+            known = {"direction": E.sparse(), "location": location.tolist(), "radius_squared": square[()]}
+            return f"Classified({self.name}, {', '.join(f'{name}={value}' for name, value in known.items())})"
         unit = E.new(E.keys, np.where(abs(E.coefficients) < 1e-12, 0, E.coefficients)).sparse()
         parts = [str(self.name), f"direction={unit}"]
         if np.isfinite(location).all():
@@ -294,7 +307,7 @@ def _grades(X: Any, size: NDArray[Any]) -> list[tuple[int, NDArray[np.int64]]]:
 def _of_one_grade(X: Any, null: bool, eps: float) -> list[Any]:
     """Return, for each kind among blades (N,) of one grade, (kind, which, E, location, radius², weight)."""
     scaled, k = unit_scale(X), X.grades[0]
-    factor = largest(X.coefficients) / largest(scaled.coefficients)
+    factor = unit_factor(X, scaled)
     # A, O, I, M ≠ 0: rounds have O (or A and M), flats M alone beside I, duals of flats A, free blades I only
     A, O, _, M = (largest(P.coefficients) > eps * largest(scaled.coefficients) for P in split(scaled, null))  # noqa: E741
     kinds = np.where(O | (A & M), ROUND, np.where(A, DUAL_FLAT, np.where(M, FLAT, FREE)))

@@ -295,7 +295,7 @@ def sample(
     return points if is_tensor(points) else np.asanyarray(points, dtype=U.dtype)
 
 
-@specialized()
+@specialized(symbols=False)
 def _shown(X: Any, extent: ArrayLike, *, dual: bool, rtol: float | None) -> tuple[str, NDArray[Any], Any, NDArray[Any]]:
     """Return the one kind of objects, their locations, radii or extents, and directions (..., m, n)."""
     objects = X if isinstance(X, Classified) else classify(X, dual=dual, rtol=rtol)

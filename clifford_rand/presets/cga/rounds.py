@@ -10,7 +10,7 @@ from clifford_rand.fusion.specialization import specialized
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.measures import direct_blade, model_of, parts_of, up
 from clifford_rand.presets.cga.parts import Round, imprecise, round_of, split
-from clifford_rand.presets.inputs import largest, lengths, unit_scale
+from clifford_rand.presets.inputs import largest, lengths, unit_factor, unit_scale
 
 _BLADE = 1e-6  # of X ~X above grade 0, for components ≤ 1: more than the rounding of a blade
 
@@ -31,7 +31,7 @@ def center(X: Multivector, *, rtol: float | None = None) -> NDArray[Any]:
 def _round(X: Any, owner: str, dual: bool, rtol: float | None) -> Round:
     """Return the parameters of rounds, which other blades have not."""
     whole, (X, _, flat) = X, direct_blade(X, owner, dual, rtol)
-    factor = largest(whole.coefficients) / largest(X.coefficients)
+    factor = unit_factor(whole, X)
     if flat.any():
         raise fail("X", owner, "round", describe("a flat"), f"Lines and planes have no {owner.split('_')[0]}.")
     check_blades(X, owner)
@@ -113,7 +113,7 @@ def carrier(X: Multivector, *, dual: bool = False, rtol: float | None = None) ->
     scaled, carriers, flat = direct_blade(X, "carrier", dual, rtol)
     if flat.any():
         raise fail("X", "carrier", "round", describe("a flat"), "It is its own carrier.")
-    factor = largest(X.coefficients) / largest(scaled.coefficients)
+    factor = unit_factor(X, scaled)
     return carriers.new(carriers.keys, carriers.coefficients * factor[..., None])
 
 

@@ -35,6 +35,7 @@ from clifford_rand.presets.inputs import (
     of_algebra,
     real_of,
     rotation,
+    unit_factor,
     unit_scale,
 )
 
@@ -283,13 +284,13 @@ def decompose(V: Multivector, *, rtol: float = 1e-9) -> VersorParts:
     count, alg = math.prod(V.shape), V.algebra
     flat = V.reshape(count)
     scaled = unit_scale(flat)
-    scale = largest(flat.coefficients) / largest(scaled.coefficients)
+    scale = unit_factor(flat, scaled)
     # f(0) and f(∞)
     to_infinity, from_infinity = (_at_infinity((scaled >> P).grade(1), null) for P in (origin(alg), infinity(alg)))
     inverted = decided(to_infinity & ~from_infinity)
     keys = keys_of_masks(n + 2, tuple(range(1 << n)))
     a, b, R, factor = (zeros((count, *own), V.coefficients) for own in ((n,), (n,), (keys.size,), ()))
-    weight = scale.copy()
+    weight = zeros((count,), V.coefficients) + scale
     for with_inversion in (False, True):
         at = np.flatnonzero(inverted == with_inversion)
         if len(at):

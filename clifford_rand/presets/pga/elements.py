@@ -148,7 +148,7 @@ def coordinates(P: Multivector, rtol: float = 0.0) -> NDArray[Any]:
     return values[..., -2::-1] * signs / weight
 
 
-@specialized()
+@specialized(symbols=False)  # its logarithm is a series
 @one_batch
 def sclerp(A: Multivector, B: Multivector, t: ArrayLike, *, shortest: bool = True) -> Multivector:
     """Return A exp(t log(~A B)), the screw motion from one motor to another: `clifford_rand.slerp`, its other name.
