@@ -150,8 +150,8 @@ def exact(value: Any) -> Any:
 
     Examples
     --------
-    >>> exact(0.5), exact(3.0), exact(0.1), exact(sp.Symbol("x"))
-    (1/2, 3, 0.1, x)
+    >>> exact(0.5), exact(3.0), exact(0.1) == 0.1, exact(2.0 * sp.Symbol("x"))
+    (1/2, 3, True, 2*x)
     """
     if isinstance(value, float) and math.isfinite(value):
         p, q = value.as_integer_ratio()
