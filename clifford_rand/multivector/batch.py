@@ -137,8 +137,10 @@ def mean(A: MV, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
     return A.new(A.keys, A.coefficients.mean(axis=axes, keepdims=keepdims))
 
 
-def prod(A: MV, axis: int = 0, *, rule: str = "gp") -> MV:
+def prod(A: MV, axis: int | None = None, *, rule: str = "gp", keepdims: bool = False) -> MV:
     """Return the product along a batch axis, first factor on the left; ``rule`` names it ("gp", "wedge", …).
+
+    By default it is the product of all elements, the last axis first, as of ``A.reshape(-1)``.
 
     Examples
     --------
@@ -149,6 +151,10 @@ def prod(A: MV, axis: int = 0, *, rule: str = "gp") -> MV:
     >>> A.prod(rule="wedge")
     e123
     """
+    keepdims = check_bool(keepdims, "keepdims", "prod")
+    if axis is None:
+        product = prod(A.reshape(-1), 0, rule=rule)
+        return product.reshape((1,) * A.ndim) if keepdims else product
     axes = _axes(A, axis)
     if len(axes) != 1:
         raise fail("axis", "prod", f"one of the {A.ndim} batch axes", axis)
@@ -159,7 +165,8 @@ def prod(A: MV, axis: int = 0, *, rule: str = "gp") -> MV:
     if not len(array):
         raise fail("axis", "prod", "an axis with at least one multivector", axis)
     factors = [A.new(A.keys, row) for row in array]
-    return functools.reduce(lambda a, b: a.multiply(rule, b), factors)
+    product = functools.reduce(lambda a, b: a.multiply(rule, b), factors)
+    return product.reshape(tuple(1 if i == k else n for i, n in enumerate(A.shape))) if keepdims else product
 
 
 _MOST = 64  # axes of an array

@@ -69,14 +69,18 @@ def mean(A: MV, axis: Any = None, *, keepdims: bool = False) -> MV:
     return total(A, axis, keepdims=keepdims) / math.prod(A.shape[k] for k in axes)
 
 
-def prod(A: MV, axis: int = 0, *, rule: str = "gp") -> Any:
-    """Return the product along a batch axis, first factor on the left; ``rule`` names it."""
+def prod(A: MV, axis: int | None = None, *, rule: str = "gp", keepdims: bool = False) -> Any:
+    """Return the product along a batch axis, first factor on the left, of all elements by default."""
+    if axis is None:
+        product = prod(reshape(A, -1), 0, rule=rule)
+        return reshape(product, (1,) * A.ndim) if keepdims else product
     (k,) = _axes(A, axis)
     if not A.shape[k]:
         raise fail("axis", "prod", "an axis with at least one multivector", axis)
     before = (slice(None),) * k
     factors = [A.new(A.keys, A.coefficients[(*before, i, ...)]) for i in range(A.shape[k])]
-    return functools.reduce(lambda a, b: a.multiply(rule, b), factors)
+    product = functools.reduce(lambda a, b: a.multiply(rule, b), factors)
+    return reshape(product, tuple(1 if i == k else n for i, n in enumerate(A.shape))) if keepdims else product
 
 
 # ---- comparison

@@ -83,6 +83,11 @@ def test_reductions():
     assert product[2].isclose(a[2, 0] * a[2, 1] * a[2, 2] * a[2, 3] * a[2, 4], rtol=1e-12)
     vectors = ALG.vector(np.eye(3))
     assert vectors.prod(rule="wedge") == ALG.I
+    assert a.prod().isclose(a.prod(axis=1).prod(axis=0), rtol=1e-12)  # rows one after the other, as np.prod
+    assert a.prod().isclose(np.prod(a)) and a.prod(keepdims=True).shape == np.prod(a, keepdims=True).shape == (1, 1)
+    assert a.prod(axis=1, keepdims=True).shape == np.prod(a, axis=1, keepdims=True).shape == (4, 1)
+    assert np.all(a.prod(axis=-1, keepdims=True)[:, 0] == product)
+    assert a[0, 0].prod() == a[0, 0]
     refused("batch axes", a.sum, axis=2)
 
 
