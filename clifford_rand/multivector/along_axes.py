@@ -63,9 +63,7 @@ def _mask(A: Any, where: Any, name: str) -> Any:
         raise fail("where", name, rule, describe(f"shape {mask.shape}")) from None
 
 
-def prod(
-    A: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **more: Any
-) -> Any:
+def prod(A: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **more: Any) -> Any:
     """Return the geometric product along a batch axis, first factor on the left; of all elements by default."""
     _keywords("prod", out=out, **more)
     A = A if dtype is None else A.astype(dtype)

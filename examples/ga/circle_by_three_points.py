@@ -20,7 +20,7 @@ def main(folder: Path) -> dict[str, float]:
     """Save the picture; return the circle's radius and how far all is from coordinate geometry."""
     alg = cr.Algebra.cga(2)
     A, B, C = (cga.up(alg, x) for x in POINTS)
-    circle, line = A ^ B ^ C, cga.line(alg, START, DIRECTION)
+    circle, line = A ^ B ^ C, cga.line(alg, START, direction=DIRECTION)
     tangent = (B << circle) ^ cga.infinity(alg)
     others = cga.circle(alg, CENTERS, RADII)
     found, hits, meets = cga.classify(circle), cga.intersect(circle, line), cga.intersect(circle, others)

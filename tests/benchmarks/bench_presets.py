@@ -92,7 +92,7 @@ def _pga(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[s
 def _cga(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[str, Callable[[], Any]]:
     alg = cr.Algebra.cga(3)
     u, v, w, r = x(3), x(3), x(3), 1 + abs(t)
-    P, line, plane = cga.up(alg, u), cga.line(alg, u, w), cga.plane(alg, w, t)
+    P, line, plane = cga.up(alg, u), cga.line(alg, u, direction=w), cga.plane(alg, w, t)
     S, R, circle = cga.sphere(alg, u, r), cga.sphere(alg, u + 0.5, r), cga.circle(alg, u, r, w)
     pair, two = cga.point_pair(alg, u, v), np.stack([v, w], axis=-2)
     B = cr.Algebra.cga(3).multivector(np.broadcast_to((1.0 * alg.e12).values, (*shape, 10)), grades=2)
@@ -110,12 +110,12 @@ def _cga(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[s
         "sphere": lambda: cga.sphere(alg, u, r),
         "plane": lambda: cga.plane(alg, w, t),
         "circle": lambda: cga.circle(alg, u, r, w),
-        "line": lambda: cga.line(alg, u, w),
+        "line": lambda: cga.line(alg, u, direction=w),
         "point_pair": lambda: cga.point_pair(alg, u, v),
         "flat": lambda: cga.flat(alg, u, two),
         "round_about": lambda: cga.round_about(alg, u, r, two),
         "sample": lambda: cga.sample(circle, 16),
-        "is_incident": lambda: cga.is_incident(P, S),
+        "contains_point": lambda: cga.contains_point(S, P),
         "meet": lambda: cga.meet(S, R),
         "center": lambda: cga.center(circle),
         "radius": lambda: cga.radius(circle),

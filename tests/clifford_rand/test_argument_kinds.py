@@ -120,7 +120,7 @@ NUMBERS = dict(zip(VALUES, (0.3, -0.4, 0.5, 0.7), strict=True))
         lambda x, y, z, t: cga.circle(C, [x, y, z], t, [x, 1, 2]),
         lambda x, y, z, t: cga.round_about(C, [x, y, z], t, [[1.0, 0, 0]]),
         lambda x, y, z, t: cga.point_pair(C, [x, y, z], [t, 0, 1]),
-        lambda x, y, z, t: cga.line(C, [x, y, z], [t, 0, 1]),
+        lambda x, y, z, t: cga.line(C, [x, y, z], direction=[t, 0, 1]),
         lambda x, y, z, t: cga.inversion(C, [x, y, z], 2),
         lambda x, y, z, t: sta.boost(S, [x, y, z]),
         lambda x, y, z, t: sta.four_velocity(S, [x, y, z]),

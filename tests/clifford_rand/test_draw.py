@@ -52,7 +52,7 @@ def test_conformal_objects_hold_the_points_that_are_drawn(n, null_basis):
     objects = [A, A ^ B, A ^ B ^ infinity, A ^ B ^ C] + [A ^ B ^ C ^ infinity, A ^ B ^ C ^ D] * (n == 3)
     for X in objects:
         drawn = places(X)[..., :n].reshape(-1, n)
-        assert cga.is_incident(cga.up(alg, drawn), X, rtol=1e-9).all()
+        assert cga.contains_point(X, cga.up(alg, drawn), rtol=1e-9).all()
         np.testing.assert_allclose(places(X.dual(), dual=True), places(X), atol=1e-9)
     np.testing.assert_allclose(places(cga.classify(A ^ B ^ C)), places(A ^ B ^ C), atol=1e-12)
 
@@ -108,7 +108,7 @@ def test_flats_alone_are_shown_about_their_feet():
 
 def test_a_batch_of_several_kinds_is_drawn_by_kind():
     """In each batch element what is of the kind, NaN at times when the others take its place."""
-    circle, line = cga.circle(CONFORMAL, [0, 0, 0], 2.0, [0, 0, 1]), cga.line(CONFORMAL, [0, 0, 5], [1, 0, 0])
+    circle, line = cga.circle(CONFORMAL, [0, 0, 0], 2.0, [0, 0, 1]), cga.line(CONFORMAL, [0, 0, 5], direction=[1, 0, 0])
     rows = np.stack([circle.values, line.values, 2 * line.values, circle.values, line.values, circle.values])
     batch = CONFORMAL.multivector(rows.reshape(2, 3, -1), (3,))  # circle, line, line; circle, line, circle
     lines, circles = draw.scene(batch, times=[0.0, 1]).shapes

@@ -18,9 +18,9 @@ from clifford_rand.presets.cga.fits import fit_line as fit_line
 from clifford_rand.presets.cga.fits import fit_plane as fit_plane
 from clifford_rand.presets.cga.fits import fit_round as fit_round
 from clifford_rand.presets.cga.fits import fit_sphere as fit_sphere
+from clifford_rand.presets.cga.measures import contains_point as contains_point
 from clifford_rand.presets.cga.measures import down as down
 from clifford_rand.presets.cga.measures import infinity as infinity
-from clifford_rand.presets.cga.measures import is_incident as is_incident
 from clifford_rand.presets.cga.measures import meet as meet
 from clifford_rand.presets.cga.measures import origin as origin
 from clifford_rand.presets.cga.measures import point as point

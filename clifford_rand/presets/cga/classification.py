@@ -168,7 +168,7 @@ class Classified:
 
         Examples
         --------
-        >>> str(cga.classify(cga.line(cr.Algebra.cga(3), [1, 2, 3], [0, 0, 1])).name)
+        >>> str(cga.classify(cga.line(cr.Algebra.cga(3), [1, 2, 3], direction=[0, 0, 1])).name)
         'line'
         """
         return np.vectorize(_name, otypes=[str])(self.kind, self.grade, self.dimension, self.imaginary)[()]
@@ -178,7 +178,7 @@ class Classified:
 
         Examples
         --------
-        >>> abs(cga.classify(cga.line(cr.Algebra.cga(3), [1, 2, 3], [0, 0, 2])).directions()).tolist()
+        >>> abs(cga.classify(cga.line(cr.Algebra.cga(3), [1, 2, 3], direction=[0, 0, 2])).directions()).tolist()
         [[0.0, 0.0, 1.0]]
         """
         refuse_tensors(self.direction, "self", "directions")

@@ -50,7 +50,7 @@ def closest_points(
     Examples
     --------
     >>> alg = cr.Algebra.cga(3)
-    >>> C, L = cga.circle(alg, [0, 0, 0], 2, [0, 0, 1]), cga.line(alg, [5, 0, 1], [0, 1, 0])
+    >>> C, L = cga.circle(alg, [0, 0, 0], 2, [0, 0, 1]), cga.line(alg, [5, 0, 1], direction=[0, 1, 0])
     >>> [x.round(12).tolist() for x in cga.closest_points(C, L)]
     [[2.0, 0.0, 0.0], [5.0, 0.0, 1.0]]
     """
@@ -75,7 +75,7 @@ def distance(P: Object, Q: Object, *, dual: bool = False, rtol: float | None = N
     >>> alg = cr.Algebra.cga(2)
     >>> float(cga.distance(cga.up(alg, [0, 0]), 5 * cga.up(alg, [3, 4])))
     5.0
-    >>> float(cga.distance(cga.circle(alg, [0, 0], 1), cga.line(alg, [0, 3], [1, 0])))
+    >>> float(cga.distance(cga.circle(alg, [0, 0], 1), cga.line(alg, [0, 3], direction=[1, 0])))
     2.0
     """
     model_of(P, "distance", "P")

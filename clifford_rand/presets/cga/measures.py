@@ -189,20 +189,20 @@ def direct_blade(X: Any, owner: str, dual: bool, rtol: float | None = None) -> t
 
 
 @specialized()
-def is_incident(P: Multivector, X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
-    """Tell whether points lie on objects: P ∧ X = 0, relative to the components of both (dual: P ⌋ X = 0).
+def contains_point(X: Multivector, P: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
+    """Tell whether objects contain points: P ∧ X = 0, relative to the components of both (dual: P ⌋ X = 0).
 
     Examples
     --------
     >>> alg = cr.Algebra.cga(3)
     >>> S = cga.sphere(alg, [0, 0, 0], 5)
-    >>> cga.is_incident(cga.up(alg, [[3, 4, 0], [3, 3, 0]]), S).tolist()
+    >>> cga.contains_point(S, cga.up(alg, [[3, 4, 0], [3, 3, 0]])).tolist()
     [True, False]
     """
-    model_of(P, "is_incident", "P")
-    of_algebra(X, P.algebra, "X", "is_incident")
-    P = unit_scale(blade_of(P, "P", "is_incident", "a point", grade=1, exact=True))
-    X = unit_scale(blade_of(X, "X", "is_incident", "a blade", exact=True))
+    model_of(X, "contains_point", "X")
+    of_algebra(P, X.algebra, "P", "contains_point")
+    P = unit_scale(blade_of(P, "P", "contains_point", "a point", grade=1, exact=True))
+    X = unit_scale(blade_of(X, "X", "contains_point", "a blade", exact=True))
     rest = P << X if is_dual(dual) else P ^ X
     scale = largest(P.coefficients) * largest(X.coefficients)
     return (largest(rest.coefficients) <= tolerance(rtol, rest.dtype) * scale)[()]

@@ -55,7 +55,7 @@ def plane(alg: Algebra, normal: Vectors, offset: ArrayLike = 0.0, *, dual: bool 
     >>> alg = cr.Algebra.cga(3)
     >>> (cga.classify(cga.plane(alg, [0, 0, 1], 3)).location.round(12) + 0.0).tolist()
     [0.0, 0.0, 3.0]
-    >>> cga.is_incident(cga.up(alg, [[7, 7, 3], [7, 7, 4]]), cga.plane(alg, [0, 0, 1], 3)).tolist()
+    >>> cga.contains_point(cga.plane(alg, [0, 0, 1], 3), cga.up(alg, [[7, 7, 3], [7, 7, 4]])).tolist()
     [True, False]
     """
     n, null = model_of(alg, "plane")
@@ -83,7 +83,7 @@ def circle(
     --------
     >>> alg = cr.Algebra.cga(3)
     >>> C = cga.circle(alg, [1, 0, 0], 2, [0, 0, 1])
-    >>> cga.is_incident(cga.up(alg, [[3, 0, 0], [1, 2, 0], [1, 0, 2]]), C)
+    >>> cga.contains_point(C, cga.up(alg, [[3, 0, 0], [1, 2, 0], [1, 0, 2]]))
     array([ True,  True, False])
     """
     n, null = model_of(alg, "circle")
@@ -102,20 +102,49 @@ def circle(
     return _round(alg, null, E if null else -E, c, r * r, dual)
 
 
-@specialized(through=1, direction=1)
-@one_batch
-def line(alg: Algebra, through: ArrayLike, direction: ArrayLike, *, dual: bool = False) -> Multivector:
-    """Return lines up(through) ∧ direction ∧ n_∞. By points: ``A ^ B ^ infinity(alg)``.
+def line(
+    alg: Algebra, P: Vectors, Q: Vectors | None = None, *, direction: Vectors | None = None, dual: bool = False
+) -> Multivector:
+    """Return lines from P to Q, up(P) ∧ up(Q) ∧ n_∞, or through P along a direction, up(P) ∧ direction ∧ n_∞.
+
+    Raises
+    ------
+    ArgumentError
+        If both are the same point.
 
     Examples
     --------
     >>> alg = cr.Algebra.cga(3)
-    >>> cga.classify(cga.line(alg, [1, 2, 3], [0, 0, 2]))
+    >>> cga.classify(cga.line(alg, [1, 2, 3], direction=[0, 0, 2]))
     Classified(line, direction=e3, location=[1.0, 2.0, 0.0])
+    >>> bool(cga.contains_point(cga.line(alg, [1, 2, 3], [1, 2, 4]), cga.up(alg, [1, 2, 7])))
+    True
     """
+    if direction is not None:
+        if Q is not None:
+            raise fail("direction", "line", "None for a line through two points", direction)
+        return _line_along(alg, P, direction, dual=dual)
+    if Q is None:
+        raise fail("Q", "line", "a point, or None for a line with a direction", Q)
+    return _line_through(alg, P, Q, dual=dual)
+
+
+@specialized(P=1, direction=1)
+@one_batch
+def _line_along(alg: Algebra, P: Vectors, direction: Vectors, *, dual: bool = False) -> Multivector:
     n, null = model_of(alg, "line")
-    D = coordinates_of(direction, n, "direction", "line")
-    c = coordinates_of(through, n, "through", "line")
+    D, c = coordinates_of(direction, n, "direction", "line"), coordinates_of(P, n, "P", "line")
+    return _flat(alg, null, euclidean(n).vector(D), c, dual)
+
+
+@specialized(P=1, Q=1)
+@one_batch
+def _line_through(alg: Algebra, P: Vectors, Q: Vectors, *, dual: bool = False) -> Multivector:
+    n, null = model_of(alg, "line")
+    c = coordinates_of(P, n, "P", "line")
+    D = coordinates_of(Q, n, "Q", "line") - c
+    if np.asanyarray((D == 0).all(axis=-1)).any():
+        raise fail("Q", "line", "another point than P", describe("the same point"))
     return _flat(alg, null, euclidean(n).vector(D), c, dual)
 
 
@@ -275,7 +304,7 @@ def sample(
     >>> alg = cr.Algebra.cga(3)
     >>> [cga.sample(cga.sphere(alg, [0, 0, 1], 2), (20, 40)).shape, cga.sample(cga.up(alg, [0, 0, 1])).shape]
     [(20, 40, 3), (3,)]
-    >>> cga.sample(cga.line(alg, [0, 0, 1], [1, 0, 0]), 2).tolist()
+    >>> cga.sample(cga.line(alg, [0, 0, 1], direction=[1, 0, 0]), 2).tolist()
     [[-1.0, 0.0, 1.0], [1.0, 0.0, 1.0]]
     """
     kind, middle, scale, U = _shown(X, extent, dual=dual, rtol=rtol)

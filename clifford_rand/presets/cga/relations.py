@@ -132,7 +132,7 @@ def angle(A: Object, B: Object, *, dual: bool = False, rtol: float | None = None
     --------
     >>> alg = cr.Algebra.cga(3)
     >>> S, P = cga.sphere(alg, [0, 0, 0], 2), cga.plane(alg, [0, 0, 1], 1)
-    >>> [float(np.degrees(cga.angle(S, X)).round(9)) for X in (P, cga.line(alg, [0, 1, 0], [1, 0, 0]))]
+    >>> [float(np.degrees(cga.angle(S, X)).round(9)) for X in (P, cga.line(alg, [0, 1, 0], direction=[1, 0, 0]))]
     [120.0, 60.0]
     """
     a, b = _unit_blades(A, B, dual, rtol, "angle")

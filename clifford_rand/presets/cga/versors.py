@@ -94,7 +94,7 @@ def motor(
     Examples
     --------
     >>> alg = cr.Algebra.cga(3)
-    >>> M = cga.motor(alg, cga.line(alg, [1, 0, 0], [0, 0, 1]), np.pi / 2, 5)
+    >>> M = cga.motor(alg, cga.line(alg, [1, 0, 0], direction=[0, 0, 1]), np.pi / 2, 5)
     >>> cga.down(M >> cga.up(alg, [3, 0, 0])).round(12)
     array([1., 2., 5.])
     """

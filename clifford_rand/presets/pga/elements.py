@@ -87,32 +87,56 @@ def plane(alg: Algebra, normal: Vectors, offset: ArrayLike = 0.0) -> Multivector
     return alg.vector(np.concatenate(parts, axis=-1))
 
 
-@specialized(P=1, Q=1)
-def line(alg: Algebra, P: Vectors, Q: Vectors) -> Multivector:
-    """Return the line from P to Q, P & Q; Q may be an ideal point, a `direction`. Arrays are coordinates of points.
+def line(alg: Algebra, P: Vectors, Q: Vectors | None = None, *, direction: Vectors | None = None) -> Multivector:
+    """Return the line from P to Q, P & Q, or through P along a direction. Arrays are coordinates of points.
+
+    Q may be an ideal point: ``line(alg, P, pga.direction(alg, u))`` is ``line(alg, P, direction=u)``.
 
     Raises
     ------
     ArgumentError
-        If both are the same point.
+        If both are the same point, or the direction is 0.
 
     Examples
     --------
     >>> alg = cr.Algebra.pga(3)
-    >>> pga.line(alg, [0, 0, 0], pga.direction(alg, [0, 0, 1])).sparse()  # the axis of z
+    >>> pga.line(alg, [0, 0, 0], direction=[0, 0, 1]).sparse()  # the axis of z
+    e12
+    >>> pga.line(alg, [0, 0, 0], [0, 0, 1]).sparse()
     e12
     """
+    if direction is not None:
+        if Q is not None:
+            raise fail("direction", "line", "None for a line through two points", direction)
+        return _line_along(alg, P, direction)
+    if Q is None:
+        raise fail("Q", "line", "a point, or None for a line with a direction", Q)
+    return _line_through(alg, P, Q)
+
+
+@specialized(P=1, direction=1)
+def _line_along(alg: Algebra, P: Vectors, direction: Vectors) -> Multivector:
     n = dimension_of(alg, "line")
-    ends = []
-    for name, end in (("P", P), ("Q", Q)):
-        if isinstance(end, Multivector) and end.algebra == alg:
-            ends.append(blade_of(end, name, "line", "a point", grade=n, exact=True))
-        else:
-            ends.append(point(alg, coordinates_of(end, n, name, "line")))
-    joined = ends[0] & ends[1]
+    D = coordinates_of(direction, n, "direction", "line")
+    if np.asanyarray((D == 0).all(axis=-1)).any():
+        raise fail("direction", "line", "other than 0", describe("a vector of length 0"))
+    return _end(alg, P, n, "P") & _n_vector(alg, D, 0)
+
+
+@specialized(P=1, Q=1)
+def _line_through(alg: Algebra, P: Vectors, Q: Vectors) -> Multivector:
+    n = dimension_of(alg, "line")
+    joined = _end(alg, P, n, "P") & _end(alg, Q, n, "Q")
     if np.asanyarray((joined.coefficients == 0).all(axis=-1)).any():
         raise fail("Q", "line", "another point than P", describe("the same point"))
     return joined
+
+
+def _end(alg: Algebra, P: Vectors, n: int, name: str) -> Multivector:
+    """Return a point of a line."""
+    if isinstance(P, Multivector) and P.algebra == alg:
+        return blade_of(P, name, "line", "a point", grade=n, exact=True)
+    return point(alg, coordinates_of(P, n, name, "line"))
 
 
 @specialized(static=["rtol"])

@@ -84,7 +84,8 @@ def test_reductions():
     vectors = ALG.vector(np.eye(3))
     assert vectors.prod(rule="wedge") == ALG.I
     assert a.prod().isclose(a.prod(axis=1).prod(axis=0), rtol=1e-12)  # rows one after the other, as np.prod
-    assert a.prod().isclose(np.prod(a)) and a.prod(keepdims=True).shape == np.prod(a, keepdims=True).shape == (1, 1)
+    assert a.prod().isclose(np.prod(a))
+    assert a.prod(keepdims=True).shape == np.prod(a, keepdims=True).shape == (1, 1)
     assert a.prod(axis=1, keepdims=True).shape == np.prod(a, axis=1, keepdims=True).shape == (4, 1)
     assert np.all(a.prod(axis=-1, keepdims=True)[:, 0] == product)
     assert a[0, 0].prod() == a[0, 0]

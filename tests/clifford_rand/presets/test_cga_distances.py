@@ -73,7 +73,7 @@ def test_every_two_objects_have_the_least_distance(n):
 def test_objects_that_touch_are_at_distance_zero(alg):
     p, u, v = gaussian(1, 3), *(x / np.linalg.norm(x) for x in gaussian(2, 2, 3))
     circle = cga.circle(alg, p - 2 * u, 2.0, np.cross(u, v))
-    line, plane = cga.line(alg, p - v, v), cga.plane(alg, v, v @ p)
+    line, plane = cga.line(alg, p - v, direction=v), cga.plane(alg, v, v @ p)
     sphere, other = cga.sphere(alg, p + 3 * u, 3.0), cga.circle(alg, p + 2 * u, 2.0, np.cross(u, v))
     for A, B in itertools.combinations((circle, line, plane, sphere, other, cga.up(alg, p)), 2):
         assert cga.distance(A, B) < 1e-7  # the square root of rounding where they are tangent
@@ -90,12 +90,12 @@ def test_degenerate_situations():
     close(cga.distance(circle, cga.circle(alg, origin, 5.0, z)), 3.0)  # concentric
     close(cga.distance(circle, cga.circle(alg, origin, 5.0, x)), 3.0)
     close(cga.distance(circle, circle), 0.0)
-    close(cga.distance(circle, cga.line(alg, origin, z)), 2.0)  # the axis
+    close(cga.distance(circle, cga.line(alg, origin, direction=z)), 2.0)  # the axis
     close(cga.distance(circle, cga.up(alg, [0, 0, 1.0])), np.sqrt(5))  # a point of the axis
     close(cga.distance(cga.sphere(alg, origin, 2.0), cga.sphere(alg, origin, 5.0)), 3.0)
     close(cga.distance(cga.sphere(alg, origin, 2.0), cga.circle(alg, origin, 5.0, z)), 3.0)
     close(cga.distance(cga.sphere(alg, origin, 2.0), cga.up(alg, origin)), 2.0)
-    close(cga.distance(cga.line(alg, origin, x), cga.line(alg, [0, 3.0, 4], [-2.0, 0, 0])), 5.0)
+    close(cga.distance(cga.line(alg, origin, direction=x), cga.line(alg, [0, 3.0, 4], direction=[-2.0, 0, 0])), 5.0)
     close(cga.distance(cga.plane(alg, z, 1.0), cga.plane(alg, z, 3.0)), 2.0)
     close(cga.distance(cga.plane(alg, z, 4.0), circle), 4.0)
     far = cga.distance(cga.circle(BASES[1], [1e4, 0, 0], 1.0, z), cga.circle(BASES[1], [1e4, 5, 0], 1.0, z))
@@ -127,7 +127,7 @@ def test_angles_against_coordinates(n, null):
     close(cga.inversive_product(A, B), cosine)
     planes = cga.plane(alg, N, 0.3), cga.plane(alg, M, -0.2)
     close(cga.angle(*planes), np.arccos(N @ M))
-    lines = cga.line(alg, a, N), cga.line(alg, b, M)
+    lines = cga.line(alg, a, direction=N), cga.line(alg, b, direction=M)
     close(cga.angle(*lines), np.arccos(N @ M))  # skew
     if n > 2:
         close(cga.angle(planes[0], lines[1]), np.arcsin(abs(N @ M)))
@@ -136,12 +136,12 @@ def test_angles_against_coordinates(n, null):
     close(cga.angle(A, plane), np.arccos(-height / r))
     # a line at a distance h of the center crosses the sphere at the angle arccos(h/r)
     aside = M - (M @ N) * N
-    line = cga.line(alg, a + height * aside / np.linalg.norm(aside), N)
+    line = cga.line(alg, a + height * aside / np.linalg.norm(aside), direction=N)
     close(min(cga.angle(A, line), np.pi - cga.angle(A, line)), np.arccos(height / r), 1e-9)
     apart = cga.sphere(alg, b, 0.1 * D)
     assert np.isnan(cga.angle(A, apart))
     assert abs(cga.inversive_product(A, apart)) > 1
-    tiny = cga.line(alg, a, N), cga.line(alg, b, N + 1e-9 * aside / np.linalg.norm(aside))
+    tiny = cga.line(alg, a, direction=N), cga.line(alg, b, direction=N + 1e-9 * aside / np.linalg.norm(aside))
     assert cga.angle(*tiny) == pytest.approx(1e-9, rel=1e-6)
 
 
@@ -177,8 +177,8 @@ def test_an_object_inside_another_is_at_angle_zero_and_normals_at_a_right_one(al
     circle, sphere, plane = cga.circle(alg, x, 2.0, z), cga.sphere(alg, x, 2.0), cga.plane(alg, z, 0.0)
     for whole in (sphere, plane):
         close(cga.angle(circle, whole), 0.0, 1e-7)
-        close(cga.angle(whole, cga.line(alg, x, z)), np.pi / 2)
-    close(cga.angle(cga.line(alg, x, [1.0, 1, 0]), plane), 0.0, 1e-9)
+        close(cga.angle(whole, cga.line(alg, x, direction=z)), np.pi / 2)
+    close(cga.angle(cga.line(alg, x, direction=[1.0, 1, 0]), plane), 0.0, 1e-9)
     close(cga.angle(sphere, plane), np.pi / 2)
     close(cga.angle(circle, circle), 0.0)
     close(cga.angle(circle, -circle), np.pi)
@@ -192,8 +192,14 @@ def test_small_scenes_and_far_ones():
     alg = BASES[1]
     z, x = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
     assert str(cga.intersect(cga.plane(alg, z, 0.0), cga.plane(alg, z, 1e-10)).name) == "direction"
-    assert str(cga.intersect(cga.line(alg, 0 * x, z), cga.line(alg, 1e-10 * x, x)).name) == "flat point"
-    assert str(cga.intersect(cga.line(alg, 0 * x, z), cga.line(alg, [0, 1e-10, 0], x)).name) == "infinity"
+    assert (
+        str(cga.intersect(cga.line(alg, 0 * x, direction=z), cga.line(alg, 1e-10 * x, direction=x)).name)
+        == "flat point"
+    )
+    assert (
+        str(cga.intersect(cga.line(alg, 0 * x, direction=z), cga.line(alg, [0, 1e-10, 0], direction=x)).name)
+        == "infinity"
+    )
     small = cga.intersect(cga.sphere(alg, 0 * x, 5e-6), cga.plane(alg, z, 3e-6))
     assert str(small.name) == "circle"
     close(small.radius * 1e6, 4.0)
@@ -217,7 +223,11 @@ def test_intersections_and_what_they_are(alg):
     axis = cga.intersect(cga.plane(alg, z, 1.0), cga.plane(alg, x, 2.0))
     assert str(axis.name) == "line"
     close(axis.location, [2, 0, 1])
-    lines = cga.line(alg, [0, 0, 0], x), cga.line(alg, [3.0, 0, 0], z), cga.line(alg, [0, 1.0, 1.0], z)
+    lines = (
+        cga.line(alg, [0, 0, 0], direction=x),
+        cga.line(alg, [3.0, 0, 0], direction=z),
+        cga.line(alg, [0, 1.0, 1.0], direction=z),
+    )
     crossing = cga.intersect(lines[0], lines[1])
     assert str(crossing.name) == "flat point"  # both hold the point, and infinity
     close(crossing.location, [3, 0, 0])

@@ -125,7 +125,7 @@ def test_screws_about_far_axes_move_points_as_matrices_do(null, distance):
     for _ in range(20):
         c, u = scene(3, distance)[0] + rng.standard_normal(3), rng.standard_normal(3)
         u, angle = u / np.linalg.norm(u), rng.uniform(0.1, 3)
-        R = cga.motor(alg, cga.line(alg, c, u), angle, 0.5)
+        R = cga.motor(alg, cga.line(alg, c, direction=u), angle, 0.5)
         x = rng.standard_normal((4, 3))  # about c
         turned = np.cos(angle) * x + np.sin(angle) * np.cross(u, x) + (1 - np.cos(angle)) * np.outer(x @ u, u)
         for moved in (cga.down(R >> cga.up(alg, c + x)), [cga.down(R >> cga.up(alg, c + one)) for one in x]):

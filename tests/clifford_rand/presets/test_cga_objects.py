@@ -91,7 +91,7 @@ def test_objects_from_parameters_are_those_through_points(n, null):
     if n == 3:
         normal = np.cross(U[:, 0], U[:, 1])
         same(cga.round_about(alg, c, r, U[:, :2]), cga.circle(alg, c, r, normal))
-        same(cga.flat(alg, c, U[:, :1]), cga.line(alg, c, U[:, 0]))
+        same(cga.flat(alg, c, U[:, :1]), cga.line(alg, c, direction=U[:, 0]))
     same(cga.round_about(alg, c, r, U), cga.sphere(alg, c, r))
 
 
@@ -171,13 +171,13 @@ def test_scales_dtypes_and_empty_batches():
 @pytest.mark.parametrize("alg", BASES)
 def test_points_lie_on_what_they_are_sampled_from(alg):
     c, N = gaussian(1, 4, 3), gaussian(2, 4, 3)
-    S, C, L = cga.sphere(alg, c, 2.0), cga.circle(alg, c, 2.0, N), cga.line(alg, c, N)
+    S, C, L = cga.sphere(alg, c, 2.0), cga.circle(alg, c, 2.0, N), cga.line(alg, c, direction=N)
     P, pair = cga.plane(alg, N, 1.0), cga.point_pair(alg, c, N)
     for X, count, shape in ((S, (5, 7), (5, 7)), (C, 9, (9,)), (L, 6, (6,)), (P, 3, (3, 3)), (pair, 1, (2,))):
         points = cga.sample(X, count, extent=3.0)
         assert points.shape == (4, *shape, 3)
         for i in range(4):
-            assert cga.is_incident(cga.up(alg, points[i]), X[i], rtol=1e-10).all()
+            assert cga.contains_point(X[i], cga.up(alg, points[i]), rtol=1e-10).all()
     circle = cga.sample(C, 9)
     close(circle[:, 0], circle[:, -1])
     close(np.linalg.norm(np.diff(circle, axis=1), axis=-1), np.full((4, 8), 4 * np.sin(np.pi / 8)))
@@ -197,7 +197,7 @@ def test_points_on_tensors_are_tensors(library):
     alg = CGA[3, True]
     made = {
         (5, 7): cga.sphere(alg, [0, 1, 2], 2.0), 9: cga.circle(alg, [0, 1, 2], 2.0, [0, 0, 1]),
-        6: cga.line(alg, [0, 1, 2], [1, 2, 2]), (3, 4): cga.plane(alg, [0, 0, 1], 1.0), 1: cga.up(alg, [0.0, 1.0, 2.0]),
+        6: cga.line(alg, [0, 1, 2], [1, 3, 4]), (3, 4): cga.plane(alg, [0, 0, 1], 1.0), 1: cga.up(alg, [0.0, 1.0, 2.0]),
     }  # fmt: skip
     for count, X in made.items():
         for options in ({}, {"around": [1.0, 1.0, 1.0]}):
@@ -257,7 +257,7 @@ def test_what_is_no_blade_is_refused(null):
 )  # fmt: skip
 def test_samples_are_of_counted_points_and_some_extent(given, name):
     alg = CGA[3, False]
-    for X in (cga.circle(alg, [1, 2, 3], 2, [0, 0, 1]), cga.line(alg, [1, 2, 3], [0, 0, 1])):
+    for X in (cga.circle(alg, [1, 2, 3], 2, [0, 0, 1]), cga.line(alg, [1, 2, 3], direction=[0, 0, 1])):
         with pytest.raises(cr.ArgumentError, match=f"'{name}' parameter of sample"):
             cga.sample(X, **({"count": 4} | given))
 

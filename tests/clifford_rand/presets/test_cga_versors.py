@@ -100,7 +100,7 @@ def test_exact_shifts_and_inversions_of_exact_numbers(null):
     from fractions import Fraction
 
     alg = CGA[3, null]
-    line = cga.line(alg, [1, 0, 0], [0, 0, 1])
+    line = cga.line(alg, [1, 0, 0], direction=[0, 0, 1])
     for angle in (Fraction(1, 2), np.array(0.5, dtype=object)):
         assert cga.motor(alg, line, angle, Fraction(3)).isclose(cga.motor(alg, line, 0.5, 3.0))
         assert cga.rotor(alg, line.dual(), angle).isclose(cga.rotor(alg, line.dual(), 0.5))

@@ -189,6 +189,8 @@ def test_incidence():
     assert pga.is_incident(off, L, rtol=1e-3).all()
     assert pga.is_incident(pga.line(alg, X, gaussian(4, 30, 3)), L).all()
     assert not pga.is_incident(pga.line(alg, gaussian(5, 30, 3), gaussian(4, 30, 3)), L).any()
+    assert np.all(pga.line(alg, X, direction=Y) == pga.line(alg, X, pga.direction(alg, Y)))
+    assert pga.is_incident(pga.point(alg, X + Y), pga.line(alg, X, direction=Y)).all()
     small = pga.line(alg, X * 1e-100, Y * 1e-100)
     apart = pga.point(alg, X * 1e-100 + 1e-106 * np.cross(X, Y))
     assert not pga.is_incident(apart, small, unit=1e-100).any()

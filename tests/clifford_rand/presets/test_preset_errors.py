@@ -17,7 +17,7 @@ def imaginary(alg):
 
 def mixed(alg):
     """A batch of a circle and a line."""
-    C, L = cga.circle(alg, [1, 2, 3], 2.0, [0, 0, 1]), cga.line(alg, [1, 2, 3], [0, 0, 1])
+    C, L = cga.circle(alg, [1, 2, 3], 2.0, [0, 0, 1]), cga.line(alg, [1, 2, 3], direction=[0, 0, 1])
     return C * np.array([1.0, 0.0]) + L * np.array([0.0, 1.0])
 
 
@@ -35,14 +35,19 @@ CONFORMAL = [
     (lambda a: cga.circle(CGA[2, False], [1, 2], 1, [1, 2]), "parameter of circle must be None in the plane"),
     (lambda a: cga.circle(CGA[4, False], [1, 2, 3, 4], 1), "'alg' parameter of circle.*round_about, or the wedge"),
     (lambda a: cga.center(cga.plane(a, [1, 2, 3], 1)), "'X' parameter of center must be round. Got a flat"),
-    (lambda a: cga.radius(cga.line(a, [1, 2, 3], [1, 0, 0])), "must be round. Got a flat"),
+    (lambda a: cga.line(a, [1, 2, 3], [1, 2, 3]), "'Q' parameter of line must be another point than P"),
+    (lambda a: cga.line(a, [1, 2, 3], [1, 2, 4], direction=[0, 0, 1]), "'direction' parameter of line must be None"),
+    (lambda a: cga.line(a, [1, 2, 3]), "'Q' parameter of line must be a point"),
+    (lambda a: cga.radius(cga.line(a, [1, 2, 3], direction=[1, 0, 0])), "must be round. Got a flat"),
     (lambda a: cga.carrier(cga.plane(a, [1, 2, 3])), "'X' parameter of carrier must be round"),
     (lambda a: cga.normal(cga.sphere(a, [1, 2, 3], 1)), "'X' parameter of normal must be a hyperplane"),
-    (lambda a: cga.normal(cga.line(a, [1, 2, 3], [1, 0, 0])), "'X' parameter of normal must be a hyperplane"),
+    (lambda a: cga.normal(cga.line(a, [1, 2, 3], direction=[1, 0, 0])), "'X' parameter of normal must be a hyperplane"),
     (lambda a: cga.split_point_pair(cga.sphere(a, [1, 2, 3], 1)), "parameter of split_point_pair must be a pair"),
     (lambda a: cga.split_point_pair(cga.up(a, [1, 2, 3]) ^ cga.infinity(a)), "a pair of two finite points"),
     (
-        lambda a: cga.split_point_pair(cga.meet(cga.line(a, [9, 0, 0], [0, 0, 1]), cga.sphere(a, [0, 0, 0], 1))),
+        lambda a: cga.split_point_pair(
+            cga.meet(cga.line(a, [9, 0, 0], direction=[0, 0, 1]), cga.sphere(a, [0, 0, 0], 1))
+        ),
         "must be a real pair",
     ),
     (lambda a: cga.rotor(a, cga.origin(a) ^ cga.infinity(a), 1.0), "of rotor must be a bivector that turns"),
@@ -108,6 +113,9 @@ PROJECTIVE = [
         r"'M' .* projective algebra\. Got Algebra\(3\) instead\. Use Algebra\.pga\(n\)\.convert\(M\)",
     ),
     (lambda a: pga.line(a, [1, 2, 3], [1, 2, 3]), "'Q' parameter of line must be another point than P"),
+    (lambda a: pga.line(a, [1, 2, 3], direction=[0, 0, 0]), "'direction' parameter of line must be other than 0"),
+    (lambda a: pga.line(a, [1, 2, 3], [1, 2, 4], direction=[0, 0, 1]), "'direction' parameter of line must be None"),
+    (lambda a: pga.line(a, [1, 2, 3]), "'Q' parameter of line must be a point"),
     (lambda a: pga.line(a, a.e1, [1, 2, 3]), "'P' parameter of line must be a point, of grade 3"),
     (lambda a: pga.rotor(a, a.e01, 1.0), "'axis' parameter of rotor must be a bivector that turns.*translator"),
     (lambda a: pga.rotor(a, a.e12 + a.e03, 1.0), "'axis' parameter of rotor must be one axis"),

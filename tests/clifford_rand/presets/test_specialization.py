@@ -33,11 +33,13 @@ def objects(shape):
     motor = pga.motor(SPACE, line, x(), x())
     sphere, other = cga.sphere(CONFORMAL, x(3), 2 + x() ** 2), cga.sphere(CONFORMAL, x(3), 2 + x() ** 2)
     circle = cga.circle(CONFORMAL, x(3), 1 + x() ** 2, x(3))
-    flat, rod = cga.plane(CONFORMAL, x(3), x()), cga.line(CONFORMAL, x(3), x(3))
+    flat, rod = cga.plane(CONFORMAL, x(3), x()), cga.line(CONFORMAL, x(3), direction=x(3))
     versor = cga.translator(CONFORMAL, x(3)) * cga.dilator(CONFORMAL, 1 + x() ** 2, x(3))
     boost = sta.boost(TIME, np.tanh(x(3)) / 2) * sta.rotation(TIME, x(3), x())
     return {
-        pga.point: (SPACE, x(3)), pga.plane: (SPACE, x(3), x()), pga.line: (SPACE, x(3), x(3)),
+        pga.point: (SPACE, x(3)), pga.plane: (SPACE, x(3), x()),
+        pga.elements._line_through: (SPACE, x(3), x(3)), pga.elements._line_along: (SPACE, x(3), x(3)),
+        cga.objects._line_through: (CONFORMAL, x(3), x(3)),
         pga.motor: (SPACE, line, x(), x()), pga.project: (pga.point(SPACE, x(3)), line), pga.angle: (line, plane),
         pga.normalized: (motor * 3,), pga.screw: (motor,), pga.motor_to_matrix: (motor,), pga.meet: (line, plane),
         pga.motor_from_quaternion: (SPACE, x(4), x(3)), pga.motor_from_matrix: (SPACE, pga.motor_to_matrix(motor)),
@@ -218,7 +220,10 @@ def test_arrays_beside_tensors_are_where_those_are():
 
 def test_batches_of_tensors_of_several_kinds_have_no_samples():
     torch = pytest.importorskip("torch")
-    circle, line = cga.circle(CONFORMAL, [0.0, 0, 0], 1.0, [0, 0, 1]), cga.line(CONFORMAL, [1.0, 0, 0], [0, 0, 1])
+    circle, line = (
+        cga.circle(CONFORMAL, [0.0, 0, 0], 1.0, [0, 0, 1]),
+        cga.line(CONFORMAL, [1.0, 0, 0], direction=[0, 0, 1]),
+    )
     rows = [torch.tensor(X.values, requires_grad=True) for X in (circle, circle, line)]
     curves = cga.sample(CONFORMAL.multivector(torch.stack(rows[:2]), (3,)), 5)
     np.testing.assert_allclose(curves.detach().numpy(), [cga.sample(circle, 5)] * 2, atol=1e-12)

@@ -48,7 +48,7 @@ def projective(a, b, c, t, r):
 def conformal(a, b, c, t, r):
     """Return calls of rounds, flats, and versors with a few parameters."""
     alg, u, v, two = CONFORMAL, [a, b, c], [1, a, 2], [[1, a, 0], [b, 0, 1]]
-    P, line, plane = cga.up(alg, u), cga.line(alg, u, [a, 1, b]), cga.plane(alg, [a, b, 2], c)
+    P, line, plane = cga.up(alg, u), cga.line(alg, u, direction=[a, 1, b]), cga.plane(alg, [a, b, 2], c)
     S, Z = cga.sphere(alg, u, r), cga.sphere(alg, [1, a, 0], 2 * r)
     circle, pair = cga.circle(alg, u, r, [a, b, 2]), cga.point_pair(alg, u, v)
     V = cga.translator(alg, u) * cga.rotor(alg, alg.e12, t) * cga.dilator(alg, r)
@@ -56,9 +56,9 @@ def conformal(a, b, c, t, r):
         "up": lambda: cga.up(alg, u), "point": lambda: cga.point(alg, u), "down": lambda: cga.down(P * r),
         "origin": lambda: cga.origin(alg), "infinity": lambda: cga.infinity(alg),
         "sphere": lambda: cga.sphere(alg, u, r), "plane": lambda: cga.plane(alg, u, t),
-        "circle": lambda: cga.circle(alg, u, r, v), "line": lambda: cga.line(alg, u, v),
+        "circle": lambda: cga.circle(alg, u, r, v), "line": lambda: cga.line(alg, u, direction=v),
         "point_pair": lambda: cga.point_pair(alg, u, v), "flat": lambda: cga.flat(alg, u, two),
-        "round_about": lambda: cga.round_about(alg, u, r, two), "is_incident": lambda: cga.is_incident(P, S),
+        "round_about": lambda: cga.round_about(alg, u, r, two), "contains_point": lambda: cga.contains_point(S, P),
         "meet": lambda: cga.meet(S, Z), "center": lambda: cga.center(circle), "radius": lambda: cga.radius(circle),
         "radius_squared": lambda: cga.radius_squared(S), "carrier": lambda: cga.carrier(circle),
         "normal": lambda: cga.normal(circle), "split_point_pair": lambda: cga.split_point_pair(pair),

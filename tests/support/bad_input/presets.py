@@ -57,6 +57,7 @@ CALLS = catalogue({
     "pga.direction pga.point pga.translator": good(thing(P3), point([1.0, 0, 2])),
     "pga.line": [
         good(thing(P3), point([1.0, 0, 2]), point([0.5, 1, 1])), good(P3, element(POINT), element(OTHER_POINT)),
+        good(P3, [1.0, 0, 2], direction=point([0.5, 1, 1])),
     ],
     "pga.plane": good(thing(P3), point([0.0, 0.6, 0.8]), numbers(2.0)),
     "pga.join pga.project": good(element(POINT), element(LINE3)),
@@ -123,13 +124,16 @@ CALLS = catalogue({
     "cga.center": good(element(CIRCLE), **RTOL),
     "cga.down": good(element(UP), tolerance(1e-9)),
     "cga.infinity": good(thing(C3), dtype(np.float32)),
-    "cga.is_incident": good(element(UP), element(SPHERE), **DUAL_RTOL),
+    "cga.contains_point": good(element(SPHERE), element(UP), **DUAL_RTOL),
     "cga.meet": good(element(SPHERE), element(PLANE), **DUAL),
     "cga.origin": good(thing(C3)),
     each("cga", "point up translator transversion"): good(thing(C3), point([1.0, 2, 3])),
     "cga.split_point_pair": good(element(PAIR), **DUAL_RTOL),
     "cga.circle": good(thing(C3), point([1.0, 0, 0]), numbers(2.0), point([0.0, 0, 1]), **DUAL),
-    "cga.line": good(thing(C3), point([1.0, 2, 3]), point([0.0, 0, 2]), **DUAL),
+    "cga.line": [
+        good(thing(C3), point([1.0, 2, 3]), point([0.0, 0, 2]), **DUAL),
+        good(C3, [1.0, 2, 3], direction=point([0.0, 0, 2])),
+    ],
     "cga.plane": good(thing(C3), point([0.0, 0.6, 0.8]), numbers(3.0), **DUAL),
     "cga.point_pair": good(thing(C3), point([1.0, 0, 0]), point([5.0, 0, 1]), **DUAL),
     "cga.sphere": good(thing(C3), point([1.0, 2, 3]), numbers(2.0), **DUAL),
@@ -140,7 +144,7 @@ CALLS = catalogue({
     "cga.dilator": good(thing(C3), numbers(3.0), numbers(np.array([1.0, 0, 1]), missing="right")),
     "cga.inversion": good(thing(C3), point([1.0, 0, 1]), numbers(2.0)),
     "cga.motor": good(
-        thing(C3), element(cga.line(C3, [1.0, 0, 0], [0.0, 0, 1])), numbers(0.7), numbers(5.0), **RTOL
+        thing(C3), element(cga.line(C3, [1.0, 0, 0], direction=[0.0, 0, 1])), numbers(0.7), numbers(5.0), **RTOL
     ),
     "cga.rotor": good(thing(C3), element(1.0 * C3.e12), numbers(0.7), **RTOL),
     "sta.electric_and_magnetic": good(element(FARADAY), element(FOUR, missing="right")),
