@@ -23,7 +23,7 @@ OF_PACKAGE = {
     "det determinant logdet memdet": "cr.slogdet(A), or cr.Blade(rows).log_norm(), the logarithm of √det(A Aᵀ)",
     "normal hyperplane": "cr.cross_log(points[:-1] - points[-1])",
     "number_of_chambers n_regions": "cr.count_chambers(normals, offsets)",
-    "principal_angles subspace_angles project": "cr.Blade(rows), and its principal_angles, project_vectors, star",
+    "principal_angles subspace_angles project": "cr.Blade(rows), and its principal_angles, projection_of, star",
     "lstsq least_squares": "S = cr.SparseSign(r, n) and numpy.linalg.lstsq(S @ A, S @ b)",
     "CountSketch": "cr.SparseSign(r, d, s=1), or cr.SJLT(r, d) with balanced rows",
     "dpp_sample sample_dpp": "cr.volume_sample(X, k)",
@@ -81,7 +81,7 @@ OF_BLADE = {
     "angles subspace_angles": "blade.principal_angles(b)",
     "basis vectors rows": "blade.factors or blade.orthonormalized().factors",
     "complement orthogonal_complement normal": "blade.star()",
-    "projection proj": "blade.project_vectors(X), or blade.project(b) onto b",
+    "projection proj": "blade.projection_of(X), or blade.project(b) onto b",
 }
 
 

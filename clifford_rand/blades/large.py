@@ -326,7 +326,7 @@ class LargeBlade:
         factored = self._subspace("coordinates")
         return factored.coordinates(self._vectors(X, "coordinates"))
 
-    def project_vectors(self, X: ArrayLike | Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
+    def projection_of(self, X: ArrayLike | Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return the orthogonal projections (n, d) of vectors (n, d) on the subspace.
 
         Parameters
@@ -337,30 +337,30 @@ class LargeBlade:
 
         Examples
         --------
-        >>> cr.LargeBlade([[1, 1, 0], [0, 1, 1]]).project_vectors([[3, 0, 0]]).round(9)
+        >>> cr.LargeBlade([[1, 1, 0], [0, 1, 1]]).projection_of([[3, 0, 0]]).round(9)
         array([[ 2.,  1., -1.]])
         """
-        factored = self._subspace("project_vectors")
+        factored = self._subspace("projection_of")
         rows, inverse = factored.frame
-        weights = factored.coordinates(self._vectors(X, "project_vectors")) @ inverse
-        return written(Combined(weights, rows), out, "project_vectors")
+        weights = factored.coordinates(self._vectors(X, "projection_of")) @ inverse
+        return written(Combined(weights, rows), out, "projection_of")
 
-    def reject_vectors(self, X: ArrayLike | Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Return the parts (n, d) of vectors (n, d) orthogonal to the subspace; see `project_vectors`.
+    def rejection_of(self, X: ArrayLike | Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Return the parts (n, d) of vectors (n, d) orthogonal to the subspace; see `projection_of`.
 
         They are orthogonal to rounding of their own length, however near the subspace the vectors are.
 
         Examples
         --------
-        >>> cr.LargeBlade([[1, 1, 0], [0, 1, 1]]).reject_vectors([[3, 0, 0]]).round(9)
+        >>> cr.LargeBlade([[1, 1, 0], [0, 1, 1]]).rejection_of([[3, 0, 0]]).round(9)
         array([[ 1., -1.,  1.]])
         """
-        factored = self._subspace("reject_vectors")
-        vectors = self._vectors(X, "reject_vectors")
+        factored = self._subspace("rejection_of")
+        vectors = self._vectors(X, "rejection_of")
         rows, inverse = factored.frame
         for _ in range(2):  # once more, for what rounding of the first left inside
             vectors = Sum(1.0, vectors, -factored.coordinates(vectors) @ inverse, rows)
-        return written(vectors, out, "reject_vectors")
+        return written(vectors, out, "rejection_of")
 
     def orthonormal_basis(self, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return orthonormal rows (k, d) of the subspace, in the orientation and dtype of the blade, or in ``out``.

@@ -271,7 +271,7 @@ class Relations(Products):
 
     # ---- orthogonal projection, in any metric
 
-    def project_vectors(self, X: ArrayLike, rtol: float | None = None) -> NDArray[Any]:
+    def projection_of(self, X: ArrayLike, rtol: float | None = None) -> NDArray[Any]:
         """Return the orthogonal projections of vectors on the blade's subspace.
 
         Parameters
@@ -288,18 +288,18 @@ class Relations(Products):
 
         Examples
         --------
-        >>> cr.Blade([[1.0, 0, 0], [1, 1, 0]]).project_vectors([1.0, 2, 3]).round(12)
+        >>> cr.Blade([[1.0, 0, 0], [1, 1, 0]]).projection_of([1.0, 2, 3]).round(12)
         array([1., 2., 0.])
         """
-        return self._moved(X, "project_vectors", rtol, reject=False)
+        return self._moved(X, "projection_of", rtol, reject=False)
 
-    def reject_vectors(self, X: ArrayLike, rtol: float | None = None) -> NDArray[Any]:
+    def rejection_of(self, X: ArrayLike, rtol: float | None = None) -> NDArray[Any]:
         """Return the parts of vectors orthogonal to the blade's subspace, x - projection of x.
 
         In Euclidean space they are orthogonal to rounding of their own length, however near the subspace they are.
-        Parameters and errors are those of `project_vectors`.
+        Parameters and errors are those of `projection_of`.
         """
-        return self._moved(X, "reject_vectors", rtol, reject=True)
+        return self._moved(X, "rejection_of", rtol, reject=True)
 
     def project(self, b: Any, rtol: float | None = None) -> Self:
         """Return the projection of this blade on the subspace of the blade ``b``, as `Multivector.project`.
@@ -334,7 +334,7 @@ class Relations(Products):
     def _mapped(self, other: Any, owner: str, rtol: float | None) -> Self:
         """Return the outermorphism of the projection or rejection of vectors by another blade."""
         if isinstance(other, np.ndarray | list | tuple):
-            hint = f"To {owner} vectors x use blade.{owner}_vectors(x)."
+            hint = f"To {owner} vectors x use blade.{owner}ion_of(x)."
             raise fail("b", owner, "a Blade", describe("an array"), hint)
         self._checked(other, owner)
         dtype = np.result_type(self.factors, other.factors)

@@ -44,12 +44,12 @@ def test_projection_agrees_with_multivectors():
             N = B.to_multivector()
             if B.is_null():
                 refused("must be not null", random_blade(alg, rng, 1).project, B)
-                refused("must be not null", B.project_vectors, np.ones(alg.d))
+                refused("must be not null", B.projection_of, np.ones(alg.d))
                 with pytest.raises(cr.ArgumentError):
                     N.project(N)
                 continue
             X = rng.standard_normal((3, alg.d))
-            inside, out = B.project_vectors(X), B.reject_vectors(X)
+            inside, out = B.projection_of(X), B.rejection_of(X)
             grade_one = alg.vector(X).project(N).grade(1)
             np.testing.assert_allclose(inside, grade_one.on_keys(alg.vector(X).keys).coefficients, rtol=1e-6, atol=1e-8)
             np.testing.assert_allclose(inside + out, X, rtol=1e-8, atol=1e-8)
@@ -58,7 +58,7 @@ def test_projection_agrees_with_multivectors():
             for j in range(alg.d + 1):
                 A = random_blade(alg, rng, j)
                 M = A.to_multivector()
-                scale = np.abs(M.values).max() * max(1.0, np.abs(B.project_vectors(np.eye(alg.d))).max()) ** j
+                scale = np.abs(M.values).max() * max(1.0, np.abs(B.projection_of(np.eye(alg.d))).max()) ** j
                 if alg.r and j > k > 0:  # multivectors refuse what vanishes there: flats are meant
                     refused("degenerate metric", M.project, N)
                 else:
@@ -78,16 +78,16 @@ def test_rejection_is_accurate_near_the_subspace():
     B = cr.Blade(mixed(rng, Q[:10]))
     x = rng.standard_normal(10) @ Q[:10]
     for scale in SCALES:
-        np.testing.assert_allclose(B.reject_vectors(scale * (x + 1e-6 * Q[10])) / scale, 1e-6 * Q[10], atol=1e-14)
-        np.testing.assert_allclose(B.project_vectors(scale * x) / scale, x, rtol=1e-10, atol=1e-13)
+        np.testing.assert_allclose(B.rejection_of(scale * (x + 1e-6 * Q[10])) / scale, 1e-6 * Q[10], atol=1e-14)
+        np.testing.assert_allclose(B.projection_of(scale * x) / scale, x, rtol=1e-10, atol=1e-13)
     near = cr.Blade([x + 1e-6 * Q[10]])
     assert near.reject(B).isclose(cr.Blade([1e-6 * Q[10]]), 1e-7)
     assert cr.Blade([Q[10]]).project(B).is_zero()
     assert cr.Blade([x]).reject(B).is_zero()
-    assert B.project_vectors(x.astype(np.float32)).dtype == np.float64
-    assert cr.Blade(Q[:2].astype(np.float32)).project_vectors(x.astype(np.float32)).dtype == np.float32
+    assert B.projection_of(x.astype(np.float32)).dtype == np.float64
+    assert cr.Blade(Q[:2].astype(np.float32)).projection_of(x.astype(np.float32)).dtype == np.float32
     batch = cr.Blade(rng.standard_normal((3, 2, 50)))
-    found = batch.project_vectors(rng.standard_normal((4, 1, 50)))
+    found = batch.projection_of(rng.standard_normal((4, 1, 50)))
     assert found.shape == (4, 3, 50)
     assert batch.contains(found).all()
 
@@ -315,11 +315,11 @@ def test_null_blades():
     assert (null ^ cr.Blade([[0, 1.0, 0]], alg)).is_null() is True  # tangent to the cone
     assert (null ^ cr.Blade([[0, 0, 1.0]], alg)).is_null() is False
     assert cr.Blade(np.zeros((0, 3)), alg).is_null() is False
-    refused("must be not null", null.project_vectors, [1.0, 2, 3])
-    refused(r"To project vectors x use blade.project_vectors\(x\)", null.project, np.ones(3))
-    refused(r"of shape \(..., 3\). Got shape \(2,\)", cr.Blade(np.eye(3)).project_vectors, np.ones(2))
-    refused("other than zero", cr.Blade(np.ones((2, 3))).project_vectors, np.ones(3))
-    refused("leading axes that fit the batch", cr.Blade(np.ones((2, 1, 3))).project_vectors, np.ones((3, 3)))
+    refused("must be not null", null.projection_of, [1.0, 2, 3])
+    refused(r"To project vectors x use blade.projection_of\(x\)", null.project, np.ones(3))
+    refused(r"of shape \(..., 3\). Got shape \(2,\)", cr.Blade(np.eye(3)).projection_of, np.ones(2))
+    refused("other than zero", cr.Blade(np.ones((2, 3))).projection_of, np.ones(3))
+    refused("leading axes that fit the batch", cr.Blade(np.ones((2, 1, 3))).projection_of, np.ones((3, 3)))
 
 
 def greedy(Q):
@@ -386,6 +386,6 @@ def test_joins_and_meets_of_large_blades_with_and_without_common_vectors():
 @pytest.mark.parametrize("rtol", ["no such word", np.nan, -1.0, [1e-9], True, 1e300])
 def test_a_tolerance_is_one_in_every_metric(rtol):
     blade, other = cr.Blade(np.eye(4)[:2]), cr.Blade(np.ones((1, 4)))
-    for move, x in ((blade.project, other), (blade.reject, other), (blade.project_vectors, np.ones(4)),
-                    (blade.reject_vectors, np.ones(4))):  # fmt: skip
+    for move, x in ((blade.project, other), (blade.reject, other), (blade.projection_of, np.ones(4)),
+                    (blade.rejection_of, np.ones(4))):  # fmt: skip
         refused(f"'rtol' parameter of {move.__name__} must be", move, x, rtol)

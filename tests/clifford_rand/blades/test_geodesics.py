@@ -73,7 +73,7 @@ def test_logarithm_of_the_exponential(large):
     rows = rng.standard_normal((4, 25))
     P = (cr.LargeBlade if large else cr.Blade)(rows)
     for size in (1.5, 1e-3, 1e-9):
-        tangent = P.reject_vectors(rng.standard_normal((4, 25)))
+        tangent = P.rejection_of(rng.standard_normal((4, 25)))
         tangent *= size / np.linalg.norm(tangent, 2)
         np.testing.assert_allclose(P.log(P.exp(tangent)), tangent, atol=3e-14)
 

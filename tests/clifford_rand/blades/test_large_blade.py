@@ -52,8 +52,8 @@ def test_agreement_with_blades(kind, k, j, tmp_path):
     np.testing.assert_allclose(P.inner(P), A.inner(A), rtol=1e-12)
     for one, other in zip(cr.LargeBlade(X[:1] + 1).log_inner(P), cr.Blade(X[:1] + 1).log_inner(A), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
-    np.testing.assert_allclose(P.project_vectors(vectors), A.project_vectors(V), rtol=rtol, atol=rtol)
-    np.testing.assert_allclose(P.reject_vectors(vectors), A.reject_vectors(V), rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(P.projection_of(vectors), A.projection_of(V), rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(P.rejection_of(vectors), A.rejection_of(V), rtol=rtol, atol=rtol)
     basis = P.orthonormal_basis()
     assert basis.dtype == P.dtype
     np.testing.assert_allclose(basis.astype(float) @ basis.T, np.eye(k), atol=rtol)
@@ -154,7 +154,7 @@ def test_what_is_left_of_vectors_near_the_subspace_is_orthogonal_to_it():
     A = cr.LargeBlade(rng.standard_normal((5, 200)))
     basis = A.orthonormal_basis()
     for size in (1.0, 1e-6, 1e-12):
-        left = A.reject_vectors(rng.standard_normal((3, 5)) @ basis + size * rng.standard_normal((3, 200)))
+        left = A.rejection_of(rng.standard_normal((3, 5)) @ basis + size * rng.standard_normal((3, 200)))
         assert np.abs(left @ basis.T).max() < 1e-13 * np.linalg.norm(left)
         assert (np.linalg.norm(left, axis=1) > size).all()
 

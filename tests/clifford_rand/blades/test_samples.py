@@ -85,7 +85,7 @@ def test_mean_has_no_gradient_and_is_the_least(size, weighted):
     np.testing.assert_allclose(np.linalg.norm(gradient), 0, atol=1e-13)
     rng = np.random.default_rng(1)
     for _ in range(5):
-        step = mean.reject_vectors(rng.standard_normal((3, 20)))
+        step = mean.rejection_of(rng.standard_normal((3, 20)))
         other = mean.exp(0.1 * size * step / np.linalg.norm(step))
         assert share @ other.distance(A) ** 2 > share @ mean.distance(A) ** 2
     F = cr.random_rotation(20, rng=1)
@@ -132,7 +132,7 @@ def test_principal_components_are_those_of_logarithms():
 def test_a_geodesic_has_one_component(size):
     rng = np.random.default_rng(2)
     base = cr.Blade(rng.standard_normal((3, 30)))
-    tangent = base.reject_vectors(rng.standard_normal((3, 30)))
+    tangent = base.rejection_of(rng.standard_normal((3, 30)))
     tangent *= size / np.linalg.norm(tangent)
     turns = np.array([-2.0, -1, 0, 1, 2])
     pca = cr.subspace_pca(base.exp(turns[:, None, None] * tangent), 2)

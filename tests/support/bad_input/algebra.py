@@ -273,7 +273,7 @@ CALLS = catalogue({
     each("Blade", "is_null normalized"): good(BLADE, TOL),
     "Blade.contains": good(BLADE, rows(R24), TOL),
     "Blade.distance": good(BLADE, OTHER_BLADE, word("chordal")),
-    each("Blade", "project_vectors reject_vectors"): good(BLADE, rows(RNG.standard_normal((3, 4))), TOL),
+    each("Blade", "projection_of rejection_of"): good(BLADE, rows(RNG.standard_normal((3, 4))), TOL),
     "Blade.scaled": good(BLADE, numbers(1.5, **_TIMES), count(1, every="right")),
     "cr.LargeBlade": through(lambda F, **o: cr.LargeBlade(F, **o).log_norm(), rows(R34), **RTOL),
     each("LargeBlade", of_one(cr.LargeBlade)): lambda name: through(
@@ -294,7 +294,7 @@ CALLS = catalogue({
     each("Blade", "exp"): good(BLADE, numbers(BLADE.log(OTHER_BLADE))),
     each("LargeBlade", "exp"): through(lambda T: LARGE.exp(T).log_norm(), rows(BLADE.log(OTHER_BLADE))),
     "LargeBlade.coordinates": good(LARGE, rows(R24)),
-    each("LargeBlade", "project_vectors reject_vectors"): lambda name: through(
+    each("LargeBlade", "projection_of rejection_of"): lambda name: through(
         lambda X, out: getattr(LARGE, name.rpartition(".")[2])(X, _fresh(out)), rows(R24), _OUT
     ),
     "cr.subspace_distances": [
