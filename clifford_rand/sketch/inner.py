@@ -16,11 +16,11 @@ _FEWEST = 8  # repetitions of an interval: fewer have one sign by chance, of a p
 
 
 class SketchedInner(NamedTuple):
-    """An estimate of det(A Bᵀ) as ``sign * exp(log_abs)``, in float64.
+    """An estimate of det(A Bᵀ) as ``sign * exp(logabs)``, in float64.
 
     Attributes
     ----------
-    sign, log_abs : ndarray (...) or scalar
+    sign, logabs : ndarray (...) or scalar
         0 and -inf where the estimate is 0.
     relative_error : ndarray (...) or scalar
         Standard error of the estimate over its absolute value, from its repetitions; NaN for one repetition, inf where
@@ -31,7 +31,7 @@ class SketchedInner(NamedTuple):
     """
 
     sign: NDArray[Any]
-    log_abs: NDArray[Any]
+    logabs: NDArray[Any]
     relative_error: NDArray[Any]
     signs: NDArray[Any]
     logs: NDArray[Any]
@@ -39,7 +39,7 @@ class SketchedInner(NamedTuple):
     @property
     def value(self) -> NDArray[Any]:
         """The estimate itself; inf, with NumPy's warning, where it leaves the floating-point range."""
-        return np.asarray(self.sign * np.exp(self.log_abs))[()]
+        return np.asarray(self.sign * np.exp(self.logabs))[()]
 
     @property
     def error(self) -> NDArray[Any]:
@@ -206,18 +206,19 @@ class SketchedVolume(NamedTuple):
     ----------
     log_volume : ndarray (...) or scalar
         Estimate of log √det(A Aᵀ); -inf where the sketched rows are dependent.
-    error : ndarray (...) or scalar
+    log_error : ndarray (...) or scalar
         Its standard error. For a Gaussian sketch known in closed form; for others from the repetitions, NaN for one.
     logs : ndarray (repeats, ...)
         Logarithms of the single estimates of det(A Aᵀ), from which this one is made.
-    shape : tuple of float or None
+    skewness, kurtosis : float or None
         Skewness and excess kurtosis of the estimate, where they are known: of a Gaussian sketch.
     """
 
     log_volume: NDArray[Any]
-    error: NDArray[Any]
+    log_error: NDArray[Any]
     logs: NDArray[Any]
-    shape: tuple[float, float] | None
+    skewness: float | None
+    kurtosis: float | None
 
     def interval(self, confidence: float = 0.95) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the ends (low, high) of an interval that covers the log-volume with this probability.
@@ -225,14 +226,14 @@ class SketchedVolume(NamedTuple):
         For a Gaussian sketch by the quantiles of the known law, whatever A is, by its first four moments (Cornish and
         Fisher); for others half the logarithm of `SketchedInner.interval`, whose errors and NaN are here, too.
         """
-        if self.shape is None:
+        if self.skewness is None or self.kurtosis is None:
             signs = np.where(np.isneginf(self.logs), 0.0, 1.0)
             low, high, peak = mean_interval(signs, self.logs, confidence, "interval")
             with np.errstate(divide="ignore", invalid="ignore"):
                 return ((np.log(np.maximum(low, 0)) + peak) / 2)[()], ((np.log(high) + peak) / 2)[()]
         level = check_confidence(confidence, "interval")
-        above, below = (_quantile(p, *self.shape) for p in ((1 + level) / 2, (1 - level) / 2))
-        return self.log_volume - above * self.error, self.log_volume - below * self.error
+        above, below = (_quantile(p, self.skewness, self.kurtosis) for p in ((1 + level) / 2, (1 - level) / 2))
+        return self.log_volume - above * self.log_error, self.log_volume - below * self.log_error
 
 
 def _quantile(p: float, skewness: float, kurtosis: float) -> float:
@@ -317,7 +318,7 @@ def sketched_volume(
     --------
     >>> A = np.random.default_rng(0).standard_normal((10, 5000))
     >>> estimate, exact = cr.sketched_volume(A, 500, rng=0), np.linalg.slogdet(A @ A.T)[1] / 2
-    >>> round(float(estimate.error), 3), bool(abs(estimate.log_volume - exact) < 4 * estimate.error)
+    >>> round(float(estimate.log_error), 3), bool(abs(estimate.log_volume - exact) < 4 * estimate.log_error)
     (0.036, True)
     """
     owner = "sketched_volume"
@@ -339,8 +340,9 @@ def sketched_volume(
     squares = 2 * logs
     if gaussian:
         value, third, fourth = logs.mean(axis=0), _cumulant(3, k, r), _cumulant(4, k, r)
-        shape = (third / variance**1.5 / math.sqrt(m), fourth / variance**2 / m) if k else (0.0, 0.0)
-        return SketchedVolume(value[()], np.full(value.shape, math.sqrt(variance / m))[()], squares, shape)
+        skewness, kurtosis = (third / variance**1.5 / math.sqrt(m), fourth / variance**2 / m) if k else (0.0, 0.0)
+        log_error = np.full(value.shape, math.sqrt(variance / m))[()]
+        return SketchedVolume(value[()], log_error, squares, skewness, kurtosis)
     signs = np.where(np.isneginf(squares), 0.0, 1.0)
     _, log_square, relative = signed_mean(signs, squares)
-    return SketchedVolume((0.5 * log_square)[()], (0.5 * relative)[()], squares, None)
+    return SketchedVolume((0.5 * log_square)[()], (0.5 * relative)[()], squares, None, None)
