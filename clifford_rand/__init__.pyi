@@ -53,6 +53,7 @@ from .print_options import printoptions as printoptions
 from .print_options import set_printoptions as set_printoptions
 from .saved import load as load
 from .saved import save as save
+from .sketch.base import Sketch as Sketch
 from .sketch.base import sketch_rows as sketch_rows
 from .sketch.dense import SRHT as SRHT
 from .sketch.dense import GaussianSketch as GaussianSketch

@@ -28,7 +28,7 @@ _STREAM = 0x536B65746368  # "Sketch"; any number that nobody spawns by chance
 class Sketch(ABC):
     """A linear map of shape (r, d) that is applied, not stored as a dense matrix.
 
-    A subclass sets ``shape`` and ``rng``, names its ``_arguments``, and writes two methods on the columns of a matrix;
+    A subclass sets ``shape`` and ``seed``, names its ``_arguments``, and writes two methods on the columns of a matrix;
     ``S @ x``, ``X @ S.T``, ``S.T @ v`` and ``V @ S`` follow, with float32 kept, and so do ``redraw`` and ``repr``.
     NumPy leaves the operators to this class. A SciPy sparse matrix may stand for a dense one; sketches that are sparse
     themselves then give a sparse result, the others a dense one. A data frame decides what ``frame @ S.T`` is, and
@@ -37,16 +37,16 @@ class Sketch(ABC):
     Attributes
     ----------
     shape : (r, d)
-    r, d, rng : int
-        Rows, columns, and the seed.
-    exchangeable_rows : bool
+    r, d, seed : int
+        Rows, columns, and the seed that draws it again, as ``rng``.
+    has_exchangeable_rows : bool
         Whether two rows may be exchanged without changing the distribution, so that the second proposition of
         Section 3.3 of arXiv:2406.02806 holds (zero mean at every row that was not sampled, see `sketched_cross`).
     """
 
     shape: tuple[int, int]
-    rng: int  # the seed
-    exchangeable_rows: bool = False
+    seed: int
+    has_exchangeable_rows: bool = False
     _arguments: tuple[str, ...] = ()  # attributes that the class is called with, beside ``rng``
     __array_ufunc__ = None
 
@@ -135,9 +135,9 @@ class Sketch(ABC):
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{name}={getattr(self, name)}" for name in self._arguments)
-        return f"{type(self).__name__}({arguments}, rng={self.rng})"
+        return f"{type(self).__name__}({arguments}, rng={self.seed})"
 
-    def log_minor(self, k: int) -> float:
+    def log_minor_constant(self, k: int) -> float:
         r"""Return log c_k, where :math:`\mathbb E \det(A S^T S B^T) = c_k \det(A B^T)` for all A, B of shape (k, d).
 
         Raises
@@ -145,7 +145,7 @@ class Sketch(ABC):
         ArgumentError
             If no such c_k is known for this kind of sketch.
         """
-        raise fail("S", "log_minor", "a sketch whose expected minors are known", describe(f"{self}"))
+        raise fail("S", "log_minor_constant", "a sketch whose expected minors are known", describe(f"{self}"))
 
 
 def log_falling(r: int, k: int) -> float:
@@ -180,7 +180,7 @@ def redraws(S: Sketch, repeats: int) -> Iterator[Sketch]:
     """Yield ``S`` and ``repeats - 1`` independent sketches of its kind, seeded by its own seed."""
     yield S
     for i in range(1, repeats):
-        seed: Any = np.random.SeedSequence(S.rng, spawn_key=(i,))
+        seed: Any = np.random.SeedSequence(S.seed, spawn_key=(i,))
         yield S.redraw(np.random.default_rng(seed))
 
 

@@ -52,7 +52,7 @@ class SRHT(Sketch):
 
     Attributes
     ----------
-    padded : int
+    n_padded : int
         d', the order of H.
 
     Raises
@@ -76,26 +76,26 @@ class SRHT(Sketch):
     Examples
     --------
     >>> S = cr.SRHT(4, 6, rng=0)
-    >>> S, S.padded
+    >>> S, S.n_padded
     (SRHT(r=4, d=6, rng=0), 8)
     >>> np.unique(np.abs(S.toarray()))
     array([0.5])
     """
 
-    exchangeable_rows = True
+    has_exchangeable_rows = True
     _arguments = ("r", "d")
 
     def __init__(self, r: int, d: int, *, rng: np.random.Generator | int | None = None) -> None:
         self.d = check_integer(d, "d", "SRHT")
-        self.padded = _next_power(self.d)
-        check_fits(16 * self.padded, "d", "SRHT")  # the permutation, and one row of a product
-        hint = f"The transform of {self.d} features has {self.padded} rows to choose from."
-        self.r = check_integer(r, "r", "SRHT", high=self.padded, hint=hint)
-        self.rng, _ = drawn_seed(rng, "SRHT")
-        generator = own_stream(self.rng)
+        self.n_padded = _next_power(self.d)
+        check_fits(16 * self.n_padded, "d", "SRHT")  # the permutation, and one row of a product
+        hint = f"The transform of {self.d} features has {self.n_padded} rows to choose from."
+        self.r = check_integer(r, "r", "SRHT", high=self.n_padded, hint=hint)
+        self.seed, _ = drawn_seed(rng, "SRHT")
+        generator = own_stream(self.seed)
         self.shape = (self.r, self.d)
         self._signs = generator.integers(0, 2, size=self.d, dtype=np.int8) * np.int8(2) - np.int8(1)
-        self._sample = generator.permutation(self.padded)[: self.r]
+        self._sample = generator.permutation(self.n_padded)[: self.r]
 
     @staticmethod
     def suggest_dim(k: int, eps: float = 0.5, delta: float = 0.1, *, d: int) -> int:
@@ -106,16 +106,16 @@ class SRHT(Sketch):
         rows = (math.sqrt(k) + math.sqrt(8 * (math.log(2 * padded) - math.log(delta)))) ** 2
         return min(padded, math.ceil(rows * math.log(4 * k / delta) / chernoff_exponent(eps)))
 
-    def log_minor(self, k: int) -> float:
+    def log_minor_constant(self, k: int) -> float:
         """Return log c_k = log of r!/(r-k)! (d'-k)!/d'! (d'/r)^k, -inf for k > r.
 
         As for `SparseSign` only equal column sets J remain, by the signs; a set of k rows is sampled with probability
         C(r, k)/C(d', k), and over all rows Σ det(H_IJ)² = det(H_Jᵀ H_J) = 1.
         """
-        k = check_integer(k, "k", "log_minor", low=0)
+        k = check_integer(k, "k", "log_minor_constant", low=0)
         if k > self.r:
             return -math.inf
-        return log_falling(self.r, k) - log_falling(self.padded, k) + k * math.log(self.padded / self.r)
+        return log_falling(self.r, k) - log_falling(self.n_padded, k) + k * math.log(self.n_padded / self.r)
 
     def _apply(self, x: NDArray[Any]) -> NDArray[Any]:
         if self._is_small and x.shape[1] >= _DENSE_FROM:  # at any size: the transform turns x, and its result back
@@ -148,7 +148,7 @@ class SRHT(Sketch):
         return self._is_small and rows >= _DENSE_FROM and not self._kernel_pays(rows)
 
     def _kernel_pays(self, rows: int) -> bool:
-        return rows * self.padded >= _KERNEL_FROM and has_compiler()
+        return rows * self.n_padded >= _KERNEL_FROM and has_compiler()
 
     def _drawn_matrix(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         return self._transposed_rows(np.eye(self.r, dtype=dtype))
@@ -165,18 +165,18 @@ class SRHT(Sketch):
         weight_in, weight_out = weight_in.astype(X.dtype), weight_out.astype(X.dtype)
         if not self._kernel_pays(len(X)):
             out = np.empty((len(X), len(outof)), X.dtype)
-            step = max(1, _CHUNK_BYTES // (self.padded * X.itemsize))
+            step = max(1, _CHUNK_BYTES // (self.n_padded * X.itemsize))
             for start in range(0, len(X), step):
                 part = slice(start, start + step)
-                z = np.zeros((len(X[part]), self.padded), X.dtype)
+                z = np.zeros((len(X[part]), self.n_padded), X.dtype)
                 z[:, into] = X[part] * weight_in
                 out[part] = hadamard(z)[:, outof] * weight_out
             return out
         from clifford_rand.kernels.sketches import hadamard_rows, over_rows  # Numba loads here, not at import
 
-        low = _LOW if self.padded >= _TURN_FROM else 1
-        turned = outof % low * (self.padded // low) + outof // low
-        return over_rows(hadamard_rows, X, ((into, weight_in), self.padded, low, (turned, weight_out)), len(outof))
+        low = _LOW if self.n_padded >= _TURN_FROM else 1
+        turned = outof % low * (self.n_padded // low) + outof // low
+        return over_rows(hadamard_rows, X, ((into, weight_in), self.n_padded, low, (turned, weight_out)), len(outof))
 
 
 def hadamard(z: NDArray[Any]) -> NDArray[Any]:
@@ -249,7 +249,7 @@ class GaussianSketch(Sketch):
     165
     """
 
-    exchangeable_rows = True
+    has_exchangeable_rows = True
     _arguments = ("r", "d")
 
     def __init__(self, r: int, d: int, *, rng: np.random.Generator | int | None = None) -> None:
@@ -257,7 +257,7 @@ class GaussianSketch(Sketch):
         self.d = check_integer(d, "d", "GaussianSketch")
         check_fits(16 * self.d, "d", "GaussianSketch")
         check_fits(self.r * self.d, "r", "GaussianSketch", unit="entries", limit=_MOST_ENTRIES)
-        self.rng, _ = drawn_seed(rng, "GaussianSketch")
+        self.seed, _ = drawn_seed(rng, "GaussianSketch")
         self.shape = (self.r, self.d)
 
     @staticmethod
@@ -266,9 +266,9 @@ class GaussianSketch(Sketch):
         k, eps, delta = check_accuracy(k, eps, delta, "GaussianSketch.suggest_dim")
         return math.ceil((math.sqrt(k) + math.sqrt(2 * math.log(2 / delta))) ** 2 / eps**2)
 
-    def log_minor(self, k: int) -> float:
+    def log_minor_constant(self, k: int) -> float:
         """Return log c_k = log r!/((r-k)! r^k), -inf for k > r: C(r, k) sets of rows of mean k!/r^k (Cauchy-Binet)."""
-        return log_minor_of_draws(self.r, check_integer(k, "k", "log_minor", low=0))
+        return log_minor_of_draws(self.r, check_integer(k, "k", "log_minor_constant", low=0))
 
     def _apply(self, x: NDArray[Any]) -> NDArray[Any]:
         result = np.empty((self.r, x.shape[1]), x.dtype)
@@ -305,7 +305,7 @@ class GaussianSketch(Sketch):
         return [(slice(0, self.r), self._dense(dtype))]
 
     def _drawn(self, dtype: np.dtype[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
-        generator = own_stream(self.rng)
+        generator = own_stream(self.seed)
         step = max(1, _BLOCK_ENTRIES // self.d)
         for start in range(0, self.r, step):
             rows = slice(start, min(start + step, self.r))

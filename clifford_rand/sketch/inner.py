@@ -85,7 +85,7 @@ def sketched_inner(A: ArrayLike, B: ArrayLike, S: Sketch, *, repeats: int = 1) -
 
     By Cauchy and Binet the determinant is Σ_I det(A S_Iᵀ) det(B S_Iᵀ) over sets I of k rows of S. For independent rows
     of covariance I/r each term has mean k! det(A Bᵀ)/r^k, and there are C(r, k). The other three need random signs
-    only: see their ``log_minor``.
+    only: see their ``log_minor_constant``.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def sketched_inner(A: ArrayLike, B: ArrayLike, S: Sketch, *, repeats: int = 1) -
     S : Sketch (r, d)
         One with a known c_k.
     repeats : int
-        Number of independent sketches whose estimates are averaged: S and others that S.rng determines. From 2 on the
+        Number of independent sketches whose estimates are averaged: S and others that S.seed determines. From 2 on the
         error is estimated.
 
     Raises
@@ -131,7 +131,7 @@ def sketched_inner(A: ArrayLike, B: ArrayLike, S: Sketch, *, repeats: int = 1) -
         rule = f"of shape (..., {A.shape[-2]}, {d}), as many vectors as A"
         raise fail("B", owner, rule, describe(f"shape {B.shape}"))
     k = A.shape[-2]
-    log_factor = S.log_minor(k)
+    log_factor = S.log_minor_constant(k)
     rows_a, log_a = scaled_factors(A)
     rows_b, log_b = scaled_factors(B)
     signs, logs = [], []
@@ -297,7 +297,7 @@ def sketched_volume(
     S : Sketch (r, d), or int
         An integer r stands for ``GaussianSketch(r, d, rng=rng)``.
     repeats : int
-        Number of sketches: S and others that S.rng determines.
+        Number of sketches: S and others that S.seed determines.
     rng : Generator, int or None
         Draws the Gaussian sketch where ``S`` is an integer.
     rtol : float, optional
@@ -334,7 +334,7 @@ def sketched_volume(
     m = check_integer(repeats, "repeats", owner)
     tolerance = check_rtol(rtol, max(r, 4), A.dtype, owner)
     gaussian = isinstance(S, GaussianSketch)
-    bias, variance = log_volume_moments(k, r) if gaussian else (S.log_minor(k) / 2, math.nan)
+    bias, variance = log_volume_moments(k, r) if gaussian else (S.log_minor_constant(k) / 2, math.nan)
     rows, shift = scaled_factors(A)
     logs = np.stack([log_volume(rows @ sketch.T, tolerance) for sketch in redraws(S, m)]) + (shift - bias)
     squares = 2 * logs

@@ -184,7 +184,7 @@ class LeverageSampling(SparseSketch):
     r : int
         Rows to sample, with replacement.
     rng : Generator, int or None
-        See `SJLT`. ``LeverageSampling(S.scores, S.r, rng=S.rng)`` rebuilds the map.
+        See `SJLT`. ``LeverageSampling(S.scores, S.r, rng=S.seed)`` rebuilds the map.
 
     Attributes
     ----------
@@ -242,10 +242,10 @@ class LeverageSampling(SparseSketch):
         self.d = scores.size
         self.shape = (self.r, self.d)
         check_fits(26 * self.r, "r", owner)  # the draws and what they are made from, by tracemalloc
-        self.rng, _ = drawn_seed(rng, owner)
+        self.seed, _ = drawn_seed(rng, owner)
         weights = scores.astype(np.float64) / float(scores.max())
         probability = weights / weights.sum()
-        self.rows = own_stream(self.rng).choice(self.d, size=self.r, p=probability)
+        self.rows = own_stream(self.seed).choice(self.d, size=self.r, p=probability)
         self._scale = 1 / np.sqrt(self.r * probability[self.rows])
         self._set_matrix(csr_array((self._scale, self.rows, np.arange(self.r + 1)), shape=self.shape), 1.0)
 
@@ -257,15 +257,15 @@ class LeverageSampling(SparseSketch):
         beta = check_number(beta, "beta", owner, "a number from 1e-100 to 1", lambda x: 1e-100 <= x <= 1)
         return math.ceil(k * math.log(2 * k / delta) / (beta * chernoff_exponent(eps)))
 
-    def log_minor(self, k: int) -> float:
+    def log_minor_constant(self, k: int) -> float:
         """Return log c_k = log r!/((r-k)! r^k), -inf for k > r, as for all independent rows of covariance I/r.
 
         It needs positive scores wherever A and B have columns other than 0.
         """
-        return log_minor_of_draws(self.r, check_integer(k, "k", "log_minor", low=0))
+        return log_minor_of_draws(self.r, check_integer(k, "k", "log_minor_constant", low=0))
 
     def _apply(self, x: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(x[self.rows] * self._scale.astype(x.dtype)[:, None])
 
     def __repr__(self) -> str:
-        return f"LeverageSampling(<{self.d} scores>, r={self.r}, rng={self.rng})"
+        return f"LeverageSampling(<{self.d} scores>, r={self.r}, rng={self.seed})"

@@ -42,7 +42,7 @@ def sketched_cross(
     * v is orthogonal to every x_i, exactly: vᵀx_i = ×(S x_1, …)ᵀ(S x_i) = 0 (first proposition).
     * For any other x, vᵀx = det[S x, S x_1, …, S x_{r-1}]; if two rows of S may be exchanged without changing its
       distribution, then E_S[vᵀx] = 0 (second proposition). All sketches of this library are such
-      (``exchangeable_rows``; `LeverageSampling` from r = 2 on), a fixed matrix or a sample in sorted order is not.
+      (``has_exchangeable_rows``; `LeverageSampling` from r = 2 on), a fixed matrix or a sample in sorted order is not.
 
     Parameters
     ----------

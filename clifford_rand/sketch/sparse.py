@@ -62,7 +62,7 @@ class SparseSketch(Sketch):
     A subclass calls `_set_matrix` with a SciPy array of shape (r, d) in int8, for both precisions, or float64.
     """
 
-    exchangeable_rows = True
+    has_exchangeable_rows = True
     r: int
     d: int
 
@@ -155,13 +155,13 @@ class SJLT(SignColumns):
     s : int
         Non-zeros a column, from 1 to r.
     rng : Generator, int or None
-        An integer is the seed; a generator draws one, and None a fresh one. ``S.rng`` is that seed, and ``repr(S)``
+        An integer is the seed; a generator draws one, and None a fresh one. ``S.seed`` is that seed, and ``repr(S)``
         rebuilds the same map (with the same release of NumPy, whose streams may change between releases).
 
     Attributes
     ----------
     shape : (r, d)
-    r, d, s, rng : int
+    r, d, s, seed : int
 
     Raises
     ------
@@ -205,19 +205,19 @@ class SJLT(SignColumns):
             hint = "Fewer non-zeros than rows would leave a row empty: lower r or raise s."
             raise fail("r", "SJLT", f"at most s·d = {self.s * self.d}", self.r, hint)
         self._check_fits()
-        self.rng, generator = drawn_seed(rng, "SJLT")
+        self.seed, generator = drawn_seed(rng, "SJLT")
         rows = _balanced_rows(self.r, self.d, self.s, generator)
         self._set_columns(rows, generator)
 
-    def log_minor(self, k: int) -> float:
+    def log_minor_constant(self, k: int) -> float:
         """Return log c_k for s = 1: the logarithm of the probability that k columns have their entries in k rows.
 
         With t rows of m + 1 entries and r - t of m, c_k = Σ_j C(t, j) (m+1)^j C(r-t, k-j) m^{k-j} / C(d, k).
         """
-        k = check_integer(k, "k", "log_minor", low=0)
+        k = check_integer(k, "k", "log_minor_constant", low=0)
         if self.s > 1:
             hint = "The balanced rows of an SJLT with s > 1 have no closed form; SparseSign has one for every s."
-            raise fail("S", "log_minor", "a sketch whose expected minors are known", describe(f"{self}"), hint)
+            raise fail("S", "log_minor_constant", "a sketch whose expected minors are known", describe(f"{self}"), hint)
         if k > min(self.r, self.d):
             return -math.inf
         m, t = divmod(self.d, self.r)
@@ -275,19 +275,19 @@ class SparseSign(SignColumns):
         hint = "A column has s non-zeros in r rows."
         self.s = min(8, self.r) if s is None else check_integer(s, "s", "SparseSign", high=self.r, hint=hint)
         self._check_fits()
-        self.rng, _ = drawn_seed(rng, "SparseSign")
-        generator = own_stream(self.rng)
+        self.seed, _ = drawn_seed(rng, "SparseSign")
+        generator = own_stream(self.seed)
         rows = _subsets(self.r, self.d, self.s, generator)
         self._set_columns(rows, generator)
 
-    def log_minor(self, k: int) -> float:
+    def log_minor_constant(self, k: int) -> float:
         """Return log c_k = log r!/((r-k)! r^k), -inf for k > r.
 
         By Cauchy and Binet the estimate is a sum over pairs of column sets J, J' of A_J B_J' Σ_I det S_IJ det S_IJ'.
         The signs are independent, so J ≠ J' has mean zero, and of det(S_IJ)² the squares of its terms remain: k
         distinct rows in order, each in its column with probability s/r, over s^k.
         """
-        return log_minor_of_draws(self.r, check_integer(k, "k", "log_minor", low=0))
+        return log_minor_of_draws(self.r, check_integer(k, "k", "log_minor_constant", low=0))
 
 
 def _in(matrix: Any, dtype: np.dtype[Any]) -> Any:

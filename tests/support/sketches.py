@@ -15,14 +15,14 @@ __all__ = ["MAKERS", "RandomSigns", "drawn"]
 class RandomSigns(Sketch):
     """Independent entries ±1/√r."""
 
-    exchangeable_rows = True
+    has_exchangeable_rows = True
     _arguments = ("r", "d")
 
     def __init__(self, r, d, *, rng=None):
         self.r, self.d = check_integer(r, "r", "RandomSigns"), check_integer(d, "d", "RandomSigns")
         self.shape = (self.r, self.d)
-        self.rng, _ = drawn_seed(rng, "RandomSigns")
-        self._matrix = own_stream(self.rng).choice([-1.0, 1.0], size=self.shape) / math.sqrt(self.r)
+        self.seed, _ = drawn_seed(rng, "RandomSigns")
+        self._matrix = own_stream(self.seed).choice([-1.0, 1.0], size=self.shape) / math.sqrt(self.r)
 
     def _apply(self, x):
         return self._matrix.astype(x.dtype) @ x
@@ -30,7 +30,7 @@ class RandomSigns(Sketch):
     def _apply_transposed(self, v):
         return self._matrix.T.astype(v.dtype) @ v
 
-    def log_minor(self, k):
+    def log_minor_constant(self, k):
         return log_falling(self.r, k) - k * math.log(self.r)
 
 

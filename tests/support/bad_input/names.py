@@ -27,6 +27,7 @@ EXEMPT = {
     "cr.MissingCompilerWarning": "a warning: its arguments are words",
     "cr.get_printoptions": "takes nothing",
     "cr.set_printoptions": "is called by cr.printoptions, and would hold for the calls after it",
+    "cr.Sketch": "the base of sketches, whose subclasses are in the table",
     "cr.compat": "answers as the packages whose names it has, in their errors too",
     "cr.draw": "a module, whose names are in the table",
     "cr.layers": "a module, whose names are in the table",
