@@ -77,7 +77,7 @@ OF_MULTIVECTOR = {
 
 OF_BLADE = {
     "volume det": "blade.norm(), or blade.log_norm(), which does not overflow",
-    "intersection union span": "blade.meet(b) or blade.join(b)",
+    "intersection meet union span join": "blade.intersection(b) or blade.span(b), of flats presets.pga.meet and join",
     "angles subspace_angles": "blade.principal_angles(b)",
     "basis vectors rows": "blade.factors or blade.orthonormalized().factors",
     "complement orthogonal_complement normal": "blade.star()",

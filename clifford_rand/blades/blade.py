@@ -50,7 +50,7 @@ class Blade(Relations):
     -----
     Products cost O(k² d), the star one QR factorization. Determinants are computed in float64, and kept as logarithms:
     nothing overflows. ``a ^ b`` wedge, ``~a`` reverse, ``-a``, ``2 * a``; `clifford_rand.inner`, `clifford_rand.star`
-    and `clifford_rand.wedge` take blades too. Signs are those of `Multivector`. Angles, distances, join, meet,
+    and `clifford_rand.wedge` take blades too. Signs are those of `Multivector`. Angles, distances, span, intersection,
     `contains`, `canonical` and `isclose` are those of the coordinates, whatever the metric.
 
     Examples

@@ -284,7 +284,7 @@ class LargeBlade:
         Returns
         -------
         LargeBlade
-            Of grade 0 where there is none. `Blade.meet` is the oriented intersection.
+            Of grade 0 where there is none. `Blade.intersection` is the oriented intersection.
 
         Examples
         --------

@@ -51,35 +51,36 @@ class Relations(Products):
         limit = relative(np.result_type(self.factors, array), rtol)
         return truth(rest <= limit * np.linalg.norm(rows[..., 0, :], axis=-1))
 
-    def join(self, b: Any, rtol: float = 1e-9) -> Self:
+    def span(self, b: Any, rtol: float = 1e-9) -> Self:
         """Return the blade of the sum of two subspaces; no metric is used.
 
-        With A = A'∧M and B = M∧B', join J and meet M are scaled so that J = A'∧M∧B'. J has length 1 in coordinates, and
-        its coefficient at the pivots of `canonical` is positive; J = I if the subspaces span everything.
+        With A = A'∧M and B = M∧B', span J and intersection M are scaled so that J = A'∧M∧B'. J has length 1 in
+        coordinates, and its coefficient at the pivots of `canonical` is positive; J = I if the subspaces span
+        everything.
 
         Parameters
         ----------
         b : Blade
-            Not zero; the dimension of the join must be one throughout a batch.
+            Not zero; the dimension of the span must be one throughout a batch.
         rtol : float, default=1e-9
             A direction is common to both if the sine of its angle is at most this.
 
         Examples
         --------
         >>> A, B = cr.Blade([[1.0, 0, 0, 0], [0, 1, 0, 0]]), cr.Blade([[0, 3.0, 0, 0], [0, 0, 1, 0]])
-        >>> print(A.join(B).to_multivector(), A.meet(B).to_multivector())
+        >>> print(A.span(B).to_multivector(), A.intersection(B).to_multivector())
         e123 3.0*e2
         """
-        return self._join_and_meet(b, rtol, "join")[0]
+        return self._span_and_intersection(b, rtol, "span")[0]
 
-    def meet(self, b: Any, rtol: float = 1e-9) -> Self:
-        """Return the blade of the intersection of two subspaces, scaled as `join` says; no metric is used.
+    def intersection(self, b: Any, rtol: float = 1e-9) -> Self:
+        """Return the blade of the intersection of two subspaces, scaled as `span` says; no metric is used.
 
-        M = A ∨ B where the join is I; M is a scalar with M join(A, B) = A ∧ B where the subspaces share no vector.
+        M = A ∨ B where the span is I; M is a scalar with M span(A, B) = A ∧ B where the subspaces share no vector.
         """
-        return self._join_and_meet(b, rtol, "meet")[1]
+        return self._span_and_intersection(b, rtol, "intersection")[1]
 
-    def _join_and_meet(self, b: Any, rtol: float, owner: str) -> tuple[Self, Self]:
+    def _span_and_intersection(self, b: Any, rtol: float, owner: str) -> tuple[Self, Self]:
         """Return J and M; of unit blades a'∧m, m∧b' with A = α a'∧m, B = β m∧b', and a'∧m∧b' = v J: M = α β v m."""
         P, Q, dtype = self._frames(b, owner)
         apart = only_angles(P.basis, Q.basis, relative(dtype, rtol))
@@ -88,17 +89,17 @@ class Relations(Products):
             batch = V.shape[:-2]
             whole = np.concatenate([broadcast(P.basis, batch), V], axis=-2)
             turn = orientation(whole)
-            join = self._make(whole, turn, 0.0, dtype)
+            span = self._make(whole, turn, 0.0, dtype)
             none = np.empty((*batch, 0, self.d))
-            return join, self._make(none, P.sign * Q.sign * sign * turn, P.log_volume + Q.log_volume + log, dtype)
+            return span, self._make(none, P.sign * Q.sign * sign * turn, P.log_volume + Q.log_volume + log, dtype)
         parts = common_part(P.basis, Q.basis, relative(dtype, rtol), owner)
         whole = np.concatenate([parts.only_a, parts.common, parts.only_b], axis=-2)
         frame = frame_of(whole, 0.0)
         turn = orientation(frame.basis)
         sign = P.sign * parts.sign_a * Q.sign * parts.sign_b * frame.sign * turn
         log = P.log_volume + Q.log_volume + frame.log_volume
-        join = self._make(broadcast(frame.basis, whole.shape[:-2]), turn, 0.0, dtype)
-        return join, self._make(parts.common, sign, log, dtype)
+        span = self._make(broadcast(frame.basis, whole.shape[:-2]), turn, 0.0, dtype)
+        return span, self._make(parts.common, sign, log, dtype)
 
     def _frames(self, other: Any, owner: str, name: str = "b") -> tuple[Frame, Frame, np.dtype]:
         """Return the frames and the dtype of both, where neither blade is zero."""

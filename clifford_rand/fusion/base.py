@@ -81,7 +81,9 @@ REASONS = {
     **dict.fromkeys(("isclose", "is_zero", "is_versor", "is_blade"), _VALUES),
     **dict.fromkeys(("coefficients", "values"), _ARRAY),
     **dict.fromkeys(("factorize", "factorize_blade", "factorize_versor"), _COUNT),
-    **dict.fromkeys(("join", "meet"), "the grade of the result depends on values; that of A ^ B and A & B does not"),
+    **dict.fromkeys(
+        ("span", "intersection"), "the grade of the result depends on values; that of A ^ B and A & B does not"
+    ),
     **dict.fromkeys(("vector_matrix", "left_matrix", "right_matrix", "spinor_matrix"), _MATRIX),
     **dict.fromkeys(("symbols_used", "diff", "subs", "simplify", "expand", "factor"), _SYMBOLS),
     **dict.fromkeys(("evalf", "integrate", "lambdify", "args", "func"), _SYMBOLS),

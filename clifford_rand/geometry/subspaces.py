@@ -1,4 +1,4 @@
-"""Blades as subspaces, without a metric: which multivectors are blades, orthonormal bases, join and meet.
+"""Blades as subspaces, without a metric: which multivectors are blades, orthonormal bases, spans and intersections.
 
 The rows of the contraction matrix of A, of grade k, are the vectors e_T ⌋ A (Euclidean, in coordinates) for all T of
 grade k - 1. They span the smallest subspace W with A in Λᵏ W, so A is a blade if and only if their rank is k. Then all
@@ -186,10 +186,10 @@ def _subspace(
 
 
 @one_batch
-def join(A: MV, B: Any, rtol: float = 1e-9) -> MV:
-    """Return the join of two blades: the blade of the sum of their subspaces. No metric is used.
+def span(A: MV, B: Any, rtol: float = 1e-9) -> MV:
+    """Return the span of two blades: the blade of the sum of their subspaces. No metric is used.
 
-    With A = A' ∧ M and B = M ∧ B', join J and meet M are scaled so that J = A' ∧ M ∧ B'. J has length 1 in
+    With A = A' ∧ M and B = M ∧ B', span J and intersection M are scaled so that J = A' ∧ M ∧ B'. J has length 1 in
     coordinates, and its first coefficient that is not small is positive; J = I if the subspaces span everything.
 
     Parameters
@@ -204,30 +204,30 @@ def join(A: MV, B: Any, rtol: float = 1e-9) -> MV:
     --------
     >>> alg = cr.Algebra(3, 0, 1)
     >>> A, B = alg.e01, alg.e02
-    >>> A.join(B), A.meet(B)
+    >>> A.span(B), A.intersection(B)
     (e012, e0)
     """
-    return join_and_meet(A, A.operand(B, "join"), "join", rtol)[0]
+    return span_and_intersection(A, A.operand(B, "span"), "span", rtol)[0]
 
 
 @one_batch
-def meet(A: MV, B: Any, rtol: float = 1e-9) -> MV:
-    """Return the meet of two blades: the blade of the intersection of their subspaces. No metric is used.
+def intersection(A: MV, B: Any, rtol: float = 1e-9) -> MV:
+    """Return the intersection of two blades: the blade of the intersection of their subspaces. No metric is used.
 
-    Scaled as `join` says: M = A ∨ B where the join is I, and a scalar with M join(A, B) = A ∧ B where the subspaces
+    Scaled as `span` says: M = A ∨ B where the span is I, and a scalar with M span(A, B) = A ∧ B where the subspaces
     have no vector in common.
 
     Examples
     --------
     >>> alg = cr.Algebra(4)
-    >>> alg.e12.meet(2 * alg.e23), alg.e12.meet(alg.e34)
+    >>> alg.e12.intersection(2 * alg.e23), alg.e12.intersection(alg.e34)
     (2.0*e2, 1.0)
     """
-    return join_and_meet(A, A.operand(B, "meet"), "meet", rtol)[1]
+    return span_and_intersection(A, A.operand(B, "intersection"), "intersection", rtol)[1]
 
 
-def join_and_meet(A: Any, B: Any, owner: str, rtol: float = 1e-9) -> tuple[Any, Any]:
-    """Return the union J and the intersection M of the subspaces of two blades, in any metric.
+def span_and_intersection(A: Any, B: Any, owner: str, rtol: float = 1e-9) -> tuple[Any, Any]:
+    """Return the span J and the intersection M of the subspaces of two blades, in any metric.
 
     With A = A' ∧ M and B = M ∧ B' they are scaled so that J = A' ∧ M ∧ B'. This fixes J and M up to a factor λ and 1/λ;
     J is taken of length 1 in coordinates, and its first coefficient that is not small is positive. So M = A ∨ B where
@@ -251,23 +251,23 @@ def join_and_meet(A: Any, B: Any, owner: str, rtol: float = 1e-9) -> tuple[Any, 
     Q_b, sine = turned_away(Q_a, Q_b)
     common = (sine <= limit).sum(axis=-1)  # the dimension of the intersection
     counts = sorted({int(m) for m in common})
-    joins = scatter_keys(A.algebra.d, tuple(sorted(a + b - m for m in counts)), live)
-    meets = scatter_keys(A.algebra.d, tuple(counts), live)
-    J = np.zeros((len(Q_b), joins.size), dtype=dtype)
-    M = np.zeros((len(Q_b), meets.size), dtype=dtype)
+    spans = scatter_keys(A.algebra.d, tuple(sorted(a + b - m for m in counts)), live)
+    shared = scatter_keys(A.algebra.d, tuple(counts), live)
+    J = np.zeros((len(Q_b), spans.size), dtype=dtype)
+    M = np.zeros((len(Q_b), shared.size), dtype=dtype)
     for m in counts:
         chosen = common == m
         found_J, found_M = _combine(arrays[0][chosen], arrays[1][chosen], Q_a[chosen], Q_b[chosen], m)
-        J[chosen, joins.slices[a + b - m]] = found_J
-        M[chosen, meets.slices[m]] = found_M
+        J[chosen, spans.slices[a + b - m]] = found_J
+        M[chosen, shared.slices[m]] = found_M
     scale = np.broadcast_to(scale_a * scale_b, (*shape, 1))
-    return A.new(joins, J.reshape(*shape, joins.size)), A.new(meets, M.reshape(*shape, meets.size) * scale)
+    return A.new(spans, J.reshape(*shape, spans.size)), A.new(shared, M.reshape(*shape, shared.size) * scale)
 
 
 def _combine(
     A: NDArray[Any], B: NDArray[Any], Q_a: NDArray[Any], Q_b: NDArray[Any], m: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the coefficients of join and meet; the last m rows of Q_b are common, the others are not."""
+    """Return the coefficients of span and intersection; the last m rows of Q_b are common, the others are not."""
     only_a, common, only_b = with_common_part(Q_a, Q_b, m)
     whole = np.concatenate([only_a, common, only_b], axis=-2)
     factor_a = _coefficient(A, np.concatenate([only_a, common], axis=-2))

@@ -211,8 +211,8 @@ class Multivector(StoredComponents):
     reject = projections.reject
     reflect = projections.reflect
     is_blade = subspaces.is_blade
-    join = subspaces.join
-    meet = subspaces.meet
+    span = subspaces.span
+    intersection = subspaces.intersection
     factorize_blade = factors.factorize_blade
     factorize_versor = factors.factorize_versor
     factorize = factors.factorize

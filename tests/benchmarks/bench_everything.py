@@ -105,8 +105,8 @@ def blades(k, d):
     yield "orthonormalized", "qr", lambda: Blade(X).orthonormalized(), lambda: qr(X.T)
     yield "canonical", "qr", lambda: Blade(X).canonical(), lambda: qr(X.T)
     both = lambda: qr(np.concatenate([X, Y])[:d].T)  # noqa: E731
-    yield "join", "qr of both", lambda: Blade(X).join(Blade(Y)), both
-    yield "meet", "qr of both", lambda: Blade(X).meet(Blade(Y)), both
+    yield "span", "qr of both", lambda: Blade(X).span(Blade(Y)), both
+    yield "intersection", "qr of both", lambda: Blade(X).intersection(Blade(Y)), both
     yield "contains", "lstsq", lambda: Blade(X).contains(Y), lambda: lstsq(X.T, Y.T)
     cosines = lambda: svd(qr(X.T)[0].T @ qr(Y.T)[0], compute_uv=False)  # noqa: E731
     yield "principal_angles", "2 qr, svd", lambda: Blade(X).principal_angles(Blade(Y)), cosines

@@ -274,7 +274,7 @@ class MultiVector(Multivector):
     def join(self, other: Any, **options: Any) -> "MultiVector":
         """Return the span of two blades, of norm 1: A ∧ B, or A (A ∨ B)⁻¹ ∧ B, or the larger and vectors of the other.
 
-        Null blades and batches have that of `Multivector.join`.
+        Null blades and batches have that of `Multivector.span`.
         """
         if isinstance(other, Multivector) and not (self.ndim or other.ndim or options):
             J, common = self ^ other, self & other
@@ -288,14 +288,14 @@ class MultiVector(Multivector):
                     J = J if (J ^ projected) == 0 else J ^ projected
             if _is_regular(J):
                 return J.normal()
-        return super().join(other, **options)
+        return super().span(other, **options)
 
     def meet(self, other: Any, subspace: Any = None) -> "MultiVector":
         """Return the meet of two blades, (A ⌋ S⁻¹) ⌋ B for ``subspace`` S, by default their join."""
         if subspace is None:
             subspace = self.join(other)
             if self.ndim or not _is_regular(subspace):
-                return super().meet(other)
+                return super().intersection(other)
         return self.lc(subspace.inv()).lc(other)
 
     def clean(self, eps: float = EPS) -> "MultiVector":

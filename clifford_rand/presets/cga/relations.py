@@ -15,7 +15,7 @@ from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.compiler.scalar import TraceError
 from clifford_rand.fusion.specialization import specialized
 from clifford_rand.fusion.traced_array import is_traced, zeros
-from clifford_rand.geometry.subspaces import join_and_meet
+from clifford_rand.geometry.subspaces import span_and_intersection
 from clifford_rand.presets.cga.classification import Classified, Object, classify, described
 from clifford_rand.presets.cga.measures import model_of
 from clifford_rand.presets.cga.parts import FLAT, ROUND, assemble, null_space
@@ -232,7 +232,7 @@ def _meet(A: Any, k: Any, B: Any, m: Any, rtol: float) -> Any:
             X.new(X.keys, row[at]).select_keys(keys_of_grades(X.algebra.d, (grade,)))
             for X, row, grade in zip((A, B), rows, (i, j), strict=True)
         )
-        meet = meet_in_general_position if is_traced(first) else join_and_meet
+        meet = meet_in_general_position if is_traced(first) else span_and_intersection
         pieces.append((at, meet(first, second, "intersect", rtol)[1]))
     keys = keys_of_grades(A.algebra.d, tuple(sorted({g for _, piece in pieces for g in piece.grades})) or (0,))
     array = zeros((count, keys.size), A.coefficients)

@@ -292,7 +292,7 @@ def meet(A: Multivector, B: Multivector) -> Multivector:
     """Return A ∧ B, what two flats have in common: two planes in a line, a plane and a line in a point.
 
     Parallel ones meet in an ideal element. It is 0 where flats meet that need not, such as two lines of space that
-    cross, or where one holds the other: ``A.join(B)``, the span of the planes of both, is their common point then.
+    cross, or where one holds the other: ``A.span(B)``, the span of the planes of both, is their point then.
 
     Examples
     --------
@@ -309,8 +309,8 @@ def meet(A: Multivector, B: Multivector) -> Multivector:
 def join(A: Multivector, B: Multivector) -> Multivector:
     """Return A & B, the flat that holds two flats: two points and their line, a point, a line and their plane.
 
-    It is 0 where a smaller flat holds both, such as the plane of two lines that cross: ``A.meet(B)``, the planes that
-    they have in common, is that one then.
+    It is 0 where a smaller flat holds both, such as the plane of two lines that cross. That one then is
+    ``A.intersection(B)``, of the planes that they have in common.
 
     Examples
     --------

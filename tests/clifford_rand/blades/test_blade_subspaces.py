@@ -1,4 +1,4 @@
-"""Blades as subspaces: projections, join and meet, angles and distances, normal forms."""
+"""Blades as subspaces: projections, span and intersection, angles and distances, normal forms."""
 
 import numpy as np
 import pytest
@@ -92,10 +92,10 @@ def test_rejection_is_accurate_near_the_subspace():
     assert batch.contains(found).all()
 
 
-# ---- join and meet
+# ---- span and intersection
 
 
-def test_join_and_meet_agree_with_multivectors():
+def test_span_and_intersection_agree_with_multivectors():
     """A = A'∧M, B = M∧B' and J = A'∧M∧B' for subspaces with a common part of every dimension, in any metric."""
     rng = np.random.default_rng(2)
     for alg in (cr.Algebra(1), cr.Algebra(2, 1), cr.Algebra(2, 1, 1), cr.Algebra(5)):
@@ -105,51 +105,51 @@ def test_join_and_meet_agree_with_multivectors():
                 for m in range(max(0, a + b - d), min(a, b) + 1):
                     M, first, second = (random_blade(alg, rng, k) for k in (m, a - m, b - m))
                     A, B, J = first ^ M, M ^ second, first ^ M ^ second
-                    join, meet = A.join(B), A.meet(B)
-                    assert (join.grade, meet.grade) == (a + b - m, m)
-                    np.testing.assert_allclose(join.log_volume(), 0, atol=1e-12)
-                    assert join.is_parallel(J, 1e-7)
-                    assert meet.is_parallel(M, 1e-7)
-                    sign = 1 if join.same_orientation(J) else -1
-                    assert join.isclose(J.scaled(-J.log_volume(), sign), 1e-7)
-                    assert meet.isclose(M.scaled(J.log_volume(), sign), 1e-7)
-                    assert join.canonical().sign == 1
-                    theirs = A.to_multivector().join(B.to_multivector())
-                    turn = 1 if theirs.isclose(join.to_multivector(), 1e-7) else -1
-                    assert (theirs * turn).isclose(join.to_multivector(), 1e-7)
-                    their_meet = A.to_multivector().meet(B.to_multivector())
-                    assert (their_meet * turn).isclose(meet.to_multivector(), 1e-7)
+                    span, intersection = A.span(B), A.intersection(B)
+                    assert (span.grade, intersection.grade) == (a + b - m, m)
+                    np.testing.assert_allclose(span.log_volume(), 0, atol=1e-12)
+                    assert span.is_parallel(J, 1e-7)
+                    assert intersection.is_parallel(M, 1e-7)
+                    sign = 1 if span.same_orientation(J) else -1
+                    assert span.isclose(J.scaled(-J.log_volume(), sign), 1e-7)
+                    assert intersection.isclose(M.scaled(J.log_volume(), sign), 1e-7)
+                    assert span.canonical().sign == 1
+                    theirs = A.to_multivector().span(B.to_multivector())
+                    turn = 1 if theirs.isclose(span.to_multivector(), 1e-7) else -1
+                    assert (theirs * turn).isclose(span.to_multivector(), 1e-7)
+                    theirs_common = A.to_multivector().intersection(B.to_multivector())
+                    assert (theirs_common * turn).isclose(intersection.to_multivector(), 1e-7)
                     if a + b - m == d:
-                        assert join.to_multivector().isclose(alg.I * 1.0)
-                        assert meet.to_multivector().isclose(A.to_multivector() & B.to_multivector(), 1e-7)
+                        assert span.to_multivector().isclose(alg.I * 1.0)
+                        assert intersection.to_multivector().isclose(A.to_multivector() & B.to_multivector(), 1e-7)
 
 
-def test_join_and_meet_of_large_blades_scales_and_batches():
+def test_span_and_intersection_of_large_blades_scales_and_batches():
     rng = np.random.default_rng(3)
     d = 120
     M, first, second = (cr.Blade(rng.standard_normal((k, d))) for k in (5, 12, 15))
     for s in SCALES:
         A, B = (first ^ M) * s, (M ^ second) / s
-        assert (A.join(B).grade, A.meet(B).grade) == (32, 5)
-        assert A.join(B).isclose((first ^ M ^ second).normalized(), 1e-7) or A.join(B).isclose(
+        assert (A.span(B).grade, A.intersection(B).grade) == (32, 5)
+        assert A.span(B).isclose((first ^ M ^ second).normalized(), 1e-7) or A.span(B).isclose(
             -(first ^ M ^ second).normalized(), 1e-7
         )
-        assert A.meet(B).is_parallel(M, 1e-7)
+        assert A.intersection(B).is_parallel(M, 1e-7)
     near = cr.Blade([[1.0, 0, 0, 0]]), cr.Blade([[1.0, 1e-6, 0, 0]])
-    assert near[0].join(near[1]).grade == 2
-    assert near[0].join(near[1], rtol=1e-5).grade == 1
+    assert near[0].span(near[1]).grade == 2
+    assert near[0].span(near[1], rtol=1e-5).grade == 1
     single = cr.Blade(first.factors[:2].astype(np.float32))
-    assert single.join(single).grade == 2
+    assert single.span(single).grade == 2
     X = rng.standard_normal((3, 2, 5))
     A, B = cr.Blade(X), cr.Blade(X[:, :1]) ^ cr.Blade(rng.standard_normal((3, 1, 5)))
-    assert (A.join(B).shape, A.join(B).grade, A.meet(B).grade) == ((3,), 3, 1)
-    assert A.meet(B)[1].isclose(A[1].meet(B[1]), 1e-7)
+    assert (A.span(B).shape, A.span(B).grade, A.intersection(B).grade) == ((3,), 3, 1)
+    assert A.intersection(B)[1].isclose(A[1].intersection(B[1]), 1e-7)
     refused(
         r"one dimension throughout the batch\. Got dimensions from 1 to 2",
-        cr.Blade(X).join,
+        cr.Blade(X).span,
         cr.Blade(np.stack([X[0], B.factors[1], B.factors[2]])),
     )
-    refused("other than zero, of independent vectors", cr.Blade(np.ones((2, 3))).join, cr.Blade(np.eye(3)))
+    refused("other than zero, of independent vectors", cr.Blade(np.ones((2, 3))).span, cr.Blade(np.eye(3)))
 
 
 def test_contains():
@@ -366,18 +366,18 @@ def test_large_frames_are_orthonormal_and_keep_the_blade(k, d):
         np.testing.assert_allclose(log, wanted[1], rtol=1e-6 if spoil == 1e-9 else 1e-12)
 
 
-def test_joins_and_meets_of_large_blades_with_and_without_common_vectors():
-    """(M join(A, B)) = A ∧ B without common vectors; with some, J = A'∧M∧B', at d = 300 and in a batch."""
+def test_spans_and_intersections_of_large_blades_with_and_without_common_vectors():
+    """(M span(A, B)) = A ∧ B without common vectors; with some, J = A'∧M∧B', at d = 300 and in a batch."""
     rng = np.random.default_rng(0)
     for shape in ((), (2,)):
         X, Y = rng.standard_normal((2, *shape, 20, 300))
         A, B = cr.Blade(X), cr.Blade(Y)
-        J, M = A.join(B), A.meet(B)
+        J, M = A.span(B), A.intersection(B)
         assert M.grade == 0
         assert np.all((J * M.norm() * M.sign).isclose(A ^ B))
         Y[..., :3, :] = X[..., 4:7, :]
         B = cr.Blade(Y)
-        J, M = A.join(B), A.meet(B)
+        J, M = A.span(B), A.intersection(B)
         assert (J.grade, M.grade) == (37, 3)
         for larger, smaller in ((A, M), (B, M), (J, A), (J, B)):
             assert np.all(larger.contains(smaller))

@@ -1,4 +1,4 @@
-"""Blades as subspaces: recognition, factors, join and meet in any metric; projections and reflections."""
+"""Blades as subspaces: recognition, factors, span and intersection in any metric; projections and reflections."""
 
 from fractions import Fraction
 
@@ -96,27 +96,27 @@ def test_factors_of_nearly_dependent_vectors_batches_and_dtypes():
     assert all(isinstance(value, int | Fraction) for a in factors for value in a.coefficients.tolist())
 
 
-def test_join_and_meet_of_batches_scales_and_dtypes():
+def test_span_and_intersection_of_batches_scales_and_dtypes():
     rng = np.random.default_rng(6)
     alg = cr.Algebra(4)
     A = alg.e12
     B = alg.bivector([[0, 0, 0, 0, 0, 1.0], [0, 1, 0, 0, 0, 0], [3, 0, 0, 0, 0, 0]])  # e34, e13, 3 e12
-    join, meet = A.join(B), A.meet(B)
-    assert join.grades == (2, 3, 4)
-    assert meet.grades == (0, 1, 2)
-    assert [join[i].sparse().grades for i in range(3)] == [(4,), (3,), (2,)]
-    assert meet[0].isclose(1.0)
-    assert meet[1].isclose(join[1].sparse()["e123"] * 1.0 * alg.e1)
-    assert meet[2].isclose(3.0 * alg.e12)
+    span, intersection = A.span(B), A.intersection(B)
+    assert span.grades == (2, 3, 4)
+    assert intersection.grades == (0, 1, 2)
+    assert [span[i].sparse().grades for i in range(3)] == [(4,), (3,), (2,)]
+    assert intersection[0].isclose(1.0)
+    assert intersection[1].isclose(span[1].sparse()["e123"] * 1.0 * alg.e1)
+    assert intersection[2].isclose(3.0 * alg.e12)
     A, B = blade(alg, rng, 3, (2, 1)), blade(alg, rng, 2, (5,))
-    assert A.meet(B).shape == (2, 5)
-    assert A.meet(B).isclose(A & B, rtol=1e-9).all()
-    assert (1e100 * A).meet(1e-150 * B).isclose(1e-50 * A.meet(B), rtol=1e-12).all()
-    assert A.astype(np.float32).meet(B.astype(np.float32)).dtype == np.float32
+    assert A.intersection(B).shape == (2, 5)
+    assert A.intersection(B).isclose(A & B, rtol=1e-9).all()
+    assert (1e100 * A).intersection(1e-150 * B).isclose(1e-50 * A.intersection(B), rtol=1e-12).all()
+    assert A.astype(np.float32).intersection(B.astype(np.float32)).dtype == np.float32
     C, D = blade(alg, rng, 3, (), np.complex128), blade(alg, rng, 2, (), np.complex128)
-    meet, join = C.meet(D), C.join(D)
-    assert join.isclose(alg.I * 1.0)
-    assert meet.isclose(C & D, rtol=1e-10)
+    intersection, span = C.intersection(D), C.span(D)
+    assert span.isclose(alg.I * 1.0)
+    assert intersection.isclose(C & D, rtol=1e-10)
 
 
 def test_the_tolerance_of_the_meet_is_an_angle():
@@ -125,16 +125,16 @@ def test_the_tolerance_of_the_meet_is_an_angle():
         A = length * alg.e12
         for angle in (1e-12, 1e-6):
             B = alg.e1 ^ (alg.e2 + angle * alg.e0)
-            assert A.join(B).grades == ((2,) if angle < 1e-9 else (3,))
-            assert A.meet(B, rtol=1e-5).grades == (2,)
-            assert A.meet(B, rtol=1e-14).grades == (1,)
+            assert A.span(B).grades == ((2,) if angle < 1e-9 else (3,))
+            assert A.intersection(B, rtol=1e-5).grades == (2,)
+            assert A.intersection(B, rtol=1e-14).grades == (1,)
 
 
 def test_lines_and_planes_of_projective_geometry():
-    """Planes are vectors of Cl(3, 0, 1): the join of the blades is the meet of the planes, and so for points."""
+    """Planes are vectors of Cl(3, 0, 1): the span of blades is the meet of planes, and so for points."""
     alg = cr.Algebra.pga(3)
     x, y = alg("e1 + 2*e0"), alg("e2 - e0")
-    line = x.join(y)
+    line = x.span(y)
     assert (line ^ x).isclose(0, atol=1e-15)
     assert line.isclose((x ^ y) / np.linalg.norm((x ^ y).values))
 
@@ -208,7 +208,7 @@ def test_failures():
     refused("reflect must be a blade, a wedge of vectors", e["a"].reflect, (e["a"] ^ e["b"]) + (e["c"] ^ e["d"]))
     refused("'B' parameter of project must be of one grade", e["a"].project, 1 + e["a"])
     sum_of_blades = (e["a"] ^ e["b"]) + (e["c"] ^ e["d"])
-    for method in ("join", "meet"):
+    for method in ("span", "intersection"):
         refused(f"'A' parameter of {method} must be a blade", getattr(sum_of_blades, method), e["a"])
         refused(f"'B' parameter of {method} must be a blade other than zero", getattr(e["a"], method), 0 * e["a"])
         refused("must be of the same algebra", getattr(e["a"], method), cr.Algebra(2).e1)
@@ -227,7 +227,7 @@ def test_blades_of_few_vectors_of_a_high_dimension():
     s, factors = A.factorize_blade()
     assert wedge(factors, alg.scalar(s)).isclose(A, rtol=1e-14)
     B = alg("e1 + 2*e7")
-    assert A.join(B).grades == (4,)
-    assert A.meet(alg("e1_2_3")).isclose(alg("e1_2") * A.meet(alg("e1_2_3"))["e1_2"])
-    assert (A.meet(B) * A.join(B)).isclose(A ^ B, rtol=1e-14)
+    assert A.span(B).grades == (4,)
+    assert A.intersection(alg("e1_2_3")).isclose(alg("e1_2") * A.intersection(alg("e1_2_3"))["e1_2"])
+    assert (A.intersection(B) * A.span(B)).isclose(A ^ B, rtol=1e-14)
     assert alg("e1 + e9").project(alg("e1_2_3_4_5")) == alg("e1")

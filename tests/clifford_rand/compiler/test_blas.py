@@ -159,7 +159,7 @@ _STACKS = {
     "tanh": lambda: (0.1 * _random(10, 6)).tanh(),
     "norm of blades": lambda: _blades(90, 180).norm(),
     "star of blades": lambda: _blades(90, 180).star(),
-    "join of blades": lambda: _blades(30, 180).join(_blades(30, 180, 1)),
+    "span of blades": lambda: _blades(30, 180).span(_blades(30, 180, 1)),
     "Lorentzian blades": lambda: _blades(90, 180, algebra=cr.Algebra(179, 1)).norm(),
     "principal angles": lambda: _blades(90, 180).principal_angles(_blades(90, 180, 1)),
     "rotations": lambda: cr.random_rotation(100, rng=0, shape=6),

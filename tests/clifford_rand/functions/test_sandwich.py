@@ -193,7 +193,7 @@ def test_empty_batches():
     assert ((1 + R3.e12) >> none).shape == (none >> R3.e1).shape == (0,)
     assert none.vector_matrix().shape == (0, 3, 3)
     assert none.is_versor().shape == none.is_blade().shape == (0,)
-    assert none.join(R3.e1).shape == none.project(R3.e12).shape == (0,)
+    assert none.span(R3.e1).shape == none.project(R3.e12).shape == (0,)
     assert none.left_matrix().shape == (0, 8, 8)
     assert none.spinor_matrix().shape == (0, 2, 2)
 

@@ -340,7 +340,7 @@ def test_no_operation_makes_an_array_of_numpy_of_a_tensor_or_writes_into_it(monk
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda A: A.meet(A), r"of meet must be a multivector of NumPy\. Got a tensor of torch"),
+        (lambda A: A.intersection(A), r"of intersection must be a multivector of NumPy\. Got a tensor of torch"),
         (lambda A: A.bivector_split(), "to_numpy"),
         (lambda A: ONE.vector(torch.ones(3, dtype=torch.int64)), "floating or complex tensor"),
         (lambda A: ONE.vector(torch.ones(4)), "3 components"),
@@ -360,7 +360,7 @@ def test_every_operation_of_multivectors_is_there_for_tensors_or_refused():
     names = {name for name in vars(Multivector) if name not in SHARED}
     own = {name for name in vars(TensorMultivector) if name not in REFUSED}
     assert names - own == set(REFUSED)
-    assert {"meet", "join", "replace", "diff", "factorize"} <= set(REFUSED)
+    assert {"intersection", "span", "replace", "diff", "factorize"} <= set(REFUSED)
 
 
 def test_tensors_that_are_scalars_by_their_grade():

@@ -131,8 +131,8 @@ def test_meet_and_join_are_wedge_and_vee_and_what_to_do_where_they_vanish():
         np.testing.assert_allclose(pga.distance(point, plane), 0, atol=1e-13)
     first, second = pga.line(SPACE, X[0, 0], X[1, 0]), pga.line(SPACE, X[0, 0], X[2, 0])
     assert pga.meet(first, second).isclose(0, atol=1e-14)
-    close(pga.coordinates(first.join(second)), X[0, 0], rtol=1e-12)
-    np.testing.assert_allclose(pga.distance(first.meet(second), R[0]), 0, atol=1e-13)
+    close(pga.coordinates(first.span(second)), X[0, 0], rtol=1e-12)
+    np.testing.assert_allclose(pga.distance(first.intersection(second), R[0]), 0, atol=1e-13)
     parallel = pga.meet(pga.plane(SPACE, [0, 0, 1], 1), pga.plane(SPACE, [0, 0, 1], 2))
     assert pga.norm(parallel) == 0
     assert not parallel.isclose(0)

@@ -73,7 +73,7 @@ def _blades(owner, other, option=None):
         method = name.rpartition(".")[2]
         huge = _HUGE if name == "Blade.inner" else {}
         # beside the -0.0 of what is rounded the same blade may have other signs of its factors and itself
-        rounded = {"integers": "right", "small_integers": "right"} if name == "Blade.join" else {}
+        rounded = {"integers": "right", "small_integers": "right"} if name == "Blade.span" else {}
         first, second = (BLADE, OTHER_BLADE) if owner is cr.Blade else (LARGE, OTHER_LARGE)
         found = [good(first, other(second)), *([good(first, second, option)] if option else [])]
         rows_of = R34[:2] if owner is cr.Blade else S24
@@ -171,7 +171,7 @@ CALLS = catalogue({
     "Multivector.isclose": good(
         owner(A), element(B), tolerance(1e-9, missing="refused", **_ANY_SIZE), count(0, every="right")
     ),
-    each("Multivector", "join meet"): good(owner(V ^ W), element(ALG.e12 * 1.0), TOL),
+    each("Multivector", "intersection span"): good(owner(V ^ W), element(ALG.e12 * 1.0), TOL),
     each("Multivector", "mean sum"): good(owner(BATCH), count(0, **_AXIS), keepdims=flag(True)),
     "Multivector.prod": good(owner(BATCH), count(0, **_AXIS), rule=word("gp")),
     "Multivector.normalized": good(owner(A), TOL),
@@ -267,9 +267,9 @@ CALLS = catalogue({
     each("Blade", of_one(cr.Blade)): lambda name: through(lambda F: get(cr.Blade(F), name), rows(R24, **_HUGE)),
     "Blade.from_multivector": good(element(V ^ W), TOL),
     each("Blade", "inner log log_inner principal_angles same_orientation vee wedge"): _blades(cr.Blade, thing),
-    each("Blade", "isclose is_parallel project reject join meet"): _blades(cr.Blade, thing, TOL),
+    each("Blade", "isclose is_parallel project reject intersection span"): _blades(cr.Blade, thing, TOL),
     "+ Blade.isclose": good(BLADE, BLADE, TOL),
-    each("Blade", "join meet", "+ "): good(BLADE, LINE, TOL),
+    each("Blade", "intersection span", "+ "): good(BLADE, LINE, TOL),
     each("Blade", "is_null normalized"): good(BLADE, TOL),
     "Blade.contains": good(BLADE, rows(R24), TOL),
     "Blade.distance": good(BLADE, OTHER_BLADE, word("chordal")),
