@@ -220,7 +220,7 @@ def from_symbols(cls: Any, /, algebra: Algebra, name: str, target: Algebra | Non
 
     Examples
     --------
-    >>> cr.LinearMap.from_symbols(cr.Algebra(2), "f").determinant()
+    >>> cr.LinearMap.from_symbols(cr.Algebra(2), "f").det()
     f_11*f_22 - f_12*f_21
     """
     from clifford_rand.symbolic.matrices import matrix_symbols

@@ -72,7 +72,7 @@ def inverse(A: MV, rtol: float | None = None) -> MV:
     True
     """
     if rtol is not None:
-        rtol = check_tolerance(rtol, 0.0, "inverse")
+        rtol = check_tolerance(rtol, 0.0, "inv")
     if A.coefficients.ndim == 1 and A.coefficients.dtype.kind in "fc":
         X = inverse_of_one(A, rtol)
         if X is not None:

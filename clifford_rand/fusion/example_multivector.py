@@ -159,8 +159,6 @@ class ExampleMultivector(Multivector):
         """Return A⁻¹."""
         return self._by_terms("inv")
 
-    inverse = inv
-
     def exp(self) -> Any:
         """Return the exponential of a bivector, on all even grades."""
         even = keys_of_grades(self.algebra.d, tuple(range(0, self.algebra.d + 1, 2)))

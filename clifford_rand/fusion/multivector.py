@@ -225,7 +225,7 @@ class TracedMultivector(LinearMaps, Untraced):
 
     norm = __abs__ = analysis.norm
     normalized = analysis.normalized
-    inv = inverse = analysis.inverse
+    inv = analysis.inverse
     exp = analysis.exponential
     log = geometry.logarithm
     sqrt = geometry.square_root

@@ -178,7 +178,7 @@ class Multivector(StoredComponents):
     norm_squared = norms.norm_squared
     norm = __abs__ = norms.norm
     normalized = norms.normalized
-    inv = inverse = inverse.inverse
+    inv = inverse.inverse
     exp = exponential.exponential
     log = logarithm.log
     sqrt = logarithm.sqrt

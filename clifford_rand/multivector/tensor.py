@@ -206,7 +206,7 @@ class TensorMultivector(Multivector):
     norm_squared = functions.norm_squared
     norm = __abs__ = functions.norm
     normalized = functions.normalized
-    inv = inverse = functions.inverse
+    inv = functions.inverse
     exp = functions.exponential
     log = functions.logarithm
     sqrt = functions.square_root

@@ -123,7 +123,7 @@ def axes_of(group: cr.LinearMap) -> list[tuple[int, NDArray[Any]]]:
     """Return (n, direction) of the axes of n-fold turns: eigenvectors to 1 of the maps with determinant 1."""
     lines: list[NDArray[Any]] = []
     counts: list[int] = []
-    for i, (det, trace) in enumerate(zip(group.determinant(), group.trace(), strict=True)):
+    for i, (det, trace) in enumerate(zip(group.det(), group.trace(), strict=True)):
         if det < 0 or trace > 3 - 1e-6:
             continue
         found = [one for one in group[i].eigenblades() if one.blade.grades == (1,)]

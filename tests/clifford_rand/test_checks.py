@@ -247,7 +247,7 @@ OF_WRONG_TYPES = [
     (lambda x: V.is_blade(x), "rtol", "is_blade"),
     (lambda x: V.isclose(V, x), "rtol", "isclose"),
     (lambda x: V.isclose(V, atol=x), "atol", "isclose"),
-    (lambda x: V.inv(x), "rtol", "inverse"),
+    (lambda x: V.inv(x), "rtol", "inv"),
     (lambda x: V.astype(x), "dtype", "astype"),
     (lambda x: V.map(x), "function", "map"),
     (lambda x: V.reflect(V, inside=x), "inside", "reflect"),

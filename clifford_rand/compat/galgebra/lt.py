@@ -67,7 +67,7 @@ class Lt:
 
     def det(self) -> Any:
         """Return the determinant."""
-        return sp.sympify(self.map.determinant())
+        return sp.sympify(self.map.det())
 
     def tr(self) -> Any:
         """Return the trace."""
@@ -79,7 +79,7 @@ class Lt:
 
     def inv(self) -> "Lt":
         """Return the inverse."""
-        return Lt(self.map.inverse(), ga=self.Ga)
+        return Lt(self.map.inv(), ga=self.Ga)
 
     def __add__(self, other: "Lt") -> "Lt":
         return Lt(self.map + other.map, ga=self.Ga)

@@ -620,7 +620,7 @@ TRACED = {
     **_calls("gp wedge vee fat_dot hestenes lc rc scalar_product inner commutator anticommutator", _axis, lambda x: x),
     **_calls("project reject reflect", _axis, lambda x: x),
 }
-_OF_ROTORS = ("normalized", "inv", "inverse", "log", "sqrt", "norm", "norm_squared")
+_OF_ROTORS = ("normalized", "inv", "log", "sqrt", "norm", "norm_squared")
 _OF_ALL = ("reverse", "involute", "conjugate", "even", "odd", "scalar_part", "copy", "star", "star_right")
 TRACED |= {name: lambda A, R, B, x, name=name: getattr(R, name)() for name in _OF_ROTORS}
 for _name in (*_OF_ALL, "left_complement", "right_complement"):
