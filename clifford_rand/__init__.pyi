@@ -44,7 +44,7 @@ from .multivector.batch import concatenate as concatenate
 from .multivector.batch import stack as stack
 from .multivector.multivector import Multivector as Multivector
 from .multivector.symbols import geometric_derivative as geometric_derivative
-from .presets.registration import RobustMotor as RobustMotor
+from .presets.registration import RobustMotorResult as RobustMotorResult
 from .presets.registration import motor_from_points as motor_from_points
 from .presets.registration import robust_motor_from_points as robust_motor_from_points
 from .presets.registration import rotor_from_points as rotor_from_points

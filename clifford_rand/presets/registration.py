@@ -222,7 +222,7 @@ GROWTH = 1.4  # by which the loss becomes less convex in each step: Yang et al.,
 ROUNDING = 64  # units, relative to the spread of the points, below which residuals are rounding
 
 
-class RobustMotor(NamedTuple):
+class RobustMotorResult(NamedTuple):
     """A motor with the weights of the pairs, the result of `robust_motor_from_points`.
 
     Examples
@@ -241,9 +241,9 @@ class RobustMotor(NamedTuple):
     """(..., N), between 0 and 1 times those given: near 0 for outliers."""
     noise: NDArray[Any]
     """The standard deviations of a coordinate of an inlier that the weights go by."""
-    steps: int
+    n_iter: int
     converged: NDArray[np.bool_]
-    """Whether the weights stood still before ``max_steps``."""
+    """Whether the weights stood still before ``max_iter``."""
 
 
 @one_batch
@@ -256,9 +256,9 @@ def robust_motor_from_points(
     scale: bool = False,
     loss: str = "geman-mcclure",
     noise: ArrayLike | None = None,
-    rtol: float = 1e-6,
-    max_steps: int = 100,
-) -> RobustMotor:
+    tol: float = 1e-6,
+    max_iter: int = 100,
+) -> RobustMotorResult:
     """Return the motors of `motor_from_points` for data with outliers, by least squares that are reweighted.
 
     ``"geman-mcclure"``: Σ r² c²/(c² + r²), by graduated non-convexity: weights (μ c²/(r² + μ c²))², where μ falls by
@@ -274,9 +274,9 @@ def robust_motor_from_points(
     noise : float or array_like, optional
         The standard deviation of each coordinate of an inlier of Y. By default from the lower quartile of the
         residuals in every step. c is the distance within which 99 % (Huber: 82 %) of Gaussian residuals stay.
-    rtol : float, default=1e-6
+    tol : float, default=1e-6
         Weights that change by no more, of 1, have converged.
-    max_steps : int, default=100
+    max_iter : int, default=100
 
     Raises
     ------
@@ -303,8 +303,8 @@ def robust_motor_from_points(
     owner = "robust_motor_from_points"
     kind = model_with_motors(alg, owner)
     check_choice(loss, "loss", owner, ("geman-mcclure", "huber"))
-    rtol = check_number(rtol, "rtol", owner, "a number in [0, 1)", lambda value: 0 <= value < 1)
-    max_steps = check_integer(max_steps, "max_steps", owner)
+    tol = check_number(tol, "tol", owner, "a number in [0, 1)", lambda value: 0 <= value < 1)
+    max_iter = check_integer(max_iter, "max_iter", owner)
     x, y, pair_weights = pairs_of(alg, X, Y, weights, owner)
     n = x.shape[-1]
     share = INLIERS if loss == "geman-mcclure" else HUBER
@@ -317,7 +317,7 @@ def robust_motor_from_points(
     least = np.where(least > 0, least, 1.0)  # one point each: any will do
     now = np.ones(np.broadcast_shapes(x.shape[:-1], y.shape[:-1], () if pair_weights is None else pair_weights.shape))
     mu: NDArray[Any] | None = None
-    steps = 0
+    n_iter = 0
     while True:
         Q, t, s = fitted(moments(x, y, now if pair_weights is None else now * pair_weights), scale, owner)
         square = np.square(y - (s[..., None, None] * x) @ np.swapaxes(Q, -1, -2) - t[..., None, :]).sum(axis=-1)
@@ -331,11 +331,12 @@ def robust_motor_from_points(
         else:
             new = np.square((mu * c)[..., None] / (square + (mu * c)[..., None]))  # (μ c²/(r² + μ c²))², eq. 12
         change = np.abs(new - now).max(axis=-1)
-        converged = (change <= rtol) & (mu == 1)
-        now, steps = new, steps + 1
-        if converged.all() or steps >= max_steps:
+        converged = (change <= tol) & (mu == 1)
+        now, n_iter = new, n_iter + 1
+        if converged.all() or n_iter >= max_iter:
             break
         mu = np.maximum(mu / GROWTH, 1)  # less convex in every step
     M = made(alg, kind, Q.astype(x.dtype), t.astype(x.dtype), s.astype(x.dtype) if scale else None)
     total = now if pair_weights is None else now * pair_weights
-    return RobustMotor(M, s.astype(x.dtype)[()], total.astype(x.dtype), sigma[()], steps, np.asarray(converged)[()])
+    factor, total = s.astype(x.dtype)[()], total.astype(x.dtype)
+    return RobustMotorResult(M, factor, total, sigma[()], n_iter, np.asarray(converged)[()])

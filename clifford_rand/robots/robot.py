@@ -25,7 +25,7 @@ from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.robots.evaluation import Evaluation
 from clifford_rand.robots.formulas import frame_of, motor_product, reverse
 from clifford_rand.robots.screws import coefficients_of, tree_of_screws
-from clifford_rand.robots.search import InverseKinematics, motion_twist, search
+from clifford_rand.robots.search import InverseKinematicsResult, motion_twist, search
 from clifford_rand.robots.tree import BASES, Tree, tree_of
 from clifford_rand.robots.urdf import read_urdf
 
@@ -249,11 +249,11 @@ class Robot:
         link: str | None = None,
         *,
         length: float = 1.0,
-        tolerance: float = 1e-10,
-        max_steps: int = 100,
-        restarts: int = 0,
+        tol: float = 1e-10,
+        max_iter: int = 100,
+        n_restarts: int = 0,
         rng: Any = None,
-    ) -> InverseKinematics:
+    ) -> InverseKinematicsResult:
         """Return joint values within the limits that bring a link to its target, from ``q`` on.
 
         Damped least squares: Δq minimizes |J Δq - V|² + λ²|Δq|², V the twist that takes the link to its target in unit
@@ -269,13 +269,13 @@ class Robot:
         link : str, optional
         length : float, default=1
             The length that counts as much as a radian.
-        tolerance : float, default=1e-10
+        tol : float, default=1e-10
             Of the error, in radians and lengths over ``length``.
-        max_steps : int, default=100
-        restarts : int, default=0
+        max_iter : int, default=100
+        n_restarts : int, default=0
             How often the search starts again, from random values within the limits, where the target was not reached.
         rng : Generator or int, optional
-            Of the restarts.
+            Of the starts.
 
         References
         ----------
@@ -290,13 +290,13 @@ class Robot:
         ([[0.5, 1.0], [1.0, 1.0]], [True, False])
         """
         owner = "inverse_kinematics"
-        max_steps, restarts = (
-            check_integer(max_steps, "max_steps", owner),
-            check_integer(restarts, "restarts", owner, low=0),
+        max_iter, n_restarts = (
+            check_integer(max_iter, "max_iter", owner),
+            check_integer(n_restarts, "n_restarts", owner, low=0),
         )
         rule = "a number from 1e-100 to 1e100"
         length = check_number(length, "length", owner, rule, lambda value: 1e-100 <= value <= 1e100)
-        tolerance = check_positive(tolerance, "tolerance", owner)
+        tol = check_positive(tol, "tol", owner)
         if self._of.first:
             raise fail("base", owner, "'fixed' or 'planar'", "floating", "A base that floats reaches every pose.")
         goal, name = coefficients_of(target, "target", 0, of=owner), self.link_names[self._link(link, owner)]
@@ -314,17 +314,17 @@ class Robot:
             V = motion_twist(np.stack(left, axis=-1))
             return V * weights, self.jacobian(at, name, "body") * weights[:, None]
 
-        found = search(errors, start, limits, tolerance, max_steps)
+        found = search(errors, start, limits, tol, max_iter)
         generator = as_generator(rng, owner)
-        for _ in range(restarts):
+        for _ in range(n_restarts):
             if np.all(found.converged):
                 break
-            again = search(errors, generator.uniform(low, high, start.shape), limits, tolerance, max_steps)
+            again = search(errors, generator.uniform(low, high, start.shape), limits, tol, max_iter)
             better = again.error < found.error
-            found = InverseKinematics(
+            found = InverseKinematicsResult(
                 np.where(better[..., None], again.q, found.q),
                 np.where(better, again.error, found.error)[()],
-                found.steps + again.steps,
+                found.n_iter + again.n_iter,
                 np.where(better, again.converged, found.converged)[()],
             )
         return found

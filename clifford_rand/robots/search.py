@@ -17,7 +17,7 @@ STALLED = 1e8  # damping, relative to the Jacobian, at which no step helps any m
 Errors = Callable[[NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]
 
 
-class InverseKinematics(NamedTuple):
+class InverseKinematicsResult(NamedTuple):
     """Joint values and their error, the result of `Robot.inverse_kinematics`.
 
     Examples
@@ -33,7 +33,7 @@ class InverseKinematics(NamedTuple):
     """(..., k): joint values of the least error that was reached."""
     error: NDArray[Any]
     """|V|: radians, and lengths over ``length``."""
-    steps: int
+    n_iter: int
     converged: NDArray[np.bool_]
     """Whether the error is at most the tolerance: a target out of reach never is."""
 
@@ -57,9 +57,9 @@ def search(
     errors: Errors,
     q: NDArray[Any],
     limits: tuple[NDArray[Any], NDArray[Any]],
-    tolerance: float,
-    max_steps: int,
-) -> InverseKinematics:
+    tol: float,
+    max_iter: int,
+) -> InverseKinematicsResult:
     """Lower |V(q)| by damped steps, each element of a batch with its own damping; ``errors`` returns V and J.
 
     A joint at a limit that a step would pass stays there, and the others take the step without it.
@@ -69,8 +69,8 @@ def search(
     finite = np.asarray(np.isfinite(J).all(axis=(-2, -1)))  # LAPACK prints what it thinks of others
     size_of_J = np.where(finite, np.linalg.norm(np.where(finite[..., None, None], J, 0), 2, axis=(-2, -1)), np.nan)
     damping, least, most = (k * size_of_J for k in (DAMPING, np.finfo(np.float64).eps, STALLED))
-    (lower, upper), steps = limits, 0
-    while steps < max_steps and ((error > tolerance) & (damping < most)).any():
+    (lower, upper), n_iter = limits, 0
+    while n_iter < max_iter and ((error > tol) & (damping < most)).any():
         step = damped_least_squares(J, V, damping)
         stuck = ((q <= lower) & (step < 0)) | ((q >= upper) & (step > 0))
         step = damped_least_squares(np.where(stuck[..., None, :], 0, J), V, damping) if stuck.any() else step
@@ -81,8 +81,8 @@ def search(
         q, V = np.where(better[..., None], trial, q), np.where(better[..., None], V_trial, V)
         error, J = np.where(better, size, error), np.where(better[..., None, None], J_trial, J)
         damping = np.clip(damping * np.where(better, FALL, RISE), least, most)
-        steps += 1
-    return InverseKinematics(q, error[()], steps, np.asarray(error <= tolerance)[()])
+        n_iter += 1
+    return InverseKinematicsResult(q, error[()], n_iter, np.asarray(error <= tol)[()])
 
 
 def motion_twist(M: NDArray[Any]) -> NDArray[Any]:

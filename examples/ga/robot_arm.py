@@ -83,7 +83,7 @@ def main(folder: Path) -> dict[str, float]:
     figure.subplots_adjust(left=0.02, right=0.97, bottom=0.11, top=0.92, wspace=0.15)
     figure.savefig(folder / "robot_arm.png", dpi=110)
     return {
-        "steps": float(found.steps),
+        "steps": float(found.n_iter),
         "poses reached of 73": float(found.converged.sum()),
         "largest turn of a joint between poses [rad]": float(np.abs(np.diff(q, axis=0)).max()),
         "error of the book's posture": float(np.abs(book - BOOK).max()),

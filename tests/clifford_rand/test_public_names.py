@@ -16,9 +16,15 @@ ROOT = Path(__file__).resolve().parents[2]
 FUNCTIONS = ["stack", "concatenate", "slerp", "rotor_from_matrix", "rotor_between", "rotor_from_points"]
 FUNCTIONS += ["motor_from_points", "robust_motor_from_points", "gradient", "geometric_derivative", "fused"]
 CLASSES = [cr.Algebra, cr.Multivector, cr.LinearMap, cr.Coordinates, cr.SimplicialChain, DifferentialOperator]
-CLASSES += [cr.LargeBlade, cr.LargeVersor, cr.RotorSpline, cr.RobustMotor, cga.Classified, cga.VersorParts, pga.Screw]
-CLASSES += [pga.Robot]
-RECORDS = {"InverseKinematics", "Screw", "VersorParts", "RobustMotor", "DifferentialOperator"}  # what functions return
+CLASSES += [cr.LargeBlade, cr.LargeVersor, cr.RotorSpline, cr.RobustMotorResult, cga.Classified, cga.VersorParts]
+CLASSES += [pga.Screw, pga.Robot]
+RECORDS = {
+    "InverseKinematicsResult",
+    "Screw",
+    "VersorParts",
+    "RobustMotorResult",
+    "DifferentialOperator",
+}  # what functions return
 
 
 def public_names():

@@ -39,4 +39,4 @@ from clifford_rand.presets.pga.motors import Screw as Screw
 from clifford_rand.presets.pga.motors import normalized as normalized
 from clifford_rand.presets.pga.motors import screw as screw
 from clifford_rand.robots.robot import Robot as Robot
-from clifford_rand.robots.search import InverseKinematics as InverseKinematics
+from clifford_rand.robots.search import InverseKinematicsResult as InverseKinematicsResult

@@ -241,8 +241,8 @@ def test_robust_fits_of_exact_data_and_with_scale():
     assert one.motor.isclose(pga.translator(alg, [1, 0, 0]))
     assert one.converged
     assert one.weights == 1
-    short = cr.robust_motor_from_points(alg, X, gaussian(28, 40, 3), max_steps=3)
-    assert short.steps == 3
+    short = cr.robust_motor_from_points(alg, X, gaussian(28, 40, 3), max_iter=3)
+    assert short.n_iter == 3
     assert not short.converged
 
 

@@ -171,7 +171,7 @@ def test_inverse_kinematics_reaches_within_limits():
     rng = np.random.default_rng(4)
     wanted = rng.uniform(0.8 * arm.lower, 0.8 * arm.upper, (50, 7))
     target = arm.forward_kinematics(wanted)
-    found = arm.inverse_kinematics(target, restarts=20, rng=0)
+    found = arm.inverse_kinematics(target, n_restarts=20, rng=0)
     assert found.converged.all()
     assert ((found.q >= arm.lower) & (found.q <= arm.upper)).all()
     left = pga.screw(~arm.forward_kinematics(found.q) * target)
@@ -184,7 +184,7 @@ def test_inverse_kinematics_reaches_within_limits():
     again = arm.inverse_kinematics(-target, found.q + 0.01)  # the same motions
     assert np.abs(again.q - arm.inverse_kinematics(target, found.q + 0.01).q).max() <= 1e-9
     known = arm.inverse_kinematics(target[0], wanted[0])
-    assert known.steps == 0
+    assert known.n_iter == 0
     assert known.converged
 
 

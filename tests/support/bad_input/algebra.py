@@ -346,7 +346,7 @@ CALLS = catalogue({
         vector(np.array([0.0, 1.0, 3.0]), every="right"), element(TURNS),
     ),
     each("RotorSpline", "__call__ velocity"): good(SPLINE, vector(np.array([0.5, 1.5]), **_TIMES)),
-    "cr.RobustMotor": through(lambda X, Y: cr.robust_motor_from_points(PGA, X, Y), X, X + 0.1),
+    "cr.RobustMotorResult": through(lambda X, Y: cr.robust_motor_from_points(PGA, X, Y), X, X + 0.1),
     "cr.concatenate": [
         good(thing([BATCH, BATCH]), count(0, **_AXIS)), through(lambda a: cr.concatenate([BATCH, a]), element(BATCH)),
     ],
@@ -378,7 +378,7 @@ CALLS = catalogue({
     ),
     "cr.robust_motor_from_points": good(
         thing(PGA), rows(X), rows(X + 0.5), weights=weights(np.ones(6)), scale=flag(False), loss=word("geman-mcclure"),
-        noise=numbers(None, every="right"), rtol=tolerance(1e-6, missing="refused"), max_steps=count(20, **PATIENT),
+        noise=numbers(None, every="right"), tol=tolerance(1e-6, missing="refused"), max_iter=count(20, **PATIENT),
     ),
     "cr.slerp": good(
         element(ROTOR), element(OTHER_ROTOR),

@@ -71,7 +71,7 @@ CALLS = catalogue({
     "pga.Screw": through(lambda M: pga.screw(M).axis, element(MOTOR, every="other")),
     "Screw.pitch": through(lambda M: pga.screw(M).pitch, element(MOTOR, every="other")),
     "pga.screw": good(element(MOTOR), **RTOL),
-    "pga.InverseKinematics": through(lambda: ARM.inverse_kinematics(ARM.forward_kinematics(Q2)).q),
+    "pga.InverseKinematicsResult": through(lambda: ARM.inverse_kinematics(ARM.forward_kinematics(Q2)).q),
     "pga.Robot": [
         through(
             lambda *given, **options: pga.Robot(*given, **options).inverse_dynamics(Q2, V2, A2), element(AXES),
@@ -93,8 +93,8 @@ CALLS = catalogue({
     ),
     "Robot.inverse_kinematics": through(
         lambda *given, **options: ARM.inverse_kinematics(*given, **options).q, element(ARM.forward_kinematics(Q2)),
-        vector(Q2, every="other"), length=positive(1.0), tolerance=positive(1e-10), max_steps=count(30, **PATIENT),
-        restarts=count(1, zero="right", **PATIENT), rng=rng(0),
+        vector(Q2, every="other"), length=positive(1.0), tol=positive(1e-10), max_iter=count(30, **PATIENT),
+        n_restarts=count(1, zero="right", **PATIENT), rng=rng(0),
     ),
     "pga.motor": good(thing(P3), element(LINE3), numbers(0.7), numbers(0.5), **RTOL),
     "pga.rotor": good(thing(P3), element(LINE3), numbers(0.7), **RTOL),
