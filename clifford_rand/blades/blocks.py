@@ -307,7 +307,7 @@ class FactoredRows:
         gram = product(rows, rows)
         squares = gram.diagonal()
         if not np.all((squares >= ORDINARY[0]) & (squares <= ORDINARY[1])):
-            rows, log = moderate(rows, "rows", "LargeBlade")
+            rows, log = moderate(rows, "factors", "LargeBlade")
             gram = product(rows, rows)
         return rows, log, gram
 

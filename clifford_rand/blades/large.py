@@ -9,7 +9,18 @@ import numpy as np
 from clifford_rand._checks import check_choice, check_tolerance, describe, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.blades.blade import Blade
-from clifford_rand.blades.blocks import Combined, FactoredRows, Rows, Sparse, Stacked, Sum, rows_of, written
+from clifford_rand.blades.blocks import (
+    Combined,
+    FactoredRows,
+    Rows,
+    Sparse,
+    Stacked,
+    Sum,
+    blocks,
+    moderate,
+    rows_of,
+    written,
+)
 from clifford_rand.blades.determinant import log_volume
 from clifford_rand.blades.geodesic import exp_of_rows, log_of_rows
 from clifford_rand.blades.rows import log_det_triangular, relative
@@ -26,7 +37,7 @@ class LargeBlade:
 
     Parameters
     ----------
-    rows : array_like or SciPy sparse array of shape (k, d)
+    factors : array_like or SciPy sparse array of shape (k, d)
         One vector per row, k ≤ d. Arrays and memory maps are not copied: they must not change while the blade is used.
     rtol : float, optional
         Rows scaled to length 1 count as dependent, and the blade as zero, where their smallest singular value is at
@@ -66,8 +77,8 @@ class LargeBlade:
     array([0.1, 0.1, 0.1, 0.1, 0.1])
     """
 
-    def __init__(self, rows: ArrayLike | Any, *, rtol: float | None = None) -> None:
-        source = rows_of(rows, "rows", "LargeBlade")
+    def __init__(self, factors: ArrayLike | Any, *, rtol: float | None = None) -> None:
+        source = rows_of(factors, "factors", "LargeBlade")
         self._set(FactoredRows(source, rtol if rtol is None else check_tolerance(rtol, 0.0, "LargeBlade")))
 
     def _set(self, factored: FactoredRows) -> None:
@@ -77,7 +88,7 @@ class LargeBlade:
         if self.grade > self.d:
             hint = "More are always dependent, and their wedge is zero. For columns pass the transpose."
             rule = "at most d vectors of R^d, one per row"
-            raise fail("rows", "LargeBlade", rule, describe(f"{self.grade} vectors of R^{self.d}"), hint)
+            raise fail("factors", "LargeBlade", rule, describe(f"{self.grade} vectors of R^{self.d}"), hint)
 
     def _of(self, source: Rows) -> Self:
         """Return the blade of other rows, with this one's tolerance."""
@@ -113,19 +124,19 @@ class LargeBlade:
             raise fail(name, owner, rule, describe("a zero blade"), "Check is_zero() first.")
         return self._factored
 
-    def _checked(self, other: Any, owner: str) -> FactoredRows:
+    def _checked(self, other: Any, owner: str, name: str = "b") -> FactoredRows:
         """Return the factored rows of a blade of the same space."""
         if not isinstance(other, LargeBlade):
-            hint = "Make one of vectors as rows: LargeBlade(rows)."
-            raise fail("b", owner, "a LargeBlade", describe(type(other).__name__), hint)
+            hint = "Make one of vectors as rows: LargeBlade(factors)."
+            raise fail(name, owner, "a LargeBlade", describe(type(other).__name__), hint)
         if other.d != self.d:
-            raise fail("b", owner, f"of {self.d} dimensions", describe(f"a blade of R^{other.d}"))
+            raise fail(name, owner, f"of {self.d} dimensions", describe(f"a blade of R^{other.d}"))
         return other._factored
 
-    def _subspaces(self, other: Any, owner: str) -> tuple[FactoredRows, FactoredRows]:
+    def _subspaces(self, other: Any, owner: str, name: str = "b") -> tuple[FactoredRows, FactoredRows]:
         """Return the factored rows of both blades, each of them independent."""
-        self._checked(other, owner)
-        return self._subspace(owner), other._subspace(owner, "b")
+        self._checked(other, owner, name)
+        return self._subspace(owner), other._subspace(owner, name)
 
     # ---- products
 
@@ -297,17 +308,26 @@ class LargeBlade:
         rows, inverse = P.frame
         return self._of(Combined(turn.T[sine <= self._limit(b, rtol, "intersection")] @ inverse, rows))
 
-    def contains(self, b: Any, rtol: float = 1e-9) -> bool:
-        """Tell whether the subspace of ``b`` lies in this one, all its sines at most ``rtol``, at least 256 eps.
+    def contains(self, x: Any, rtol: float = 1e-9) -> Any:
+        """Tell whether vectors (n, d), or the subspace of a blade, lie in this one, as `Blade.contains`.
+
+        Their sines are at most ``rtol``, at least 256 eps. The vector 0 lies in every subspace.
 
         Examples
         --------
         >>> A = cr.LargeBlade(np.eye(3, 1000))
         >>> A.contains(cr.LargeBlade(np.eye(1, 1000, 2))), A.contains(cr.LargeBlade(np.eye(1, 1000, 3)))
         (True, False)
+        >>> A.contains(np.eye(2, 1000, 2))
+        array([ True, False])
         """
-        P, Q = self._subspaces(b, "contains")
-        return bool(np.all(Q.sines(P)[1] <= self._limit(b, rtol, "contains")))
+        if isinstance(x, LargeBlade | Blade):
+            P, Q = self._subspaces(x, "contains", "x")
+            return bool(np.all(Q.sines(P)[1] <= self._limit(x, rtol, "contains")))
+        vectors = moderate(self._vectors(x, "contains", "x"), "x", "contains")[0]
+        limit = self._limit(vectors, rtol, "contains")
+        outside = self._rejected(self._subspace("contains"), vectors)
+        return _square_lengths(outside) <= limit**2 * _square_lengths(vectors)
 
     def _limit(self, other: Any, rtol: float, owner: str) -> float:
         return relative(np.result_type(self.dtype, other.dtype), check_tolerance(rtol, 0.0, owner))
@@ -356,11 +376,15 @@ class LargeBlade:
         array([[ 1., -1.,  1.]])
         """
         factored = self._subspace("rejection_of")
-        vectors = self._vectors(X, "rejection_of")
+        return written(self._rejected(factored, self._vectors(X, "rejection_of")), out, "rejection_of")
+
+    @staticmethod
+    def _rejected(factored: FactoredRows, vectors: Rows) -> Rows:
+        """Return the parts of vectors orthogonal to a subspace."""
         rows, inverse = factored.frame
         for _ in range(2):  # once more, for what rounding of the first left inside
             vectors = Sum(1.0, vectors, -factored.coordinates(vectors) @ inverse, rows)
-        return written(vectors, out, "rejection_of")
+        return vectors
 
     def orthonormal_basis(self, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return orthonormal rows (k, d) of the subspace, in the orientation and dtype of the blade, or in ``out``.
@@ -386,8 +410,16 @@ class LargeBlade:
         rows = np.zeros((self.grade, self.d), self.dtype)
         return Blade(written(self._factored.source, rows, "to_blade"), rtol=self._factored.rtol)
 
-    def _vectors(self, X: ArrayLike | Any, owner: str) -> Rows:
-        vectors = rows_of(X, "X", owner)
+    def _vectors(self, X: ArrayLike | Any, owner: str, name: str = "X") -> Rows:
+        vectors = rows_of(X, name, owner)
         if vectors.shape[1] != self.d:
-            raise fail("X", owner, f"of shape (n, {self.d})", describe(f"shape {vectors.shape}"))
+            raise fail(name, owner, f"of shape (n, {self.d})", describe(f"shape {vectors.shape}"))
         return vectors
+
+
+def _square_lengths(rows: Rows) -> Array:
+    """Return the squared lengths of rows."""
+    total = np.zeros(rows.shape[0])
+    for columns in blocks(rows.active, rows.shape[1], rows.height):
+        total += np.square(np.asarray(rows.take(columns), dtype=np.float64)).sum(axis=1)
+    return total

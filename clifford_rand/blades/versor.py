@@ -45,8 +45,8 @@ class LargeVersor:
 
     Parameters
     ----------
-    vectors : array_like or SciPy sparse array of shape (k, d)
-        The factors a1, …, ak as rows, none of them 0, of any length. Arrays and memory maps are not copied: they must
+    factors : array_like or SciPy sparse array of shape (k, d)
+        The vectors a1, …, ak as rows, none of them 0, of any length. Arrays and memory maps are not copied: they must
         not change while the versor is used.
 
     Attributes
@@ -86,8 +86,8 @@ class LargeVersor:
 
     __array_ufunc__ = None  # NumPy leaves ``array * versor`` to the versor, which refuses it
 
-    def __init__(self, vectors: ArrayLike | Any) -> None:
-        self._set(rows_of(vectors, "vectors", "LargeVersor"))
+    def __init__(self, factors: ArrayLike | Any) -> None:
+        self._set(rows_of(factors, "factors", "LargeVersor"))
 
     def _set(self, source: Rows) -> None:
         self.n_vectors, self.d = source.shape
@@ -109,9 +109,9 @@ class LargeVersor:
         rows, log, gram = FactoredRows(self._source, None).scaled
         squares = gram.diagonal()
         if not np.all(squares > 0):
-            finite_peaks(self._source, "vectors", "LargeVersor")
+            finite_peaks(self._source, "factors", "LargeVersor")
             received = describe(f"vector {int(np.argmin(squares > 0))}, which is 0")
-            raise fail("vectors", "LargeVersor", "of lengths other than 0", received, "A versor has an inverse.")
+            raise fail("factors", "LargeVersor", "of lengths other than 0", received, "A versor has an inverse.")
         return rows, log, gram
 
     def is_even(self) -> bool:

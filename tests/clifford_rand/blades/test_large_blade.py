@@ -143,6 +143,10 @@ def test_intersections():
     assert A.contains(exact)
     assert not A.contains(B)
     assert A.contains(cr.LargeBlade(rng.standard_normal((2, 5)) @ A.orthonormal_basis()))
+    vectors = np.stack([Q[0], 1e200 * (Q[0] + 1e-6 * Q[6]), 1e-200 * Q[6], np.zeros(len(Q[0]))])
+    for rtol, inside in ((1e-9, [True, False, False, True]), (1e-5, [True, True, False, True])):
+        assert A.contains(vectors, rtol=rtol).tolist() == inside
+        assert A.to_blade().contains(vectors, rtol=rtol).tolist() == inside
     none = A.intersection(cr.LargeBlade(Q[6:]))
     assert none.grade == 0
     assert none.log_norm() == 0
