@@ -86,9 +86,11 @@ class Statement:
     def sentence(self) -> str:
         """What is proved of the training, and that it is no more."""
         within = "at" if self.relative_gap == 0 else f"within {self.relative_gap:.1e} (relative) of"
-        scope = self.scope.removeprefix("over ")
+        family = self.scope.removeprefix("global: ")
+        optimum = "its optimum" if family == self.scope else "the global optimum,"
+        family = family.removeprefix("over ")
         return (
-            f"the training objective {self.primal:.6g} is proved to be {within} its optimum over {scope}; "
+            f"the training objective {self.primal:.6g} is proved to be {within} {optimum} over {family}; "
             "this says nothing about new rows"
         )
 

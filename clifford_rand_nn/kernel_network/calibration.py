@@ -25,6 +25,7 @@ _LEAST = 1e-3  # slope of outputs of which nothing is known: outputs of 1 move a
 _STEPS = 100
 _TINY = np.finfo(np.float64).tiny
 _FAR = 1e150  # outputs of rows that are nothing like those of training, whose squares overflow
+_MOST_BITS = 100  # of outputs, whose fourth powers are summed
 _DONE = 1e-12  # decrement of Newton's method, in units of a row's loss
 _SHORTEST = 1e-6  # step, as a share of Newton's, that is still tried
 
@@ -252,6 +253,9 @@ def _smoothed(classes: NDArray[np.intp], n_classes: int, omega: Array) -> Array:
 def _maximize(shapes: Array, targets: Array, omega: Array, offsets: bool) -> _Fit:
     """Return slopes (k,), and offsets that sum to zero, of the least cross-entropy, by Newton's method."""
     (n, C), k = targets.shape, shapes.shape[2]
+    # their products must not overflow: powers of two, 1 unless outputs are far beyond targets of -1 and 1
+    units = np.ldexp(1.0, np.maximum(np.frexp(np.abs(shapes).max(axis=(0, 1)))[1] - _MOST_BITS, 0))
+    shapes = shapes / units
     x = np.zeros(k + (C if offsets else 0))
     weights = omega / n
 
@@ -287,4 +291,4 @@ def _maximize(shapes: Array, targets: Array, omega: Array, offsets: bool) -> _Fi
         else:
             break
         x, loss, logs = x + size * move, new, logs_new
-    return _Fit(x[:k], x[k:] if offsets else np.zeros(C), loss)
+    return _Fit(x[:k] / units, x[k:] if offsets else np.zeros(C), loss)

@@ -127,9 +127,12 @@ class NewtonPath:
             try:
                 system = newton.system if is_near and newton.system is not None else newton.system_at(best.f)
                 inverse = InverseBlocks(system, newton.border)
-                alone = _centered(left_out(inverse, self._datafit, best.f, self._groups, self._share))
-            except np.linalg.LinAlgError:  # n beta is below the rounding of K: even odds for rows that are left out
-                alone = np.zeros_like(best.f)
+                with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not finite, or not taken
+                    alone = _centered(left_out(inverse, self._datafit, best.f, self._groups, self._share))
+                is_known = np.isfinite(alone).all(axis=1)
+            except np.linalg.LinAlgError:
+                is_known = np.zeros(self.n, dtype=bool)
+            alone[~is_known] = 0.0  # n beta is below the rounding of K: even odds for rows that are left out
         self.seconds += watch.seconds
         fit = _fit_of(problem, watch, alone)
         self._fits = [*self._fits[-1:], fit]

@@ -51,6 +51,13 @@ def test_a_certificate_in_a_notebook_names_its_number_its_scope_and_its_limits(m
     assert proof.sentence in page
 
 
+def test_the_sentence_of_a_global_certificate_says_so():
+    proof = nn.ConvexReLURegressor(gates="exhaustive", beta=0.01).fit(X[:12], Y[:12]).certificate_
+    assert proof.scope.startswith("global: all ")
+    family = proof.scope.removeprefix("global: ")
+    assert f"(relative) of the global optimum, over {family}; this says nothing about new rows" in proof.sentence
+
+
 def test_an_explanation_is_its_text_and_escaped_in_a_notebook():
     frame = pytest.importorskip("pandas").DataFrame(X, columns=["<script>x</script>", "b"])
     model = nn.GatedReLURegressor(n_gates=8, beta=0.01, random_state=0).fit(frame, Y)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
+from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier
@@ -196,3 +197,24 @@ def test_few_rows_of_a_weak_signal_do_not_end_in_one_class_for_all():
         right.append(np.mean(model.predict(X[16:]) == index[16:]))
     assert blind >= 2
     assert np.mean(right) > 0.6  # Bayes' rule is right on 0.83 of them
+
+
+@pytest.mark.parametrize("unit", [2.0**60, 2.0**300, 2.0**490])
+def test_the_unit_of_the_outputs_does_not_matter_however_large(unit):
+    """The one slope of these outputs is in units of one over theirs; fourth powers of 2^300 overflow."""
+    F, index, _ = _outputs(C=2)
+    one, other = fit_calibration(F, index, 2), fit_calibration(unit * F, index, 2)
+    assert one.slopes[1:].tolist() == other.slopes[1:].tolist() == [0, 0]
+    np.testing.assert_allclose(other.probabilities(unit * F), one.probabilities(F), rtol=1e-9)
+
+
+@pytest.mark.parametrize("beta", [1e-100, 1e-150])
+def test_a_beta_below_all_rounding_ends_in_a_warning_and_probabilities(beta):
+    """Of rows whose leave-one-out output is not finite nothing is known."""
+    rng = np.random.default_rng(0)
+    rng.standard_normal(100)
+    X = rng.standard_normal((60, 3))
+    with pytest.warns(ConvergenceWarning, match="logistic fit ended"):
+        model = ConvexNetworkClassifier(loss="logistic", beta=beta).fit(X, X[:, 0] > 0)
+    assert np.isfinite(model.loo_probabilities_[model.left_out_]).all()
+    assert np.isfinite(model.predict_proba(X)).all()
