@@ -1,7 +1,7 @@
 """Families of gates: sampled, given or exhaustive ones, and Gaussian ones in the limit of infinitely many."""
 
 from dataclasses import field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ class GatedFamily(ConvexNetwork):
     penalty: str = "group_l2"
 
     _chosen = False  # whether this fit began with beta="auto"
-    _every: list[tuple[Any, ActivationPatterns]] | None = None  # of a fit: rows, and their patterns
+    _enumerations = cast(list[tuple[Any, ActivationPatterns]] | None, None)  # during a fit: rows and their patterns
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -55,20 +55,20 @@ class GatedFamily(ConvexNetwork):
         return super()._settled(task)
 
     def _choose_and_train(self, task: Task, warm: WarmStart | None) -> None:
-        self._every = []  # copies that choose beta share it
+        self._enumerations = []  # copies that choose beta share it
         super()._choose_and_train(task, warm)
-        self._every = None
+        self._enumerations = None
 
     def _enumerated(self, X: Any) -> ActivationPatterns:
         """Return all patterns on X, enumerated once a fit; some, with a warning, where time is short."""
-        for rows, cached in self._every or ():
+        for rows, cached in self._enumerations or ():
             if rows is X:
                 return cached
         late = deadline(self.max_time, *([_WHEN_CHOSEN] if self._chosen else []))
         owner, category = type(self).__name__, ConvergenceWarning
         patterns = chosen_patterns(X, "exhaustive", self._offset, owner, late=late, category=category)
-        if self._every is not None:
-            self._every.append((X, patterns))
+        if self._enumerations is not None:
+            self._enumerations.append((X, patterns))
         return patterns
 
     def _gate_patterns(self, X: Any, targets: NDArray[np.float64]) -> ActivationPatterns:
