@@ -152,7 +152,7 @@ class KernelClaim(NamedTuple):
 
     def predictions_and_penalty(self, X: Array) -> tuple[Array, float]:
         r"""Predictions and :math:`\frac12||f||_K^2`."""
-        return self.network.predict(X), self.network.penalty()
+        return self.network.outputs(X), self.network.penalty()
 
     def rounding_of_predictions(self, X: Array) -> float:
         r"""Return what adding the intercept may round off, :math:`\epsilon|t|`."""
@@ -162,7 +162,7 @@ class KernelClaim(NamedTuple):
         """Return predictions less targets (n, C), to which intercept and targets add their difference."""
         network = replace(self.network, intercept=0 * self.network.intercept)
         between = two_sum(self.network.intercept, -targets)
-        return np.asarray(network.predict(X) + between.high + between.low)
+        return np.asarray(network.outputs(X) + between.high + between.low)
 
     def dual_norm(self, X: Array, theta: Array) -> float:
         """Return 0: a squared penalty bounds nothing."""

@@ -274,7 +274,7 @@ class TwoLayerNetwork(Exported):
         return int(np.count_nonzero(self.W1.any(axis=1)))
 
     def predict(self, X: NDArray[Any]) -> Array:
-        """Return the outputs for rows X (n, d): (n,), or (n, outputs) if there are several."""
+        """Return the outputs for rows X (n, d), before labels: (n,), or (n, outputs) if there are several."""
         data = as_real(X, "X", "TwoLayerNetwork.predict")
         if data.ndim != 2 or data.shape[1] != self.W1.shape[1]:
             rule = f"of shape (n, {self.W1.shape[1]})"

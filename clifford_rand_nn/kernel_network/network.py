@@ -144,6 +144,11 @@ class KernelNetwork(Exported):
         return len(self.standard.mean)
 
     def predict(self, X: Any) -> Array:
+        """Return the outputs for rows X (n, d), before labels: (n,), or (n, outputs) if there are several."""
+        out = self.outputs(X)
+        return out[:, 0] if out.shape[1] == 1 else out
+
+    def outputs(self, X: Any) -> Array:
         """Return the outputs (n, C) of rows X (n, d), a tile of the kernel matrix at a time; CSR for a `RowSpan`."""
         return self.combined(X, self.alpha) + self.intercept
 
@@ -186,7 +191,8 @@ class KernelNetwork(Exported):
 
     def _program(self, coverage: float | None) -> Program:
         outputs, penalty, _ = self.stated(rows())
-        return Program("KernelNetwork", self.d, {"predict": outputs}, penalty, width=self.entries)
+        results = {"predict": apply("first", outputs) if len(self.intercept) == 1 else outputs}
+        return Program("KernelNetwork", self.d, results, penalty, width=self.entries)
 
     def _half_square(self, rows: Array, theta: Array) -> float:
         return 0.5 * float(np.sum(theta * KernelTiles(self.kernel, rows).multiply(theta)))

@@ -105,6 +105,15 @@ def test_a_gap_that_rounding_leaves_is_said(kind):
     assert model.certificate_.relative_gap < 1e-5
 
 
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_outputs_have_an_axis_where_there_are_several(outputs):
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    network = ConvexNetworkRegressor(rounds=0, beta=0.1).fit(X, np.abs(X[:, :outputs])).network_
+    assert network.predict(X).shape == ((30,) if outputs == 1 else (30, 2))
+    assert network.outputs(X).shape == (30, outputs)
+    np.testing.assert_array_equal(network.predict(X).reshape(30, outputs), network.outputs(X))
+
+
 def test_a_constant_column_with_weights_is_left_out():
     """Its weighted mean is off by the rounding of a thousand sums, and its deviation so 1.5e-14."""
     X = np.ones((1000, 2))

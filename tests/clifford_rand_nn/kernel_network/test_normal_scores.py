@@ -128,7 +128,7 @@ def test_the_bound_is_proved(fitted):
 
 
 def test_explanations_add_up(fitted):
-    found, f = explain(fitted, NEW), fitted.network_.predict(NEW)
+    found, f = explain(fitted, NEW), fitted.network_.predict(NEW)[:, None]
     assert np.abs(found.base + found.columns.sum(axis=2) - f).max() < 1e-9
     assert "normal scores of their ranks" in str(found[0])
     h = 1e-7 * np.eye(4)

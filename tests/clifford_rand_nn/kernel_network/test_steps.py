@@ -180,7 +180,7 @@ def test_a_learned_metric_keeps_them():
     assert model.metric_.shape == (6, 6)
     assert model.network_.kernel.steps > 0
     model.certificate_.verify(A, y)
-    found, f = explain(model, A[:9]), model.network_.predict(A[:9])
+    found, f = explain(model, A[:9]), model.network_.predict(A[:9])[:, None]
     assert np.abs(found.base + found.columns.sum(axis=2) - f).max() < 1e-9
 
 
@@ -215,7 +215,7 @@ def test_shares_of_a_tiny_change_are_slopes():
 
 
 def test_explanations_add_up(fitted):
-    found, f = explain(fitted, NEW), fitted.network_.predict(NEW)
+    found, f = explain(fitted, NEW), fitted.network_.predict(NEW)[:, None]
     assert np.abs(found.base + found.columns.sum(axis=2) - f).max() < 1e-9
     h = 1e-7 * np.eye(4)
     near = X[:10, :] + [1e-3, 1e-3, 0.1, 0.0]  # between knots
@@ -228,7 +228,7 @@ def test_explanations_add_up_where_coefficients_do_not_sum_to_zero(fitted):
     reference = network.standard.mean
     local = KernelSum(network).local(NEW, reference)
     there = local.base + np.einsum("mcd,md->mc", local.secants, NEW - reference)
-    np.testing.assert_allclose(there, network.predict(NEW), atol=1e-8)
+    np.testing.assert_allclose(there, network.outputs(NEW), atol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["network, steps", "network, boxes"])
@@ -277,7 +277,7 @@ def test_shards_take_boxes_and_their_metric():
     assert model.network_.kernel.decay > 0
     assert model.metric_ is not None
     model.certificate_.verify(shards)
-    found, f = explain(model, A[:9]), model.network_.predict(A[:9])
+    found, f = explain(model, A[:9]), model.network_.predict(A[:9])[:, None]
     assert np.abs(found.base + found.columns.sum(axis=2) - f).max() < 1e-9
 
 
