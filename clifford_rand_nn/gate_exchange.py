@@ -150,7 +150,7 @@ class RefinementSettings:
     max_rounds: int = 10
     max_time: float | None = None
     tol: float = 1e-4
-    rng: np.random.Generator | int | None = None
+    random_state: np.random.Generator | int | None = None
     solver: GateSolver | None = None
     callback: Callable[[RefinementRound], object] | None = None
 

@@ -54,7 +54,7 @@ def refine_gates(
         Seconds after which no new round begins; a solver with a field ``max_time`` is stopped too.
     tol : float
         Ends refinement: no candidate of a round offers this share of the objective.
-    rng : Generator, int or None
+    random_state : Generator, int or None
     solver : solver or None
         For the problems of the rounds; None for ``Fista(tol=1e-5)``. Gains below its tolerance are noise.
     callback : callable or None
@@ -70,7 +70,7 @@ def refine_gates(
     >>> import numpy as np
     >>> from clifford_rand_nn import sample_gates, spiral
     >>> X, y = spiral()
-    >>> found = refine_gates(X, y, sample_gates(X, 10, rng=0), beta=1e-3, max_gates=10, max_rounds=3, rng=1)
+    >>> found = refine_gates(X, y, sample_gates(X, 10, random_state=0), beta=1e-3, max_gates=10, max_rounds=3, random_state=1)
     >>> len(found.gates) <= 10, found.result.objective < 0.9 * found.rounds[0].objective
     (True, True)
     """
@@ -82,7 +82,9 @@ def refine_gates(
     ends = None if limit is None else time.perf_counter() + limit
     first = chosen_patterns(data, gates, settings.bias, owner, late=deadline(limit))
     settings = settings.sized(len(first.gates))
-    return GateExchange(data, y, beta, settings, as_generator(settings.rng, owner), ends).run(first)
+    return GateExchange(data, y, beta, settings, as_generator(settings.random_state, owner, "random_state"), ends).run(
+        first
+    )
 
 
 show_options(refine_gates, RefinementSettings)

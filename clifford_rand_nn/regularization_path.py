@@ -294,7 +294,7 @@ def gated_path(
     >>> import numpy as np
     >>> from clifford_rand_nn import sample_gates
     >>> x = np.linspace(-1, 1, 30)[:, None]
-    >>> path = gated_path(x, np.abs(x[:, 0]), sample_gates(x, 5, rng=0), bias=False, n_betas=4)
+    >>> path = gated_path(x, np.abs(x[:, 0]), sample_gates(x, 5, random_state=0), bias=False, n_betas=4)
     >>> path.n_neurons[0], bool((np.diff(path.objectives) < 0).all())
     (np.int64(0), True)
     """

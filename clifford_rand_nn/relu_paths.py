@@ -104,7 +104,7 @@ def lasso_path(
     penalty: str = "l1",
     bias: bool = True,
     subsample: int | None = None,
-    rng: np.random.Generator | int | None = None,
+    random_state: np.random.Generator | int | None = None,
     **options: Any,
 ) -> RegularizationPath:
     r"""Optimal networks of the dictionary Lasso for many beta (paper, eq. cvxnn:lasso and Lemma 1).
@@ -122,7 +122,7 @@ def lasso_path(
     X : (n, d) array
     y : (n,) array
         Real targets; -1 and 1 for "logistic" and "squared_hinge".
-    penalty, subsample, rng
+    penalty, subsample, random_state
         The dictionary, as in `cross_product_dictionary`. "l1", not subsampled, is the exact one: its networks are
         global optima.
     bias : bool
@@ -142,7 +142,7 @@ def lasso_path(
     settings = PathSettings(**options)
     limits = settings.limits(WorkingSet.max_iter, owner)
     rows = _distinct(X, y, settings, owner)
-    dictionary = cross_product_dictionary(rows.X, penalty, bias=bias, subsample=subsample, rng=rng)
+    dictionary = cross_product_dictionary(rows.X, penalty, bias=bias, subsample=subsample, random_state=random_state)
     largest = _MOST_BYTES if settings.max_memory is None else min(settings.max_memory, _MOST_BYTES)
     quadratic = as_loss(settings.loss, owner, settings.huber_delta).is_quadratic
     if quadratic and 8 * len(rows.X) * dictionary.n_columns <= largest:

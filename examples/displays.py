@@ -50,7 +50,7 @@ def draw() -> Any:
     DecisionRegionsDisplay.from_estimator(few, X, y, ax=axes[0], title="regions, planes, the rows that span them")
     signs = np.where(y == "inside", 1.0, -1.0)
     with_constant = np.column_stack([X, np.ones(len(X))])  # biases inside the norm
-    path = lasso_path(with_constant[:160], signs[:160], bias=False, subsample=400, rng=0, n_betas=25)
+    path = lasso_path(with_constant[:160], signs[:160], bias=False, subsample=400, random_state=0, n_betas=25)
     RegularizationPathDisplay.from_path(path, with_constant[160:], signs[160:], ax=axes[1])
     gated = GatedReLUClassifier(n_gates=60, beta=1e-3, random_state=0, solver="fista").fit(X, y)
     ConvergenceDisplay.from_estimator(gated, ax=axes[2])

@@ -91,7 +91,7 @@ def fit_spiral(
 
     def sampled(method: str) -> Callable[[Array], Any]:
         def make(rows: Array) -> Any:
-            gates = sample_gates(rows, n_gates, method, rng=seed)
+            gates = sample_gates(rows, n_gates, method, random_state=seed)
             return ConvexReLUClassifier(beta=beta, bias="free", gates=gates, solver="interior_point", tol=1e-6)
 
         return make

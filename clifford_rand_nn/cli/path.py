@@ -146,8 +146,8 @@ def _path(choice: PathModel, X: Array, targets: Array, weights: Array | None) ->
     shared["max_time"] = check_positive(choice.max_time, "--max-time", "clifford-rand path", "These are seconds.")
     y = targets[:, 0] if targets.ndim == 2 and targets.shape[1] == 1 else targets
     if choice.model.value == "lasso":
-        return lasso_path(X, y, subsample=choice.subsample, rng=choice.seed, **shared)
-    gates = sample_gates(X, choice.n_gates, rng=choice.seed)
+        return lasso_path(X, y, subsample=choice.subsample, random_state=choice.seed, **shared)
+    gates = sample_gates(X, choice.n_gates, random_state=choice.seed)
     if choice.model.value == "relu":
         return relu_path(X, y, gates, **shared)
     return gated_path(X, y, gates, **shared)

@@ -234,7 +234,7 @@ def cross_product_dictionary(
     bias: bool = True,
     family: str | None = None,
     subsample: int | None = None,
-    rng: np.random.Generator | int | None = None,
+    random_state: np.random.Generator | int | None = None,
     rtol: float | None = None,
     graded: bool = False,
     max_time: float | None = None,
@@ -262,7 +262,7 @@ def cross_product_dictionary(
     subsample : int or None
         Use that many distinct random subsets, so twice as many columns. Dependent subsets are drawn again. They are
         subsets of the distinct rows in lexicographic order: neither the order of rows nor duplicates change them.
-    rng : Generator, int or None
+    random_state : Generator, int or None
         For ``subsample``.
     rtol : float or None
         Relative pivot size up to which rows count as dependent, see `clifford_rand.cross`.
@@ -302,7 +302,7 @@ def cross_product_dictionary(
     if subsample is not None:
         wanted = min(check_integer(subsample, "subsample", owner), count_subsets(len(data), data.shape[1], kind, bias))
         check_fits(32 * wanted * data.shape[1], "subsample", owner, hint="Take fewer subsets.")
-    generator, graded = as_generator(rng, owner), check_bool(graded, "graded", owner)
+    generator, graded = as_generator(random_state, owner, "random_state"), check_bool(graded, "graded", owner)
     if max_time is not None:
         check_positive(max_time, "max_time", owner)
     draw = None if subsample is None else Draw(subsample, generator, graded, max_time)

@@ -251,7 +251,7 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
             max_gates=max(self.n_gates, len(gates)),
             max_rounds=self.refine,
             max_time=solver.max_time,
-            rng=rng,
+            random_state=rng,
             solver=solver,
         )
 

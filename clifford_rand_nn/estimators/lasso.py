@@ -218,7 +218,7 @@ class CrossProductLasso(ConvexNetwork):
             bias=self._free_bias,
             family="mixed" if graded else None,
             subsample=drawn,
-            rng=rng,
+            random_state=rng,
             graded=graded,
             max_time=time_to_draw,
         )

@@ -201,7 +201,7 @@ def sample_gates(
     method: str = "cross",
     sketch_dim: int | str | None = None,
     bias: bool = True,
-    rng: np.random.Generator | int | None = None,
+    random_state: np.random.Generator | int | None = None,
     side: str = "random",
     *,
     y: ArrayLike | None = None,
@@ -236,7 +236,7 @@ def sample_gates(
         "gaussian", "opposite" and "orthogonal".
     bias : bool
         Whether hyperplanes have an offset.
-    rng : Generator, int or None
+    random_state : Generator, int or None
         Source of randomness, or its seed.
     side : {"random", "on", "off", "all"}
         On which side of its plane each incident row is put. "random": a fair coin each. "all": every plane gives
@@ -268,7 +268,7 @@ def sample_gates(
     Examples
     --------
     >>> X = np.random.default_rng(0).standard_normal((20, 3))
-    >>> gates = sample_gates(X, 5, rng=1)
+    >>> gates = sample_gates(X, 5, random_state=1)
     >>> gates.directions.shape, gates.offsets.shape, gates.incident.shape
     ((3, 5), (5,), (5, 3))
     >>> bool((np.take_along_axis(gates.on(X), gates.incident.T, axis=0).T == gates.sides).all())
@@ -282,7 +282,7 @@ def sample_gates(
     check_choice(bias, "bias", owner, (True, False))
     check_choice(side, "side", owner, ("random", "on", "off", "all"))
     check_choice(mirror, "mirror", owner, (True, False))
-    generator = as_generator(rng, owner)
+    generator = as_generator(random_state, owner, "random_state")
     # the same gates whatever the order of the rows, and however often one occurs
     unique = distinct_rows(data if method != "opposite" or y is None else _beside(data, y))
     if y is not None:

@@ -215,7 +215,7 @@ class _Visitor:
         assert (np.diff(self._keys) > 0).all()
 
     def __call__(self, n_gates: int, rng: np.random.Generator) -> NDArray[np.intp]:
-        gates = sample_gates(self._X, n_gates, bias=False, rng=rng, **self._sampler)
+        gates = sample_gates(self._X, n_gates, bias=False, random_state=rng, **self._sampler)
         keys = self._numbers @ gates.on(self._X)
         place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         assert (self._keys[place] == keys).all()  # every pattern of a gate is that of a chamber

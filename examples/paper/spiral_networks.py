@@ -46,7 +46,7 @@ def _every(X: Array, beta: float, m: int, seed: int) -> Any:
 def _gates(X: Array, m: int, method: str, seed: int) -> Gates:
     """Return the gates of a seed, the same for the network with cones and for the one without."""
     if method != "gaussian-printed":
-        return sample_gates(X, m, method, rng=seed)
+        return sample_gates(X, m, method, random_state=seed)
     rng = np.random.default_rng(seed)  # Algorithm 3 as printed: w ~ N(0, I), b ~ N(0, 1), wherever the data are
     return Gates.given(rng.standard_normal((X.shape[1], m)), rng.standard_normal(m))
 

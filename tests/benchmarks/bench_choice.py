@@ -86,7 +86,7 @@ def growth(cap):
 def paths(cap):
     print("\nn = 2000, d = 384, 50 gates with biases, tol 1e-6, from beta_max to 1e-3 of it")
     X, y, _ = text_like(2000, 384)
-    gates = sample_gates(X, 50, rng=0)
+    gates = sample_gates(X, 50, random_state=0)
     for loss in ("squared", "huber"):
         model = GatedReLURegressor(gates=gates, loss=loss, random_state=0, bias=True)
         path, whole, _ = timed(lambda loss=loss: gated_path(X, y, gates, loss=loss, n_betas=20))

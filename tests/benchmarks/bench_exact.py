@@ -113,7 +113,7 @@ def spiral_exact():
 def spiral_relu():
     X, y, beta, scale = on_spiral()
     for method in ("cross", "gaussian"):
-        patterns, gates = activation_patterns(X, sample_gates(X, 200, method, rng=0))
+        patterns, gates = activation_patterns(X, sample_gates(X, 200, method, random_state=0))
         print(f"spiral, {len(gates)} distinct patterns of 200 {method} gates; objective in the paper's scale")
         problem, pricer = ConvexReLUProblem(X, y, patterns, beta), ConePricer(X, patterns, 2)
         works = {
@@ -133,7 +133,7 @@ def follow_paths():
         ("200 pairs", 200, "interior point", InteriorPoint(tol=1e-9).solve),
         ("the full dictionary", None, "working set", WorkingSet(tol=1e-9).solve_columns),
     ):
-        K = cross_product_dictionary(X, "l2", subsample=subsample, rng=0).matrix()
+        K = cross_product_dictionary(X, "l2", subsample=subsample, random_state=0).matrix()
         path, wall, _ = timed(lambda K=K: homotopy(K, y, beta_min=end))
         print(f"homotopy, {name} ({K.shape[1]:,} columns) to beta_p = {PAPER:g}: {wall:.1f} s, ", end="")
         print(f"{len(path)} breakpoints, up to {path.n_active.max()} columns, ", end="")

@@ -49,7 +49,7 @@ def default(folder, names):
 
 def problem_of(X, y, loss, kind, gates=50):
     X = np.column_stack([(X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12), np.ones(len(X))])
-    drawn = sample_gates(X, gates, "gaussian", bias=False, rng=0)
+    drawn = sample_gates(X, gates, "gaussian", bias=False, random_state=0)
     on = np.eye(int(y.max()) + 1)[y.astype(int)]
     targets = on if loss == "softmax" else 2 * on - 1
     return kind(X, targets, X @ drawn.directions >= 0, 1.0, loss=loss, bias=False), drawn, X, targets

@@ -47,7 +47,7 @@ def real(folder, name, n_gates=50):
     X, y, *_ = halves(folder, name)
     if name in UNSCALED:
         X = X / np.linalg.norm(X, axis=1).mean()
-    D = activation_patterns(X, sample_gates(X, n_gates, method="cross", sketch_dim="auto", rng=0)).patterns
+    D = activation_patterns(X, sample_gates(X, n_gates, method="cross", sketch_dim="auto", random_state=0)).patterns
     return X, np.where(y == 1, 1.0, -1.0), D
 
 

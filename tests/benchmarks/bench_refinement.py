@@ -33,12 +33,12 @@ def show(row):
 
 def run(name, X, y, beta, n_gates, rounds):
     def random_gates(count, seed, max_time=None):
-        patterns, _ = activation_patterns(X, sample_gates(X, count, sketch_dim="auto", rng=seed))
+        patterns, _ = activation_patterns(X, sample_gates(X, count, sketch_dim="auto", random_state=seed))
         return Fista(tol=TOL, max_time=max_time).solve(GatedReLUProblem(X, y, patterns, beta))
 
     print(f"\n{name}: n = {len(X)}, d = {X.shape[1]}, {n_gates} gates, beta = {beta:g}")
-    gates = sample_gates(X, n_gates, sketch_dim="auto", rng=0)
-    settings = {"beta": beta, "max_gates": n_gates, "max_rounds": rounds, "rng": 1, "solver": Fista(tol=TOL)}
+    gates = sample_gates(X, n_gates, sketch_dim="auto", random_state=0)
+    settings = {"beta": beta, "max_gates": n_gates, "max_rounds": rounds, "random_state": 1, "solver": Fista(tol=TOL)}
     refined, spent, _ = timed(lambda: refine_gates(X, y, gates, callback=show, **settings))
     target = refined.result.objective
     print(f"  {spent:7.2f} s: {refined.message}; gap over the gates {refined.result.relative_gap:.1e}")

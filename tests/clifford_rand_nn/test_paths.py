@@ -20,12 +20,12 @@ from support.pairwise import pairwise
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (30, 2))
 Y = np.abs(X[:, 0] - 0.2) + 0.5 * X[:, 1] + 0.1 * RNG.standard_normal(30)
-GATES = sample_gates(X, 8, rng=1)
+GATES = sample_gates(X, 8, random_state=1)
 
 PATHS = {
     "exact": lambda **o: lasso_path(X, Y, **o),
     "exact, l2": lambda **o: lasso_path(X, Y, penalty="l2", bias=False, **o),
-    "subsample": lambda **o: lasso_path(X, Y, subsample=40, rng=0, **o),
+    "subsample": lambda **o: lasso_path(X, Y, subsample=40, random_state=0, **o),
     "huber": lambda **o: lasso_path(X, Y, loss="huber", huber_delta=0.3, **o),
     "logistic": lambda **o: relu_path(X, np.sign(Y), loss="logistic", **o),
     "gates": lambda **o: relu_path(X, Y, GATES, **o),
@@ -101,7 +101,7 @@ WHOLE = np.random.default_rng(5).integers(1, 4, 30)
 ORDER = np.random.default_rng(6).permutation
 OF_COPIES = {
     "exact": lambda x, y, **o: lasso_path(x, y, **o),
-    "subsample": lambda x, y, **o: lasso_path(x, y, subsample=40, rng=0, loss="huber", huber_delta=0.3, **o),
+    "subsample": lambda x, y, **o: lasso_path(x, y, subsample=40, random_state=0, loss="huber", huber_delta=0.3, **o),
     "l2": lambda x, y, **o: lasso_path(x, np.sign(y), penalty="l2", loss="logistic", **o),
     "gates": lambda x, y, **o: relu_path(x, np.stack([y, y**2], axis=1), GATES, **o),
     "all": lambda x, y, **o: relu_path(x, y, bias=False, **o),

@@ -133,7 +133,7 @@ class Gated:
         if how == "given":
             return how, rng.random((len(X), m)) < rng.random(m)
         try:
-            return how, activation_patterns(X, sample_gates(X, m, how, bias=bias, rng=rng)).patterns
+            return how, activation_patterns(X, sample_gates(X, m, how, bias=bias, random_state=rng)).patterns
         except ValueError as error:
             if "sample_gates" not in str(error):
                 raise

@@ -41,7 +41,7 @@ def test_gates_may_be_a_function_or_any_rule():
 
     def mine(X, y, seed):
         seen.append((X.shape, y.tolist(), seed))
-        return sample_gates(X, 6, "gaussian", bias=False, rng=seed)
+        return sample_gates(X, 6, "gaussian", bias=False, random_state=seed)
 
     method = ConvexGated(mine, loss="squared")
     model = method.fit(X, Y, 0.1, 4)

@@ -57,7 +57,7 @@ def _work():
     work = {name: partial(SOLVERS[name][1], tol=1e-12, max_iter=3000) for name in OURS}
     work |= {f"path, {name}": path for name, path in PATHS.items()}
     work["homotopy"] = lambda: homotopy(K, Y, beta_min=1e-4)
-    work["refinement"] = lambda: refine_gates(X, Y, GATES.take(np.arange(5)), beta=1e-3, bias=False, rng=0)
+    work["refinement"] = lambda: refine_gates(X, Y, GATES.take(np.arange(5)), beta=1e-3, bias=False, random_state=0)
     few = {"beta": 1e-3, "tol": 1e-9, "random_state": 0}
     models = {
         "gated": (GatedReLUClassifier(30, loss="logistic", **few), SIGNS),

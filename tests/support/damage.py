@@ -199,7 +199,7 @@ def model_files(folder: Path) -> list[Good]:
     text = np.array(["no", "yes", "maybe"])
     models = {
         "gated": GatedReLUClassifier(n_gates=5, random_state=0, tol=1e-2, beta=1e-3, bias=True).fit(X, text[side]),
-        "given": GatedReLURegressor(gates=sample_gates(X, 4, rng=0), tol=1e-2, beta=1e-3, bias=True).fit(
+        "given": GatedReLURegressor(gates=sample_gates(X, 4, random_state=0), tol=1e-2, beta=1e-3, bias=True).fit(
             X, X, sample_weight=weights
         ),
         "relu": ConvexReLUClassifier(n_gates=5, random_state=0, tol=1e-2, beta=1e-3, bias=True).fit(X, side > 0),

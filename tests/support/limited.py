@@ -36,7 +36,7 @@ RNG = np.random.default_rng(3)
 X = RNG.standard_normal((90, 3))
 Y = np.sign(X[:, 0] * X[:, 1]) + 0.3 * RNG.standard_normal(90)
 SIGNS = np.sign(Y)
-GATES = sample_gates(X, 30, rng=1)
+GATES = sample_gates(X, 30, random_state=1)
 PATTERNS = GATES.on(X)
 K = np.maximum(X @ RNG.standard_normal((3, 400)), 0)
 BETA = 1e-3
@@ -98,6 +98,6 @@ PATHS = {
     "gated": lambda **o: gated_path(X, Y, GATES, bias=False, n_betas=8, eps=0.01, **o),
     "ridge": lambda **o: gated_path(X, SIGNS, GATES, loss="logistic", penalty="ridge", n_betas=8, eps=0.01, **o),
     "relu": lambda **o: relu_path(X, Y, GATES, n_betas=8, eps=0.01, **o),
-    "lasso": lambda **o: lasso_path(X, Y, subsample=100, rng=0, loss="huber", n_betas=8, eps=0.01, **o),
-    "lasso, exact": lambda **o: lasso_path(X, Y, subsample=100, rng=0, n_betas=8, eps=0.01, **o),
+    "lasso": lambda **o: lasso_path(X, Y, subsample=100, random_state=0, loss="huber", n_betas=8, eps=0.01, **o),
+    "lasso, exact": lambda **o: lasso_path(X, Y, subsample=100, random_state=0, n_betas=8, eps=0.01, **o),
 }

@@ -110,14 +110,14 @@ def _default(name):
         return [getattr(model, "estimator_", model).certificate_]
     if name == "shards":
         return _shards()
-    gates = nn.sample_gates(X[:, :2], 8, rng=3)
+    gates = nn.sample_gates(X[:, :2], 8, random_state=3)
     args = {
         "gated path": (nn.gated_path, (X[:, :2], y[:, 0], gates)),
-        "relu path": (nn.relu_path, (X[:24, :2], y[:24, 0], nn.sample_gates(X[:24, :2], 6, rng=3))),
+        "relu path": (nn.relu_path, (X[:24, :2], y[:24, 0], nn.sample_gates(X[:24, :2], 6, random_state=3))),
         "lasso path": (nn.lasso_path, (X[:20, :2], y[:20, 0])),
     }
     path, given = args[name]
-    found = path(*given, n_betas=6, eps=0.05, **({"rng": 3} if name == "lasso path" else {}))
+    found = path(*given, n_betas=6, eps=0.05, **({"random_state": 3} if name == "lasso path" else {}))
     return list(zip(found.objectives, found.bounds, strict=True))
 
 

@@ -36,7 +36,7 @@ def targets(loss, n, rng):
 def make(loss="squared", bias=True, fit_intercept=True, n=30, d=3, beta=0.03, seed=0, m=6):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)) + 1
-    patterns, _ = activation_patterns(X, sample_gates(X, m, bias=bias, rng=rng))
+    patterns, _ = activation_patterns(X, sample_gates(X, m, bias=bias, random_state=rng))
     y = targets(loss, n, rng)
     return GatedReLUProblem(X, y, patterns, beta, loss=loss, bias=bias, fit_intercept=fit_intercept)
 

@@ -26,7 +26,7 @@ def make_relu(
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)) + 1
     X = X if change is None else change(X)
-    patterns, _ = activation_patterns(X, sample_gates(X, m, bias=bias, method="gaussian", rng=rng))
+    patterns, _ = activation_patterns(X, sample_gates(X, m, bias=bias, method="gaussian", random_state=rng))
     if extremes:
         patterns = np.hstack([patterns, np.ones((n, 1), bool), np.zeros((n, 1), bool)])
     y = targets(loss, n, rng).reshape(n, -1)[:, :1]

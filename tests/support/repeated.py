@@ -120,11 +120,11 @@ def paths(size):
 
     X, _, y = _rows(40 * size, 3)
     found = Found()
-    gates = sample_gates(X, 8, rng=3)
+    gates = sample_gates(X, 8, random_state=3)
     for path in (
         gated_path(X, y, gates, n_betas=6, eps=0.05),
         relu_path(X, y, gates, n_betas=4, eps=0.1, tol=1e-4),
-        lasso_path(X[:30], y[:30], n_betas=6, eps=0.05, rng=3, subsample=200),
+        lasso_path(X[:30], y[:30], n_betas=6, eps=0.05, random_state=3, subsample=200),
     ):
         found.add(path.objectives, path.bounds, *(network.predict(X[:10]) for network in path.networks))
         found.objectives += list(path.objectives)

@@ -63,7 +63,7 @@ class ConvexRefined(ConvexGated):
             max_gates=len(first),
             max_rounds=self.rounds,
             max_time=self.max_time,
-            rng=np.random.default_rng([seed, 1]),  # draws of its own, not those of the first gates
+            random_state=np.random.default_rng([seed, 1]),  # draws of its own, not those of the first gates
             solver=AutoSolver(tol=_ROUND_TOL),
         )
         if found.interrupted:

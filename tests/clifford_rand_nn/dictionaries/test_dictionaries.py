@@ -151,32 +151,34 @@ def test_subsample_is_part_of_the_whole_and_distinct():
         everything = cross_product_dictionary(X, penalty, family=family)
         pairs = zip(whole(everything).rows, whole(everything).directions.T, strict=True)
         every = {tuple(sorted(r)): v for r, v in pairs}
-        some = cross_product_dictionary(X, penalty, family=family, subsample=40, rng=0)
+        some = cross_product_dictionary(X, penalty, family=family, subsample=40, random_state=0)
         neurons = whole(some, 14)
         assert some.n_columns == len(neurons) == 80
         assert len({tuple(sorted(r)) for r in neurons.rows}) == 40
         for r, v in zip(neurons.rows[1::2], neurons.directions.T[1::2], strict=True):
             found = every[tuple(sorted(r))]
             np.testing.assert_allclose(found * np.sign(found @ v), v, atol=1e-14)
-        again = cross_product_dictionary(X, penalty, family=family, subsample=40, rng=0)
+        again = cross_product_dictionary(X, penalty, family=family, subsample=40, random_state=0)
         np.testing.assert_array_equal(whole(again).rows, neurons.rows)
     assert everything.exact is False
     assert cross_product_dictionary(X).exact
-    assert not cross_product_dictionary(X, subsample=5, rng=0).exact
+    assert not cross_product_dictionary(X, subsample=5, random_state=0).exact
 
 
 def test_subsample_of_many_and_of_too_few():
     big = np.random.default_rng(4).standard_normal((400, 6))
-    assert len(whole(cross_product_dictionary(big, subsample=300, rng=1))) == 600
+    assert len(whole(cross_product_dictionary(big, subsample=300, random_state=1))) == 600
     line = np.outer(np.arange(30.0), [1.0, 2.0])
-    few = cross_product_dictionary(line, "l2", bias=False, subsample=29, rng=1)  # of a line, one direction is all
+    few = cross_product_dictionary(
+        line, "l2", bias=False, subsample=29, random_state=1
+    )  # of a line, one direction is all
     assert few.n_columns == 2
     assert "only 1 of 29 subsets: no more of all 1 subsets" in few.notes[0]
-    across = cross_product_dictionary(np.outer(np.arange(300.0), [1.0, 2.0, 1.0]), "l2", subsample=10, rng=1)
+    across = cross_product_dictionary(np.outer(np.arange(300.0), [1.0, 2.0, 1.0]), "l2", subsample=10, random_state=1)
     assert (across.n_columns, across.notes) == (20, ())
-    none = cross_product_dictionary(np.ones((30, 3)), "l2", subsample=10, rng=1)
+    none = cross_product_dictionary(np.ones((30, 3)), "l2", subsample=10, random_state=1)
     assert (none.n_columns, none.notes) == (0, ("the rows are all alike",))
-    asked_too_much = cross_product_dictionary(line[:4], "l2", subsample=10, rng=1)
+    asked_too_much = cross_product_dictionary(line[:4], "l2", subsample=10, random_state=1)
     assert asked_too_much.n_columns == 8
     assert "only 4 of 10 subsets: no more of all 4 subsets" in asked_too_much.notes[0]
 
@@ -186,7 +188,9 @@ def test_columns_that_do_not_vary_change_nothing(bias, penalty, n_still, subsamp
     X = np.random.default_rng(8).standard_normal((15, 3))
     still = np.full((15, n_still), 2.0 if bias else 0.0)
     wide = np.concatenate([still[:, :1], X[:, :2], still[:, 1:], X[:, 2:]], axis=1)
-    one, other = (cross_product_dictionary(A, penalty, bias=bias, subsample=subsample, rng=0) for A in (X, wide))
+    one, other = (
+        cross_product_dictionary(A, penalty, bias=bias, subsample=subsample, random_state=0) for A in (X, wide)
+    )
     assert one.n_columns == other.n_columns
     np.testing.assert_allclose(one.matrix(), other.matrix(), atol=1e-14)
     neurons = other.neurons()
@@ -217,7 +221,7 @@ def test_subsamples_of_rows_of_low_rank_see_the_data(bias, rank):
     rng = np.random.default_rng(10)
     X = rng.standard_normal((200, rank)) @ rng.standard_normal((rank, 40))
     for penalty in ("l1", "l2"):
-        dictionary = cross_product_dictionary(X, penalty, bias=bias, subsample=100, rng=1)
+        dictionary = cross_product_dictionary(X, penalty, bias=bias, subsample=100, random_state=1)
         most = 1 if penalty == "l2" and rank == 1 and not bias else 100
         most = 40 if penalty == "l1" and rank == 1 and not bias else most  # of subsets without data, e_i remains
         assert dictionary.subsample == most
@@ -246,7 +250,8 @@ def test_no_more_subsets_are_drawn_when_time_is_over(family):
     """But those that are, are the first of all."""
     X = np.random.default_rng(3).standard_normal((40, 12))
     short, long, every = (
-        cross_product_dictionary(X, family=family, subsample=50, rng=4, max_time=limit) for limit in (1e-9, 1e3, None)
+        cross_product_dictionary(X, family=family, subsample=50, random_state=4, max_time=limit)
+        for limit in (1e-9, 1e3, None)
     )
     assert short.notes == ("only 1 of 50 subsets: there was no time for more",)
     assert len(short.neurons()) == 2
@@ -310,7 +315,7 @@ def test_representations_tell_the_family_and_the_count():
     assert "all subsets of 3 rows of [X; I], at least one of them data" in repr(_ALL)
     assert f"{_ALL.n_columns:,} columns" in repr(_ALL)
     assert "10^45" in repr(_LARGE)
-    some = cross_product_dictionary(np.random.default_rng(11).standard_normal((500, 384)), subsample=10, rng=0)
+    some = cross_product_dictionary(np.random.default_rng(11).standard_normal((500, 384)), subsample=10, random_state=0)
     assert len(some.neurons()) == 20
 
 

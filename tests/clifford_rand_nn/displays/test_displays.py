@@ -270,7 +270,7 @@ def test_the_path_of_a_network_is_its_leave_one_out_curve(data, network, crossed
 def test_paths_of_searches_and_of_solvers(data, gated):
     points, labels = data
     y = np.where(labels == "out", 1.0, -1.0)
-    path = gated_path(points[:40], y[:40], sample_gates(points[:40], 6, rng=0), n_betas=5)
+    path = gated_path(points[:40], y[:40], sample_gates(points[:40], 6, random_state=0), n_betas=5)
     shown = RegularizationPathDisplay.from_path(path, points[40:], y[40:], ax=Figure().subplots())
     out = [network.predict(points[40:]) for network in path.networks]
     np.testing.assert_allclose(shown.unseen, [np.mean((f - y[40:]) ** 2) / 2 for f in out])

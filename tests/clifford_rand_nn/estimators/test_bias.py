@@ -19,7 +19,7 @@ X = RNG.standard_normal((40, 2)) + 0.7
 ONE = np.sign(X[:, 0] * X[:, 1]) + 0.2 * RNG.standard_normal(40)
 TWO = np.column_stack([ONE, X[:, 0] ** 2])
 C = bias_feature(X)
-GATES = sample_gates(X, 8, rng=1)
+GATES = sample_gates(X, 8, random_state=1)
 
 FAMILIES = {
     "gated": (GatedReLURegressor, {"gates": GATES}),

@@ -26,7 +26,7 @@ RNG = np.random.default_rng(0)
 X = RNG.standard_normal((90, 3))
 Y = np.abs(X[:, 0]) - X[:, 1] + 0.3 * RNG.standard_normal(90)
 LABELS = np.digitize(Y, [-0.5, 0.5])
-GATES = sample_gates(X, 10, rng=1)
+GATES = sample_gates(X, 10, random_state=1)
 REGRESSORS = {
     "gated": GatedReLURegressor(gates=GATES),
     "ridge": GatedReLURegressor(gates=GATES, penalty="ridge"),

@@ -196,7 +196,7 @@ def test_the_exact_path_ends_at_its_limits():
 @pytest.mark.parametrize("k", [1, 2])
 def test_an_interrupt_ends_refinement_with_the_rounds_so_far(k):
     rounds, stop = stop_at(k)
-    options = {"gates": GATES.take(np.arange(5)), "beta": 1e-3, "bias": False, "rng": 0}
+    options = {"gates": GATES.take(np.arange(5)), "beta": 1e-3, "bias": False, "random_state": 0}
     refined = refine_gates(X, Y, callback=stop, **options)
     assert refined.status is Status.INTERRUPTED
     assert refined.interrupted

@@ -83,7 +83,7 @@ def test_a_start_is_a_point_of_the_problem(solver):
             solver().solve(PROBLEMS["gated"], start)
 
 
-GATES = sample_gates(X, 3, rng=0)
+GATES = sample_gates(X, 3, random_state=0)
 WIDE = RNG.standard_normal((300, 10))
 FREE = {"bias": "free", "fit_intercept": False}
 PARAMETERS = {
@@ -263,8 +263,8 @@ def test_betas_of_1e_minus_150_are_compared():
 
 
 def test_integers_of_numpy_are_counted_with_as_integers_of_python():
-    few = sample_gates(X, np.uint8(200), rng=0)  # 200 · (24 · 2 + 12) is beyond uint8
-    assert np.array_equal(few.directions, sample_gates(X, 200, rng=0).directions)
+    few = sample_gates(X, np.uint8(200), random_state=0)  # 200 · (24 · 2 + 12) is beyond uint8
+    assert np.array_equal(few.directions, sample_gates(X, 200, random_state=0).directions)
 
 
 def test_rows_and_numbers_of_gates_are_checked():
@@ -333,8 +333,8 @@ def test_targets_with_others_between_them_give_the_same_bits(kind):
 
 
 def test_refined_gates_do_not_depend_on_the_layout():
-    gates = sample_gates(X, 3, rng=0)
-    options = {"beta": 0.05, "rng": 0, "max_rounds": 1}
+    gates = sample_gates(X, 3, random_state=0)
+    options = {"beta": 0.05, "random_state": 0, "max_rounds": 1}
     plain = refine_gates(X, Y, gates, **options)
     for rows, targets in ((np.asfortranarray(X), Y), (X, Y[::-1].copy()[::-1])):
         found = refine_gates(rows, targets, gates, **options)

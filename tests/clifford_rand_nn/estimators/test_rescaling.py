@@ -36,7 +36,7 @@ RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 2))
 Y = np.abs(X[:, 0]) - 0.3 * X[:, 1] + 0.05 * RNG.standard_normal(30)
 LABELS = np.where(Y > 0.5, "a", "b")
-GATES = sample_gates(X, 6, rng=1)
+GATES = sample_gates(X, 6, random_state=1)
 BETA = 1e-3
 
 

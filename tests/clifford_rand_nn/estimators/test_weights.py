@@ -50,7 +50,7 @@ class Case:
         if kind is LassoProblem:
             self.data = (scale * np.maximum(X @ rng.standard_normal((d, 30)) + rng.standard_normal(30), 0),)
         else:
-            D, _ = activation_patterns(X, sample_gates(X, 5, method="gaussian", rng=rng))
+            D, _ = activation_patterns(X, sample_gates(X, 5, method="gaussian", random_state=rng))
             self.data = (scale * X, D)
         self.options = {"loss": loss, **delta_of(loss, 0.7 * unit)}
         if kind is GatedReLUProblem and loss not in REAL_LOSSES:
@@ -210,7 +210,7 @@ def test_paths_of_copies(loss):
     X, w = rng.standard_normal((12, 2)), rng.integers(1, 4, 12)
     y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
     rows = np.repeat(np.arange(12), w)
-    gates = sample_gates(X, 5, rng=0)
+    gates = sample_gates(X, 5, random_state=0)
     options = {"loss": loss, "n_betas": 3, "eps": 0.1, "tol": 1e-8}
     gated = lambda X, y, **k: gated_path(X, y, gates, bias=False, **k)  # noqa: E731
     for name, path in {"gated": gated, "relu": relu_path, "lasso": lasso_path}.items():

@@ -93,7 +93,7 @@ def test_general_position_has_the_count_of_the_formula(r, bias):
             patterns, gates = exhaustive_gates(data, bias)
             assert_sound(data, bias, patterns, gates)
             assert patterns.shape[1] == pattern_count(n, r, bias) == pattern_count(n, r + 3, bias, min(n - bias, r))
-            sampled = sample_gates(data, 50, bias=bias, rng=0)
+            sampled = sample_gates(data, 50, bias=bias, random_state=0)
             assert columns(activation_patterns(data, sampled).patterns) <= columns(patterns)
 
 

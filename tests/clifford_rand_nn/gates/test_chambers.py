@@ -26,7 +26,7 @@ def chambers(X):
 
 
 def frequencies(X, order, **sampler):
-    gates = sample_gates(X, DRAWS, bias=False, rng=11, **sampler)
+    gates = sample_gates(X, DRAWS, bias=False, random_state=11, **sampler)
     found = keys(gates.on(X))
     counts = dict(zip(*np.unique(found, return_counts=True), strict=True))
     assert set(counts) <= set(order)

@@ -52,7 +52,7 @@ def test_they_stand_before_the_sampled_ones_where_beta_is_chosen():
     number = ConvexReLURegressor(n_gates=5, random_state=0, beta=chosen.beta_).fit(X, y)
     wanted = ConvexReLURegressor(n_gates=5, random_state=0, beta=chosen.beta_, linear=True).fit(X, y)
     without = ConvexReLURegressor(n_gates=5, random_state=0, linear=False).fit(X, y)
-    given = ConvexReLURegressor(gates=sample_gates(X, 5, rng=0)).fit(X, y)
+    given = ConvexReLURegressor(gates=sample_gates(X, 5, random_state=0)).fit(X, y)
     assert [len(m.candidate_gates_) for m in (chosen, number, wanted, without, given)] == [7, 5, 7, 5, 5]
     assert chosen.certificate_.scope == "over the 7 patterns, those of linear models among them"
     assert chosen.certificate_.verify(X, y).relative_gap <= 2e-6

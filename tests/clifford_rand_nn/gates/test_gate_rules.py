@@ -28,7 +28,7 @@ def assert_sides(data, gates):
 @pytest.mark.parametrize("sketch_dim", [None, 3])
 @pytest.mark.parametrize("method", ROW_RULES)
 def test_rules_give_planes_through_rows(method, sketch_dim, bias):
-    gates = sample_gates(X, 13, method, sketch_dim, bias=bias, rng=0)
+    gates = sample_gates(X, 13, method, sketch_dim, bias=bias, random_state=0)
     k = (5 if sketch_dim is None else sketch_dim) - 1 + bias
     assert gates.method == method
     assert gates.directions.shape == (5, 13)
@@ -59,12 +59,12 @@ def test_volume_law(bias):
     k, draws = 2 + bias, 2500
     subsets = list(combinations(range(6), k))
     weight = np.array([np.linalg.det(rows[list(s)] @ rows[list(s)].T) for s in subsets])
-    found = [tuple(sorted(rows)) for rows in sample_gates(data, draws, "volume", bias=bias, rng=3).incident]
+    found = [tuple(sorted(rows)) for rows in sample_gates(data, draws, "volume", bias=bias, random_state=3).incident]
     counts = np.array([found.count(s) for s in subsets])
     expected = draws * weight / weight.sum()
     large = expected > 5
     assert chi_square(counts[large], expected[large]) < chi2.ppf(1 - 1e-4, large.sum() - 1)
-    uniform = [tuple(sorted(rows)) for rows in sample_gates(data, draws, "cross", bias=bias, rng=3).incident]
+    uniform = [tuple(sorted(rows)) for rows in sample_gates(data, draws, "cross", bias=bias, random_state=3).incident]
     counts = np.array([uniform.count(s) for s in subsets])
     assert chi_square(counts[large], expected[large]) > 10 * large.sum()
 
@@ -73,7 +73,7 @@ def test_leverage_law():
     """In the plane without bias one row spans a line: it is drawn by its leverage score."""
     data = np.random.default_rng(4).standard_normal((9, 2)) * np.array([1.0, 5.0])
     data[0] *= 6
-    gates = sample_gates(data, 4000, "leverage", bias=False, rng=0)
+    gates = sample_gates(data, 4000, "leverage", bias=False, random_state=0)
     counts = np.bincount(gates.incident[:, 0], minlength=9)
     expected = 4000 * leverage_scores(data) / 2
     assert chi_square(counts, expected) < chi2.ppf(1 - 1e-4, 8)
@@ -81,7 +81,7 @@ def test_leverage_law():
 
 @pytest.mark.parametrize(("bias", "each"), [(False, 5), (True, 6)])
 def test_simplex_facets_share_all_rows_but_one(bias, each):
-    gates = sample_gates(X, 2 * each, "simplex", bias=bias, rng=0)
+    gates = sample_gates(X, 2 * each, "simplex", bias=bias, random_state=0)
     for part in (gates.incident[:each], gates.incident[each:]):
         assert len(set(part.ravel())) == each
         assert len({tuple(sorted(rows)) for rows in part}) == each
@@ -93,7 +93,7 @@ def test_polished_is_near_its_gaussian_gate(bias):
 
     Over data and gates the share on which 300 agree is 0.84 ± 0.018, without bias 0.87 ± 0.019.
     """
-    gates = sample_gates(X, 300, "polished", bias=bias, rng=7)
+    gates = sample_gates(X, 300, "polished", bias=bias, random_state=7)
     data = X
     if bias:
         data = (X - X.mean(axis=0)) / np.sqrt(np.mean((X - X.mean(axis=0)) ** 2))
@@ -112,7 +112,7 @@ def test_polished_is_near_its_gaussian_gate(bias):
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_opposite_separates_its_pair(bias):
-    gates = sample_gates(X, 50, "opposite", bias=bias, y=Y, rng=0)
+    gates = sample_gates(X, 50, "opposite", bias=bias, y=Y, random_state=0)
     assert gates.incident.shape == (50, 0)
     pairs = [(i, j) for i in np.flatnonzero(Y == 1) for j in np.flatnonzero(Y == 0)]
     for w, b in zip(gates.directions.T, gates.offsets, strict=True):
@@ -137,7 +137,7 @@ def test_opposite_draws_pairs_by_the_distance_of_targets():
             {(0, 1): 1, (0, 2): 1, (0, 3): 2, (1, 3): 5**0.5, (2, 3): 5**0.5},
         ),
     ):
-        gates = sample_gates(data, 1500, "opposite", y=y, rng=2)
+        gates = sample_gates(data, 1500, "opposite", y=y, random_state=2)
         place = -gates.offsets / gates.directions[0]
         counts = np.array([np.isclose(place, middle[pair]).sum() for pair in weight])
         assert counts.sum() == 1500
@@ -150,7 +150,7 @@ def test_opposite_gives_rows_on_a_plane_a_clear_side(bias):
     """Unit vectors and duplicates: many rows lie exactly between two others."""
     data = np.vstack([np.eye(6), np.eye(6), 2 * np.eye(6)])
     y = np.arange(18) % 2
-    gates = sample_gates(data, 40, "opposite", bias=bias, y=y, rng=1)
+    gates = sample_gates(data, 40, "opposite", bias=bias, y=y, random_state=1)
     assert_sides(data, gates)
     on = gates.on(data)
     for i in range(18):
@@ -160,8 +160,8 @@ def test_opposite_gives_rows_on_a_plane_a_clear_side(bias):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_mirror_images(method):
-    gates = sample_gates(X, 6, method, bias=True, y=Y, rng=0, mirror=True)
-    alone = sample_gates(X, 6, method, bias=True, y=Y, rng=0)
+    gates = sample_gates(X, 6, method, bias=True, y=Y, random_state=0, mirror=True)
+    alone = sample_gates(X, 6, method, bias=True, y=Y, random_state=0)
     assert len(gates) == 12
     np.testing.assert_array_equal(gates.directions[:, ::2], alone.directions)
     np.testing.assert_array_equal(gates.on(X)[:, 1::2], ~gates.on(X)[:, ::2])
@@ -177,14 +177,14 @@ def of_rank(rank):
 def test_sketches_by_name_and_as_objects():
     data = np.random.default_rng(0).standard_normal((50, 12))
     found = {
-        name: sample_gates(data, 4, sketch_dim=5, sketch=name, rng=0)
+        name: sample_gates(data, 4, sketch_dim=5, sketch=name, random_state=0)
         for name in ("sjlt", "sparse_sign", "srht", "gaussian")
     }
     for gates in found.values():
         assert_sides(data, gates)
     assert len({gates.directions.tobytes() for gates in found.values()}) == 4
     for S in (SJLT(5, 12, rng=1), of_rank(5), GaussianSketch(5, 12, rng=1)):
-        gates = sample_gates(data, 4, sketch=S, bias=False, rng=0)
+        gates = sample_gates(data, 4, sketch=S, bias=False, random_state=0)
         assert gates.sketch_dim == 5
         # the normal is in the rows of S and orthogonal to the sampled rows; the step into the chamber passes no other
         for i, rows in enumerate(gates.incident):
@@ -199,7 +199,7 @@ def test_a_sketch_of_lower_rank_is_drawn_again(monkeypatch):
     data, sound = np.random.default_rng(0).standard_normal((50, 12)), of_rank(5)
     drawn = iter([of_rank(4), sound])
     monkeypatch.setitem(SKETCHES, "srht", lambda r, d, rng: next(drawn))
-    found = sample_gates(data, 4, sketch_dim=5, sketch="srht", rng=0)
+    found = sample_gates(data, 4, sketch_dim=5, sketch="srht", random_state=0)
     assert found.sketch_dim == 5
     for i, rows in enumerate(found.incident):
         spanning = (data[rows[:-1]] - data[rows[-1]]) @ sound.T
@@ -207,7 +207,7 @@ def test_a_sketch_of_lower_rank_is_drawn_again(monkeypatch):
         other = np.delete(found.on(data)[:, i] == (margins > 0), rows)
         assert other.all() or not other.any()
     with pytest.raises(ArgumentError, match=r"'sketch' parameter of sample_gates must be of rank r = 5\. Got SRHT"):
-        sample_gates(data, 4, sketch=of_rank(4), rng=0)
+        sample_gates(data, 4, sketch=of_rank(4), random_state=0)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -224,7 +224,7 @@ def test_degenerate_data_works(method, kind):
     }[kind]
     y = np.round(data @ np.ones(data.shape[1]), 6)
     for bias in (True, False):
-        gates = sample_gates(data, 5, method, bias=bias, y=y, rng=0)
+        gates = sample_gates(data, 5, method, bias=bias, y=y, random_state=0)
         assert gates.directions.shape == (data.shape[1], 5)
         if method not in ("gaussian", "orthogonal"):
             assert_sides(data, gates)
@@ -269,12 +269,12 @@ def test_errors(options, message):
 def test_the_linear_gate_is_on_everywhere_and_makes_the_network_linear():
     rng = np.random.default_rng(0)
     X, weights = rng.standard_normal((40, 3)), np.array([1.0, -2.0, 0.5])
-    gates = with_linear_gate(sample_gates(X, 4, rng=1))
+    gates = with_linear_gate(sample_gates(X, 4, random_state=1))
     assert len(gates) == 5
-    np.testing.assert_array_equal(gates.incident[:-1], sample_gates(X, 4, rng=1).incident)
+    np.testing.assert_array_equal(gates.incident[:-1], sample_gates(X, 4, random_state=1).incident)
     assert (gates.incident[-1] == -1).all()
     assert gates.on(100 * rng.standard_normal((50, 3)))[:, -1].all()
-    np.testing.assert_array_equal(gates.on(X)[:, :-1], sample_gates(X, 4, rng=1).on(X))
+    np.testing.assert_array_equal(gates.on(X)[:, :-1], sample_gates(X, 4, random_state=1).on(X))
     model = GatedReLURegressor(gates=gates, beta=1e-6, bias=False).fit(X, X @ weights)
     np.testing.assert_allclose(model.predict(3 * X), 3 * X @ weights, atol=1e-3)
 
@@ -282,7 +282,7 @@ def test_the_linear_gate_is_on_everywhere_and_makes_the_network_linear():
 def test_orthogonal_directions_are_gaussian_ones_orthogonal_in_groups():
     """Squared lengths are χ²_6: their mean over 2000 misses 6 by more than 0.4 (5.2 σ) for one seed in 10^6."""
     X = np.random.default_rng(0).standard_normal((30, 6))
-    H = sample_gates(X, 2000, "orthogonal", rng=0).directions
+    H = sample_gates(X, 2000, "orthogonal", random_state=0).directions
     for group in np.split(H[:, :1998], 333, axis=1):
         inner = group.T @ group
         np.testing.assert_allclose(inner, np.diag(np.diag(inner)), atol=1e-12)

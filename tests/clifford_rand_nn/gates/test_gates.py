@@ -25,7 +25,7 @@ from clifford_rand_nn.gates.sampling import METHODS, auto_sketch_dim
 @pytest.mark.parametrize("side", ["on", "off", "random", "all"])
 def test_sides(side):
     X = np.random.default_rng(0).standard_normal((20, 3))
-    gates = sample_gates(X, 6, side=side, rng=1)
+    gates = sample_gates(X, 6, side=side, random_state=1)
     np.testing.assert_array_equal(np.take_along_axis(gates.on(X), gates.incident.T, axis=0).T, gates.sides)
     if side == "all":
         assert len(gates) == 6 * 2**3
@@ -40,20 +40,20 @@ def test_sides(side):
 def test_all_sides_reach_every_pattern_of_general_position(bias):
     """One of the C(7, 1 + bias) planes is missed by 250 draws with probability below 2e-4."""
     X = np.random.default_rng(1).standard_normal((7, 2))
-    gates = sample_gates(X, 250, bias=bias, side="all", rng=0)
+    gates = sample_gates(X, 250, bias=bias, side="all", random_state=0)
     assert np.unique(np.hstack([gates.on(X), ~gates.on(X)]), axis=1).shape[1] == pattern_count(7, 2, bias)
 
 
 def test_fall_backs_are_said():
     X = np.random.default_rng(0).standard_normal((6, 20))
-    assert "6 rows are too few for an exact cross product in R^20" in sample_gates(X, 3, rng=0).notes[0]
+    assert "6 rows are too few for an exact cross product in R^20" in sample_gates(X, 3, random_state=0).notes[0]
     low = np.random.default_rng(0).standard_normal((80, 3)) @ np.random.default_rng(1).standard_normal((3, 10))
-    gates = sample_gates(low, 3, rng=0)
+    gates = sample_gates(low, 3, random_state=0)
     assert "degenerate: sketched to r = 3" in gates.notes[0]
     assert gates.sketch_dim == 3
     points = np.random.default_rng(2).standard_normal((10, 3))
     points[:6] = np.outer(np.arange(6.0), points[0])  # on one line: three of them span no plane
-    assert any("drawn again" in note for note in sample_gates(points, 30, rng=0).notes)
+    assert any("drawn again" in note for note in sample_gates(points, 30, random_state=0).notes)
 
 
 def test_sketched_offset_uses_the_embedded_direction():
@@ -62,7 +62,7 @@ def test_sketched_offset_uses_the_embedded_direction():
     It goes as far as half the way to where another row changes sides: of 3,000 planes by 0.041 of the spread at most.
     """
     X = np.random.default_rng(4).standard_normal((300, 50)) + 10
-    gates = sample_gates(X, 20, sketch_dim=9, rng=2)
+    gates = sample_gates(X, 20, sketch_dim=9, random_state=2)
     margins = X @ gates.directions + gates.offsets
     spread = margins.std(axis=0)
     for i in range(20):
@@ -76,7 +76,7 @@ def test_gaussian_gates_are_centered(shift, scale):
     Over 2500 gates the mean of shares in [0, 1] is off by more than 0.04 with probability below 1e-3 (Hoeffding).
     """
     X = scale * (np.random.default_rng(0).standard_normal((200, 5)) + shift)
-    share = sample_gates(X, 2500, "gaussian", rng=1).on(X).mean(axis=0)
+    share = sample_gates(X, 2500, "gaussian", random_state=1).on(X).mean(axis=0)
     assert abs(share.mean() - 0.5) < 0.04
     assert np.mean((share > 0.05) & (share < 0.95)) > 0.8
 
@@ -84,7 +84,7 @@ def test_gaussian_gates_are_centered(shift, scale):
 def test_seed_decides():
     X = np.random.default_rng(0).standard_normal((50, 6))
     for method in ("cross", "gaussian"):
-        a, b, c = (sample_gates(X, 5, method, rng=rng) for rng in (7, np.random.default_rng(7), 8))
+        a, b, c = (sample_gates(X, 5, method, random_state=rng) for rng in (7, np.random.default_rng(7), 8))
         for mine, again in zip(a, b, strict=True):  # directions and offsets
             np.testing.assert_array_equal(mine, again)
         assert not np.array_equal(a.directions, c.directions)
@@ -108,7 +108,7 @@ def test_auto_sketch_dim():
         ({"sketch_dim": "big"}, "an integer, 'auto' or None. Got 'big'"),
         ({"side": "left"}, "must be one of 'random', 'on', 'off', 'all'"),
         ({"X": np.eye(40), "side": "all"}, "at most 65536 gates"),
-        ({"rng": -1}, "'rng' parameter"),
+        ({"random_state": -1}, "'random_state' parameter"),
     ],
 )
 def test_errors(kwargs, message):
@@ -120,7 +120,7 @@ def test_errors(kwargs, message):
 def test_activation_patterns_are_distinct_and_each_has_its_gate():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((9, 2))
-    gates = sample_gates(X, 200, "gaussian", rng=1)
+    gates = sample_gates(X, 200, "gaussian", random_state=1)
     gates = Gates.given(np.hstack([gates.directions, np.zeros((2, 1))]), np.append(gates.offsets, -1.0))  # all off
     patterns, kept = activation_patterns(X, gates)
     assert patterns.dtype == bool
@@ -154,8 +154,8 @@ def test_order_and_copies_of_rows_change_no_gate(method, d):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, d)), rng.standard_normal(60)
     rows = rng.permutation(np.concatenate([np.arange(60), rng.integers(60, size=40)]))
-    one = sample_gates(X, 7, method, "auto", rng=5, y=y)
-    other = sample_gates(X[rows], 7, method, "auto", rng=5, y=y[rows])
+    one = sample_gates(X, 7, method, "auto", random_state=5, y=y)
+    other = sample_gates(X[rows], 7, method, "auto", random_state=5, y=y[rows])
     np.testing.assert_array_equal(one.directions, other.directions)
     np.testing.assert_array_equal(one.offsets, other.offsets)
     np.testing.assert_array_equal(X[one.incident], X[rows][other.incident])
@@ -221,7 +221,7 @@ def test_no_more_gates_are_drawn_than_there_can_be_patterns():
 @pytest.mark.parametrize("scale", [2.0**997, 5e-324])
 def test_rows_whose_squares_are_no_numbers_are_refused(scale):
     X = np.random.default_rng(0).standard_normal((6, 2))
-    for use in (lambda X: sample_gates(X, 2, rng=0), bracket_factor):
+    for use in (lambda X: sample_gates(X, 2, random_state=0), bracket_factor):
         with pytest.raises(
             ArgumentError, match=r"'X' parameter of .* must be of a size whose squares float64 can hold"
         ):

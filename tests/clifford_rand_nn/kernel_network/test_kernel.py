@@ -25,7 +25,7 @@ def awkward(loss, X, seed=0, share=0.05, scale=1.0, unit=1.0, bias=False, m=6, *
     rng = np.random.default_rng(seed)
     D = rng.standard_normal((m, len(X))).T >= 0 if X.shape[1] == 1 else None
     if D is None:
-        D = activation_patterns(X, sample_gates(X, m, method="gaussian", rng=rng)).patterns
+        D = activation_patterns(X, sample_gates(X, m, method="gaussian", random_state=rng)).patterns
     y = targets(loss, len(X), rng) * (unit if loss in REAL_LOSSES else 1.0)
     problem = GatedReLUProblem(scale * X, y, D, 1.0, loss=loss, bias=bias, **delta_of(loss, 0.7 * unit), **options)
     problem.penalty.beta = share * problem.beta_max()

@@ -165,7 +165,7 @@ def test_large_sweep_against_cones_near_its_best():
         check_atoms(priced, X, theta, p, 10)
         cone = ConePricer(X, priced.neurons.columns(X) > 0, p).price(theta, 10)
         assert cone.size == pytest.approx(priced.size, rel=1e-12)
-        column = BlockPricer(X, cross_product_dictionary(X, f"l{p}", family="mixed", subsample=500, rng=0))
+        column = BlockPricer(X, cross_product_dictionary(X, f"l{p}", family="mixed", subsample=500, random_state=0))
         assert column.price(theta, 1).size <= priced.size * (1 + 1e-12)
 
 
@@ -308,7 +308,7 @@ def test_a_residual_that_is_rounding_makes_no_neuron(n, d, seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     theta = -np.sign(X[:, 0] + X[:, 1] * X[:, -1])
-    patterns, _ = activation_patterns(X, sample_gates(X, 10, "cross", rng=seed))
+    patterns, _ = activation_patterns(X, sample_gates(X, 10, "cross", random_state=seed))
     pricer = ConePricer(X, patterns, 2, False)
     priced = pricer.price(theta, 10)
     values = np.abs(priced.neurons.training_columns(X).T @ theta)
@@ -372,6 +372,6 @@ def test_outputs_that_are_small_only_on_rows_of_zeros_count(p):
     rng = np.random.default_rng(2)
     X = np.concatenate([np.zeros((4, 2)), rng.normal(size=(6, 2))])
     theta = np.concatenate([1e14 * rng.normal(size=(4, 2)) @ rng.normal(size=(2, 3)), rng.normal(size=(6, 3))])
-    patterns = activation_patterns(X, sample_gates(X, 6, bias=False, rng=0)).patterns
+    patterns = activation_patterns(X, sample_gates(X, 6, bias=False, random_state=0)).patterns
     size = ConePricer(X, patterns, p=p, bias=False).price(theta, 1).size
     assert size == pytest.approx(ConePricer(X[4:], patterns[4:], p=p, bias=False).price(theta[4:], 1).size, rel=1e-8)

@@ -28,8 +28,8 @@ def copies(n, weighted):
 
 
 def refine(X, y, m=4, bias=True, **options):
-    options = {"beta": 0.02, "max_rounds": 3, "rng": 1} | options
-    return refine_gates(X, y, sample_gates(X, m, sketch_dim="auto", bias=bias, rng=0), bias=bias, **options)
+    options = {"beta": 0.02, "max_rounds": 3, "random_state": 1} | options
+    return refine_gates(X, y, sample_gates(X, m, sketch_dim="auto", bias=bias, random_state=0), bias=bias, **options)
 
 
 def check(found, X, y, **options):
@@ -67,7 +67,7 @@ def test_bounds_become_tight_where_no_candidate_pays():
     check(found, X, y, **options)
     assert found.status == "refined"
     assert found.relative_gap < 1e-5
-    every, _ = activation_patterns(X, sample_gates(X, 1000, bias=False, rng=5))
+    every, _ = activation_patterns(X, sample_gates(X, 1000, bias=False, random_state=5))
     best = Fista(tol=1e-7).solve(GatedReLUProblem(X, y, every, **options))
     assert found.result.objective == pytest.approx(best.objective, rel=1e-4)
     assert all(np.linalg.norm(found.result.coefficients.coef, axis=(0, 2)) > 0)  # the others were dropped
@@ -77,10 +77,10 @@ def test_bounds_become_tight_where_no_candidate_pays():
 def test_every_gain_is_reached_by_solving_with_the_gate(loss, bias, weighted):
     X, y = data(loss, n=40, seed=3)
     options = {"beta": 0.05, "loss": loss, "bias": bias, "sample_weight": copies(40, weighted)}
-    patterns, _ = activation_patterns(X, sample_gates(X, 3, bias=bias, rng=0))
+    patterns, _ = activation_patterns(X, sample_gates(X, 3, bias=bias, random_state=0))
     problem = GatedReLUProblem(X, y, patterns, **options)
     result = Fista(tol=1e-9).solve(problem)
-    offered, _ = activation_patterns(X, sample_gates(X, 3, bias=bias, rng=7))
+    offered, _ = activation_patterns(X, sample_gates(X, 3, bias=bias, random_state=7))
     theta, Q = problem.datafit.residual(result.fitted), problem.map.Q
     prices = price_gates(X, offered, theta, Q, 0.05, problem.datafit.curvature, bias)
     for i in range(offered.shape[1]):
@@ -96,7 +96,7 @@ def test_every_gain_is_reached_by_solving_with_the_gate(loss, bias, weighted):
 def test_prices_of_gates_that_are_there():
     """An active gate has price 1 and no gain; a copy of its bias column is in reach and brings nothing."""
     X, y = data("squared", n=100)
-    patterns, _ = activation_patterns(X, sample_gates(X, 4, rng=0))
+    patterns, _ = activation_patterns(X, sample_gates(X, 4, random_state=0))
     problem = GatedReLUProblem(X, y, patterns, 0.01)
     result = Fista(tol=1e-12).solve(problem)
     theta = problem.datafit.residual(result.fitted)
@@ -111,7 +111,7 @@ def test_prices_of_gates_that_are_there():
 def test_removal_costs_bound_the_rise(bias, fit_intercept):
     X, y = data("squared", n=80)
     options = {"bias": bias, "fit_intercept": fit_intercept}
-    patterns, _ = activation_patterns(X, sample_gates(X, 5, bias=bias, rng=0))
+    patterns, _ = activation_patterns(X, sample_gates(X, 5, bias=bias, random_state=0))
     problem = GatedReLUProblem(X, y, patterns, 0.01, **options)
     result = Fista(tol=1e-10).solve(problem)
     coef, gate_intercept, _ = result.coefficients
@@ -133,7 +133,7 @@ def test_climbing_raises_the_price(bias):
     X, y = data("squared", n=200, d=6)
     theta = y - y.mean(axis=0)
     Q = np.full((200, 1), 200**-0.5)
-    H, c = sample_gates(X, 30, bias=bias, rng=0)
+    H, c = sample_gates(X, 30, bias=bias, random_state=0)
     higher, offsets = climbed(X, H, c, theta, bias)
     before, after = (price_gates(X, X @ h + o >= 0, theta, Q, 1e-2, 1.0, bias) for h, o in ((H, c), (higher, offsets)))
     assert np.mean(after.gain > before.gain) > 0.9
@@ -172,7 +172,7 @@ def test_refined_gates_beat_as_many_random_ones():
     X = rng.standard_normal((80, 5))
     y = np.maximum(X @ rng.standard_normal((5, 3)), 0) @ np.array([1.0, -1.0, 1.0])
     found = refine(X, y, m=8, beta=3e-3, max_gates=8, max_rounds=4)
-    random = [GatedReLUProblem(X, y, sample_gates(X, 8, rng=seed).on(X), 3e-3) for seed in range(6)]
+    random = [GatedReLUProblem(X, y, sample_gates(X, 8, random_state=seed).on(X), 3e-3) for seed in range(6)]
     assert found.result.objective < min(Fista(tol=1e-3).solve(problem).objective for problem in random) * (1 - 1e-3)
     assert len(found.gates) <= 8
 
@@ -216,7 +216,7 @@ def test_status_callback_and_methods():
         ({"max_gates": 0}, "'max_gates' parameter of refine_gates must be an integer ≥ 1. Got 0"),
         ({"n_candidates": 0}, "'n_candidates' parameter of refine_gates must be an integer ≥ 1. Got 0"),
         ({"tol": 0}, "'tol' parameter of refine_gates"),
-        ({"rng": "a"}, "'rng' parameter of refine_gates"),
+        ({"random_state": "a"}, "'random_state' parameter of refine_gates"),
         ({"solver": "fista"}, "'solver' parameter of refine_gates"),
         ({"beta": -1}, "'beta' parameter of GatedReLUProblem"),
     ],
@@ -228,7 +228,7 @@ def test_errors(options, message):
 
 def test_repeats_bit_for_bit_and_other_seeds_differ():
     X, y = data(n=40)
-    a, b, other = (refine(X, y, rng=seed, max_rounds=2) for seed in (1, 1, 2))
+    a, b, other = (refine(X, y, random_state=seed, max_rounds=2) for seed in (1, 1, 2))
     np.testing.assert_array_equal(a.gates.directions, b.gates.directions)
     np.testing.assert_array_equal(a.result.coefficients.coef, b.result.coefficients.coef)
     assert not np.array_equal(a.gates.directions, other.gates.directions)

@@ -170,7 +170,7 @@ def test_levels_of_equal_weights_change_nothing(weights):
 def problem(dtype, loss="squared", bias=True, scale=1.0, n=300, d=8, beta=0.02):
     rng = RNG(0)
     X = (rng.standard_normal((n, d)) / np.sqrt(1 + np.arange(d)) + 0.3).astype(np.float32)
-    patterns, _ = activation_patterns(X.astype(float), sample_gates(X.astype(float), 10, bias=bias, rng=rng))
+    patterns, _ = activation_patterns(X.astype(float), sample_gates(X.astype(float), 10, bias=bias, random_state=rng))
     y = np.where(X[:, 0] * X[:, 1] + 0.2 * rng.standard_normal(n) > 0, 1.0, -1.0)
     made = GatedReLUProblem(scale * X.astype(dtype), y, patterns, 1.0, loss=loss, bias=bias)
     made.penalty.beta = beta * made.beta_max()

@@ -112,7 +112,7 @@ def test_the_constrained_program_there_and_back(p):
     """The solver's own solution: predictions, objective and cones survive the way through the network."""
     rng = np.random.default_rng(5)
     X = rng.standard_normal((25, 3))
-    patterns, _ = activation_patterns(X, sample_gates(X, 12, rng=rng))
+    patterns, _ = activation_patterns(X, sample_gates(X, 12, random_state=rng))
     penalty = f"group_l{p}"
     problem = ConvexReLUProblem(X, rng.standard_normal(25), patterns, 0.02, penalty=penalty)
     solution = ConeInteriorPoint(tol=1e-8).solve(problem).coefficients

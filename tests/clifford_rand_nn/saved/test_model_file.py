@@ -138,7 +138,7 @@ def test_a_loaded_model_can_be_fitted_again(tmp_path, weights):
 
 @pytest.mark.parametrize("wrap", [tuple, lambda gates: gates], ids=["pair", "Gates"])
 def test_gates_come_back_and_given_ones_stay_a_parameter(tmp_path, wrap):
-    gates = sample_gates(X, 6, rng=0)
+    gates = sample_gates(X, 6, random_state=0)
     model = _gated(gates=wrap(gates))
     back = comes_back(tmp_path / "m.npz", model)
     assert isinstance(back.gates, Gates)

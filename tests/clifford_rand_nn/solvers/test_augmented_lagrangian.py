@@ -88,7 +88,7 @@ def test_admm_on_odd_data(name):
 def test_spiral_against_cvxpy():
     """40 gates and beta = 1e-3/(2n): tiny, where first-order methods stop at 1e-2 and normal equations break."""
     X, y = spiral()
-    patterns, _ = activation_patterns(X, sample_gates(X, 40, rng=0))
+    patterns, _ = activation_patterns(X, sample_gates(X, 40, random_state=0))
     problem = ConvexReLUProblem(X, y, patterns, 1e-3 / (2 * len(X)))
     ours, theirs = ConeInteriorPoint(tol=1e-6).solve(problem), CvxpyReference(tol=1e-3).solve(problem)
     assert ours.converged
@@ -206,7 +206,7 @@ def test_units_outside_their_cones_below_the_bound_are_no_error():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((30, 5))
     y = np.sign(X[:, 0] + 0.5 * rng.standard_normal(30))
-    patterns, _ = activation_patterns(X, sample_gates(X, 10, "cross", rng=1))
+    patterns, _ = activation_patterns(X, sample_gates(X, 10, "cross", random_state=1))
     problem = ConvexReLUProblem(X, y, patterns, 1.0, bias=False)
     problem.beta = 0.5 * problem.beta_max()
     result = AugmentedLagrangian(tol=1e-3).solve(problem)

@@ -22,7 +22,7 @@ def problem_of(n=40, d=3, m=8, outputs=2, bias=True, fit_intercept=True, weighte
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)) + 0.5 if X is None else X
     n = len(X)
-    D, _ = activation_patterns(X, sample_gates(X, m, method="gaussian", bias=bias, rng=rng))
+    D, _ = activation_patterns(X, sample_gates(X, m, method="gaussian", bias=bias, random_state=rng))
     y = np.maximum(X @ rng.standard_normal((X.shape[1], outputs)), 0) + 0.1 * rng.standard_normal((n, outputs))
     weights = rng.uniform(0.2, 3, n) if weighted else None
     problem = GatedReLUProblem(X, y, D, 1.0, bias=bias, fit_intercept=fit_intercept, sample_weight=weights)

@@ -209,7 +209,7 @@ def test_estimators_and_paths_take_it_where_rows_are_many():
         assert model.result_.solver == "gram"
         assert "sums over rows some" in model.result_.reason
         assert model.certificate_.verify(X, y).relative_gap <= 2e-6
-    target, gates = np.abs(X[:, 0]), sample_gates(X, 8, rng=0)
+    target, gates = np.abs(X[:, 0]), sample_gates(X, 8, random_state=0)
     path = gated_path(X, target, gates, n_betas=3)
     alone = GatedReLURegressor(8, beta=float(path.betas[-1]), gates=gates, bias=True).fit(X, target)
     assert (path.relative_gaps <= 1e-6).all()

@@ -47,8 +47,8 @@ def way(request, monkeypatch):
 @pytest.mark.parametrize("method", ["cross", "gaussian", "leverage", "volume", "simplex", "polished", "opposite"])
 def test_gates_are_those_of_dense_rows(method, bias):
     options = {"y": LABELS} if method == "opposite" else {} if method == "gaussian" else {"sketch_dim": "auto"}
-    found = sample_gates(X, 8, method, bias=bias, rng=1, **options)
-    wanted = sample_gates(DENSE, 8, method, bias=bias, rng=1, **options)
+    found = sample_gates(X, 8, method, bias=bias, random_state=1, **options)
+    wanted = sample_gates(DENSE, 8, method, bias=bias, random_state=1, **options)
     np.testing.assert_allclose(found.directions, wanted.directions, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(found.offsets, wanted.offsets, rtol=1e-12, atol=1e-13)
     np.testing.assert_array_equal(found.incident, wanted.incident)
@@ -61,7 +61,7 @@ def test_gates_are_those_of_dense_rows(method, bias):
 
 def test_exact_cross_products_take_a_dense_copy():
     few = sp.csc_array(X[:, :3])
-    found, wanted = sample_gates(few, 5, rng=0), sample_gates(few.toarray(), 5, rng=0)
+    found, wanted = sample_gates(few, 5, random_state=0), sample_gates(few.toarray(), 5, random_state=0)
     np.testing.assert_array_equal(found.directions, wanted.directions)
 
 
@@ -77,7 +77,7 @@ def test_problems_are_those_of_dense_rows(kind, bias, loss, way, monkeypatch):
     if way == "columns":
         monkeypatch.setattr("clifford_rand_nn.problems.coordinates.MOST", 0)
     y = np.where(Y > 0, 1.0, -1.0)
-    patterns = activation_patterns(DENSE, sample_gates(DENSE, 6, sketch_dim="auto", rng=0)).patterns
+    patterns = activation_patterns(DENSE, sample_gates(DENSE, 6, sketch_dim="auto", random_state=0)).patterns
     weights = 1 + np.arange(40.0) / 40
     dense, found = (kind(rows, y, patterns, 3e-2, bias=bias, loss=loss, sample_weight=weights) for rows in (DENSE, X))
     assert sp.issparse(found.map.rows) == (way == "columns")

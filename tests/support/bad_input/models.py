@@ -183,7 +183,7 @@ SEARCHED, CLASSES = Made(searched), Made(searched_classes)
 HUBER = {"loss": "huber", "huber_delta": positive(1.0, missing="right")}
 FLOAT64, COVERAGE = word("float64", as_bytes="right"), share(0.8, missing="right")
 REGRESSOR, BINARY = made("ConvexNetworkRegressor"), made("GatedReLUClassifier")
-GATES = Made(lambda: nn.sample_gates(X, 4, rng=0))
+GATES = Made(lambda: nn.sample_gates(X, 4, random_state=0))
 _gates = thing(GATES, an_array="right")
 _P = count(2, one="right", infinity="right")
 NETWORK = Made(
@@ -191,7 +191,7 @@ NETWORK = Made(
 )
 PROOF = Path(tempfile.mkdtemp()) / "proof.json"
 CERTIFICATE = Made(lambda: fitted("GatedReLURegressor").certificate_)
-PATH = Made(lambda: nn.lasso_path(X, Y, subsample=10, n_betas=4, rng=0))
+PATH = Made(lambda: nn.lasso_path(X, Y, subsample=10, n_betas=4, random_state=0))
 _ENDED = thing(nn.Status.MAX_TIME)
 _PATH_OPTIONS = {
     "bias": flag(False), "loss": word("squared"), "betas": sequence(np.array([0.2, 0.1])), "sample_weight": weights(W),
@@ -271,7 +271,7 @@ CALLS = catalogue({
             bias=flag(True), rtol=tolerance(1e-9), graded=flag(False), max_time=limit(5.0),
         ),
         through(
-            lambda **o: nn.cross_product_dictionary(X, **o).matrix(), subsample=count(8, missing="right"), rng=rng(0)
+            lambda **o: nn.cross_product_dictionary(X, **o).matrix(), subsample=count(8, missing="right"), random_state=rng(0)
         ),
         through(lambda **o: nn.cross_product_dictionary(X[:6], **o).matrix(), family=word("rows", missing="right")),
     ],
@@ -282,22 +282,22 @@ CALLS = catalogue({
     "nn.sample_gates": [
         good(rows(X), count(4), word("cross"), count(2, missing="right"), flag(True), rng(0), word("random"),
              sketch=word("sjlt"), mirror=flag(False)),
-        good(rows(X), 4, "gaussian", rng=0),
+        good(rows(X), 4, "gaussian", random_state=0),
     ],
     "nn.with_linear_gate": good(thing(GATES)),
     "nn.refine_gates": [
         good(
             rows(X), targets(Y), _gates, beta=positive(0.05), loss=word("squared"), bias=flag(True),
-            fit_intercept=flag(True), sample_weight=weights(W), candidates=word("cross"), climb=flag(True), rng=0,
+            fit_intercept=flag(True), sample_weight=weights(W), candidates=word("cross"), climb=flag(True), random_state=0,
             max_rounds=1, solver=AutoSolver(max_iter=300),
         ),
         good(
             X, Y, GATES, beta=0.05, sketch_dim=count(2, missing="right"),
             **{key: count(5, missing="right") for key in ("n_candidates", "per_round", "max_gates")},
-            max_rounds=count(1), max_time=limit(5.0), tol=positive(1e-3), rng=rng(0), callback=function(None),
+            max_rounds=count(1), max_time=limit(5.0), tol=positive(1e-3), random_state=rng(0), callback=function(None),
             solver=thing(None, missing="right"),
         ),
-        good(X, Y, GATES, beta=0.05, rng=0, max_rounds=1, **HUBER),
+        good(X, Y, GATES, beta=0.05, random_state=0, max_rounds=1, **HUBER),
     ],
     "nn.certify": [
         through(
@@ -323,13 +323,13 @@ CALLS = catalogue({
         [thing(GATES, an_array="right", missing="left out")], GATES, penalty=word("group_l2")
     ),
     "nn.lasso_path": [
-        good(rows(X), targets(Y), penalty=word("l1"), subsample=count(10, missing="left out"), rng=rng(0),
+        good(rows(X), targets(Y), penalty=word("l1"), subsample=count(10, missing="left out"), random_state=rng(0),
              **_PATH_OPTIONS),
-        good(X, Y, subsample=10, rng=0, **_SOLVED),
-        good(X, Y, subsample=10, rng=0, n_betas=2, **HUBER),
+        good(X, Y, subsample=10, random_state=0, **_SOLVED),
+        good(X, Y, subsample=10, random_state=0, n_betas=2, **HUBER),
     ],
     "nn.RegularizationPath": through(
-        lambda betas: nn.lasso_path(X, Y, subsample=10, betas=betas, rng=0).n_neurons, sequence(np.array([0.2, 0.1]))
+        lambda betas: nn.lasso_path(X, Y, subsample=10, betas=betas, random_state=0).n_neurons, sequence(np.array([0.2, 0.1]))
     ),
     "nn.RegularizationPath.ended": through(lambda status: PATH.make().ended(status).status, _ENDED),
     "nn.RegularizationPath.predict": good(PATH, rows(NEW)),
