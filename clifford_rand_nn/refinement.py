@@ -70,7 +70,8 @@ def refine_gates(
     >>> import numpy as np
     >>> from clifford_rand_nn import sample_gates, spiral
     >>> X, y = spiral()
-    >>> found = refine_gates(X, y, sample_gates(X, 10, random_state=0), beta=1e-3, max_gates=10, max_rounds=3, random_state=1)
+    >>> gates = sample_gates(X, 10, random_state=0)
+    >>> found = refine_gates(X, y, gates, beta=1e-3, max_gates=10, max_rounds=3, random_state=1)
     >>> len(found.gates) <= 10, found.result.objective < 0.9 * found.rounds[0].objective
     (True, True)
     """

@@ -56,8 +56,8 @@ def draw() -> Any:
     ConvergenceDisplay.from_estimator(gated, ax=axes[2])
     CertificateDisplay.from_estimator(gated, ax=axes[3])
     network = ConvexNetworkClassifier().fit(X, y)
-    CalibrationDisplay.from_left_out(network, y, n_bins=6, ax=axes[4])
-    LearningCurveDisplay.from_left_out(network, X, y, n_draws=5, ax=axes[5])
+    CalibrationDisplay.from_leave_one_out(network, y, n_bins=6, ax=axes[4])
+    LearningCurveDisplay.from_leave_one_out(network, X, y, n_draws=5, ax=axes[5])
     return figure
 
 

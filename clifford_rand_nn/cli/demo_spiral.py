@@ -14,7 +14,8 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.datasets import spiral
-from clifford_rand_nn.displays import save_figure, spiral_figure
+from clifford_rand_nn.displays import save_figure
+from clifford_rand_nn.displays.panels import spiral_figure
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier
 from clifford_rand_nn.gates.sampling import sample_gates

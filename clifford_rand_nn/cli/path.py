@@ -80,10 +80,10 @@ def _leave_one_out(rows: Rows, task: str, axes: Any) -> dict[str, Array]:
     options: dict[str, Any] = {"loss": "squared"} if task == "classification" else {}
     model = raise_if_interrupted(kind(rounds=0, **options).fit(rows.X, rows.y, rows.weights, rows.groups))
     drawn = RegularizationPathDisplay.from_estimator(model, rows.X, rows.y, rows.weights, rows.groups, ax=axes)
-    assert drawn.unseen is not None
+    assert drawn.scores is not None
     say(f"selected: beta {model.beta_:.4g}, for the squared loss without a learned metric; fit may select another")
     say("loo error: leave-one-out squared error over the variance of the target; that of the mean is 1")
-    return {"beta": drawn.betas, "loo_error": drawn.unseen}
+    return {"beta": drawn.betas, "loo_error": drawn.scores}
 
 
 def _held_out(
@@ -109,7 +109,7 @@ def _held_out(
     targets, test_targets = _targets(y, y_test, task)
     path = _path(choice, X, targets, weights)
     drawn = RegularizationPathDisplay.from_path(path, X_test, test_targets, ax=axes)
-    assert drawn.unseen is not None
+    assert drawn.scores is not None
     interrupted = path.status is Status.INTERRUPTED
     if path.message and not interrupted:
         complain("warning", f"{path.message}.")
@@ -119,7 +119,7 @@ def _held_out(
         "objective": path.objectives,
         "bound": path.bounds,
         "relative_gap": path.relative_gaps,
-        "held_out_loss": drawn.unseen,
+        "held_out_loss": drawn.scores,
     }
     if task == "classification":
         out = path.predict(X_test)

@@ -1,7 +1,5 @@
 from .calibration import CalibrationDisplay as CalibrationDisplay
 from .calibration import LearningCurveDisplay as LearningCurveDisplay
-from .panels import plot_decision_regions as plot_decision_regions
-from .panels import spiral_figure as spiral_figure
 from .path import RegularizationPathDisplay as RegularizationPathDisplay
 from .regions import DecisionRegionsDisplay as DecisionRegionsDisplay
 from .style import save_figure as save_figure

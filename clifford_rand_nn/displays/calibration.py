@@ -32,13 +32,13 @@ class CalibrationDisplay(_CalibrationDisplay):
     >>> from clifford_rand_nn import CalibrationDisplay, ConvexNetworkClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> model = ConvexNetworkClassifier(loss="squared").fit(X, y)
-    >>> drawn = CalibrationDisplay.from_left_out(model, y, ax=Figure().subplots())
+    >>> drawn = CalibrationDisplay.from_leave_one_out(model, y, ax=Figure().subplots())
     >>> drawn.ax_.get_xlabel()
     'probability of the predicted class'
     """
 
     @classmethod
-    def from_left_out(
+    def from_leave_one_out(
         cls,
         estimator: Any,
         y: ArrayLike,
@@ -80,37 +80,39 @@ class CalibrationDisplay(_CalibrationDisplay):
                 raise fail("y", owner, rule, describe(f"dtype {labels.dtype}, shape {labels.shape}"))
             pairs = np.column_stack([1 - probabilities[kept].ravel(), probabilities[kept].ravel()])
             marks = (labels[kept].ravel() != 0).astype(int)
-            shown = cls.from_probabilities(pairs, marks, (0, 1), n_bins=n_bins, strategy=strategy, ax=ax, **kwargs)
+            shown = cls.from_probabilities(
+                marks, pairs, classes=(0, 1), n_bins=n_bins, strategy=strategy, ax=ax, **kwargs
+            )
             shown.ax_.set_xlabel("probability of a label")
             return shown
         return cls.from_probabilities(
-            probabilities[kept], labels[kept], model.classes_, n_bins=n_bins, strategy=strategy, ax=ax, **kwargs
+            labels[kept], probabilities[kept], classes=model.classes_, n_bins=n_bins, strategy=strategy, ax=ax, **kwargs
         )
 
     @classmethod
     def from_probabilities(
         cls,
-        probabilities: ArrayLike,
-        y: ArrayLike,
-        classes: ArrayLike,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
         *,
+        classes: ArrayLike,
         n_bins: int = 10,
         strategy: str = "quantile",
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the probabilities (n, k) of k classes for rows with labels y (n,), as `from_left_out` does."""
+        """Draw probabilities (n, k) of k classes for rows with labels (n,), as `from_leave_one_out` does."""
         owner = cls.__name__
-        p, names = as_real(probabilities, "probabilities", owner), as_array(classes, "classes", owner)
+        p, names = as_real(y_prob, "y_prob", owner), as_array(classes, "classes", owner)
         if p.ndim != 2 or names.ndim != 1 or p.shape[1] != len(names) or not len(p):
             rule = f"of shape (n, {names.size}), one for each class"
-            raise fail("probabilities", owner, rule, describe(f"shape {p.shape}"))
+            raise fail("y_prob", owner, rule, describe(f"shape {p.shape}"))
         if p.min() < -_SLACK or p.max() > 1 + _SLACK:
-            raise fail("probabilities", owner, "numbers from 0 to 1", describe(f"from {p.min():.3g} to {p.max():.3g}"))
+            raise fail("y_prob", owner, "numbers from 0 to 1", describe(f"from {p.min():.3g} to {p.max():.3g}"))
         n_bins = check_integer(n_bins, "n_bins", owner)
         check_fits(64 * n_bins, "n_bins", owner)
         strategy = check_choice(strategy, "strategy", owner, ("uniform", "quantile"))
-        places = places_of(y, names, len(p), owner)
+        places = places_of(y_true, names, len(p), owner, "y_true")
         if len(names) == 2:
             right, sure, of = places == 1, p[:, 1], f"probability of {names[1]}"
         else:
@@ -138,13 +140,13 @@ class LearningCurveDisplay(_LearningCurveDisplay):
     >>> from clifford_rand_nn import ConvexNetworkClassifier, LearningCurveDisplay
     >>> X, y = load_iris(return_X_y=True)
     >>> model = ConvexNetworkClassifier(loss="squared").fit(X, y)
-    >>> drawn = LearningCurveDisplay.from_left_out(model, X, y, train_sizes=(0.3, 1.0), ax=Figure().subplots())
+    >>> drawn = LearningCurveDisplay.from_leave_one_out(model, X, y, train_sizes=(0.3, 1.0), ax=Figure().subplots())
     >>> drawn.train_sizes.tolist(), float(drawn.test_scores[-1, 0]) == model.loo_score_
     ([45, 150], True)
     """
 
     @classmethod
-    def from_left_out(
+    def from_leave_one_out(
         cls,
         estimator: Any,
         X: Any,
@@ -223,7 +225,7 @@ class LearningCurveDisplay(_LearningCurveDisplay):
             test_scores=np.array(unseen),
             score_name="accuracy" if classes else "R²",
         )
-        return shown.drawn(ax, **kwargs)
+        return shown._draw(ax, **kwargs)
 
     def with_part(self, size: int, train_score: float, test_score: float) -> Self:
         """Return the curve with the scores of a fit to one more part of the rows, not drawn."""
@@ -235,7 +237,7 @@ class LearningCurveDisplay(_LearningCurveDisplay):
             train_sizes=sizes, train_scores=train_scores, test_scores=test_scores, score_name=self.score_name
         )
 
-    def drawn(self, ax: Any = None, **kwargs: Any) -> Self:
+    def _draw(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on axes, or on a new figure of pyplot, in the colors of this library."""
         ax = axes_of(ax)
         self.plot(ax, **({"std_display_style": "fill_between" if self.train_scores.shape[1] > 1 else None} | kwargs))

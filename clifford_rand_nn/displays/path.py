@@ -32,15 +32,15 @@ class RegularizationPathDisplay:
     Parameters
     ----------
     betas : (B,) array
-    unseen : (B,) array or None
+    scores : (B,) array or None
         Out-of-sample loss or score.
-    errors : (B,) array or None
+    score_errors : (B,) array or None
         Their standard errors.
-    unseen_name : str
+    score_name : str
     objectives : (B,) array or None
         Of training.
     n_neurons : (B,) array or None
-    chosen : float or None
+    selected_beta : float or None
         The selected beta.
 
     Attributes
@@ -63,17 +63,17 @@ class RegularizationPathDisplay:
     ['mean loss on held-out rows', 'training objective']
     >>> model = ConvexNetworkRegressor(rounds=0).fit(X, y)
     >>> drawn = RegularizationPathDisplay.from_estimator(model, X, y, ax=Figure().subplots())
-    >>> bool(drawn.unseen.min() < drawn.unseen[0])
+    >>> bool(drawn.scores.min() < drawn.scores[0])
     True
     """
 
     betas: Array
-    unseen: Array | None = None
-    errors: Array | None = None
-    unseen_name: str = "loss on left-out rows"
+    scores: Array | None = None
+    score_errors: Array | None = None
+    score_name: str = "loss on left-out rows"
     objectives: Array | None = None
     n_neurons: Array | None = None
-    chosen: float | None = None
+    selected_beta: float | None = None
     ax_: Any = field(default=None, init=False, repr=False)
     neurons_ax_: Any = field(default=None, init=False, repr=False)
     figure_: Any = field(default=None, init=False, repr=False)
@@ -107,7 +107,7 @@ class RegularizationPathDisplay:
             raise fail("path", cls.__name__, "a RegularizationPath", path)
         if (X is None) != (y is None):
             raise fail("y", cls.__name__, "given with X, and only with it", y)
-        unseen = None
+        scores = None
         if X is not None:
             owner, judged = cls.__name__, as_loss(loss, cls.__name__)
             X, targets = as_rows(X, owner), np.asarray(as_real(cast(Any, y), "y", owner), dtype=np.float64)
@@ -118,13 +118,13 @@ class RegularizationPathDisplay:
             targets = targets.reshape(len(X), -1)
             with np.errstate(over="ignore", invalid="ignore"):
                 out = [network.predict(X).reshape(targets.shape) for network in path.networks]
-                unseen = np.array([float(np.mean(judged.stated_value(f, targets))) for f in out])
-            if not np.isfinite(unseen).all():
+                scores = np.array([float(np.mean(judged.stated_value(f, targets))) for f in out])
+            if not np.isfinite(scores).all():
                 value = f"entries up to {np.abs(X).max():.1e}, targets up to {np.abs(targets).max():.1e}"
                 hint = "Take rows and targets in the units of those of the path."
                 raise fail("X", owner, "rows on which the loss of every network is finite", describe(value), hint)
         return cls(
-            path.betas, unseen, None, "mean loss on held-out rows", path.objectives, path.n_neurons.astype(np.float64)
+            path.betas, scores, None, "mean loss on held-out rows", path.objectives, path.n_neurons.astype(np.float64)
         ).plot(ax=ax, **kwargs)
 
     @classmethod
@@ -158,7 +158,7 @@ class RegularizationPathDisplay:
         if isinstance(estimator, BetaCV):
             mean = estimator.scores_.mean(axis=1)
             error = estimator.scores_.std(axis=1, ddof=1) / np.sqrt(estimator.scores_.shape[1])
-            shown = cls(estimator.betas_, mean, error, "score of held-out folds", chosen=estimator.beta_)
+            shown = cls(estimator.betas_, mean, error, "score of held-out folds", selected_beta=estimator.beta_)
             return shown.plot(ax=ax, **kwargs)
         model = network_of(estimator)
         if isinstance(model, BaseConvexNetwork):
@@ -221,22 +221,22 @@ class RegularizationPathDisplay:
         loo = LeaveOneOut(kernel(some), problem.targets, problem.weights, problem.groups, problem.duplicates)
         betas = loo.grid(_BETAS)
         name = "leave-one-out squared error\nas a share of the variance"
-        return cls(betas, problem.score(loo.errors(betas)), None, name, chosen=best.beta)
+        return cls(betas, problem.score(loo.errors(betas)), None, name, selected_beta=best.beta)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure of pyplot; the penalty grows to the right."""
         self.ax_ = ax = axes_of(ax)
         self.figure_ = ax.figure
-        if self.unseen is not None:
-            ax.plot(self.betas, self.unseen, color=FIRST, marker="o", markersize=3.5, label=self.unseen_name)
-            if self.errors is not None:
-                low, high = self.unseen - self.errors, self.unseen + self.errors
+        if self.scores is not None:
+            ax.plot(self.betas, self.scores, color=FIRST, marker="o", markersize=3.5, label=self.score_name)
+            if self.score_errors is not None:
+                low, high = self.scores - self.score_errors, self.scores + self.score_errors
                 ax.fill_between(self.betas, low, high, color=FIRST, alpha=0.2, linewidth=0)
         if self.objectives is not None:
             ax.plot(self.betas, self.objectives, color=SECOND, linestyle="--", label="training objective")
-        if self.chosen is not None:
-            ax.axvline(self.chosen, color=GREY, linestyle=":", label="selected")
-        several = self.objectives is not None and self.unseen is not None
+        if self.selected_beta is not None:
+            ax.axvline(self.selected_beta, color=GREY, linestyle=":", label="selected")
+        several = self.objectives is not None and self.scores is not None
         ax.set(xscale="log", xlabel="regularization strength beta", ylabel="loss" if several else self._name)
         ax.grid(axis="y", alpha=0.25)
         if self.n_neurons is not None:
@@ -250,4 +250,4 @@ class RegularizationPathDisplay:
 
     @property
     def _name(self) -> str:
-        return "training objective" if self.unseen is None else self.unseen_name
+        return "training objective" if self.scores is None else self.score_name

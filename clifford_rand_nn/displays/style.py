@@ -67,7 +67,7 @@ def save_figure(figure: Any, path: str | Path) -> None:
         figure.savefig(new, dpi=150)
 
 
-def places_of(y: Any, classes: NDArray[Any], n: int, owner: str) -> NDArray[np.intp]:
+def places_of(y: Any, classes: NDArray[Any], n: int, owner: str, name: str = "y") -> NDArray[np.intp]:
     """Return the places (n,) of labels among the classes.
 
     Raises ArgumentError if they are not n, or not all of them are classes.
@@ -75,15 +75,15 @@ def places_of(y: Any, classes: NDArray[Any], n: int, owner: str) -> NDArray[np.i
     >>> places_of(["b", "a"], np.array(["a", "b"]), 2, "f")
     array([1, 0])
     """
-    labels = as_array(y, "y", owner)
+    labels = as_array(y, name, owner)
     if labels.shape != (n,):
-        raise fail("y", owner, f"the {n} labels of the training", describe(f"shape {labels.shape}"))
+        raise fail(name, owner, f"the {n} labels of the training", describe(f"shape {labels.shape}"))
     place = {label: i for i, label in enumerate(classes.tolist())}
     try:
         return np.array([place[label] for label in labels.tolist()], dtype=np.intp)
     except (KeyError, TypeError) as error:  # another label, or a list
         value = describe(f"{error}" if isinstance(error, KeyError) else "a list")
-        raise fail("y", owner, f"labels among the {len(place)} classes", value) from None
+        raise fail(name, owner, f"labels among the {len(place)} classes", value) from None
 
 
 _ON_PLANE = 1e-6  # of |x||h| + |c|

@@ -181,7 +181,7 @@ def _calibration(shown: Comparison, model: Any) -> Section | None:
         return None
 
     def draw(ax: Any) -> None:
-        CalibrationDisplay.from_probabilities(probabilities, shown.truth, model.classes_, ax=ax)
+        CalibrationDisplay.from_probabilities(shown.truth, probabilities, classes=model.classes_, ax=ax)
         ax.grid(alpha=0.25)
 
     error = shown.model.calibration_error
@@ -204,7 +204,7 @@ def _growth(facts: Facts, model: Any, rows: Rows, influence: Influence | None) -
     last = [(int(m), float(s)) for m, s in zip(sizes[-2:], scores[-2:], strict=True)] if len(scores) > 1 else []
     most = int(sizes[-2]) if len(rows.y) > 2 * _MOST else 0
     alt = f"Learning curve: from {sizes[0]} to {sizes[-1]} rows, {facts.measure} {scores[0]:.3f} to {scores[-1]:.3f}."
-    return Section({"how": how, "last": last, "n": len(rows.y), "most": most}, (picture(curve.drawn, alt),))
+    return Section({"how": how, "last": last, "n": len(rows.y), "most": most}, (picture(curve._draw, alt),))
 
 
 def learning_curve(model: Any, rows: Rows, influence: Influence | None) -> tuple[Any, str]:
@@ -217,7 +217,7 @@ def learning_curve(model: Any, rows: Rows, influence: Influence | None) -> tuple
         own = None if influence is None or rows.groups is not None else influence.left_out_score  # it knows no groups
         sizes = _SIZES if own is None or n < _SMALL else _SIZES[:-1]
         shares = [*sizes * min(1.0, 2 * _MOST / n), 1.0]
-        curve = LearningCurveDisplay.from_left_out(
+        curve = LearningCurveDisplay.from_leave_one_out(
             model, rows.X, rows.y, rows.weights, rows.groups, train_sizes=shares, ax=ax
         )
         if influence is not None and own is not None:

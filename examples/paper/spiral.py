@@ -210,7 +210,8 @@ def _draw(
     """Draw the regions of the first seed; networks that an earlier run measured are fitted again."""
     if not (drawn and names):
         return []
-    from clifford_rand_nn.displays import save_figure, spiral_figure
+    from clifford_rand_nn.displays import save_figure
+    from clifford_rand_nn.displays.panels import spiral_figure
 
     panels = []
     for name in names:

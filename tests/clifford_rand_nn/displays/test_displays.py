@@ -27,7 +27,8 @@ from clifford_rand_nn import (
     spiral,
     table_model,
 )
-from clifford_rand_nn.displays import plot_decision_regions, save_figure, spiral_figure
+from clifford_rand_nn.displays import save_figure
+from clifford_rand_nn.displays.panels import plot_decision_regions, spiral_figure
 from clifford_rand_nn.kernel_network.candidates import Problem
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -258,10 +259,10 @@ def test_the_path_of_a_network_is_its_leave_one_out_curve(data, network, crossed
             system = np.block([[K[np.ix_(some, some)] + radius * np.eye(59), np.ones((59, 1))], [np.ones(59), 0.0]])
             *alpha, t = np.linalg.solve(system, np.append(y[some], 0.0))
             errors.append(y[i] - K[i, some] @ alpha - t)
-        assert shown.unseen[k] == pytest.approx(np.mean(np.square(errors)) / y.var(), rel=1e-6)
-    assert shown.chosen == best.beta
+        assert shown.scores[k] == pytest.approx(np.mean(np.square(errors)) / y.var(), rel=1e-6)
+    assert shown.selected_beta == best.beta
     few = RegularizationPathDisplay.from_estimator(crossed, ax=Figure().subplots())
-    assert few.unseen.min() == pytest.approx(crossed.path_[0].score)
+    assert few.scores.min() == pytest.approx(crossed.path_[0].score)
     assert few.neurons_ax_ is not None
     with pytest.raises(ArgumentError, match="must be the rows of the training"):
         RegularizationPathDisplay.from_estimator(network)
@@ -273,15 +274,15 @@ def test_paths_of_searches_and_of_solvers(data, gated):
     path = gated_path(points[:40], y[:40], sample_gates(points[:40], 6, random_state=0), n_betas=5)
     shown = RegularizationPathDisplay.from_path(path, points[40:], y[40:], ax=Figure().subplots())
     out = [network.predict(points[40:]) for network in path.networks]
-    np.testing.assert_allclose(shown.unseen, [np.mean((f - y[40:]) ** 2) / 2 for f in out])
+    np.testing.assert_allclose(shown.scores, [np.mean((f - y[40:]) ** 2) / 2 for f in out])
     np.testing.assert_array_equal(shown.neurons_ax_.lines[0].get_ydata(), path.n_neurons)
     search = BetaCV(GatedReLUClassifier(n_gates=5, random_state=0), n_betas=3, cv=2).fit(points, labels)
     shown = RegularizationPathDisplay.from_estimator(search, ax=Figure().subplots())
-    np.testing.assert_allclose(shown.unseen, search.scores_.mean(axis=1))
-    assert shown.chosen == search.beta_
+    np.testing.assert_allclose(shown.scores, search.scores_.mean(axis=1))
+    assert shown.selected_beta == search.beta_
     auto = GatedReLUClassifier(n_gates=5, random_state=0).fit(points, labels)
     shown = RegularizationPathDisplay.from_estimator(auto, ax=Figure().subplots())
-    assert shown.unseen.tolist() == [one.loss for one in auto.candidates_]
+    assert shown.scores.tolist() == [one.loss for one in auto.candidates_]
     with pytest.raises(ArgumentError, match="must be one that chose beta"):
         RegularizationPathDisplay.from_estimator(gated)
     with pytest.raises(ArgumentError, match="must be a RegularizationPath"):
@@ -292,24 +293,24 @@ def test_paths_of_searches_and_of_solvers(data, gated):
 
 def test_calibration_is_of_the_rows_left_out(data, network):
     labels = data[1]
-    shown = CalibrationDisplay.from_left_out(network, labels, n_bins=3, ax=Figure().subplots())
+    shown = CalibrationDisplay.from_leave_one_out(network, labels, n_bins=3, ax=Figure().subplots())
     parts = np.array_split(np.sort(network.loo_probabilities_[:, 1]), 3)
     np.testing.assert_allclose(shown.prob_pred, [part.mean() for part in parts], atol=0.02)
     assert shown.ax_.get_xlabel() == "probability of out"
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.ones(3), 3000)
     y = np.array([rng.choice(3, p=row) for row in p])  # what is said is so
-    shown = CalibrationDisplay.from_probabilities(p, y, [0, 1, 2], n_bins=5, ax=Figure().subplots())
+    shown = CalibrationDisplay.from_probabilities(y, p, classes=[0, 1, 2], n_bins=5, ax=Figure().subplots())
     np.testing.assert_allclose(shown.prob_pred, shown.prob_true, atol=4 * np.sqrt(0.25 / 600))  # 4 standard errors
     with pytest.raises(ArgumentError, match="must be a ConvexNetworkClassifier that was fitted here"):
-        CalibrationDisplay.from_left_out(Halves(), labels)
+        CalibrationDisplay.from_leave_one_out(Halves(), labels)
     with pytest.raises(ArgumentError, match="must be 60 labels, as in training"):
-        CalibrationDisplay.from_left_out(network, labels[:9])
+        CalibrationDisplay.from_leave_one_out(network, labels[:9])
 
 
 def test_the_learning_curve_ends_with_the_promise_of_the_fit(data, network, gated):
     points, labels = data
-    shown = LearningCurveDisplay.from_left_out(
+    shown = LearningCurveDisplay.from_leave_one_out(
         make_pipeline(network), points, labels, train_sizes=(0.1, 0.5, 1), n_draws=2, ax=Figure().subplots()
     )
     assert shown.train_sizes.tolist() == [30, 60]  # a tenth is too few
@@ -317,9 +318,9 @@ def test_the_learning_curve_ends_with_the_promise_of_the_fit(data, network, gate
     assert shown.train_scores[-1, 0] == network.score(points, labels)
     assert shown.ax_.get_legend_handles_labels()[1] == ["training set", "left-out rows"]
     with pytest.raises(ArgumentError, match="must be a fitted tuning-free network"):
-        LearningCurveDisplay.from_left_out(gated, points, labels)
+        LearningCurveDisplay.from_leave_one_out(gated, points, labels)
     with pytest.raises(ArgumentError, match="must be shares of the rows"):
-        LearningCurveDisplay.from_left_out(network, points, labels, train_sizes=(0.5, 2.0))
+        LearningCurveDisplay.from_leave_one_out(network, points, labels, train_sizes=(0.5, 2.0))
 
 
 @pytest.mark.parametrize(
@@ -354,7 +355,7 @@ def test_a_pipeline_of_a_table_is_drawn_from_the_table():
     rows, y = frame.drop(columns="y"), frame["y"]
     model = table_model(frame, "y", model=ConvexNetworkClassifier(rounds=0, loss="squared"))
     shown = RegularizationPathDisplay.from_estimator(model, rows, y, ax=Figure().subplots())
-    assert shown.chosen == model[-1].beta_
+    assert shown.selected_beta == model[-1].beta_
     ax = Figure().subplots()
     shown = DecisionRegionsDisplay.from_estimator(model, rows, y, columns=("a", "b"), resolution=9, ax=ax)
     assert len(shown.ax_.collections[0].get_offsets()) + len(shown.ax_.collections[1].get_offsets()) == 39
@@ -381,13 +382,13 @@ def test_several_labels_a_row():
     X = rng.standard_normal((48, 2))
     marks = (X + 0.5 * rng.standard_normal((48, 2)) > 0).astype(int)
     model = ConvexNetworkClassifier(rounds=0).fit(X, marks)
-    shown = CalibrationDisplay.from_left_out(model, marks, n_bins=2, ax=Figure().subplots())
+    shown = CalibrationDisplay.from_leave_one_out(model, marks, n_bins=2, ax=Figure().subplots())
     low, high = np.array_split(np.argsort(model.loo_probabilities_.ravel()), 2)
     truth = [marks.ravel()[half].mean() for half in (low, high)]
     np.testing.assert_allclose(shown.prob_true, truth, atol=0.05)
     shown = RegularizationPathDisplay.from_estimator(model, X, marks, ax=Figure().subplots())
-    assert shown.unseen.min() == pytest.approx(model.candidates_[0].score, rel=0.02)
-    shown = LearningCurveDisplay.from_left_out(model, X, marks, train_sizes=(0.5, 1), ax=Figure().subplots())
+    assert shown.scores.min() == pytest.approx(model.candidates_[0].score, rel=0.02)
+    shown = LearningCurveDisplay.from_leave_one_out(model, X, marks, train_sizes=(0.5, 1), ax=Figure().subplots())
     assert shown.test_scores[-1, 0] == model.loo_score_
 
 
@@ -414,14 +415,14 @@ def fitted_pair():
 @pytest.mark.parametrize(
     ("draw", "name"),
     [
-        (lambda X, y, k, m: CalibrationDisplay.from_left_out(m, k[:5], ax=_axes()), "y"),
-        (lambda X, y, k, m: CalibrationDisplay.from_left_out(m, y, ax=_axes()), "y"),
-        (lambda X, y, k, m: CalibrationDisplay.from_left_out(m, k, n_bins=10**12, ax=_axes()), "n_bins"),
-        (lambda X, y, k, m: CalibrationDisplay.from_left_out(m, k, strategy="odd", ax=_axes()), "strategy"),
-        (lambda X, y, k, m: CalibrationDisplay.from_left_out(m, k, ax="axes"), "ax"),
-        (lambda X, y, k, m: CalibrationDisplay.from_probabilities(2 * np.ones((24, 2)), k, ["high", "low"]),
-         "probabilities"),
-        (lambda X, y, k, m: CalibrationDisplay.from_probabilities(np.ones(24), k, ["high", "low"]), "probabilities"),
+        (lambda X, y, k, m: CalibrationDisplay.from_leave_one_out(m, k[:5], ax=_axes()), "y"),
+        (lambda X, y, k, m: CalibrationDisplay.from_leave_one_out(m, y, ax=_axes()), "y"),
+        (lambda X, y, k, m: CalibrationDisplay.from_leave_one_out(m, k, n_bins=10**12, ax=_axes()), "n_bins"),
+        (lambda X, y, k, m: CalibrationDisplay.from_leave_one_out(m, k, strategy="odd", ax=_axes()), "strategy"),
+        (lambda X, y, k, m: CalibrationDisplay.from_leave_one_out(m, k, ax="axes"), "ax"),
+        (lambda X, y, k, m: CalibrationDisplay.from_probabilities(k, 2 * np.ones((24, 2)), classes=["high", "low"]),
+         "y_prob"),
+        (lambda X, y, k, m: CalibrationDisplay.from_probabilities(k, np.ones(24), classes=["high", "low"]), "y_prob"),
         (lambda X, y, k, m: ConvergenceDisplay([1, 2]), "history"),
         (lambda X, y, k, m: ConvergenceDisplay(None), "history"),
         (lambda X, y, k, m: ConvergenceDisplay.from_estimator(m, seconds="yes", ax=_axes()), "seconds"),
@@ -431,15 +432,17 @@ def fitted_pair():
         (lambda X, y, k, m: DecisionRegionsDisplay.from_estimator(m, X, k, resolution=10**9, ax=_axes()), "resolution"),
         (lambda X, y, k, m: DecisionRegionsDisplay.from_estimator(m, X, k[:5], ax=_axes()), "y"),
         (lambda X, y, k, m: DecisionRegionsDisplay.from_estimator(m, X, y, ax=_axes()), "y"),
-        (lambda X, y, k, m: LearningCurveDisplay.from_left_out(m, X, k, train_sizes="half", ax=_axes()), "train_sizes"),
-        (lambda X, y, k, m: LearningCurveDisplay.from_left_out(m, X, k, train_sizes=(0.5, 1), ax=_axes()),
+        (lambda X, y, k, m: LearningCurveDisplay.from_leave_one_out(m, X, k, train_sizes="half", ax=_axes()),
+         "train_sizes"),
+        (lambda X, y, k, m: LearningCurveDisplay.from_leave_one_out(m, X, k, train_sizes=(0.5, 1), ax=_axes()),
          "train_sizes"),
         (lambda X, y, k, m: DecisionRegionsDisplay.from_estimator(None, X, k, ax=_axes()), "estimator"),
         (lambda X, y, k, m: DecisionRegionsDisplay.from_estimator(m, X, k == "high", ax=_axes()), "y"),
         (lambda X, y, k, m: DecisionRegionsDisplay.from_estimator(m, X * 1e300, k, ax=_axes()), "X"),
         (lambda X, y, k, m: RegularizationPathDisplay.from_path(lasso_path(X, y, n_betas=2), X * 1e300, y), "X"),
-        (lambda X, y, k, m: LearningCurveDisplay.from_left_out(m, X, k, n_draws=0, ax=_axes()), "n_draws"),
-        (lambda X, y, k, m: LearningCurveDisplay.from_left_out(m, X, k, random_state=-1, ax=_axes()), "random_state"),
+        (lambda X, y, k, m: LearningCurveDisplay.from_leave_one_out(m, X, k, n_draws=0, ax=_axes()), "n_draws"),
+        (lambda X, y, k, m: LearningCurveDisplay.from_leave_one_out(m, X, k, random_state=-1, ax=_axes()),
+         "random_state"),
         (lambda X, y, k, m: RegularizationPathDisplay.from_estimator(m, X, y, ax=_axes()), "y"),
         (lambda X, y, k, m: RegularizationPathDisplay.from_estimator(m, X[:, :1], k, ax=_axes()), "X"),
         (lambda X, y, k, m: RegularizationPathDisplay.from_estimator(m, X.astype(str), k, ax=_axes()), "X"),

@@ -271,7 +271,8 @@ CALLS = catalogue({
             bias=flag(True), rtol=tolerance(1e-9), graded=flag(False), max_time=limit(5.0),
         ),
         through(
-            lambda **o: nn.cross_product_dictionary(X, **o).matrix(), subsample=count(8, missing="right"), random_state=rng(0)
+            lambda **o: nn.cross_product_dictionary(X, **o).matrix(),
+            subsample=count(8, missing="right"), random_state=rng(0),
         ),
         through(lambda **o: nn.cross_product_dictionary(X[:6], **o).matrix(), family=word("rows", missing="right")),
     ],
@@ -288,8 +289,8 @@ CALLS = catalogue({
     "nn.refine_gates": [
         good(
             rows(X), targets(Y), _gates, beta=positive(0.05), loss=word("squared"), bias=flag(True),
-            fit_intercept=flag(True), sample_weight=weights(W), candidates=word("cross"), climb=flag(True), random_state=0,
-            max_rounds=1, solver=AutoSolver(max_iter=300),
+            fit_intercept=flag(True), sample_weight=weights(W), candidates=word("cross"), climb=flag(True),
+            random_state=0, max_rounds=1, solver=AutoSolver(max_iter=300),
         ),
         good(
             X, Y, GATES, beta=0.05, sketch_dim=count(2, missing="right"),
@@ -329,7 +330,8 @@ CALLS = catalogue({
         good(X, Y, subsample=10, random_state=0, n_betas=2, **HUBER),
     ],
     "nn.RegularizationPath": through(
-        lambda betas: nn.lasso_path(X, Y, subsample=10, betas=betas, random_state=0).n_neurons, sequence(np.array([0.2, 0.1]))
+        lambda betas: nn.lasso_path(X, Y, subsample=10, betas=betas, random_state=0).n_neurons,
+        sequence(np.array([0.2, 0.1])),
     ),
     "nn.RegularizationPath.ended": through(lambda status: PATH.make().ended(status).status, _ENDED),
     "nn.RegularizationPath.predict": good(PATH, rows(NEW)),

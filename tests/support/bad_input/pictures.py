@@ -31,7 +31,7 @@ DISPLAYS = {
     "Calibration": lambda: nn.CalibrationDisplay.from_predictions(
         (LABELS == "high").astype(int), _PROBABILITIES, ax=AX.make()
     ),
-    "LearningCurve": lambda: nn.LearningCurveDisplay.from_left_out(
+    "LearningCurve": lambda: nn.LearningCurveDisplay.from_leave_one_out(
         fitted("ConvexNetworkClassifier"), X, LABELS, train_sizes=(0.9, 1.0), ax=AX.make()
     ),
 }
@@ -66,11 +66,12 @@ CALLS = catalogue({
     "nn.CalibrationDisplay nn.LearningCurveDisplay": _plot(AX),
     "nn.CertificateDisplay nn.RegularizationPathDisplay": _plot(_ax),
     "nn.CertificateDisplay.plot nn.RegularizationPathDisplay.plot": _plot(_ax),
-    "nn.CalibrationDisplay.from_left_out": _from(
+    "nn.CalibrationDisplay.from_leave_one_out": _from(
         thing(NETWORK), labels(LABELS, one_class="right", objects="same"), ax=_ax, **_BINS
     ),
     "nn.CalibrationDisplay.from_probabilities": _from(
-        rows(np.stack([_PROBABILITIES, 1 - _PROBABILITIES], 1)), _LABELS, np.array(["high", "low"]), ax=AX, **_BINS
+        _LABELS, rows(np.stack([_PROBABILITIES, 1 - _PROBABILITIES], 1)),
+        classes=np.array(["high", "low"]), ax=AX, **_BINS,
     ),
     "nn.CertificateDisplay.from_estimator": _from(thing(GATED), ax=_ax),
     "nn.ConvergenceDisplay": through(
@@ -85,8 +86,7 @@ CALLS = catalogue({
         thing(GATED), rows(X, a_frame="right"),  # whose columns have names, not places
         _LABELS, columns=thing((0, 1), missing="right"), planes=flag(True), resolution=count(10), ax=AX,
     ),
-    "nn.LearningCurveDisplay.drawn": through(lambda ax: _drawn(DISPLAYS["LearningCurve"]().drawn(ax)), _ax),
-    "nn.LearningCurveDisplay.from_left_out": _from(
+    "nn.LearningCurveDisplay.from_leave_one_out": _from(
         thing(NETWORK), rows(X), labels(LABELS), weights(W), groups(GROUPS), n_draws=count(1), random_state=rng(0),
         train_sizes=sequence(np.array([0.9, 1.0]), every="right"), ax=AX,
     ),
