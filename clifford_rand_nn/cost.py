@@ -72,8 +72,8 @@ def duration(seconds: float) -> str:
 class FitPlan(TextShown):
     """Expected seconds of a fit to rows in memory, on this machine if it is idle, and bytes beside the data, by parts.
 
-    >>> plan = FitPlan("Model", (100, 5), {"kernel": Estimate(0.5, 2e6), "decomposition": Estimate(1.5, 1e6)}, 1.0)
-    >>> plan.seconds, plan.bytes
+    >>> plan = FitPlan("Model", 100, 5, {"kernel": Estimate(0.5, 2e6), "decomposition": Estimate(1.5, 1e6)}, 1.0)
+    >>> plan.seconds, plan.memory
     (2.0, 2000000.0)
     >>> plan
     Model on 100 rows × 5 columns
@@ -83,7 +83,8 @@ class FitPlan(TextShown):
     """
 
     owner: str  # the estimator
-    shape: tuple[int, int]
+    n_rows: int
+    n_columns: int
     parts: Mapping[str, Estimate]
     max_time: float | None = None
     max_memory: float | None = None
@@ -94,16 +95,16 @@ class FitPlan(TextShown):
         return float(sum(part.seconds for part in self.parts.values()))
 
     @property
-    def bytes(self) -> float:
-        """Those of the part that takes most."""
+    def memory(self) -> float:
+        """Bytes of the part that takes most."""
         return float(max(part.bytes for part in self.parts.values()))
 
     def __str__(self) -> str:
-        shown = {**self.parts, "total": Estimate(self.seconds, self.bytes)}
+        shown = {**self.parts, "total": Estimate(self.seconds, self.memory)}
         cells = [(name, duration(part.seconds), quantity(int(part.bytes))) for name, part in shown.items()]
         lines = aligned(cells, right=(1, 2))
         lines[-1] += " at most"
-        for name, needed in (("max_time", self.seconds), ("max_memory", self.bytes)):
+        for name, needed in (("max_time", self.seconds), ("max_memory", self.memory)):
             limit = getattr(self, name)
             lines[-1] += f", more than {name}={limit:g}" if limit is not None and limit < needed else ""
-        return "\n".join([f"{self.owner} on {self.shape[0]:,} rows × {self.shape[1]:,} columns", *lines])
+        return "\n".join([f"{self.owner} on {self.n_rows:,} rows × {self.n_columns:,} columns", *lines])

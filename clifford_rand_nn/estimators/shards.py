@@ -43,7 +43,7 @@ class ShardPlanning(RowPlanning):
 
         >>> from clifford_rand_nn import ConvexNetworkRegressor
         >>> plan = ConvexNetworkRegressor().plan(np.random.default_rng(0).standard_normal((300, 4)))
-        >>> list(plan.parts), plan.seconds > 0, plan.bytes > 300 * 300 * 8
+        >>> list(plan.parts), plan.seconds > 0, plan.memory > 300 * 300 * 8
         (['selection', 'metric', 'learning', 'scores'], True, True)
         """
         owner, shards = type(self).__name__, X

@@ -39,33 +39,33 @@ class Plan:
     """
 
     owner: str  # the estimator
-    rows: int
-    columns: int
-    shards: int
+    n_rows: int
+    n_columns: int
+    n_shards: int
     disk: int  # bytes that a pass reads
     memory: int  # bytes of this process at most
-    before: int  # bytes of them that it has before the fit: Python, libraries, and what else is loaded
-    workers: int  # parts that are worked on at a time
-    passes: int  # over all rows
+    memory_before: int  # bytes of them that it has before the fit: Python, libraries, and what else is loaded
+    n_workers: int  # parts that are worked on at a time
+    n_passes: int  # over all rows
     pass_seconds: float  # of one
     seconds: float  # of the fit
     trial_rows: int
     trial_seconds: float
-    stopped: bool  # whether the trial ran out of time, so that there are more passes than it had
+    trial_timed_out: bool  # whether the trial ran out of time, so that there are more passes than it had
     max_time: float | None  # of the estimator, which ends the fit
 
     def __str__(self) -> str:
-        least = "at least " if self.stopped else "about "
+        least = "at least " if self.trial_timed_out else "about "
         ends = ""
         if self.max_time is not None and self.max_time < self.seconds:
             ends = f", and ends after max_time={self.max_time:g} s"
-        parts = "one part" if self.workers == 1 else f"{self.workers} parts"
+        parts = "one part" if self.n_workers == 1 else f"{self.n_workers} parts"
         return "\n".join(
             [
-                f"{self.owner} on {self.rows:,} rows × {self.columns:,} columns in {self.shards} shards",
+                f"{self.owner} on {self.n_rows:,} rows × {self.n_columns:,} columns in {self.n_shards} shards",
                 f"  disk    {quantity(self.disk)}, read in every pass",
-                f"  memory  {quantity(self.memory)} in this process, of which it has {quantity(self.before)} now",
-                f"  passes  {least}{self.passes}, {duration(self.pass_seconds)} each, {parts} at a time",
+                f"  memory  {quantity(self.memory)} in this process, of which it has {quantity(self.memory_before)} now",
+                f"  passes  {least}{self.n_passes}, {duration(self.pass_seconds)} each, {parts} at a time",
                 f"  time    {least}{duration(self.seconds)}{ends}",
                 f"  (from a fit to {self.trial_rows:,} of the rows, in {duration(self.trial_seconds)})",
             ]
@@ -107,19 +107,19 @@ def plan_fit(
     read = sum(engine.seconds) + longer
     return Plan(
         owner=owner,
-        rows=shards.n,
-        columns=shards.d,
-        shards=len(shards.shards),
+        n_rows=shards.n,
+        n_columns=shards.d,
+        n_shards=len(shards.shards),
         disk=stored_bytes(shards),
         memory=memory.peak + kept,
-        before=memory.before,
-        workers=engine.workers,
-        passes=passes,
+        memory_before=memory.before,
+        n_workers=engine.workers,
+        n_passes=passes,
         pass_seconds=read / max(1, passes),
         seconds=trial_seconds + longer,
         trial_rows=some.n,
         trial_seconds=trial_seconds,
-        stopped=trial_seconds >= limit,
+        trial_timed_out=trial_seconds >= limit,
         max_time=max_time,
     )
 

@@ -166,7 +166,7 @@ def test_a_plan_instead_of_a_fit():
     assert "model" not in done.stdout
     said = json.loads(run("fit --shards train", *GATED, "--plan", "--json").stdout)
     assert said["rows"] == 100
-    assert said["passes"] > 2
+    assert said["n_passes"] > 2
 
 
 def test_a_shown_fit_to_shards_is_the_same(capsys):

@@ -48,10 +48,10 @@ def test_every_estimator_has_a_plan_and_stays_as_it_is(model):
     X = rows(120, 4)
     before = dict(vars(model))
     plan = model.plan(X)
-    assert plan.shape == (120, 4)
+    assert (plan.n_rows, plan.n_columns) == (120, 4)
     assert plan.owner == type(model).__name__
     assert plan.seconds == pytest.approx(sum(part.seconds for part in plan.parts.values()))
-    assert plan.bytes == max(part.bytes for part in plan.parts.values())
+    assert plan.memory == max(part.bytes for part in plan.parts.values())
     assert all(0 < part.seconds < 1e3 and 0 < part.bytes < 2**31 for part in plan.parts.values())
     assert vars(model) == before
     lines = str(plan).splitlines()
@@ -130,7 +130,7 @@ def test_limits_go_by_the_speed_of_the_machine_and_nothing_else_does(monkeypatch
 def test_bytes_are_those_that_are_allocated_within_a_factor_of_two(n, model):
     X = rows(n, 5)
     y = np.abs(X[:, 0]) + 0.3 * rows(n, 1, 1)[:, 0]
-    planned = model.plan(X, y).bytes
+    planned = model.plan(X, y).memory
     tracemalloc.start()
     try:
         model.fit(X, y)

@@ -34,22 +34,22 @@ def test_a_plan_says_what_is_there_and_what_a_fit_takes(shards, tmp_path):
 
     fitted = GatedReLUClassifier(4, beta=1e-2, tol=1e-2, loss="logistic", random_state=0)
     fitted.fit(shards, engine=Noting(shards))
-    assert (plan.rows, plan.columns, plan.shards, plan.trial_rows) == (1200, 5, 3, 1200)
+    assert (plan.n_rows, plan.n_columns, plan.n_shards, plan.trial_rows) == (1200, 5, 3, 1200)
     assert plan.disk == sum(file.stat().st_size for file in tmp_path.iterdir())
-    assert plan.passes == len(passes) + 2  # the first pass, and that which keeps the patterns
+    assert plan.n_passes == len(passes) + 2  # the first pass, and that which keeps the patterns
     assert plan.seconds == plan.trial_seconds
-    assert plan.memory >= plan.before > 0
+    assert plan.memory >= plan.memory_before > 0
     assert not hasattr(MODEL, "coef_")
     text = str(plan)
     assert text.startswith("GatedReLUClassifier on 1,200 rows × 5 columns in 3 shards\n  disk ")
-    assert f"passes  about {plan.passes}, " in text
+    assert f"passes  about {plan.n_passes}, " in text
 
 
 def test_a_plan_of_many_rows_comes_from_some_of_everywhere(shards, monkeypatch):
     monkeypatch.setattr(planning, "_TRIAL_ROWS", 256)
     plan = MODEL.plan(shards)
     assert plan.trial_rows == 256
-    assert plan.rows == 1200
+    assert plan.n_rows == 1200
     assert plan.seconds >= plan.trial_seconds
     some = planning._some_rows(shards, 256, 16)
     found = np.concatenate([block.X for part in some.parts for block in some.blocks(part, 7)])
@@ -80,7 +80,7 @@ def test_a_pass_takes_as_many_times_longer_as_there_are_more_rows(shards, monkey
             engine.sum(Nothing())
 
     plan = planning.plan_fit("Model", shards, Clocked, fit)
-    assert plan.passes == 3
+    assert plan.n_passes == 3
     n = plan.trial_rows
     assert plan.trial_seconds == pytest.approx(5 + 3 * (1 + n / 100))
     assert plan.seconds == pytest.approx(5 + 3 * (1 + 1200 / 100))
@@ -127,7 +127,7 @@ def test_a_trial_without_the_second_class_says_that_it_is_one(monkeypatch):
 
 def test_a_trial_that_runs_out_of_time_says_so(shards):
     plan = GatedReLUClassifier(4, beta=1e-4, tol=1e-12, max_time=0.05, random_state=0).plan(shards)
-    assert plan.stopped
+    assert plan.trial_timed_out
     assert "passes  at least " in str(plan)
 
 

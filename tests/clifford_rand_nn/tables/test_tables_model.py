@@ -357,7 +357,8 @@ def test_a_summary_names_every_column():
     lines = str(summary).splitlines()
     assert lines[0] == f"3 of 5 columns used, {model[-1].n_features_in_} features"
     assert [line.split()[0] for line in lines[1:]] == ["column", "age", "city", "day", "id", "one"]
-    assert model.plan(frame, np.arange(n) % 2).shape == (n, model[-1].n_features_in_)
+    plan = model.plan(frame, np.arange(n) % 2)
+    assert (plan.n_rows, plan.n_columns) == (n, model[-1].n_features_in_)
 
 
 def test_a_table_model_comes_back_from_a_file_and_from_pickle_as_one(tmp_path):
