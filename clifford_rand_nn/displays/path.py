@@ -141,7 +141,7 @@ class RegularizationPathDisplay:
     ) -> Self:
         r"""Draw the comparison by which a fitted estimator selected beta.
 
-        That is ``scores_`` of `BetaCV`, ``candidates_`` of an estimator with ``beta="auto"``, ``path_`` of a network of
+        That is ``scores_`` of `BetaCV`, ``candidates_`` of an estimator with ``beta="auto"``, ``neuron_scores_`` of a network of
         few neurons. A network of infinitely many gates keeps no curve: it is made again from the rows of training, or
         1000 of them, by one decomposition (`LeaveOneOut`), as the leave-one-out squared error over the variance,
         without a learned metric.
@@ -162,7 +162,7 @@ class RegularizationPathDisplay:
             return shown.plot(ax=ax, **kwargs)
         model = network_of(estimator)
         if isinstance(model, BaseConvexNetwork):
-            if model.path_ is not None:
+            if model.neuron_scores_ is not None:
                 return cls._few(model).plot(ax=ax, **kwargs)
             seen = None if X is None else encoded(estimator, X)
             shown = cls._infinite(model, seen, y, sample_weight, groups)
@@ -180,12 +180,12 @@ class RegularizationPathDisplay:
     def _few(cls, model: Any) -> Self:
         """Of each beta that chose neurons the best refit."""
         best: dict[float, Any] = {}
-        for score in model.path_:  # best first
+        for score in model.neuron_scores_:  # best first
             best.setdefault(score.beta, score)
         rows = [best[beta] for beta in sorted(best, reverse=True)]
         betas, scores, counts = (np.array([row[i] for row in rows]) for i in (0, 2, 3))
         name = "squared error on held-out rows\nas a share of the variance"
-        return cls(betas, scores, None, name, None, counts, model.path_[0].beta)
+        return cls(betas, scores, None, name, None, counts, model.neuron_scores_[0].beta)
 
     @classmethod
     def _infinite(cls, model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:

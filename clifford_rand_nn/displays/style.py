@@ -148,8 +148,8 @@ def planes_of(model: Any, planes: Any = True) -> Planes | None:
         return Planes(network.gates.directions, network.gates.offsets, list(network.gates.incident), True)
     rows = getattr(inner, "spanning_rows_", None)
     if rows is None:
-        rows = list(getattr(inner, "rows_", np.zeros((network.n_neurons, 0), dtype=np.intp)))
-    return Planes(np.ascontiguousarray(network.W1.T), network.b1, rows)
+        rows = np.zeros((network.n_neurons, 0), dtype=np.intp)
+    return Planes(np.ascontiguousarray(network.W1.T), network.b1, list(rows))
 
 
 def segments(directions: ArrayLike, offsets: ArrayLike, low: Array, high: Array) -> Array:

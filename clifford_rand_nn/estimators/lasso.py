@@ -98,7 +98,7 @@ class CrossProductLasso(ConvexNetwork):
     Attributes
     ----------
     {neurons}
-    rows_ : (m, k) int
+    spanning_rows_ : (m, k) int
         The rows of [X; I] that span each neuron's hyperplane: below n a row of X, n + i the basis vector :math:`e_i`.
         With penalized biases they span it in the space of [X c], whose last basis vector is :math:`e_d`. -1 throughout
         for a neuron of a linear model, whose hyperplane no rows span.
@@ -174,7 +174,7 @@ class CrossProductLasso(ConvexNetwork):
             warm.state = state
         network = without_feature(TwoLayerNetwork.from_neurons(solution, self.dictionary_.p), task.feature)
         self._set_network(network, "cross")
-        self.rows_ = solution.neurons.take(np.flatnonzero(solution.values.any(axis=1))).rows
+        self.spanning_rows_ = solution.neurons.take(np.flatnonzero(solution.values.any(axis=1))).rows
         self.patterns_ = self.gates_.on(task.X)
         claim = NetworkClaim(network, family)
         self._conclude(without_feature(result, task.feature), pricer.scope, pricer.n_atoms, claim, task)

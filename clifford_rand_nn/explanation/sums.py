@@ -212,7 +212,7 @@ def rows_of_parts(estimator: Any, network: NetworkSum, seen: Array | None) -> Nu
     """
     if not isinstance(network, KernelSum):
         return None
-    known = getattr(estimator, "network_rows_", None) if isinstance(estimator, BaseConvexNetwork) else None
+    known = getattr(estimator, "support_", None) if isinstance(estimator, BaseConvexNetwork) else None
     if known is None and not isinstance(estimator, BaseConvexNetwork):
         known = kept_rows(estimator)
     if known is None and seen is not None and len(seen) == n_training_rows(estimator):
@@ -253,8 +253,8 @@ def spanning_rows(estimator: Any, neurons: Numbers) -> list[Numbers] | None:
     claim, kept = estimator.certificate_.claim, kept_rows(estimator)
     if isinstance(claim, GatedClaim):
         lists = claim.gates.incident[neurons]
-    elif getattr(estimator, "rows_", None) is not None:
-        lists = estimator.rows_[neurons]
+    elif getattr(estimator, "spanning_rows_", None) is not None:
+        lists = estimator.spanning_rows_[neurons]
     else:
         return None
     if not lists.shape[1]:

@@ -135,7 +135,7 @@ def compare_left_out(model: Any, rows: Rows, seconds: float, classes: bool) -> C
     place = rows.weighted
     data = rows.take(place)
     folds = baseline_folds(data, classes=classes)
-    own = getattr(model, "left_out_", None)
+    own = getattr(model, "loo_mask_", None)
     if own is None:
         only = 1 if seconds > _PATIENCE or len(folds.held) == 1 else None
         folds = make_folds(data, classes=classes, count=_FOLDS, only=only)
@@ -282,9 +282,9 @@ def paired(
 
 
 def _own_words(model: Any, n: int, groups: bool) -> str:
-    if model.later_blocks_:
-        return later_words(model.later_blocks_)
-    if model.path_ is None and model.metric_ is None:
+    if model.n_order_blocks_:
+        return later_words(model.n_order_blocks_)
+    if model.neuron_scores_ is None and model.metric_ is None:
         return "leave-one-group-out" if groups else "leave-one-out"
     return f"{n} held-out rows" + (" of other groups" if groups else "")
 

@@ -321,7 +321,7 @@ def _chosen(facts: Facts, model: Any, rows: Rows) -> Section:
     tables = (Table.of("Selected from the data", SELECTED, lines),) if lines else ()
     if not isinstance(model.beta, str):
         return Section(tables=tables)
-    with_rows = isinstance(model, BaseConvexNetwork) and model.path_ is None
+    with_rows = isinstance(model, BaseConvexNetwork) and model.neuron_scores_ is None
     data = (rows.X, rows.y, rows.weights, rows.groups) if with_rows else ()
     alt = "Out-of-sample error against the regularization strength beta; the selected one is marked."
     drawn = picture(lambda ax: RegularizationPathDisplay.from_estimator(model, *data, ax=ax), alt, 5.6, 3.8)

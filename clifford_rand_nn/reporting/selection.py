@@ -81,8 +81,8 @@ def interval_text(model: Any, rows: str) -> str | None:
     """Return the width of the intervals for ``rows``; None for models without intervals."""
     if not hasattr(model, "intervals_"):
         return None
-    how = "leave-one-out" if model.path_ is None and model.metric_ is None else "held-out rows"
-    how = "blocks of later rows" if model.later_blocks_ else how
+    how = "leave-one-out" if model.neuron_scores_ is None and model.metric_ is None else "held-out rows"
+    how = "blocks of later rows" if model.n_order_blocks_ else how
     wider = ", more where rows are few" if model.intervals_.shares.any() else ""
     varies = model.intervals_.noise_weights is not None
     at = " at the mean noise level, in proportion to that of the row elsewhere" if varies else ""
@@ -156,9 +156,9 @@ def _scaling(model: Any) -> list[Choice]:
 def _network_beta(model: Any) -> list[Choice]:
     if not isinstance(model.beta, str):
         return []
-    if model.path_ is None:
+    if model.neuron_scores_ is None:
         return [Choice("beta", f"{model.beta_:.3g}", "a grid over all useful sizes, refined", "leave-one-out")]
-    betas = {score.beta for score in model.path_}
+    betas = {score.beta for score in model.neuron_scores_}
     count = f"{model.network_.n_neurons} neurons"
     among = f"{len(betas)} values from {max(betas):.2g} to {min(betas):.2g}, each refitted or not"
     return [Choice("beta and neurons", f"{model.beta_:.3g}, {count}", among, "held-out rows")]
@@ -195,7 +195,7 @@ def _why_isotropic(trials: Sequence[Trial]) -> str:
 
 
 def _loss(model: Any) -> list[Choice]:
-    losses = getattr(model, "losses_", {})
+    losses = getattr(model, "loss_scores_", {})
     if len(losses) < 2:
         return []
     values = ", ".join(f"{value:.4f} with {name}" for name, value in losses.items())

@@ -28,6 +28,7 @@ _MULTILABEL_VERSION, _NOISE_VERSION, _LOSS_VERSION = 9, 14, 15
 _NEW_DEFAULTS = {"loss": "squared", "quantile": 0.5}  # of a regressor, not written
 # What files may lack, and readers of before pass over.
 _ADDED = {"network_rows": "i1", "left_out": "b1", "loo_probabilities": "f2", "history": "f2"}
+_ATTRIBUTES = {"network_rows": "support_", "left_out": "loo_mask_"}  # where an array has another name
 ARRAYS = (
     _ADDED
     | {"noise": "f1", "metric": "f2"}
@@ -54,7 +55,7 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
         meta["kernel"] = parts.pack_kernel(arrays, claim.network)
         meta["version"] = parts.kernel_version(claim.network)
     meta |= {"beta": float(model.beta_), "loo_score": float(model.loo_score_), "reason": model.reason_}
-    meta["later_blocks"] = model.later_blocks_
+    meta["later_blocks"] = model.n_order_blocks_
     of_steps, compared = ("steps", "decay"), model.candidates_
     meta["candidates"] = [values_of(each, *(x for x in of_steps if not getattr(each, x))) for each in compared]
     for name, version in zip(of_steps, (parts.STEPS_VERSION, parts.BOXES_VERSION), strict=True):
@@ -65,7 +66,7 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     if model.rounds_ is not None:
         meta["rounds"] = values_of(model.rounds_, "folds", "left", arrays=arrays, prefix="rounds_")
     if isinstance(model, ConvexNetworkClassifier):
-        meta["losses"] = {name: float(value) for name, value in model.losses_.items()}
+        meta["losses"] = {name: float(value) for name, value in model.loss_scores_.items()}
         if isinstance(model.calibration_, MultilabelCalibration):
             meta["version"], each = max(meta["version"], _MULTILABEL_VERSION), model.calibration_.calibrations
             arrays |= {f"label_{name}": np.stack([getattr(c, name) for c in each]) for name in ("slopes", "offsets")}
@@ -89,7 +90,7 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     if vars(model)["_variance"] is not None:
         arrays["noise"] = vars(model)["_noise"]
     meta["arrays"] = sorted(arrays)
-    added = {name: getattr(model, f"{name}_", None) for name in _ADDED}
+    added = {name: getattr(model, _ATTRIBUTES.get(name, f"{name}_"), None) for name in _ADDED}
     history = [row for row in model.history_ if np.isfinite(row).all()]
     added["history"] = np.array(history, dtype=np.float64) if history else None
     return arrays | {name: value for name, value in added.items() if value is not None}, meta
@@ -113,10 +114,10 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
     state |= {"beta_": number(meta["beta"]), "loo_score_": number(meta["loo_score"]), "reason_": text(meta["reason"])}
     state["candidates_"] = as_table([record_of(Candidate, values) for values in meta["candidates"]])
     state |= {"history_": as_table(_read_history(arrays.get("history"))), "status_": None}
-    state["later_blocks_"] = whole(meta.get("later_blocks", 0))
-    rows = state["network_rows_"] = arrays.get("network_rows")
+    state["n_order_blocks_"] = whole(meta.get("later_blocks", 0))
+    rows = state["support_"] = arrays.get("network_rows")
     agree(rows is None or (len(rows) == n and _within(rows, n_rows)), "the rows of the network")
-    left_out = state["left_out_"] = arrays.get("left_out")
+    left_out = state["loo_mask_"] = arrays.get("left_out")
     agree(left_out is None or len(left_out) == n_rows, "the marks of left-out rows")
     state["rounds_"] = None
     if "rounds" in meta:
@@ -162,7 +163,7 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
 def _pack_sparse(arrays: Arrays, model: Any, claim: NetworkClaim) -> dict[str, Any]:
     """Add the arrays of a network of few neurons on standardized rows; return the rest of it."""
     meta: dict[str, Any] = {"family": pack_neurons(arrays, claim), "feature": claim.family.feature}
-    meta["path"] = [values_of(score) for score in model.path_]
+    meta["path"] = [values_of(score) for score in model.neuron_scores_]
     selection = vars(model).get("_selection")
     if model.selection_certificate_ is not None:
         selection = {name: plain(getattr(model.selection_certificate_, name)) for name in _SELECTION}
@@ -175,7 +176,7 @@ def _pack_sparse(arrays: Arrays, model: Any, claim: NetworkClaim) -> dict[str, A
 
 def _read_network(arrays: Arrays, meta: dict[str, Any], d: int) -> tuple[KernelClaim | NetworkClaim, dict[str, Any]]:
     """Return the network with what its certificate compares it with, and the attributes for it."""
-    state: dict[str, Any] = dict.fromkeys(("path_", "spanning_rows_", "selection_certificate_"))
+    state: dict[str, Any] = dict.fromkeys(("neuron_scores_", "spanning_rows_", "selection_certificate_"))
     claim: KernelClaim | NetworkClaim
     if "few" in meta:
         values = meta["few"]
@@ -184,7 +185,7 @@ def _read_network(arrays: Arrays, meta: dict[str, Any], d: int) -> tuple[KernelC
         agree(claim.standard is not None, "the standardization is missing")
         state |= {
             "network_": claim.network_on_rows(),
-            "path_": as_table([record_of(NeuronScore, v) for v in values["path"]]),
+            "neuron_scores_": as_table([record_of(NeuronScore, v) for v in values["path"]]),
         }
         if "selection" in values:
             state["_selection"] = {name: checked(hint, values["selection"][name]) for name, hint in _SELECTION.items()}
@@ -206,7 +207,7 @@ def _read_classifier(
     arrays: Arrays, meta: dict[str, Any], classes: NDArray[Any], outputs: int, n_rows: int
 ) -> dict[str, Any]:
     state: dict[str, Any] = {"loo_probabilities_": arrays.get("loo_probabilities")}
-    state["losses_"] = {text(name): number(value) for name, value in meta["losses"].items()}
+    state["loss_scores_"] = {text(name): number(value) for name, value in meta["losses"].items()}
     odds = state["loo_probabilities_"]
     fits = odds is None or (odds.shape == (n_rows, len(classes)) and not ((odds < 0) | (odds > 1)).any())
     agree(fits, "the leave-one-out probabilities")

@@ -60,7 +60,7 @@ from clifford_rand_nn.sparse_rows import merged_rows
 _ROUNDS = 3
 _NOTHING = 1e-9  # share of the loss of the network without neurons, a gap below which is none
 _LEAST_FOR_NOISE, _MOST_FOR_NOISE = 50, 1000  # rows; the decomposition of so many takes a quarter of a second
-_OF_ALL_ROWS = ("loo_predictions_", "loo_probabilities_", "left_out_")
+_OF_ALL_ROWS = ("loo_predictions_", "loo_probabilities_", "loo_mask_")
 
 
 class BaseConvexNetwork(NetworkFit, Parameters):
@@ -131,27 +131,27 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     Attributes
     ----------
     network_ : KernelNetwork, or TwoLayerNetwork
-    network_rows_ : (k,) array of int, or None
+    support_ : (k,) array of int, or None
         The row of X that each row of a KernelNetwork is, of copies the first one; None for finite networks.
     beta_ : float
     loo_score_ : float
-        `score` as estimated for new rows of the same kind by leave-one-out (leave-one-group-out with ``groups``); if
-        gates were learned, by held-out rows, of fits to fewer rows. It was the best of ``candidates_``, so it may
-        flatter a little. With ``order`` it is that of blocks of later rows, each predicted by a fit to the rows before
-        it, and R² is about the mean of each block, as `score` of later rows is; the choices are still by leave-one-out.
+        `score` by leave-one-out (leave-one-group-out with ``groups``), by held-out rows if gates were learned or with
+        shards, or by blocks of later rows with ``order``. It was the best of ``candidates_``, so it may flatter a
+        little. Held-out rows score a fit to fewer rows. Each later block is predicted by a fit to the rows before it,
+        and R² is about the mean of each block, as `score` of later rows is; the choices are still by leave-one-out.
     loo_predictions_ : (n, …)
         Prediction of each row without it, in the order of the rows that were given; NaN, or the label that is most
         frequent, for rows of weight zero. If gates were learned, rows that were not held out are predicted as before
         learning. With ``order`` the rows of the blocks are predicted from the rows before.
-    later_blocks_ : int
+    n_order_blocks_ : int
         Number of blocks of later rows that ``loo_score_`` is of; 0 without ``order``.
-    left_out_ : (n,) bool array, or None
+    loo_mask_ : (n,) bool array, or None
         The rows that ``loo_score_`` is of. With many rows these are some, and ``loo_predictions_`` of the others are of
         a fit that has seen them.
     candidates_ : list of Candidate
         What was compared, best first; for finite networks too, infinitely many gates with each scaling and constant
         feature.
-    path_ : list of NeuronScore, or None
+    neuron_scores_ : list of NeuronScore, or None
         Held-out scores of beta and refits of a finite network, best first.
     spanning_rows_ : list of arrays of int, or None
         With ``gates="cross"`` the rows of X that lie on the hyperplane of each neuron and span it, if need be together
@@ -244,7 +244,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
 
     def _ranked(self, order: Any, kept: NDArray[np.bool_]) -> NDArray[np.intp] | None:
         """Return the ranks in time of the rows that count."""
-        self.later_blocks_ = 0
+        self.n_order_blocks_ = 0
         if order is None:
             return None
         ranks = np.unique(order_numbers(order, len(kept), type(self).__name__)[kept], return_inverse=True)[1]
@@ -282,9 +282,9 @@ class BaseConvexNetwork(NetworkFit, Parameters):
             if model.status_ is Status.INTERRUPTED or (interrupts is not None and interrupts.held):
                 self.status_ = Status.INTERRUPTED
                 return
-            self.later_blocks_ += 1
+            self.n_order_blocks_ += 1
             yield block, rows[block], model
-        if self.later_blocks_ == 0:
+        if self.n_order_blocks_ == 0:
             rule = "of rows that can be fitted without the last ones"
             raise fail("order", type(self).__name__, rule, describe(f"{ranks.max() + 1} values"), str(error))
 
@@ -315,8 +315,8 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         if problem.groups is not None and problem.groups.max() == 0:
             raise fail("groups", owner, "at least two groups, so that one can be left out", describe("one group"))
         self.network_: Any = None  # a KernelNetwork or a TwoLayerNetwork
-        self.network_rows_: NDArray[np.intp] | None = None
-        self.path_: list[NeuronScore] | None = None
+        self.support_: NDArray[np.intp] | None = None
+        self.neuron_scores_: list[NeuronScore] | None = None
         self.spanning_rows_: list[NDArray[np.intp]] | None = None
         self.selection_certificate_: Certificate | None = None
         beta = None if isinstance(self.beta, str) else float(self.beta)
@@ -327,7 +327,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
             choices = SparseNetworkChoices(gates, self.n_neurons, beta, classes is not None, *limits)
             trained = train_sparse_network(problem, choices)
             proved, compared = trained.proved, None
-            self.network_, self.path_ = proved.claim.network_on_rows(), as_table(trained.path)
+            self.network_, self.neuron_scores_ = proved.claim.network_on_rows(), as_table(trained.path)
             if gates == "cross":
                 places = self._places[unique.first]
                 self.spanning_rows_ = [places[rows[rows < len(unique)]] for rows in trained.rows]
@@ -336,7 +336,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
             claim = KernelClaim(trained.network, trained.landmarks)
             proved = Proved(claim, trained.beta, trained.primal, trained.dual, trained.dual_point, trained.scope, 0)
             compared, self.network_ = trained.compared, trained.network
-            self.network_rows_ = self._places[unique.first[trained.rows]]
+            self.support_ = self._places[unique.first[trained.rows]]
         phase("computing the certificate")
         self.certificate_ = unique.certificate(proved, classes, self._sample_weight)
         if isinstance(trained, TrainedSparseNetwork):
@@ -455,8 +455,8 @@ class BaseConvexNetwork(NetworkFit, Parameters):
 
     def _set_left_out(self, kept: NDArray[np.bool_], judged: NDArray[np.bool_]) -> None:
         """Keep which of all rows were judged, of those that count."""
-        self.left_out_: NDArray[np.bool_] | None = np.zeros(len(kept), dtype=bool)
-        self.left_out_[kept] = judged
+        self.loo_mask_: NDArray[np.bool_] | None = np.zeros(len(kept), dtype=bool)
+        self.loo_mask_[kept] = judged
 
     def _outputs(self, rows: Any) -> Array:
         return by_blocks(lambda X: self.network_.predict(X).reshape(X.shape[0], -1), rows, self._by_products)

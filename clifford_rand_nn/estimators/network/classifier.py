@@ -77,10 +77,10 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         "classes": """
             classes_ : (n_classes,)
             loss_ : {"squared", "logistic"}
-            losses_ : dict
+            loss_scores_ : dict
                 Of each loss that was tried, the mean negative log-likelihood of its probabilities by leave-one-out.
             loo_probabilities_ : (n, n_classes) array, or None
-                Those of ``loo_predictions_``, by the same calibration; NaN for rows not in ``left_out_``. None for
+                Those of ``loo_predictions_``, by the same calibration; NaN for rows not in ``loo_mask_``. None for
                 models from files that do not say.
             calibration_ : Calibration, or MultilabelCalibration
                 From outputs of the network to probabilities.
@@ -114,7 +114,7 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
                 predicted[block], later[block], logs[block] = model.predict(held), True, -np.inf  # of later classes
                 columns = np.searchsorted(self.classes_, model.classes_)
                 logs[np.ix_(block, columns)] = model.predict_log_proba(held)
-            judged = later if self.later_blocks_ else judged
+            judged = later if self.n_order_blocks_ else judged
         mass = None if weights is None else weights[judged]
         self.loo_score_ = float(accuracy_score(labels[kept][judged], predicted[judged], sample_weight=mass))
         self._set_left_out(kept, judged)
@@ -135,10 +135,10 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         began = time.perf_counter()
         left = self._train(data, self.classes_, wrong_class)
         labeled = LabeledRows.make(left.unique, index, len(self.classes_))
-        self.loss_, self.losses_ = "squared", {}
+        self.loss_, self.loss_scores_ = "squared", {}
         if self.loss != "logistic":
             self.calibration_ = calibration_of(left, labeled, len(self.classes_))
-            self.losses_["squared"] = self.calibration_.loss
+            self.loss_scores_["squared"] = self.calibration_.loss
         asked = self.loss == "logistic" or (self.loss == "auto" and self._affords_logistic(len(labeled.first)))
         if asked and left.compared is not None:
             left = self._train_logistic(data, left, left.compared, labeled, began)
@@ -150,7 +150,7 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         self.classes_ = np.arange(marks.shape[1])
         left = self._train(data._replace(targets=encode_marks(marks)), self.classes_, wrong_label)
         self.calibration_ = calibration_of_each(left, marks)
-        self.loss_, self.losses_ = "squared", {"squared": self.calibration_.loss}
+        self.loss_, self.loss_scores_ = "squared", {"squared": self.calibration_.loss}
         return left, (np.average(marks, axis=0, weights=data.weights) > 0.5).astype(np.intp)[None]
 
     @property
@@ -200,7 +200,7 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         targets, loss = encode_labels(labeled.label, len(self.classes_), "logistic")
         task = self._beta_task(targets, loss, self.beta_, weights, groups, began)._replace(share=labeled.share)
         phase("selecting beta of the logistic loss")
-        chosen = self._choose_on_gates(compared, place, task, required=not self.losses_)
+        chosen = self._choose_on_gates(compared, place, task, required=not self.loss_scores_)
         if chosen is None:
             return left
         fit, beta, variance = chosen.fit, CURVATURE * chosen.fit.beta, None
@@ -209,15 +209,15 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
             variance = left.unique.left_out_variance(loo.variances(beta), loo.left(beta))[labeled.first][labeled.of]
         logistic = LeftOut(left.unique, chosen.outputs[labeled.of], variance, chosen.out_of_sample[labeled.of])
         calibration = calibration_of(logistic, labeled, len(self.classes_))
-        if "squared" in self.losses_ and (
+        if "squared" in self.loss_scores_ and (
             fit.status.ends_all or not self._serves(left, logistic, calibration, labeled)
         ):
             return left
-        self.loss_, self.losses_["logistic"], self.calibration_ = "logistic", calibration.loss, calibration
+        self.loss_, self.loss_scores_["logistic"], self.calibration_ = "logistic", calibration.loss, calibration
         self._noise = CURVATURE * len(place) * fit.beta / (np.ones(len(place)) if weights is None else weights)
         theta = labeled.spread(fit.dual_point, data.weights)
         message = self._keep(chosen, compared.rows[place], theta, "logistic", np.log(len(self.classes_)))
-        self.network_rows_ = self._places[labeled.first]
+        self.support_ = self._places[labeled.first]
         return logistic._replace(message=message)
 
     def _serves(self, left: LeftOut, logistic: LeftOut, chosen: Calibration, labeled: LabeledRows) -> bool:
@@ -231,7 +231,7 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
             )
             losses.append(-float(np.average(logs[np.arange(len(label)), label], weights=mass)))
             wrong.append(float(mass @ (logs.argmax(axis=1) != label)))
-        self.losses_ = dict(zip(("squared", "logistic"), losses, strict=True))
+        self.loss_scores_ = dict(zip(("squared", "logistic"), losses, strict=True))
         return losses[1] < losses[0] and wrong[1] <= wrong[0]
 
     def predict_log_proba(self, X: Any) -> Array:

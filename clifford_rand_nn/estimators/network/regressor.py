@@ -112,8 +112,8 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
             later, beside = np.full(len(out), -1), {"sample_weight": sample_weight, "groups": groups}
             for block, held, model in self._fits_before(kept, rows, values, beside, ranks):
                 out[block] = units.targets(model.predict(held).reshape(len(block), -1))
-                later[block] = self.later_blocks_
-            if self.later_blocks_:
+                later[block] = self.n_order_blocks_
+            if self.n_order_blocks_:
                 judged, variance, blocks = later >= 0, None, later[later >= 0]
         mass = None if weights is None else weights[judged]
         self._set_left_out(kept, judged)

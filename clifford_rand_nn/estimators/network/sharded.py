@@ -39,7 +39,7 @@ from clifford_rand_nn.solvers.base import SOONEST, Status
 from clifford_rand_nn.solvers.stopping import Interrupts
 
 _FREE = ("max_time", "verbose")  # may differ when a fit goes on
-_OLD = ("feature_names_in_", "loo_predictions_", "loo_probabilities_", "left_out_")  # of a fit in memory before
+_OLD = ("feature_names_in_", "loo_predictions_", "loo_probabilities_", "loo_mask_")  # of a fit in memory before
 
 
 class NetworkFit(ShardPlanning):
@@ -174,11 +174,11 @@ def _network_attributes(trained: Trained, targets: Targets, n: int, n_rows: int)
     return {f"{name}_": getattr(trained, name) for name in names} | {
         "network_": network,
         "candidates_": as_table(trained.candidates),
-        "network_rows_": trained.rows,
+        "support_": trained.rows,
         "history_": as_table(tuple(row._replace(objective=units.square(row.objective)) for row in trained.history)),
         "certificate_": proof,
-        "later_blocks_": 0,
-        **dict.fromkeys(("path_", "spanning_rows_", "selection_certificate_")),
+        "n_order_blocks_": 0,
+        **dict.fromkeys(("neuron_scores_", "spanning_rows_", "selection_certificate_")),
     }
 
 
@@ -198,7 +198,7 @@ def _out_of_sample_attributes(trained: Trained, targets: Targets, shards: Shards
     return {
         "classes_": targets.classes,
         "loss_": loss,
-        "losses_": {loss: calibration.loss},
+        "loss_scores_": {loss: calibration.loss},
         "calibration_": calibration.ordered(),
         "loo_score_": float(accuracy_score(index, predicted, sample_weight=weights)),
     }

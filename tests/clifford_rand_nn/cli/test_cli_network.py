@@ -150,10 +150,12 @@ def test_the_loss_may_be_asked_for(folder):
     (choice,) = (one for one in facts["chosen"] if one["name"] == "loss")
     assert choice["value"] == told.loss_ == "squared"
     assert choice["by"].startswith(
-        f"leave-one-out negative log-likelihood, {told.losses_['squared']:.4f} with squared, "
-        f"{told.losses_['logistic']:.4f} with logistic"
+        f"leave-one-out negative log-likelihood, {told.loss_scores_['squared']:.4f} with squared, "
+        f"{told.loss_scores_['logistic']:.4f} with logistic"
     )
-    assert choice["by"].endswith("has more wrong labels") == (told.losses_["logistic"] < told.losses_["squared"])
+    assert choice["by"].endswith("has more wrong labels") == (
+        told.loss_scores_["logistic"] < told.loss_scores_["squared"]
+    )
     asked = facts_of("kind.csv", "--loss", "logistic", "--out", "m.npz", "--no-compare")
     assert "loss" not in [one["name"] for one in asked["chosen"]]
     assert load_model("m.npz")[-1].certificate_.loss == "logistic"

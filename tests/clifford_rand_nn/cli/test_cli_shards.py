@@ -165,7 +165,7 @@ def test_a_plan_instead_of_a_fit():
     assert "passes" in done.stdout
     assert "model" not in done.stdout
     said = json.loads(run("fit --shards train", *GATED, "--plan", "--json").stdout)
-    assert said["rows"] == 100
+    assert said["n_rows"] == 100
     assert said["n_passes"] > 2
 
 

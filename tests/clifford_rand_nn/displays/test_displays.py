@@ -262,7 +262,7 @@ def test_the_path_of_a_network_is_its_leave_one_out_curve(data, network, crossed
         assert shown.scores[k] == pytest.approx(np.mean(np.square(errors)) / y.var(), rel=1e-6)
     assert shown.selected_beta == best.beta
     few = RegularizationPathDisplay.from_estimator(crossed, ax=Figure().subplots())
-    assert few.scores.min() == pytest.approx(crossed.path_[0].score)
+    assert few.scores.min() == pytest.approx(crossed.neuron_scores_[0].score)
     assert few.neurons_ax_ is not None
     with pytest.raises(ArgumentError, match="must be the rows of the training"):
         RegularizationPathDisplay.from_estimator(network)

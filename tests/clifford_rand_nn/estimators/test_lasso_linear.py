@@ -31,9 +31,9 @@ def test_columns_that_are_drawn_are_of_the_l2_norm_with_linear_models(dense):
 
 
 def test_a_linear_model_is_two_neurons_that_no_rows_span(dense):
-    linear = (dense.rows_ == -1).all(axis=1)
+    linear = (dense.spanning_rows_ == -1).all(axis=1)
     assert linear.any()
-    assert ((dense.rows_ >= 0).all(axis=1) | linear).all()
+    assert ((dense.spanning_rows_ >= 0).all(axis=1) | linear).all()
     W = dense.network_.W1[linear]
     cosines = W @ W.T / np.outer(*[np.linalg.norm(W, axis=1)] * 2)
     assert cosines.min() == pytest.approx(-1)  # both sides of a plane
@@ -70,7 +70,7 @@ def test_what_is_given_is_kept(options):
     model = CrossProductLassoRegressor(random_state=0, tol=1e-3, **options).fit(WIDE[:30, :5], DENSE[:30])
     assert model.penalty_ == ("l2" if "linear" in options else "l1")
     assert "linear" not in model.certificate_.scope
-    assert (model.rows_ >= 0).all()
+    assert (model.spanning_rows_ >= 0).all()
 
 
 @pytest.mark.parametrize("bias", ["penalized", "free", False])

@@ -106,9 +106,9 @@ def test_the_score_is_that_of_held_out_rows(fitted):
     y, w = Y[kept], WEIGHTS[kept]
     rest = w @ (y - fitted.loo_predictions_[kept]) ** 2 / (w @ (y - np.average(y, weights=w)) ** 2)
     assert 1 - rest == pytest.approx(fitted.loo_score_)
-    best = fitted.path_[0]
+    best = fitted.neuron_scores_[0]
     assert best.score == pytest.approx(rest)
-    assert best == min(fitted.path_, key=lambda step: step.score)
+    assert best == min(fitted.neuron_scores_, key=lambda step: step.score)
     low, high = fitted.predict_interval(X[kept])
     assert 0.8 <= np.average((low <= y) & (y <= high), weights=w) <= 1
 
@@ -129,7 +129,7 @@ def test_classes_weights_and_probabilities(gates):
     assert model.selection_certificate_.verify(X, labels).relative_gap < 1e-5
     copies = ConvexNetworkClassifier(gates=gates, n_neurons=10).fit(np.repeat(X, w, axis=0), np.repeat(labels, w))
     again = ConvexNetworkClassifier(gates=gates, n_neurons=10).fit(X, labels, w)
-    assert again.path_[0].score == pytest.approx(copies.path_[0].score, rel=1e-2)
+    assert again.neuron_scores_[0].score == pytest.approx(copies.neuron_scores_[0].score, rel=1e-2)
     if gates == "cross":  # what climbs makes other neurons, as good, of the last bits of the weights
         np.testing.assert_allclose(again.predict_proba(X), copies.predict_proba(X), atol=1e-6)
 
@@ -165,7 +165,7 @@ def test_a_beta_that_is_given_is_solved_for():
     model = ConvexNetworkRegressor(gates="cross", beta=0.02).fit(X, Y)
     assert model.beta_ == model.certificate_.beta == 0.02
     assert model.selection_certificate_ is model.certificate_
-    assert [step.beta for step in model.path_] == [0.02]
+    assert [step.beta for step in model.neuron_scores_] == [0.02]
     assert "global" in model.certificate_.scope  # all planes of 50 rows of the plane
     few = ConvexNetworkRegressor(gates="cross", beta=0.02, n_neurons=2).fit(X, Y)
     assert len(few.network_.W1) <= 2 < len(model.network_.W1)
@@ -231,7 +231,7 @@ def comes_back(model, path, y, method):
     save_model(path, model)
     back = load_model(path)
     assert back.get_params() == model.get_params()
-    assert back.path_ == model.path_
+    assert back.neuron_scores_ == model.neuron_scores_
     for name in ("W1", "b1", "w2", "b2"):
         np.testing.assert_array_equal(getattr(back.network_, name), getattr(model.network_, name))
     np.testing.assert_array_equal(getattr(back, method)(X), getattr(model, method)(X))

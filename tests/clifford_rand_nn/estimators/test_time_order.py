@@ -71,11 +71,11 @@ def test_where_rows_do_not_depend_on_time_scores_and_intervals_are_those_of_leav
     loo = ConvexNetworkRegressor(rounds=0).fit(X[:300], y[:300])
     model = ConvexNetworkRegressor(rounds=0).fit(X[:300], y[:300], order=np.arange(300))
     assert model.loo_score_ == pytest.approx(loo.loo_score_, abs=0.05)
-    assert (model.later_blocks_, loo.later_blocks_) == (10, 0)
+    assert (model.n_order_blocks_, loo.n_order_blocks_) == (10, 0)
     low, high = model.predict_interval(X[300:])
     assert 0.88 <= ((low <= y[300:]) & (y[300:] <= high)).mean() <= 0.96
     np.testing.assert_array_equal(model.predict(X[300:]), loo.predict(X[300:]))
-    np.testing.assert_array_equal(np.flatnonzero(model.left_out_), np.arange(100, 300))
+    np.testing.assert_array_equal(np.flatnonzero(model.loo_mask_), np.arange(100, 300))
 
 
 def test_each_block_is_predicted_by_a_fit_to_the_rows_before():
@@ -102,7 +102,7 @@ def test_classes_groups_and_weights():
     X = np.column_stack([t, labels == "a", labels == "b"]).astype(float) + 0.1 * rng.standard_normal((n, 3))
     weights, groups = rng.integers(0, 3, n), rng.integers(0, 12, n)
     model = ConvexNetworkClassifier(rounds=0).fit(X, labels, weights, groups, t)
-    judged = model.left_out_
+    judged = model.loo_mask_
     assert not judged[weights == 0].any()
     assert judged.sum() == pytest.approx((weights > 0).sum() * 2 / 3, abs=5)
     right = model.loo_predictions_ == labels
@@ -164,13 +164,13 @@ def test_table_model_by_name_text_format_and_array(table):
     texts = table.assign(day=table["day"].dt.strftime("%d/%m/%Y"))
     by_text = table_model(texts, "level", order="day", dates={"day": "%d/%m/%Y"}, model=by_name)[-1]
     array = table_model(table, "level", order=table["day"].to_numpy(), model=by_name)[-1]
-    assert by_name.later_blocks_ == 10
+    assert by_name.n_order_blocks_ == 10
     assert by_name.loo_score_ == by_text.loo_score_ == array.loo_score_
     assert by_name.loo_score_ < 0.6
     numbers = table.assign(day=np.arange(90)[np.argsort(np.argsort(table["day"]))])
     left_out = table_model(numbers, "level", order="day", leave_out=["day"], model=by_name)
     assert [column.kind for column in left_out[0].columns_] == ["left out", "number"]
-    assert left_out[-1].later_blocks_ == 10
+    assert left_out[-1].n_order_blocks_ == 10
 
 
 def test_missing_dates_are_one_error_and_those_without_a_target_do_not_count(table):
@@ -208,11 +208,11 @@ def test_report_compares_on_the_same_blocks_and_files_keep_their_number(table, t
     assert "the next rows in time" in facts.intervals
     assert "blocks of later rows" in facts.intervals
     folds = make_folds(Rows(X, y, order=order), classes=False)
-    np.testing.assert_array_equal(folds.rows, np.flatnonzero(model.left_out_))
+    np.testing.assert_array_equal(folds.rows, np.flatnonzero(model.loo_mask_))
     for held in folds.held:
         assert order[folds.kept(held)].max() < order[held].min()
     save_model(tmp_path / "model.npz", model)
-    assert load_model(tmp_path / "model.npz").later_blocks_ == 10
+    assert load_model(tmp_path / "model.npz").n_order_blocks_ == 10
 
 
 def test_r_squared_within_blocks_is_unchanged_by_their_levels():

@@ -156,13 +156,13 @@ def test_a_kernel_network_knows_its_rows(tmp_path, loss):
     weights = np.ones(len(y))
     weights[[3, 7]] = 0.0
     model = ConvexNetworkClassifier(loss=loss, beta=0.01, rounds=0).fit(twice, y, sample_weight=weights)
-    numbers = model.network_rows_
+    numbers = model.support_
     np.testing.assert_array_equal(model.network_.standard.rows(twice[numbers]), model.network_.rows)
     assert not {3, 7} & set(numbers)
     save_model(tmp_path / "m.npz", model)
     back = load_model(tmp_path / "m.npz")
     np.testing.assert_array_equal(explain(back, NEW).row_numbers, numbers)
-    back.network_rows_ = None  # of a file of before
+    back.support_ = None  # of a file of before
     assert explain(back, NEW).row_numbers is None
     again = explain(back, NEW, rows=twice).row_numbers
     np.testing.assert_array_equal(twice[again], twice[numbers])

@@ -156,8 +156,8 @@ def test_a_metric_is_learned_from_more_rows_than_are_decomposed(monkeypatch):
     X, y = make_friedman1(300, noise=1.0, random_state=0)
     model = ConvexNetworkRegressor().fit(X, y)
     assert model.metric_ is not None
-    assert model.left_out_.all()
-    assert set(decomposed) == {100} or set(decomposed) == {100, model.left_out_.sum()}  # once for the noise level
+    assert model.loo_mask_.all()
+    assert set(decomposed) == {100} or set(decomposed) == {100, model.loo_mask_.sum()}  # once for the noise level
     assert {one.n for one in model.candidates_} == {100}
     assert model.loo_score_ > 0.85
 
@@ -387,14 +387,14 @@ def test_the_loss_is_the_one_that_rows_left_out_call_better(rounds):
     found = [ConvexNetworkClassifier(loss=loss, rounds=rounds).fit(X, y) for loss in ("auto", "squared", "logistic")]
     auto, squared, logistic = found
     assert auto.loss_ == auto.certificate_.loss == "logistic"
-    assert auto.losses_["logistic"] < auto.losses_["squared"]
+    assert auto.loss_scores_["logistic"] < auto.loss_scores_["squared"]
     np.testing.assert_array_equal(auto.predict_proba(X), logistic.predict_proba(X))
-    assert list(squared.losses_) == ["squared"]
+    assert list(squared.loss_scores_) == ["squared"]
     assert auto.certificate_.verify(X, y).relative_gap < 1e-5
     X, y = make_classification(150, class_sep=2, n_informative=4, random_state=3)
     auto = ConvexNetworkClassifier(rounds=rounds).fit(X, y)
     assert auto.loss_ == auto.certificate_.loss == "squared"
-    assert set(auto.losses_) == {"squared", "logistic"}
+    assert set(auto.loss_scores_) == {"squared", "logistic"}
 
 
 def test_copies_are_weights_for_the_logistic_loss():
@@ -453,7 +453,7 @@ def test_which_rows_were_left_out_and_how_the_solver_came_to_its_end():
         classes = isinstance(model, ConvexNetworkClassifier)
         truth = labels if classes else y
         model.fit(X, truth, sample_weight=weights)
-        told = model.left_out_
+        told = model.loo_mask_
         assert told.any()
         assert not told[:5].any()
         known = model.loo_predictions_[told]

@@ -152,7 +152,7 @@ def test_quantiles_cover_their_share_of_new_rows_and_follow_the_noise(level):
         covered.append(np.mean(targets <= predicted))
         true = np.sin(3 * new[:, 0]) + deviation * norm.ppf(level)
         distance.append(np.mean(np.abs(predicted - true)) / np.mean(np.abs(true - np.quantile(y, level))))
-        left = model.left_out_
+        left = model.loo_mask_
         assert abs(np.mean(y[left] <= model.loo_predictions_[left]) - level) < 0.08
     assert abs(np.mean(covered) - level) < 0.05
     assert np.mean(distance) < 0.6
@@ -168,8 +168,8 @@ def test_learned_gates_groups_and_time_order():
     grouped = ConvexNetworkRegressor(loss="quantile", rounds=0).fit(X, y, groups=np.arange(150) // 5)
     assert grouped.loo_score_ < 1
     ordered = ConvexNetworkRegressor(loss="quantile", rounds=0).fit(X[:90], y[:90], order=np.arange(90))
-    assert ordered.later_blocks_ > 0
-    later = ordered.left_out_
+    assert ordered.n_order_blocks_ > 0
+    later = ordered.loo_mask_
     assert ordered.loo_score_ == pytest.approx(d2_pinball_score(y[:90][later], ordered.loo_predictions_[later]))
 
 

@@ -153,7 +153,7 @@ def test_the_linear_model_is_judged_on_the_rows_that_the_model_left_out(monkeypa
     fold = baselines.baseline_folds(Rows(X, y), classes=True).rows
     some = np.setdiff1d(np.arange(60), fold)[:10]
     model = copy.copy(model)
-    model.left_out_ = np.isin(np.arange(60), some)
+    model.loo_mask_ = np.isin(np.arange(60), some)
     facts = collect_facts(model, Rows(X, y), seconds=0.1)
     np.testing.assert_array_equal(facts.left_out.rows, some)
     kept = np.setdiff1d(np.arange(60), some)

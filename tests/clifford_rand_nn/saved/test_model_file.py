@@ -46,8 +46,8 @@ LABELS = {
 }
 ADDED = ("network_rows", "left_out", "loo_probabilities", "history")  # arrays that older files lack
 FITTED = (
-    *("classes_", "beta_", "n_features_in_", "network_rows_", "left_out_", "history_", "loo_score_"),
-    *("loo_predictions_", "loo_probabilities_", "candidates_", "metric_", "reason_", "loss_", "losses_"),
+    *("classes_", "beta_", "n_features_in_", "support_", "loo_mask_", "history_", "loo_score_"),
+    *("loo_predictions_", "loo_probabilities_", "candidates_", "metric_", "reason_", "loss_", "loss_scores_"),
     *("bias_feature_", "penalty_", "intercept_"),
 )
 
@@ -190,7 +190,7 @@ def test_networks_of_many_rows_come_back(tmp_path, monkeypatch, way):
     )
     rows, y = make_friedman1(250, noise=0.5, random_state=0)
     model = ConvexNetworkRegressor().fit(rows, y)
-    np.testing.assert_array_equal(model.network_.standard.rows(rows[model.network_rows_]), model.network_.rows)
+    np.testing.assert_array_equal(model.network_.standard.rows(rows[model.support_]), model.network_.rows)
     back = comes_back(tmp_path / "m.npz", model, rows)
     assert back.certificate_.claim.landmarks == model.certificate_.claim.landmarks == (way == "landmarks")
     found, same = (one.certificate_.verify(rows, y) for one in (back, model))
@@ -400,7 +400,7 @@ def test_a_file_that_is_written_again_is_whole_and_older_ones_have_less(tmp_path
     if kind == "classifier":
         older = lambda arrays, meta: [arrays.pop(name) for name in ADDED]  # noqa: E731
         back = load_model(rewritten(path, made[kind], older))
-        assert back.network_rows_ is back.left_out_ is back.loo_probabilities_ is None
+        assert back.support_ is back.loo_mask_ is back.loo_probabilities_ is None
         assert back.history_ == ()
 
 

@@ -140,7 +140,7 @@ def test_held_out_rows_choose_beta_and_estimate_the_score():
     new, truth = rows(2000, 4, seed=5)
     low, high = model.predict_interval(new, 0.9)
     assert 0.8 < np.mean((low <= truth) & (truth <= high)) < 0.98
-    assert X[model.network_rows_] == pytest.approx(model.network_.standard.inverse(model.network_.rows), abs=1e-9)
+    assert X[model.support_] == pytest.approx(model.network_.standard.inverse(model.network_.rows), abs=1e-9)
 
 
 @pytest.mark.parametrize("classes", CLASSIFIERS)
@@ -148,7 +148,7 @@ def test_probabilities_and_score_are_of_held_out_rows(classes):
     model, X, y, _ = fitted(classes)
     tried = [candidate for candidate in model.candidates_ if candidate.n == 16]
     assert model.beta_ == tried[0].beta == min(tried, key=lambda candidate: candidate.score).beta
-    assert list(model.losses_) == ["logistic"]
+    assert list(model.loss_scores_) == ["logistic"]
     assert model.loo_score_ > 0.5
     new, truth = labelled(3000, classes, seed=5)
     logs = model.predict_log_proba(new)
@@ -236,7 +236,7 @@ def test_a_fit_in_memory_before_leaves_nothing_and_an_engine_is_for_shards():
     X, y = rows(20, 2)
     model = clone(REGRESSOR).fit(X.astype(np.float64), y).fit(sharded(X, y))
     assert not hasattr(model, "loo_predictions_")
-    assert not hasattr(model, "left_out_")
+    assert not hasattr(model, "loo_mask_")
     assert model.fit(X.astype(np.float64), y).loo_predictions_.shape == (20,)
     with pytest.raises(ArgumentError, match="engine"):
         model.fit(X, y, engine="torch")
