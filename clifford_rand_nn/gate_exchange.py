@@ -60,10 +60,10 @@ class Refinement:
         ``(result.objective - bound) / result.objective``.
     candidates : Gates
         The last ones.
-    rounds : tuple of RefinementRound
+    history : tuple of RefinementRound
     status : Status
         "refined" if no candidate offered a share ``tol`` of the objective, or what ended refinement before; Ctrl-C
-        does, and the model of the rounds before is returned.
+        does, and the model of the iterations before is returned.
     message : str
         The status in words, with what to do about it.
     """
@@ -74,25 +74,25 @@ class Refinement:
     bound: float
     relative_gap: float
     candidates: Gates
-    rounds: tuple[RefinementRound, ...]
+    history: tuple[RefinementRound, ...]
     status: Status
     message: str
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended it; the model is the best of the rounds before."""
+        """Whether Ctrl-C ended it; the model is the best of the iterations before."""
         return self.status is Status.INTERRUPTED
 
     def ended(self, status: Status) -> "Refinement":
         """Return the refinement with another status, and the message that belongs to it."""
         check_instance(status, Status, "status", "Refinement.ended", "a Status")
-        last, gap = self.rounds[-1], self.result.relative_gap
-        return replace(self, status=status, message=explain(status, len(self.rounds) - 1, last.seconds, gap))
+        last, gap = self.history[-1], self.result.relative_gap
+        return replace(self, status=status, message=explain(status, len(self.history) - 1, last.seconds, gap))
 
     def __repr__(self) -> str:
         return (
-            f"Refinement(objective={self.result.objective:.8g} from {self.rounds[0].objective:.8g}, "
-            f"n_gates={len(self.gates)}, rounds={len(self.rounds) - 1}, relative_gap={self.relative_gap:.1e}, "
+            f"Refinement(objective={self.result.objective:.8g} from {self.history[0].objective:.8g}, "
+            f"n_gates={len(self.gates)}, n_iter={len(self.history) - 1}, relative_gap={self.relative_gap:.1e}, "
             f"status={self.status.value!r})"
         )
 
@@ -145,9 +145,9 @@ class RefinementSettings:
     climb: bool = True
     sketch_dim: int | str | None = "auto"
     n_candidates: int | None = None
-    per_round: int | None = None
+    n_new_gates: int | None = None
     max_gates: int | None = None
-    max_rounds: int = 10
+    max_iter: int = 10
     max_time: float | None = None
     tol: float = 1e-4
     random_state: np.random.Generator | int | None = None
@@ -159,11 +159,11 @@ class RefinementSettings:
         check_choice(self.candidates, "candidates", owner, ("cross", "gaussian"))
         check_choice(self.climb, "climb", owner, (True, False))
         check_choice(self.bias, "bias", owner, (True, False))
-        check_integer(self.max_rounds, "max_rounds", owner, low=0)
+        check_integer(self.max_iter, "max_iter", owner, low=0)
         check_positive(self.tol, "tol", owner)
         if self.max_time is not None:
             check_positive(self.max_time, "max_time", owner)
-        for name in ("n_candidates", "per_round", "max_gates"):
+        for name in ("n_candidates", "n_new_gates", "max_gates"):
             if getattr(self, name) is not None:
                 check_integer(getattr(self, name), name, owner)
         if self.callback is not None and not callable(self.callback):
@@ -173,9 +173,9 @@ class RefinementSettings:
 
     def sized(self, n_gates: int) -> "RefinementSettings":
         """Return the settings with numbers of gates, and the solver, in the place of None."""
-        per_round = self.per_round or max(1, round(_PER_ROUND * (self.max_gates or n_gates)))
-        drawn, solver = self.n_candidates or _DRAWN * per_round, self.solver or Fista(tol=_SOLVER_TOL)
-        return replace(self, per_round=per_round, n_candidates=drawn, solver=solver)
+        n_new_gates = self.n_new_gates or max(1, round(_PER_ROUND * (self.max_gates or n_gates)))
+        drawn, solver = self.n_candidates or _DRAWN * n_new_gates, self.solver or Fista(tol=_SOLVER_TOL)
+        return replace(self, n_new_gates=n_new_gates, n_candidates=drawn, solver=solver)
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class GateExchange:
     ends: float | None
 
     def run(self, first: ActivationPatterns) -> Refinement:
-        """Exchange gates until no candidate offers a share ``tol``, or the rounds, the time or Ctrl-C end it."""
+        """Exchange gates until no candidate offers a share ``tol``, or the iterations, the time or Ctrl-C end it."""
         began, settings = time.perf_counter(), self.settings
         rounds: list[RefinementRound] = []
 
@@ -220,17 +220,19 @@ class GateExchange:
                 price, gain = float(prices.price.max(initial=0.0)), float(prices.gain.max(initial=0.0))
                 if gain <= settings.tol * model.result.objective:
                     status = Status.REFINED
-                elif len(rounds) > settings.max_rounds:
+                elif len(rounds) > settings.max_iter:
                     status = Status.MAX_ITER
-                    message = f"stopped after {settings.max_rounds} rounds: try a larger max_rounds"
+                    message = f"stopped after {settings.max_iter} iterations: try a larger max_iter"
                 elif undone == _PATIENCE:
                     status = Status.STALLED
-                    message = f"stopped after {undone} rounds in a row without a lower objective"
+                    message = f"stopped after {undone} iterations in a row without a lower objective"
                 elif self._late():
                     status = Status.MAX_TIME
                 if status:
                     break
-                adding = max(1, self.per_round // 2**undone)  # gates with large gains of their own may crowd each other
+                adding = max(
+                    1, self.n_new_gates // 2**undone
+                )  # gates with large gains of their own may crowd each other
                 best = np.argsort(-prices.gain, kind="stable")[:adding]
                 new = self._exchanged(model, offered, best[prices.gain[best] > 0])
                 lower = new.result.objective < model.result.objective
@@ -249,10 +251,10 @@ class GateExchange:
         )
 
     @property
-    def per_round(self) -> int:
+    def n_new_gates(self) -> int:
         """Gates added in a round."""
-        assert self.settings.per_round is not None
-        return self.settings.per_round
+        assert self.settings.n_new_gates is not None
+        return self.settings.n_new_gates
 
     def _late(self) -> bool:
         return self.ends is not None and time.perf_counter() >= self.ends
@@ -281,7 +283,7 @@ class GateExchange:
         fresh = activation_patterns(self.X, drawn)
         if settings.climb:
             theta = model.problem.datafit.residual(model.result.fitted)
-            best = np.argsort(-self._prices(model, fresh.patterns).gain, kind="stable")[: _CLIMBING * self.per_round]
+            best = np.argsort(-self._prices(model, fresh.patterns).gain, kind="stable")[: _CLIMBING * self.n_new_gates]
             some = fresh.gates.take(best)
             H, c = climbed(self.X, some.directions, some.offsets, theta, bias)
             margins = np.abs(self.X @ H + c)[self.X.any(axis=1) | bias]  # a row 0 is on, whatever the rounding

@@ -18,13 +18,10 @@ from clifford_rand._archives import FAULTS, read_npz
 from clifford_rand._checks import check_path, fail
 from clifford_rand._files import replaced
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.saved.parts import FORMAT, ForeignPartError
+from clifford_rand_nn.saved.parts import FORMAT, VERSION, ForeignPartError
 from clifford_rand_nn.saved.pipelines import Model, array_rule, pack, unpack
+from clifford_rand_nn.saved.renames import with_new_names
 
-VERSION = 16  # raised when a reader of the old layout could not read the new one
-# 1 knew gated networks only, 2 no sample weights, 3 neither `BetaCV` nor bias="penalized", 4 no infinitely many gates,
-# 7 no pipelines, 8 no rows by their products, 9 no shards, 10 no standardized rows of finitely many neurons.
-# Models without what is new are written so that older readers read them.
 _READABLE = tuple(range(1, VERSION + 1))
 
 # NaN for betas without time, rows of weight zero or not left out, and gaps of what has no bound yet.
@@ -124,7 +121,6 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     with damage_as_error(name):
         _check_arrays(arrays)
         text = arrays["meta"].tobytes().decode()
-        text = text.replace('"bias": "penalised"', '"bias": "penalized"')  # its name up to version 11
         meta = json.loads(text, parse_constant=float)
         json.dumps(meta, ensure_ascii=False).encode()  # fails for a lone escape such as \ud800
         file_format, version = meta["format"], meta["version"]
@@ -136,7 +132,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
             f"clifford-rand {__version__} reads versions up to {VERSION}; update it or save the model again."
         )
     with damage_as_error(name):
-        return unpack(arrays, meta)
+        return unpack(arrays, with_new_names(meta))
 
 
 def _item(value: object) -> Any:

@@ -43,20 +43,20 @@ def refine_gates(
     sketch_dim : int, "auto" or None
         Of the draws.
     n_candidates : int or None
-        Gates drawn in a round; None for 10 times ``per_round``.
-    per_round : int or None
+        Gates drawn in an iteration; None for 10 times ``n_new_gates``.
+    n_new_gates : int or None
         Gates added in a round; None for half as many as there are at the start, or as
         ``max_gates``. A round that does not help halves the number for the next.
     max_gates : int or None
         Most gates that the model has after a round, not counting the first model; None for no limit.
-    max_rounds : int
+    max_iter : int
     max_time : float or None
         Seconds after which no new round begins; a solver with a field ``max_time`` is stopped too.
     tol : float
         Ends refinement: no candidate of a round offers this share of the objective.
     random_state : Generator, int or None
     solver : solver or None
-        For the problems of the rounds; None for ``Fista(tol=1e-5)``. Gains below its tolerance are noise.
+        For the problems of the iterations; None for ``Fista(tol=1e-5)``. Gains below its tolerance are noise.
     callback : callable or None
         Called with each `RefinementRound`.
 
@@ -71,8 +71,8 @@ def refine_gates(
     >>> from clifford_rand_nn import sample_gates, spiral
     >>> X, y = spiral()
     >>> gates = sample_gates(X, 10, random_state=0)
-    >>> found = refine_gates(X, y, gates, beta=1e-3, max_gates=10, max_rounds=3, random_state=1)
-    >>> len(found.gates) <= 10, found.result.objective < 0.9 * found.rounds[0].objective
+    >>> found = refine_gates(X, y, gates, beta=1e-3, max_gates=10, max_iter=3, random_state=1)
+    >>> len(found.gates) <= 10, found.result.objective < 0.9 * found.history[0].objective
     (True, True)
     """
     owner = "refine_gates"

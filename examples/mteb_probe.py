@@ -7,10 +7,10 @@ A task of MTEB encodes its texts with a frozen model, draws 8 rows of each label
 classifier to each draw, and scores it on the test split (Muennighoff et al., "MTEB", EACL 2023, section 3.2). That
 classifier is `AbsTaskClassification.evaluator_model`, and one line gives it another:
 
-    task.evaluator_model = ConvexNetworkClassifier(rounds=0)
+    task.evaluator_model = ConvexNetworkClassifier(max_metric_iter=0)
 
-From so few rows the gate distribution is not learned (``rounds=0``). MTEB's folder of results knows the model and the
-task, not the probe: it is not used here, and results of another probe must not be handed in as the model's.
+From so few rows the gate distribution is not learned (``max_metric_iter=0``). MTEB's folder of results knows the model
+and the task, not the probe: it is not used here, and results of another probe must not be handed in as the model's.
 
 With ``--features`` the tasks are frozen features of one's own, NPZ files of ``X`` (n, d), ``y`` and ``split``, true for
 rows of training: MTEB runs on them without its data sets and without a network.
@@ -36,7 +36,7 @@ from sklearn.linear_model import LogisticRegression
 from clifford_rand_nn import ConvexNetworkClassifier
 from examples.paper.datasets.feature_files import load_feature_folder
 
-PROBES = {"logistic": LogisticRegression(max_iter=100), "network": ConvexNetworkClassifier(rounds=0)}
+PROBES = {"logistic": LogisticRegression(max_iter=100), "network": ConvexNetworkClassifier(max_metric_iter=0)}
 
 
 def compare(encoder: Any, task: Any, probes: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:

@@ -39,7 +39,7 @@ _LOSSES = {task: loss_names(task) for task in ("classification", "regression")}
 LOSS_NAMES = tuple(sorted({name for names in _LOSSES.values() for name in names}))
 _OF_NETWORK = ("auto", "squared", "logistic")  # losses of a tuning-free network, for classes
 
-_IN_ESTIMATOR = ("max_time", "max_memory", "refine")  # for the models whose estimators have a parameter of that name
+_IN_ESTIMATOR = ("max_time", "max_memory", "n_refinements")  # for models whose estimators have a parameter of that name
 _MODELS_OF: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("gates", "n_gates", "sketch_dim"), _SAMPLED),
     **dict.fromkeys(("huber_delta", "penalty", "bias", "no_bias", "tol", "max_iter", "solver", "seed"), _FINITE),
@@ -74,7 +74,7 @@ def check_options(choice: ModelChoice, finite: FiniteModel, explicit: dict[str, 
         if name in explicit and model not in models:
             raise _ignored(name, explicit, f"--model {model}", _models(models))
     check_choice(gates, "--gates", _OWNER, GATES)
-    for name in ("n_gates", "refine"):
+    for name in ("n_gates", "n_refinements"):
         if name in explicit and gates in ("exhaustive", "infinite"):
             raise _ignored(name, explicit, f"--gates {gates}", "the other kinds of gates")
     if "sketch_dim" in explicit and gates in ("gaussian", "opposite", "orthogonal", "exhaustive", "infinite"):
@@ -89,8 +89,8 @@ def check_options(choice: ModelChoice, finite: FiniteModel, explicit: dict[str, 
         _check_name("penalty", penalty, PENALTIES, model)
     if gates == "infinite" and model == "relu":
         raise fail("--gates", _OWNER, "another one with --model relu", gates, "--model gated has it.")
-    if penalty == "ridge" and "refine" in explicit:
-        raise _ignored("refine", explicit, "--penalty ridge", "--penalty l2")
+    if penalty == "ridge" and "n_refinements" in explicit:
+        raise _ignored("n_refinements", explicit, "--penalty ridge", "--penalty l2")
     if "solver" in explicit:
         _check_name("solver", finite.solver, SOLVERS, model)
     if "max_time" in explicit:
@@ -123,7 +123,11 @@ def make_estimator(task: str, choice: ModelChoice, finite: FiniteModel, verbose:
         rule = f"{joined(list(map(repr, _LOSSES[task])), 'or')} for {task}"
         of_task = next(name for name, losses in _LOSSES.items() if loss in losses)
         raise fail("--loss", _OWNER, rule, loss, f"If the target is one for {of_task}, give --task {of_task}.")
-    shared = {"max_time": choice.max_time, "max_memory": as_bytes(choice.max_memory), "refine": finite.refine}
+    shared = {
+        "max_time": choice.max_time,
+        "max_memory": as_bytes(choice.max_memory),
+        "n_refinements": finite.n_refinements,
+    }
     params: dict[str, Any] = {name: value for name, value in shared.items() if model in _MODELS_OF[name]}
     params["verbose"] = verbose
     if (beta := as_beta(choice.beta)) is not None:

@@ -214,7 +214,7 @@ class FiniteModel:
     )
     n_gates: int = _gates_option(50, "Gates to sample.", min=1)
     sketch_dim: str = _gates_option("auto", "Sketch for cross products: auto, exact or its number of rows.")
-    refine: int = _gates_option(
+    n_refinements: int = _gates_option(
         0, "Iterations that exchange gates for better ones (--model gated only).", min=0, metavar="<number>"
     )
     subsample: str = _lasso_option(

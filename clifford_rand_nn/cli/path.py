@@ -78,7 +78,7 @@ def _leave_one_out(rows: Rows, task: str, axes: Any) -> dict[str, Array]:
 
     kind = ConvexNetworkClassifier if task == "classification" else ConvexNetworkRegressor
     options: dict[str, Any] = {"loss": "squared"} if task == "classification" else {}
-    model = raise_if_interrupted(kind(rounds=0, **options).fit(rows.X, rows.y, rows.weights, rows.groups))
+    model = raise_if_interrupted(kind(max_metric_iter=0, **options).fit(rows.X, rows.y, rows.weights, rows.groups))
     drawn = RegularizationPathDisplay.from_estimator(model, rows.X, rows.y, rows.weights, rows.groups, ax=axes)
     assert drawn.scores is not None
     say(f"selected: beta {model.beta_:.4g}, for the squared loss without a learned metric; fit may select another")

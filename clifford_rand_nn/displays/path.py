@@ -61,7 +61,7 @@ class RegularizationPathDisplay:
     >>> drawn = RegularizationPathDisplay.from_path(lasso_path(X, y), X, y, ax=Figure().subplots())
     >>> [line.get_label() for line in drawn.ax_.lines]
     ['mean loss on held-out rows', 'training objective']
-    >>> model = ConvexNetworkRegressor(rounds=0).fit(X, y)
+    >>> model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, y)
     >>> drawn = RegularizationPathDisplay.from_estimator(model, X, y, ax=Figure().subplots())
     >>> bool(drawn.scores.min() < drawn.scores[0])
     True
@@ -141,10 +141,10 @@ class RegularizationPathDisplay:
     ) -> Self:
         r"""Draw the comparison by which a fitted estimator selected beta.
 
-        That is ``scores_`` of `BetaCV`, ``candidates_`` of an estimator with ``beta="auto"``, ``neuron_scores_`` of a network of
-        few neurons. A network of infinitely many gates keeps no curve: it is made again from the rows of training, or
-        1000 of them, by one decomposition (`LeaveOneOut`), as the leave-one-out squared error over the variance,
-        without a learned metric.
+        That is ``scores_`` of `BetaCV`, ``candidates_`` of an estimator with ``beta="auto"``, ``neuron_scores_`` of a
+        network of few neurons. A network of infinitely many gates keeps no curve: it is made again from the rows of
+        training, or 1000 of them, by one decomposition (`LeaveOneOut`), as the leave-one-out squared error over the
+        variance, without a learned metric.
 
         Parameters
         ----------

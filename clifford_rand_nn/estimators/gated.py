@@ -80,7 +80,7 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
         network is a linear model, whose weights the penalty charges like those of any neuron. "auto" adds it with
         "group_l2" where ``beta`` is "auto" and gates are sampled, and not where ``beta`` is a number. See
         `with_linear_gate`.
-    refine : int, default 0
+    n_refinements : int, default 0
         Rounds in which gates are exchanged for others that lower the objective more; see `refine_gates`.
 
     Attributes
@@ -104,7 +104,7 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
 
     tol: float | str = "auto"
     linear: bool | str = "auto"
-    refine: int = 0
+    n_refinements: int = 0
 
     _parts: ClassVar[dict[str, str]] = {
         "tol": """
@@ -160,12 +160,12 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         owner = type(self).__name__
-        check_integer(self.refine, "refine", owner, low=0)
+        check_integer(self.n_refinements, "n_refinements", owner, low=0)
         check_choice(self.linear, "linear", owner, (True, False, "auto"))
         hint = "Squared norms leave no gate out that could be exchanged; take more gates, or penalty='group_l2'."
         refuse_together(
             self,
-            (self.refine and self.penalty == "ridge", "refine", "0 with penalty='ridge'", hint),
+            (self.n_refinements and self.penalty == "ridge", "n_refinements", "0 with penalty='ridge'", hint),
             (self._infinite and self.linear is True, "linear", "False or 'auto' with gates='infinite'", ""),
         )
         if self._infinite:
@@ -178,7 +178,7 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
         return bool(self.linear)
 
     def _training_rows(self, X: Any, outputs: int) -> Any:
-        if self.refine or self._infinite or self._exhaustive or self.solver == "cvxpy":
+        if self.n_refinements or self._infinite or self._exhaustive or self.solver == "cvxpy":
             return super()._training_rows(X, outputs)
         numbers = (_GATE_COPIES + _OUTPUT_COPIES * outputs) * int(self.n_gates)
         return gated_training_rows(X, type(self).__name__, self.max_memory, numbers, self.solver in _BY_COLUMNS)
@@ -191,7 +191,7 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
         return ActivationPatterns(np.hstack([patterns, always]), with_linear_gate(gates))
 
     def _when_judged(self) -> dict[str, Any]:
-        return {"refine": 0}
+        return {"n_refinements": 0}
 
     def _shares(self) -> Array:
         # No eigenvalue is larger than the trace that these are shares of: useful ones are a thousandth or less.
@@ -202,7 +202,7 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
             self._train_infinite(task, warm)
             return
         ended: Result[Coefficients] | None = None  # what is left of a refinement that took all the time there is
-        if self.refine:
+        if self.n_refinements:
             warm = None  # every beta refines gates of its own
         if warm is not None and warm.state is not None:
             patterns, gates, problem, kernel, start = warm.state
@@ -210,7 +210,7 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
         else:
             patterns, gates = self._gate_patterns(task.X, task.targets)
             start = None
-            if self.refine:
+            if self.n_refinements:
                 refined = self._refined(task, gates)
                 patterns, gates, start = refined.patterns, refined.gates, refined.result.coefficients
                 if task.feature is not None:  # gates on the rows [X c] as gates on X
@@ -249,7 +249,7 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
             candidates="gaussian" if self.gates == "gaussian" else "cross",
             sketch_dim=self.sketch_dim,
             max_gates=max(self.n_gates, len(gates)),
-            max_rounds=self.refine,
+            max_iter=self.n_refinements,
             max_time=solver.max_time,
             random_state=rng,
             solver=solver,
@@ -279,7 +279,7 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
         problem.penalty.beta = self._shares()[_TYPICAL] * problem.beta_max() if self._chosen else float(self.beta)
         judged, trained = (expected_cost(problem, tol, self.max_memory) for tol in (_JUDGED_TOL, self._tolerance()))
         judged = judged._replace(seconds=_WARM * judged.seconds)
-        return judged, trained._replace(seconds=(1 + self.refine) * trained.seconds)
+        return judged, trained._replace(seconds=(1 + self.n_refinements) * trained.seconds)
 
     def _problem(self, task: Task, patterns: NDArray[np.bool_]) -> GatedReLUProblem | GatedRidgeProblem:
         kind = GATED_PENALTIES[self.penalty]

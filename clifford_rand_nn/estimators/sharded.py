@@ -158,7 +158,7 @@ class ShardedGatedReLU(ShardPlanning):
             self,
             (self._free_bias, "bias", "'penalized' or False with Shards", f"Free biases {need}"),
             (self.solver not in ("auto", "fista"), "solver", "'auto' or 'fista' with Shards", f"The others {need}"),
-            (self.refine, "refine", "0 with Shards", ""),
+            (self.n_refinements, "n_refinements", "0 with Shards", ""),
             (unsampled, "gates", "sampled or given gates with Shards", network),
         )
 

@@ -71,7 +71,7 @@ def report_page(facts: Facts, model: Any, rows: Rows) -> str:
     >>> from clifford_rand_nn.reporting.collect import collect_facts
     >>> data = load_iris(as_frame=True)
     >>> rows = Rows(data.data.to_numpy(), data.target.to_numpy(), names=tuple(data.data.columns), target="species")
-    >>> model = ConvexNetworkClassifier(loss="squared", rounds=0).fit(rows.X, rows.y)
+    >>> model = ConvexNetworkClassifier(loss="squared", max_metric_iter=0).fit(rows.X, rows.y)
     >>> page = report_page(collect_facts(model, rows), model, rows)
     >>> "<h1>Report on a model of species</h1>" in page, "http" in page
     (True, False)

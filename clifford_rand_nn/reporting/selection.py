@@ -113,7 +113,7 @@ def _candidates(model: Any) -> Lines:
     sketch = "" if gates.sketch_dim is None else f", sketched to {gates.sketch_dim} dimensions"
     sampled = f"{model.n_gates} {gates.method}{sketch}"
     if gates.method == "refined":
-        sampled = f"{model.n_gates} {model.gates}, then refined up to {model.refine} times"
+        sampled = f"{model.n_gates} {model.gates}, then refined up to {model.n_refinements} times"
     return [("gates", f"{sampled}; {len(gates)} unique patterns"), *(("note", note) for note in gates.notes)]
 
 
@@ -165,7 +165,7 @@ def _network_beta(model: Any) -> list[Choice]:
 
 
 def _gates(model: Any) -> list[Choice]:
-    name, rounds = "gate distribution", model.rounds_
+    name, rounds = "gate distribution", model.metric_selection_
     if rounds is None:
         return []
     among = f"0 to {max(trial.rounds for trial in rounds.trials)} iterations of a learned metric"

@@ -24,8 +24,6 @@ from clifford_rand_nn.solvers.base import HistoryRow
 
 Network = ConvexNetworkClassifier | ConvexNetworkRegressor
 ESTIMATORS: dict[str, Any] = {estimator.__name__: estimator for estimator in get_args(Network)}
-_MULTILABEL_VERSION, _NOISE_VERSION, _LOSS_VERSION = 9, 14, 15
-_NEW_DEFAULTS = {"loss": "squared", "quantile": 0.5}  # of a regressor, not written
 # What files may lack, and readers of before pass over.
 _ADDED = {"network_rows": "i1", "left_out": "b1", "loo_probabilities": "f2", "history": "f2"}
 _ATTRIBUTES = {"network_rows": "support_", "left_out": "loo_mask_"}  # where an array has another name
@@ -43,32 +41,26 @@ _SELECTION = {"primal": float, "dual": float, "relative_gap": float, "scope": st
 
 def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     """Return the arrays and the values of a fitted estimator."""
-    arrays, meta = parts.pack_shared(model, parts.KERNEL_VERSION)
+    arrays, meta = parts.pack_shared(model)
     claim, is_sharded = model.certificate_.claim, "shards" in meta
     meta["certificate"]["loss"] = model.certificate_.loss
-    if isinstance(model, ConvexNetworkRegressor):  # files without what is new are read by older versions
-        meta["params"] = {k: v for k, v in meta["params"].items() if k not in _NEW_DEFAULTS or v != _NEW_DEFAULTS[k]}
     if isinstance(claim, NetworkClaim):
         meta["few"] = _pack_sparse(arrays, model, claim)
     else:
         meta["certificate"]["claim"] = values_of(claim, "network")
         meta["kernel"] = parts.pack_kernel(arrays, claim.network)
-        meta["version"] = parts.kernel_version(claim.network)
     meta |= {"beta": float(model.beta_), "loo_score": float(model.loo_score_), "reason": model.reason_}
     meta["later_blocks"] = model.n_order_blocks_
     of_steps, compared = ("steps", "decay"), model.candidates_
     meta["candidates"] = [values_of(each, *(x for x in of_steps if not getattr(each, x))) for each in compared]
-    for name, version in zip(of_steps, (parts.STEPS_VERSION, parts.BOXES_VERSION), strict=True):
-        if any(getattr(candidate, name) for candidate in compared):
-            meta["version"] = max(meta["version"], version)
     if model.metric_ is not None:
         arrays["metric"] = model.metric_
-    if model.rounds_ is not None:
-        meta["rounds"] = values_of(model.rounds_, "folds", "left", arrays=arrays, prefix="rounds_")
+    if model.metric_selection_ is not None:
+        meta["rounds"] = values_of(model.metric_selection_, "folds", "left", arrays=arrays, prefix="rounds_")
     if isinstance(model, ConvexNetworkClassifier):
         meta["losses"] = {name: float(value) for name, value in model.loss_scores_.items()}
         if isinstance(model.calibration_, MultilabelCalibration):
-            meta["version"], each = max(meta["version"], _MULTILABEL_VERSION), model.calibration_.calibrations
+            each = model.calibration_.calibrations
             arrays |= {f"label_{name}": np.stack([getattr(c, name) for c in each]) for name in ("slopes", "offsets")}
             arrays["loo_labels"] = model.loo_predictions_
             meta["labels"] = [values_of(calibration, "slopes", "offsets") for calibration in each]
@@ -79,14 +71,8 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     else:
         if not is_sharded:
             arrays["loo_predictions"] = model.loo_predictions_
-        if model.loss != "squared":
-            meta["version"] = max(meta["version"], _LOSS_VERSION)
-        else:
+        if model.loss == "squared":
             meta["interval_scale"] = values_of(model.intervals_, arrays=arrays, prefix="interval_")["scale"]
-            if model.intervals_.noise_weights is not None:
-                meta["version"] = max(meta["version"], _NOISE_VERSION)
-    if is_sharded:
-        meta["version"] = max(meta["version"], parts.SHARDS_VERSION)
     if vars(model)["_variance"] is not None:
         arrays["noise"] = vars(model)["_noise"]
     meta["arrays"] = sorted(arrays)
@@ -119,9 +105,11 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
     agree(rows is None or (len(rows) == n and _within(rows, n_rows)), "the rows of the network")
     left_out = state["loo_mask_"] = arrays.get("left_out")
     agree(left_out is None or len(left_out) == n_rows, "the marks of left-out rows")
-    state["rounds_"] = None
+    state["metric_selection_"] = None
     if "rounds" in meta:
-        rounds = state["rounds_"] = record_of(MetricSelection, meta["rounds"], arrays=arrays, prefix="rounds_")
+        rounds = state["metric_selection_"] = record_of(
+            MetricSelection, meta["rounds"], arrays=arrays, prefix="rounds_"
+        )
         agree(rounds.predictions.shape == (len(rounds.rows), outputs) and _within(rounds.rows, n_rows), "held-out rows")
     if classes is not None:
         if "labels" in meta:

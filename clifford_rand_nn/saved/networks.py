@@ -32,9 +32,6 @@ Network = (
     | CrossProductLassoRegressor
 )
 ESTIMATORS: dict[str, Any] = {estimator.__name__: estimator for estimator in get_args(Network)}
-# Models without what is new are written so that older readers can read them.
-_UNWEIGHTED, _WEIGHTED, _PENALIZED, _LOSS_CHOSEN, _UNSPANNED, _CLASSES_WEIGHTED, _STANDARDIZED = 2, 3, 4, 6, 7, 8, 11
-_NEW_DEFAULTS = {"loss": "auto", "linear": "auto", "penalty": "auto", "class_weight": None}  # not written
 
 _NEURON_ARRAYS = {"directions": "f2", "offsets": "f1", "rows": "i2"}
 _GATE_ARRAYS = {"directions": "f2", "offsets": "f1", "incident": "i2", "sides": "b2", "n_dependent": "i1"}
@@ -49,12 +46,11 @@ _REMOVED = ("huber_delta",)  # parameters that estimators no longer have where t
 
 def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     """Return the arrays and the values of a fitted estimator."""
-    arrays, meta = parts.pack_shared(model, _UNWEIGHTED)
-    params = {k: v for k, v in meta["params"].items() if k not in _NEW_DEFAULTS or v != _NEW_DEFAULTS[k]}
+    arrays, meta = parts.pack_shared(model)
     if not isinstance(getattr(model, "gates", ""), str):  # hyperplanes that were given are a parameter
         hyperplanes = model.gates if isinstance(model.gates, Gates) else Gates.given(*model.gates)
-        params["gates"] = values_of(hyperplanes, arrays=arrays, prefix="given_")
-    meta |= {"version": _version(model), "params": params, "n_iter": int(model.n_iter_)}
+        meta["params"]["gates"] = values_of(hyperplanes, arrays=arrays, prefix="given_")
+    meta["n_iter"] = int(model.n_iter_)
     if isinstance(model.beta, str):
         meta["beta"] = float(model.beta_)
     if _has_chosen_loss(model):
@@ -113,27 +109,6 @@ def read_neurons(arrays: Arrays, meta: dict[str, Any], d: int, feature: float | 
     family = Family(kind, p, bool(meta["bias"]), own, feature)
     agree(family.d_of_members in (None, d), "the family does not fit the network")
     return NetworkClaim(TwoLayerNetwork(W1, b1, w2, b2), family, standard)
-
-
-def _version(model: Any) -> int:
-    """Return the least version of the format that can hold an estimator."""
-    proof, has_class_weight = model.certificate_, getattr(model, "class_weight", None) is not None
-    if isinstance(proof, ShardCertificate):
-        return parts.SHARDS_VERSION
-    if getattr(proof.claim, "standard", None) is not None:
-        return _STANDARDIZED
-    if isinstance(proof.claim, KernelClaim):
-        return max(parts.kernel_version(proof.claim.network), _CLASSES_WEIGHTED if has_class_weight else 0)
-    if has_class_weight:
-        return _CLASSES_WEIGHTED
-    members = getattr(getattr(proof.claim, "family", None), "members", None)
-    if isinstance(members, Neurons) and (members.rows < 0).any():
-        return _UNSPANNED
-    if _has_chosen_loss(model) or getattr(model, "linear", "auto") is True:
-        return _LOSS_CHOSEN
-    if model.bias_feature_ is not None or isinstance(model.bias, str) or isinstance(model.beta, str):
-        return _PENALIZED
-    return _UNWEIGHTED if proof.sample_weight is None else _WEIGHTED
 
 
 def _has_chosen_loss(model: Any) -> bool:

@@ -32,7 +32,6 @@ Model: TypeAlias = networks.Network | kernel_networks.Network | BetaCV | Pipelin
 ARRAYS = {"meta": "u1", "search_betas": "f1", "search_scores": "f2", "search_given": "f1"} | (
     parts.ARRAYS | networks.ARRAYS | kernel_networks.ARRAYS
 )
-_SEARCH_VERSION, _PIPELINE_VERSION = 4, 8  # of the format, in which each came
 _SEARCH = ("n_betas", "eps", "cv", "scoring", "rule", "max_time", "n_jobs", "verbose")  # parameters that are kept
 _OWN = ("beta", "max_time")  # parameters of the estimator of a search that differ from those of the trained one
 _OUTER, _INNER = "step", "inner"  # how names of arrays begin: of a pipeline, and of one in a search
@@ -61,7 +60,6 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     if kind in (Pipeline, TableModel):
         arrays, meta = pack(model.steps[-1][1])
         meta["pipeline"] = _pack_steps(arrays, _OUTER, model)
-        meta["version"] = max(_PIPELINE_VERSION, meta["version"])
         return arrays, meta
     if kind is BetaCV:
         return _pack_search(model)
@@ -101,7 +99,6 @@ def _pack_search(search: BetaCV) -> tuple[Arrays, dict[str, Any]]:
     arrays |= {"search_betas": search.betas_, "search_scores": search.scores_}
     if search.betas is not None:
         arrays["search_given"] = np.atleast_1d(np.asarray(search.betas, dtype=np.float64))
-    meta["version"] = max(meta["version"], _PIPELINE_VERSION if "inner" in meta else _SEARCH_VERSION)
     meta["search"] = {name: plain(getattr(search, name)) for name in _SEARCH}
     meta["search"]["own"] = {name: plain(getattr(own, name)) for name in _OWN}
     return arrays, meta

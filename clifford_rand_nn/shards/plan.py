@@ -64,7 +64,7 @@ class Plan:
             [
                 f"{self.owner} on {self.n_rows:,} rows × {self.n_columns:,} columns in {self.n_shards} shards",
                 f"  disk    {quantity(self.disk)}, read in every pass",
-                f"  memory  {quantity(self.memory)} in this process, of which it has {quantity(self.memory_before)} now",
+                f"  memory  {quantity(self.memory)} in this process, {quantity(self.memory_before)} before the fit",
                 f"  passes  {least}{self.n_passes}, {duration(self.pass_seconds)} each, {parts} at a time",
                 f"  time    {least}{duration(self.seconds)}{ends}",
                 f"  (from a fit to {self.trial_rows:,} of the rows, in {duration(self.trial_seconds)})",

@@ -32,7 +32,7 @@ def main():
     compare(f"{m} neurons, 10,000 rows at a time", network, X, 10_000, asked.repeat)
     Z = X[: min(1000, len(X)), :10]
     labels = Z[:, 0] * Z[:, 1] > 0
-    model = ConvexNetworkClassifier(rounds=0, loss="squared").fit(Z.astype(np.float64), labels)
+    model = ConvexNetworkClassifier(max_metric_iter=0, loss="squared").fit(Z.astype(np.float64), labels)
     compare("kernel of 1,000 rows, probabilities", model, X[:20_000, :10], 20_000, asked.repeat)
 
 

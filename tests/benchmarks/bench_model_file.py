@@ -22,7 +22,7 @@ def wide(n):
     """Return a network of n rows, its intervals at every row: the largest file of its kind."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((100, D))
-    model = ConvexNetworkRegressor(rounds=0).fit(X, X[:, 0])
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, X[:, 0])
     rows, alpha = rng.standard_normal((n, D)), rng.standard_normal((n, 1))
     network = replace(model.network_, rows=rows, alpha=alpha)
     model.network_, model.support_, model._noise = network, np.arange(n), np.ones(n)

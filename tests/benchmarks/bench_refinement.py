@@ -38,7 +38,7 @@ def run(name, X, y, beta, n_gates, rounds):
 
     print(f"\n{name}: n = {len(X)}, d = {X.shape[1]}, {n_gates} gates, beta = {beta:g}")
     gates = sample_gates(X, n_gates, sketch_dim="auto", random_state=0)
-    settings = {"beta": beta, "max_gates": n_gates, "max_rounds": rounds, "random_state": 1, "solver": Fista(tol=TOL)}
+    settings = {"beta": beta, "max_gates": n_gates, "max_iter": rounds, "random_state": 1, "solver": Fista(tol=TOL)}
     refined, spent, _ = timed(lambda: refine_gates(X, y, gates, callback=show, **settings))
     target = refined.result.objective
     print(f"  {spent:7.2f} s: {refined.message}; gap over the gates {refined.result.relative_gap:.1e}")

@@ -28,10 +28,10 @@ from support.exported import onnx_inputs
 _TABLES, _ROWS, _NEW = 60, 90, 60
 _TOL = 1e-8
 _MODELS = {
-    "network, classes": lambda: ConvexNetworkClassifier(rounds=0),
-    "network, logistic": lambda: ConvexNetworkClassifier(rounds=0, loss="logistic"),
+    "network, classes": lambda: ConvexNetworkClassifier(max_metric_iter=0),
+    "network, logistic": lambda: ConvexNetworkClassifier(max_metric_iter=0, loss="logistic"),
     "gated, classes": lambda: GatedReLUClassifier(8, beta=1e-2, loss="logistic", random_state=0),
-    "network, a number": lambda: ConvexNetworkRegressor(rounds=0),
+    "network, a number": lambda: ConvexNetworkRegressor(max_metric_iter=0),
     "gated, a number": lambda: GatedReLURegressor(8, beta=1e-2, random_state=0),
     "relu, a number": lambda: ConvexReLURegressor(6, beta=1e-2, random_state=0),
     "lasso, a number": lambda: CrossProductLassoRegressor(beta=1e-2, subsample=40, random_state=0),

@@ -64,7 +64,7 @@ def _work():
         "ridge": (GatedReLURegressor(30, penalty="ridge", **few), Y),
         "relu": (ConvexReLURegressor(20, **few), Y),
         "lasso": (CrossProductLassoRegressor(subsample=200, **few), Y),
-        "refined": (GatedReLURegressor(8, refine=2, **few), Y),
+        "refined": (GatedReLURegressor(8, n_refinements=2, **few), Y),
     }
 
     def fit(model, y):

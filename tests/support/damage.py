@@ -207,7 +207,7 @@ def model_files(folder: Path) -> list[Good]:
             X, X[:, 0]
         ),
         "infinite": ConvexNetworkClassifier().fit(X, text[side], sample_weight=weights),
-        "learned": ConvexNetworkRegressor(rounds=2).fit(X, X[:, 0] ** 2),
+        "learned": ConvexNetworkRegressor(max_metric_iter=2).fit(X, X[:, 0] ** 2),
         "rows": CrossProductLassoClassifier(penalty="l2", tol=1e-3, beta=1e-3, bias=True).fit(
             X, text.astype(object)[side]
         ),

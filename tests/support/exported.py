@@ -56,14 +56,14 @@ def _lasso(kind, **options) -> Any:
 _INFINITE = {"gates": "infinite", "penalty": "ridge", "beta": 1e-2, "loss": "logistic"}
 # Of each kind the estimator, and the rows and the targets that it is trained on.
 _FITS: dict[str, Any] = {
-    "network, two classes": (ConvexNetworkClassifier(loss="squared", rounds=0), _X, _TWO),
-    "network, three classes": (ConvexNetworkClassifier(loss="logistic", rounds=0), _X, _THREE),
-    "network, a number": (ConvexNetworkRegressor(rounds=0), _X, _NUMBERS),
-    "network, two numbers": (ConvexNetworkRegressor(rounds=0), _X, _PAIRS),
-    "network, ranked columns": (ConvexNetworkRegressor(rounds=0), np.exp(2 * _MANY_Z), _numbers(_MANY)),
-    "network, steps": (ConvexNetworkRegressor(rounds=0), _MANY_Z, np.sign(_MANY_Z).sum(axis=1)),
+    "network, two classes": (ConvexNetworkClassifier(loss="squared", max_metric_iter=0), _X, _TWO),
+    "network, three classes": (ConvexNetworkClassifier(loss="logistic", max_metric_iter=0), _X, _THREE),
+    "network, a number": (ConvexNetworkRegressor(max_metric_iter=0), _X, _NUMBERS),
+    "network, two numbers": (ConvexNetworkRegressor(max_metric_iter=0), _X, _PAIRS),
+    "network, ranked columns": (ConvexNetworkRegressor(max_metric_iter=0), np.exp(2 * _MANY_Z), _numbers(_MANY)),
+    "network, steps": (ConvexNetworkRegressor(max_metric_iter=0), _MANY_Z, np.sign(_MANY_Z).sum(axis=1)),
     "network, boxes": (ConvexNetworkRegressor(), _MANY_Z, _IN_BOX),
-    "network, several labels": (ConvexNetworkClassifier(rounds=0), _X, _MARKS),
+    "network, several labels": (ConvexNetworkClassifier(max_metric_iter=0), _X, _MARKS),
     "few neurons, classes": (ConvexNetworkClassifier(gates="cross", beta=1e-2), _X[:24], _THREE[:24]),
     "few neurons, a number": (ConvexNetworkRegressor(gates="free", beta=1e-2), _X, _NUMBERS),
     "gated, three classes": (_gated(GatedReLUClassifier, loss="logistic"), _Z, _THREE),

@@ -1,6 +1,6 @@
 """Golden model files: small ones of every kind, with what their models say of new rows; all later versions load them.
 
-    PYTHONPATH=.:tests python -m support.golden tests/clifford_rand_nn/golden/16
+    PYTHONPATH=.:tests python -m support.golden tests/clifford_rand_nn/golden/17
 
 writes a set; docs/contributing.md says when. A set is never written again: its files are what people have on disk.
 """
@@ -76,24 +76,28 @@ def models() -> dict[str, Callable[[], Any]]:
         "lasso_rows": lambda: CrossProductLassoRegressor(beta=1e-2, bias="free", penalty="l2").fit(X, real),
         "lasso_drawn": lambda: CrossProductLassoClassifier(subsample=9, random_state=0).fit(X, side > 0),
         "infinite": lambda: ConvexNetworkClassifier().fit(X, words),
-        "infinite_binary": lambda: ConvexNetworkClassifier(loss="logistic", rounds=0).fit(X, side > 0),
-        "infinite_regressor": lambda: ConvexNetworkRegressor(rounds=0).fit(X, real, sample_weight=weights),
-        "infinite_noise": lambda: ConvexNetworkRegressor(rounds=0).fit(*_noisy()),
-        "infinite_counts": lambda: ConvexNetworkRegressor(loss="poisson", rounds=0).fit(X, np.round(np.abs(3 * real))),
-        "infinite_quantile": lambda: ConvexNetworkRegressor(loss="quantile", quantile=0.8, rounds=0).fit(X, real),
-        "infinite_ranked": lambda: ConvexNetworkRegressor(rounds=0).fit(np.exp(3 * X), real),
-        "infinite_steps": lambda: ConvexNetworkRegressor(rounds=0).fit(many, np.sign(many).sum(axis=1)),
+        "infinite_binary": lambda: ConvexNetworkClassifier(loss="logistic", max_metric_iter=0).fit(X, side > 0),
+        "infinite_regressor": lambda: ConvexNetworkRegressor(max_metric_iter=0).fit(X, real, sample_weight=weights),
+        "infinite_noise": lambda: ConvexNetworkRegressor(max_metric_iter=0).fit(*_noisy()),
+        "infinite_counts": lambda: ConvexNetworkRegressor(loss="poisson", max_metric_iter=0).fit(
+            X, np.round(np.abs(3 * real))
+        ),
+        "infinite_quantile": lambda: ConvexNetworkRegressor(loss="quantile", quantile=0.8, max_metric_iter=0).fit(
+            X, real
+        ),
+        "infinite_ranked": lambda: ConvexNetworkRegressor(max_metric_iter=0).fit(np.exp(3 * X), real),
+        "infinite_steps": lambda: ConvexNetworkRegressor(max_metric_iter=0).fit(many, np.sign(many).sum(axis=1)),
         "infinite_boxes": lambda: ConvexNetworkRegressor().fit(*_box()),
         "infinite_learned": lambda: ConvexNetworkRegressor().fit(np.tile(X, (1, 2)) ** [1, 1, 2, 3], real),
-        "infinite_wide": lambda: ConvexNetworkRegressor(rounds=0).fit(_wide(X), real),
+        "infinite_wide": lambda: ConvexNetworkRegressor(max_metric_iter=0).fit(_wide(X), real),
         "few": lambda: ConvexNetworkClassifier(n_neurons=3).fit(X, words),
         "few_cross": lambda: ConvexNetworkRegressor(gates="cross", n_neurons=2).fit(X, real),
         "search": lambda: BetaCV(gated, betas=[0.1, 0.01], cv=2).fit(X, side > 0),
-        "table": lambda: make_pipeline(table, ConvexNetworkClassifier(rounds=0)).fit(frame(X), words),
+        "table": lambda: make_pipeline(table, ConvexNetworkClassifier(max_metric_iter=0)).fit(frame(X), words),
         "table_search": lambda: BetaCV(make_pipeline(table, gated), betas=[0.1, 0.01], cv=2).fit(frame(X), side > 0),
         "sharded": lambda: GatedReLUClassifier(3, loss="logistic", class_weight="balanced", **loose).fit(parts),
-        "sharded_infinite": lambda: ConvexNetworkClassifier(rounds=0).fit(parts),
-        "sharded_regressor": lambda: ConvexNetworkRegressor(rounds=0).fit(Shards([X], [real])),
+        "sharded_infinite": lambda: ConvexNetworkClassifier(max_metric_iter=0).fit(parts),
+        "sharded_regressor": lambda: ConvexNetworkRegressor(max_metric_iter=0).fit(Shards([X], [real])),
         "scaled": lambda: make_pipeline(StandardScaler(), GatedReLURegressor(3, **fixed)).fit(X, real),
     }
 

@@ -76,7 +76,7 @@ NESTED = {  # runs of which solvers are steps, of which one may be interrupted
     "relu, chosen": _fitted(ConvexReLUClassifier(2, random_state=0), X[:30], SIGNS[:30]),
     "relu, beta": _fitted(ConvexReLURegressor(20, beta=1e-4, max_iter=4, random_state=0), X, Y),
     "few": _fitted(ConvexNetworkRegressor(n_neurons=2, beta=0.1), X[:20], Y[:20]),
-    "refined": _fitted(GatedReLURegressor(8, beta=1e-3, refine=2, random_state=0), X, Y),
+    "refined": _fitted(GatedReLURegressor(8, beta=1e-3, n_refinements=2, random_state=0), X, Y),
     "shards": _fitted(GatedReLUClassifier(1, beta=1e-3, tol=1e-6, random_state=0), Shards([X], [SIGNS])),
     "shards, chosen": _fitted(GatedReLUClassifier(2, random_state=0, tol=1e-3), Shards([X], [SIGNS])),
 }

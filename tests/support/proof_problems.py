@@ -61,8 +61,8 @@ REGRESSORS = {
     "gated, log-cosh": lambda: _gated(loss="log_cosh", huber_delta=0.3),
     "kernel": lambda: _gated(gates="infinite", penalty="ridge"),
     "kernel, huber": lambda: _gated(gates="infinite", penalty="ridge", bias=False, loss="huber", huber_delta=0.3),
-    "kernel, steps": lambda: nn.ConvexNetworkRegressor(rounds=0),
-    "kernel, boxes": lambda: nn.ConvexNetworkRegressor(rounds=2),
+    "kernel, steps": lambda: nn.ConvexNetworkRegressor(max_metric_iter=0),
+    "kernel, boxes": lambda: nn.ConvexNetworkRegressor(max_metric_iter=2),
     "ridge": lambda: _gated(penalty="ridge"),
     "ridge, huber": lambda: _gated(penalty="ridge", loss="huber", huber_delta=0.3),
 }

@@ -62,7 +62,7 @@ _GATED = {"n_gates": 20, "random_state": 3}
 FITS = {
     "default_classifier": ("ConvexNetworkClassifier", 150, 6, 3, {}),
     "default_regressor": ("ConvexNetworkRegressor", 200, 8, 0, {}),
-    "learned_gates": ("ConvexNetworkRegressor", 150, 5, 0, {"rounds": 2}),
+    "learned_gates": ("ConvexNetworkRegressor", 150, 5, 0, {"max_metric_iter": 2}),
     "few_neurons": ("ConvexNetworkRegressor", 80, 4, 0, {"n_neurons": 6}),
     "crossed_neurons": ("ConvexNetworkClassifier", 80, 4, 2, {"gates": "cross"}),
     "gated_auto": ("GatedReLUClassifier", 120, 6, 3, _GATED),
@@ -70,7 +70,7 @@ FITS = {
     "gated_kernel": ("GatedReLUClassifier", 100, 6, 3, _GATED | {"beta": 1e-2, "solver": "kernel"}),
     "gated_gram": ("GatedReLUClassifier", 600, 6, 3, _GATED | {"beta": 1e-3, "solver": "gram"}),
     "gated_ridge": ("GatedReLUClassifier", 200, 6, 3, _GATED | {"beta": 1e-3, "penalty": "ridge"}),
-    "gated_refined": ("GatedReLUClassifier", 60, 6, 3, _GATED | {"beta": 1e-2, "refine": 2}),
+    "gated_refined": ("GatedReLUClassifier", 60, 6, 3, _GATED | {"beta": 1e-2, "n_refinements": 2}),
     "gated_float32": ("GatedReLURegressor", 1500, 16, 0, _GATED | {"beta": 1e-2, "solver": "fista", "tol": 1e-3}),
     "infinite_gates": ("GatedReLUClassifier", 200, 6, 2, {"gates": "infinite", "penalty": "ridge", "beta": 1e-3}),
     "relu": ("ConvexReLURegressor", 60, 4, 0, {"n_gates": 10, "random_state": 3, "beta": 1e-2, "tol": 1e-4}),
@@ -100,7 +100,7 @@ def many_rows(size):
     from clifford_rand_nn import ConvexNetworkRegressor
 
     X, _, y = _rows(8500, 4)
-    return Found().model(ConvexNetworkRegressor(rounds=0).fit(X, y), X[:40])
+    return Found().model(ConvexNetworkRegressor(max_metric_iter=0).fit(X, y), X[:40])
 
 
 def gated_sparse(size):
@@ -160,7 +160,7 @@ def shards_default(size):
     from clifford_rand_nn import ConvexNetworkRegressor, Shards
 
     X, _, y = _rows(9000, 4)
-    return Found().model(ConvexNetworkRegressor(rounds=0).fit(Shards(X, y, part_rows=1024)), X[:20])
+    return Found().model(ConvexNetworkRegressor(max_metric_iter=0).fit(Shards(X, y, part_rows=1024)), X[:20])
 
 
 def tables(size):

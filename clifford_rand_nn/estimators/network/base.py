@@ -57,7 +57,7 @@ from clifford_rand_nn.solvers.base import SOONEST, HistoryRow, Status, check_lim
 from clifford_rand_nn.solvers.stopping import Interrupts
 from clifford_rand_nn.sparse_rows import merged_rows
 
-_ROUNDS = 3
+_MAX_METRIC_ITER = 3
 _NOTHING = 1e-9  # share of the loss of the network without neurons, a gap below which is none
 _LEAST_FOR_NOISE, _MOST_FOR_NOISE = 50, 1000  # rows; the decomposition of so many takes a quarter of a second
 _OF_ALL_ROWS = ("loo_predictions_", "loo_probabilities_", "loo_mask_")
@@ -113,10 +113,10 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         below.
     n_neurons : int or None
         Most neurons of a finite network; None for as many as serve, up to some hundred.
-    rounds : "auto" or int from 0 to 3, default "auto"
-        Most rounds in which the gate distribution is learned, see `learn_frame`: gates :math:`w\sim N(0,M)`, M the
-        average outer product of the gradients of the network before. How many of them, and whether any, is settled by
-        held-out rows (`select_metric`), for leave-one-out cannot judge a metric that has seen the row.
+    max_metric_iter : "auto" or int from 0 to 3, default "auto"
+        Most iterations that learn the metric M of the gates :math:`w\sim N(0,M)`, the average outer product of the
+        gradients of the network before (`learn_frame`). Held-out rows select their number, which may be 0
+        (`select_metric`), for leave-one-out cannot judge a metric that has seen the row.
     {class_weight}
     max_time : float or None
         Seconds. With more than 3000 distinct rows the network that is best by then is kept, with its gap, and a way is
@@ -160,7 +160,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     selection_certificate_ : Certificate or None
         Of the program by which the neurons of a finite network were chosen; ``certificate_`` itself where nothing
         was left out or refitted. It is not in model files.
-    rounds_ : MetricSelection or None
+    metric_selection_ : MetricSelection or None
         Held-out scores of learned gates; ``metric_`` tells whether they were taken.
     status_ : Status or None
         Why the solver ended: "optimal", or "interrupted", "max_time", … with the best network so far, whose gap
@@ -181,7 +181,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     beta: float | str = "auto"
     gates: str = "auto"
     n_neurons: int | None = None
-    rounds: int | str = "auto"
+    max_metric_iter: int | str = "auto"
     max_time: float | None = None
     max_memory: float | None = None
     verbose: int = 0
@@ -194,8 +194,8 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         if not (isinstance(self.beta, str) and self.beta == "auto"):
             rule = "a number from 1e-150 to 1e150, or 'auto'"
             check_number(self.beta, "beta", type(self).__name__, rule, lambda value: 1e-150 <= value <= 1e150)
-        if not (isinstance(self.rounds, str) and self.rounds == "auto"):
-            check_integer(self.rounds, "rounds", type(self).__name__, low=0, high=_ROUNDS)
+        if not (isinstance(self.max_metric_iter, str) and self.max_metric_iter == "auto"):
+            check_integer(self.max_metric_iter, "max_metric_iter", type(self).__name__, low=0, high=_MAX_METRIC_ITER)
         self._check_gates()
         check_limits(type(self).__name__, 1.0, 1, self.max_time, self.max_memory)
         check_verbose(self.verbose, type(self).__name__)
@@ -215,17 +215,17 @@ class BaseConvexNetwork(NetworkFit, Parameters):
             if self.gates == "infinite":
                 hint = "Infinitely many gates have no such number; leave gates out, or take 'cross'."
                 raise fail("n_neurons", owner, "None with gates='infinite'", self.n_neurons, hint)
-        if self._finite and not isinstance(self.rounds, str) and self.rounds:
+        if self._finite and not isinstance(self.max_metric_iter, str) and self.max_metric_iter:
             hint = "Only the gate distribution of the infinite-width network is learned."
-            raise fail("rounds", owner, "'auto' or 0 for a finite network", self.rounds, hint)
+            raise fail("max_metric_iter", owner, "'auto' or 0 for a finite network", self.max_metric_iter, hint)
 
     @property
     def _finite(self) -> bool:
         return self.gates in ("free", "cross") or self.n_neurons is not None
 
     @property
-    def _rounds(self) -> int:
-        return _ROUNDS if isinstance(self.rounds, str) else int(self.rounds)
+    def _metric_iterations(self) -> int:
+        return _MAX_METRIC_ITER if isinstance(self.max_metric_iter, str) else int(self.max_metric_iter)
 
     def _training_rows(self, X: Any) -> Any:
         way = dense_training_rows if self._finite else kernel_training_rows
@@ -297,7 +297,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     def _costs_of(self, n: int, d: int, outputs: int, n_values: int) -> dict[str, Estimate]:
         """Return the estimates of the parts of a fit to n unique rows, with so many values of the target."""
         limits = {"max_time": self.max_time, "max_memory": self.max_memory}
-        return network_costs(n, d, outputs, rounds=self._rounds, finite=self._finite, **limits)
+        return network_costs(n, d, outputs, rounds=self._metric_iterations, finite=self._finite, **limits)
 
     def _admit(self, n: int) -> None:
         """Refuse n distinct rows, if they are too many for the parameters."""
@@ -332,7 +332,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
                 places = self._places[unique.first]
                 self.spanning_rows_ = [places[rows[rows < len(unique)]] for rows in trained.rows]
         else:
-            trained = train(problem, Choices(beta, self._rounds, mistakes, self.max_time, self.max_memory))
+            trained = train(problem, Choices(beta, self._metric_iterations, mistakes, self.max_time, self.max_memory))
             claim = KernelClaim(trained.network, trained.landmarks)
             proved = Proved(claim, trained.beta, trained.primal, trained.dual, trained.dual_point, trained.scope, 0)
             compared, self.network_ = trained.compared, trained.network
@@ -346,7 +346,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         raised = self.certificate_.primal - proved.primal
         self.history_ = as_table(tuple(_raised(row, raised) for row in trained.history))
         self.beta_, self.candidates_ = trained.beta, as_table(trained.candidates)
-        self.rounds_, self.metric_, self.reason_ = trained.rounds, trained.metric, trained.reason
+        self.metric_selection_, self.metric_, self.reason_ = trained.rounds, trained.metric, trained.reason
         self.status_ = trained.status
         weights = np.ones(len(unique)) if problem.weights is None else problem.weights
         self._noise = len(unique) * self.beta_ / weights
@@ -373,8 +373,8 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         Where learned gates take too long it is None, or with other gates if it is ``required``.
         """
         rows, kernel = compared.rows[place], compared.kernel
-        if self.metric_ is not None and self.rounds_ is not None:
-            chosen = choose_by_holdout(self.network_.kernel, self.rounds_.folds, rows, place, task)
+        if self.metric_ is not None and self.metric_selection_ is not None:
+            chosen = choose_by_holdout(self.network_.kernel, self.metric_selection_.folds, rows, place, task)
             if chosen is not None or not required:
                 return chosen
             self.metric_, self.reason_ = None, f"{self.reason_}; gates not learned, for want of time"
@@ -492,7 +492,7 @@ def settled(model: Any) -> Any:
     """Return an unfitted model without the options that the fit to all rows has decided."""
     fresh = clone(model)
     if getattr(model, "metric_", True) is None and not model._finite:
-        fresh.set_params(rounds=0, **({"loss": model.loss_} if hasattr(model, "loss_") else {}))
+        fresh.set_params(max_metric_iter=0, **({"loss": model.loss_} if hasattr(model, "loss_") else {}))
     return fresh
 
 

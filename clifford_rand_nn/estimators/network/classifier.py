@@ -181,7 +181,7 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         if outputs > 1:
             return super()._costs_of(n, d, outputs, n_values)
         parts = super()._costs_of(n, d, n_values if n_values > 2 else 1, n_values)
-        logistic = self._logistic_seconds(n, n_values, bool(self._rounds))
+        logistic = self._logistic_seconds(n, n_values, bool(self._metric_iterations))
         tried = self.loss == "auto" and n <= COMPARED and logistic <= _AFFORDED
         if self.loss == "logistic" or (tried and not self._finite):
             parts["logistic loss"] = Estimate(_MEASURED * slowdown() * logistic, 8.0 * n * n * (n_values + 4))

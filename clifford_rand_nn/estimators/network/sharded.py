@@ -122,7 +122,9 @@ class NetworkFit(ShardPlanning):
             targets = stored_targets(self, facts, as_loss(loss, owner))
             beta = None if isinstance(self.beta, str) else float(self.beta)
             left = None if self.max_time is None else max(self.max_time - (time.perf_counter() - began), SOONEST)
-            choices = Choices(beta, self._rounds, wrong_class if classify else None, runs.agreed(left), self.max_memory)
+            choices = Choices(
+                beta, self._metric_iterations, wrong_class if classify else None, runs.agreed(left), self.max_memory
+            )
             state = None if saved is None else Saved.restored(saved)
             save = None if checkpoint is None else keeper.offer
             trained = LandmarkFit(runs, facts, targets, choices, owner, state, save).run()
@@ -141,7 +143,7 @@ class NetworkFit(ShardPlanning):
             warnings.warn(f"{owner}: {trained.message}.", ConvergenceWarning, stacklevel=3)
 
     def _tell_choices(self: Any) -> None:
-        best, rounds = self.candidates_[0], self.rounds_.rounds if self.rounds_ else 0
+        best, rounds = self.candidates_[0], self.metric_selection_.rounds if self.metric_selection_ else 0
         kind = f"boxes of decay {best.decay:g}" if best.decay else "single columns"
         steps = f"gates in {kind} of weight {best.steps:g}, " if best.steps else ""
         note(
@@ -170,11 +172,12 @@ def _network_attributes(trained: Trained, targets: Targets, n: int, n_rows: int)
         n_rows=n_rows,
         fit_intercept=True,
     )
-    names = ("beta", "reason", "rounds", "metric", "status")
+    names = ("beta", "reason", "metric", "status")
     return {f"{name}_": getattr(trained, name) for name in names} | {
         "network_": network,
         "candidates_": as_table(trained.candidates),
         "support_": trained.rows,
+        "metric_selection_": trained.rounds,
         "history_": as_table(tuple(row._replace(objective=units.square(row.objective)) for row in trained.history)),
         "certificate_": proof,
         "n_order_blocks_": 0,

@@ -61,7 +61,7 @@ class ConvexRefined(ConvexGated):
             candidates="gaussian" if self.gates == "gaussian" else "cross",
             sketch_dim="auto" if self.gates == "gaussian" else self.sketch_dim,
             max_gates=len(first),
-            max_rounds=self.rounds,
+            max_iter=self.rounds,
             max_time=self.max_time,
             random_state=np.random.default_rng([seed, 1]),  # draws of its own, not those of the first gates
             solver=AutoSolver(tol=_ROUND_TOL),

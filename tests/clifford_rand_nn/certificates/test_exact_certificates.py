@@ -37,8 +37,8 @@ FAMILIES = {
     "lasso, huber": (CrossProductLassoRegressor, {"loss": "huber"}),
     "relu": (ConvexReLURegressor, GATES),
     "relu, huber": (ConvexReLURegressor, GATES | {"loss": "huber"}),
-    "network": (ConvexNetworkRegressor, {"rounds": 0}),
-    "few neurons": (ConvexNetworkRegressor, {"n_neurons": 3, "rounds": 0}),
+    "network": (ConvexNetworkRegressor, {"max_metric_iter": 0}),
+    "few neurons": (ConvexNetworkRegressor, {"n_neurons": 3, "max_metric_iter": 0}),
 }
 
 
@@ -83,7 +83,7 @@ def test_alpha_has_no_part_in_the_null_space_of_a_kernel_of_low_rank(seed, round
     rng = np.random.default_rng(seed)
     rows = rng.standard_normal((14, 1))
     y = np.abs(rows[:, 0]) + 0.1 * rng.standard_normal(14)
-    model = ConvexNetworkRegressor(rounds=rounds).fit(rows, y)
+    model = ConvexNetworkRegressor(max_metric_iter=rounds).fit(rows, y)
     primal, dual = exact_values(model, rows, y)
     assert abs(model.certificate_.primal - primal) <= TOL * primal
     assert model.certificate_.dual <= dual + TOL * primal

@@ -177,7 +177,7 @@ ERRORS = {
     "fit train.csv --target kind --model lasso --subsample 0": "--subsample: '0' is neither auto, all nor",
     "fit train.csv --target kind --model gated --n-gates 0": "'--n-gates'",
     "fit train.csv --target kind --model gated --sketch-dim many": "'many' is neither auto, exact nor",
-    "fit train.csv --target kind --model gated --refine -1": "'--refine'",
+    "fit train.csv --target kind --model gated --n-refinements -1": "'--n-refinements'",
     "fit train.csv --target kind --max-time soon": "'--max-time'",
 }
 EMBED = {
@@ -233,8 +233,8 @@ MISPLACED = {
     "--solver homotopy": f"'--solver' {MUST} 'auto', 'kernel', 'gram', 'fista' or 'cvxpy' "
     "with --model gated. Got 'homotopy' instead. It is for --model lasso.",
     "--solver interior_point": "It is for --model relu and --model lasso.",
-    "--model relu --refine 2": "left out with --model relu. Got 2 instead. It is for --model gated.",
-    "--gates exhaustive --refine 2": "left out with --gates exhaustive. Got 2",
+    "--model relu --n-refinements 2": "left out with --model relu. Got 2 instead. It is for --model gated.",
+    "--gates exhaustive --n-refinements 2": "left out with --gates exhaustive. Got 2",
     "--max-time 0": f"'--max-time' {MUST} a finite number > 0. Got 0.0",
     "--penalty l1": f"'--penalty' {MUST} 'l2' or 'ridge' with --model gated. Got 'l1' "
     "instead. It is for --model relu and --model lasso.",
@@ -242,7 +242,7 @@ MISPLACED = {
     "Got 'ridge' instead. It is for --model gated.",
     "--model relu --gates infinite": "Got 'infinite' instead. --model gated has it.",
     "--gates infinite --n-gates 9": "left out with --gates infinite. Got 9",
-    "--penalty ridge --refine 2": f"'--refine' {LEFT_OUT} --penalty ridge. Got 2 instead.",
+    "--penalty ridge --n-refinements 2": f"'--n-refinements' {LEFT_OUT} --penalty ridge. Got 2 instead.",
     "--model network --n-gates 9": "It is for --model gated and --model relu.",
 }
 NEURONS = ("--penalty l2", "--no-bias", "--tol 1e-3", "--max-iter 9", "--seed 1", "--solver auto", "--huber-delta 1")

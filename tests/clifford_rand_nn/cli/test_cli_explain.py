@@ -26,7 +26,10 @@ def folder(tmp_path_factory):
     train.to_csv(path / "train.csv", index=False)
     new.to_csv(path / "new.csv", index=False)
     model = table_model(
-        train.dropna(subset="buys"), "buys", model=ConvexNetworkClassifier(rounds=0, beta=0.01), min_frequency=1
+        train.dropna(subset="buys"),
+        "buys",
+        model=ConvexNetworkClassifier(max_metric_iter=0, beta=0.01),
+        min_frequency=1,
     )
     save_model(path / "model.npz", model)
     X = rng.standard_normal((30, 2))

@@ -30,7 +30,7 @@ def files(tmp_path_factory):
     frame["buys"] = np.where(frame["age"] / 60 + (frame["city"] == "Oslo") > 1, "yes", "no")
     frame.loc[::9, ["age", "city", "since"]] = None
     frame.to_csv(there / "table.csv", index=False)
-    model = table_model(frame, "buys", model=ConvexNetworkClassifier(rounds=0, loss="squared"))
+    model = table_model(frame, "buys", model=ConvexNetworkClassifier(max_metric_iter=0, loss="squared"))
     save_model(there / "model.npz", model)
     save_model(there / "numbers.npz", fitted("relu, a number"))
     return there
@@ -151,7 +151,7 @@ def test_words_that_are_hashed_have_no_form_elsewhere(folder, ending):
         pytest.importorskip("onnx")
     frame = pandas.DataFrame({"n": np.arange(30) * 7 % 31, "said": [f"word{i} good bad" for i in range(30)]})
     frame["buys"] = np.where(frame["n"] > 15, "yes", "no")
-    model = ConvexNetworkClassifier(rounds=0, loss="squared", beta=0.1)
+    model = ConvexNetworkClassifier(max_metric_iter=0, loss="squared", beta=0.1)
     save_model("words.npz", table_model(frame, "buys", model=model, text="hash", text_features=8))
     result = export("words.npz", "--to", f"words.{ending}", code=2)
     assert "said" in result.stderr

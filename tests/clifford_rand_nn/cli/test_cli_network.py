@@ -171,7 +171,7 @@ def test_gates_that_time_leaves_unlearned_are_not_called_learned(monkeypatch):
     rows = np.random.default_rng(0).uniform(-1, 1, (120, 6))
     labels = np.sin(3 * rows[:, 0]) + rows[:, 1] > 0
     model = ConvexNetworkClassifier(loss="logistic").fit(rows, labels)
-    assert law_of(model).value.startswith(f"learned metric (AGOP), {model.rounds_.rounds} iteration")
+    assert law_of(model).value.startswith(f"learned metric (AGOP), {model.metric_selection_.rounds} iteration")
     assert model.metric_ is not None
     monkeypatch.setattr(path, lambda *args: None)
     model = ConvexNetworkClassifier(loss="logistic", max_time=60).fit(rows, labels)

@@ -184,7 +184,7 @@ def test_ctrl_c_saves_and_reports_the_best_network(folder, interrupt, solver, qu
 
 
 def test_ctrl_c_ends_refinement_too(folder, interrupt):
-    facts, stderr = fit("--refine", "50", "--out", "m.npz", *QUICK, code=130)
+    facts, stderr = fit("--n-refinements", "50", "--out", "m.npz", *QUICK, code=130)
     assert stderr.startswith("interrupted: this is the best network after ")
     assert fitted("m.npz").certificate_.relative_gap < 1
     assert facts["seconds"] < 30
@@ -201,11 +201,11 @@ def test_refinement_lowers_the_objective_and_ctrl_c_in_a_later_round_keeps_the_r
         return climbed(*arguments)
 
     plain, _ = fit(*QUICK)
-    refined, _ = fit("--refine", "2", *QUICK)
+    refined, _ = fit("--n-refinements", "2", *QUICK)
     assert refined["proof"]["objective"] < 0.99 * plain["proof"]["objective"]
     assert refined["details"]["gates"].startswith("8 cross, then refined up to 2 times; ")
     monkeypatch.setattr(gate_exchange, "climbed", pressed)
-    facts, stderr = fit("--refine", "50", "--out", "m.npz", *QUICK, code=130)
+    facts, stderr = fit("--n-refinements", "50", "--out", "m.npz", *QUICK, code=130)
     assert "interrupted: " in stderr
     assert facts["proof"]["objective"] < 0.99 * plain["proof"]["objective"]
     assert fitted("m.npz").certificate_.relative_gap <= 1e-5  # what rounds are solved to
@@ -213,7 +213,7 @@ def test_refinement_lowers_the_objective_and_ctrl_c_in_a_later_round_keeps_the_r
 
 def test_time_is_shared_by_refinement_and_solver(folder, monkeypatch):
     monkeypatch.setattr("time.perf_counter", time.process_time)  # other processes take no part of the second
-    facts, _ = fit("--refine", "100000", "--max-time", "1", "--out", "m.npz", *QUICK)
+    facts, _ = fit("--n-refinements", "100000", "--max-time", "1", "--out", "m.npz", *QUICK)
     assert facts["seconds"] < 30  # without the limit, hours
     assert fitted("m.npz").certificate_.relative_gap <= 1e-2
 

@@ -147,7 +147,7 @@ LAST_STEPS = {
     ),
     "network of shards": (
         *(network_shards, "_network_attributes"),
-        lambda X, y: ConvexNetworkRegressor(rounds=0).fit(Shards([X], [y])),
+        lambda X, y: ConvexNetworkRegressor(max_metric_iter=0).fit(Shards([X], [y])),
     ),
 }
 

@@ -154,7 +154,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def network(data):
-    return ConvexNetworkClassifier(loss="squared", rounds=0).fit(*data)
+    return ConvexNetworkClassifier(loss="squared", max_metric_iter=0).fit(*data)
 
 
 @pytest.fixture(scope="module")
@@ -353,7 +353,7 @@ def test_a_pipeline_of_a_table_is_drawn_from_the_table():
     frame["y"] = np.where(frame.a + (frame.kind == "u") > 0.5, "yes", "no")
     frame.loc[3, "b"] = np.nan
     rows, y = frame.drop(columns="y"), frame["y"]
-    model = table_model(frame, "y", model=ConvexNetworkClassifier(rounds=0, loss="squared"))
+    model = table_model(frame, "y", model=ConvexNetworkClassifier(max_metric_iter=0, loss="squared"))
     shown = RegularizationPathDisplay.from_estimator(model, rows, y, ax=Figure().subplots())
     assert shown.selected_beta == model[-1].beta_
     ax = Figure().subplots()
@@ -366,10 +366,10 @@ def test_a_pipeline_of_a_table_is_drawn_from_the_table():
 def test_regions_are_of_one_label_a_row(data):
     points, labels = data
     marks = np.column_stack([labels == "in", points[:, 0] > 0]).astype(int)
-    several = ConvexNetworkClassifier(rounds=0).fit(points, marks)
+    several = ConvexNetworkClassifier(max_metric_iter=0).fit(points, marks)
     with pytest.raises(ArgumentError, match=r"one that says one label a row. Got 2 a row.*MultiOutputClassifier"):
         DecisionRegionsDisplay.from_estimator(several, points, labels, resolution=5)
-    numbers = ConvexNetworkRegressor(rounds=0).fit(points, points[:, 0])
+    numbers = ConvexNetworkRegressor(max_metric_iter=0).fit(points, points[:, 0])
     with pytest.raises(ArgumentError, match=r"must be a fitted classifier. Got a ConvexNetworkRegressor"):
         DecisionRegionsDisplay.from_estimator(numbers, points, labels, resolution=5)
     for kind in (ConvexNetworkClassifier, ConvexNetworkRegressor):
@@ -381,7 +381,7 @@ def test_several_labels_a_row():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((48, 2))
     marks = (X + 0.5 * rng.standard_normal((48, 2)) > 0).astype(int)
-    model = ConvexNetworkClassifier(rounds=0).fit(X, marks)
+    model = ConvexNetworkClassifier(max_metric_iter=0).fit(X, marks)
     shown = CalibrationDisplay.from_leave_one_out(model, marks, n_bins=2, ax=Figure().subplots())
     low, high = np.array_split(np.argsort(model.loo_probabilities_.ravel()), 2)
     truth = [marks.ravel()[half].mean() for half in (low, high)]
@@ -409,7 +409,7 @@ def fitted_pair():
     X = rng.standard_normal((24, 2))
     y = X[:, 0] - X[:, 1]
     labels = np.where(y > 0, "high", "low")
-    return X, y, labels, ConvexNetworkClassifier(loss="squared", rounds=0).fit(X, labels)
+    return X, y, labels, ConvexNetworkClassifier(loss="squared", max_metric_iter=0).fit(X, labels)
 
 
 @pytest.mark.parametrize(

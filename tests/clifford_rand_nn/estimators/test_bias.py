@@ -157,7 +157,7 @@ def test_a_network_may_do_without_an_output_intercept():
 
 def test_refined_gates():
     plain = _of("gated", 1)
-    model = _fitted("gated", ONE, refine=4)
+    model = _fitted("gated", ONE, n_refinements=4)
     assert model.result_.objective < 0.95 * plain.result_.objective
     assert model.certificate_.verify(X, ONE).relative_gap <= 2e-8
     np.testing.assert_array_equal(model.gates_.on(X), model.patterns_)

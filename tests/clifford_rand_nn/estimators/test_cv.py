@@ -91,7 +91,7 @@ def fitted_apart(model, name, betas, folds, X, y):
 
 
 def test_scores_are_those_of_the_models_that_are_trained():
-    model = GatedReLURegressor(n_gates=3, refine=2, tol=1e-7, random_state=0, beta=1e-3, bias=True)
+    model = GatedReLURegressor(n_gates=3, n_refinements=2, tol=1e-7, random_state=0, beta=1e-3, bias=True)
     betas, folds = [1e-2, 1e-3], list(KFold(2).split(X))
     search = BetaCV(model, betas=betas, cv=folds).fit(X, Y)
     np.testing.assert_allclose(search.scores_, fitted_apart(model, "beta", betas, folds, X, Y), rtol=0, atol=1e-9)

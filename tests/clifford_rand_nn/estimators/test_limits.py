@@ -200,7 +200,7 @@ def test_an_interrupt_ends_refinement_with_the_rounds_so_far(k):
     refined = refine_gates(X, Y, callback=stop, **options)
     assert refined.status is Status.INTERRUPTED
     assert refined.interrupted
-    assert len(refined.rounds) == k
+    assert len(refined.history) == k
     assert refined.result.objective == pytest.approx(rounds[-1].objective)
     late = refine_gates(X, Y, max_time=1e-3, **options)
     assert late.status is Status.MAX_TIME

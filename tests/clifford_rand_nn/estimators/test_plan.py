@@ -126,7 +126,9 @@ def test_limits_go_by_the_speed_of_the_machine_and_nothing_else_does(monkeypatch
     assert max(fast.seconds, slow.seconds) <= 40.0
 
 
-@pytest.mark.parametrize(("n", "model"), [(400, ConvexNetworkRegressor()), (1100, ConvexNetworkRegressor(rounds=0))])
+@pytest.mark.parametrize(
+    ("n", "model"), [(400, ConvexNetworkRegressor()), (1100, ConvexNetworkRegressor(max_metric_iter=0))]
+)
 def test_bytes_are_those_that_are_allocated_within_a_factor_of_two(n, model):
     X = rows(n, 5)
     y = np.abs(X[:, 0]) + 0.3 * rows(n, 1, 1)[:, 0]
@@ -152,8 +154,8 @@ def test_what_a_fit_refuses_is_refused():
     for model in (ConvexNetworkRegressor(), GatedReLUClassifier()):
         with pytest.raises(ArgumentError, match="NaN"):
             model.plan(X)
-    with pytest.raises(ArgumentError, match="'rounds' parameter"):
-        ConvexNetworkRegressor(rounds=-1).plan(rows(20, 3))
+    with pytest.raises(ArgumentError, match="'max_metric_iter' parameter"):
+        ConvexNetworkRegressor(max_metric_iter=-1).plan(rows(20, 3))
 
 
 def test_the_speed_of_the_machine_is_measured_once(monkeypatch):

@@ -131,8 +131,8 @@ PARAMETERS = {
         ({"n_neurons": 2.5}, "'n_neurons'"),
         ({"n_neurons": 5, "gates": "infinite"}, "None with gates='infinite'"),
         ({"gates": "gaussian"}, "'gates'"),
-        ({"n_neurons": 5, "rounds": 2}, "'auto' or 0 for a finite network"),
-        ({"gates": "cross", "rounds": 1}, "'auto' or 0 for a finite network"),
+        ({"n_neurons": 5, "max_metric_iter": 2}, "'auto' or 0 for a finite network"),
+        ({"gates": "cross", "max_metric_iter": 1}, "'auto' or 0 for a finite network"),
         # leave room for their squares
         *(({"beta": beta}, "must be a number from 1e-150") for beta in (1e300, 5e-324, 1e-160, np.nan, True)),
     ],
@@ -334,7 +334,7 @@ def test_targets_with_others_between_them_give_the_same_bits(kind):
 
 def test_refined_gates_do_not_depend_on_the_layout():
     gates = sample_gates(X, 3, random_state=0)
-    options = {"beta": 0.05, "random_state": 0, "max_rounds": 1}
+    options = {"beta": 0.05, "random_state": 0, "max_iter": 1}
     plain = refine_gates(X, Y, gates, **options)
     for rows, targets in ((np.asfortranarray(X), Y), (X, Y[::-1].copy()[::-1])):
         found = refine_gates(rows, targets, gates, **options)

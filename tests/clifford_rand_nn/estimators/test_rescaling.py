@@ -49,7 +49,7 @@ REGRESSORS = {
     "fista": of(GatedReLURegressor, 6, solver="fista"),
     "huber": of(GatedReLURegressor, 6, loss="huber"),
     "ridge": of(GatedReLURegressor, 6, penalty="ridge"),
-    "refined": of(GatedReLURegressor, 4, refine=1),
+    "refined": of(GatedReLURegressor, 4, n_refinements=1),
     "relu": of(ConvexReLURegressor, 6),
     "relu, all": of(ConvexReLURegressor, gates="exhaustive"),
     "lasso": of(CrossProductLassoRegressor, subsample=50),

@@ -47,7 +47,7 @@ from clifford_rand_nn import (
 EQUIVALENCE = (check_sample_weight_equivalence_on_dense_data, check_sample_weight_equivalence_on_sparse_data)
 GATED = GatedReLUClassifier(n_gates=8, beta=1e-2, random_state=0)
 CLASSIFIERS = {
-    "network": ConvexNetworkClassifier(rounds=0, loss="squared"),
+    "network": ConvexNetworkClassifier(max_metric_iter=0, loss="squared"),
     "few": ConvexNetworkClassifier(n_neurons=3, beta=0.05),
     "gated": GATED,
     "infinite": GatedReLUClassifier(gates="infinite", penalty="ridge", beta=1e-2),
@@ -55,7 +55,7 @@ CLASSIFIERS = {
     "lasso": CrossProductLassoClassifier(subsample=30, beta=2e-2, random_state=0),
 }
 REGRESSORS = {
-    "network": ConvexNetworkRegressor(rounds=0),
+    "network": ConvexNetworkRegressor(max_metric_iter=0),
     "gated": GatedReLURegressor(n_gates=8, beta=1e-2, random_state=0),
     "relu": ConvexReLURegressor(n_gates=5, beta=2e-2, tol=1e-3, random_state=0),
     "lasso": CrossProductLassoRegressor(subsample=30, beta=2e-2, random_state=0),
@@ -121,11 +121,11 @@ def test_its_own_checks_of_the_others(estimator, check):
 
 def test_rows_left_out_whose_system_is_singular():
     """Copies of rows at the smallest beta of a choice: Newton's method ended the fit with "Singular matrix"."""
-    check_sample_weight_equivalence_on_dense_data("", ConvexNetworkClassifier(loss="logistic", rounds=0))
+    check_sample_weight_equivalence_on_dense_data("", ConvexNetworkClassifier(loss="logistic", max_metric_iter=0))
 
 
 OTHERS = [
-    ConvexNetworkClassifier(loss="logistic", rounds=0),
+    ConvexNetworkClassifier(loss="logistic", max_metric_iter=0),
     GatedReLUClassifier(n_gates=8, beta=1e-2, random_state=0, penalty="ridge"),
     GatedReLURegressor(n_gates=8, beta=1e-2, random_state=0, penalty="ridge"),
 ]
@@ -240,7 +240,7 @@ def test_weights_of_classes_are_weights_of_their_rows(name):
 def test_several_labels_a_row(tmp_path):
     marks = np.column_stack([Y > 0.5, X[:, 0] > 0.3, X[:, 1] > 0, np.zeros(48)]).astype(int)
     network = ConvexNetworkClassifier()
-    several = clone(network).set_params(rounds=0).fit(X, sp.csr_array(marks), GROUPS % 3)
+    several = clone(network).set_params(max_metric_iter=0).fit(X, sp.csr_array(marks), GROUPS % 3)
     p = several.predict_proba(X)
     mlp = MLPClassifier((2,), max_iter=1).fit(X, marks)
     assert several.classes_.tolist() == mlp.classes_.tolist()
@@ -255,7 +255,7 @@ def test_several_labels_a_row(tmp_path):
     found = several.certificate_.verify(X, marks)
     assert found.relative_gap < 1e-6
     np.testing.assert_allclose(found.primal, several.certificate_.primal, rtol=1e-9)
-    squares = ConvexNetworkRegressor(rounds=0).fit(X, 2 * marks - 1, GROUPS % 3)  # the same network
+    squares = ConvexNetworkRegressor(max_metric_iter=0).fit(X, 2 * marks - 1, GROUPS % 3)  # the same network
     np.testing.assert_allclose(squares.predict(X), several.network_.predict(X), atol=1e-9)
     few = clone(CLASSIFIERS["few"]).fit(X, marks)
     assert few.predict(X).shape == (48, 4)
@@ -283,7 +283,9 @@ def test_several_labels_a_row(tmp_path):
 def test_weights_and_groups_are_routed():
     weights = np.where(X[:, 0] > 0, 2.0, 0.5)
     with sklearn.config_context(enable_metadata_routing=True):
-        model = ConvexNetworkClassifier(rounds=0, loss="squared").set_fit_request(sample_weight=True, groups=True)
+        model = ConvexNetworkClassifier(max_metric_iter=0, loss="squared").set_fit_request(
+            sample_weight=True, groups=True
+        )
         pipe = make_pipeline(StandardScaler().set_fit_request(sample_weight=True), model)
         found = pipe.fit(X, LABELS, sample_weight=weights, groups=GROUPS)
         scaler = StandardScaler().fit(X, sample_weight=weights)
@@ -322,7 +324,7 @@ def test_inspection():
     grid[:, 0] = found["grid_values"][0][2]
     np.testing.assert_allclose(found["average"][0, 2], model.predict_proba(grid)[:, 1].mean())
     noise = np.column_stack([X, RNG.standard_normal(48)])
-    fitted = ConvexNetworkRegressor(rounds=0).fit(noise, Y)
+    fitted = ConvexNetworkRegressor(max_metric_iter=0).fit(noise, Y)
     importance = permutation_importance(fitted, noise, Y, n_repeats=3, random_state=0).importances_mean
     assert importance[:2].min() > 2 * importance[2:].max()
 

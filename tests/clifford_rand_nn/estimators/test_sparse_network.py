@@ -156,7 +156,7 @@ def test_twenty_neurons_are_about_as_good(load, gates):
     train, test = np.split(np.random.default_rng(0).permutation(len(X)), [100])
     few, many = (
         model.fit(X[train], y[train]).score(X[test], y[test])
-        for model in (kind(gates=gates, n_neurons=20), kind(rounds=0))
+        for model in (kind(gates=gates, n_neurons=20), kind(max_metric_iter=0))
     )
     assert few > many - 0.05
 

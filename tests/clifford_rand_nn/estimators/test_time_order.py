@@ -37,11 +37,11 @@ def walks():
     lines = []
     for seed in range(SEEDS):
         X, y = _walk(seed, N + LATER)
-        model = ConvexNetworkRegressor(rounds=0).fit(X[:N], y[:N], order=X[:N, 0])
+        model = ConvexNetworkRegressor(max_metric_iter=0).fit(X[:N], y[:N], order=X[:N, 0])
         predicted, low, high = model.predict_with_interval(X[N:])
         truth = y[N:]
         squared, spread = ((predicted - truth) ** 2).sum(), ((truth - truth.mean()) ** 2).sum()
-        random = ConvexNetworkRegressor(rounds=0).fit(X[:N], y[:N])
+        random = ConvexNetworkRegressor(max_metric_iter=0).fit(X[:N], y[:N])
         low_, high_ = random.predict_interval(X[N:])
         covered = [((a <= truth) & (truth <= b)).mean() for a, b in ((low, high), (low_, high_))]
         lines.append((model.loo_score_, random.loo_score_, squared, spread, *covered))
@@ -68,8 +68,8 @@ def test_where_rows_do_not_depend_on_time_scores_and_intervals_are_those_of_leav
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (1300, 3))
     y = np.abs(X[:, 0]) + X[:, 1] + 0.3 * rng.standard_normal(1300)
-    loo = ConvexNetworkRegressor(rounds=0).fit(X[:300], y[:300])
-    model = ConvexNetworkRegressor(rounds=0).fit(X[:300], y[:300], order=np.arange(300))
+    loo = ConvexNetworkRegressor(max_metric_iter=0).fit(X[:300], y[:300])
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(X[:300], y[:300], order=np.arange(300))
     assert model.loo_score_ == pytest.approx(loo.loo_score_, abs=0.05)
     assert (model.n_order_blocks_, loo.n_order_blocks_) == (10, 0)
     low, high = model.predict_interval(X[300:])
@@ -81,12 +81,12 @@ def test_where_rows_do_not_depend_on_time_scores_and_intervals_are_those_of_leav
 def test_each_block_is_predicted_by_a_fit_to_the_rows_before():
     X, y = _walk(3)
     order = np.random.default_rng(0).permutation(N)  # rows need not be sorted
-    model = ConvexNetworkRegressor(rounds=0).fit(X[order], y[order], order=X[order, 0])
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(X[order], y[order], order=X[order, 0])
     errors = spread = 0.0
     for start in range(50, 150, 10):
         held = np.flatnonzero((order >= start) & (order < start + 10))
         before = order < start
-        alone = ConvexNetworkRegressor(rounds=0).fit(X[order][before], y[order][before])
+        alone = ConvexNetworkRegressor(max_metric_iter=0).fit(X[order][before], y[order][before])
         np.testing.assert_allclose(model.loo_predictions_[held], alone.predict(X[order][held]), rtol=1e-9, atol=1e-9)
         truth = y[order][held]
         errors += ((truth - model.loo_predictions_[held]) ** 2).sum()
@@ -101,7 +101,7 @@ def test_classes_groups_and_weights():
     labels = np.array(["a", "b", "c"])[np.where(t < 60, rng.integers(0, 2, n), rng.integers(0, 3, n))]
     X = np.column_stack([t, labels == "a", labels == "b"]).astype(float) + 0.1 * rng.standard_normal((n, 3))
     weights, groups = rng.integers(0, 3, n), rng.integers(0, 12, n)
-    model = ConvexNetworkClassifier(rounds=0).fit(X, labels, weights, groups, t)
+    model = ConvexNetworkClassifier(max_metric_iter=0).fit(X, labels, weights, groups, t)
     judged = model.loo_mask_
     assert not judged[weights == 0].any()
     assert judged.sum() == pytest.approx((weights > 0).sum() * 2 / 3, abs=5)
@@ -147,7 +147,7 @@ def test_one_time_has_nearly_all_rows():
 def test_refusals(order, message):
     X, y = _walk(0, 60)
     with pytest.raises(ArgumentError, match=message):
-        ConvexNetworkRegressor(rounds=0).fit(X, y, order=order)
+        ConvexNetworkRegressor(max_metric_iter=0).fit(X, y, order=order)
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def table():
 
 
 def test_table_model_by_name_text_format_and_array(table):
-    by_name = table_model(table, "level", order="day", model=ConvexNetworkRegressor(rounds=0))[-1]
+    by_name = table_model(table, "level", order="day", model=ConvexNetworkRegressor(max_metric_iter=0))[-1]
     texts = table.assign(day=table["day"].dt.strftime("%d/%m/%Y"))
     by_text = table_model(texts, "level", order="day", dates={"day": "%d/%m/%Y"}, model=by_name)[-1]
     array = table_model(table, "level", order=table["day"].to_numpy(), model=by_name)[-1]
@@ -180,25 +180,25 @@ def test_missing_dates_are_one_error_and_those_without_a_target_do_not_count(tab
         table_model(gone, "level", order="day")
     gone["level"] = gone["level"].where(gone["day"].notna())
     with pytest.warns(TableNote, match=f"missing in {count} of 90 rows"):
-        table_model(gone, "level", order="day", model=ConvexNetworkRegressor(rounds=0))
+        table_model(gone, "level", order="day", model=ConvexNetworkRegressor(max_metric_iter=0))
 
 
 def test_dates_without_an_order_are_warned_of_once(table, recwarn):
-    table_model(table, "level", model=ConvexNetworkRegressor(rounds=0))
+    table_model(table, "level", model=ConvexNetworkRegressor(max_metric_iter=0))
     notes = [str(note.message) for note in recwarn if "order=" in str(note.message)]
     assert notes == [
         "'day' is a date, and rows are left out whatever their time: scores and intervals are those of rows between "
         "others; give order='day' if new rows will be later"
     ]
     recwarn.clear()
-    table_model(table, "level", order="day", model=ConvexNetworkRegressor(rounds=0))
+    table_model(table, "level", order="day", model=ConvexNetworkRegressor(max_metric_iter=0))
     assert not [note for note in recwarn if "order=" in str(note.message)]
 
 
 def test_report_compares_on_the_same_blocks_and_files_keep_their_number(table, tmp_path):
     X = TableEncoder().fit_transform(table[["day", "noise"]])
     y, order = table["level"].to_numpy(), table["day"].to_numpy()
-    model = ConvexNetworkRegressor(rounds=0).fit(X, y, order=order)
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, y, order=order)
     facts = collect_facts(model, Rows(X, y, order=order))
     left = facts.left_out
     assert left.how == "10 blocks of later rows, each predicted by a fit to the rows before it"

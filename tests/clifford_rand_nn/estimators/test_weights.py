@@ -343,12 +343,12 @@ def test_a_constant_output_says_nothing_of_what_is_chosen(level, rounds):
     X = rng.standard_normal((60, 4))
     y, w = np.abs(X[:, 0]) + 0.1 * rng.standard_normal(60), rng.integers(1, 4, 60).astype(float)
     X[50:], y[50:] = X[:10], y[:10] + 1  # copies with other targets, whose mean is taken
-    none = ConvexNetworkRegressor(rounds=rounds).fit(X, np.stack([y, np.zeros(60)], axis=1), w)
-    both = ConvexNetworkRegressor(rounds=rounds).fit(X, np.stack([y, np.full(60, level)], axis=1), w)
+    none = ConvexNetworkRegressor(max_metric_iter=rounds).fit(X, np.stack([y, np.zeros(60)], axis=1), w)
+    both = ConvexNetworkRegressor(max_metric_iter=rounds).fit(X, np.stack([y, np.full(60, level)], axis=1), w)
     assert (both.predict(X)[:, 1] == level).all()
     np.testing.assert_array_equal(both.predict(X)[:, 0], none.predict(X)[:, 0])
     assert (both.beta_, both.loo_score_, both.candidates_) == (none.beta_, none.loo_score_, none.candidates_)
-    alone = ConvexNetworkRegressor(rounds=0).fit(X, y, w)
+    alone = ConvexNetworkRegressor(max_metric_iter=0).fit(X, y, w)
     if not rounds:
         np.testing.assert_allclose(both.predict(X)[:, 0], alone.predict(X), rtol=1e-9)
         assert both.loo_score_ == pytest.approx((alone.loo_score_ + 1) / 2, rel=1e-9)

@@ -56,10 +56,10 @@ THIRDS = np.digitize(Z[:, 0] + 0.3 * Z[:, 1] ** 2, [-0.3, 0.7])
 NEW = np.vstack([rng.standard_normal((6, D)) * [1.0, 2.0, 0.5] + [0.0, 5.0, 1.0], X[:2]])
 FREE = {"bias": "free", "beta": 0.01}
 MODELS = {
-    "infinite, two classes": (ConvexNetworkClassifier(rounds=0), HALVES),
-    "infinite, three classes": (ConvexNetworkClassifier(rounds=0), THIRDS),
-    "infinite, logistic": (ConvexNetworkClassifier(loss="logistic", beta=0.01, rounds=0), HALVES),
-    "infinite, numbers": (ConvexNetworkRegressor(rounds=1), TWO),
+    "infinite, two classes": (ConvexNetworkClassifier(max_metric_iter=0), HALVES),
+    "infinite, three classes": (ConvexNetworkClassifier(max_metric_iter=0), THIRDS),
+    "infinite, logistic": (ConvexNetworkClassifier(loss="logistic", beta=0.01, max_metric_iter=0), HALVES),
+    "infinite, numbers": (ConvexNetworkRegressor(max_metric_iter=1), TWO),
     "few, classes": (ConvexNetworkClassifier(n_neurons=4, beta=0.01), THIRDS),
     "few, cross": (ConvexNetworkRegressor(gates="cross", beta=0.05), ONE),
     "gated": (GatedReLUClassifier(n_gates=10, beta=1e-3, random_state=0), HALVES),
@@ -155,7 +155,7 @@ def test_a_kernel_network_knows_its_rows(tmp_path, loss):
     twice, y = np.vstack([X, X[:5]]), np.concatenate([HALVES, HALVES[:5]])
     weights = np.ones(len(y))
     weights[[3, 7]] = 0.0
-    model = ConvexNetworkClassifier(loss=loss, beta=0.01, rounds=0).fit(twice, y, sample_weight=weights)
+    model = ConvexNetworkClassifier(loss=loss, beta=0.01, max_metric_iter=0).fit(twice, y, sample_weight=weights)
     numbers = model.support_
     np.testing.assert_array_equal(model.network_.standard.rows(twice[numbers]), model.network_.rows)
     assert not {3, 7} & set(numbers)
@@ -203,7 +203,7 @@ def test_influence_is_the_mean_share_of_rows(fitted):
 
 def test_gradients_and_directions_point_at_the_column_that_matters():
     rows = np.random.default_rng(1).uniform(-1, 1, (100, 4))
-    model = ConvexNetworkRegressor(rounds=1).fit(rows, np.abs(rows[:, 2] - 0.2))
+    model = ConvexNetworkRegressor(max_metric_iter=1).fit(rows, np.abs(rows[:, 2] - 0.2))
     found = explain(model, rows=rows, targets=np.abs(rows[:, 2] - 0.2), n_repeats=2)
     assert found.columns[0].name == "x2"
     assert found.columns[0].share > 0.8
@@ -225,7 +225,7 @@ def table():
     y = np.where((frame.income > 3000) ^ (frame.city == "Rome"), "buys", "leaves")
     numbers = make_pipeline(SimpleImputer(), StandardScaler()), ["income", "age"]
     encoder = make_column_transformer((OneHotEncoder(sparse_output=False), ["city"]), numbers)
-    return frame, y, make_pipeline(encoder, ConvexNetworkClassifier(rounds=0)).fit(frame, y)
+    return frame, y, make_pipeline(encoder, ConvexNetworkClassifier(max_metric_iter=0)).fit(frame, y)
 
 
 def test_columns_of_a_table_through_encoders(table):
@@ -257,7 +257,7 @@ def test_permutations_are_scikit_learns_on_the_table(table):
 
 
 def test_linear_steps_are_followed_back_to_the_units_of_the_table(fitted):
-    inner = ConvexNetworkRegressor(rounds=0)
+    inner = ConvexNetworkRegressor(max_metric_iter=0)
     model = make_pipeline(MinMaxScaler(), PCA(2), inner).fit(X, ONE)
     found = explain(model, NEW, rows=X)
     np.testing.assert_allclose((found.base + found.columns.sum(axis=2))[:, 0], model.predict(NEW), rtol=1e-9)
@@ -276,7 +276,7 @@ def test_linear_steps_are_followed_back_to_the_units_of_the_table(fitted):
     ],
 )
 def test_steps_that_mix_columns_otherwise_are_said(steps):
-    model = make_pipeline(*steps, ConvexNetworkRegressor(rounds=0)).fit(X, ONE)
+    model = make_pipeline(*steps, ConvexNetworkRegressor(max_metric_iter=0)).fit(X, ONE)
     found = explain(model, NEW, rows=X)
     mixing = next(step for step in steps if not isinstance(step, MinMaxScaler))
     assert f"Columns are those that the network sees: {type(mixing).__name__}" in str(found[0])
@@ -401,7 +401,7 @@ def test_columns_that_are_drawn_in(fitted):
 
 def test_several_labels_a_row():
     marks = np.column_stack([Z[:, 0] > 0, Z[:, 1] > 0.5, Z[:, 2] * Z[:, 0] > 0]).astype(int)
-    model = ConvexNetworkClassifier(rounds=0, beta=0.01).fit(X, marks)
+    model = ConvexNetworkClassifier(max_metric_iter=0, beta=0.01).fit(X, marks)
     found, f = explain(model, NEW, rows=X, targets=marks), model.network_.predict(NEW)
     np.testing.assert_allclose(found.base + found.columns.sum(axis=2), f, rtol=0, atol=1e-11)
     text = str(found[0])
@@ -492,7 +492,7 @@ def test_slopes_of_every_kernel(bias, frame):
 def test_networks_that_know_rows_by_their_products(shown):
     local = np.random.default_rng(0)
     rows = local.standard_normal((34, 4200)) * (local.uniform(size=(34, 4200)) < shown)
-    model = ConvexNetworkRegressor(rounds=0, beta=0.01).fit(csr_array(rows), rows[:, :30].sum(axis=1))
+    model = ConvexNetworkRegressor(max_metric_iter=0, beta=0.01).fit(csr_array(rows), rows[:, :30].sum(axis=1))
     assert isinstance(model.network_.standard, RowSpan)
     new = local.standard_normal((3, 4200)) * (local.uniform(size=(3, 4200)) < shown)
     new = np.vstack([new, rows[:1]])
@@ -512,7 +512,7 @@ def test_columns_of_texts_are_words():
     words = np.array(["good", "fine", "nice", "bad", "poor", "sad", "the", "a", "film", "was", "very", "so"])
     texts = [" ".join(local.choice(words, 8)) for _ in range(60)]
     y = [sum(text.count(w) for w in words[:3]) > sum(text.count(w) for w in words[3:6]) for text in texts]
-    model = make_pipeline(TfidfVectorizer(), ConvexNetworkClassifier(rounds=0, beta=0.01)).fit(texts, y)
+    model = make_pipeline(TfidfVectorizer(), ConvexNetworkClassifier(max_metric_iter=0, beta=0.01)).fit(texts, y)
     found = explain(model, "the film was good", rows=texts, targets=np.array(y))
     assert found.context.training
     by_word = dict(zip(found.column_names, found.slopes[0, 0], strict=True))

@@ -64,7 +64,7 @@ def table(n=120, seed=0):
 
 @pytest.fixture(scope="module")
 def model():
-    model = ConvexNetworkClassifier(rounds=0, loss="squared")
+    model = ConvexNetworkClassifier(max_metric_iter=0, loss="squared")
     return table_model(table(), TARGET, model=model, categorical=['a "quoted" \\name'])
 
 
@@ -183,7 +183,9 @@ def test_texts_whose_words_are_hashed_are_refused():
 def test_steps_of_scikit_learn_are_converted_by_skl2onnx(tmp_path):
     pytest.importorskip("skl2onnx")
     X, y = training("network, two classes")
-    model = make_pipeline(StandardScaler(), PCA(2), ConvexNetworkClassifier(rounds=0, loss="squared")).fit(X, y)
+    model = make_pipeline(StandardScaler(), PCA(2), ConvexNetworkClassifier(max_metric_iter=0, loss="squared")).fit(
+        X, y
+    )
     path = export_onnx(model, tmp_path / "model.onnx")
     out = run(path, rows())
     np.testing.assert_allclose(out["probabilities"], model.predict_proba(rows()), atol=2e-5)

@@ -185,7 +185,7 @@ GIVEN = {
     "activation_patterns": lambda X, y, gates: activation_patterns(X, gates),
     "gated_path": lambda X, y, gates: gated_path(X, y, gates, n_betas=2),
     "relu_path": lambda X, y, gates: relu_path(X, y, gates, n_betas=2),
-    "refine_gates": lambda X, y, gates: refine_gates(X, y, gates, beta=0.1, max_rounds=0),
+    "refine_gates": lambda X, y, gates: refine_gates(X, y, gates, beta=0.1, max_iter=0),
     "GatedReLURegressor": lambda X, y, gates: GatedReLURegressor(gates=gates, beta=1e-3, bias=True).fit(X, y),
     "ConvexReLURegressor": lambda X, y, gates: ConvexReLURegressor(gates=gates, beta=1e-3, bias=True).fit(X, y),
 }

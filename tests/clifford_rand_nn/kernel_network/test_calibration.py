@@ -187,7 +187,7 @@ def test_few_rows_of_a_weak_signal_do_not_end_in_one_class_for_all():
     for _ in range(12):
         index = np.tile([0, 1], 158)
         X = rng.standard_normal((316, 40)) + 0.3 * np.where(index == 1, 1.0, -1.0)[:, None] * (np.arange(40) < 10)
-        model = ConvexNetworkClassifier(rounds=0, loss="squared").fit(X[:16], index[:16])
+        model = ConvexNetworkClassifier(max_metric_iter=0, loss="squared").fit(X[:16], index[:16])
         outputs = model.network_.predict(X[16:]).ravel()
         if model.loo_score_ == 0.5 and np.ptp(model.loo_probabilities_) == 0:
             blind += 1

@@ -68,9 +68,9 @@ def test_the_default_beyond_eigenvectors_leaves_out_one_duplicate(few, monkeypat
     monkeypatch.setattr("clifford_rand_nn.kernel_network.training.DECOMPOSED", 10)
     monkeypatch.setattr("clifford_rand_nn.kernel_network.training._LEAST_OUT_OF_SAMPLE", 100 if few else 5)
     data = _data("none", n=60)
-    many = ConvexNetworkRegressor(rounds=0, beta=BETA).fit(data.X, data.targets)
+    many = ConvexNetworkRegressor(max_metric_iter=0, beta=BETA).fit(data.X, data.targets)
     monkeypatch.undo()
-    one = ConvexNetworkRegressor(rounds=0, beta=BETA).fit(data.X, data.targets)
+    one = ConvexNetworkRegressor(max_metric_iter=0, beta=BETA).fit(data.X, data.targets)
     np.testing.assert_allclose(many.loo_predictions_, one.loo_predictions_, rtol=1e-3, atol=1e-3)
 
 
@@ -136,7 +136,7 @@ def test_a_share_of_a_row_is_left_out_of_the_logistic_loss_as_one_of_its_duplica
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_regressor_leaves_out_one_duplicate(weighted):
     data = _data("two" if weighted else "none", n=60)
-    model = ConvexNetworkRegressor(rounds=0).fit(data.X, data.targets[:, 0], data.weights)
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(data.X, data.targets[:, 0], data.weights)
     kernel, rows = model.network_.kernel, model.network_.standard.rows(data.X)
     K, w = kernel(rows), np.ones(60) if data.weights is None else data.weights
     for j in range(0, 60, 7):

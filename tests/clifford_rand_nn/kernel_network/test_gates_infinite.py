@@ -108,7 +108,7 @@ REFUSED = {
     "penalty": ({"penalty": "group_l2"}, "must be 'ridge' with gates='infinite'. Got 'group_l2'"),
     "bias": ({"bias": "free"}, "must be 'penalized' or False with gates='infinite'. Got 'free'"),
     "solver": ({"solver": "fista"}, "must be 'auto' or 'kernel' with gates='infinite'. Got 'fista'"),
-    "refine": ({"refine": 2}, "must be 0 with penalty='ridge'"),
+    "n_refinements": ({"n_refinements": 2}, "must be 0 with penalty='ridge'"),
     "memory": ({"max_memory": 1e3}, "The 'max_memory' parameter of KernelNewton must be at least"),
 }
 

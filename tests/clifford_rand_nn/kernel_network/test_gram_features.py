@@ -58,9 +58,9 @@ def test_large_and_small_rows_keep_their_digits():
 @pytest.mark.parametrize(
     "model",
     [
-        ConvexNetworkClassifier(rounds=0, loss="squared"),
-        ConvexNetworkClassifier(rounds=0, loss="logistic"),
-        ConvexNetworkRegressor(rounds=0),
+        ConvexNetworkClassifier(max_metric_iter=0, loss="squared"),
+        ConvexNetworkClassifier(max_metric_iter=0, loss="logistic"),
+        ConvexNetworkRegressor(max_metric_iter=0),
     ],
     ids=str,
 )
@@ -89,7 +89,7 @@ def test_fits_are_those_of_rows_as_they_come(model, monkeypatch):
 
 def test_more_rows_than_eigenvectors_are_for(monkeypatch):
     monkeypatch.setattr("clifford_rand_nn.kernel_network.training.DECOMPOSED", 30)
-    wanted = ConvexNetworkRegressor(rounds=0).fit(WIDE, Y)
+    wanted = ConvexNetworkRegressor(max_metric_iter=0).fit(WIDE, Y)
     monkeypatch.setattr("clifford_rand_nn.kernel_network.standardization.WIDE", 80)
     for rows in (sp.csr_array(WIDE), WIDE):
         found = ConvexNetworkRegressor().fit(rows, Y)
@@ -113,11 +113,11 @@ def test_learned_gates_are_those_of_rows_as_they_come(wide):
     rng = np.random.default_rng(1)
     many = np.where(rng.random((88, 89)) < 0.15, 1.0, 0.0)
     y = 3 * many[:, 0] + 0.05 * rng.standard_normal(88)
-    model = ConvexNetworkRegressor(rounds=1)
+    model = ConvexNetworkRegressor(max_metric_iter=1)
     sparse = model.fit(sp.csr_array(many), y)
     wanted = sparse.predict(NEW[:, :89])
-    assert sparse.rounds_.rounds == 1
-    assert {trial.shape for trial in sparse.rounds_.trials} == {"none", "full"}
+    assert sparse.metric_selection_.rounds == 1
+    assert {trial.shape for trial in sparse.metric_selection_.trials} == {"none", "full"}
     assert sparse.network_.kernel.frame.shape[0] == sparse.network_.standard.width
     np.testing.assert_allclose(model.fit(many, y).predict(NEW[:, :89]), wanted, atol=1e-9)
 
@@ -129,7 +129,7 @@ def test_models_are_saved_and_exported(rounds, wide, tmp_path):
     y = 3 * X[:, 0] + 0.05 * rng.standard_normal(88)
     new = NEW[:, :89]
     for rows in (sp.csr_array(X), X + 0.1):  # all of it is not zero
-        model = ConvexNetworkRegressor(rounds=rounds).fit(rows, y)
+        model = ConvexNetworkRegressor(max_metric_iter=rounds).fit(rows, y)
         assert sp.issparse(model.network_.standard.base) == sp.issparse(rows)
         save_model(tmp_path / "model.npz", model)
         again = load_model(tmp_path / "model.npz")
@@ -144,9 +144,9 @@ def test_models_are_saved_and_exported(rounds, wide, tmp_path):
 def test_nothing_is_made_dense():
     rows = sp.random_array((60, 300_000), density=1e-3, rng=0, format="csr")
     y = np.asarray(rows[:, :1000].sum(axis=1))
-    ConvexNetworkRegressor(rounds=0).fit(WIDE, Y)  # what is imported and compiled is none of it
+    ConvexNetworkRegressor(max_metric_iter=0).fit(WIDE, Y)  # what is imported and compiled is none of it
     tracemalloc.start()
-    model = ConvexNetworkRegressor(rounds=0).fit(rows, y)
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(rows, y)
     model.predict(rows)
     model.certificate_.verify(rows, y)
     peak = tracemalloc.get_traced_memory()[1]

@@ -79,7 +79,7 @@ def test_a_bound_of_shards_is_below_the_optimum(loss, kind, beta, monkeypatch):
     kinds = {"squared": ConvexNetworkRegressor, "logistic": ConvexNetworkClassifier}
     options = {"loss": "logistic"} if loss == "logistic" else {}
     shards = Shards(np.array_split(X, 3), np.array_split(y[:, 0] if loss == "squared" else labels.astype(int), 3))
-    model = kinds[loss](rounds=0, beta=beta, **options).fit(shards)
+    model = kinds[loss](max_metric_iter=0, beta=beta, **options).fit(shards)
     network = model.network_
     given = network.kernel, network.standard.rows(X), network.rows
     if loss == "squared":

@@ -285,7 +285,7 @@ def test_a_time_limit_that_the_choices_take_leaves_the_fit_to_the_compared_rows(
         model = ConvexNetworkRegressor(beta=1e-4, max_time=1e-6).fit(X, y, weights)
     assert model.score(X, y) > 0.9
     assert model.loo_score_ > 0.9
-    assert model.rounds_ is None
+    assert model.metric_selection_ is None
     proof = model.certificate_.verify(X, y)
     assert 0 < proof.relative_gap < 1
     assert proof.relative_gap == pytest.approx(model.certificate_.relative_gap, rel=1e-6)

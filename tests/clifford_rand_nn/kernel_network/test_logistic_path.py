@@ -272,6 +272,6 @@ def test_a_beta_below_the_rounding_of_the_kernel_is_fitted():
     """The system of left-out rows has no factor there: a LinAlgError left the fit."""
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(8, 2)), 2, axis=0) * (1 + 1e-14 * rng.normal(size=(16, 2)))
-    model = ConvexNetworkClassifier(loss="logistic", beta=1e-18, rounds=0).fit(X, np.arange(16) % 3)
+    model = ConvexNetworkClassifier(loss="logistic", beta=1e-18, max_metric_iter=0).fit(X, np.arange(16) % 3)
     assert np.isfinite(model.predict_proba(X)).all()
     assert np.isfinite(model.loo_probabilities_).all()

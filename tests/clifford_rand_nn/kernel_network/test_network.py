@@ -36,10 +36,10 @@ LOGISTIC = ConvexNetworkClassifier(loss="logistic")
 def test_leave_one_out_is_what_a_refit_without_the_row_says(wave):
     """Standardization is that of all rows: the one thing that a refit would do again, and it hardly matters."""
     X, y = wave
-    model = ConvexNetworkRegressor(rounds=0).fit(X, y)
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, y)
     for i in (0, 7, 33):
         others = np.delete(np.arange(80), i)
-        again = ConvexNetworkRegressor(beta=model.beta_ * 80 / 79, rounds=0).fit(X[others], y[others])
+        again = ConvexNetworkRegressor(beta=model.beta_ * 80 / 79, max_metric_iter=0).fit(X[others], y[others])
         if again.candidates_[0][:2] == model.candidates_[0][:2]:
             assert again.predict(X[[i]])[0] == pytest.approx(model.loo_predictions_[i], abs=0.05)
     assert 1 - np.sum((y - model.loo_predictions_) ** 2) / np.sum((y - y.mean()) ** 2) == pytest.approx(
@@ -74,7 +74,7 @@ def test_certificates_are_verified_from_the_data(wave, scale, weighted):
 def test_copies_with_other_targets_are_certified(wave):
     X, y = wave
     X, y = np.concatenate([X, X[:40]]), np.concatenate([y, y[:40] + 1.0])
-    model = ConvexNetworkRegressor(rounds=0).fit(X, y)
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, y)
     assert model.certificate_.verify(X, y).relative_gap < 1e-8
     assert model.certificate_.primal > 0.02  # what no function can fit
 
@@ -108,7 +108,7 @@ def test_a_gap_that_rounding_leaves_is_said(kind):
 @pytest.mark.parametrize("outputs", [1, 2])
 def test_outputs_have_an_axis_where_there_are_several(outputs):
     X = np.random.default_rng(0).standard_normal((30, 2))
-    network = ConvexNetworkRegressor(rounds=0, beta=0.1).fit(X, np.abs(X[:, :outputs])).network_
+    network = ConvexNetworkRegressor(max_metric_iter=0, beta=0.1).fit(X, np.abs(X[:, :outputs])).network_
     assert network.predict(X).shape == ((30,) if outputs == 1 else (30, 2))
     assert network.outputs(X).shape == (30, outputs)
     np.testing.assert_array_equal(network.predict(X).reshape(30, outputs), network.outputs(X))
@@ -140,7 +140,7 @@ def test_whole_weights_are_copies_and_order_does_not_matter():
 def test_more_rows_than_are_compared(monkeypatch):
     monkeypatch.setattr("clifford_rand_nn.kernel_network.training.COMPARED", 100)
     X, y = make_friedman1(300, noise=1.0, random_state=0)
-    model = ConvexNetworkRegressor(rounds=0).fit(X, y)
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, y)
     assert model.candidates_[0].n == 300
     assert all(one.n == 100 for one in model.candidates_[1:])
     assert model.loo_score_ > 0.8
@@ -237,11 +237,11 @@ def test_rows_beyond_eigenvectors(monkeypatch, way, weighted):
     """The whole problem gives the network of the eigenvectors; landmarks are certified as what they are."""
     X, y = make_friedman1(400, noise=1.0, random_state=0)
     w = np.random.default_rng(0).integers(0, 3, 400) if weighted else None
-    exact = ConvexNetworkRegressor(rounds=0, beta=1e-3).fit(X, y, w)
+    exact = ConvexNetworkRegressor(max_metric_iter=0, beta=1e-3).fit(X, y, w)
     monkeypatch.setattr("clifford_rand_nn.kernel_network.training.DECOMPOSED", 200)
     monkeypatch.setattr("clifford_rand_nn.kernel_network.training.solve_many", partial(solve_many, way=way))
     for beta in (1e-3, "auto"):
-        model = ConvexNetworkRegressor(beta=beta, rounds=0).fit(X, y, w)
+        model = ConvexNetworkRegressor(beta=beta, max_metric_iter=0).fit(X, y, w)
         found = model.certificate_.verify(X, y)
         assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-6)
         assert found.relative_gap < 2e-3
@@ -259,17 +259,17 @@ def test_gates_are_learned_where_held_out_rows_say_so():
     """Five of the ten columns of friedman1 are noise; of the diabetes table no metric is worth its variance."""
     X, y = make_friedman1(500, noise=1.0, random_state=0)
     new, truth = make_friedman1(500, noise=1.0, random_state=1)
-    plain, learned = ConvexNetworkRegressor(rounds=0).fit(X, y), ConvexNetworkRegressor().fit(X, y)
+    plain, learned = ConvexNetworkRegressor(max_metric_iter=0).fit(X, y), ConvexNetworkRegressor().fit(X, y)
     assert plain.metric_ is None
-    assert plain.rounds_ is None
-    assert learned.rounds_.rounds >= 1
+    assert plain.metric_selection_ is None
+    assert learned.metric_selection_.rounds >= 1
     assert np.diag(learned.metric_)[:5].min() > 10 * np.diag(learned.metric_)[5:].max()
     assert learned.score(new, truth) > plain.score(new, truth) + 0.03
     assert learned.loo_score_ == pytest.approx(learned.score(new, truth), abs=0.03)
     assert learned.certificate_.verify(X, y).relative_gap < 1e-8
     X, y = load_diabetes(return_X_y=True)
     none = ConvexNetworkRegressor().fit(X, y)
-    assert none.rounds_.trials[0].rounds == 0
+    assert none.metric_selection_.trials[0].rounds == 0
     assert none.score(X, y) < 0.7  # the certificate is of training: nothing interpolates
 
 
@@ -288,12 +288,12 @@ def test_groups_are_left_out_together():
 
 def test_verbose_says_what_was_chosen(capfd):
     X, y = load_iris(return_X_y=True)
-    ConvexNetworkClassifier(verbose=True, rounds=0).fit(X, y)
+    ConvexNetworkClassifier(verbose=True, max_metric_iter=0).fit(X, y)
     assert (
         "ConvexNetworkClassifier: rows scaled by common, constant feature 3, 0 rounds of learned gates"
         in capfd.readouterr().err.splitlines()[-1]
     )
-    ConvexNetworkClassifier(rounds=0).fit(X, y)
+    ConvexNetworkClassifier(max_metric_iter=0).fit(X, y)
     assert capfd.readouterr().err == ""
     with pytest.raises(ArgumentError, match="verbose"):
         ConvexNetworkClassifier(verbose="loud").fit(X, y)
@@ -311,9 +311,11 @@ def test_labels_of_any_kind_and_balanced_weights():
 def test_several_targets_are_one_kernel():
     X, y = make_friedman1(100, noise=0.1, random_state=0)
     Y = np.column_stack([y, -2 * y])
-    both = ConvexNetworkRegressor(rounds=0).fit(X, Y)  # rows that are held out differ with the targets
+    both = ConvexNetworkRegressor(max_metric_iter=0).fit(X, Y)  # rows that are held out differ with the targets
     np.testing.assert_allclose(both.predict(X)[:, 1], -2 * both.predict(X)[:, 0], atol=1e-8)
-    np.testing.assert_allclose(both.predict(X)[:, 0], ConvexNetworkRegressor(rounds=0).fit(X, y).predict(X), atol=1e-8)
+    np.testing.assert_allclose(
+        both.predict(X)[:, 0], ConvexNetworkRegressor(max_metric_iter=0).fit(X, y).predict(X), atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("model", BOTH)
@@ -322,7 +324,7 @@ def test_what_cannot_be_left_out_is_refused(model):
         ("two unique rows", np.ones((4, 2)), {}, {}),
         ("two groups", np.eye(4), {}, {"groups": np.zeros(4)}),
         ("groups", np.eye(4), {}, {"groups": np.zeros(3)}),
-        ("rounds", np.eye(4), {"rounds": 7}, {}),
+        ("max_metric_iter", np.eye(4), {"max_metric_iter": 7}, {}),
         ("beta", np.eye(4), {"beta": "best"}, {}),
     ):
         with pytest.raises(ArgumentError, match=match):
@@ -333,7 +335,9 @@ def test_labels_of_different_lengths_are_not_cut():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 2))
     y = np.where(X[:, 0] > 0, "no", "certainly")
-    model = ConvexNetworkClassifier(rounds=0).fit(np.concatenate([X, X[X[:, 0] > 0]]), np.append(y, y[X[:, 0] > 0]))
+    model = ConvexNetworkClassifier(max_metric_iter=0).fit(
+        np.concatenate([X, X[X[:, 0] > 0]]), np.append(y, y[X[:, 0] > 0])
+    )
     assert set(model.loo_predictions_) == {"no", "certainly"}  # "no" is the most frequent one
 
 
@@ -352,12 +356,12 @@ def test_intervals_are_wide_where_there_are_no_rows():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.uniform(-1, 0, (100, 1)), rng.uniform(0, 1, (5, 1))])
     y = np.sin(6 * X[:, 0]) + 0.1 * rng.standard_normal(105)
-    model = ConvexNetworkRegressor(rounds=0).fit(X, y)
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, y)
     new = np.array([[-0.5], [2.0]])
     low, high = model.predict_interval(new)
     assert high[1] - low[1] >= high[0] - low[0]
     np.testing.assert_allclose(model.predict_with_interval(new), [model.predict(new), low, high], rtol=1e-12)
-    both = ConvexNetworkRegressor(rounds=0).fit(X, np.column_stack([y, y])).predict_interval(X[:3])
+    both = ConvexNetworkRegressor(max_metric_iter=0).fit(X, np.column_stack([y, y])).predict_interval(X[:3])
     assert both[0].shape == (3, 2)
 
 
@@ -384,7 +388,9 @@ def test_the_loss_is_the_one_that_rows_left_out_call_better(rounds):
     rng = np.random.default_rng(2)
     X = rng.standard_normal((150, 8))
     y = (X @ rng.standard_normal((8, 3)) * 3 + rng.gumbel(size=(150, 3))).argmax(axis=1)
-    found = [ConvexNetworkClassifier(loss=loss, rounds=rounds).fit(X, y) for loss in ("auto", "squared", "logistic")]
+    found = [
+        ConvexNetworkClassifier(loss=loss, max_metric_iter=rounds).fit(X, y) for loss in ("auto", "squared", "logistic")
+    ]
     auto, squared, logistic = found
     assert auto.loss_ == auto.certificate_.loss == "logistic"
     assert auto.loss_scores_["logistic"] < auto.loss_scores_["squared"]
@@ -392,7 +398,7 @@ def test_the_loss_is_the_one_that_rows_left_out_call_better(rounds):
     assert list(squared.loss_scores_) == ["squared"]
     assert auto.certificate_.verify(X, y).relative_gap < 1e-5
     X, y = make_classification(150, class_sep=2, n_informative=4, random_state=3)
-    auto = ConvexNetworkClassifier(rounds=rounds).fit(X, y)
+    auto = ConvexNetworkClassifier(max_metric_iter=rounds).fit(X, y)
     assert auto.loss_ == auto.certificate_.loss == "squared"
     assert set(auto.loss_scores_) == {"squared", "logistic"}
 
@@ -424,7 +430,7 @@ def test_a_fit_that_time_ends_says_so(monkeypatch):
     monkeypatch.setattr("clifford_rand_nn.kernel_network.training.DECOMPOSED", 400)
     monkeypatch.setattr("clifford_rand_nn.kernel_network.training.solve_many", partial(solve_many, way="gradients"))
     with pytest.warns(ConvergenceWarning, match="max_time was over: the network is a direct fit to all 600 rows"):
-        model = ConvexNetworkRegressor(rounds=0, max_time=1e-3).fit(X, y)
+        model = ConvexNetworkRegressor(max_metric_iter=0, max_time=1e-3).fit(X, y)
     assert np.isfinite(model.predict(X)).all()
     assert model.certificate_.verify(X, y).dual <= model.certificate_.primal
 
@@ -447,7 +453,7 @@ def test_which_rows_were_left_out_and_how_the_solver_came_to_its_end():
     y = X[:, 0] * X[:, 1] + rng.standard_normal(60)
     weights = np.where(np.arange(60) < 5, 0.0, 1.0)
     labels = np.where(y > 0, "up", "down")
-    models = [ConvexNetworkRegressor(), ConvexNetworkRegressor(n_neurons=3), ConvexNetworkRegressor(rounds=0)]
+    models = [ConvexNetworkRegressor(), ConvexNetworkRegressor(n_neurons=3), ConvexNetworkRegressor(max_metric_iter=0)]
     models += [ConvexNetworkClassifier(loss=loss) for loss in ("squared", "logistic")]
     for model in models:
         classes = isinstance(model, ConvexNetworkClassifier)
@@ -478,7 +484,7 @@ def test_rows_unlike_those_of_training_by_any_factor_have_outputs(kind):
     X = rng.standard_normal((20, 2))
     y = X[:, 0] + np.abs(X[:, 1])
     y = y if kind is ConvexNetworkRegressor else y > np.median(y)
-    model = kind(rounds=0, beta=0.1).fit(X * 2.0**-997, y)
+    model = kind(max_metric_iter=0, beta=0.1).fit(X * 2.0**-997, y)
     with np.errstate(over="raise", invalid="raise"):
         out = model.predict(X) if kind is ConvexNetworkRegressor else model.predict_proba(X)
     assert np.isfinite(out).all()
@@ -487,13 +493,13 @@ def test_rows_unlike_those_of_training_by_any_factor_have_outputs(kind):
 def test_outputs_do_not_depend_on_the_order_of_entries_in_memory():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((20, 3))
-    model = ConvexNetworkRegressor(rounds=0, beta=0.1).fit(X, X[:, 0])
+    model = ConvexNetworkRegressor(max_metric_iter=0, beta=0.1).fit(X, X[:, 0])
     np.testing.assert_array_equal(model.predict(np.asfortranarray(X)), model.predict(X))
 
 
 def test_what_predictions_keep_is_not_pickled():
     X, y = make_friedman1(70, random_state=0)
-    model = ConvexNetworkRegressor(rounds=0).fit(X, y)
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, y)
     before, outputs = pickle.dumps(model), model.predict(X)
     assert len(pickle.dumps(model)) == len(before)
     np.testing.assert_array_equal(pickle.loads(before).predict(X), outputs)

@@ -43,14 +43,14 @@ def _results(name, n, seeds, **options):
 @pytest.mark.parametrize("name", ["exponential", "wave", "of two columns"])
 def test_coverage_by_thirds_of_the_noise_level(name):
     # a third of 3000 rows by 8 fits: the standard error by the quantile of 600 residuals is .005
-    *covered, width = _results(name, 600, 8, rounds=0)
+    *covered, width = _results(name, 600, 8, max_metric_iter=0)
     assert min(covered) > 0.865
     assert max(covered) < 0.935
     assert width < 0.97
 
 
 def test_constant_noise_has_intervals_of_constant_width():
-    *covered, width = _results("constant", 600, 8, rounds=0)
+    *covered, width = _results("constant", 600, 8, max_metric_iter=0)
     assert width < 1.02
     assert min(covered) > 0.87
     assert max(covered) < 0.93
@@ -128,7 +128,7 @@ def pipeline():
     frame = pd.DataFrame({"size": rng.uniform(0, 1, n), "kind": rng.choice(["a", "b"], n)})
     level = np.where(frame["kind"] == "a", 0.1, 1.0)
     frame["price"] = 3 * frame["size"] + level * rng.standard_normal(n)
-    return table_model(frame, "price", model=ConvexNetworkRegressor(rounds=0)), frame.drop(columns="price")
+    return table_model(frame, "price", model=ConvexNetworkRegressor(max_metric_iter=0)), frame.drop(columns="price")
 
 
 def test_pipelines_files_and_exports_have_the_same_intervals(pipeline, tmp_path):
@@ -166,7 +166,7 @@ def test_groups_and_weights():
     rng = np.random.default_rng(2)
     X, y, _ = _sample("exponential", 400, rng)
     weights, groups = rng.integers(0, 3, 400), np.arange(400) // 8
-    model = ConvexNetworkRegressor(rounds=0).fit(X, y, weights, groups)
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, y, weights, groups)
     assert model.intervals_.noise_weights.shape == (len(model.network_.rows), 1)
     low, high = model.predict_interval(np.array([[0.0, -0.9], [0.0, 0.9]]))
     assert 2 < (high - low)[1] / (high - low)[0] < 12

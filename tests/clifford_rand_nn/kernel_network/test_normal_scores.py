@@ -59,7 +59,7 @@ def test_increasing_transformations_change_nothing(monkeypatch):
     monkeypatch.setattr(module, "_MAX_KNOTS", 90)
     one, two = (interpolate(normal_scores(A, VARIES), A) for A in (X, np.log1p(X) ** 3))
     np.testing.assert_array_equal(one, two)
-    plain, moved = (ConvexNetworkRegressor(rounds=0).fit(A, Y).loo_predictions_ for A in (X, np.log1p(X)))
+    plain, moved = (ConvexNetworkRegressor(max_metric_iter=0).fit(A, Y).loo_predictions_ for A in (X, np.log1p(X)))
     np.testing.assert_allclose(plain, moved, atol=1e-9)
 
 
@@ -141,7 +141,7 @@ def test_files(fitted, labels, tmp_path):
     targets = np.column_stack([np.median(Y) < Y, X[:, 1] > 1]).astype(int)
     model = fitted
     if labels is not None:
-        model = ConvexNetworkClassifier(rounds=0).fit(X, targets[:, 0] if labels == "two" else targets)
+        model = ConvexNetworkClassifier(max_metric_iter=0).fit(X, targets[:, 0] if labels == "two" else targets)
     assert model.candidates_[0].scaling == "rank"
     save_model(tmp_path / "model.npz", model)
     again = load_model(tmp_path / "model.npz")

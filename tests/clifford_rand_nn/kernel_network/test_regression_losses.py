@@ -75,7 +75,7 @@ def test_certificates_are_verified_whatever_the_data(options, kind):
             y = 1.0 * (y > np.median(y))
         case "one positive":
             y = 7.0 * (np.arange(n) == 3)
-    model = ConvexNetworkRegressor(rounds=0, **options).fit(X, y, weights)
+    model = ConvexNetworkRegressor(max_metric_iter=0, **options).fit(X, y, weights)
     assert model.status_ == "optimal"
     verified = model.certificate_.verify(X, y, weights)
     assert verified.relative_gap < 2e-6
@@ -96,7 +96,7 @@ def test_certificates_are_verified_whatever_the_data(options, kind):
 
 def test_a_unit_of_counts_changes_means_by_it_and_nothing_else():
     X, y, _ = _counts(60)
-    one, other = (ConvexNetworkRegressor(loss="poisson", rounds=0).fit(X, unit * y) for unit in (1.0, 2.0**20))
+    one, other = (ConvexNetworkRegressor(loss="poisson", max_metric_iter=0).fit(X, unit * y) for unit in (1.0, 2.0**20))
     np.testing.assert_allclose(other.predict(X), 2.0**20 * one.predict(X), rtol=1e-3)
     assert other.loo_score_ == pytest.approx(one.loo_score_, abs=1e-4)
 
@@ -106,8 +106,8 @@ def test_whole_weights_are_copies_of_rows(options):
     X, y, _ = _counts(40)
     times = np.random.default_rng(2).integers(1, 4, 40)
     copies = np.repeat(np.arange(40), times)
-    weighted = ConvexNetworkRegressor(rounds=0, **options).fit(X, y, times)
-    copied = ConvexNetworkRegressor(rounds=0, **options).fit(X[copies], y[copies])
+    weighted = ConvexNetworkRegressor(max_metric_iter=0, **options).fit(X, y, times)
+    copied = ConvexNetworkRegressor(max_metric_iter=0, **options).fit(X[copies], y[copies])
     assert weighted.certificate_.primal == pytest.approx(copied.certificate_.primal, rel=2e-6)
     np.testing.assert_allclose(weighted.predict(X), copied.predict(X), atol=0.02 * np.ptp(y))
     assert copied.network_.rows.shape == weighted.network_.rows.shape
@@ -122,7 +122,7 @@ def test_groups_are_left_out_as_a_whole(loss):
     rng, groups = np.random.default_rng(3), np.repeat(np.arange(20), 5)
     X = rng.uniform(-1, 1, (20, 3))[groups] + 1e-3 * rng.standard_normal((100, 3))
     y = rng.integers(1, 40, 20)[groups] + 0.1 * rng.random(100)
-    alone, grouped = (ConvexNetworkRegressor(loss=loss, rounds=0).fit(X, y, groups=g) for g in (None, groups))
+    alone, grouped = (ConvexNetworkRegressor(loss=loss, max_metric_iter=0).fit(X, y, groups=g) for g in (None, groups))
     assert alone.loo_score_ > 0.8
     assert grouped.loo_score_ < 0.2
 
@@ -133,7 +133,7 @@ def test_means_of_counts_are_nearer_than_those_of_squares():
     for seed in range(3):
         X, y, _ = _counts(200, seed)
         new, counts, means = _counts(1000, 100 + seed)
-        models = [ConvexNetworkRegressor(loss=loss, rounds=0).fit(X, y) for loss in ("poisson", "squared")]
+        models = [ConvexNetworkRegressor(loss=loss, max_metric_iter=0).fit(X, y) for loss in ("poisson", "squared")]
         errors += [np.mean((model.predict(new) - means) ** 2 / means) for model in models]
         promised.append(models[0].loo_score_ - models[0].score(new, counts))
     assert errors[0] < 0.8 * errors[1]
@@ -147,7 +147,7 @@ def test_quantiles_cover_their_share_of_new_rows_and_follow_the_noise(level):
     for seed in range(3):
         X, y, _ = _noisy(250, seed)
         new, targets, deviation = _noisy(2000, 100 + seed)
-        model = ConvexNetworkRegressor(loss="quantile", quantile=level, rounds=0).fit(X, y)
+        model = ConvexNetworkRegressor(loss="quantile", quantile=level, max_metric_iter=0).fit(X, y)
         predicted = model.predict(new)
         covered.append(np.mean(targets <= predicted))
         true = np.sin(3 * new[:, 0]) + deviation * norm.ppf(level)
@@ -165,9 +165,9 @@ def test_learned_gates_groups_and_time_order():
     model = ConvexNetworkRegressor(loss="poisson").fit(X, y)
     assert model.metric_ is not None
     assert model.certificate_.verify(X, y).relative_gap < 2e-6
-    grouped = ConvexNetworkRegressor(loss="quantile", rounds=0).fit(X, y, groups=np.arange(150) // 5)
+    grouped = ConvexNetworkRegressor(loss="quantile", max_metric_iter=0).fit(X, y, groups=np.arange(150) // 5)
     assert grouped.loo_score_ < 1
-    ordered = ConvexNetworkRegressor(loss="quantile", rounds=0).fit(X[:90], y[:90], order=np.arange(90))
+    ordered = ConvexNetworkRegressor(loss="quantile", max_metric_iter=0).fit(X[:90], y[:90], order=np.arange(90))
     assert ordered.n_order_blocks_ > 0
     later = ordered.loo_mask_
     assert ordered.loo_score_ == pytest.approx(d2_pinball_score(y[:90][later], ordered.loo_predictions_[later]))
@@ -176,7 +176,7 @@ def test_learned_gates_groups_and_time_order():
 @pytest.mark.parametrize("options", [{"loss": "poisson"}, {"loss": "quantile", "quantile": 0.9}])
 def test_formats_predict_the_same(options, tmp_path):
     X, y, _ = _counts(60)
-    model = ConvexNetworkRegressor(rounds=0, **options).fit(X, y)
+    model = ConvexNetworkRegressor(max_metric_iter=0, **options).fit(X, y)
     save_model(tmp_path / "model.npz", model)
     loaded = load_model(tmp_path / "model.npz")
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
@@ -196,7 +196,7 @@ def test_formats_predict_the_same(options, tmp_path):
 
 def test_what_is_not_there_is_refused_in_one_sentence(tmp_path):
     X, y, _ = _counts(40)
-    model = ConvexNetworkRegressor(loss="poisson", rounds=0).fit(X, y)
+    model = ConvexNetworkRegressor(loss="poisson", max_metric_iter=0).fit(X, y)
     with pytest.raises(AttributeError, match="no attribute 'predict_interval'") as refused:
         model.predict_interval(X)
     assert str(refused.value.__cause__) == "Intervals are those of loss='squared', not of loss='poisson'."

@@ -248,7 +248,7 @@ def test_large_problems_begin_in_single_precision_and_end_in_double():
 def test_each_kernel_method_refuses_the_other_penalty_and_squares_a_refinement():
     arguments, options = _made("squared")
     with pytest.raises(ArgumentError, match=r"must be 0 with penalty='ridge'\. Got 2"):
-        GatedReLUClassifier(penalty="ridge", refine=2, beta=1e-3, bias=True).fit(*_labelled())
+        GatedReLUClassifier(penalty="ridge", n_refinements=2, beta=1e-3, bias=True).fit(*_labelled())
     with pytest.raises(ArgumentError, match=r"KernelNewton must be a GatedRidgeProblem\. Got GatedReLUProblem"):
         KernelNewton().solve(GatedReLUProblem(*arguments, 1.0, **options))
     with pytest.raises(ArgumentError, match=r"KernelInteriorPoint must be a GatedReLUProblem\. Got GatedRidgeProblem"):

@@ -25,7 +25,13 @@ def test_why_gates_were_not_learned(trial, why):
     rounds = SimpleNamespace(trials=(NONE, trial), rounds=0, shape="none")
     scored = SimpleNamespace(n=9, score=0.6, scaling="column", bias=1.0, steps=0.0, decay=0.0)
     model = SimpleNamespace(
-        loo_score_=0.7, candidates_=[scored], beta=0.1, rounds_=rounds, metric_=None, loss_scores_={}, loss_="squared"
+        loo_score_=0.7,
+        candidates_=[scored],
+        beta=0.1,
+        metric_selection_=rounds,
+        metric_=None,
+        loss_scores_={},
+        loss_="squared",
     )
     (told,) = choices(model)
     assert told.value == "isotropic (learned metric not selected)"

@@ -36,7 +36,7 @@ BOX = 2.0 * ((X[:, 0] > 0.3) & (X[:, 1] > -0.5)) + (X[:, 2] == 1) + 0.1 * RNG.st
 
 @pytest.fixture(scope="module", params=["columns", "boxes"])
 def fitted(request):
-    model = ConvexNetworkRegressor(rounds=0).fit(X, Y if request.param == "columns" else BOX)
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, Y if request.param == "columns" else BOX)
     assert model.candidates_[0].steps > 0
     assert (model.candidates_[0].decay > 0) == (request.param == "boxes")
     return model
@@ -175,7 +175,7 @@ def test_a_learned_metric_keeps_them():
     # a product of two columns, for the metric, and a jump in a third
     A = RNG.standard_normal((300, 6))
     y = A[:, 0] * A[:, 1] + 2 * np.sign(A[:, 2]) + 0.05 * RNG.standard_normal(300)
-    model = ConvexNetworkRegressor(rounds=3).fit(A, y)
+    model = ConvexNetworkRegressor(max_metric_iter=3).fit(A, y)
     assert model.metric_ is not None
     assert model.metric_.shape == (6, 6)
     assert model.network_.kernel.steps > 0
@@ -247,7 +247,7 @@ def test_files(fitted, labels, tmp_path):
     targets = np.column_stack([np.median(Y) < Y, X[:, 1] > 0.2]).astype(int)
     model = fitted
     if labels is not None:
-        model = ConvexNetworkClassifier(rounds=0).fit(X, targets[:, 0] if labels == "two" else targets)
+        model = ConvexNetworkClassifier(max_metric_iter=0).fit(X, targets[:, 0] if labels == "two" else targets)
     assert model.network_.kernel.steps > 0
     save_model(tmp_path / "model.npz", model)
     again = load_model(tmp_path / "model.npz")

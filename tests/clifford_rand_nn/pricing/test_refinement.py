@@ -28,13 +28,13 @@ def copies(n, weighted):
 
 
 def refine(X, y, m=4, bias=True, **options):
-    options = {"beta": 0.02, "max_rounds": 3, "random_state": 1} | options
+    options = {"beta": 0.02, "max_iter": 3, "random_state": 1} | options
     return refine_gates(X, y, sample_gates(X, m, sketch_dim="auto", bias=bias, random_state=0), bias=bias, **options)
 
 
 def check(found, X, y, **options):
     """What holds of every refinement."""
-    objectives = [row.objective for row in found.rounds]
+    objectives = [row.objective for row in found.history]
     assert objectives == sorted(objectives, reverse=True)
     assert objectives[-1] == found.result.objective
     np.testing.assert_array_equal(found.gates.on(X), found.patterns)
@@ -51,7 +51,7 @@ def check(found, X, y, **options):
 def test_objective_never_rises_and_the_bound_covers_the_candidates(loss, bias, fit_intercept, weighted):
     X, y = data(loss, n=40)
     options = {"beta": 0.05, "loss": loss, "fit_intercept": fit_intercept, "sample_weight": copies(40, weighted)}
-    found = refine(X, y, bias=bias, n_candidates=10, per_round=3, max_rounds=2, max_gates=5, **options)
+    found = refine(X, y, bias=bias, n_candidates=10, n_new_gates=3, max_iter=2, max_gates=5, **options)
     check(found, X, y, bias=bias, **options)
     assert len(found.gates) <= 5
     both = np.hstack([found.patterns, found.candidates.on(X)])
@@ -63,7 +63,7 @@ def test_bounds_become_tight_where_no_candidate_pays():
     """All patterns of two dimensions are few: refinement without biases finds those that matter, and proves it."""
     X, y = data(n=12, d=2)
     options = {"beta": 0.05, "bias": False}
-    found = refine(X, y, n_candidates=100, max_rounds=20, tol=1e-7, solver=Fista(tol=1e-8), **options)
+    found = refine(X, y, n_candidates=100, max_iter=20, tol=1e-7, solver=Fista(tol=1e-8), **options)
     check(found, X, y, **options)
     assert found.status == "refined"
     assert found.relative_gap < 1e-5
@@ -146,7 +146,7 @@ def test_climbing_raises_the_price(bias):
 )
 def test_few_rows_one_feature_low_rank_and_repeated_rows(n, d, low, bias):
     X, y = data(n=n, d=d, low=low)
-    check(refine(X, y, bias=bias, max_gates=3, max_rounds=2), X, y, beta=0.02, bias=bias)
+    check(refine(X, y, bias=bias, max_gates=3, max_iter=2), X, y, beta=0.02, bias=bias)
 
 
 def test_rows_of_zeros_and_constant_data():
@@ -160,9 +160,9 @@ def test_rows_of_zeros_and_constant_data():
 
 def test_scales():
     X, y = data(n=40)
-    base = refine(X, y, max_rounds=2)
+    base = refine(X, y, max_iter=2)
     for size, target in ((1e6, 1.0), (1e-6, 1e6)):
-        found = refine(size * X, target * y, max_rounds=2, beta=0.02 * size * target)
+        found = refine(size * X, target * y, max_iter=2, beta=0.02 * size * target)
         assert found.result.objective == pytest.approx(target**2 * base.result.objective, rel=1e-3)
         assert len(found.gates) == len(base.gates)
 
@@ -171,7 +171,7 @@ def test_refined_gates_beat_as_many_random_ones():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 5))
     y = np.maximum(X @ rng.standard_normal((5, 3)), 0) @ np.array([1.0, -1.0, 1.0])
-    found = refine(X, y, m=8, beta=3e-3, max_gates=8, max_rounds=4)
+    found = refine(X, y, m=8, beta=3e-3, max_gates=8, max_iter=4)
     random = [GatedReLUProblem(X, y, sample_gates(X, 8, random_state=seed).on(X), 3e-3) for seed in range(6)]
     assert found.result.objective < min(Fista(tol=1e-3).solve(problem).objective for problem in random) * (1 - 1e-3)
     assert len(found.gates) <= 8
@@ -189,21 +189,21 @@ def test_a_round_that_does_not_help_is_undone():
             return result if start is None else replace(result, objective=1.1 * result.objective + 1)
 
     X, y = data(n=80)
-    found = refine(X, y, solver=Spoiled(), max_rounds=10)
-    assert [row.kept for row in found.rounds] == [True, False, False, False]
-    assert "3 rounds in a row without a lower objective" in found.message
-    assert found.result.objective == found.rounds[0].objective
+    found = refine(X, y, solver=Spoiled(), max_iter=10)
+    assert [row.kept for row in found.history] == [True, False, False, False]
+    assert "3 iterations in a row without a lower objective" in found.message
+    assert found.result.objective == found.history[0].objective
     check(found, X, y, beta=0.02)
 
 
 def test_status_callback_and_methods():
     X, y = data()
     rows = []
-    found = refine(X, y, callback=rows.append, candidates="gaussian", climb=False, max_rounds=1)
-    assert tuple(rows) == found.rounds
+    found = refine(X, y, callback=rows.append, candidates="gaussian", climb=False, max_iter=1)
+    assert tuple(rows) == found.history
     assert len(rows) == 2
     assert rows[1].largest_price > 1
-    assert "stopped after 1 rounds: try a larger max_rounds" in found.message
+    assert "stopped after 1 iterations: try a larger max_iter" in found.message
     assert "try a larger max_time" in refine(X, y, max_time=1e-3).message
     assert "objective=" in repr(found)
 
@@ -212,7 +212,7 @@ def test_status_callback_and_methods():
     ("options", "message"),
     [
         ({"candidates": "all"}, r"'candidates' parameter of refine_gates must be one of 'cross', 'gauss"),
-        ({"per_round": 0}, "'per_round' parameter of refine_gates must be an integer ≥ 1. Got 0"),
+        ({"n_new_gates": 0}, "'n_new_gates' parameter of refine_gates must be an integer ≥ 1. Got 0"),
         ({"max_gates": 0}, "'max_gates' parameter of refine_gates must be an integer ≥ 1. Got 0"),
         ({"n_candidates": 0}, "'n_candidates' parameter of refine_gates must be an integer ≥ 1. Got 0"),
         ({"tol": 0}, "'tol' parameter of refine_gates"),
@@ -228,7 +228,7 @@ def test_errors(options, message):
 
 def test_repeats_bit_for_bit_and_other_seeds_differ():
     X, y = data(n=40)
-    a, b, other = (refine(X, y, random_state=seed, max_rounds=2) for seed in (1, 1, 2))
+    a, b, other = (refine(X, y, random_state=seed, max_iter=2) for seed in (1, 1, 2))
     np.testing.assert_array_equal(a.gates.directions, b.gates.directions)
     np.testing.assert_array_equal(a.result.coefficients.coef, b.result.coefficients.coef)
     assert not np.array_equal(a.gates.directions, other.gates.directions)

@@ -186,6 +186,6 @@ def test_what_has_no_proof_is_refused(tmp_path):
     with pytest.raises(ValueError, match="Pass the training rows"):
         replace(certificate, claim=KernelClaim(moved)).export(tmp_path / "proof.json", X, y)
     wide = np.random.default_rng(0).normal(size=(12, 4100))  # columns, beyond which rows are known by their products
-    model = nn.ConvexNetworkRegressor(rounds=0).fit(wide, wide[:, 0])
+    model = nn.ConvexNetworkRegressor(max_metric_iter=0).fit(wide, wide[:, 0])
     with pytest.raises(ValueError, match="products"):
         model.certificate_.export(tmp_path / "proof.json", wide, wide[:, 0])

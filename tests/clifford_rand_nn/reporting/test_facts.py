@@ -32,7 +32,7 @@ VALUE = np.abs(X[:, 0]) - X[:, 1] + 0.1 * rng.standard_normal(60)
 
 @pytest.fixture(scope="module")
 def classified():
-    model = ConvexNetworkClassifier(rounds=0, loss="squared").fit(X, KIND)
+    model = ConvexNetworkClassifier(max_metric_iter=0, loss="squared").fit(X, KIND)
     return model, collect_facts(model, Rows(X, KIND, path="t.csv", target="kind"), seconds=0.5)
 
 
@@ -116,7 +116,7 @@ def test_facts_of_classes(classified):
 
 def test_facts_of_numbers_weights_and_test_rows():
     weights = np.where(np.arange(60) < 10, 0.0, 1.0 + np.arange(60) % 2)
-    model = ConvexNetworkRegressor(rounds=0).fit(X, VALUE, sample_weight=weights)
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, VALUE, sample_weight=weights)
     test = Rows(X[:10], VALUE[:10], path="test.csv")
     facts = collect_facts(model, Rows(X, VALUE, weights), test=test)
     assert facts.rows_used == 50
@@ -149,7 +149,7 @@ def test_the_linear_model_is_judged_on_the_rows_that_the_model_left_out(monkeypa
     """Of very many rows both leave out some, not the same: rows were matched by place, and true ones called wrong."""
     monkeypatch.setattr(baselines, "_SMALL", 1.0)  # one fold, a fifth of the rows
     y = np.where(X[:, 0] > 0, "yes", "no")
-    model = ConvexNetworkClassifier(rounds=0, loss="squared").fit(X, y)
+    model = ConvexNetworkClassifier(max_metric_iter=0, loss="squared").fit(X, y)
     fold = baselines.baseline_folds(Rows(X, y), classes=True).rows
     some = np.setdiff1d(np.arange(60), fold)[:10]
     model = copy.copy(model)
@@ -250,7 +250,7 @@ def test_boosting_gets_categories_as_codes_and_the_leaderboard_compares_on_the_s
     for word in "abc":
         assert len(np.unique(X[city == word, 1])) == 1
     assert len(np.unique(X[:, 2])) == 40
-    model = ConvexNetworkRegressor(rounds=0).fit(rows.X, y)
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(rows.X, y)
     new = frame.iloc[:50].assign(city=["a", "unknown"] * 25)
     test = Rows(encoder.transform(new), y[:50], frame=new)
     coded = native_categories(test, rows)[0]

@@ -82,7 +82,7 @@ def rows_of(frame, y, target="ziel"):
 @pytest.fixture(scope="module")
 def classes():
     rows = rows_of(*made_table(90, True), target=NASTY)
-    model = ConvexNetworkClassifier(loss="squared", rounds=0).fit(rows.X, rows.y)
+    model = ConvexNetworkClassifier(loss="squared", max_metric_iter=0).fit(rows.X, rows.y)
     facts = collect_facts(model, rows, seconds=0.1)
     return rows, model, facts, report_page(facts, model, rows)
 
@@ -182,7 +182,7 @@ def test_no_text_leaves_the_picture_of_influences():
 @pytest.mark.slow
 def test_a_page_of_numbers(tmp_path):
     rows = rows_of(*made_table(60, False))
-    model = ConvexNetworkRegressor(rounds=0).fit(rows.X, rows.y)
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(rows.X, rows.y)
     facts = collect_facts(model, rows, seconds=0.1)
     assert write_report(tmp_path / "report.html", facts, model, rows) > 0
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
@@ -198,7 +198,7 @@ def test_a_page_of_numbers(tmp_path):
 @pytest.mark.slow
 def test_the_page_has_the_leaderboard_of_a_test_set():
     rows, test = (rows_of(*made_table(n, False)) for n in (60, 40))
-    model = ConvexNetworkRegressor(rounds=0).fit(rows.X, rows.y)
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(rows.X, rows.y)
     facts = collect_facts(model, rows, test=test, seconds=0.1)
     board = Page(report_page(facts, model, rows)).text.partition("Leaderboard on the test set")[2]
     for standing in facts.test.leaderboard:
@@ -230,7 +230,11 @@ def test_the_page_and_explain_say_the_same_of_the_same_model_and_rows(classes):
     X = rng.standard_normal((80, 3))
     y = X[:, 0] + 0.3 * X[:, 1] + 0.2 * rng.standard_normal(80)
     y = (y > 0).astype(int) if classes else y
-    kind = ConvexNetworkClassifier(loss="squared", rounds=0) if classes else ConvexNetworkRegressor(rounds=0)
+    kind = (
+        ConvexNetworkClassifier(loss="squared", max_metric_iter=0)
+        if classes
+        else ConvexNetworkRegressor(max_metric_iter=0)
+    )
     found = find_influence(kind.fit(X, y), Rows(X, y, names=("a", "b", "c")))
     folds = make_folds(Rows(X, y), classes=classes, count=3, only=1)
     test, train = folds.held[0], np.flatnonzero(folds.kept(folds.held[0]))
@@ -248,7 +252,7 @@ def test_influence_is_that_of_the_table_column():
     frame = pandas.DataFrame({"noise": rng.standard_normal(90), "kind": rng.choice(["a", "b", "c"], 90)})
     y = np.where(frame["kind"] == "a", "yes", "no")
     rows = rows_of(frame, y)
-    found = find_influence(ConvexNetworkClassifier(loss="squared", rounds=0).fit(rows.X, y), rows)
+    found = find_influence(ConvexNetworkClassifier(loss="squared", max_metric_iter=0).fit(rows.X, y), rows)
     assert found.names == ("kind", "noise")
     assert found.losses[0].mean() > 0.5
     assert abs(found.losses[1].mean()) < 0.05

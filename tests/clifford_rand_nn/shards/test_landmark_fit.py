@@ -25,8 +25,8 @@ from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.source import Shards
 from support.newton_path import logistic_path
 
-REGRESSOR = ConvexNetworkRegressor(rounds=0)
-LOGISTIC = ConvexNetworkClassifier(loss="logistic", rounds=0)
+REGRESSOR = ConvexNetworkRegressor(max_metric_iter=0)
+LOGISTIC = ConvexNetworkClassifier(loss="logistic", max_metric_iter=0)
 
 
 def rows(n, d, seed=0):
@@ -249,7 +249,7 @@ SHARDS = sharded(BROKEN_X, BROKEN_Y > 0.5, weights(160))
 
 
 def network(loss, beta="auto"):
-    return ConvexNetworkClassifier(loss=loss, rounds=0, beta=beta)
+    return ConvexNetworkClassifier(loss=loss, max_metric_iter=0, beta=beta)
 
 
 @cache
@@ -290,7 +290,7 @@ def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(loss, passes, tmp_path,
         assert model.certificate_.dual == expected.certificate_.dual
         assert [row.relative_gap for row in model.history_] == [row.relative_gap for row in expected.history_]
     with pytest.raises(ArgumentError, match="its rounds"):
-        network(loss).set_params(rounds=1).fit(SHARDS, checkpoint=checkpoint)
+        network(loss).set_params(max_metric_iter=1).fit(SHARDS, checkpoint=checkpoint)
 
 
 class _Interrupting(RowSum):
@@ -366,7 +366,7 @@ def test_landmarks_that_rounding_cannot_tell_apart_are_left_out(monkeypatch):
     monkeypatch.setattr(span, "MAX_LANDMARKS", 120)
     x = np.random.default_rng(0).uniform(-1, 1, 60)
     X = np.repeat(x, 3) + np.tile([0.0, 1e-15, 2e-15], 60)
-    model = ConvexNetworkRegressor(rounds=0, beta=1e-6).fit(sharded(X[:, None], np.sin(5 * X)))
+    model = ConvexNetworkRegressor(max_metric_iter=0, beta=1e-6).fit(sharded(X[:, None], np.sin(5 * X)))
     assert len(model.network_.rows) < 120
     assert model.certificate_.relative_gap <= 1e-3
     assert model.predict(x[:, None]) == pytest.approx(np.sin(5 * x), abs=0.05)
@@ -377,7 +377,9 @@ def test_an_offset_of_the_targets_changes_nothing_but_the_intercept(offset):
     _, X, y, w = fitted("squared")
     far = y + offset
     shards = sharded(X, far, w)
-    model, near = (ConvexNetworkRegressor(rounds=0, beta=1e-3).fit(of) for of in (shards, sharded(X, far - offset, w)))
+    model, near = (
+        ConvexNetworkRegressor(max_metric_iter=0, beta=1e-3).fit(of) for of in (shards, sharded(X, far - offset, w))
+    )
     network, best = model.network_, near.certificate_.primal
     Z = network.standard.rows(X.astype(np.float64))
     r = (far - network.intercept) - network.kernel(Z, network.rows) @ network.alpha[:, 0]

@@ -352,7 +352,7 @@ REFUSED = {
     "weights": (REGRESSOR, SHARDS, {"sample_weight": np.ones(N)}, "sample_weight"),
     "free bias": (GatedReLURegressor(beta=0.1, bias="free"), SHARDS, {}, "bias"),
     "solver": (GatedReLURegressor(beta=0.1, solver="kernel"), SHARDS, {}, "solver"),
-    "refine": (GatedReLURegressor(beta=0.1, refine=2), SHARDS, {}, "refine"),
+    "refine": (GatedReLURegressor(beta=0.1, n_refinements=2), SHARDS, {}, "n_refinements"),
     "gates": (GatedReLURegressor(beta=0.1, gates="infinite", penalty="ridge"), SHARDS, {}, "gates"),
     "engine": (REGRESSOR, SHARDS, {"engine": "spark"}, "engine"),
     "checkpoint": (REGRESSOR, SHARDS, {"checkpoint": 3}, "checkpoint"),

@@ -26,8 +26,8 @@ LABELS = np.array(["low", "middle", "high"])[np.digitize(REAL, [-0.3, 0.8])]
 KINDS = {
     "gated classifier": (GatedReLUClassifier(5, beta=0.01, loss="logistic", tol=1e-3, class_weight="balanced"), LABELS),
     "gated regressor": (GatedReLURegressor(5, beta=0.01, tol=1e-3, penalty="ridge"), REAL),
-    "default classifier": (ConvexNetworkClassifier(rounds=0, class_weight="balanced"), LABELS),
-    "default regressor": (ConvexNetworkRegressor(rounds=0), 1e100 * REAL),
+    "default classifier": (ConvexNetworkClassifier(max_metric_iter=0, class_weight="balanced"), LABELS),
+    "default regressor": (ConvexNetworkRegressor(max_metric_iter=0), 1e100 * REAL),
 }
 
 

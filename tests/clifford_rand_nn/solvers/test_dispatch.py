@@ -155,12 +155,12 @@ def test_cross_validation_shares_what_does_not_depend_on_beta(loss, monkeypatch)
 def test_refined_gates_lower_the_objective_and_are_certified():
     X, y = spiral()
     plain = GatedReLUClassifier(10, beta=1e-3, random_state=0, bias=True).fit(X, y)
-    refined = GatedReLUClassifier(10, beta=1e-3, random_state=0, refine=3, bias=True).fit(X, y)
+    refined = GatedReLUClassifier(10, beta=1e-3, random_state=0, n_refinements=3, bias=True).fit(X, y)
     assert refined.result_.objective < 0.9 * plain.result_.objective
     assert len(refined.gates_) <= 10
     assert refined.certificate_.verify(X, y).relative_gap <= 1e-5
     assert np.array_equal(refined.gates_.on(X), refined.patterns_)
-    again = GatedReLUClassifier(10, beta=1e-3, random_state=0, refine=3, bias=True).fit(X, y)
+    again = GatedReLUClassifier(10, beta=1e-3, random_state=0, n_refinements=3, bias=True).fit(X, y)
     assert np.array_equal(again.coef_, refined.coef_)
 
 
@@ -181,7 +181,7 @@ def test_single_precision_rows_stay_so():
     [
         ({"max_time": 0}, "'max_time' parameter of GatedReLUClassifier must be"),
         ({"max_memory": -1.0}, "'max_memory' parameter of GatedReLUClassifier must be"),
-        ({"refine": -1}, "'refine' parameter of GatedReLUClassifier must be an integer ≥ 0"),
+        ({"n_refinements": -1}, "'n_refinements' parameter of GatedReLUClassifier must be an integer ≥ 0"),
     ],
 )
 def test_bad_parameters(parameters, message):

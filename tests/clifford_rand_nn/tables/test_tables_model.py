@@ -166,7 +166,7 @@ def test_names_of_columns_are_data(name):
 def test_names_of_columns_in_onnx(tmp_path):
     pytest.importorskip("onnx")
     frame = pd.DataFrame({"city": ["Oslo", "Bergen"] * 20, "equal_7": np.arange(40) % 9, "y": ["a", "b"] * 20})
-    runtime, model = pytest.importorskip("onnxruntime"), ConvexNetworkClassifier(rounds=0, loss="squared")
+    runtime, model = pytest.importorskip("onnxruntime"), ConvexNetworkClassifier(max_metric_iter=0, loss="squared")
     pipeline = table_model(frame, "y", model=model)
     session = runtime.InferenceSession(export_onnx(pipeline, tmp_path / "m.onnx"))
     columns = {"city": frame[["city"]].to_numpy(object), "equal_7": frame[["equal_7"]].to_numpy(float)}
@@ -278,7 +278,7 @@ def test_categories_that_are_mostly_rare_are_encoded_by_the_target(target, colum
 def test_models_of_target_means_are_saved_and_exported(target, tmp_path):
     frame = pd.DataFrame({"user": COLUMNS_OF_USERS["some missing"], "z": NOISE, "y": TARGETS_OF_USERS[target]})
     kind = ConvexNetworkRegressor if target == "numbers" else ConvexNetworkClassifier
-    model = table_model(frame[:360], "y", model=kind(rounds=0, beta=0.01))
+    model = table_model(frame[:360], "y", model=kind(max_metric_iter=0, beta=0.01))
     new = frame[["user", "z"]][340:]
     method = "predict" if target == "numbers" else "predict_proba"
     expected = getattr(model, method)(new)
@@ -314,7 +314,7 @@ def test_parts_of_dates_have_names_of_their_own():
     plain = TableEncoder().fit_transform(frame.set_axis(["t", "a", "b", "y"], axis=1)[["t", "a", "b"]])
     again = TableEncoder.from_plain(*encoder.to_plain())
     np.testing.assert_array_equal(again.encode(frame)[0], plain)
-    model, module = table_model(frame, "y", model=ConvexNetworkClassifier(rounds=0, loss="squared")), {}
+    model, module = table_model(frame, "y", model=ConvexNetworkClassifier(max_metric_iter=0, loss="squared")), {}
     exec(export_source(model), module)
     np.testing.assert_allclose(module["predict_proba"](frame), model.predict_proba(frame), rtol=1e-9)
 
@@ -341,7 +341,7 @@ def test_a_summary_names_every_column():
         model = table_model(
             frame.assign(y=np.arange(n) % 2),
             "y",
-            model=ConvexNetworkClassifier(rounds=0, loss="squared"),
+            model=ConvexNetworkClassifier(max_metric_iter=0, loss="squared"),
             leave_out=["id"],
         )
     summary = model.summary()
@@ -363,7 +363,7 @@ def test_a_summary_names_every_column():
 
 def test_a_table_model_comes_back_from_a_file_and_from_pickle_as_one(tmp_path):
     frame = pd.DataFrame({"city": ["Oslo", "Rome"] * 20, "y": [0, 1] * 20})
-    model = table_model(frame, "y", model=ConvexNetworkClassifier(rounds=0, loss="squared"))
+    model = table_model(frame, "y", model=ConvexNetworkClassifier(max_metric_iter=0, loss="squared"))
     save_model(tmp_path / "m.npz", model)
     for back in (
         load_model(tmp_path / "m.npz"),

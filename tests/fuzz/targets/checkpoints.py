@@ -33,7 +33,7 @@ class Checkpoints(Target):
         models = {
             "gated": GatedReLUClassifier(4, beta=1e-2, tol=1e-3, loss="logistic", random_state=0),
             "ridge": GatedReLURegressor(4, beta=1e-2, tol=1e-3, penalty="ridge", random_state=0),
-            "default": ConvexNetworkRegressor(rounds=0),
+            "default": ConvexNetworkRegressor(max_metric_iter=0),
         }
         self.models, self.files, self.left = [], [], []
         self.path = folder / "state"

@@ -27,7 +27,7 @@ SETTINGS = {
     "GatedReLU": _FEW,
     "ConvexReLU": {"n_gates": 3, "beta": 0.05, "random_state": 0, "tol": 1e-4, "max_iter": 300},
     "CrossProductLasso": {"subsample": 12, **_COMMON},
-    "ConvexNetwork": {"rounds": 0, "loss": "squared"},
+    "ConvexNetwork": {"max_metric_iter": 0, "loss": "squared"},
 }
 _ZEROS = {"zero": "right", "minus_zero": "right"}
 # of every parameter of an estimator a good value of its kind
@@ -49,11 +49,11 @@ KINDS = {
     "class_weight": word("balanced", **{"None": "right", "in capitals": "right"}),
     "sketch_dim": count(2, missing="right", every="right", minus_one="refused", a_half="refused", text="refused"),
     "linear": flag(True),
-    "refine": count(1, zero="right"),
+    "n_refinements": count(1, zero="right"),
     "huber_delta": positive(1.0),
     "subsample": count(12, missing="right"),
     "n_neurons": count(2, missing="right"),
-    "rounds": count(1, zero="right"),
+    "max_metric_iter": count(1, zero="right"),
 }
 
 
@@ -290,15 +290,15 @@ CALLS = catalogue({
         good(
             rows(X), targets(Y), _gates, beta=positive(0.05), loss=word("squared"), bias=flag(True),
             fit_intercept=flag(True), sample_weight=weights(W), candidates=word("cross"), climb=flag(True),
-            random_state=0, max_rounds=1, solver=AutoSolver(max_iter=300),
+            random_state=0, max_iter=1, solver=AutoSolver(max_iter=300),
         ),
         good(
             X, Y, GATES, beta=0.05, sketch_dim=count(2, missing="right"),
-            **{key: count(5, missing="right") for key in ("n_candidates", "per_round", "max_gates")},
-            max_rounds=count(1), max_time=limit(5.0), tol=positive(1e-3), random_state=rng(0), callback=function(None),
+            **{key: count(5, missing="right") for key in ("n_candidates", "n_new_gates", "max_gates")},
+            max_iter=count(1), max_time=limit(5.0), tol=positive(1e-3), random_state=rng(0), callback=function(None),
             solver=thing(None, missing="right"),
         ),
-        good(X, Y, GATES, beta=0.05, random_state=0, max_rounds=1, **HUBER),
+        good(X, Y, GATES, beta=0.05, random_state=0, max_iter=1, **HUBER),
     ],
     "nn.certify": [
         through(
