@@ -25,8 +25,8 @@ class RowPlanning:
         (['selection of beta', 'training'], True)
         """
         model: Any = clone(self)
-        shape, parts = model._costs(X, np.arange(_num_samples(X)) % 2 if y is None else y)
-        return FitPlan(type(self).__name__, *shape, parts, self.max_time, getattr(self, "max_memory", None))
+        (n, d), parts = model._costs(X, np.arange(_num_samples(X)) % 2 if y is None else y)
+        return FitPlan(type(self).__name__, n, d, parts, self.max_time, getattr(self, "max_memory", None))
 
     def _costs(self, X: Any, y: Any) -> tuple[tuple[int, int], dict[str, Estimate]]:
         """Return the numbers of rows and columns, and the estimates of the parts of a fit."""
